@@ -1,0 +1,2 @@
+#include "base.h"
+const char *psc_version(void) { return PSC_VERSION; }

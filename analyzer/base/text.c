@@ -1,0 +1,141 @@
+#include "base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_deinit(struct text *text)
+{
+    free(text->data);
+    *text = (struct text){0};
+}
+
+void text_clear(struct text *text)
+{
+    text->size = 0;
+    if (text->data)
+        text->data[0] = '\0';
+}
+
+void text_add(struct text *text, const char *bytes, size_t size)
+{
+    if (size > SIZE_MAX / 2 - text->size ||
+        !array_reserve((void **)&text->data, &text->capacity, text->size + size + 1, 1)) {
+        text->failed = true;
+        return;
+    }
+    if (size)
+        memcpy(text->data + text->size, bytes, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+}
+
+void text_add_string(struct text *text, const char *string)
+{
+    text_add(text, string, strlen(string));
+}
+
+void text_add_char(struct text *text, char character)
+{
+    text_add(text, &character, 1);
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+    char small[256];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(small, sizeof(small), format, args);
+    va_end(args);
+    if (size < 0)
+        return;
+    if ((size_t)size < sizeof(small)) {
+        text_add(text, small, (size_t)size);
+        return;
+    }
+    if (!array_reserve((void **)&text->data, &text->capacity, text->size + (size_t)size + 1, 1)) {
+        text->failed = true;
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(text->data + text->size, (size_t)size + 1, format, args);
+    va_end(args);
+    text->size += (size_t)size;
+}
+
+void text_add_code_point(struct text *text, uint32_t code_point)
+{
+    char bytes[4];
+    if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff))
+        code_point = 0xfffd;
+    if (code_point < 0x80) {
+        text_add_char(text, (char)code_point);
+    } else if (code_point < 0x800) {
+        bytes[0] = (char)(0xc0 | code_point >> 6);
+        bytes[1] = (char)(0x80 | (code_point & 0x3f));
+        text_add(text, bytes, 2);
+    } else if (code_point < 0x10000) {
+        bytes[0] = (char)(0xe0 | code_point >> 12);
+        bytes[1] = (char)(0x80 | (code_point >> 6 & 0x3f));
+        bytes[2] = (char)(0x80 | (code_point & 0x3f));
+        text_add(text, bytes, 3);
+    } else {
+        bytes[0] = (char)(0xf0 | code_point >> 18);
+        bytes[1] = (char)(0x80 | (code_point >> 12 & 0x3f));
+        bytes[2] = (char)(0x80 | (code_point >> 6 & 0x3f));
+        bytes[3] = (char)(0x80 | (code_point & 0x3f));
+        text_add(text, bytes, 4);
+    }
+}
+
+size_t utf8_decode(const char *text, size_t size, uint32_t *ret)
+{
+    const uint8_t *b = (const uint8_t *)text;
+    size_t length = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3
+                    : b[0] < 0xf5                                              ? 4
+                                                                               : 0;
+    if (!length || length > size)
+        return 0;
+    uint32_t value = length == 1 ? b[0] : b[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((b[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (b[i] & 0x3fu);
+    }
+    static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
+    if (value < smallest[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *ret = value;
+    return length;
+}
+
+static bool drives_terminal(uint32_t code_point)
+{
+    return code_point < 0x20 || (code_point >= 0x7f && code_point <= 0x9f) ||
+           code_point == 0x200e || code_point == 0x200f || code_point == 0x2028 ||
+           code_point == 0x2029 || (code_point >= 0x202a && code_point <= 0x202e) ||
+           (code_point >= 0x2066 && code_point <= 0x2069);
+}
+
+void text_add_escaped(struct text *text, const char *string)
+{
+    size_t left = strlen(string);
+    while (left) {
+        uint32_t code_point;
+        size_t used = utf8_decode(string, left, &code_point);
+        if (!used) {
+            text_printf(text, "\\x%02x", (uint8_t)*string);
+            used = 1;
+        } else if (code_point == '\n') {
+            text_add_string(text, "\\n");
+        } else if (code_point == '\t') {
+            text_add_string(text, "\\t");
+        } else if (drives_terminal(code_point)) {
+            text_printf(text, code_point < 0x100 ? "\\x%02x" : "\\u%04x", code_point);
+        } else {
+            text_add(text, string, used);
+        }
+        string += used;
+        left -= used;
+    }
+}

@@ -1,0 +1,92 @@
+/**
+ * @file
+ * Room `cython`: the Python-level name of a Cython function from its C symbol,
+ * and the .pyx line from a line of the generated C.
+ *
+ * Pure text work but for cython_lines_find(), which looks for the generated C beside the
+ * module. Naming rules: Cython/Compiler/Naming.py and Symtab.py (mangling is
+ * prefix + length-prefixed scopes + number + name), Cython 0.29 to 3.3.
+ */
+#ifndef PSC_CYTHON_H
+#define PSC_CYTHON_H
+
+#include "modules.h"
+
+enum cython_kind {
+    CYTHON_NONE,        /**< Not a Cython symbol. */
+    CYTHON_WRAPPER,     /**< __pyx_pw_: parses arguments, calls the body. */
+    CYTHON_BODY,        /**< __pyx_pf_, lambda bodies. */
+    CYTHON_C_FUNCTION,  /**< __pyx_f_: cdef, cpdef. */
+    CYTHON_GENERATOR,   /**< __pyx_gb_: body of a generator or coroutine. */
+    CYTHON_MODULE,      /**< Module initialisation: the module's own code. */
+    CYTHON_SLOT,        /**< Type slot or property accessor that calls, or is, a method. */
+    CYTHON_PLUMBING,    /**< __Pyx_*, utility code, dispatchers: nothing a user wrote. */
+};
+
+struct cython_name {
+    enum cython_kind kind;
+    const char *module;   /**< "pkg.sub._kern"; NULL when not known. */
+    const char *function; /**< "CCls.method", "outer.inner", "<module>"; as Python's __qualname__. */
+    const char *specialization; /**< Of a fused function: "0", "1_0"; NULL. */
+    int32_t number;       /**< The entry number of W, I, G; -1 without. */
+    bool parallel;        /**< The outlined body of a prange or parallel block. */
+    bool boilerplate;     /**< __reduce_cython__, scope structs, View.MemoryView internals. */
+};
+
+/** What the demangler may ask about the file that the symbol is from. */
+struct cython_context {
+    /** True when the file defines this symbol; may be NULL. */
+    bool (*has_symbol)(void *context, const char *name);
+    void *context;
+    /** Dotted module name when known from elsewhere ("implicit.cpu._als"), or NULL. */
+    const char *module_name;
+};
+
+/**
+ * @param symbol  as the linker has it (may be C++-mangled, may have .constprop.0 ...).
+ * Strings of `ret` are from `arena`. @return false when not a Cython symbol.
+ */
+bool cython_parse_symbol(const char *symbol, const struct cython_context *context,
+                         struct arena *arena, struct cython_name *ret);
+
+/** The same with the module's own symbols as context; answers are kept per module by the caller. */
+bool cython_name_of(struct module *module, const char *symbol, struct arena *arena,
+                    struct cython_name *ret);
+
+/** Dotted name of a Cython extension module, from its symbols or its path; NULL if not one. */
+const char *cython_module_name(struct module *module, struct arena *arena);
+
+/* ---- generated C line -> .pyx line ---- */
+
+struct cython_lines;
+
+struct cython_line {
+    const char *file; /**< As the comment names it; owned by the map. */
+    uint32_t line;
+};
+
+/** Reads the comment blocks of a generated C file (bytes; nothing is kept of them). */
+PSC_MUST_CHECK enum psc_status parse_cython_lines(const char *text, size_t size,
+                                                  struct cython_lines **ret);
+void cython_lines_destroy(struct cython_lines *lines);
+/** False for utility code, lines before the first block, and unknown lines. */
+bool cython_lines_get(const struct cython_lines *lines, uint32_t c_line, struct cython_line *ret);
+
+/**
+ * The map for the C file that DWARF names, looked for where DWARF says and beside the module.
+ * NULL (without a warning) when there is none. Kept in `cache`; see cython_cache_create().
+ */
+struct cython_cache;
+struct cython_cache *cython_cache_create(void);
+void cython_cache_destroy(struct cython_cache *cache);
+const struct cython_lines *cython_lines_find(struct cython_cache *cache, struct module *module,
+                                             const char *c_file);
+
+/**
+ * Where the .pyx that a comment block, #line or traceback entry names is, seen from
+ * the C file and the module: absolute, or as named when it cannot be found.
+ */
+const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
+                               struct arena *arena);
+
+#endif

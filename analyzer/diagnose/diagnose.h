@@ -1,0 +1,19 @@
+/**
+ * @file
+ * Room `diagnose`: what killed the process, in words. Fills trace->crash.
+ */
+#ifndef PSC_DIAGNOSE_H
+#define PSC_DIAGNOSE_H
+
+#include "target.h"
+#include "trace.h"
+
+/** Fills trace->crash from the target's signal and the crashed thread's frames. */
+PSC_MUST_CHECK enum psc_status diagnose_crash(struct target *target, struct psc_trace *trace);
+
+/** "SIGSEGV" for 11; NULL for numbers without a name. Static. */
+const char *diagnose_signal_name(int number);
+/** "SEGV_MAPERR"; NULL when the pair has no name. Static. From the kernel's siginfo.h. */
+const char *diagnose_signal_code(int number, int code);
+
+#endif

@@ -1,0 +1,179 @@
+/**
+ * @file
+ * pystack-core: merged native and Python stacks of a dead (or stopped) process.
+ *
+ * The way through: open a target, capture a trace of it, print the trace.
+ *
+ *     struct psc_error err;
+ *     struct psc_target *target;
+ *     struct psc_trace *trace;
+ *     if (psc_open_core("core.1234", NULL, NULL, &target, &err) != PSC_OK) ...
+ *     if (psc_capture(target, NULL, &trace, &err) != PSC_OK) ...
+ *     psc_print(trace, NULL, write_callback, context, &err);
+ *     psc_trace_destroy(trace);
+ *     psc_close(target);
+ *
+ * Nothing here prints, exits, aborts or keeps global state: different targets
+ * may be used from different threads at the same time; one target (and the
+ * traces captured from it) belongs to one thread at a time.
+ * All strings are UTF-8.
+ */
+#ifndef PYSTACK_CORE_H
+#define PYSTACK_CORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define PSC_API __attribute__((__visibility__("default")))
+#define PSC_MUST_CHECK __attribute__((__warn_unused_result__))
+#else
+#define PSC_API
+#define PSC_MUST_CHECK
+#endif
+
+/** An address in the target, whatever the word size of either side. */
+typedef uint64_t psc_addr;
+
+/** What became of a call. The numbers are part of the ABI. */
+enum psc_status {
+    PSC_OK = 0,
+    PSC_ERR_ARGUMENT = 1,    /**< The caller's arguments make no sense. */
+    PSC_ERR_MEMORY = 2,      /**< Out of memory in this process. */
+    PSC_ERR_IO = 3,          /**< The operating system refused; the message says what. */
+    PSC_ERR_FORMAT = 4,      /**< The bytes are not what they should be. */
+    PSC_ERR_UNSUPPORTED = 5, /**< Understood, but not of a kind that is handled. */
+    PSC_ERR_NOT_FOUND = 6,   /**< Looked for and not there. */
+    PSC_ERR_FAULT = 7,       /**< Target memory that cannot be read. */
+    PSC_ERR_LIMIT = 8        /**< A named bound was reached. */
+};
+
+/** One sentence on what went wrong; filled only when a call fails. */
+struct psc_error {
+    enum psc_status status;
+    char message[500];
+};
+
+/** A core file (later also a process or a debugger's inferior). Opaque. */
+struct psc_target;
+
+/** The finished product: plain data about every thread. Opaque. */
+struct psc_trace;
+
+/** Where the files of the dead machine are now. Zero-initialise, set size. */
+struct psc_open_options {
+    uint32_t size;                    /**< sizeof(struct psc_open_options) */
+    uint32_t library_directory_count; /**< Entries in library_directories. */
+    /** Prefix under which the target's absolute paths are looked up first; NULL for none. */
+    const char *sysroot;
+    /** Directories searched by file name, and by build-id below .build-id/. */
+    const char *const *library_directories;
+    /** Root of separate debug files; NULL for /usr/lib/debug. */
+    const char *debug_directory;
+    /** FROM=TO prefix replacements for source files. */
+    const char *const *source_maps;
+    uint32_t source_map_count;
+    uint32_t reserved;
+};
+
+/** Which of the two stacks to take. */
+enum psc_mode {
+    PSC_MODE_MERGED = 0,
+    PSC_MODE_PYTHON = 1, /**< Python frames only; no unwinding. */
+    PSC_MODE_NATIVE = 2  /**< Native frames only; nothing hidden. */
+};
+
+/** Which engine makes the unwind rows; both must give the same stacks. */
+enum psc_unwinder {
+    PSC_UNWINDER_LIBUNWIND = 0,
+    PSC_UNWINDER_LIBDW = 1
+};
+
+/** What to capture. Zero-initialise, set size; NULL means all defaults. */
+struct psc_capture_options {
+    uint32_t size;         /**< sizeof(struct psc_capture_options) */
+    enum psc_mode mode;
+    enum psc_unwinder unwinder;
+    /** Non-zero: lines and inlined calls also for the frames that merging hides. */
+    uint32_t detail_hidden;
+    /** Non-zero: leave source text out. */
+    uint32_t no_source;
+    /** -1: all threads. 0: the crashed one (the first when none crashed). Else a thread id. */
+    int32_t thread;
+};
+
+/** How a trace is shown. */
+enum psc_format { PSC_FORMAT_TEXT = 0, PSC_FORMAT_JSON = 1 };
+
+/** Zero-initialise, set size; NULL means all defaults. */
+struct psc_print_options {
+    uint32_t size; /**< sizeof(struct psc_print_options) */
+    enum psc_format format;
+    uint32_t all;             /**< Show also what merging hides, marked. */
+    uint32_t color;           /**< ANSI colours (text only). */
+    uint32_t outermost_first; /**< Order of the frames. */
+    uint32_t no_group;        /**< Do not put threads with equal stacks together. */
+    uint32_t explain;         /**< How each thing was found, and time spent (text only). */
+    uint32_t reserved;
+};
+
+/** Takes size bytes of output; returns 0, or anything else to stop. */
+typedef int (*psc_write_fn)(void *context, const char *bytes, size_t size);
+
+/** "0.1.0"; static. */
+PSC_API const char *psc_version(void);
+
+/**
+ * Opens a core file.
+ * @param path        the core file.
+ * @param executable  the program it came from, or NULL: the core names it.
+ * @param options     may be NULL. Strings are copied.
+ * @param ret         set on success; give it to psc_close().
+ * @param err         may be NULL.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_open_core(const char *path, const char *executable,
+                                                     const struct psc_open_options *options,
+                                                     struct psc_target **ret,
+                                                     struct psc_error *err);
+
+/** Closes a target; NULL is allowed. Traces captured from it stay valid. */
+PSC_API void psc_close(struct psc_target *target);
+
+/**
+ * Takes the stacks of all threads. Parts that cannot be read are gaps and
+ * warnings in the trace, not errors.
+ * @param ret  set on success; owned by the caller, see psc_trace_destroy().
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_capture(struct psc_target *target,
+                                                   const struct psc_capture_options *options,
+                                                   struct psc_trace **ret, struct psc_error *err);
+
+/** Frees a trace and every string that came from it; NULL is allowed. */
+PSC_API void psc_trace_destroy(struct psc_trace *trace);
+
+/** 1 when everything was readable, 0 when parts are missing (each has a warning or a gap). */
+PSC_API int psc_trace_is_complete(const struct psc_trace *trace);
+
+/** How many warnings the trace has. */
+PSC_API size_t psc_trace_warning_count(const struct psc_trace *trace);
+
+/** The sentence of warning `index`, owned by the trace; NULL out of range. */
+PSC_API const char *psc_trace_warning(const struct psc_trace *trace, size_t index);
+
+/**
+ * Writes the trace in one of the formats.
+ * @return PSC_ERR_IO when `write` stopped it.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_print(const struct psc_trace *trace,
+                                                 const struct psc_print_options *options,
+                                                 psc_write_fn write, void *context,
+                                                 struct psc_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,133 @@
+/**
+ * @file
+ * Room `modules`: the ELF files mapped into the target, what lies where in
+ * them: build-id, symbols, sections, file and line, inlined calls.
+ *
+ * Answers are about target addresses; the load bias is handled here. A module
+ * whose file is missing or mismatched still has its range, name and build-id,
+ * and what its dumped pages tell (program headers, .eh_frame_hdr).
+ */
+#ifndef PSC_MODULES_H
+#define PSC_MODULES_H
+
+#include "target.h"
+
+struct symbol_table;
+struct module_debug;
+
+struct module {
+    const char *path; /**< As the target names it; "[vdso]" for the vdso. */
+    const char *name; /**< Its last component. */
+    psc_addr start;   /**< Lowest mapped address. */
+    psc_addr end;
+    psc_addr bias; /**< Target address minus the file's virtual address. */
+    struct target_file *file; /**< NULL for the vdso. */
+    struct target_build_id build_id;
+    const char *build_id_hex; /**< Lower case, or NULL. */
+    bool is_executable_file;  /**< The main program (its range holds AT_PHDR or AT_ENTRY). */
+    bool has_debug_info;      /**< .debug_line or .debug_info, here or in a separate file. */
+
+    /* PT_GNU_EH_FRAME, checked: version 1, encodings 1b 03 3b, table inside; 0 = unusable. */
+    psc_addr eh_frame_hdr;
+    psc_addr eh_frame_table;   /**< First entry of the binary search table. */
+    uint64_t eh_frame_entries; /**< 8 bytes each. */
+
+    /* Owned by modules/; made on first need. */
+    struct modules *owner;
+    const uint8_t *image; /**< The file's bytes, or the vdso's; NULL when there are none. */
+    size_t image_size;
+    struct symbol_table *symbols;
+    struct module_debug *debug;
+};
+
+struct modules;
+
+/** Lists the ELF files of the target's mappings, and its vdso. Keeps `target`. */
+PSC_MUST_CHECK enum psc_status modules_create(struct target *target, struct modules **ret,
+                                              struct psc_error *err);
+void modules_destroy(struct modules *modules);
+
+size_t modules_count(const struct modules *modules);
+/** Sorted by start. */
+struct module *modules_get(struct modules *modules, size_t index);
+/** The module whose range holds the address, or NULL. */
+struct module *modules_find(struct modules *modules, psc_addr address);
+struct target *modules_target(struct modules *modules);
+
+/* ---- symbols ---- */
+
+struct module_symbol {
+    const char *name; /**< The linker's; owned by the module. */
+    psc_addr address; /**< In the target. */
+    uint64_t size;    /**< 0: unknown. */
+};
+
+/**
+ * The function that holds the address: from .symtab, else of the separate
+ * debug file, else .dynsym. A symbol with a size must cover the address; one
+ * without reaches to the next symbol. Among several at one address: global before
+ * weak before local, then the shortest name.
+ * @return false when none covers it.
+ */
+bool module_find_symbol(struct module *module, psc_addr address, struct module_symbol *ret);
+/** A defined symbol (function or data) by its exact name; false when there is none. */
+bool module_find_symbol_named(struct module *module, const char *name, struct module_symbol *ret);
+/** Calls `visit` for each function symbol, until it returns false. */
+void module_each_symbol(struct module *module,
+                        bool (*visit)(void *context, const struct module_symbol *symbol),
+                        void *context);
+/** A section by name, from the file; address 0 is possible for unallocated ones. */
+bool module_find_section(struct module *module, const char *name, psc_addr *ret_address,
+                         uint64_t *ret_size);
+/** True when .dynsym imports this name (undefined there). */
+bool module_imports(struct module *module, const char *name);
+
+/* ---- lines ---- */
+
+struct module_line {
+    const char *file; /**< Absolute where the DWARF tells the directory; owned by the module. */
+    uint32_t line;    /**< From 1. */
+};
+
+/**
+ * File and line of many addresses at once (any order; NULL file where there is
+ * none), by one bounded pass over .debug_line, restricted to the units that hold them
+ * when .debug_aranges tells. Answers are kept per address.
+ * The address is looked up as it is: give call sites, not return addresses.
+ */
+void module_find_lines(struct module *module, const psc_addr *addresses, size_t count,
+                       struct module_line *ret);
+
+/** One level of inlining at an address. */
+struct module_inline {
+    const char *function; /**< DW_AT_linkage_name else DW_AT_name, as the DWARF has it. */
+    const char *call_file; /**< Where the call stands, in the function that holds it. */
+    uint32_t call_line;
+};
+
+/**
+ * The inlined calls at an address, innermost first; the last one was called from
+ * the physical function. By libdw; costs a unit's DIE tree on first touch.
+ * @return how many were filled, at most `limit`.
+ */
+size_t module_find_inlines(struct module *module, psc_addr address, struct module_inline *ret,
+                           size_t limit);
+
+/* ---- for native/: libdw's view of the file ---- */
+
+struct Elf;
+struct Dwarf;
+/** The file, opened by libelf from its mapped bytes; NULL when there is none. */
+struct Elf *module_elf(struct module *module);
+/** DWARF of the file or of its separate debug file; NULL when there is none. */
+struct Dwarf *module_dwarf(struct module *module);
+
+/* ---- names ---- */
+
+/**
+ * C++ and Rust names as people write them, without parameters' noise kept by
+ * the mangling (libiberty). @return malloc'd, or NULL when the name is not mangled.
+ */
+char *demangle_symbol(const char *symbol);
+
+#endif

@@ -1,0 +1,149 @@
+/**
+ * @file
+ * Room `python`: runtime -> interpreters -> threads -> frames -> code, line, names.
+ *
+ * Facts about interpreters are data (layout.def, layout.c); what a self-describing
+ * interpreter (3.13+) says of itself is checked once and then overrides them. Everything
+ * read is foreign: bounded, checked for cycles, a fault never stops a report.
+ *
+ * To add a version: a column of slots in layout.def, a row of rules in layout.c,
+ * its size in debug_offsets.c; then tests/ compares every cell with DWARF.
+ */
+#ifndef PSC_PYTHON_H
+#define PSC_PYTHON_H
+
+#include "modules.h"
+
+struct python;
+
+struct python_info {
+    const char *implementation; /**< "CPython" */
+    const char *version;        /**< "3.11.2", "3.13.0rc1"; as sys.version has it. */
+    uint32_t hex;               /**< PY_VERSION_HEX; micro and below may be 0 when unknown. */
+    bool debug;                 /**< A Py_DEBUG build, when known. */
+    bool free_threaded;
+    psc_addr runtime;         /**< &_PyRuntime */
+    struct module *module;    /**< Which holds the runtime: libpython or the executable. */
+    const char *found_by;     /**< "symbol _PyRuntime in ...", for --explain. */
+    const char *layout_from;  /**< "table 3.11", "_Py_DebugOffsets 3.13": for --explain. */
+};
+
+/**
+ * Finds the interpreter.
+ * @return PSC_ERR_NOT_FOUND: no Python here. PSC_ERR_UNSUPPORTED: a Python that is not
+ *         known; the sentence names it. Strings are from the arena, which python keeps.
+ */
+PSC_MUST_CHECK enum psc_status python_open(struct target *target, struct modules *modules,
+                                           struct arena *arena, struct python **ret,
+                                           struct psc_error *err);
+void python_close(struct python *python);
+const struct python_info *python_get_info(const struct python *python);
+
+/** Tri-state facts: what cannot be read is not "no". */
+enum python_truth { PYTHON_UNKNOWN, PYTHON_NO, PYTHON_YES };
+
+struct python_thread {
+    psc_addr tstate;
+    psc_addr interpreter;
+    int64_t interpreter_id;
+    uint64_t thread_id;  /**< pthread_self; the join with target_thread.thread_pointer. */
+    uint64_t native_id;  /**< gettid as the process saw it; 0 before 3.11. */
+    const char *name;    /**< threading.Thread.name, or NULL. */
+    bool main;           /**< The main thread of its interpreter. */
+    enum python_truth holds_gil;
+    enum python_truth collecting; /**< Its interpreter is collecting and it holds the GIL. */
+    bool finalizing;
+};
+
+/** All thread states of all interpreters, main interpreter first; bounded. */
+PSC_MUST_CHECK enum psc_status python_list_threads(struct python *python,
+                                                   struct python_thread **ret, size_t *ret_count,
+                                                   struct psc_error *err);
+
+enum python_frame_kind {
+    PYTHON_FRAME_CODE,        /**< Runs a code object that a person wrote. */
+    PYTHON_FRAME_SHIM,        /**< Marks the entry of an evaluator on the C stack (3.12+). */
+    PYTHON_FRAME_TRAMPOLINE,  /**< Interpreter-made: the __init__ cleanup frame of 3.13+. */
+    PYTHON_FRAME_UNREADABLE   /**< In the chain, but its code object cannot be read. */
+};
+
+struct python_frame {
+    psc_addr address;
+    psc_addr code;   /**< 0 for shims. */
+    int32_t lasti;   /**< Byte offset of the current instruction; -1 before the first. */
+    uint8_t kind;    /**< enum python_frame_kind */
+    bool generator;  /**< Runs a generator, coroutine or async generator. */
+};
+
+/**
+ * An object that an evaluator call leaves on the C stack: the CFrame (3.10-3.12) or
+ * the entry shim (3.12+). Its address lies in exactly one native frame, and that
+ * frame runs frames [first, first + count) of the stack, newest first.
+ */
+struct python_anchor {
+    psc_addr address;
+    size_t first;
+    size_t count;
+};
+
+/** How native frames and Python frames of this version are joined. */
+enum python_join {
+    PYTHON_JOIN_SLOT,  /**< Up to 3.9: the evaluator holds its PyFrameObject in a stack slot. */
+    PYTHON_JOIN_CFRAME_SLOT, /**< 3.10: a CFrame per evaluator; slots tell which frame. */
+    PYTHON_JOIN_CFRAME, /**< 3.11: CFrames partition the chain. */
+    PYTHON_JOIN_SHIM   /**< 3.12+: entry shims partition the chain. */
+};
+
+enum python_join python_get_join(const struct python *python);
+
+/** Why a walk along the chain ended. */
+enum python_end {
+    PYTHON_END_COMPLETE,
+    PYTHON_END_UNREADABLE, /**< The frame at end_address cannot be read. */
+    PYTHON_END_CYCLE,      /**< end_address was met before. */
+    PYTHON_END_LIMIT
+};
+
+#define PSC_PYTHON_FRAME_LIMIT 4000000u
+
+struct python_stack {
+    struct python_frame *frames; /**< Newest first; malloc'd, see python_stack_deinit(). */
+    size_t count;
+    size_t capacity;
+    struct python_anchor *anchors; /**< Newest first; empty for PYTHON_JOIN_SLOT. */
+    size_t anchor_count;
+    size_t anchor_capacity;
+    enum python_end end;
+    psc_addr end_address;
+};
+
+/** Walks the frames of a thread state into a zeroed `ret`. Faults end the walk, see `end`. */
+PSC_MUST_CHECK enum psc_status python_walk(struct python *python,
+                                           const struct python_thread *thread,
+                                           struct python_stack *ret);
+void python_stack_deinit(struct python_stack *stack);
+
+/** For the slot joins (<= 3.10): true when a live PyFrameObject is at the address. */
+bool python_is_frame_object(struct python *python, psc_addr address);
+/** For the slot joins: reads one PyFrameObject (also one that no chain reaches). */
+PSC_MUST_CHECK enum psc_status python_read_frame_object(struct python *python, psc_addr address,
+                                                        struct python_frame *ret);
+
+/** Where a frame is; strings live as long as the arena given to python_open(). */
+struct python_location {
+    const char *name;     /**< co_name */
+    const char *function; /**< co_qualname, or Class.name when certain, else co_name. */
+    const char *file;     /**< co_filename */
+    uint32_t line;        /**< 0: none. */
+    /* 3.11+; UTF-8 byte offsets from 0 as the table has them; -1: none. */
+    uint32_t end_line;
+    int32_t column;
+    int32_t end_column;
+};
+
+/** Reads name, file and position; equal (code, lasti) pairs are read once. */
+PSC_MUST_CHECK enum psc_status python_read_location(struct python *python,
+                                                    const struct python_frame *frame,
+                                                    struct python_location *ret);
+
+#endif

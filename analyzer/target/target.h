@@ -1,0 +1,216 @@
+/**
+ * @file
+ * Room `target`: bytes, threads, registers and mappings of what is looked at.
+ *
+ * Behind target_read() stands a core file (core.c); a living process and a
+ * debugger's inferior are further fillings of struct target_ops. Knows no
+ * symbols and no Python: that is for the rooms above.
+ *
+ * To add a kind of target: fill struct target_ops, and before returning the
+ * target fill mappings (sorted by start), threads (crashed first), process.
+ * To add an architecture: a row in registers.c, the register numbers below,
+ * then native/.
+ */
+#ifndef PSC_TARGET_H
+#define PSC_TARGET_H
+
+#include "base.h"
+
+/** DWARF register numbers of x86-64 (System V ABI, AMD64 supplement, figure 3.36). */
+enum target_register {
+    REG_RAX = 0,
+    REG_RDX = 1,
+    REG_RCX = 2,
+    REG_RBX = 3,
+    REG_RSI = 4,
+    REG_RDI = 5,
+    REG_RBP = 6,
+    REG_RSP = 7,
+    REG_R8 = 8,
+    REG_R12 = 12,
+    REG_R15 = 15,
+    REG_RIP = 16,
+    REG_COUNT = 17
+};
+
+struct target_registers {
+    uint64_t value[REG_COUNT];
+};
+
+struct target_thread {
+    int32_t tid; /**< As the dumping side saw it. */
+    struct target_registers registers;
+    psc_addr thread_pointer; /**< fs_base; equals pthread_self() with glibc and musl. */
+    const char *name;        /**< Native name or NULL; cores have it for the main thread only. */
+    bool crashed;            /**< Took the signal that killed the process. */
+};
+
+/** Whether the file of a mapping may stand in for pages that are not in the core. */
+enum target_file_state {
+    TARGET_FILE_UNTRIED,
+    TARGET_FILE_FOUND,      /**< Build-ids of file and memory are equal. */
+    TARGET_FILE_UNVERIFIED, /**< Found, but the memory holds no build-id to compare with. */
+    TARGET_FILE_MISSING,
+    TARGET_FILE_MISMATCH    /**< A file is there, but another build of it: not used. */
+};
+
+#define TARGET_BUILD_ID_MAX 64
+
+struct target_build_id {
+    uint8_t bytes[TARGET_BUILD_ID_MAX];
+    size_t size; /**< 0: none known. */
+};
+
+/** A file that the target had mapped. Opened on first need by target_file_open(). */
+struct target_file {
+    const char *path;       /**< As the target names it, without " (deleted)". */
+    bool deleted;           /**< The target said " (deleted)". */
+    enum target_file_state state;
+    const char *local_path; /**< Where it was found here, or NULL. */
+    const uint8_t *image;   /**< The local file, mapped; NULL unless FOUND or UNVERIFIED. */
+    size_t size;
+    struct target_build_id build_id; /**< From the target's memory, else from the file. */
+};
+
+struct target_mapping {
+    psc_addr start;
+    psc_addr end;
+    uint64_t offset;          /**< Into the file. */
+    struct target_file *file; /**< NULL: anonymous. */
+    bool permissions_known;   /**< False for a range that only NT_FILE names (gcore). */
+    bool readable;
+    bool writable;
+    bool executable;
+};
+
+/** The signal that ended (or stopped) the process. */
+struct target_signal {
+    int32_t number; /**< 0: none (gcore of a running process, live target). */
+    int32_t code;   /**< si_code; meaningful with has_info. */
+    bool has_info;  /**< A siginfo was there. */
+    bool has_address;
+    psc_addr address; /**< si_addr of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP. */
+    bool has_sender;
+    int32_t sender_pid; /**< si_pid when a process sent it. */
+    int32_t sender_uid;
+};
+
+struct target_process {
+    int32_t pid;
+    const char *name;              /**< comm, or NULL. */
+    const char *executable;        /**< Path as the target names it, or NULL. */
+    const char *const *arguments;  /**< argv; the bytes may be any. */
+    size_t argument_count;
+    bool arguments_cut;            /**< Only what the kernel's note kept (80 characters). */
+    struct target_signal signal;
+};
+
+/** auxv entries that other rooms need; 0 = absent. */
+struct target_auxv {
+    psc_addr phdr;
+    uint64_t phnum;
+    psc_addr entry;
+    psc_addr vdso;  /**< AT_SYSINFO_EHDR */
+    psc_addr execfn;
+    uint64_t page_size;
+};
+
+enum target_kind { TARGET_CORE, TARGET_PROCESS };
+
+struct target;
+
+struct target_ops {
+    /** All of the bytes or PSC_ERR_FAULT; a copy that ends early leaves the buffer undefined. */
+    enum psc_status (*read)(struct target *target, psc_addr address, void *buffer, size_t size);
+    /** A pointer to the bytes when they lie in one piece in this process, else NULL. */
+    const uint8_t *(*peek)(struct target *target, psc_addr address, size_t size);
+    /** Hint that [address, address + size) is wanted soon; may be NULL. */
+    void (*prefetch)(struct target *target, psc_addr address, size_t size);
+    /** Frees what the kind owns; the common part is freed by target_close(). */
+    void (*close)(struct target *target);
+};
+
+struct target_options {
+    const char *sysroot;
+    const char *const *library_directories;
+    size_t library_directory_count;
+    const char *debug_directory; /**< Never NULL once opened. */
+    const char *const *source_maps;
+    size_t source_map_count;
+};
+
+struct target {
+    const struct target_ops *ops;
+    enum target_kind kind;
+    const char *path; /**< Of the core file. */
+    struct arena *arena;
+    struct warnings warnings;
+    struct target_options options;
+    struct target_process process;
+    struct target_auxv auxv;
+    struct target_thread *threads;
+    size_t thread_count;
+    struct target_mapping *mappings; /**< Sorted by start, not overlapping. */
+    size_t mapping_count;
+    struct target_file **files;
+    size_t file_count;
+    bool truncated; /**< Parts of the core file are missing. */
+    void *backend;  /**< Owned by the kind. */
+};
+
+/**
+ * Opens a core file (an ELF file of type ET_CORE, x86-64).
+ * @param executable  where the program is on this machine, or NULL.
+ * @param options     copied; may be NULL.
+ */
+PSC_MUST_CHECK enum psc_status target_open_core(const char *path, const char *executable,
+                                                const struct target_options *options,
+                                                struct target **ret, struct psc_error *err);
+void target_close(struct target *target);
+
+/** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
+PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,
+                                           size_t size);
+/** As many leading bytes as can be read; 0 when not even the first can. */
+size_t target_read_some(struct target *target, psc_addr address, void *buffer, size_t size);
+PSC_MUST_CHECK enum psc_status target_read_u8(struct target *target, psc_addr address,
+                                              uint8_t *ret);
+PSC_MUST_CHECK enum psc_status target_read_u16(struct target *target, psc_addr address,
+                                               uint16_t *ret);
+PSC_MUST_CHECK enum psc_status target_read_u32(struct target *target, psc_addr address,
+                                               uint32_t *ret);
+PSC_MUST_CHECK enum psc_status target_read_u64(struct target *target, psc_addr address,
+                                               uint64_t *ret);
+/** A pointer, which is a u64. */
+PSC_MUST_CHECK enum psc_status target_read_pointer(struct target *target, psc_addr address,
+                                                   psc_addr *ret);
+/**
+ * A NUL-terminated string of at most size - 1 bytes; PSC_ERR_LIMIT when it is
+ * longer (the buffer then holds the beginning, terminated).
+ */
+PSC_MUST_CHECK enum psc_status target_read_string(struct target *target, psc_addr address,
+                                                  char *buffer, size_t size);
+/** See struct target_ops; NULL when a copy is needed. Valid until target_close(). */
+const uint8_t *target_peek(struct target *target, psc_addr address, size_t size);
+void target_prefetch(struct target *target, psc_addr address, size_t size);
+
+/** The mapping that holds the address, or NULL. */
+const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address);
+/** True in a mapping known to be executable, or in an executable segment of its mapped file. */
+bool target_is_executable(struct target *target, psc_addr address);
+
+/** Finds and checks the local file, once; warns once when it is missing or another build. */
+void target_file_open(struct target *target, struct target_file *file);
+/**
+ * Where a path of the target (a source file, say) is on this machine: source
+ * maps, sysroot, the path itself. NULL when nothing is there. Owned by the target.
+ */
+const char *target_find_local_path(struct target *target, const char *path);
+
+/** NT_GNU_BUILD_ID of an ELF image of which the first `size` bytes are at hand; size 0 if none. */
+void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret);
+
+/** Adds a warning to target->warnings. */
+#define target_warn(target, ...) warnings_add(&(target)->warnings, __VA_ARGS__)
+
+#endif

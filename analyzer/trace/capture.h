@@ -1,0 +1,27 @@
+/**
+ * @file
+ * Producing side of room `trace`: classify and merge into a struct psc_trace.
+ */
+#ifndef PSC_CAPTURE_H
+#define PSC_CAPTURE_H
+
+#include "cython.h"
+#include "native.h"
+#include "python.h"
+#include "trace.h"
+
+/** Everything that a capture reads from; `python` is NULL when there is none. */
+struct capture_sources {
+    struct target *target;
+    struct modules *modules;
+    struct native *native; /**< NULL in PSC_MODE_PYTHON. */
+    struct python *python;
+};
+
+/** Fills trace->threads and trace->modules. */
+PSC_MUST_CHECK enum psc_status trace_fill(struct psc_trace *trace,
+                                          const struct capture_sources *sources,
+                                          const struct psc_capture_options *options,
+                                          struct psc_error *err);
+
+#endif

@@ -1,0 +1,158 @@
+/**
+ * @file
+ * The finished product in the middle: plain data about every thread.
+ *
+ * Producers (trace/, diagnose/) fill it, printers only read it; no other room is needed to
+ * understand it. Everything lives in one arena. Unknown is NULL, 0 or -1 as each
+ * field says, never a guess.
+ */
+#ifndef PSC_TRACE_H
+#define PSC_TRACE_H
+
+#include "base.h"
+
+enum trace_kind { TRACE_PYTHON, TRACE_CYTHON, TRACE_NATIVE, TRACE_GAP };
+
+/** Where a line number comes from. */
+enum trace_line_source {
+    TRACE_LINE_NONE,
+    TRACE_LINE_CODE,   /**< The code object's line table. */
+    TRACE_LINE_DWARF,
+    TRACE_LINE_C_FILE, /**< The comment blocks of the generated C. */
+    TRACE_LINE_XML,
+    TRACE_LINE_MACHINE_CODE,
+    TRACE_LINE_ESTIMATE
+};
+
+/** How a native frame was found, best first. */
+enum trace_trust {
+    TRACE_TRUST_CONTEXT,
+    TRACE_TRUST_CFI,
+    TRACE_TRUST_FRAME_POINTER,
+    TRACE_TRUST_SCAN,
+    TRACE_TRUST_ANCHOR
+};
+
+/** What a frame is in the life of the interpreter. */
+enum trace_role {
+    TRACE_ROLE_VISIBLE,   /**< What a person wrote, or a library they called. */
+    TRACE_ROLE_EVALUATOR, /**< Runs Python frames, which stand in its place. */
+    TRACE_ROLE_PLUMBING,  /**< Interpreter or Cython machinery between calls. */
+    TRACE_ROLE_TAKE_GIL,  /**< Plumbing that waits for the GIL. */
+    TRACE_ROLE_COLLECT,   /**< The garbage collector. */
+    TRACE_ROLE_FOLDED     /**< A Cython wrapper of the frame next to it. */
+};
+
+enum trace_file_state { TRACE_FILE_FOUND, TRACE_FILE_MISSING, TRACE_FILE_MISMATCH };
+
+struct trace_module {
+    const char *path;
+    const char *name;     /**< Last component of path. */
+    const char *build_id; /**< Lower-case hexadecimal, or NULL. */
+    psc_addr base;        /**< Load bias: an address minus base is what addr2line takes. */
+    psc_addr start;
+    psc_addr end;
+    enum trace_file_state file;
+    bool debug_info;
+};
+
+/** A place in code. Shared by all frames that are there; one per distinct place. */
+struct trace_location {
+    enum trace_kind kind;
+    const char *language; /**< "Python", "Cython", "C", "C++", "Rust"; NULL for a gap. */
+    const char *function; /**< What a person reads; NULL: unknown. Of a gap: its reason. */
+    const char *name;     /**< Bare code name (co_name), or NULL. */
+    const char *symbol;   /**< The linker's name, or NULL. */
+    const char *file;     /**< Or NULL. */
+    uint32_t line;        /**< From 1; 0: none. */
+    uint32_t end_line;    /**< 0: none. */
+    uint32_t column;      /**< In characters from 1; 0: none. */
+    uint32_t end_column;  /**< One past the last character, from 1; 0: none. */
+    enum trace_line_source line_source;
+    const struct trace_module *module; /**< NULL: Python frames, code outside all modules. */
+    uint64_t offset;      /**< pc of the place minus the module's base; with has_offset. */
+    bool has_offset;
+    bool inlined;         /**< Inlined into the frame that follows outward. */
+    const char *source;   /**< The text of the line, without indentation; or NULL. */
+};
+
+struct trace_frame {
+    const struct trace_location *location;
+    psc_addr pc;  /**< What a debugger shows; 0 for Python frames and gaps. */
+    psc_addr sp;  /**< Of native frames; inlined ones share it with their physical frame. */
+    psc_addr id;  /**< Python: the address of the frame object; native: the CFA (0 unknown). */
+    uint8_t trust; /**< enum trace_trust */
+    uint8_t role;  /**< enum trace_role */
+    bool hidden;   /**< Not shown unless all is asked for. */
+    bool has_pc;
+};
+
+/** Bits of trace_thread.state. */
+enum trace_state {
+    TRACE_STATE_CRASHED = 1u << 0,
+    TRACE_STATE_HOLDS_GIL = 1u << 1,
+    TRACE_STATE_WAITS_FOR_GIL = 1u << 2,
+    TRACE_STATE_COLLECTING = 1u << 3,
+    TRACE_STATE_MAIN = 1u << 4,
+    TRACE_STATE_NO_PYTHON = 1u << 5, /**< The process has Python, this thread does not. */
+    TRACE_STATE_FINALIZING = 1u << 6
+};
+
+struct trace_thread {
+    int32_t tid; /**< 0: a thread state for which no native thread is known. */
+    bool has_python;
+    uint64_t python_thread_id;
+    int64_t interpreter_id;
+    const char *name;        /**< Python's name if there is one, else the native one; or NULL. */
+    const char *native_name; /**< Or NULL. */
+    uint32_t state;          /**< enum trace_state bits. */
+    struct trace_frame *frames; /**< Innermost first. */
+    size_t frame_count;
+    size_t native_count; /**< Physical native frames that were walked: for the invariant. */
+    size_t python_count; /**< Python frames that were walked, shims not counted. */
+};
+
+struct trace_crash {
+    int32_t signal_number;
+    const char *signal; /**< "SIGSEGV" */
+    const char *code;   /**< "SEGV_MAPERR", or NULL. */
+    bool has_address;
+    psc_addr address;
+    bool has_sender;
+    int32_t sender_pid;
+    int32_t tid;         /**< Of the thread that took it. */
+    const char *summary; /**< One phrase: "a null pointer, not mapped". */
+    const char *message; /**< What the program itself said of it, or NULL. */
+};
+
+struct trace_python {
+    const char *implementation;
+    const char *version;
+    bool debug;
+    bool free_threaded;
+    bool gil_known;        /**< Whether the holder could be read. */
+    int32_t gil_holder_tid; /**< 0: nobody (or not known). */
+};
+
+struct psc_trace {
+    struct arena *arena;
+    const char *kind; /**< "core" or "process" */
+    const char *path; /**< Of the core file, or NULL. */
+    int32_t pid;
+    const char *executable; /**< Or NULL. */
+    const char *const *arguments;
+    size_t argument_count;
+    const char *architecture;
+    const struct trace_python *python; /**< NULL: none found. */
+    const struct trace_crash *crash;   /**< NULL: no signal. */
+    const char *signature;             /**< Or NULL. */
+    struct trace_module **modules;
+    size_t module_count;
+    struct trace_thread *threads; /**< The crashed one first. */
+    size_t thread_count;
+    struct warnings warnings;
+    bool complete;       /**< Nothing is missing. */
+    struct text explain; /**< How things were found, a line each; printed by --explain. */
+};
+
+#endif

@@ -1,0 +1,22 @@
+# Every outside library, once, as an imported target. Debian 12 names in README.md.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf)
+pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+
+# libunwind-coredump.so is under-linked: it needs the other two named after it.
+find_path(UNWIND_COREDUMP_INCLUDE libunwind-coredump.h REQUIRED)
+find_library(UNWIND_COREDUMP_LIBRARY unwind-coredump REQUIRED)
+find_library(UNWIND_ARCH_LIBRARY unwind-x86_64 REQUIRED)
+find_library(UNWIND_LIBRARY unwind REQUIRED)
+add_library(psc_unwind INTERFACE)
+target_include_directories(psc_unwind INTERFACE ${UNWIND_COREDUMP_INCLUDE})
+target_link_libraries(psc_unwind INTERFACE
+  ${UNWIND_COREDUMP_LIBRARY} ${UNWIND_ARCH_LIBRARY} ${UNWIND_LIBRARY})
+
+# Demangling of C++ and Rust; the archive is position independent in Debian.
+find_path(IBERTY_INCLUDE libiberty/demangle.h REQUIRED)
+find_library(IBERTY_LIBRARY iberty REQUIRED)
+add_library(psc_iberty INTERFACE)
+target_include_directories(psc_iberty INTERFACE ${IBERTY_INCLUDE})
+target_link_libraries(psc_iberty INTERFACE ${IBERTY_LIBRARY})
