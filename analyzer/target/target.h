@@ -18,23 +18,23 @@
 
 /** DWARF register numbers of x86-64 (System V ABI, AMD64 supplement, figure 3.36). */
 enum target_register {
-    REG_RAX = 0,
-    REG_RDX = 1,
-    REG_RCX = 2,
-    REG_RBX = 3,
-    REG_RSI = 4,
-    REG_RDI = 5,
-    REG_RBP = 6,
-    REG_RSP = 7,
-    REG_R8 = 8,
-    REG_R12 = 12,
-    REG_R15 = 15,
-    REG_RIP = 16,
-    REG_COUNT = 17
+    X86_RAX = 0,
+    X86_RDX = 1,
+    X86_RCX = 2,
+    X86_RBX = 3,
+    X86_RSI = 4,
+    X86_RDI = 5,
+    X86_RBP = 6,
+    X86_RSP = 7,
+    X86_R8 = 8,
+    X86_R12 = 12,
+    X86_R15 = 15,
+    X86_RIP = 16,
+    X86_COUNT = 17
 };
 
 struct target_registers {
-    uint64_t value[REG_COUNT];
+    uint64_t value[X86_COUNT];
 };
 
 struct target_thread {
@@ -154,7 +154,8 @@ struct target {
     size_t mapping_count;
     struct target_file **files;
     size_t file_count;
-    bool truncated; /**< Parts of the core file are missing. */
+    const char *executable_here; /**< Where the caller said that the program is, or NULL. */
+    bool truncated;              /**< Parts of the core file are missing. */
     void *backend;  /**< Owned by the kind. */
 };
 
@@ -199,13 +200,16 @@ const struct target_mapping *target_find_mapping(const struct target *target, ps
 /** True in a mapping known to be executable, or in an executable segment of its mapped file. */
 bool target_is_executable(struct target *target, psc_addr address);
 
-/** Finds and checks the local file, once; warns once when it is missing or another build. */
+/** Finds and checks the local file, once. Whoever misses it says so: most files never matter. */
 void target_file_open(struct target *target, struct target_file *file);
 /**
  * Where a path of the target (a source file, say) is on this machine: source
  * maps, sysroot, the path itself. NULL when nothing is there. Owned by the target.
  */
 const char *target_find_local_path(struct target *target, const char *path);
+
+/** Appends a file that the target names; " (deleted)" is taken off. NULL when out of memory. */
+struct target_file *target_add_file(struct target *target, const char *path);
 
 /** NT_GNU_BUILD_ID of an ELF image of which the first `size` bytes are at hand; size 0 if none. */
 void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret);

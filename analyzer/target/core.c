@@ -1,0 +1,472 @@
+/* A core file as a target: mapped, never read whole. */
+#include "target_private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct core_segment {
+    psc_addr start;
+    psc_addr end;      /* Of the memory. */
+    psc_addr file_end; /* Of what the file holds of it. */
+    const uint8_t *bytes;
+    uint32_t flags;
+};
+
+struct core {
+    const uint8_t *image;
+    size_t size;
+    Elf *elf;
+    struct core_segment *segments; /* Sorted, not overlapping. */
+    size_t segment_count;
+    size_t last_segment;
+    size_t last_mapping;
+};
+
+static const struct core_segment *core_find_segment(struct core *core, psc_addr address)
+{
+    if (core->last_segment < core->segment_count) {
+        const struct core_segment *last = &core->segments[core->last_segment];
+        if (address >= last->start && address < last->end)
+            return last;
+    }
+    size_t low = 0, high = core->segment_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (core->segments[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || address >= core->segments[low - 1].end)
+        return NULL;
+    core->last_segment = low - 1;
+    return &core->segments[low - 1];
+}
+
+/* The bytes at an address and how many lie behind them in one piece; NULL when not there. */
+static const uint8_t *core_piece(struct target *target, psc_addr address, size_t *ret_size)
+{
+    struct core *core = target->backend;
+    const struct core_segment *segment = core_find_segment(core, address);
+    if (segment && address < segment->file_end) {
+        *ret_size = (size_t)(segment->file_end - address);
+        return segment->bytes + (address - segment->start);
+    }
+    const struct target_mapping *mapping = NULL;
+    if (core->last_mapping < target->mapping_count) {
+        mapping = &target->mappings[core->last_mapping];
+        if (address < mapping->start || address >= mapping->end)
+            mapping = NULL;
+    }
+    if (!mapping) {
+        mapping = target_find_mapping(target, address);
+        if (mapping)
+            core->last_mapping = (size_t)(mapping - target->mappings);
+    }
+    // A private page that was written to would be in the core: what is not may come from the file,
+    // but a writable range that the core leaves out may have been changed.
+    if (!mapping || !mapping->file || (mapping->permissions_known && mapping->writable))
+        return NULL;
+    target_file_open(target, mapping->file);
+    uint64_t offset = mapping->offset + (address - mapping->start);
+    if (!mapping->file->image || offset >= mapping->file->size)
+        return NULL;
+    uint64_t left = mapping->file->size - offset;
+    if (left > mapping->end - address)
+        left = mapping->end - address;
+    *ret_size = (size_t)left;
+    return mapping->file->image + offset;
+}
+
+static enum psc_status core_read(struct target *target, psc_addr address, void *buffer,
+                                 size_t size)
+{
+    uint8_t *out = buffer;
+    while (size) {
+        size_t piece;
+        const uint8_t *bytes = core_piece(target, address, &piece);
+        if (!bytes)
+            return PSC_ERR_FAULT;
+        if (piece > size)
+            piece = size;
+        memcpy(out, bytes, piece);
+        out += piece;
+        size -= piece;
+        if (size && address + piece < address)
+            return PSC_ERR_FAULT;
+        address += piece;
+    }
+    return PSC_OK;
+}
+
+static const uint8_t *core_peek(struct target *target, psc_addr address, size_t size)
+{
+    size_t piece;
+    const uint8_t *bytes = core_piece(target, address, &piece);
+    return bytes && piece >= size ? bytes : NULL;
+}
+
+static void core_prefetch(struct target *target, psc_addr address, size_t size)
+{
+    struct core *core = target->backend;
+    const struct core_segment *segment = core_find_segment(core, address);
+    if (!segment || address >= segment->file_end)
+        return;
+    if (size > segment->file_end - address)
+        size = (size_t)(segment->file_end - address);
+    uintptr_t start = (uintptr_t)(segment->bytes + (address - segment->start));
+    uintptr_t page = start & ~(uintptr_t)4095;
+    madvise((void *)page, size + (start - page), MADV_WILLNEED);
+}
+
+static void core_close(struct target *target)
+{
+    struct core *core = target->backend;
+    if (!core)
+        return;
+    if (core->elf)
+        elf_end(core->elf);
+    if (core->image)
+        munmap((void *)(uintptr_t)core->image, core->size);
+    free(core->segments);
+    free(core);
+}
+
+static const struct target_ops core_ops = {core_read, core_peek, core_prefetch, core_close};
+
+/* ---- opening ---- */
+
+static enum psc_status core_map(const char *path, struct core *core, struct psc_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return psc_fail(err, PSC_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    struct stat status;
+    enum psc_status result = PSC_OK;
+    if (fstat(fd, &status))
+        result = psc_fail(err, PSC_ERR_IO, "%s: %s", path, strerror(errno));
+    else if (S_ISDIR(status.st_mode))
+        result = psc_fail(err, PSC_ERR_FORMAT, "%s: is a directory; name a core file in it", path);
+    else if (!S_ISREG(status.st_mode))
+        result = psc_fail(err, PSC_ERR_FORMAT, "%s: not a regular file", path);
+    else if (!status.st_size)
+        result = psc_fail(err, PSC_ERR_FORMAT, "%s: the file is empty", path);
+    if (result == PSC_OK) {
+        core->size = (size_t)status.st_size;
+        const void *image = mmap(NULL, core->size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (image == MAP_FAILED)
+            result = psc_fail(err, PSC_ERR_IO, "%s: cannot be mapped: %s", path, strerror(errno));
+        else
+            core->image = image;
+    }
+    close(fd);
+    return result;
+}
+
+static const char *elf_type_name(unsigned type)
+{
+    return type == ET_EXEC  ? "an executable"
+           : type == ET_DYN ? "an executable or a shared library"
+           : type == ET_REL ? "an object file"
+                            : "an ELF file of another type";
+}
+
+static enum psc_status core_check_header(const char *path, struct core *core,
+                                         struct psc_error *err)
+{
+    const uint8_t *ident = core->image;
+    if (core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
+        return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file (not an ELF file)", path);
+    if (core->size < sizeof(Elf64_Ehdr))
+        return psc_fail(err, PSC_ERR_FORMAT, "%s: the file ends within its ELF header", path);
+    if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
+        return psc_fail(err, PSC_ERR_UNSUPPORTED,
+                        "%s: a %s-endian %s-bit ELF file; only x86-64 core files are handled",
+                        path, ident[EI_DATA] == ELFDATA2MSB ? "big" : "little",
+                        ident[EI_CLASS] == ELFCLASS32 ? "32" : "64");
+    unsigned type = load_u16(core->image + offsetof(Elf64_Ehdr, e_type));
+    if (type != ET_CORE)
+        return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file but %s", path,
+                        elf_type_name(type));
+    unsigned machine = load_u16(core->image + offsetof(Elf64_Ehdr, e_machine));
+    if (machine != EM_X86_64)
+        return psc_fail(err, PSC_ERR_UNSUPPORTED,
+                        "%s: a core file of %s; only x86-64 is handled", path,
+                        machine == EM_AARCH64 ? "AArch64" : "another machine");
+    return PSC_OK;
+}
+
+static int compare_segments(const void *left, const void *right)
+{
+    const struct core_segment *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void core_add_segment(struct core *core, const GElf_Phdr *phdr, bool *truncated)
+{
+    if (!phdr->p_memsz || phdr->p_vaddr > UINT64_MAX - phdr->p_memsz)
+        return;
+    uint64_t have = phdr->p_filesz < phdr->p_memsz ? phdr->p_filesz : phdr->p_memsz;
+    uint64_t left = phdr->p_offset < core->size ? core->size - phdr->p_offset : 0;
+    if (have > left) {
+        have = left;
+        *truncated = true;
+    }
+    core->segments[core->segment_count++] =
+        (struct core_segment){phdr->p_vaddr, phdr->p_vaddr + phdr->p_memsz, phdr->p_vaddr + have,
+                              have ? core->image + phdr->p_offset : NULL, phdr->p_flags};
+}
+
+/* Overlapping segments come only from damaged files: the first one wins. */
+static void core_sort_segments(struct core *core)
+{
+    qsort(core->segments, core->segment_count, sizeof(*core->segments), compare_segments);
+    size_t kept = 0;
+    for (size_t i = 0; i < core->segment_count; i++)
+        if (!kept || core->segments[i].start >= core->segments[kept - 1].end)
+            core->segments[kept++] = core->segments[i];
+    core->segment_count = kept;
+}
+
+static enum psc_status core_read_notes(struct core *core, const GElf_Phdr *phdr,
+                                       struct core_notes *notes, bool *truncated)
+{
+    if (phdr->p_offset >= core->size) {
+        *truncated = true;
+        return PSC_OK;
+    }
+    uint64_t size = phdr->p_filesz;
+    if (size > core->size - phdr->p_offset) {
+        size = core->size - phdr->p_offset;
+        *truncated = true;
+    }
+    const uint8_t *base = core->image + phdr->p_offset;
+    // elf_getdata_rawchunk() would do, but gives up on the whole of a note segment that is cut.
+    for (uint64_t at = 0; size - at >= sizeof(Elf64_Nhdr);) {
+        uint64_t name_size = load_u32(base + at), desc_size = load_u32(base + at + 4);
+        uint32_t type = load_u32(base + at + 8);
+        uint64_t name_at = at + sizeof(Elf64_Nhdr);
+        uint64_t desc_at = name_at + ((name_size + 3) & ~UINT64_C(3));
+        uint64_t next = desc_at + ((desc_size + 3) & ~UINT64_C(3));
+        if (desc_at > size || desc_size > size - desc_at) {
+            *truncated = true;
+            break;
+        }
+        if (name_size >= 4 && !memcmp(base + name_at, "CORE", 4)) {
+            enum psc_status status = core_notes_add(notes, type, base + desc_at, desc_size);
+            if (status != PSC_OK)
+                return status;
+        }
+        if (next >= size)
+            break;
+        at = next;
+    }
+    return PSC_OK;
+}
+
+static enum psc_status core_read_headers(const char *path, struct core *core,
+                                         struct core_notes *notes, bool *truncated,
+                                         struct psc_error *err)
+{
+    elf_version(EV_CURRENT);
+    // libelf writes to the image only for foreign byte order, which is refused above.
+    core->elf = elf_memory((char *)(uintptr_t)core->image, core->size);
+    size_t count;
+    if (!core->elf || elf_getphdrnum(core->elf, &count) || !count)
+        return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without program headers%s", path,
+                        core->size < 65536 ? "; it was probably cut off" : "");
+    core->segments = calloc(count, sizeof(*core->segments));
+    if (!core->segments)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr phdr;
+        if (!gelf_getphdr(core->elf, (int)i, &phdr)) {
+            *truncated = true;
+            break;
+        }
+        if (phdr.p_type == PT_LOAD)
+            core_add_segment(core, &phdr, truncated);
+        else if (phdr.p_type == PT_NOTE &&
+                 core_read_notes(core, &phdr, notes, truncated) != PSC_OK)
+            return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    core_sort_segments(core);
+    return PSC_OK;
+}
+
+static bool add_mapping(struct target *target, size_t *capacity, psc_addr start, psc_addr end,
+                        const struct core_segment *segment, const struct core_file_range *range)
+{
+    if (!array_reserve((void **)&target->mappings, capacity, target->mapping_count + 1,
+                       sizeof(*target->mappings)))
+        return false;
+    struct target_mapping *mapping = &target->mappings[target->mapping_count++];
+    *mapping = (struct target_mapping){.start = start, .end = end};
+    if (range) {
+        mapping->file = range->file;
+        mapping->offset = range->offset + (start - range->start);
+    }
+    if (segment) {
+        mapping->permissions_known = true;
+        mapping->readable = segment->flags & PF_R;
+        mapping->writable = segment->flags & PF_W;
+        mapping->executable = segment->flags & PF_X;
+    }
+    return true;
+}
+
+/*
+ * Mappings are segments (permissions) and NT_FILE ranges (files) laid over each other. A kernel
+ * core has a segment for each range; gcore leaves out segments of unmodified file mappings.
+ */
+static bool core_make_mappings(struct target *target, const struct core *core,
+                               const struct core_file_range *ranges, size_t range_count)
+{
+    size_t capacity = 0, s = 0, r = 0;
+    psc_addr at = 0;
+    while (s < core->segment_count || r < range_count) {
+        const struct core_segment *segment = s < core->segment_count ? &core->segments[s] : NULL;
+        const struct core_file_range *range = r < range_count ? &ranges[r] : NULL;
+        if (segment && segment->end <= at) {
+            s++;
+            continue;
+        }
+        if (range && range->end <= at) {
+            r++;
+            continue;
+        }
+        psc_addr segment_start = segment ? segment->start : UINT64_MAX;
+        psc_addr range_start = range ? range->start : UINT64_MAX;
+        psc_addr start = segment_start < range_start ? segment_start : range_start;
+        if (start < at)
+            start = at;
+        bool in_segment = segment && segment_start <= start;
+        bool in_range = range && range_start <= start;
+        psc_addr end = UINT64_MAX;
+        if (segment)
+            end = in_segment ? segment->end : segment_start;
+        if (range && (in_range ? range->end : range_start) < end)
+            end = in_range ? range->end : range_start;
+        if (!add_mapping(target, &capacity, start, end, in_segment ? segment : NULL,
+                         in_range ? range : NULL))
+            return false;
+        at = end;
+    }
+    return true;
+}
+
+static void core_find_executable(struct target *target)
+{
+    psc_addr inside = target->auxv.entry ? target->auxv.entry : target->auxv.phdr;
+    const struct target_mapping *mapping = inside ? target_find_mapping(target, inside) : NULL;
+    char path[4096];
+    if (mapping && mapping->file)
+        target->process.executable = mapping->file->path;
+    else if (target->auxv.execfn &&
+             target_read_string(target, target->auxv.execfn, path, sizeof(path)) == PSC_OK &&
+             path[0])
+        target->process.executable = arena_strdup(target->arena, path);
+}
+
+static enum psc_status core_fill(struct target *target, struct core *core, struct psc_error *err)
+{
+    struct core_notes notes = {.target = target};
+    enum psc_status status =
+        core_read_headers(target->path, core, &notes, &target->truncated, err);
+    if (status != PSC_OK)
+        return status;
+    struct core_file_range *ranges PSC_CLEANUP(cleanup_free) = NULL;
+    size_t range_count;
+    if (parse_core_files(&notes, &ranges, &range_count) != PSC_OK ||
+        !core_make_mappings(target, core, ranges, range_count))
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    core_notes_finish(&notes);
+    if (!target->thread_count)
+        return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%s", target->path,
+                        notes.has_foreign ? "x86-64 threads" : "threads",
+                        target->truncated ? "; it was cut off" : "");
+    core_find_executable(target);
+    if (notes.auxv_size >= 16)
+        target_read_arguments(target, notes.auxv);
+    if (target->truncated)
+        target_warn(target, "core-truncated",
+                    "the core file is cut off; what was cut is missing below");
+    if (!notes.files)
+        target_warn(target, "no-file-note",
+                    "the core file does not say which files were mapped (no NT_FILE note)");
+    return PSC_OK;
+}
+
+static bool copy_strings(struct arena *arena, const char *const *from, size_t count,
+                         const char *const **ret)
+{
+    const char **copies = arena_array(arena, count + 1, sizeof(*copies));
+    for (size_t i = 0; copies && i < count; i++)
+        copies[i] = arena_strdup(arena, from[i]);
+    *ret = copies;
+    return copies != NULL;
+}
+
+static bool copy_options(struct target *target, const struct target_options *options,
+                         const char *executable)
+{
+    struct target_options *copy = &target->options;
+    struct arena *arena = target->arena;
+    copy->debug_directory = "/usr/lib/debug";
+    if (executable)
+        target->executable_here = arena_strdup(arena, executable);
+    if (options) {
+        if (options->sysroot)
+            copy->sysroot = arena_strdup(arena, options->sysroot);
+        if (options->debug_directory)
+            copy->debug_directory = arena_strdup(arena, options->debug_directory);
+        copy->library_directory_count = options->library_directory_count;
+        copy->source_map_count = options->source_map_count;
+        if (!copy_strings(arena, options->library_directories, options->library_directory_count,
+                          &copy->library_directories) ||
+            !copy_strings(arena, options->source_maps, options->source_map_count,
+                          &copy->source_maps))
+            return false;
+    }
+    return !arena_is_exhausted(arena);
+}
+
+enum psc_status target_open_core(const char *path, const char *executable,
+                                 const struct target_options *options, struct target **ret,
+                                 struct psc_error *err)
+{
+    struct target *target = calloc(1, sizeof(*target));
+    struct core *core = calloc(1, sizeof(*core));
+    struct arena *arena = arena_create();
+    if (!target || !core || !arena) {
+        free(target);
+        free(core);
+        arena_destroy(arena);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    *target = (struct target){.ops = &core_ops, .kind = TARGET_CORE, .arena = arena,
+                              .backend = core};
+    warnings_init(&target->warnings, arena);
+    target->path = arena_strdup(arena, path);
+    enum psc_status status = core_map(path, core, err);
+    if (status == PSC_OK)
+        status = core_check_header(path, core, err);
+    if (status == PSC_OK && !copy_options(target, options, executable))
+        status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    if (status == PSC_OK)
+        status = core_fill(target, core, err);
+    if (status != PSC_OK) {
+        target_close(target);
+        return status;
+    }
+    *ret = target;
+    return PSC_OK;
+}

@@ -1,0 +1,278 @@
+/* Notes of a core file: threads, signal, process, auxv, mapped files. */
+#include "target_private.h"
+
+#include <elf.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* struct elf_prstatus of x86-64 (include/uapi/linux/elfcore.h): offsets of what is used. */
+enum {
+    PRSTATUS_SIZE = 336,
+    PRSTATUS_CURSIG = 12,
+    PRSTATUS_PID = 32,
+    PRSTATUS_REGISTERS = 112
+};
+
+/* struct elf_prpsinfo of x86-64. */
+enum {
+    PRPSINFO_SIZE = 136,
+    PRPSINFO_PID = 24,
+    PRPSINFO_FNAME = 40,
+    PRPSINFO_FNAME_SIZE = 16,
+    PRPSINFO_PSARGS = 56,
+    PRPSINFO_PSARGS_SIZE = 80
+};
+
+/* siginfo_t of x86-64 (include/uapi/asm-generic/siginfo.h). */
+enum { SIGINFO_MIN_SIZE = 32, SIGINFO_CODE = 8, SIGINFO_FIELDS = 16 };
+
+#define THREAD_LIMIT 1000000u
+
+static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t *bytes,
+                                        size_t size)
+{
+    struct target *target = notes->target;
+    if (size != PRSTATUS_SIZE) {
+        notes->has_foreign = true;
+        return PSC_OK;
+    }
+    if (target->thread_count >= THREAD_LIMIT)
+        return PSC_OK;
+    if (!array_reserve((void **)&target->threads, &notes->thread_capacity,
+                       target->thread_count + 1, sizeof(*target->threads)))
+        return PSC_ERR_MEMORY;
+    struct target_thread *thread = &target->threads[target->thread_count++];
+    *thread = (struct target_thread){.tid = (int32_t)load_u32(bytes + PRSTATUS_PID)};
+    parse_user_registers(bytes + PRSTATUS_REGISTERS, &thread->registers, &thread->thread_pointer);
+    if (target->thread_count == 1)
+        notes->first_signal = (int16_t)load_u16(bytes + PRSTATUS_CURSIG);
+    return PSC_OK;
+}
+
+static void notes_add_siginfo(struct core_notes *notes, const uint8_t *bytes, size_t size)
+{
+    struct target_signal *signal = &notes->target->process.signal;
+    // The kernel writes one, of the thread that died; gcore one a thread, the selected one's first.
+    if (signal->has_info || size < SIGINFO_MIN_SIZE)
+        return;
+    signal->has_info = true;
+    signal->number = (int32_t)load_u32(bytes);
+    signal->code = (int32_t)load_u32(bytes + SIGINFO_CODE);
+    const uint8_t *fields = bytes + SIGINFO_FIELDS;
+    // Codes <= 0 (SI_USER, SI_QUEUE, SI_TKILL ...) come from a process, not from the hardware.
+    if (signal->code <= 0) {
+        signal->has_sender = true;
+        signal->sender_pid = (int32_t)load_u32(fields);
+        signal->sender_uid = (int32_t)load_u32(fields + 4);
+    } else if (signal->number == SIGSEGV || signal->number == SIGBUS ||
+               signal->number == SIGILL || signal->number == SIGFPE || signal->number == SIGTRAP) {
+        signal->has_address = true;
+        signal->address = load_u64(fields);
+    }
+}
+
+enum psc_status core_notes_add(struct core_notes *notes, uint32_t type, const uint8_t *bytes,
+                               size_t size)
+{
+    switch (type) {
+    case NT_PRSTATUS:
+        return notes_add_thread(notes, bytes, size);
+    case NT_PRPSINFO:
+        if (size == PRPSINFO_SIZE && !notes->process) {
+            notes->process = bytes;
+            notes->process_size = size;
+        }
+        return PSC_OK;
+    case NT_SIGINFO:
+        notes_add_siginfo(notes, bytes, size);
+        return PSC_OK;
+    case NT_AUXV:
+        if (!notes->auxv) {
+            notes->auxv = bytes;
+            notes->auxv_size = size;
+        }
+        return PSC_OK;
+    case NT_FILE:
+        if (!notes->files) {
+            notes->files = bytes;
+            notes->files_size = size;
+        }
+        return PSC_OK;
+    default:
+        return PSC_OK;
+    }
+}
+
+static void notes_read_auxv(struct core_notes *notes)
+{
+    struct target_auxv *auxv = &notes->target->auxv;
+    for (size_t at = 0; at + 16 <= notes->auxv_size; at += 16) {
+        uint64_t type = load_u64(notes->auxv + at), value = load_u64(notes->auxv + at + 8);
+        switch (type) {
+        case AT_PHDR:
+            auxv->phdr = value;
+            break;
+        case AT_PHNUM:
+            auxv->phnum = value;
+            break;
+        case AT_ENTRY:
+            auxv->entry = value;
+            break;
+        case AT_SYSINFO_EHDR:
+            auxv->vdso = value;
+            break;
+        case AT_EXECFN:
+            auxv->execfn = value;
+            break;
+        case AT_PAGESZ:
+            auxv->page_size = value;
+            break;
+        case AT_NULL:
+            return;
+        default:
+            break;
+        }
+    }
+}
+
+/* pr_psargs is argv joined by spaces, cut at 79 characters (fs/binfmt_elf.c fill_psinfo()). */
+static void notes_split_psargs(struct target *target, const char *text, size_t size)
+{
+    struct target_process *process = &target->process;
+    size_t length = strnlen(text, size);
+    while (length && text[length - 1] == ' ')
+        length--;
+    const char **words = arena_array(target->arena, length / 2 + 1, sizeof(*words));
+    size_t count = 0;
+    for (size_t at = 0; words && at < length;) {
+        size_t end = at;
+        while (end < length && text[end] != ' ')
+            end++;
+        if (end > at)
+            words[count++] = arena_strndup(target->arena, text + at, end - at);
+        at = end + 1;
+    }
+    process->arguments = words;
+    process->argument_count = words ? count : 0;
+    process->arguments_cut = true;
+}
+
+static bool signal_is_from_debugger(const struct target_signal *signal)
+{
+    // gcore stops a running process: no pr_cursig, and SIGSTOP or SIGTRAP in the siginfo.
+    return signal->number == SIGSTOP || signal->number == SIGTRAP || signal->number == SIGINT ||
+           signal->number == SIGCONT;
+}
+
+void core_notes_finish(struct core_notes *notes)
+{
+    struct target *target = notes->target;
+    struct target_process *process = &target->process;
+    if (notes->auxv)
+        notes_read_auxv(notes);
+    if (notes->process) {
+        process->pid = (int32_t)load_u32(notes->process + PRPSINFO_PID);
+        const char *name = (const char *)notes->process + PRPSINFO_FNAME;
+        process->name = arena_strndup(target->arena, name, strnlen(name, PRPSINFO_FNAME_SIZE));
+        notes_split_psargs(target, (const char *)notes->process + PRPSINFO_PSARGS,
+                           PRPSINFO_PSARGS_SIZE);
+    } else if (target->thread_count) {
+        process->pid = target->threads[0].tid;
+    }
+    struct target_signal *signal = &process->signal;
+    if (!signal->has_info)
+        signal->number = notes->first_signal;
+    else if (!notes->first_signal && signal_is_from_debugger(signal))
+        *signal = (struct target_signal){0};
+    if (signal->number && target->thread_count)
+        target->threads[0].crashed = true;
+    for (size_t i = 0; i < target->thread_count; i++)
+        if (target->threads[i].tid == process->pid)
+            target->threads[i].name = process->name;
+}
+
+/* ---- NT_FILE ---- */
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct core_file_range *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static uint64_t hash_string(const char *text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    while (*text)
+        hash = (hash ^ (uint8_t)*text++) * UINT64_C(1099511628211);
+    return hash;
+}
+
+/* Path -> file, open addressing; the table has twice as many places as there are ranges. */
+static struct target_file *intern_file(struct target *target, struct target_file **table,
+                                       const char **names, size_t mask, const char *path)
+{
+    size_t at = (size_t)hash_string(path) & mask;
+    while (names[at]) {
+        if (!strcmp(names[at], path))
+            return table[at];
+        at = (at + 1) & mask;
+    }
+    names[at] = path;
+    table[at] = target_add_file(target, path);
+    return table[at];
+}
+
+enum psc_status parse_core_files(struct core_notes *notes, struct core_file_range **ret,
+                                 size_t *ret_count)
+{
+    // fs/binfmt_elf.c fill_files_note(): count, page size, count * {start, end, offset in pages},
+    // then count strings. When the kernel runs out of room the note is absent, not cut.
+    *ret = NULL;
+    *ret_count = 0;
+    if (!notes->files || notes->files_size < 16)
+        return PSC_OK;
+    uint64_t count = load_u64(notes->files), page_size = load_u64(notes->files + 8);
+    uint64_t room = (notes->files_size - 16) / 24;
+    if (count > room)
+        count = room;
+    if (!count)
+        return PSC_OK;
+    size_t mask = 15;
+    while (mask < 2 * count)
+        mask = mask * 2 + 1;
+    struct core_file_range *ranges = calloc(count, sizeof(*ranges));
+    struct target_file **table = calloc(mask + 1, sizeof(*table));
+    const char **names = calloc(mask + 1, sizeof(*names));
+    enum psc_status status = ranges && table && names ? PSC_OK : PSC_ERR_MEMORY;
+    const char *text = (const char *)notes->files + 16 + 24 * count;
+    const char *end = (const char *)notes->files + notes->files_size;
+    size_t used = 0;
+    for (uint64_t i = 0; status == PSC_OK && i < count; i++) {
+        const uint8_t *entry = notes->files + 16 + 24 * i;
+        size_t length = strnlen(text, (size_t)(end - text));
+        if (text + length >= end)
+            break;
+        struct core_file_range *range = &ranges[used];
+        range->start = load_u64(entry);
+        range->end = load_u64(entry + 8);
+        range->offset = load_u64(entry + 16) * page_size;
+        if (range->start < range->end && length) {
+            range->file = intern_file(notes->target, table, names, mask, text);
+            if (!range->file)
+                status = PSC_ERR_MEMORY;
+            used++;
+        }
+        text += length + 1;
+    }
+    free(table);
+    free(names);
+    if (status != PSC_OK) {
+        free(ranges);
+        return status;
+    }
+    qsort(ranges, used, sizeof(*ranges), compare_ranges);
+    *ret = ranges;
+    *ret_count = used;
+    return PSC_OK;
+}

@@ -1,0 +1,310 @@
+/* Files that the target had mapped: where they are on this machine, and whether they are the same. */
+#include "target_private.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DELETED_SUFFIX " (deleted)"
+#define ELF_HEADER_BYTES 4096 /* Of an image: ELF header, program headers, the build-id note. */
+#define PROGRAM_HEADER_LIMIT 512
+
+void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret)
+{
+    ret->size = 0;
+    if (size < sizeof(Elf64_Ehdr) || memcmp(image, ELFMAG, SELFMAG) != 0)
+        return;
+    if (image[EI_CLASS] != ELFCLASS64 || image[EI_DATA] != ELFDATA2LSB)
+        return;
+    Elf64_Ehdr header;
+    memcpy(&header, image, sizeof(header));
+    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > PROGRAM_HEADER_LIMIT)
+        return;
+    for (size_t i = 0; i < header.e_phnum; i++) {
+        uint64_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
+        Elf64_Phdr segment;
+        if (at > size || size - at < sizeof(segment))
+            return;
+        memcpy(&segment, image + at, sizeof(segment));
+        if (segment.p_type != PT_NOTE || segment.p_offset > size)
+            continue;
+        uint64_t left = size - segment.p_offset;
+        if (segment.p_filesz < left)
+            left = segment.p_filesz;
+        const uint8_t *note = image + segment.p_offset;
+        // gABI "Note Section"; alignment 8 only for NT_GNU_PROPERTY, whose segment says so.
+        uint64_t align = segment.p_align == 8 ? 8 : 4;
+        while (left >= sizeof(Elf64_Nhdr)) {
+            Elf64_Nhdr nhdr;
+            memcpy(&nhdr, note, sizeof(nhdr));
+            uint64_t name_at = sizeof(nhdr);
+            uint64_t desc_at = (name_at + nhdr.n_namesz + align - 1) & ~(align - 1);
+            uint64_t next = (desc_at + nhdr.n_descsz + align - 1) & ~(align - 1);
+            if (desc_at > left || nhdr.n_descsz > left - desc_at)
+                break;
+            if (nhdr.n_type == NT_GNU_BUILD_ID && nhdr.n_namesz == 4 &&
+                !memcmp(note + name_at, "GNU", 4) && nhdr.n_descsz &&
+                nhdr.n_descsz <= TARGET_BUILD_ID_MAX) {
+                memcpy(ret->bytes, note + desc_at, nhdr.n_descsz);
+                ret->size = nhdr.n_descsz;
+                return;
+            }
+            if (next >= left)
+                break;
+            note += next;
+            left -= next;
+        }
+    }
+}
+
+struct target_file *target_add_file(struct target *target, const char *path)
+{
+    struct target_file **files =
+        realloc(target->files, (target->file_count + 1) * sizeof(*target->files));
+    if (!files)
+        return NULL;
+    target->files = files;
+    struct target_file *file = arena_alloc(target->arena, sizeof(*file));
+    size_t length = strlen(path), suffix = strlen(DELETED_SUFFIX);
+    if (!file)
+        return NULL;
+    if (length > suffix && !strcmp(path + length - suffix, DELETED_SUFFIX)) {
+        file->deleted = true;
+        length -= suffix;
+    }
+    file->path = arena_strndup(target->arena, path, length);
+    if (!file->path)
+        return NULL;
+    files[target->file_count++] = file;
+    return file;
+}
+
+void target_files_close(struct target *target)
+{
+    for (size_t i = 0; i < target->file_count; i++)
+        if (target->files[i]->image)
+            munmap((void *)(uintptr_t)target->files[i]->image, target->files[i]->size);
+}
+
+/* What the target's own memory says of a file: its first page, if that was dumped. */
+struct memory_view {
+    uint8_t bytes[ELF_HEADER_BYTES];
+    size_t size;
+};
+
+static void file_read_memory(struct target *target, const struct target_file *file,
+                             struct memory_view *ret)
+{
+    ret->size = 0;
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        if (mapping->file != file || mapping->offset != 0)
+            continue;
+        size_t want = sizeof(ret->bytes);
+        if (mapping->end - mapping->start < want)
+            want = (size_t)(mapping->end - mapping->start);
+        ret->size = target_read_some(target, mapping->start, ret->bytes, want);
+        if (ret->size)
+            return;
+    }
+}
+
+static bool is_elf(const uint8_t *image, size_t size)
+{
+    return size >= sizeof(Elf64_Ehdr) && !memcmp(image, ELFMAG, SELFMAG);
+}
+
+/* Without a build-id on either side, equal program headers are the proof. */
+static bool headers_are_equal(const struct memory_view *memory, const uint8_t *image, size_t size)
+{
+    Elf64_Ehdr header;
+    memcpy(&header, memory->bytes, sizeof(header));
+    uint64_t end = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
+    return header.e_phoff < memory->size && end <= memory->size && end <= size &&
+           !memcmp(memory->bytes, image, end);
+}
+
+static enum target_file_state file_compare(const struct memory_view *memory,
+                                           const struct target_build_id *wanted,
+                                           const uint8_t *image, size_t size)
+{
+    struct target_build_id found;
+    parse_build_id(image, size, &found);
+    if (wanted->size)
+        return wanted->size == found.size && !memcmp(wanted->bytes, found.bytes, found.size)
+                   ? TARGET_FILE_FOUND
+                   : TARGET_FILE_MISMATCH;
+    if (!memory->size)
+        return TARGET_FILE_UNVERIFIED;
+    if (!is_elf(memory->bytes, memory->size) || found.size)
+        return TARGET_FILE_MISMATCH;
+    return headers_are_equal(memory, image, size) ? TARGET_FILE_FOUND : TARGET_FILE_MISMATCH;
+}
+
+/* True when the candidate is taken; a mismatch is remembered in file->state. */
+static bool file_try(struct target_file *file, const struct memory_view *memory, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    struct stat status;
+    const uint8_t *image = MAP_FAILED;
+    if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0)
+        image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (image == MAP_FAILED)
+        return false;
+    size_t size = (size_t)status.st_size;
+    enum target_file_state state = TARGET_FILE_MISSING;
+    if (is_elf(image, size))
+        state = file_compare(memory, &file->build_id, image, size);
+    // A deleted file's name may belong to anything by now.
+    if (state == TARGET_FILE_UNVERIFIED && file->deleted)
+        state = TARGET_FILE_MISMATCH;
+    if (state == TARGET_FILE_FOUND || state == TARGET_FILE_UNVERIFIED) {
+        file->image = image;
+        file->size = size;
+        file->state = state;
+        return true;
+    }
+    if (state == TARGET_FILE_MISMATCH)
+        file->state = TARGET_FILE_MISMATCH;
+    munmap((void *)(uintptr_t)image, size);
+    return false;
+}
+
+static bool file_try_printf(struct target *target, struct target_file *file,
+                            const struct memory_view *memory, const char *format, ...)
+    PSC_PRINTF(4, 5);
+
+static bool file_try_printf(struct target *target, struct target_file *file,
+                            const struct memory_view *memory, const char *format, ...)
+{
+    char buffer[4096];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(buffer, sizeof(buffer), format, args);
+    va_end(args);
+    if (length < 0 || (size_t)length >= sizeof(buffer) || !file_try(file, memory, buffer))
+        return false;
+    file->local_path = arena_strdup(target->arena, buffer);
+    return true;
+}
+
+static bool file_try_library_directory(struct target *target, struct target_file *file,
+                                       const struct memory_view *memory, const char *directory)
+{
+    const char *name = strrchr(file->path, '/');
+    name = name ? name + 1 : file->path;
+    if (file_try_printf(target, file, memory, "%s/%s", directory, file->path) ||
+        file_try_printf(target, file, memory, "%s/%s", directory, name))
+        return true;
+    if (file->build_id.size < 2)
+        return false;
+    char hex[2 * TARGET_BUILD_ID_MAX + 1];
+    for (size_t i = 0; i < file->build_id.size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", file->build_id.bytes[i]);
+    return file_try_printf(target, file, memory, "%s/.build-id/%.2s/%s", directory, hex, hex + 2);
+}
+
+static bool file_is_program(const struct target *target, const struct target_file *file)
+{
+    return target->process.executable && !strcmp(target->process.executable, file->path);
+}
+
+void target_file_open(struct target *target, struct target_file *file)
+{
+    if (file->state != TARGET_FILE_UNTRIED)
+        return;
+    // Set first: reading the memory below must not come back here for the same file.
+    file->state = TARGET_FILE_MISSING;
+    struct memory_view memory;
+    file_read_memory(target, file, &memory);
+    if (memory.size)
+        parse_build_id(memory.bytes, memory.size, &file->build_id);
+    if (memory.size && !is_elf(memory.bytes, memory.size))
+        return;
+    const struct target_options *options = &target->options;
+    bool taken = false;
+    if (target->executable_here && file_is_program(target, file))
+        taken = file_try_printf(target, file, &memory, "%s", target->executable_here);
+    if (!taken && options->sysroot)
+        taken = file_try_printf(target, file, &memory, "%s/%s", options->sysroot, file->path);
+    for (size_t i = 0; !taken && i < options->library_directory_count; i++)
+        taken = file_try_library_directory(target, file, &memory, options->library_directories[i]);
+    if (!taken && file->path[0] == '/')
+        taken = file_try_printf(target, file, &memory, "%s", file->path);
+    if (taken && !file->build_id.size)
+        parse_build_id(file->image, file->size, &file->build_id);
+}
+
+bool target_file_offset_is_executable(const struct target_file *file, uint64_t offset)
+{
+    Elf64_Ehdr header;
+    if (!file->image || file->size < sizeof(header))
+        return false;
+    memcpy(&header, file->image, sizeof(header));
+    if (header.e_phentsize != sizeof(Elf64_Phdr))
+        return false;
+    for (size_t i = 0; i < header.e_phnum && i < PROGRAM_HEADER_LIMIT; i++) {
+        Elf64_Phdr segment;
+        uint64_t at = header.e_phoff + i * sizeof(segment);
+        if (at > file->size || file->size - at < sizeof(segment))
+            return false;
+        memcpy(&segment, file->image + at, sizeof(segment));
+        if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && offset >= segment.p_offset &&
+            offset - segment.p_offset < segment.p_filesz)
+            return true;
+    }
+    return false;
+}
+
+bool target_is_executable(struct target *target, psc_addr address)
+{
+    const struct target_mapping *mapping = target_find_mapping(target, address);
+    if (!mapping)
+        return false;
+    if (mapping->permissions_known)
+        return mapping->executable;
+    if (!mapping->file)
+        return false;
+    target_file_open(target, mapping->file);
+    return target_file_offset_is_executable(mapping->file,
+                                            mapping->offset + (address - mapping->start));
+}
+
+static const char *path_if_there(struct target *target, const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && S_ISREG(status.st_mode) ? arena_strdup(target->arena, path)
+                                                           : NULL;
+}
+
+const char *target_find_local_path(struct target *target, const char *path)
+{
+    char candidate[4096];
+    const char *found;
+    for (size_t i = 0; i < target->options.source_map_count; i++) {
+        const char *map = target->options.source_maps[i];
+        const char *equals = strchr(map, '=');
+        size_t length = equals ? (size_t)(equals - map) : 0;
+        if (!equals || strncmp(path, map, length) != 0)
+            continue;
+        int size = snprintf(candidate, sizeof(candidate), "%s%s", equals + 1, path + length);
+        if (size > 0 && (size_t)size < sizeof(candidate) &&
+            (found = path_if_there(target, candidate)))
+            return found;
+    }
+    if (target->options.sysroot) {
+        int size =
+            snprintf(candidate, sizeof(candidate), "%s/%s", target->options.sysroot, path);
+        if (size > 0 && (size_t)size < sizeof(candidate) &&
+            (found = path_if_there(target, candidate)))
+            return found;
+    }
+    return path[0] == '/' ? path_if_there(target, path) : NULL;
+}

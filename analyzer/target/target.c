@@ -1,0 +1,119 @@
+#include "target_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum psc_status target_read(struct target *target, psc_addr address, void *buffer, size_t size)
+{
+    return target->ops->read(target, address, buffer, size);
+}
+
+size_t target_read_some(struct target *target, psc_addr address, void *buffer, size_t size)
+{
+    size_t done = 0;
+    while (done < size) {
+        // Pieces that do not cross a page: a hole costs only what lies behind it.
+        size_t piece = 4096 - (size_t)((address + done) & 4095);
+        if (piece > size - done)
+            piece = size - done;
+        if (target_read(target, address + done, (uint8_t *)buffer + done, piece) == PSC_OK) {
+            done += piece;
+            continue;
+        }
+        while (piece > 1) {
+            piece /= 2;
+            if (target_read(target, address + done, (uint8_t *)buffer + done, piece) == PSC_OK)
+                done += piece;
+        }
+        break;
+    }
+    return done;
+}
+
+enum psc_status target_read_u8(struct target *target, psc_addr address, uint8_t *ret)
+{
+    return target_read(target, address, ret, sizeof(*ret));
+}
+
+enum psc_status target_read_u16(struct target *target, psc_addr address, uint16_t *ret)
+{
+    return target_read(target, address, ret, sizeof(*ret));
+}
+
+enum psc_status target_read_u32(struct target *target, psc_addr address, uint32_t *ret)
+{
+    return target_read(target, address, ret, sizeof(*ret));
+}
+
+enum psc_status target_read_u64(struct target *target, psc_addr address, uint64_t *ret)
+{
+    return target_read(target, address, ret, sizeof(*ret));
+}
+
+enum psc_status target_read_pointer(struct target *target, psc_addr address, psc_addr *ret)
+{
+    return target_read(target, address, ret, sizeof(*ret));
+}
+
+enum psc_status target_read_string(struct target *target, psc_addr address, char *buffer,
+                                   size_t size)
+{
+    size_t done = 0;
+    if (!size)
+        return PSC_ERR_LIMIT;
+    buffer[0] = '\0';
+    while (done < size - 1) {
+        size_t piece = size - 1 - done < 64 ? size - 1 - done : 64;
+        size_t got = target_read_some(target, address + done, buffer + done, piece);
+        char *end = memchr(buffer + done, '\0', got);
+        if (end)
+            return PSC_OK;
+        done += got;
+        buffer[done] = '\0';
+        if (got < piece)
+            return PSC_ERR_FAULT;
+    }
+    buffer[done] = '\0';
+    return PSC_ERR_LIMIT;
+}
+
+const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
+{
+    return target->ops->peek ? target->ops->peek(target, address, size) : NULL;
+}
+
+void target_prefetch(struct target *target, psc_addr address, size_t size)
+{
+    if (target->ops->prefetch)
+        target->ops->prefetch(target, address, size);
+}
+
+const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address)
+{
+    size_t low = 0, high = target->mapping_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (target->mappings[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || address >= target->mappings[low - 1].end)
+        return NULL;
+    return &target->mappings[low - 1];
+}
+
+void target_close(struct target *target)
+{
+    if (!target)
+        return;
+    if (target->ops && target->ops->close)
+        target->ops->close(target);
+    target_files_close(target);
+    free(target->files);
+    free(target->mappings);
+    free(target->threads);
+    warnings_deinit(&target->warnings);
+    arena_destroy(target->arena);
+    free(target);
+}

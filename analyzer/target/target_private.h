@@ -1,0 +1,57 @@
+/** @file What the files of room `target` share. */
+#ifndef PSC_TARGET_PRIVATE_H
+#define PSC_TARGET_PRIVATE_H
+
+#include "target.h"
+
+#include <stdio.h>
+
+/** Unmaps what target_file_open() mapped. */
+void target_files_close(struct target *target);
+
+/** True when the offset lies in an executable segment of the opened file. */
+bool target_file_offset_is_executable(const struct target_file *file, uint64_t offset);
+
+/**
+ * Fills process.arguments from the initial stack of the process, where the kernel puts argc, argv,
+ * envp and auxv one behind the other (System V ABI, AMD64 supplement, figure 3.9).
+ * @param first_auxv  the first 16 bytes of the auxv note, by which the place is found.
+ */
+void target_read_arguments(struct target *target, const uint8_t first_auxv[16]);
+
+/** Registers and thread pointer out of a kernel's user_regs_struct of 27 words. */
+void parse_user_registers(const uint8_t *bytes, struct target_registers *ret,
+                          psc_addr *ret_thread_pointer);
+
+/** Notes of a core file. */
+struct core_notes {
+    struct target *target;
+    const uint8_t *auxv; /**< In the image; NULL without. */
+    size_t auxv_size;
+    const uint8_t *files; /**< NT_FILE. */
+    size_t files_size;
+    const uint8_t *process; /**< NT_PRPSINFO. */
+    size_t process_size;
+    size_t thread_capacity;
+    int32_t first_signal; /**< pr_cursig of the first thread. */
+    bool has_foreign;     /**< Notes of another size than x86-64's were met. */
+};
+
+/** One NT_FILE range. */
+struct core_file_range {
+    psc_addr start;
+    psc_addr end;
+    uint64_t offset;
+    struct target_file *file;
+};
+
+/** Takes one note of name "CORE"; PSC_ERR_MEMORY only. */
+PSC_MUST_CHECK enum psc_status core_notes_add(struct core_notes *notes, uint32_t type,
+                                              const uint8_t *bytes, size_t size);
+/** Fills target->process, auxv and the signal from what was collected. */
+void core_notes_finish(struct core_notes *notes);
+/** The ranges of NT_FILE, malloc'd, sorted by start; files are added to the target. */
+PSC_MUST_CHECK enum psc_status parse_core_files(struct core_notes *notes,
+                                                struct core_file_range **ret, size_t *ret_count);
+
+#endif
