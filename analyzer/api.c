@@ -1,2 +1,275 @@
-#include "base.h"
-const char *psc_version(void) { return PSC_VERSION; }
+/* The public calls, and psc_capture(): the whole way in one place. */
+#include "capture.h"
+#include "diagnose.h"
+#include "print.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct psc_target {
+    struct target *target;
+    struct modules *modules;
+};
+
+const char *psc_version(void)
+{
+    return PSC_VERSION;
+}
+
+/*
+ * Takes a caller's struct that begins with its size: an older, shorter one leaves the rest zero; a
+ * longer one, from a newer header, may only have zeros where this library knows nothing.
+ */
+static bool take_options(void *known, size_t known_size, const void *given)
+{
+    uint32_t size = 0;
+    if (!given)
+        return true;
+    memcpy(&size, given, sizeof(size));
+    if (size < sizeof(size))
+        return false;
+    memcpy(known, given, size < known_size ? size : known_size);
+    for (size_t i = known_size; i < size; i++)
+        if (((const char *)given)[i])
+            return false;
+    return true;
+}
+
+enum psc_status psc_open_core(const char *path, const char *executable,
+                              const struct psc_open_options *options, struct psc_target **ret,
+                              struct psc_error *err)
+{
+    struct psc_open_options open = {0};
+    if (!path || !ret || !take_options(&open, sizeof(open), options))
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_core: unusable arguments");
+    struct psc_target *opened = calloc(1, sizeof(*opened));
+    if (!opened)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    const struct target_options target_options = {
+        .sysroot = open.sysroot,
+        .library_directories = open.library_directories,
+        .library_directory_count = open.library_directory_count,
+        .debug_directory = open.debug_directory,
+        .source_maps = open.source_maps,
+        .source_map_count = open.source_map_count,
+    };
+    enum psc_status status =
+        target_open_core(path, executable, &target_options, &opened->target, err);
+    if (status == PSC_OK)
+        status = modules_create(opened->target, &opened->modules, err);
+    if (status != PSC_OK) {
+        psc_close(opened);
+        return status;
+    }
+    *ret = opened;
+    return PSC_OK;
+}
+
+void psc_close(struct psc_target *target)
+{
+    if (!target)
+        return;
+    modules_destroy(target->modules);
+    target_close(target->target);
+    free(target);
+}
+
+void psc_trace_destroy(struct psc_trace *trace)
+{
+    if (!trace)
+        return;
+    for (size_t i = 0; i < trace->thread_count; i++)
+        free(trace->threads[i].frames);
+    free(trace->threads);
+    warnings_deinit(&trace->warnings);
+    text_deinit(&trace->explain);
+    arena_destroy(trace->arena);
+    free(trace);
+}
+
+int psc_trace_is_complete(const struct psc_trace *trace)
+{
+    return trace && trace->complete;
+}
+
+size_t psc_trace_warning_count(const struct psc_trace *trace)
+{
+    return trace ? trace->warnings.count : 0;
+}
+
+const char *psc_trace_warning(const struct psc_trace *trace, size_t index)
+{
+    return trace && index < trace->warnings.count ? trace->warnings.items[index].message : NULL;
+}
+
+enum psc_status psc_print(const struct psc_trace *trace, const struct psc_print_options *options,
+                          psc_write_fn write, void *context, struct psc_error *err)
+{
+    struct psc_print_options print = {0};
+    if (!trace || !write || !take_options(&print, sizeof(print), options))
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print: unusable arguments");
+    return print_trace(trace, &print, write, context, err);
+}
+
+/* ---- capture ---- */
+
+static double now_in_milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void explain_stage(struct psc_trace *trace, const char *stage, double *since)
+{
+    double now = now_in_milliseconds();
+    text_printf(&trace->explain, "time: %s %.2f ms\n", stage, now - *since);
+    *since = now;
+}
+
+static void describe_process(struct psc_trace *trace, const struct target *target)
+{
+    struct arena *arena = trace->arena;
+    const struct target_process *process = &target->process;
+    trace->kind = target->kind == TARGET_CORE ? "core" : "process";
+    trace->path = target->path ? arena_strdup(arena, target->path) : NULL;
+    trace->pid = process->pid;
+    trace->executable = process->executable ? arena_strdup(arena, process->executable) : NULL;
+    trace->architecture = "x86_64";
+    const char **arguments = arena_array(arena, process->argument_count + 1, sizeof(*arguments));
+    for (size_t i = 0; arguments && i < process->argument_count; i++)
+        arguments[i] = arena_strdup(arena, process->arguments[i]);
+    trace->arguments = arguments;
+    trace->argument_count = arguments ? process->argument_count : 0;
+}
+
+static void describe_python(struct psc_trace *trace, const struct python *python)
+{
+    const struct python_info *info = python_get_info(python);
+    struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
+    if (!record)
+        return;
+    record->implementation = info->implementation;
+    record->version = info->version;
+    record->debug = info->debug;
+    record->free_threaded = info->free_threaded;
+    trace->python = record;
+    text_printf(&trace->explain, "python: %s %s at 0x%" PRIx64 ", found by %s; layout from %s\n",
+                info->implementation, info->version, info->runtime, info->found_by,
+                info->layout_from);
+}
+
+/* Finds Python in every mode, so that the report can name it; its stacks only where wanted. */
+static enum psc_status open_python(struct psc_target *target, struct psc_trace *trace,
+                                   enum psc_mode mode, struct python **ret, struct psc_error *err)
+{
+    struct psc_error why = {0};
+    *ret = NULL;
+    enum psc_status status =
+        python_open(target->target, target->modules, trace->arena, ret, &why);
+    if (status == PSC_ERR_MEMORY)
+        return psc_fail(err, status, "%s", why.message);
+    if (status == PSC_OK)
+        describe_python(trace, *ret);
+    else if (mode != PSC_MODE_NATIVE)
+        target_warn(target->target,
+                    status == PSC_ERR_NOT_FOUND ? "no-python" : "python-unsupported", "%s",
+                    why.message);
+    return PSC_OK;
+}
+
+static enum psc_status open_sources(struct psc_target *target, struct psc_trace *trace,
+                                    const struct psc_capture_options *options,
+                                    struct capture_sources *ret, struct psc_error *err)
+{
+    *ret = (struct capture_sources){.target = target->target, .modules = target->modules};
+    enum psc_status status = open_python(target, trace, options->mode, &ret->python, err);
+    if (status == PSC_OK && options->mode != PSC_MODE_PYTHON)
+        status =
+            native_create(target->target, target->modules, options->unwinder, &ret->native, err);
+    return status;
+}
+
+static void close_sources(struct capture_sources *sources)
+{
+    python_close(sources->python);
+    native_destroy(sources->native);
+}
+
+static void find_gil_holder(struct psc_trace *trace)
+{
+    struct trace_python python;
+    if (!trace->python)
+        return;
+    memcpy(&python, trace->python, sizeof(python));
+    python.gil_known = !python.free_threaded;
+    for (size_t i = 0; i < trace->thread_count; i++)
+        if (trace->threads[i].state & TRACE_STATE_HOLDS_GIL)
+            python.gil_holder_tid = trace->threads[i].tid;
+    struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
+    if (record) {
+        *record = python;
+        trace->python = record;
+    }
+}
+
+/* Explains the unwinder; moves the target's warnings into the trace. */
+static void finish(struct psc_trace *trace, const struct capture_sources *sources)
+{
+    if (sources->native) {
+        const struct native_statistics *counts = native_get_statistics(sources->native);
+        text_printf(&trace->explain,
+                    "unwinding: %zu steps by libunwind, %zu by libdw, %zu by heuristics; "
+                    "%zu distinct places\n",
+                    counts->steps_libunwind, counts->steps_libdw, counts->steps_heuristic,
+                    counts->rows);
+    }
+    const struct warnings *warnings = &sources->target->warnings;
+    for (size_t i = 0; i < warnings->count; i++)
+        warnings_add(&trace->warnings, warnings->items[i].code, "%s", warnings->items[i].message);
+    if (trace->warnings.count)
+        trace->complete = false;
+}
+
+enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *given,
+                            struct psc_trace **ret, struct psc_error *err)
+{
+    struct psc_capture_options options = {.thread = -1};
+    if (!target || !ret || !take_options(&options, sizeof(options), given))
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: unusable arguments");
+    struct psc_trace *trace = calloc(1, sizeof(*trace));
+    struct arena *arena = arena_create();
+    if (!trace || !arena) {
+        free(trace);
+        arena_destroy(arena);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    trace->arena = arena;
+    trace->complete = true;
+    warnings_init(&trace->warnings, arena);
+    double since = now_in_milliseconds();
+
+    struct capture_sources sources;
+    describe_process(trace, target->target);
+    enum psc_status status = open_sources(target, trace, &options, &sources, err);
+    explain_stage(trace, "finding the interpreter", &since);
+    if (status == PSC_OK)
+        status = trace_fill(trace, &sources, &options, err);
+    explain_stage(trace, "walking, merging and looking up", &since);
+    if (status == PSC_OK)
+        status = diagnose_crash(target->target, trace);
+    if (status == PSC_OK) {
+        find_gil_holder(trace);
+        finish(trace, &sources);
+    }
+    close_sources(&sources);
+
+    if (status != PSC_OK) {
+        psc_trace_destroy(trace);
+        return status;
+    }
+    *ret = trace;
+    return PSC_OK;
+}

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define ARENA_BLOCK_SIZE ((size_t)64 * 1024)
-#define ARENA_ALIGNMENT _Alignof(max_align_t)
+#define ARENA_ALIGNMENT  _Alignof(max_align_t)
 
 struct arena_block {
     struct arena_block *next;

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #define PSC_PRINTF(format_index, first) __attribute__((__format__(__printf__, format_index, first)))
-#define PSC_CLEANUP(function) __attribute__((__cleanup__(function)))
-#define PSC_ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define PSC_CLEANUP(function)           __attribute__((__cleanup__(function)))
+#define PSC_ARRAY_SIZE(array)           (sizeof(array) / sizeof((array)[0]))
 
 /* ---- errors ---- */
 

@@ -91,9 +91,12 @@ void text_add_code_point(struct text *text, uint32_t code_point)
 size_t utf8_decode(const char *text, size_t size, uint32_t *ret)
 {
     const uint8_t *b = (const uint8_t *)text;
-    size_t length = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3
-                    : b[0] < 0xf5                                              ? 4
-                                                                               : 0;
+    size_t length = b[0] < 0x80   ? 1
+                    : b[0] < 0xc2 ? 0
+                    : b[0] < 0xe0 ? 2
+                    : b[0] < 0xf0 ? 3
+                    : b[0] < 0xf5 ? 4
+                                  : 0;
     if (!length || length > size)
         return 0;
     uint32_t value = length == 1 ? b[0] : b[0] & (0x7fu >> length);

@@ -1,1 +1,237 @@
-int main(void) { return 64; }
+/* The program: parse, open, capture, print. Uses the public header only. */
+#include "options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* An open output: standard output, a special file, or a temporary one to be renamed. */
+struct output_file {
+    int fd;
+    int error;  /* errno of the write that failed. */
+    char *path; /* NULL: nothing to rename. */
+    char *temporary;
+};
+
+/* One line, whatever bytes a target's names hold: control characters cannot act. */
+static void put_line(const char *text)
+{
+    for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
+        bool c1 = *byte == 0xc2 && byte[1] >= 0x80 && byte[1] <= 0x9f;
+        if (*byte < 0x20 || *byte == 0x7f || c1)
+            fprintf(stderr, "\\x%02x", c1 ? *++byte : *byte);
+        else
+            putc(*byte, stderr);
+    }
+    putc('\n', stderr);
+}
+
+__attribute__((__format__(__printf__, 1, 2))) static void complain(const char *format, ...)
+{
+    char message[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    fputs("pystack-core: ", stderr);
+    put_line(message);
+}
+
+/* ---- output files ---- */
+
+/* A regular file, or none yet, is replaced as a whole; others are written to. */
+static bool open_temporary(struct output_file *file, const char *path)
+{
+    file->path = realpath(path, NULL);
+    if (!file->path)
+        file->path = strdup(path);
+    if (!file->path || asprintf(&file->temporary, "%s.XXXXXX", file->path) < 0) {
+        file->temporary = NULL;
+        errno = ENOMEM;
+        return false;
+    }
+    file->fd = mkostemp(file->temporary, O_CLOEXEC);
+    if (file->fd < 0)
+        return false;
+    mode_t mask = umask(0);
+    umask(mask);
+    return !fchmod(file->fd, 0666 & ~mask);
+}
+
+static bool open_output(struct output_file *file, const char *path)
+{
+    struct stat status;
+    *file = (struct output_file){.fd = -1};
+    if (!path) {
+        file->fd = STDOUT_FILENO;
+        return true;
+    }
+    if (stat(path, &status) || S_ISREG(status.st_mode))
+        return open_temporary(file, path);
+    file->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return file->fd >= 0;
+}
+
+/* Keeps the file only when all went well. */
+static bool close_output(struct output_file *file, bool good)
+{
+    int error = file->error;
+    if (file->fd > STDERR_FILENO && close(file->fd) && good) {
+        error = errno;
+        good = false;
+    }
+    if (good && file->temporary && rename(file->temporary, file->path)) {
+        error = errno;
+        good = false;
+    }
+    if (!good && file->temporary && file->fd >= 0)
+        unlink(file->temporary);
+    free(file->path);
+    free(file->temporary);
+    file->error = error;
+    return good;
+}
+
+static int write_output(void *context, const char *bytes, size_t size)
+{
+    struct output_file *file = context;
+    while (size) {
+        ssize_t written = write(file->fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0) {
+            file->error = errno;
+            return 1;
+        }
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+/* ---- the way through ---- */
+
+static bool wants_color(const struct options *options, const struct output *output)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    if (options->color != COLOR_AUTO)
+        return options->color == COLOR_ALWAYS;
+    return !output->path && !(no_color && *no_color) && isatty(STDOUT_FILENO) && terminal &&
+           strcmp(terminal, "dumb");
+}
+
+/* A core is replaced by its report only once, and then there is no core. */
+static bool is_same_file(const char *path, const char *other)
+{
+    struct stat a;
+    struct stat b;
+    return path && !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static bool print_output(const struct psc_trace *trace, const struct options *options,
+                         const struct output *output)
+{
+    const char *name = output->path ? output->path : "standard output";
+    struct psc_print_options print = options->print;
+    struct output_file file;
+    struct psc_error err = {0};
+    if (is_same_file(output->path, options->core)) {
+        complain("%s: is the core file itself; name another file to write to", name);
+        return false;
+    }
+    print.format = output->format;
+    print.color = wants_color(options, output);
+    if (!open_output(&file, output->path)) {
+        file.error = errno;
+        close_output(&file, false);
+        complain("%s: cannot be written: %s", name, strerror(file.error));
+        return false;
+    }
+    bool good = !psc_print(trace, &print, write_output, &file, &err);
+    good = close_output(&file, good);
+    /* Whoever reads the pipe has seen enough. */
+    if (!good && !output->path && file.error == EPIPE)
+        return true;
+    if (!good)
+        complain("%s: %s", name, file.error ? strerror(file.error) : err.message);
+    return good;
+}
+
+static int show(struct psc_target *target, const struct options *options)
+{
+    struct psc_error err = {0};
+    struct psc_trace *trace;
+    if (psc_capture(target, &options->capture, &trace, &err)) {
+        complain("%s: %s", options->core, err.message);
+        return EXIT_NOTHING;
+    }
+    bool good = true;
+    for (size_t i = 0; i < options->output_count; i++)
+        good = print_output(trace, options, &options->outputs[i]) && good;
+    for (size_t i = 0; i < psc_trace_warning_count(trace); i++)
+        complain("%s: %s", options->core, psc_trace_warning(trace, i));
+    int code = psc_trace_is_complete(trace) ? EXIT_COMPLETE : EXIT_PARTIAL;
+    psc_trace_destroy(trace);
+    return good ? code : EXIT_NOTHING;
+}
+
+static int run(const struct options *options)
+{
+    struct psc_error err = {0};
+    struct psc_target *target;
+    if (psc_open_core(options->core, options->executable, &options->open, &target, &err)) {
+        complain("%s", err.message);
+        return EXIT_NOTHING;
+    }
+    int code = show(target, options);
+    psc_close(target);
+    return code;
+}
+
+/* Help and version went through stdio. */
+static int finish_stdout(void)
+{
+    if (!fflush(stdout) || errno == EPIPE)
+        return EXIT_COMPLETE;
+    complain("standard output: %s", strerror(errno));
+    return EXIT_NOTHING;
+}
+
+/* So that no file that is opened later takes the number of a closed standard stream. */
+static void hold_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    int code = EXIT_USAGE;
+    hold_standard_streams();
+    signal(SIGPIPE, SIG_IGN);
+    switch (options_parse(&options, argc, argv)) {
+    case OPTIONS_RUN:
+        code = run(&options);
+        break;
+    case OPTIONS_DONE:
+        code = finish_stdout();
+        break;
+    case OPTIONS_WRONG:
+        break;
+    }
+    options_deinit(&options);
+    return code;
+}

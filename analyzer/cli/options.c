@@ -1,1 +1,305 @@
+#include "options.h"
 
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum long_option {
+    OPT_FORMAT = 256,
+    OPT_OUTPUT,
+    OPT_MODE,
+    OPT_ALL,
+    OPT_NO_SOURCE,
+    OPT_UNWINDER,
+    OPT_THREAD,
+    OPT_ORDER,
+    OPT_SYSROOT,
+    OPT_DEBUG_DIR,
+    OPT_LIB_DIR,
+    OPT_SOURCE_MAP,
+    OPT_COLOR,
+    OPT_NO_GROUP,
+    OPT_EXPLAIN,
+    OPT_VERSION
+};
+
+static const struct option long_options[] = {
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"output", required_argument, NULL, OPT_OUTPUT},
+    {"mode", required_argument, NULL, OPT_MODE},
+    {"all", no_argument, NULL, OPT_ALL},
+    {"no-source", no_argument, NULL, OPT_NO_SOURCE},
+    {"unwinder", required_argument, NULL, OPT_UNWINDER},
+    {"thread", required_argument, NULL, OPT_THREAD},
+    {"order", required_argument, NULL, OPT_ORDER},
+    {"sysroot", required_argument, NULL, OPT_SYSROOT},
+    {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+    {"lib-dir", required_argument, NULL, OPT_LIB_DIR},
+    {"source-map", required_argument, NULL, OPT_SOURCE_MAP},
+    {"color", required_argument, NULL, OPT_COLOR},
+    {"no-group", no_argument, NULL, OPT_NO_GROUP},
+    {"explain", no_argument, NULL, OPT_EXPLAIN},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char help_text[] =
+    "Usage: pystack-core [OPTIONS] CORE [EXECUTABLE]\n"
+    "\n"
+    "Prints the merged native, Cython and Python stack of every thread of a core file.\n"
+    "EXECUTABLE is needed only when the program is not where the core says it was.\n"
+    "\n"
+    "Output:\n"
+    "      --format FORMAT         text (default) or json\n"
+    "  -o FILE                     write there instead of standard output\n"
+    "      --output FORMAT=FILE    write FILE as well; may be repeated\n"
+    "      --color WHEN            auto (default), always or never\n"
+    "\n"
+    "What is shown:\n"
+    "      --mode MODE             merged (default), python or native\n"
+    "      --thread WHICH          all (default), crashed or a thread id\n"
+    "      --order ORDER           innermost-first (default) or outermost-first\n"
+    "      --all                   also the frames that merging hides, marked\n"
+    "      --no-group              do not put threads with equal stacks together\n"
+    "      --no-source             no lines of source\n"
+    "      --explain               how each thing was found\n"
+    "\n"
+    "Where the files of the dead machine are now:\n"
+    "      --sysroot DIR           look up its absolute paths below DIR first\n"
+    "      --lib-dir DIR           search DIR for its files; may be repeated\n"
+    "      --debug-dir DIR         separate debug files (default /usr/lib/debug)\n"
+    "      --source-map FROM=TO    source paths that begin with FROM are at TO; may be repeated\n"
+    "\n"
+    "      --unwinder NAME         libunwind (default) or libdw\n"
+    "  -h, --help                  this text\n"
+    "      --version               the version\n"
+    "\n"
+    "Exit status: 0 everything shown, 1 shown with parts missing (each is named),\n"
+    "2 nothing could be shown, 64 wrong usage.\n";
+
+struct choice {
+    const char *name;
+    int value;
+};
+
+static const struct choice formats[] = {
+    {"text", PSC_FORMAT_TEXT}, {"json", PSC_FORMAT_JSON}, {NULL, 0}};
+static const struct choice modes[] = {{"merged", PSC_MODE_MERGED},
+                                      {"python", PSC_MODE_PYTHON},
+                                      {"native", PSC_MODE_NATIVE},
+                                      {NULL, 0}};
+static const struct choice unwinders[] = {
+    {"libunwind", PSC_UNWINDER_LIBUNWIND}, {"libdw", PSC_UNWINDER_LIBDW}, {NULL, 0}};
+static const struct choice orders[] = {{"innermost-first", 0}, {"outermost-first", 1}, {NULL, 0}};
+static const struct choice colors[] = {
+    {"auto", COLOR_AUTO}, {"always", COLOR_ALWAYS}, {"never", COLOR_NEVER}, {NULL, 0}};
+
+__attribute__((__format__(__printf__, 1, 2))) static bool complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("pystack-core: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("; see pystack-core --help\n", stderr);
+    va_end(args);
+    return false;
+}
+
+/* False, and said so, when the word is none of the choices. */
+static bool choose(const char *option, const char *word, const struct choice *choices, int *ret)
+{
+    char names[80] = "";
+    for (const struct choice *choice = choices; choice->name; choice++) {
+        if (!strcmp(choice->name, word)) {
+            *ret = choice->value;
+            return true;
+        }
+        size_t size = strlen(names);
+        snprintf(names + size, sizeof(names) - size, "%s%s", size ? ", " : "", choice->name);
+    }
+    return complain("--%s: '%s' is none of %s", option, word, names);
+}
+
+static bool parse_thread(const char *word, int32_t *ret)
+{
+    if (!strcmp(word, "all") || !strcmp(word, "crashed")) {
+        *ret = *word == 'a' ? -1 : 0;
+        return true;
+    }
+    char *end;
+    errno = 0;
+    long number = strtol(word, &end, 10);
+    if (errno || *end || end == word || number < 1 || number > INT32_MAX)
+        return complain("--thread: '%s' is none of all, crashed, a thread id", word);
+    *ret = (int32_t)number;
+    return true;
+}
+
+/* FORMAT=FILE; the format's name is cut out of a copy, argv stays as it is. */
+static bool parse_output(const char *word, struct output *ret)
+{
+    const char *equals = strchr(word, '=');
+    char name[16];
+    int format;
+    if (!equals || !equals[1] || (size_t)(equals - word) >= sizeof(name))
+        return complain("--output: '%s' is not FORMAT=FILE", word);
+    memcpy(name, word, (size_t)(equals - word));
+    name[equals - word] = '\0';
+    if (!choose("output", name, formats, &format))
+        return false;
+    *ret = (struct output){(enum psc_format)format, equals + 1};
+    return true;
+}
+
+static bool parse_source_map(struct options *options, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals || equals == word)
+        return complain("--source-map: '%s' is not FROM=TO", word);
+    options->source_maps[options->open.source_map_count++] = word;
+    return true;
+}
+
+static bool parse_option(struct options *options, int option, const char *value)
+{
+    int choice = 0;
+    bool good = true;
+    switch (option) {
+    case 'o':
+        options->outputs[0].path = strcmp(value, "-") ? value : NULL;
+        break;
+    case OPT_FORMAT:
+        good = choose("format", value, formats, &choice);
+        options->outputs[0].format = (enum psc_format)choice;
+        break;
+    case OPT_OUTPUT:
+        good = parse_output(value, &options->outputs[options->output_count]);
+        options->output_count += good;
+        break;
+    case OPT_MODE:
+        good = choose("mode", value, modes, &choice);
+        options->capture.mode = (enum psc_mode)choice;
+        break;
+    case OPT_ALL:
+        options->print.all = 1;
+        options->capture.detail_hidden = 1;
+        break;
+    case OPT_NO_SOURCE:
+        options->capture.no_source = 1;
+        break;
+    case OPT_UNWINDER:
+        good = choose("unwinder", value, unwinders, &choice);
+        options->capture.unwinder = (enum psc_unwinder)choice;
+        break;
+    case OPT_THREAD:
+        good = parse_thread(value, &options->capture.thread);
+        break;
+    case OPT_ORDER:
+        good = choose("order", value, orders, &choice);
+        options->print.outermost_first = (uint32_t)choice;
+        break;
+    case OPT_SYSROOT:
+        options->open.sysroot = value;
+        break;
+    case OPT_DEBUG_DIR:
+        options->open.debug_directory = value;
+        break;
+    case OPT_LIB_DIR:
+        options->library_directories[options->open.library_directory_count++] = value;
+        break;
+    case OPT_SOURCE_MAP:
+        good = parse_source_map(options, value);
+        break;
+    case OPT_COLOR:
+        good = choose("color", value, colors, &choice);
+        options->color = (enum color_choice)choice;
+        break;
+    case OPT_NO_GROUP:
+        options->print.no_group = 1;
+        break;
+    case OPT_EXPLAIN:
+        options->print.explain = 1;
+        break;
+    default:
+        good = false;
+    }
+    return good;
+}
+
+/* No list can become longer than the command line. */
+static bool options_init(struct options *options, int argc)
+{
+    size_t count = (size_t)argc + 1;
+    *options = (struct options){
+        .outputs = calloc(count, sizeof(*options->outputs)),
+        .output_count = 1,
+        .library_directories = calloc(count, sizeof(*options->library_directories)),
+        .source_maps = calloc(count, sizeof(*options->source_maps)),
+        .open.size = sizeof(options->open),
+        .capture.size = sizeof(options->capture),
+        .capture.thread = -1,
+        .print.size = sizeof(options->print),
+    };
+    options->open.library_directories = options->library_directories;
+    options->open.source_maps = options->source_maps;
+    return options->outputs && options->library_directories && options->source_maps;
+}
+
+void options_deinit(struct options *options)
+{
+    free(options->outputs);
+    free(options->library_directories);
+    free(options->source_maps);
+    *options = (struct options){0};
+}
+
+static void complain_option(int result, char **argv)
+{
+    const char *word = argv[optind - 1];
+    if (result == ':')
+        complain("option '%s' needs a value", word);
+    else if (optopt >= 256)
+        complain("option '%s' takes no value", word);
+    else if (optopt)
+        complain("unknown option '-%c'", optopt);
+    else
+        complain("unknown or ambiguous option '%s'", word);
+}
+
+enum options_result options_parse(struct options *options, int argc, char **argv)
+{
+    if (!options_init(options, argc)) {
+        complain("out of memory");
+        return OPTIONS_WRONG;
+    }
+    opterr = 0;
+    int option;
+    while ((option = getopt_long(argc, argv, ":ho:", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(help_text, stdout);
+            return OPTIONS_DONE;
+        }
+        if (option == OPT_VERSION) {
+            printf("pystack-core %s\n", psc_version());
+            return OPTIONS_DONE;
+        }
+        if (option == '?' || option == ':') {
+            complain_option(option, argv);
+            return OPTIONS_WRONG;
+        }
+        if (!parse_option(options, option, optarg))
+            return OPTIONS_WRONG;
+    }
+    if (argc - optind < 1 || argc - optind > 2) {
+        complain(optind == argc ? "no core file is named" : "more than CORE and EXECUTABLE");
+        return OPTIONS_WRONG;
+    }
+    options->core = argv[optind];
+    options->executable = argv[optind + 1];
+    return OPTIONS_RUN;
+}

@@ -33,23 +33,36 @@ struct cython_name {
     bool boilerplate;     /**< __reduce_cython__, scope structs, View.MemoryView internals. */
 };
 
-/** What the demangler may ask about the file that the symbol is from. */
+/**
+ * What the demangler may ask about the file that the symbol is from. Names are asked for and
+ * given as Cython made them: no C++ mangling, no `.constprop.0`, no `__pyx_fuse_N` prefix,
+ * punycode decoded.
+ */
 struct cython_context {
     /** True when the file defines this symbol; may be NULL. */
     bool (*has_symbol)(void *context, const char *name);
+    /** The index-th name, in some fixed order, that begins with prefix; NULL after the last. */
+    const char *(*find_symbol)(void *context, const char *prefix, size_t index);
     void *context;
     /** Dotted module name when known from elsewhere ("implicit.cpu._als"), or NULL. */
     const char *module_name;
 };
 
 /**
- * @param symbol  as the linker has it (may be C++-mangled, may have .constprop.0 ...).
- * Strings of `ret` are from `arena`. @return false when not a Cython symbol.
+ * @param symbol   as the linker has it (may be C++-mangled, may have .constprop.0 ...).
+ * @param context  may be NULL. Without it the split into module and class, and that of `4free_x`
+ *                 (entry 4 or class `free`), follow the usual spelling: classes are capitalised.
+ * Strings of `ret` are from `arena`. @return false when not a Cython symbol. `PyInit_x` is one
+ * only when the context tells that x is a Cython module.
  */
 bool cython_parse_symbol(const char *symbol, const struct cython_context *context,
                          struct arena *arena, struct cython_name *ret);
 
-/** The same with the module's own symbols as context; answers are kept per module by the caller. */
+/**
+ * The same with the module's own symbols as context; answers are kept per module by the caller.
+ * Reads the module's symbol table when the symbol is ambiguous: for many symbols, use
+ * cython_cache_name_of().
+ */
 bool cython_name_of(struct module *module, const char *symbol, struct arena *arena,
                     struct cython_name *ret);
 
@@ -81,6 +94,9 @@ struct cython_cache *cython_cache_create(void);
 void cython_cache_destroy(struct cython_cache *cache);
 const struct cython_lines *cython_lines_find(struct cython_cache *cache, struct module *module,
                                              const char *c_file);
+/** cython_name_of(), with the names of each module read once and kept. */
+bool cython_cache_name_of(struct cython_cache *cache, struct module *module, const char *symbol,
+                          struct arena *arena, struct cython_name *ret);
 
 /**
  * Where the .pyx that a comment block, #line or traceback entry names is, seen from

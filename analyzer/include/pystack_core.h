@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 #if defined(__GNUC__)
-#define PSC_API __attribute__((__visibility__("default")))
+#define PSC_API        __attribute__((__visibility__("default")))
 #define PSC_MUST_CHECK __attribute__((__warn_unused_result__))
 #else
 #define PSC_API
@@ -88,14 +88,11 @@ enum psc_mode {
 };
 
 /** Which engine makes the unwind rows; both must give the same stacks. */
-enum psc_unwinder {
-    PSC_UNWINDER_LIBUNWIND = 0,
-    PSC_UNWINDER_LIBDW = 1
-};
+enum psc_unwinder { PSC_UNWINDER_LIBUNWIND = 0, PSC_UNWINDER_LIBDW = 1 };
 
 /** What to capture. Zero-initialise, set size; NULL means all defaults. */
 struct psc_capture_options {
-    uint32_t size;         /**< sizeof(struct psc_capture_options) */
+    uint32_t size; /**< sizeof(struct psc_capture_options) */
     enum psc_mode mode;
     enum psc_unwinder unwinder;
     /** Non-zero: lines and inlined calls also for the frames that merging hides. */

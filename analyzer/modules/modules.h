@@ -25,9 +25,11 @@ struct module {
     struct target_build_id build_id;
     const char *build_id_hex; /**< Lower case, or NULL. */
     bool is_executable_file;  /**< The main program (its range holds AT_PHDR or AT_ENTRY). */
-    bool has_debug_info;      /**< .debug_line or .debug_info, here or in a separate file. */
+    /** .debug_line or .debug_info, here or in a separate file; known after module_open(). */
+    bool has_debug_info;
 
-    /* PT_GNU_EH_FRAME, checked: version 1, encodings 1b 03 3b, table inside; 0 = unusable. */
+    /* PT_GNU_EH_FRAME, checked: version 1, encodings 1b 03 3b, table inside; 0 = unusable.
+       Known once modules_find() gave the module. */
     psc_addr eh_frame_hdr;
     psc_addr eh_frame_table;   /**< First entry of the binary search table. */
     uint64_t eh_frame_entries; /**< 8 bytes each. */
@@ -53,6 +55,12 @@ struct module *modules_get(struct modules *modules, size_t index);
 /** The module whose range holds the address, or NULL. */
 struct module *modules_find(struct modules *modules, psc_addr address);
 struct target *modules_target(struct modules *modules);
+/**
+ * Opens the module's file and looks for its separate debug file, once. The
+ * functions below do so themselves; only who reads `image` or `has_debug_info`
+ * has to call it.
+ */
+void module_open(struct module *module);
 
 /* ---- symbols ---- */
 
@@ -65,8 +73,9 @@ struct module_symbol {
 /**
  * The function that holds the address: from .symtab, else of the separate
  * debug file, else .dynsym. A symbol with a size must cover the address; one
- * without reaches to the next symbol. Among several at one address: global before
- * weak before local, then the shortest name.
+ * without reaches to the next symbol of its section (not in .dynsym, which does
+ * not list what lies between). Among several at one address: global before
+ * weak before local, then the shortest name. A version ("@@GLIBC_2.2.5") is cut off.
  * @return false when none covers it.
  */
 bool module_find_symbol(struct module *module, psc_addr address, struct module_symbol *ret);
@@ -101,7 +110,7 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
 /** One level of inlining at an address. */
 struct module_inline {
     const char *function; /**< DW_AT_linkage_name else DW_AT_name, as the DWARF has it. */
-    const char *call_file; /**< Where the call stands, in the function that holds it. */
+    const char *call_file; /**< Where the call stands, in the function that holds it; or NULL. */
     uint32_t call_line;
 };
 
@@ -125,8 +134,10 @@ struct Dwarf *module_dwarf(struct module *module);
 /* ---- names ---- */
 
 /**
- * C++ and Rust names as people write them, without parameters' noise kept by
- * the mangling (libiberty). @return malloc'd, or NULL when the name is not mangled.
+ * C++ and Rust names as debuggers print them in a backtrace (libiberty): qualified,
+ * with template arguments, without the list of parameters, Rust's hash and the
+ * compiler's suffixes (.cold, .part.0, .constprop.0, .isra.0, ...).
+ * @return malloc'd, or NULL when the name is not mangled.
  */
 char *demangle_symbol(const char *symbol);
 

@@ -55,7 +55,7 @@ struct python_thread {
     bool finalizing;
 };
 
-/** All thread states of all interpreters, main interpreter first; bounded. */
+/** All thread states of all interpreters, main interpreter first; bounded; owned by the arena. */
 PSC_MUST_CHECK enum psc_status python_list_threads(struct python *python,
                                                    struct python_thread **ret, size_t *ret_count,
                                                    struct psc_error *err);

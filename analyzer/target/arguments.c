@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#define SEARCH_LIMIT ((size_t)6 * 1024 * 1024) /* Linux caps argv + envp at 6 MiB (fs/exec.c). */
-#define SEARCH_BLOCK ((size_t)4096)
-#define ARGUMENT_LIMIT 4096
+#define SEARCH_LIMIT        ((size_t)6 * 1024 * 1024) /* Linux caps argv + envp at 6 MiB (fs/exec.c). */
+#define SEARCH_BLOCK        ((size_t)4096)
+#define ARGUMENT_LIMIT      4096
 #define ARGUMENT_SIZE_LIMIT 4096
-#define ENVIRONMENT_LIMIT 100000
+#define ENVIRONMENT_LIMIT   100000
 
 /* The address of the auxv copy on the stack, searched downwards from AT_EXECFN; 0: not found. */
 static psc_addr find_auxv(struct target *target, const uint8_t first_auxv[16])

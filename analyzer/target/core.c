@@ -86,8 +86,7 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
     return mapping->file->image + offset;
 }
 
-static enum psc_status core_read(struct target *target, psc_addr address, void *buffer,
-                                 size_t size)
+static enum psc_status core_read(struct target *target, psc_addr address, void *buffer, size_t size)
 {
     uint8_t *out = buffer;
     while (size) {
@@ -179,8 +178,7 @@ static const char *elf_type_name(unsigned type)
                             : "an ELF file of another type";
 }
 
-static enum psc_status core_check_header(const char *path, struct core *core,
-                                         struct psc_error *err)
+static enum psc_status core_check_header(const char *path, struct core *core, struct psc_error *err)
 {
     const uint8_t *ident = core->image;
     if (core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
@@ -189,8 +187,8 @@ static enum psc_status core_check_header(const char *path, struct core *core,
         return psc_fail(err, PSC_ERR_FORMAT, "%s: the file ends within its ELF header", path);
     if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
         return psc_fail(err, PSC_ERR_UNSUPPORTED,
-                        "%s: a %s-endian %s-bit ELF file; only x86-64 core files are handled",
-                        path, ident[EI_DATA] == ELFDATA2MSB ? "big" : "little",
+                        "%s: a %s-endian %s-bit ELF file; only x86-64 core files are handled", path,
+                        ident[EI_DATA] == ELFDATA2MSB ? "big" : "little",
                         ident[EI_CLASS] == ELFCLASS32 ? "32" : "64");
     unsigned type = load_u16(core->image + offsetof(Elf64_Ehdr, e_type));
     if (type != ET_CORE)
@@ -198,9 +196,8 @@ static enum psc_status core_check_header(const char *path, struct core *core,
                         elf_type_name(type));
     unsigned machine = load_u16(core->image + offsetof(Elf64_Ehdr, e_machine));
     if (machine != EM_X86_64)
-        return psc_fail(err, PSC_ERR_UNSUPPORTED,
-                        "%s: a core file of %s; only x86-64 is handled", path,
-                        machine == EM_AARCH64 ? "AArch64" : "another machine");
+        return psc_fail(err, PSC_ERR_UNSUPPORTED, "%s: a core file of %s; only x86-64 is handled",
+                        path, machine == EM_AARCH64 ? "AArch64" : "another machine");
     return PSC_OK;
 }
 
@@ -294,8 +291,7 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
         }
         if (phdr.p_type == PT_LOAD)
             core_add_segment(core, &phdr, truncated);
-        else if (phdr.p_type == PT_NOTE &&
-                 core_read_notes(core, &phdr, notes, truncated) != PSC_OK)
+        else if (phdr.p_type == PT_NOTE && core_read_notes(core, &phdr, notes, truncated) != PSC_OK)
             return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
     core_sort_segments(core);
@@ -379,8 +375,7 @@ static void core_find_executable(struct target *target)
 static enum psc_status core_fill(struct target *target, struct core *core, struct psc_error *err)
 {
     struct core_notes notes = {.target = target};
-    enum psc_status status =
-        core_read_headers(target->path, core, &notes, &target->truncated, err);
+    enum psc_status status = core_read_headers(target->path, core, &notes, &target->truncated, err);
     if (status != PSC_OK)
         return status;
     struct core_file_range *ranges PSC_CLEANUP(cleanup_free) = NULL;
@@ -452,8 +447,8 @@ enum psc_status target_open_core(const char *path, const char *executable,
         arena_destroy(arena);
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
-    *target = (struct target){.ops = &core_ops, .kind = TARGET_CORE, .arena = arena,
-                              .backend = core};
+    *target =
+        (struct target){.ops = &core_ops, .kind = TARGET_CORE, .arena = arena, .backend = core};
     warnings_init(&target->warnings, arena);
     target->path = arena_strdup(arena, path);
     enum psc_status status = core_map(path, core, err);

@@ -7,12 +7,7 @@
 #include <string.h>
 
 /* struct elf_prstatus of x86-64 (include/uapi/linux/elfcore.h): offsets of what is used. */
-enum {
-    PRSTATUS_SIZE = 336,
-    PRSTATUS_CURSIG = 12,
-    PRSTATUS_PID = 32,
-    PRSTATUS_REGISTERS = 112
-};
+enum { PRSTATUS_SIZE = 336, PRSTATUS_CURSIG = 12, PRSTATUS_PID = 32, PRSTATUS_REGISTERS = 112 };
 
 /* struct elf_prpsinfo of x86-64. */
 enum {
@@ -29,8 +24,7 @@ enum { SIGINFO_MIN_SIZE = 32, SIGINFO_CODE = 8, SIGINFO_FIELDS = 16 };
 
 #define THREAD_LIMIT 1000000u
 
-static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t *bytes,
-                                        size_t size)
+static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t *bytes, size_t size)
 {
     struct target *target = notes->target;
     if (size != PRSTATUS_SIZE) {
@@ -39,8 +33,8 @@ static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t 
     }
     if (target->thread_count >= THREAD_LIMIT)
         return PSC_OK;
-    if (!array_reserve((void **)&target->threads, &notes->thread_capacity,
-                       target->thread_count + 1, sizeof(*target->threads)))
+    if (!array_reserve((void **)&target->threads, &notes->thread_capacity, target->thread_count + 1,
+                       sizeof(*target->threads)))
         return PSC_ERR_MEMORY;
     struct target_thread *thread = &target->threads[target->thread_count++];
     *thread = (struct target_thread){.tid = (int32_t)load_u32(bytes + PRSTATUS_PID)};
@@ -65,8 +59,8 @@ static void notes_add_siginfo(struct core_notes *notes, const uint8_t *bytes, si
         signal->has_sender = true;
         signal->sender_pid = (int32_t)load_u32(fields);
         signal->sender_uid = (int32_t)load_u32(fields + 4);
-    } else if (signal->number == SIGSEGV || signal->number == SIGBUS ||
-               signal->number == SIGILL || signal->number == SIGFPE || signal->number == SIGTRAP) {
+    } else if (signal->number == SIGSEGV || signal->number == SIGBUS || signal->number == SIGILL ||
+               signal->number == SIGFPE || signal->number == SIGTRAP) {
         signal->has_address = true;
         signal->address = load_u64(fields);
     }

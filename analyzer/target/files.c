@@ -1,4 +1,5 @@
-/* Files that the target had mapped: where they are on this machine, and whether they are the same. */
+/* Files that the target had mapped: where they are on this machine, and whether they are the same.
+ */
 #include "target_private.h"
 
 #include <elf.h>
@@ -9,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DELETED_SUFFIX " (deleted)"
-#define ELF_HEADER_BYTES 4096 /* Of an image: ELF header, program headers, the build-id note. */
+#define DELETED_SUFFIX       " (deleted)"
+#define ELF_HEADER_BYTES     4096 /* Of an image: ELF header, program headers, the build-id note. */
 #define PROGRAM_HEADER_LIMIT 512
 
 void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret)
@@ -300,8 +301,7 @@ const char *target_find_local_path(struct target *target, const char *path)
             return found;
     }
     if (target->options.sysroot) {
-        int size =
-            snprintf(candidate, sizeof(candidate), "%s/%s", target->options.sysroot, path);
+        int size = snprintf(candidate, sizeof(candidate), "%s/%s", target->options.sysroot, path);
         if (size > 0 && (size_t)size < sizeof(candidate) &&
             (found = path_if_there(target, candidate)))
             return found;

@@ -3,8 +3,8 @@
 /* Index into struct user_regs_struct (arch/x86/include/asm/user_64.h) for each DWARF number. */
 static const uint8_t user_regs_index[X86_COUNT] = {
     10, /* rax */ 12, /* rdx */ 11, /* rcx */ 5, /* rbx */ 13, /* rsi */ 14, /* rdi */
-    4,  /* rbp */ 19, /* rsp */ 9,  /* r8 */  8, /* r9 */  7,  /* r10 */ 6,  /* r11 */
-    3,  /* r12 */ 2,  /* r13 */ 1,  /* r14 */ 0, /* r15 */ 16, /* rip */
+    4,  /* rbp */ 19, /* rsp */ 9,  /* r8 */ 8,  /* r9 */ 7,   /* r10 */ 6,  /* r11 */
+    3,  /* r12 */ 2,  /* r13 */ 1,  /* r14 */ 0, /* r15 */ 16,               /* rip */
 };
 
 #define USER_REGS_FS_BASE 21

@@ -51,7 +51,7 @@ enum target_file_state {
     TARGET_FILE_FOUND,      /**< Build-ids of file and memory are equal. */
     TARGET_FILE_UNVERIFIED, /**< Found, but the memory holds no build-id to compare with. */
     TARGET_FILE_MISSING,
-    TARGET_FILE_MISMATCH    /**< A file is there, but another build of it: not used. */
+    TARGET_FILE_MISMATCH /**< A file is there, but another build of it: not used. */
 };
 
 #define TARGET_BUILD_ID_MAX 64
@@ -63,8 +63,8 @@ struct target_build_id {
 
 /** A file that the target had mapped. Opened on first need by target_file_open(). */
 struct target_file {
-    const char *path;       /**< As the target names it, without " (deleted)". */
-    bool deleted;           /**< The target said " (deleted)". */
+    const char *path; /**< As the target names it, without " (deleted)". */
+    bool deleted;     /**< The target said " (deleted)". */
     enum target_file_state state;
     const char *local_path; /**< Where it was found here, or NULL. */
     const uint8_t *image;   /**< The local file, mapped; NULL unless FOUND or UNVERIFIED. */
@@ -97,11 +97,11 @@ struct target_signal {
 
 struct target_process {
     int32_t pid;
-    const char *name;              /**< comm, or NULL. */
-    const char *executable;        /**< Path as the target names it, or NULL. */
-    const char *const *arguments;  /**< argv; the bytes may be any. */
+    const char *name;             /**< comm, or NULL. */
+    const char *executable;       /**< Path as the target names it, or NULL. */
+    const char *const *arguments; /**< argv; the bytes may be any. */
     size_t argument_count;
-    bool arguments_cut;            /**< Only what the kernel's note kept (80 characters). */
+    bool arguments_cut; /**< Only what the kernel's note kept (80 characters). */
     struct target_signal signal;
 };
 
@@ -110,7 +110,7 @@ struct target_auxv {
     psc_addr phdr;
     uint64_t phnum;
     psc_addr entry;
-    psc_addr vdso;  /**< AT_SYSINFO_EHDR */
+    psc_addr vdso; /**< AT_SYSINFO_EHDR */
     psc_addr execfn;
     uint64_t page_size;
 };
@@ -156,7 +156,7 @@ struct target {
     size_t file_count;
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
     bool truncated;              /**< Parts of the core file are missing. */
-    void *backend;  /**< Owned by the kind. */
+    void *backend;               /**< Owned by the kind. */
 };
 
 /**

@@ -3,8 +3,9 @@
  * The finished product in the middle: plain data about every thread.
  *
  * Producers (trace/, diagnose/) fill it, printers only read it; no other room is needed to
- * understand it. Everything lives in one arena. Unknown is NULL, 0 or -1 as each
- * field says, never a guess.
+ * understand it. Everything lives in one arena, but for the two arrays that grow (threads and
+ * their frames); psc_trace_destroy() frees it all. Unknown is NULL or 0 as each field
+ * says, never a guess.
  */
 #ifndef PSC_TRACE_H
 #define PSC_TRACE_H
@@ -16,7 +17,7 @@ enum trace_kind { TRACE_PYTHON, TRACE_CYTHON, TRACE_NATIVE, TRACE_GAP };
 /** Where a line number comes from. */
 enum trace_line_source {
     TRACE_LINE_NONE,
-    TRACE_LINE_CODE,   /**< The code object's line table. */
+    TRACE_LINE_CODE, /**< The code object's line table. */
     TRACE_LINE_DWARF,
     TRACE_LINE_C_FILE, /**< The comment blocks of the generated C. */
     TRACE_LINE_XML,
@@ -70,17 +71,17 @@ struct trace_location {
     uint32_t end_column;  /**< One past the last character, from 1; 0: none. */
     enum trace_line_source line_source;
     const struct trace_module *module; /**< NULL: Python frames, code outside all modules. */
-    uint64_t offset;      /**< pc of the place minus the module's base; with has_offset. */
+    uint64_t offset; /**< pc of the place minus the module's base; with has_offset. */
     bool has_offset;
-    bool inlined;         /**< Inlined into the frame that follows outward. */
-    const char *source;   /**< The text of the line, without indentation; or NULL. */
+    bool inlined;       /**< Inlined into the frame that follows outward. */
+    const char *source; /**< The text of the line, without indentation; or NULL. */
 };
 
 struct trace_frame {
     const struct trace_location *location;
-    psc_addr pc;  /**< What a debugger shows; 0 for Python frames and gaps. */
-    psc_addr sp;  /**< Of native frames; inlined ones share it with their physical frame. */
-    psc_addr id;  /**< Python: the address of the frame object; native: the CFA (0 unknown). */
+    psc_addr pc;   /**< What a debugger shows; 0 for Python frames and gaps. */
+    psc_addr sp;   /**< Of native frames; inlined ones share it with their physical frame. */
+    psc_addr id;   /**< Python: the address of the frame object; native: the CFA (0 unknown). */
     uint8_t trust; /**< enum trace_trust */
     uint8_t role;  /**< enum trace_role */
     bool hidden;   /**< Not shown unless all is asked for. */
@@ -103,10 +104,10 @@ struct trace_thread {
     bool has_python;
     uint64_t python_thread_id;
     int64_t interpreter_id;
-    const char *name;        /**< Python's name if there is one, else the native one; or NULL. */
-    const char *native_name; /**< Or NULL. */
-    uint32_t state;          /**< enum trace_state bits. */
-    struct trace_frame *frames; /**< Innermost first. */
+    const char *name;           /**< Python's name if there is one, else the native one; or NULL. */
+    const char *native_name;    /**< Or NULL. */
+    uint32_t state;             /**< enum trace_state bits. */
+    struct trace_frame *frames; /**< Innermost first; malloc'd. */
     size_t frame_count;
     size_t native_count; /**< Physical native frames that were walked: for the invariant. */
     size_t python_count; /**< Python frames that were walked, shims not counted. */
@@ -130,7 +131,7 @@ struct trace_python {
     const char *version;
     bool debug;
     bool free_threaded;
-    bool gil_known;        /**< Whether the holder could be read. */
+    bool gil_known;         /**< Whether the holder could be read. */
     int32_t gil_holder_tid; /**< 0: nobody (or not known). */
 };
 
@@ -148,7 +149,7 @@ struct psc_trace {
     const char *signature;             /**< Or NULL. */
     struct trace_module **modules;
     size_t module_count;
-    struct trace_thread *threads; /**< The crashed one first. */
+    struct trace_thread *threads; /**< The crashed one first; malloc'd. */
     size_t thread_count;
     struct warnings warnings;
     bool complete;       /**< Nothing is missing. */

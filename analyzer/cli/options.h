@@ -1,0 +1,43 @@
+/** What the command line asks for. */
+#ifndef PSC_OPTIONS_H
+#define PSC_OPTIONS_H
+
+#include <pystack_core.h>
+
+#include <stdbool.h>
+
+/** As eu-stack. */
+enum exit_code { EXIT_COMPLETE = 0, EXIT_PARTIAL = 1, EXIT_NOTHING = 2, EXIT_USAGE = 64 };
+
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct output {
+    enum psc_format format;
+    const char *path; /**< NULL: standard output. */
+};
+
+enum options_result {
+    OPTIONS_RUN,
+    OPTIONS_DONE, /**< --help or --version: nothing else is wanted. */
+    OPTIONS_WRONG /**< Said so on standard error. */
+};
+
+/** Strings belong to argv, arrays to this. */
+struct options {
+    const char *core;
+    const char *executable;
+    enum color_choice color;
+    struct output *outputs; /**< The main one first. */
+    size_t output_count;
+    const char **library_directories;
+    const char **source_maps;
+    struct psc_open_options open;
+    struct psc_capture_options capture;
+    struct psc_print_options print;
+};
+
+/** Reads argv; prints help, version or what is wrong with it. */
+enum options_result options_parse(struct options *options, int argc, char **argv);
+void options_deinit(struct options *options);
+
+#endif

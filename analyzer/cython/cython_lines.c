@@ -1,0 +1,242 @@
+/*
+ * Before the C of each .pyx line stands a comment (CCodeWriter.emit_marker() and
+ * commented_file_contents() of Cython/Compiler/Code.py): a first line, maybe indented, that ends
+ * in `"pkg/_kern.pyx":30`, then up to five source lines behind " * ", the current one with a
+ * mark, then the comment's end alone on a line (in column 0 since 3.1, before that in column 1).
+ * A C line belongs to the last such comment that ends above it.
+ */
+#include "cython_private.h"
+
+#include <stdlib.h>
+
+/* A module has one .pyx and a few .pxi and .pxd. */
+#define FILE_LIMIT 1024
+
+#define NO_FILE UINT32_MAX
+
+#define LINE_DIGITS 9
+
+static const char current_mark[] = "# <<<<<<<<<<<<<<";
+static const char *const end_marks[] = {
+    "/* #### Code section: utility_code_def ### */", /* 3.x */
+    "/* --- Runtime support code --- */",            /* 0.29 */
+};
+
+struct line_range {
+    uint32_t c_line; /**< The first; the range ends where the next begins. */
+    uint32_t file;   /**< NO_FILE: one too many. */
+    uint32_t line;
+};
+
+struct cython_lines {
+    struct arena *arena;
+    struct line_range *ranges; /**< By c_line. */
+    size_t count;
+    size_t capacity;
+    const char **files;
+    uint32_t *hashes;
+    size_t file_count;
+    size_t file_capacity;
+    size_t hash_capacity;
+    uint32_t last_c_line;
+};
+
+/** Where the reading of the file is. */
+struct scan {
+    struct cython_lines *lines;
+    bool in_block;
+    bool marked; /**< The block has its current line. */
+    struct line_range block;
+};
+
+static uint32_t hash_bytes(struct slice text)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < text.size; i++)
+        hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
+    return hash;
+}
+
+/** The file's number; NO_FILE when there are too many or no memory is left. */
+static uint32_t intern_file(struct cython_lines *lines, struct slice name)
+{
+    uint32_t hash = hash_bytes(name);
+    for (size_t i = 0; i < lines->file_count; i++) {
+        if (lines->hashes[i] == hash && slice_equals(name, lines->files[i]))
+            return (uint32_t)i;
+    }
+    if (lines->file_count == FILE_LIMIT ||
+        !array_reserve((void **)&lines->files, &lines->file_capacity, lines->file_count + 1,
+                       sizeof(*lines->files)) ||
+        !array_reserve((void **)&lines->hashes, &lines->hash_capacity, lines->file_count + 1,
+                       sizeof(*lines->hashes)))
+        return NO_FILE;
+    const char *copy = arena_strndup(lines->arena, name.data, name.size);
+    if (!copy)
+        return NO_FILE;
+    lines->files[lines->file_count] = copy;
+    lines->hashes[lines->file_count] = hash;
+    return (uint32_t)lines->file_count++;
+}
+
+static struct slice skip_blanks(struct slice text)
+{
+    while (text.size && (*text.data == ' ' || *text.data == '\t'))
+        text = slice_from(text, 1);
+    return text;
+}
+
+/** The comment's first line. A file's name may have quotes: the last one ends it. */
+static bool parse_head(struct slice text, struct slice *ret_file, uint32_t *ret_line)
+{
+    text = skip_blanks(text);
+    if (!slice_skip(&text, "/* \""))
+        return false;
+    size_t digits = 0;
+    uint64_t line = 0;
+    while (digits < text.size && digits <= LINE_DIGITS &&
+           slice_digits(slice_from(text, text.size - digits - 1)) > digits)
+        digits++;
+    if (!digits || digits > LINE_DIGITS || text.size < digits + 3)
+        return false;
+    size_t size = text.size - digits - 2;
+    if (memcmp(text.data + size, "\":", 2) != 0 || memchr(text.data, '\0', size))
+        return false;
+    for (size_t i = 0; i < digits; i++)
+        line = line * 10 + (uint64_t)(text.data[size + 2 + i] - '0');
+    *ret_file = (struct slice){text.data, size};
+    *ret_line = (uint32_t)line;
+    return line > 0;
+}
+
+static bool contains(struct slice text, const char *mark)
+{
+    return memmem(text.data, text.size, mark, strlen(mark)) != NULL;
+}
+
+static bool add_range(struct cython_lines *lines, const struct line_range *range)
+{
+    if (lines->count && lines->ranges[lines->count - 1].file == range->file &&
+        lines->ranges[lines->count - 1].line == range->line)
+        return true;
+    if (!array_reserve((void **)&lines->ranges, &lines->capacity, lines->count + 1,
+                       sizeof(*lines->ranges)))
+        return false;
+    lines->ranges[lines->count++] = *range;
+    return true;
+}
+
+/** One line inside a block; a text that is no block's ends it without effect. */
+static bool scan_block_line(struct scan *scan, struct slice text, uint32_t c_line)
+{
+    if (slice_equals(text, " */") || slice_equals(text, "*/")) {
+        scan->in_block = false;
+        scan->block.c_line = c_line + 1;
+        return !scan->marked || add_range(scan->lines, &scan->block);
+    }
+    scan->in_block = slice_starts(text, " *");
+    scan->marked |= contains(text, current_mark);
+    return true;
+}
+
+static bool scan_line(struct scan *scan, struct slice text, uint32_t c_line)
+{
+    struct slice file;
+    uint32_t line;
+    if (scan->in_block) {
+        if (!scan_block_line(scan, text, c_line))
+            return false;
+        if (scan->in_block || slice_equals(skip_blanks(text), "*/"))
+            return true;
+    }
+    if (parse_head(text, &file, &line)) {
+        uint32_t index = intern_file(scan->lines, file);
+        scan->block = (struct line_range){.file = index, .line = index == NO_FILE ? 0 : line};
+        scan->in_block = true;
+        scan->marked = false;
+    }
+    return true;
+}
+
+static bool is_end_mark(struct slice text)
+{
+    if (!slice_starts(text, "/* "))
+        return false;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(end_marks); i++) {
+        if (slice_equals(text, end_marks[i]))
+            return true;
+    }
+    return false;
+}
+
+static enum psc_status scan_text(struct scan *scan, const char *text, size_t size)
+{
+    struct cython_lines *lines = scan->lines;
+    for (size_t at = 0; at < size && lines->last_c_line < UINT32_MAX - 1;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        struct slice line = {text + at, end ? (size_t)(end - text) - at : size - at};
+        at += line.size + 1;
+        lines->last_c_line++;
+        if (line.size && line.data[line.size - 1] == '\r')
+            line.size--;
+        if (is_end_mark(line)) {
+            lines->last_c_line--;
+            return PSC_OK;
+        }
+        if (!scan_line(scan, line, lines->last_c_line))
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+enum psc_status parse_cython_lines(const char *text, size_t size, struct cython_lines **ret)
+{
+    struct cython_lines *lines = calloc(1, sizeof(*lines));
+    if (!lines)
+        return PSC_ERR_MEMORY;
+    struct scan scan = {.lines = lines};
+    lines->arena = arena_create();
+    enum psc_status status = lines->arena ? scan_text(&scan, text, size) : PSC_ERR_MEMORY;
+    if (status == PSC_OK && arena_is_exhausted(lines->arena))
+        status = PSC_ERR_MEMORY;
+    if (status != PSC_OK) {
+        cython_lines_destroy(lines);
+        return status;
+    }
+    *ret = lines;
+    return PSC_OK;
+}
+
+void cython_lines_destroy(struct cython_lines *lines)
+{
+    if (!lines)
+        return;
+    free(lines->ranges);
+    free(lines->files);
+    free(lines->hashes);
+    arena_destroy(lines->arena);
+    free(lines);
+}
+
+bool cython_lines_is_empty(const struct cython_lines *lines)
+{
+    return lines->count == 0;
+}
+
+bool cython_lines_get(const struct cython_lines *lines, uint32_t c_line, struct cython_line *ret)
+{
+    size_t low = 0;
+    size_t high = lines->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lines->ranges[middle].c_line <= c_line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || c_line > lines->last_c_line || lines->ranges[low - 1].file == NO_FILE)
+        return false;
+    ret->file = lines->files[lines->ranges[low - 1].file];
+    ret->line = lines->ranges[low - 1].line;
+    return true;
+}

@@ -1,0 +1,199 @@
+/**
+ * @file
+ * Shared by the files of room `cython`: slices, the bare C name of a symbol,
+ * the path inside it, and the list of a module's names.
+ */
+#ifndef PSC_CYTHON_PRIVATE_H
+#define PSC_CYTHON_PRIVATE_H
+
+#include "cython.h"
+
+#include <string.h>
+
+/** Bytes of someone else's string. */
+struct slice {
+    const char *data;
+    size_t size;
+};
+
+static inline struct slice slice_of(const char *string)
+{
+    return (struct slice){string, strlen(string)};
+}
+
+static inline struct slice slice_from(struct slice slice, size_t offset)
+{
+    return (struct slice){slice.data + offset, slice.size - offset};
+}
+
+static inline bool slice_equals(struct slice slice, const char *string)
+{
+    return slice.size == strlen(string) && memcmp(slice.data, string, slice.size) == 0;
+}
+
+static inline bool slice_starts(struct slice slice, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return slice.size >= size && memcmp(slice.data, prefix, size) == 0;
+}
+
+/** Drops a prefix; false, and nothing done, when it is not there. */
+static inline bool slice_skip(struct slice *slice, const char *prefix)
+{
+    if (!slice_starts(*slice, prefix))
+        return false;
+    *slice = slice_from(*slice, strlen(prefix));
+    return true;
+}
+
+/** How many decimal digits a slice begins with. */
+static inline size_t slice_digits(struct slice slice)
+{
+    size_t count = 0;
+    while (count < slice.size && slice.data[count] >= '0' && slice.data[count] <= '9')
+        count++;
+    return count;
+}
+
+/** True for `word` followed by nothing but digits: "lambda", "genexpr1". */
+static inline bool slice_is_counted(struct slice slice, const char *word)
+{
+    return slice_skip(&slice, word) && slice_digits(slice) == slice.size;
+}
+
+/** True for "__x__". */
+static inline bool slice_is_dunder(struct slice slice)
+{
+    return slice.size > 4 && memcmp(slice.data, "__", 2) == 0 &&
+           memcmp(slice.data + slice.size - 2, "__", 2) == 0;
+}
+
+/**
+ * Punycode (RFC 3492) of the form "basic-extended" without a prefix, as UTF-8.
+ * False when the text is not valid punycode; what was added to `ret` is then useless.
+ */
+bool parse_punycode(struct slice basic, struct slice extended, struct text *ret);
+
+/* ---- the C name ---- */
+
+/** The name that Cython gave a function, freed of what compiler and linker added. */
+struct cython_symbol {
+    struct slice name;           /**< UTF-8; no C++ mangling, no suffix, no fused prefix. */
+    struct slice specialization; /**< Of the fused prefix: "1_0"; empty. */
+    bool parallel;               /**< Had ._omp_fn or .omp_outlined. */
+};
+
+/**
+ * @param buffer  holds the decoded name of a punycode symbol; cleared first.
+ * False for a symbol that can not be Cython's. The name may still be anything.
+ */
+bool parse_cython_symbol(const char *symbol, struct text *buffer, struct cython_symbol *ret);
+
+/** "_1_0" or "0" in front of `__pyx_` or a name; drops it from `text`. */
+bool parse_cython_specialization(struct slice *text, struct slice *ret);
+
+/* ---- the path in it ---- */
+
+#define CYTHON_COMPONENT_LIMIT 32
+
+/** Who decides whether digits are the length of a component or an entry number. */
+enum cython_numbering {
+    CYTHON_UNNUMBERED,       /**< Always a length: __pyx_f_, slots. */
+    CYTHON_NUMBERED_WRAPPER, /**< __pyx_pw_ */
+    CYTHON_NUMBERED_BODY,    /**< __pyx_pf_ */
+    CYTHON_NUMBERED_GENERATOR,
+};
+
+struct cython_component {
+    struct slice name;
+    bool dotted; /**< "_dot_" in it stands for a dot. */
+};
+
+struct cython_path {
+    struct cython_component components[CYTHON_COMPONENT_LIMIT];
+    size_t count;
+    struct slice text; /**< The bytes that spell the components. */
+    int32_t number;    /**< 0 when none is written; -1 for CYTHON_UNNUMBERED. */
+    struct slice leaf;
+};
+
+/** Splits what follows a kind prefix. `context` may be NULL. */
+void parse_cython_path(struct slice text, enum cython_numbering numbering,
+                       const struct cython_context *context, struct cython_path *ret);
+
+/** How many leading components are the module; the rest are classes and functions. */
+size_t cython_path_module_size(const struct cython_path *path,
+                               const struct cython_context *context);
+
+/** Adds a component with its dots. */
+void cython_component_add(struct text *text, const struct cython_component *component);
+
+/** Asks the context for a symbol; false when it can not be asked. */
+bool cython_context_has(const struct cython_context *context, const char *format, ...)
+    PSC_PRINTF(2, 3);
+/** The index-th symbol that begins with `prefix`; NULL after the last or when unknown. */
+const char *cython_context_find(const struct cython_context *context, const char *prefix,
+                                size_t index);
+
+/* ---- slots and utility types ---- */
+
+/**
+ * Drops a slot's prefix ("__pyx_tp_new_") from `name`.
+ * @return the Python methods behind the slot, or NULL when it is no slot. For property
+ * accessors it is "", since the property's name follows.
+ */
+const char *cython_slot_skip(struct slice *name);
+
+/** "__pyx_memoryview_" and its like: drops it and gives the class; NULL when it is none. */
+const char *cython_view_class_skip(struct slice *name);
+/** The Python name of a function of View.MemoryView, from what follows its class's prefix. */
+const char *cython_view_function(const char *class_name, struct slice rest,
+                                 struct arena *arena);
+/** True for the name of a View.MemoryView type, as slots write it. */
+bool cython_is_view_type(struct slice name);
+
+/* ---- the names of a module ---- */
+
+/** The bare `__pyx_` names of a file, sorted. Zero-initialise; deinit. */
+struct cython_names {
+    struct arena *arena;
+    const char **items;
+    size_t count;
+    size_t capacity;
+};
+
+/** Takes a linker's symbol; others than `__pyx_` are passed over. False: out of memory. */
+bool cython_names_add(struct cython_names *names, const char *symbol);
+void cython_names_sort(struct cython_names *names);
+void cython_names_deinit(struct cython_names *names);
+/** Fills the callbacks and context->context. */
+void cython_names_bind(struct cython_names *names, struct cython_context *ret);
+
+/* ---- modules ---- */
+
+/** What is known of one module, each part made when it is first asked for. */
+struct cython_module {
+    struct module *module;
+    struct cython_names names;
+    bool names_read;
+    const char *module_name;
+    bool module_name_known;
+};
+
+void cython_module_deinit(struct cython_module *known);
+bool cython_module_name_of(struct cython_module *known, const char *symbol, struct arena *arena,
+                           struct arena *keep, struct cython_name *ret);
+/** cython_module_name(), with the names at hand. */
+const char *cython_module_find_name(struct cython_module *known, struct arena *arena);
+
+/** True when no block was found: not generated by Cython. */
+bool cython_lines_is_empty(const struct cython_lines *lines);
+
+/* ---- paths ---- */
+
+/** The directory part of a path, without its last slash; "" for a bare name, "/" for the root. */
+struct slice path_directory(const char *path);
+/** What follows the last slash. */
+const char *path_base(const char *path);
+
+#endif

@@ -1,0 +1,177 @@
+#include "cython_private.h"
+
+struct slot {
+    const char *name;
+    const char *methods;
+};
+
+/* Cython/Compiler/TypeSlots.py, with the names of 0.29. A slot stands before its prefixes. */
+static const struct slot slots[] = {
+    {"getprop", ""},
+    {"setprop", ""},
+    {"tp_new__initialisation", "__new__"},
+    {"tp_new_vectorcall", "__new__"},
+    {"tp_new", "__new__/__cinit__"},
+    {"tp_vectorcall", "__new__"},
+    {"tp_init", "__init__"},
+    {"tp_dealloc", "__dealloc__"},
+    {"tp_finalize", "__del__"},
+    {"tp_traverse", "tp_traverse"},
+    {"tp_clear", "tp_clear"},
+    {"tp_call", "__call__"},
+    {"tp_repr", "__repr__"},
+    {"tp_str", "__str__"},
+    {"tp_hash", "__hash__"},
+    {"tp_iternext", "__next__"},
+    {"tp_iter", "__iter__"},
+    {"tp_richcompare", "__richcmp__"},
+    {"tp_getattro", "__getattr__"},
+    {"tp_setattro", "__setattr__/__delattr__"},
+    {"tp_descr_get", "__get__"},
+    {"tp_descr_set", "__set__/__delete__"},
+    {"sq_item", "__getitem__ (int)"},
+    {"sq_ass_item", "__setitem__/__delitem__ (int)"},
+    {"sq_length", "__len__"},
+    {"sq_contains", "__contains__"},
+    {"sq_slice", "__getslice__"},
+    {"sq_ass_slice", "__setslice__/__delslice__"},
+    {"mp_subscript", "__getitem__"},
+    {"mp_ass_subscript", "__setitem__/__delitem__"},
+    {"mp_length", "__len__"},
+    {"am_await", "__await__"},
+    {"am_aiter", "__aiter__"},
+    {"am_anext", "__anext__"},
+    {"bf_getbuffer", "__getbuffer__"},
+    {"bf_releasebuffer", "__releasebuffer__"},
+    {"nb_add", "__add__"},
+    {"nb_subtract", "__sub__"},
+    {"nb_multiply", "__mul__"},
+    {"nb_matrix_multiply", "__matmul__"},
+    {"nb_remainder", "__mod__"},
+    {"nb_divmod", "__divmod__"},
+    {"nb_divide", "__div__"},
+    {"nb_power", "__pow__"},
+    {"nb_negative", "__neg__"},
+    {"nb_positive", "__pos__"},
+    {"nb_absolute", "__abs__"},
+    {"nb_bool", "__bool__"},
+    {"nb_nonzero", "__nonzero__"},
+    {"nb_invert", "__invert__"},
+    {"nb_lshift", "__lshift__"},
+    {"nb_rshift", "__rshift__"},
+    {"nb_and", "__and__"},
+    {"nb_xor", "__xor__"},
+    {"nb_or", "__or__"},
+    {"nb_int", "__int__"},
+    {"nb_long", "__long__"},
+    {"nb_float", "__float__"},
+    {"nb_index", "__index__"},
+    {"nb_floor_divide", "__floordiv__"},
+    {"nb_true_divide", "__truediv__"},
+    {"nb_inplace_add", "__iadd__"},
+    {"nb_inplace_subtract", "__isub__"},
+    {"nb_inplace_multiply", "__imul__"},
+    {"nb_inplace_matrix_multiply", "__imatmul__"},
+    {"nb_inplace_remainder", "__imod__"},
+    {"nb_inplace_power", "__ipow__"},
+    {"nb_inplace_lshift", "__ilshift__"},
+    {"nb_inplace_rshift", "__irshift__"},
+    {"nb_inplace_and", "__iand__"},
+    {"nb_inplace_xor", "__ixor__"},
+    {"nb_inplace_or", "__ior__"},
+    {"nb_inplace_floor_divide", "__ifloordiv__"},
+    {"nb_inplace_true_divide", "__itruediv__"},
+};
+
+const char *cython_slot_skip(struct slice *name)
+{
+    struct slice text = *name;
+    if (!slice_skip(&text, "__pyx_"))
+        return NULL;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(slots); i++) {
+        struct slice rest = text;
+        if (slice_skip(&rest, slots[i].name) && slice_skip(&rest, "_") && rest.size) {
+            *name = rest;
+            return slots[i].methods;
+        }
+    }
+    return NULL;
+}
+
+/* ---- View.MemoryView: Cython/Utility/MemoryView.pyx ---- */
+
+static const struct {
+    const char *prefix;
+    const char *name;
+} view_classes[] = {
+    {"__pyx_array_", "array"},
+    {"__pyx_memoryview_", "memoryview"},
+    {"__pyx_memoryviewslice_", "_memoryviewslice"},
+    {"__pyx_MemviewEnum_", "Enum"},
+};
+
+const char *cython_view_class_skip(struct slice *name)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(view_classes); i++) {
+        struct slice rest = *name;
+        if (slice_skip(&rest, view_classes[i].prefix) && rest.size) {
+            *name = rest;
+            return view_classes[i].name;
+        }
+    }
+    return NULL;
+}
+
+bool cython_is_view_type(struct slice name)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(view_classes); i++) {
+        if (slice_equals(name, view_classes[i].name))
+            return true;
+    }
+    return false;
+}
+
+/* Functions whose C name has a class's prefix but that stand outside of the class. */
+static const struct {
+    const char *rest;
+    const char *function;
+} view_functions[] = {
+    {"allocate_buffer", "_allocate_buffer"},
+    {"broadcast_leading", "broadcast_leading"},
+    {"check", "memoryview_check"},
+    {"copy_contents", "memoryview_copy_contents"},
+    {"copy_data_to_temp", "copy_data_to_temp"},
+    {"copy_new_contig", "copy_new_contig"},
+    {"copy_object", "memoryview_copy"},
+    {"copy_object_from_slice", "memoryview_copy_from_slice"},
+    {"err", "_err"},
+    {"err_IndexError", "_err_IndexError"},
+    {"err_ValueError", "_err_ValueError"},
+    {"err_dim", "_err_dim"},
+    {"err_extents", "_err_extents"},
+    {"err_invalid_index", "_err_invalid_index"},
+    {"err_no_memory", "_err_no_memory"},
+    {"fromslice", "memoryview_fromslice"},
+    {"get_slice_from_memoryview", "get_slice_from_memview"},
+    {"refcount_copying", "refcount_copying"},
+    {"refcount_objects_in_slice", "refcount_objects_in_slice"},
+    {"refcount_objects_in_slice_with_gil", "refcount_objects_in_slice_with_gil"},
+    {"slice_assign_scalar", "slice_assign_scalar"},
+    {"slice_copy", "slice_copy"},
+    {"slice_get_size", "slice_get_size"},
+    {"slice_memviewslice", "slice_memviewslice"},
+    {"_slice_assign_scalar", "_slice_assign_scalar"},
+};
+
+const char *cython_view_function(const char *class_name, struct slice rest, struct arena *arena)
+{
+    if (slice_equals(rest, "new"))
+        return arena_printf(arena, "%s_cwrapper", class_name);
+    if (slice_equals(rest, "getbuffer"))
+        return arena_printf(arena, "%s.__getbuffer__", class_name);
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(view_functions); i++) {
+        if (slice_equals(rest, view_functions[i].rest))
+            return view_functions[i].function;
+    }
+    return arena_printf(arena, "%s.%.*s", class_name, (int)rest.size, rest.data);
+}

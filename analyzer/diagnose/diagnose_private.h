@@ -1,0 +1,41 @@
+/** Shared by the files of room `diagnose` only. */
+#ifndef PSC_DIAGNOSE_PRIVATE_H
+#define PSC_DIAGNOSE_PRIVATE_H
+
+#include "diagnose.h"
+
+/** Of the target, not of the machine that this is compiled on: x86-64 Linux. */
+enum diagnose_signal {
+    SIGNAL_QUIT = 3,
+    SIGNAL_ILL = 4,
+    SIGNAL_TRAP = 5,
+    SIGNAL_ABRT = 6,
+    SIGNAL_BUS = 7,
+    SIGNAL_FPE = 8,
+    SIGNAL_SEGV = 11,
+    SIGNAL_XCPU = 24,
+    SIGNAL_XFSZ = 25,
+    SIGNAL_SYS = 31
+};
+
+/** si_code, as far as it decides something here. */
+enum diagnose_code {
+    CODE_TKILL = -6,
+    CODE_QUEUE = -1,
+    CODE_USER = 0,
+    CODE_KERNEL = 0x80,
+    CODE_SEGV_MAPERR = 1,
+    CODE_SEGV_ACCERR = 2,
+    CODE_SEGV_PKUERR = 4,
+    CODE_SEGV_CPERR = 10,
+    CODE_BUS_ADRERR = 2,
+    CODE_TRAP_TRACE = 2,
+    CODE_TRAP_HWBKPT = 4,
+    CODE_SYS_SECCOMP = 1
+};
+
+/** What lies at a fault address, in words: "accessing 0x0 (a null pointer), not mapped". */
+void diagnose_describe_fault(struct target *target, const struct target_thread *thread,
+                             const struct target_signal *signal, struct text *ret);
+
+#endif

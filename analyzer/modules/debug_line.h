@@ -1,0 +1,69 @@
+/**
+ * @file
+ * Private to modules/: .debug_line of DWARF 2 to 5, in one bounded pass and
+ * without .debug_info.
+ *
+ * Knows nothing of targets or files: bytes in, rows out. Nothing here
+ * allocates; the strings that it finds lie in the sections.
+ */
+#ifndef PSC_DEBUG_LINE_H
+#define PSC_DEBUG_LINE_H
+
+#include "base.h"
+
+struct section_bytes {
+    const uint8_t *data;
+    size_t size;
+};
+
+struct debug_line_sections {
+    struct section_bytes line;
+    struct section_bytes line_strings; /**< .debug_line_str */
+    struct section_bytes strings;      /**< .debug_str */
+};
+
+/** [start, end): where code may lie. */
+struct code_range {
+    uint64_t start;
+    uint64_t end;
+};
+
+/** A question, and what was found for it. */
+struct debug_line_row {
+    uint64_t address;
+    uint64_t unit; /**< Offset of the unit in .debug_line. */
+    uint32_t file; /**< Number in the unit's file table. */
+    uint32_t line; /**< 0: compiler-made code that belongs to no line. */
+    bool found;
+};
+
+/**
+ * Runs the line program at `offset` for the rows (sorted by address) that are
+ * not found yet. Sequences that begin at address 0, or outside of all `code`
+ * ranges when there are any, are what the linker left of discarded functions:
+ * they answer nothing.
+ * @return the offset of the next unit, or 0 when there is none behind this one.
+ */
+uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
+                               const struct code_range *code, size_t code_count,
+                               struct debug_line_row *rows, size_t count);
+
+/** Runs all units. */
+void parse_debug_line(const struct debug_line_sections *sections, const struct code_range *code,
+                      size_t code_count, struct debug_line_row *rows, size_t count);
+
+/**
+ * A file of a unit: name, relative to directory, relative to base, relative to
+ * the unit's DW_AT_comp_dir. A part that is absolute ends the search.
+ */
+struct debug_line_file {
+    const char *name;
+    const char *directory; /**< NULL: none. */
+    const char *base;      /**< The compilation directory as DWARF 5 has it here, or NULL. */
+};
+
+/** False when the unit has no such file. */
+bool parse_debug_line_file(const struct debug_line_sections *sections, uint64_t unit,
+                           uint32_t file, struct debug_line_file *ret);
+
+#endif

@@ -1,0 +1,264 @@
+/* Inlined calls, by libdw: a unit's functions are listed when it is first touched. */
+#include "modules_private.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Depth of calls inlined into each other, with the lexical blocks between them. */
+#define INLINE_DEPTH_LIMIT 128
+/** Depth of namespaces and classes around a function. */
+#define NAMESPACE_DEPTH_LIMIT 32
+/** Units of a file, and ranges of a unit or function. */
+#define UNIT_LIMIT 1000000
+#define RANGE_LIMIT 1000000
+
+/** [start, end) belongs to the DIE at an offset. */
+struct die_range {
+    uint64_t start;
+    uint64_t end;
+    Dwarf_Off die;
+};
+
+struct die_ranges {
+    struct die_range *items;
+    size_t count;
+    size_t capacity;
+};
+
+/** The functions of one unit. */
+struct unit_functions {
+    Dwarf_Off unit;
+    struct die_ranges functions;
+};
+
+struct inline_index {
+    bool units_listed;
+    struct die_ranges units; /**< For what .debug_aranges leaves out. */
+    struct unit_functions *touched;
+    size_t touched_count;
+    size_t touched_capacity;
+};
+
+void inline_index_destroy(struct inline_index *index)
+{
+    if (!index)
+        return;
+    for (size_t i = 0; i < index->touched_count; i++)
+        free(index->touched[i].functions.items);
+    free(index->touched);
+    free(index->units.items);
+    free(index);
+}
+
+/* ---- ranges ---- */
+
+static void add_die_ranges(struct die_ranges *ranges, Dwarf_Die *die)
+{
+    Dwarf_Addr base;
+    Dwarf_Addr start;
+    Dwarf_Addr end;
+    ptrdiff_t state = 0;
+    for (size_t i = 0;
+         i < RANGE_LIMIT && (state = dwarf_ranges(die, state, &base, &start, &end)) > 0; i++) {
+        /* A function that the linker discarded begins at 0. */
+        if (start == 0 || end <= start)
+            continue;
+        void *items = ranges->items;
+        if (!array_reserve(&items, &ranges->capacity, ranges->count + 1, sizeof(*ranges->items)))
+            return;
+        ranges->items = items;
+        ranges->items[ranges->count++] = (struct die_range){ start, end, dwarf_dieoffset(die) };
+    }
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct die_range *a = left;
+    const struct die_range *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static void sort_ranges(struct die_ranges *ranges)
+{
+    if (ranges->count)
+        qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_ranges);
+}
+
+/** The DIE of the range that begins last before the address and covers it. */
+static bool find_range(const struct die_ranges *ranges, uint64_t address, Dwarf_Off *ret)
+{
+    size_t low = 0;
+    size_t high = ranges->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ranges->items[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || address >= ranges->items[low - 1].end)
+        return false;
+    *ret = ranges->items[low - 1].die;
+    return true;
+}
+
+/* ---- units ---- */
+
+static bool find_unit(struct module *module, struct inline_index *index, Dwarf *dwarf,
+                      uint64_t address, Dwarf_Die *ret)
+{
+    if (module_find_unit_by_aranges(module, dwarf, address, ret))
+        return true;
+    if (!index->units_listed) {
+        index->units_listed = true;
+        Dwarf_CU *unit = NULL;
+        Dwarf_Die die;
+        for (size_t i = 0; i < UNIT_LIMIT &&
+                           dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0;
+             i++)
+            add_die_ranges(&index->units, &die);
+        sort_ranges(&index->units);
+    }
+    Dwarf_Off offset;
+    return find_range(&index->units, address, &offset) && dwarf_offdie(dwarf, offset, ret);
+}
+
+/** The next DIE of the same parent; a reference back (only in a broken file) ends the list. */
+static bool next_sibling(Dwarf_Die *die)
+{
+    Dwarf_Die next;
+    if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= dwarf_dieoffset(die))
+        return false;
+    *die = next;
+    return true;
+}
+
+/** True for what functions are defined in, besides a unit. */
+static bool holds_functions(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+static void list_functions(Dwarf_Die *unit, struct die_ranges *ret)
+{
+    Dwarf_Die stack[NAMESPACE_DEPTH_LIMIT];
+    size_t depth = 0;
+    if (dwarf_child(unit, &stack[depth]) == 0)
+        depth = 1;
+    while (depth > 0) {
+        Dwarf_Die die = stack[depth - 1];
+        if (!next_sibling(&stack[depth - 1]))
+            depth--;
+        int tag = dwarf_tag(&die);
+        if (tag == DW_TAG_subprogram)
+            add_die_ranges(ret, &die);
+        else if (holds_functions(tag) && depth < NAMESPACE_DEPTH_LIMIT &&
+                 dwarf_child(&die, &stack[depth]) == 0)
+            depth++;
+    }
+    sort_ranges(ret);
+}
+
+static const struct die_ranges *unit_functions(struct inline_index *index, Dwarf_Die *unit)
+{
+    Dwarf_Off offset = dwarf_dieoffset(unit);
+    for (size_t i = 0; i < index->touched_count; i++) {
+        if (index->touched[i].unit == offset)
+            return &index->touched[i].functions;
+    }
+    void *touched = index->touched;
+    if (!array_reserve(&touched, &index->touched_capacity, index->touched_count + 1,
+                       sizeof(*index->touched)))
+        return NULL;
+    index->touched = touched;
+    struct unit_functions *functions = &index->touched[index->touched_count++];
+    *functions = (struct unit_functions){ .unit = offset };
+    list_functions(unit, &functions->functions);
+    return &functions->functions;
+}
+
+/* ---- within a function ---- */
+
+/** The child that covers the address and may hold inlined calls, or is one. */
+static bool find_scope(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret)
+{
+    if (dwarf_child(parent, ret) != 0)
+        return false;
+    do {
+        int tag = dwarf_tag(ret);
+        bool scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+                     tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+        if (scope && dwarf_haspc(ret, address) > 0)
+            return true;
+    } while (next_sibling(ret));
+    return false;
+}
+
+static const char *function_name(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    const char *name =
+        dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    if (!name)
+        name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
+    if (!name)
+        name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+    return name;
+}
+
+static bool get_number(Dwarf_Die *die, unsigned int name, uint32_t *ret)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) != 0 || value > UINT32_MAX)
+        return false;
+    *ret = (uint32_t)value;
+    return true;
+}
+
+static void describe_call(struct module *module, Dwarf_Die *unit, Dwarf_Die *call,
+                          struct module_inline *ret)
+{
+    uint64_t lines;
+    uint32_t file;
+    *ret = (struct module_inline){ .function = function_name(call) };
+    if (!get_number(call, DW_AT_call_line, &ret->call_line))
+        ret->call_line = 0;
+    if (get_number(call, DW_AT_call_file, &file) && unit_statement_list(unit, &lines))
+        ret->call_file = module_line_file(module, lines, file);
+}
+
+size_t module_find_inlines(struct module *module, psc_addr address, struct module_inline *ret,
+                           size_t limit)
+{
+    struct module_debug *debug = module->debug;
+    Dwarf *dwarf = module_dwarf(module);
+    if (!debug->inlines)
+        debug->inlines = calloc(1, sizeof(*debug->inlines));
+    if (!dwarf || !debug->inlines)
+        return 0;
+    uint64_t file_address = address - module->bias;
+    Dwarf_Die unit;
+    Dwarf_Off function;
+    if (!find_unit(module, debug->inlines, dwarf, file_address, &unit))
+        return 0;
+    const struct die_ranges *functions = unit_functions(debug->inlines, &unit);
+    Dwarf_Die scope;
+    if (!functions || !find_range(functions, file_address, &function) ||
+        !dwarf_offdie(dwarf, function, &scope))
+        return 0;
+
+    Dwarf_Die calls[INLINE_DEPTH_LIMIT];
+    size_t depth = 0;
+    for (size_t i = 0; i < INLINE_DEPTH_LIMIT && find_scope(&scope, file_address, &calls[depth]);
+         i++) {
+        scope = calls[depth];
+        depth += dwarf_tag(&scope) == DW_TAG_inlined_subroutine;
+    }
+    size_t count = depth < limit ? depth : limit;
+    for (size_t i = 0; i < count; i++)
+        describe_call(module, &unit, &calls[depth - 1 - i], &ret[i]);
+    return count;
+}

@@ -1,0 +1,240 @@
+/* File and line of addresses: .debug_line, restricted by .debug_aranges where that is cheap. */
+#include "modules_private.h"
+
+#include "place_map.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Units whose compilation directory is listed. */
+#define UNIT_LIMIT 1000000
+/** Bytes of line programs that are run unit by unit, as a multiple of the section. */
+#define RESTRICTED_WORK_LIMIT 2
+
+struct line_cache {
+    struct debug_line_sections sections;
+    struct place_map lines;       /**< Address → file and line. */
+    struct place_map files;       /**< Unit and file number → absolute name. */
+    struct place_map directories; /**< Unit → DW_AT_comp_dir. */
+    bool directories_listed;
+    bool aranges_read;
+    Dwarf_Aranges *aranges; /**< Owned by the Dwarf; gcc writes them, clang does not. */
+};
+
+static struct line_cache *module_lines(struct module *module)
+{
+    struct module_debug *debug = module->debug;
+    if (debug->lines)
+        return debug->lines;
+    struct line_cache *cache = calloc(1, sizeof(*cache));
+    debug->lines = cache;
+    if (!cache)
+        return NULL;
+    Elf *elf = module_debug_elf(module);
+    if (elf_read_debug_section(elf, ".debug_line", &cache->sections.line)) {
+        elf_read_debug_section(elf, ".debug_line_str", &cache->sections.line_strings);
+        elf_read_debug_section(elf, ".debug_str", &cache->sections.strings);
+    }
+    return cache;
+}
+
+void line_cache_destroy(struct line_cache *cache)
+{
+    if (!cache)
+        return;
+    place_map_deinit(&cache->lines);
+    place_map_deinit(&cache->files);
+    place_map_deinit(&cache->directories);
+    free(cache);
+}
+
+/* ---- file names ---- */
+
+bool unit_statement_list(Dwarf_Die *unit, uint64_t *ret)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    if (dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attribute), &value) != 0)
+        return false;
+    *ret = value;
+    return true;
+}
+
+/** DWARF 2 to 4 keep the compilation directory in the unit's DIE only. */
+static const char *find_compilation_directory(struct module *module, struct line_cache *cache,
+                                              uint64_t line_unit)
+{
+    Dwarf *dwarf = cache->directories_listed ? NULL : module_dwarf(module);
+    cache->directories_listed = true;
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    for (size_t i = 0; dwarf && i < UNIT_LIMIT &&
+                       dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0;
+         i++) {
+        uint64_t list;
+        Dwarf_Attribute attribute;
+        if (!unit_statement_list(&die, &list) || place_map_find(&cache->directories, list, 0))
+            continue;
+        const char *directory =
+            dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
+        place_map_add(&cache->directories, list, 0, directory, 0);
+    }
+    const struct place *place = place_map_find(&cache->directories, line_unit, 0);
+    return place ? place->text : NULL;
+}
+
+/** Appends a path to a path; an absolute one replaces it. "." components are left out. */
+static void join_path(struct text *path, const char *more)
+{
+    if (more[0] == '/') {
+        text_clear(path);
+        text_add_char(path, '/');
+    }
+    while (*more) {
+        size_t length = strcspn(more, "/");
+        if (length > 1 || (length == 1 && more[0] != '.')) {
+            if (path->size && path->data[path->size - 1] != '/')
+                text_add_char(path, '/');
+            text_add(path, more, length);
+        }
+        more += length;
+        more += strspn(more, "/");
+    }
+}
+
+static const char *make_file_name(struct module *module, struct line_cache *cache, uint64_t unit,
+                                  uint32_t file)
+{
+    struct debug_line_file found;
+    if (!parse_debug_line_file(&cache->sections, unit, file, &found))
+        return NULL;
+    const char *base = found.base;
+    bool absolute = found.name[0] == '/' || (found.directory && found.directory[0] == '/');
+    if (!absolute && !base)
+        base = find_compilation_directory(module, cache, unit);
+    struct text path = { 0 };
+    if (base && !absolute)
+        join_path(&path, base);
+    if (found.directory)
+        join_path(&path, found.directory);
+    join_path(&path, found.name);
+    const char *name =
+        path.failed || !path.size ? NULL : arena_strdup(module->owner->arena, path.data);
+    text_deinit(&path);
+    return name;
+}
+
+const char *module_line_file(struct module *module, uint64_t unit, uint32_t file)
+{
+    struct line_cache *cache = module_lines(module);
+    if (!cache)
+        return NULL;
+    const struct place *place = place_map_find(&cache->files, unit, file);
+    if (place)
+        return place->text;
+    const char *name = make_file_name(module, cache, unit, file);
+    place_map_add(&cache->files, unit, file, name, 0);
+    return name;
+}
+
+/* ---- which unit ---- */
+
+bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t address,
+                                 Dwarf_Die *ret)
+{
+    struct line_cache *cache = module_lines(module);
+    if (!cache)
+        return false;
+    size_t count;
+    if (!cache->aranges_read && dwarf_getaranges(dwarf, &cache->aranges, &count) != 0)
+        cache->aranges = NULL;
+    cache->aranges_read = true;
+    Dwarf_Off offset;
+    Dwarf_Arange *range = dwarf_getarange_addr(cache->aranges, address);
+    return range && dwarf_getarangeinfo(range, NULL, NULL, &offset) == 0 &&
+           dwarf_offdie(dwarf, offset, ret);
+}
+
+/** Runs only the line programs of the units that hold the rows. */
+static void find_rows_by_unit(struct module *module, struct line_cache *cache,
+                              struct debug_line_row *rows, size_t count)
+{
+    const struct module_layout *layout = &module->debug->layout;
+    Dwarf *dwarf = module_dwarf_if_cheap(module);
+    uint64_t work = 0;
+    for (size_t i = 0; dwarf && i < count; i++) {
+        Dwarf_Die unit;
+        uint64_t list;
+        if (rows[i].found || !module_find_unit_by_aranges(module, dwarf, rows[i].address, &unit) ||
+            !unit_statement_list(&unit, &list))
+            continue;
+        uint64_t next = parse_debug_line_unit(&cache->sections, list, layout->code,
+                                              layout->code_count, rows, count);
+        work += (next > list ? next : cache->sections.line.size) - list;
+        if (work > cache->sections.line.size * RESTRICTED_WORK_LIMIT)
+            return;
+    }
+}
+
+/* ---- the door ---- */
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct debug_line_row *a = left;
+    const struct debug_line_row *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static void find_rows(struct module *module, struct line_cache *cache,
+                      struct debug_line_row *rows, size_t count)
+{
+    const struct module_layout *layout = &module->debug->layout;
+    if (count == 0 || !cache->sections.line.data)
+        return;
+    qsort(rows, count, sizeof(*rows), compare_rows);
+    find_rows_by_unit(module, cache, rows, count);
+    size_t missing = 0;
+    while (missing < count && rows[missing].found)
+        missing++;
+    if (missing < count)
+        parse_debug_line(&cache->sections, layout->code, layout->code_count, rows, count);
+}
+
+static void remember_rows(struct module *module, struct line_cache *cache,
+                          const struct debug_line_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct debug_line_row *row = &rows[i];
+        if (place_map_find(&cache->lines, row->address, 0))
+            continue;
+        const char *file =
+            row->found && row->line ? module_line_file(module, row->unit, row->file) : NULL;
+        place_map_add(&cache->lines, row->address, 0, file, file ? row->line : 0);
+    }
+}
+
+void module_find_lines(struct module *module, const psc_addr *addresses, size_t count,
+                       struct module_line *ret)
+{
+    for (size_t i = 0; i < count; i++)
+        ret[i] = (struct module_line){ NULL, 0 };
+    struct line_cache *cache = module_lines(module);
+    struct debug_line_row *rows PSC_CLEANUP(cleanup_free) = calloc(count + 1, sizeof(*rows));
+    if (!cache || !rows)
+        return;
+    size_t row_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t address = addresses[i] - module->bias;
+        if (!place_map_find(&cache->lines, address, 0))
+            rows[row_count++].address = address;
+    }
+    find_rows(module, cache, rows, row_count);
+    remember_rows(module, cache, rows, row_count);
+    for (size_t i = 0; i < count; i++) {
+        const struct place *place =
+            place_map_find(&cache->lines, addresses[i] - module->bias, 0);
+        if (place)
+            ret[i] = (struct module_line){ place->text, place->line };
+    }
+}

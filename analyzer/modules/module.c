@@ -1,0 +1,516 @@
+/* The list of modules: which mappings are the parts of a loaded ELF file. */
+#include "modules_private.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Modules listed; real processes have hundreds. */
+#define MODULE_LIMIT 16384
+/** Mappings that one segment may be split into (mprotect splits them). */
+#define SEGMENT_MAPPING_LIMIT 1024
+/** The vdso is two pages. */
+#define VDSO_SIZE_LIMIT ((size_t)64 * 1024)
+#define HEADER_PAGE 4096
+
+/** A file and whether some mapping of it may hold code. */
+struct file_use {
+    struct target_file *file;
+    size_t mapping_count;
+    bool may_execute;
+};
+
+/** What is found out about a place before it is taken as a module. */
+struct candidate {
+    const struct target_mapping *mapping; /**< The one at offset 0; NULL for the vdso. */
+    struct elf_segment segments[ELF_SEGMENT_LIMIT];
+    size_t segment_count;
+    psc_addr start;
+    psc_addr end;
+    psc_addr bias;
+};
+
+static uint64_t page_down(uint64_t value)
+{
+    return value & ~(uint64_t)(HEADER_PAGE - 1);
+}
+
+/* ---- which files may be modules ---- */
+
+static int compare_file_use(const void *left, const void *right)
+{
+    const struct file_use *a = left;
+    const struct file_use *b = right;
+    return a->file < b->file ? -1 : a->file > b->file;
+}
+
+/**
+ * One entry per mapped file. A file of which no mapping is executable is data
+ * (a locale archive, a font) and is not even opened.
+ */
+static struct file_use *list_file_uses(const struct target *target, size_t *ret_count)
+{
+    struct file_use *uses = calloc(target->mapping_count + 1, sizeof(*uses));
+    if (!uses)
+        return NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        if (mapping->file)
+            uses[count++] = (struct file_use){
+                mapping->file, 1, mapping->executable || !mapping->permissions_known
+            };
+    }
+    qsort(uses, count, sizeof(*uses), compare_file_use);
+    size_t distinct = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (distinct && uses[distinct - 1].file == uses[i].file) {
+            uses[distinct - 1].mapping_count++;
+            uses[distinct - 1].may_execute |= uses[i].may_execute;
+        } else {
+            uses[distinct++] = uses[i];
+        }
+    }
+    *ret_count = distinct;
+    return uses;
+}
+
+/* ---- headers ---- */
+
+/** Bytes of the file, from the target's memory or else from the file here. */
+static size_t read_file_bytes(struct target *target, const struct target_mapping *mapping,
+                              uint64_t offset, uint8_t *buffer, size_t size)
+{
+    uint64_t length = mapping->end - mapping->start;
+    size_t got = 0;
+    if (offset < length) {
+        size_t want = size < length - offset ? size : (size_t)(length - offset);
+        got = target_read_some(target, mapping->start + offset, buffer, want);
+    }
+    if (got == size)
+        return got;
+    target_file_open(target, mapping->file);
+    const struct target_file *file = mapping->file;
+    if (!file->image || offset >= file->size)
+        return got;
+    size_t have = size < file->size - offset ? size : (size_t)(file->size - offset);
+    if (have > got) {
+        memcpy(buffer, file->image + offset, have);
+        got = have;
+    }
+    return got;
+}
+
+enum header_result { HEADER_FOUND, HEADER_OTHER, HEADER_UNREADABLE };
+
+static enum header_result read_segments(struct target *target, struct candidate *candidate)
+{
+    uint8_t bytes[ELF_SEGMENT_LIMIT * ELF_SEGMENT_SIZE];
+    struct elf_header header;
+    size_t got = read_file_bytes(target, candidate->mapping, 0, bytes, ELF_HEADER_SIZE);
+    if (got < ELF_HEADER_SIZE)
+        return got ? HEADER_OTHER : HEADER_UNREADABLE;
+    if (!parse_elf_header(bytes, got, &header))
+        return HEADER_OTHER;
+    got = read_file_bytes(target, candidate->mapping, header.segments_offset, bytes,
+                          header.segment_count * ELF_SEGMENT_SIZE);
+    candidate->segment_count =
+        parse_elf_segments(bytes, got, header.segment_count, candidate->segments);
+    return candidate->segment_count ? HEADER_FOUND : HEADER_OTHER;
+}
+
+/* ---- placing ---- */
+
+/** The segment that the file's first page belongs to gives the bias. */
+static bool find_bias(struct candidate *candidate)
+{
+    for (size_t i = 0; i < candidate->segment_count; i++) {
+        const struct elf_segment *segment = &candidate->segments[i];
+        if (segment->type != PT_LOAD || segment->file_size == 0 ||
+            page_down(segment->offset) != candidate->mapping->offset)
+            continue;
+        candidate->bias = candidate->mapping->start - candidate->mapping->offset -
+                          segment->address + segment->offset;
+        return true;
+    }
+    return false;
+}
+
+/**
+ * The end of the file-backed part of a segment, as it is mapped; 0 when something
+ * else lies there. Anonymous memory is accepted: text moved to huge pages.
+ */
+static psc_addr segment_mapped_end(const struct target *target, const struct candidate *candidate,
+                                   const struct elf_segment *segment)
+{
+    psc_addr address = page_down(candidate->bias + segment->address);
+    psc_addr end = candidate->bias + segment->address + segment->file_size;
+    psc_addr reached = 0;
+    for (size_t i = 0; i < SEGMENT_MAPPING_LIMIT && address < end; i++) {
+        const struct target_mapping *mapping = target_find_mapping(target, address);
+        if (!mapping)
+            break;
+        if (mapping->file) {
+            uint64_t offset = mapping->offset + (address - mapping->start);
+            bool same = mapping->file == candidate->mapping->file &&
+                        offset == page_down(segment->offset) +
+                                      (address - page_down(candidate->bias + segment->address));
+            if (!same)
+                break;
+        }
+        if (i == 0 && (segment->flags & PF_X) && mapping->permissions_known &&
+            !mapping->executable)
+            break;
+        reached = mapping->end;
+        address = mapping->end;
+    }
+    return reached;
+}
+
+/** The zero-initialised data behind a segment's file part: anonymous and adjacent. */
+static psc_addr extend_over_bss(const struct target *target, psc_addr reached, psc_addr end)
+{
+    for (size_t i = 0; i < SEGMENT_MAPPING_LIMIT && reached < end; i++) {
+        const struct target_mapping *mapping = target_find_mapping(target, reached);
+        if (!mapping || mapping->file)
+            break;
+        /* The heap may follow without a gap: only what the segment asks for belongs to it. */
+        reached = mapping->end < end ? mapping->end
+                                     : page_down(end + HEADER_PAGE - 1);
+    }
+    return reached;
+}
+
+/**
+ * True when code and writable data lie in one mapping. The loader gives them
+ * different permissions and so different mappings; where the permissions are not
+ * known this tells a loaded file from one that is mapped as a whole to be read.
+ */
+static bool shares_code_mapping(const struct target *target, const struct candidate *candidate)
+{
+    const struct target_mapping *code = NULL;
+    const struct target_mapping *data = NULL;
+    for (size_t i = 0; i < candidate->segment_count; i++) {
+        const struct elf_segment *segment = &candidate->segments[i];
+        if (segment->type != PT_LOAD || segment->file_size == 0)
+            continue;
+        const struct target_mapping *mapping =
+            target_find_mapping(target, candidate->bias + segment->address);
+        if (segment->flags & PF_X)
+            code = mapping;
+        else if (segment->flags & PF_W)
+            data = mapping;
+    }
+    return code && code == data && !code->permissions_known;
+}
+
+/**
+ * Range of a file that was loaded; false when its segments are not where the
+ * loader would have put them (a file that is merely mapped to be read).
+ */
+static bool find_range(const struct target *target, struct candidate *candidate)
+{
+    bool any_code = false;
+    candidate->start = candidate->mapping->start;
+    candidate->end = candidate->mapping->end;
+    for (size_t i = 0; i < candidate->segment_count; i++) {
+        const struct elf_segment *segment = &candidate->segments[i];
+        if (segment->type != PT_LOAD || segment->file_size == 0)
+            continue;
+        psc_addr end = segment_mapped_end(target, candidate, segment);
+        if (end == 0)
+            return false;
+        any_code |= (segment->flags & PF_X) != 0;
+        end = extend_over_bss(target, end,
+                              candidate->bias + segment->address + segment->memory_size);
+        psc_addr start = page_down(candidate->bias + segment->address);
+        if (start < candidate->start)
+            candidate->start = start;
+        if (end > candidate->end)
+            candidate->end = end;
+    }
+    return any_code;
+}
+
+/** Neither memory nor file tell anything: the mappings of the file that follow each other. */
+static void find_range_by_name(const struct target *target, struct candidate *candidate)
+{
+    const struct target_mapping *last = candidate->mapping;
+    const struct target_mapping *end = target->mappings + target->mapping_count;
+    for (const struct target_mapping *next = last + 1; next < end; next++) {
+        if (next->file == NULL)
+            continue;
+        if (next->file != last->file || next->offset <= last->offset)
+            break;
+        last = next;
+    }
+    candidate->start = candidate->mapping->start;
+    candidate->end = last->end;
+    candidate->bias = candidate->mapping->start;
+    candidate->segment_count = 0;
+}
+
+/* ---- taking ---- */
+
+static void describe_layout(const struct candidate *candidate, struct module_layout *ret)
+{
+    for (size_t i = 0; i < candidate->segment_count; i++) {
+        const struct elf_segment *segment = &candidate->segments[i];
+        if (segment->type == PT_LOAD && (segment->flags & PF_X) &&
+            ret->code_count < MODULE_CODE_RANGE_LIMIT) {
+            ret->code[ret->code_count++] = (struct code_range){
+                segment->address, segment->address + segment->memory_size
+            };
+        } else if (segment->type == PT_GNU_EH_FRAME) {
+            ret->eh_frame_address = segment->address;
+            ret->eh_frame_size = segment->memory_size;
+        }
+    }
+}
+
+static void set_build_id(struct module *module, const struct target_build_id *id)
+{
+    char hex[2 * TARGET_BUILD_ID_MAX + 1];
+    if (id->size == 0 || id->size > TARGET_BUILD_ID_MAX)
+        return;
+    module->build_id = *id;
+    for (size_t i = 0; i < id->size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
+    module->build_id_hex = arena_strdup(module->owner->arena, hex);
+}
+
+static struct module *append_module(struct modules *modules, const struct candidate *candidate,
+                                    const char *path)
+{
+    void *items = modules->items;
+    if (!array_reserve(&items, &modules->capacity, modules->count + 1, sizeof(*modules->items)))
+        return NULL;
+    modules->items = items;
+    struct module_debug *debug = arena_alloc(modules->arena, sizeof(*debug));
+    if (!debug)
+        return NULL;
+    describe_layout(candidate, &debug->layout);
+    const char *slash = strrchr(path, '/');
+    const struct target_auxv *auxv = &modules->target->auxv;
+    struct module *module = &modules->items[modules->count++];
+    *module = (struct module){
+        .path = path,
+        .name = slash ? slash + 1 : path,
+        .start = candidate->start,
+        .end = candidate->end,
+        .bias = candidate->bias,
+        .owner = modules,
+        .debug = debug,
+    };
+    psc_addr inside = auxv->phdr ? auxv->phdr : auxv->entry;
+    module->is_executable_file = inside && inside >= module->start && inside < module->end;
+    return module;
+}
+
+static enum psc_status append_file(struct modules *modules, const struct candidate *candidate)
+{
+    struct target_file *file = candidate->mapping->file;
+    struct module *module = append_module(modules, candidate, file->path);
+    if (!module)
+        return PSC_ERR_MEMORY;
+    module->file = file;
+
+    uint8_t page[HEADER_PAGE];
+    struct target_build_id id;
+    size_t got = read_file_bytes(modules->target, candidate->mapping, 0, page, sizeof(page));
+    parse_build_id(page, got, &id);
+    set_build_id(module, id.size ? &id : &file->build_id);
+    return PSC_OK;
+}
+
+static bool is_candidate(const struct modules *modules, const struct target_mapping *mapping)
+{
+    if (!mapping->file || mapping->offset != 0 || modules->count >= MODULE_LIMIT)
+        return false;
+    /* A part of the last one: small files have their data segment at offset 0, too. */
+    return modules->count == 0 || mapping->start >= modules->items[modules->count - 1].end;
+}
+
+static enum psc_status list_files(struct modules *modules, const struct file_use *uses,
+                                  size_t use_count)
+{
+    struct target *target = modules->target;
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        struct candidate candidate = { .mapping = &target->mappings[i] };
+        if (!is_candidate(modules, candidate.mapping))
+            continue;
+        struct file_use key = { .file = candidate.mapping->file };
+        const struct file_use *use =
+            bsearch(&key, uses, use_count, sizeof(*uses), compare_file_use);
+        if (!use || !use->may_execute)
+            continue;
+        switch (read_segments(target, &candidate)) {
+        case HEADER_OTHER:
+            continue;
+        case HEADER_FOUND:
+            if (!find_bias(&candidate) || shares_code_mapping(target, &candidate) ||
+                !find_range(target, &candidate))
+                continue;
+            break;
+        case HEADER_UNREADABLE:
+            if (use->mapping_count < 2)
+                continue;
+            find_range_by_name(target, &candidate);
+            break;
+        }
+        if (modules->count && candidate.start < modules->items[modules->count - 1].end)
+            candidate.start = modules->items[modules->count - 1].end;
+        if (append_file(modules, &candidate) != PSC_OK)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+/* ---- the vdso ---- */
+
+static enum psc_status list_vdso(struct modules *modules)
+{
+    struct target *target = modules->target;
+    psc_addr address = target->auxv.vdso;
+    if (!address)
+        return PSC_OK;
+    const struct target_mapping *mapping = target_find_mapping(target, address);
+    size_t size = VDSO_SIZE_LIMIT;
+    if (mapping && mapping->end - address < size)
+        size = (size_t)(mapping->end - address);
+    uint8_t *image = arena_alloc(modules->arena, size);
+    if (!image)
+        return PSC_ERR_MEMORY;
+    size = target_read_some(target, address, image, size);
+
+    struct elf_header header;
+    struct candidate candidate = { .start = address, .end = address + size };
+    if (!parse_elf_header(image, size, &header) || header.segments_offset >= size)
+        return PSC_OK;
+    candidate.segment_count =
+        parse_elf_segments(image + header.segments_offset, size - header.segments_offset,
+                           header.segment_count, candidate.segments);
+    for (size_t i = 0; i < candidate.segment_count; i++) {
+        const struct elf_segment *segment = &candidate.segments[i];
+        if (segment->type == PT_LOAD && segment->offset == 0)
+            candidate.bias = address - segment->address;
+    }
+    struct module *module = append_module(modules, &candidate, "[vdso]");
+    if (!module)
+        return PSC_ERR_MEMORY;
+    module->image = image;
+    module->image_size = size;
+    struct target_build_id id;
+    parse_build_id(image, size, &id);
+    set_build_id(module, &id);
+    return PSC_OK;
+}
+
+/* ---- the door ---- */
+
+static int compare_modules(const void *left, const void *right)
+{
+    const struct module *a = left;
+    const struct module *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static enum psc_status list_modules(struct modules *modules)
+{
+    size_t use_count;
+    struct file_use *uses PSC_CLEANUP(cleanup_free) = list_file_uses(modules->target, &use_count);
+    if (!uses)
+        return PSC_ERR_MEMORY;
+    enum psc_status status = list_files(modules, uses, use_count);
+    if (status == PSC_OK)
+        status = list_vdso(modules);
+    if (modules->count)
+        qsort(modules->items, modules->count, sizeof(*modules->items), compare_modules);
+    return status;
+}
+
+enum psc_status modules_create(struct target *target, struct modules **ret, struct psc_error *err)
+{
+    elf_version(EV_CURRENT);
+    struct modules *modules = calloc(1, sizeof(*modules));
+    if (modules) {
+        modules->target = target;
+        modules->arena = arena_create();
+    }
+    if (!modules || !modules->arena || list_modules(modules) != PSC_OK) {
+        modules_destroy(modules);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory while listing the mapped files");
+    }
+    *ret = modules;
+    return PSC_OK;
+}
+
+void modules_destroy(struct modules *modules)
+{
+    if (!modules)
+        return;
+    for (size_t i = 0; i < modules->count; i++) {
+        struct module *module = &modules->items[i];
+        symbol_table_destroy(module->symbols);
+        line_cache_destroy(module->debug->lines);
+        inline_index_destroy(module->debug->inlines);
+        module_close_files(module);
+    }
+    free(modules->items);
+    arena_destroy(modules->arena);
+    free(modules);
+}
+
+size_t modules_count(const struct modules *modules)
+{
+    return modules->count;
+}
+
+struct module *modules_get(struct modules *modules, size_t index)
+{
+    return &modules->items[index];
+}
+
+struct target *modules_target(struct modules *modules)
+{
+    return modules->target;
+}
+
+static void check_eh_frame(struct module *module)
+{
+    const struct module_layout *layout = &module->debug->layout;
+    if (module->debug->eh_frame_checked)
+        return;
+    module->debug->eh_frame_checked = true;
+
+    psc_addr address = module->bias + layout->eh_frame_address;
+    uint8_t bytes[EH_FRAME_HEADER_SIZE];
+    if (layout->eh_frame_size == 0 || address < module->start || address >= module->end ||
+        layout->eh_frame_size > module->end - address ||
+        target_read(module->owner->target, address, bytes, sizeof(bytes)) != PSC_OK)
+        return;
+    uint64_t count = parse_eh_frame_header(bytes, sizeof(bytes), layout->eh_frame_size);
+    if (count == 0)
+        return;
+    module->eh_frame_hdr = address;
+    module->eh_frame_table = address + EH_FRAME_HEADER_SIZE;
+    module->eh_frame_entries = count;
+}
+
+struct module *modules_find(struct modules *modules, psc_addr address)
+{
+    size_t low = 0;
+    size_t high = modules->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (modules->items[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || address >= modules->items[low - 1].end)
+        return NULL;
+    check_eh_frame(&modules->items[low - 1]);
+    return &modules->items[low - 1];
+}

@@ -1,0 +1,96 @@
+/**
+ * @file
+ * Private to modules/: what a module keeps besides its door, and what its
+ * files give each other.
+ */
+#ifndef PSC_MODULES_PRIVATE_H
+#define PSC_MODULES_PRIVATE_H
+
+#include "modules.h"
+
+#include "debug_line.h"
+#include "elf_image.h"
+
+#include <elfutils/libdw.h>
+#include <libelf.h>
+
+/** Executable segments remembered per module. */
+#define MODULE_CODE_RANGE_LIMIT 8
+
+struct modules {
+    struct target *target;
+    struct arena *arena;
+    struct module *items; /**< Sorted by start, not overlapping. */
+    size_t count;
+    size_t capacity;
+};
+
+/** Where the program headers say things are, in the file's virtual addresses. */
+struct module_layout {
+    struct code_range code[MODULE_CODE_RANGE_LIMIT];
+    size_t code_count;
+    uint64_t eh_frame_address;
+    uint64_t eh_frame_size;
+};
+
+struct line_cache;
+struct inline_index;
+
+struct module_debug {
+    struct module_layout layout;
+    bool eh_frame_checked;
+
+    bool file_opened;
+    Elf *elf;
+
+    bool separate_searched;
+    Elf *separate; /**< The separate debug file. */
+
+    bool dwarf_opened;
+    Dwarf *dwarf;
+    Elf *shared_elf;  /**< What dwz moved into a file of its own. */
+    Dwarf *shared;
+
+    struct line_cache *lines;
+    struct inline_index *inlines;
+};
+
+/* ---- debug_file.c ---- */
+
+/** Opens a local ELF file by libelf; NULL when it is none. End with elf_end(). */
+Elf *elf_open_local(const char *path);
+/** The separate debug file, looked for once; NULL when there is none. */
+Elf *module_separate_elf(struct module *module);
+/** Whichever of the two files has debug information; else the module's own. */
+Elf *module_debug_elf(struct module *module);
+/** module_dwarf(), but NULL where opening it means to decompress every section. */
+struct Dwarf *module_dwarf_if_cheap(struct module *module);
+/** The section header of `name`, in `elf`; NULL when it has none, or one without bytes. */
+Elf_Scn *elf_find_section(Elf *elf, const char *name, Elf64_Shdr *ret);
+/** True when .debug_line or .debug_info is in it, compressed or not. */
+bool elf_has_debug_info(Elf *elf);
+/** The bytes of a debug section (named without its dot), decompressed if need be. */
+bool elf_read_debug_section(Elf *elf, const char *name, struct section_bytes *ret);
+/** Closes everything that was opened. */
+void module_close_files(struct module *module);
+
+/* ---- lines.c ---- */
+
+void line_cache_destroy(struct line_cache *cache);
+/** The name of a file in a line table's unit; NULL when it has none. Owned by the module. */
+const char *module_line_file(struct module *module, uint64_t unit, uint32_t file);
+/** Offset of a unit's line program; false when it has none. */
+bool unit_statement_list(Dwarf_Die *unit, uint64_t *ret);
+/** The unit that covers a file address, as .debug_aranges tells; false when it does not. */
+bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t address,
+                                 Dwarf_Die *ret);
+
+/* ---- inlines.c ---- */
+
+void inline_index_destroy(struct inline_index *index);
+
+/* ---- symbols.c ---- */
+
+void symbol_table_destroy(struct symbol_table *table);
+
+#endif

@@ -1,0 +1,24 @@
+/**
+ * @file
+ * The DWARF operations that call frame information uses.
+ */
+#ifndef PSC_EXPRESSION_H
+#define PSC_EXPRESSION_H
+
+#include "native_private.h"
+
+#include <elfutils/libdw.h>
+
+/** Operations of one expression; each is run once, for there are no jumps. */
+#define EXPRESSION_LENGTH_LIMIT ((size_t)256)
+
+/**
+ * @param cfa        for DW_OP_call_frame_cfa.
+ * @param ret_value  the result is a value, not the address where one is.
+ * @return STEP_OK, STEP_FAULT with *ret the address, STEP_INVALID.
+ */
+enum step_result expression_evaluate(struct native *native, const Dwarf_Op *operations,
+                                     size_t count, const struct target_registers *registers,
+                                     psc_addr cfa, uint64_t *ret, bool *ret_value);
+
+#endif

@@ -1,0 +1,142 @@
+#include "native_private.h"
+
+/* How far apart a frame pointer and the stack pointer may be. */
+#define FRAME_SIZE_LIMIT ((psc_addr)16 * 1024 * 1024)
+/* Scanned words that checking one candidate counts for. */
+#define CANDIDATE_COST 64u
+
+/* How many frames further a guess must lead. */
+#define STEPS_BEHIND_FRAME_POINTER 2u
+#define STEPS_BEHIND_SCAN 3u
+
+/* The caller by [rbp]: saved rbp, and above it a return address. */
+static bool follow_frame_pointer(struct native *native, const struct target_registers *registers,
+                                 struct target_registers *ret)
+{
+    psc_addr frame = registers->value[X86_RBP], sp = registers->value[X86_RSP];
+    uint64_t saved, pc;
+    if (frame % 8 || frame < sp || frame - sp > FRAME_SIZE_LIMIT ||
+        !native_read_word(native, frame, &saved) || !native_read_word(native, frame + 8, &pc) ||
+        code_follows_call(native, pc) != CODE_CALL_YES)
+        return false;
+    *ret = *registers;
+    ret->value[X86_RBP] = saved;
+    ret->value[X86_RIP] = pc;
+    ret->value[X86_RSP] = frame + 16;
+    return true;
+}
+
+/* One step of a check; STEP_END also where the trust ends well. */
+static enum step_result step_on(struct native *native, struct target_registers *registers)
+{
+    struct target_registers next;
+    struct step step = {0};
+    struct row row;
+    if (row_find(native, registers->value[X86_RIP], false, &row) != PSC_OK || !row.code)
+        return STEP_INVALID;
+    enum step_result result = native_apply_row(native, &row, registers, &next, &step);
+    if (result == STEP_END)
+        return STEP_END;
+    if (result == STEP_OK && (row.signal || !next.value[X86_RIP]))
+        return STEP_END;
+    if (result != STEP_OK && row.kind == ROW_NONE)
+        result = code_run_epilogue(native, registers, &next) ||
+                         follow_frame_pointer(native, registers, &next)
+                     ? STEP_OK
+                     : STEP_INVALID;
+    if (result != STEP_OK || next.value[X86_RSP] <= registers->value[X86_RSP] ||
+        code_follows_call(native, next.value[X86_RIP]) == CODE_CALL_NO)
+        return STEP_INVALID;
+    *registers = next;
+    return STEP_OK;
+}
+
+/* Whether a guess leads on: `steps` frames that rise and return behind calls, or the end. */
+static bool leads_on(struct native *native, const struct target_registers *registers,
+                     unsigned steps)
+{
+    struct target_registers at = *registers;
+    for (unsigned i = 0; i < steps; i++) {
+        enum step_result result = step_on(native, &at);
+        if (result != STEP_OK)
+            return result == STEP_END;
+    }
+    return true;
+}
+
+static bool return_from(struct native *native, const struct target_registers *registers,
+                        psc_addr slot, enum code_call least, struct target_registers *ret)
+{
+    uint64_t pc;
+    if (!native_read_word(native, slot, &pc) || code_follows_call(native, pc) < least)
+        return false;
+    *ret = *registers;
+    ret->value[X86_RIP] = pc;
+    ret->value[X86_RSP] = slot + 8;
+    return true;
+}
+
+/* A caller whose return address stands in `slot`, with rbp as it is or as pushed below it. */
+static bool try_candidate(struct native *native, const struct target_registers *registers,
+                          psc_addr slot, struct target_registers *ret)
+{
+    uint64_t pushed;
+    if (!return_from(native, registers, slot, CODE_CALL_YES, ret))
+        return false;
+    if (leads_on(native, ret, STEPS_BEHIND_SCAN))
+        return true;
+    if (slot < registers->value[X86_RSP] + 8 || !native_read_word(native, slot - 8, &pushed) ||
+        pushed <= slot || pushed - slot > FRAME_SIZE_LIMIT)
+        return false;
+    ret->value[X86_RBP] = pushed;
+    return leads_on(native, ret, STEPS_BEHIND_SCAN);
+}
+
+static bool scan(struct native *native, const struct target_registers *registers, size_t *budget,
+                 struct target_registers *ret)
+{
+    psc_addr slot = (registers->value[X86_RSP] + 7) & ~(psc_addr)7;
+    uint64_t word;
+    for (psc_addr offset = 0; offset < SCAN_BYTES && *budget; offset += 8, (*budget)--) {
+        if (!native_read_word(native, slot + offset, &word))
+            return false;
+        // Below the first page and above the user's half nothing is mapped.
+        if (word < NATIVE_PAGE || word >> 47 || !target_is_executable(native->target, word - 1))
+            continue;
+        *budget -= *budget < CANDIDATE_COST ? *budget - 1 : CANDIDATE_COST;
+        if (try_candidate(native, registers, slot + offset, ret))
+            return true;
+    }
+    return false;
+}
+
+bool heuristics_find_caller(struct native *native, const struct row *row,
+                            const struct target_registers *registers, size_t *budget,
+                            struct target_registers *ret, enum native_trust *ret_trust)
+{
+    psc_addr slot;
+    *ret_trust = NATIVE_TRUST_SCAN;
+    // A call to nowhere has pushed its return address and done no more.
+    if (row->exact && !row->code &&
+        return_from(native, registers, registers->value[X86_RSP], CODE_CALL_UNKNOWN, ret))
+        return true;
+    if (row->code && row->kind == ROW_NONE) {
+        if (code_run_epilogue(native, registers, ret) &&
+            code_follows_call(native, ret->value[X86_RIP]) == CODE_CALL_YES &&
+            leads_on(native, ret, 1))
+            return true;
+        if (row->exact && code_at_entry(native, registers, &slot) &&
+            return_from(native, registers, slot, CODE_CALL_YES, ret)) {
+            if (slot != registers->value[X86_RSP])
+                native_read_word(native, slot - 8, &ret->value[X86_RBP]);
+            if (leads_on(native, ret, STEPS_BEHIND_FRAME_POINTER))
+                return true;
+        }
+    }
+    if (follow_frame_pointer(native, registers, ret) &&
+        leads_on(native, ret, STEPS_BEHIND_FRAME_POINTER)) {
+        *ret_trust = NATIVE_TRUST_FRAME_POINTER;
+        return true;
+    }
+    return scan(native, registers, budget, ret);
+}

@@ -1,0 +1,219 @@
+/**
+ * @file
+ * Inside room `native`: rows, the two engines that make and apply them, and
+ * what takes over where there is no row.
+ *
+ *   unwinder.c        the walk
+ *   rows.c            one row per program counter, made once
+ *   rows_libunwind.c  rows and steps by libunwind; mini_core.c feeds it registers
+ *   rows_libdw.c      rows and steps by libdw; expression.c evaluates its operations
+ *   cfi_check.c       what call frame information must look like to be given to either
+ *   heuristics.c      a caller without a row; code_bytes.c reads machine code for it
+ */
+#ifndef PSC_NATIVE_PRIVATE_H
+#define PSC_NATIVE_PRIVATE_H
+
+#include "native.h"
+
+/** Distinct program counters of one target; a stack with more is made up. */
+#define ROW_LIMIT ((size_t)1 << 18)
+/** Words that libunwind may read to make a row, or to apply one. */
+#define ROW_READ_LIMIT ((uint32_t)1 << 20)
+#define STEP_READ_LIMIT 4096u
+/** How often the stack pointer of one walk may fall (sigaltstack, stack switches). */
+#define STACK_SWITCH_LIMIT 64u
+/** How far up the stack a return address is looked for, and for how many words in one walk. */
+#define SCAN_BYTES ((psc_addr)64 * 1024)
+#define SCAN_WORD_LIMIT ((size_t)1 << 22)
+
+/* ---- rows ---- */
+
+enum row_kind {
+    ROW_NONE,
+    ROW_LIBUNWIND,
+    ROW_LIBDW,
+    ROW_SIGNAL_RETURN /**< The kernel's signal frame, known by the code of its trampoline. */
+};
+
+/** What is known of a program counter. */
+struct row {
+    psc_addr pc;
+    void *rule;   /**< Of the engine; owned by the table's arena. */
+    uint8_t kind; /**< enum row_kind */
+    bool exact;   /**< As in struct native_frame. */
+    bool signal;  /**< Signal trampoline: its caller was interrupted. */
+    bool code;    /**< Executable memory. */
+    bool used;
+};
+
+struct row_table {
+    struct row *slots; /**< Open addressing; capacity is a power of two. */
+    size_t capacity;
+    size_t count;
+    struct arena *rules;
+};
+
+static inline psc_addr row_lookup_pc(const struct row *row)
+{
+    return row->exact ? row->pc : row->pc - 1;
+}
+
+/**
+ * The row for a program counter, made on first need.
+ * @return PSC_ERR_LIMIT after ROW_LIMIT of them, PSC_ERR_MEMORY.
+ */
+PSC_MUST_CHECK enum psc_status row_find(struct native *native, psc_addr pc, bool exact,
+                                        struct row *ret);
+
+/* ---- steps ---- */
+
+enum step_result {
+    STEP_OK,
+    STEP_END,     /**< The row says that there is no caller. */
+    STEP_FAULT,   /**< Memory at `fault` cannot be read. */
+    STEP_INVALID  /**< No row, or one that makes no sense. */
+};
+
+struct step {
+    psc_addr pc; /**< Of the caller. */
+    psc_addr sp;
+    psc_addr fault;
+};
+
+/** From the registers of a frame to those of its caller, by its row. */
+enum step_result native_apply_row(struct native *native, const struct row *row,
+                                  const struct target_registers *registers,
+                                  struct target_registers *ret, struct step *ret_step);
+
+/* ---- libunwind ---- */
+
+struct libunwind_engine;
+/** A place in a stack, kept by libunwind; applying a row there costs no copy of registers. */
+struct libunwind_place;
+
+/** NULL when libunwind lacks something or refuses: the other engine then does all. */
+struct libunwind_engine *libunwind_create(struct native *native);
+void libunwind_destroy(struct libunwind_engine *engine);
+/** Sets kind, rule and signal; false when there is no rule. */
+bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, struct row *row);
+/** The place that walks use; steps from registers have their own. */
+struct libunwind_place *libunwind_walk_place(struct libunwind_engine *engine);
+bool libunwind_load_thread(struct libunwind_place *place, size_t index);
+bool libunwind_load(struct libunwind_place *place, const struct target_registers *registers);
+/** Takes the step on the side; libunwind_commit() makes it the place. */
+enum step_result libunwind_try(struct libunwind_place *place, const struct row *row,
+                               struct step *ret);
+void libunwind_commit(struct libunwind_place *place);
+void libunwind_get_registers(struct libunwind_place *place, struct target_registers *ret);
+enum step_result libunwind_step(struct libunwind_engine *engine, const struct row *row,
+                                const struct target_registers *registers,
+                                struct target_registers *ret, struct step *ret_step);
+
+/**
+ * An ELF core file in memory that holds the threads' NT_PRSTATUS notes and
+ * nothing else, all fields ours. @return a file descriptor, or -1.
+ */
+int mini_core_create(const struct target *target);
+
+/* ---- libdw ---- */
+
+struct libdw_engine;
+struct libdw_engine *libdw_create(struct native *native);
+void libdw_destroy(struct libdw_engine *engine);
+bool libdw_make_row(struct libdw_engine *engine, struct module *module, struct row *row);
+enum step_result libdw_step(struct native *native, const struct row *row,
+                            const struct target_registers *registers,
+                            struct target_registers *ret, struct step *ret_step);
+
+/* ---- call frame information from outside ---- */
+
+/** What follows from a CIE for its FDEs. */
+struct cfi_common {
+    uint8_t pointer_size;
+    bool augmented;     /**< FDEs begin with a sized augmentation ('z'). */
+    bool signal;        /**< 'S' */
+    bool value_offsets; /**< DW_CFA_val_offset occurs, which libunwind does not know. */
+};
+
+/**
+ * Checks the body of a CIE (behind its id) and of an FDE (behind its CIE
+ * pointer): known version and augmentation, return address in rip, registers
+ * that exist, blocks that end inside, expressions of plain operations. What
+ * passes can be given to either engine without harm.
+ */
+bool parse_cfi_common(const uint8_t *bytes, size_t size, struct cfi_common *ret);
+bool parse_cfi_entry(const uint8_t *bytes, size_t size, struct cfi_common *common);
+
+/**
+ * Finds the FDE for an address by the module's search table, in the target's
+ * memory, and checks it.
+ */
+bool cfi_check_address(struct native *native, const struct module *module, psc_addr address,
+                       struct cfi_common *ret);
+
+/* ---- machine code ---- */
+
+/** True when the code at pc is the kernel's way back from a signal handler. */
+bool code_is_signal_return(struct native *native, psc_addr pc);
+
+enum code_call {
+    CODE_CALL_NO,
+    CODE_CALL_UNKNOWN, /**< Executable, but its bytes are not at hand. */
+    CODE_CALL_YES
+};
+/** Whether the address lies in executable memory behind a call instruction. */
+enum code_call code_follows_call(struct native *native, psc_addr address);
+/**
+ * Runs a function's end (add to rsp, pops, leave, ret) that begins at rip.
+ * False when the code there is anything else.
+ */
+bool code_run_epilogue(struct native *native, const struct target_registers *registers,
+                       struct target_registers *ret);
+/** True at the first instructions of a function, with the return address still near rsp. */
+bool code_at_entry(struct native *native, const struct target_registers *registers,
+                   psc_addr *ret_return_slot);
+/** True when the code at a return address ends the thread or the process. */
+bool code_ends_thread(struct native *native, psc_addr pc);
+
+/* ---- heuristics ---- */
+
+/** A caller found without a row. `budget`: words that may still be scanned. */
+bool heuristics_find_caller(struct native *native, const struct row *row,
+                            const struct target_registers *registers, size_t *budget,
+                            struct target_registers *ret, enum native_trust *ret_trust);
+
+/* ---- the room's memory ---- */
+
+#define NATIVE_PAGE ((psc_addr)4096)
+#define NATIVE_WINDOWS 64
+
+struct native {
+    struct target *target;
+    struct modules *modules;
+    enum psc_unwinder unwinder;
+    struct libunwind_engine *libunwind; /**< May be NULL. */
+    struct libdw_engine *libdw;
+    struct row_table rows;
+    struct native_statistics statistics;
+    /** Pages of the target that lie in this process, by page number. */
+    struct {
+        psc_addr page;
+        const uint8_t *bytes;
+    } windows[NATIVE_WINDOWS];
+};
+
+bool native_read_word_slowly(struct native *native, psc_addr address, uint64_t *ret);
+
+static inline bool native_read_word(struct native *native, psc_addr address, uint64_t *ret)
+{
+    psc_addr page = address & ~(NATIVE_PAGE - 1);
+    size_t offset = (size_t)(address - page);
+    size_t index = (size_t)(page / NATIVE_PAGE) % NATIVE_WINDOWS;
+    if (native->windows[index].page != page || !native->windows[index].bytes ||
+        offset > NATIVE_PAGE - sizeof(*ret))
+        return native_read_word_slowly(native, address, ret);
+    *ret = load_u64(native->windows[index].bytes + offset);
+    return true;
+}
+
+#endif

@@ -1,0 +1,375 @@
+#include "expression.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum rule_kind {
+    RULE_SAME,       /* Also what a call may clobber: nobody restores it, nobody needs it. */
+    RULE_UNDEFINED,  /* Of rip alone: there is no caller. */
+    RULE_AT_CFA,     /* Saved at cfa + offset. */
+    RULE_IS_CFA,     /* Is cfa + offset. */
+    RULE_REGISTER,   /* Kept in another register. */
+    RULE_EXPRESSION
+};
+
+struct register_rule {
+    uint8_t kind;
+    uint8_t count;
+    int64_t offset;             /* Or the number of the other register. */
+    const Dwarf_Op *operations; /* Of RULE_EXPRESSION; owned by the rules' arena. */
+};
+
+struct libdw_rule {
+    struct register_rule cfa; /* RULE_REGISTER: register `count` + offset. */
+    struct register_rule registers[X86_COUNT];
+};
+
+/* What libdw knows of one module. */
+struct module_cfi {
+    bool tried_eh_frame;
+    bool tried_debug_frame;
+    Dwarf_CFI *eh_frame;
+    Dwarf *own_debug; /* Of the file itself, when it has a .debug_frame. */
+    Dwarf_CFI *debug_frames[2];
+};
+
+struct libdw_engine {
+    struct native *native;
+    size_t module_count;
+    struct module_cfi modules[];
+};
+
+struct libdw_engine *libdw_create(struct native *native)
+{
+    size_t count = modules_count(native->modules);
+    struct libdw_engine *engine =
+        calloc(1, sizeof(*engine) + count * sizeof(engine->modules[0]));
+    if (!engine)
+        return NULL;
+    engine->native = native;
+    engine->module_count = count;
+    return engine;
+}
+
+void libdw_destroy(struct libdw_engine *engine)
+{
+    if (!engine)
+        return;
+    for (size_t i = 0; i < engine->module_count; i++) {
+        if (engine->modules[i].eh_frame)
+            dwarf_cfi_end(engine->modules[i].eh_frame);
+        if (engine->modules[i].own_debug)
+            dwarf_end(engine->modules[i].own_debug);
+    }
+    free(engine);
+}
+
+static struct module_cfi *cfi_of(struct libdw_engine *engine, const struct module *module)
+{
+    size_t low = 0, high = engine->module_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (modules_get(engine->native->modules, middle)->start <= module->start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &engine->modules[low - 1] : NULL;
+}
+
+/* ---- sections ---- */
+
+static Elf_Data *find_section(Elf *elf, const char *name)
+{
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return NULL;
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        const char *its_name;
+        if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS &&
+            (its_name = elf_strptr(elf, names, header.sh_name)) && strcmp(its_name, name) == 0)
+            return elf_getdata(section, NULL);
+    }
+    return NULL;
+}
+
+static bool check_entry(const Elf_Data *data, const unsigned char *ident, bool eh_frame,
+                        const Dwarf_CFI_Entry *entry)
+{
+    struct cfi_common common;
+    const uint8_t *begin = data->d_buf, *end = begin + data->d_size;
+    if (dwarf_cfi_cie_p(entry)) {
+        const uint8_t *instructions_end = entry->cie.initial_instructions_end;
+        // The body begins behind the id; libdw keeps the augmentation, which follows one byte
+        // of version.
+        const uint8_t *body = (const uint8_t *)entry->cie.augmentation - 1;
+        return body > begin && instructions_end <= end && body < instructions_end &&
+               parse_cfi_common(body, (size_t)(instructions_end - body), &common);
+    }
+    Dwarf_CFI_Entry owner;
+    Dwarf_Off next;
+    if (dwarf_next_cfi(ident, (Elf_Data *)data, eh_frame, entry->fde.CIE_pointer, &next, &owner) !=
+            0 ||
+        !dwarf_cfi_cie_p(&owner))
+        return false;
+    const uint8_t *body = (const uint8_t *)owner.cie.augmentation - 1;
+    return body > begin && owner.cie.initial_instructions_end <= end &&
+           body < owner.cie.initial_instructions_end &&
+           parse_cfi_common(body, (size_t)(owner.cie.initial_instructions_end - body), &common) &&
+           entry->fde.start <= entry->fde.end && entry->fde.end <= end &&
+           parse_cfi_entry(entry->fde.start, (size_t)(entry->fde.end - entry->fde.start),
+                           &common);
+}
+
+/* Checks a whole section once: libdw searches it from its beginning. */
+static bool check_section(Elf *elf, const char *name, bool eh_frame)
+{
+    Elf_Data *data = find_section(elf, name);
+    const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
+    if (!data || !data->d_buf || !ident)
+        return false;
+    Dwarf_Off offset = 0, next;
+    for (;;) {
+        Dwarf_CFI_Entry entry;
+        int result = dwarf_next_cfi(ident, data, eh_frame, offset, &next, &entry);
+        if (result > 0)
+            return true;
+        if (result < 0 || !check_entry(data, ident, eh_frame, &entry) || next <= offset)
+            return false;
+        offset = next;
+    }
+}
+
+static Dwarf_CFI *open_debug_frame(Dwarf *debug)
+{
+    return debug && check_section(dwarf_getelf(debug), ".debug_frame", false)
+               ? dwarf_getcfi(debug)
+               : NULL;
+}
+
+static void open_eh_frame(struct module_cfi *cfi, struct module *module)
+{
+    cfi->tried_eh_frame = true;
+    Elf *elf = module_elf(module);
+    // With a search table each entry is checked when it is asked for.
+    if (elf && (module->eh_frame_hdr || check_section(elf, ".eh_frame", true)))
+        cfi->eh_frame = dwarf_getcfi_elf(elf);
+}
+
+static void open_debug_frames(struct module_cfi *cfi, struct module *module)
+{
+    cfi->tried_debug_frame = true;
+    Elf *elf = module_elf(module);
+    if (elf && find_section(elf, ".debug_frame"))
+        cfi->own_debug = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+    cfi->debug_frames[0] = open_debug_frame(cfi->own_debug);
+    Dwarf *debug = module_dwarf(module);
+    if (debug && (!elf || dwarf_getelf(debug) != elf))
+        cfi->debug_frames[1] = open_debug_frame(debug);
+}
+
+static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *module,
+                               psc_addr address)
+{
+    struct module_cfi *cfi = cfi_of(engine, module);
+    Dwarf_Frame *frame = NULL;
+    Dwarf_Addr in_file = address - module->bias;
+    if (!cfi)
+        return NULL;
+    if (!cfi->tried_eh_frame)
+        open_eh_frame(cfi, module);
+    struct cfi_common common;
+    if (cfi->eh_frame &&
+        (!module->eh_frame_hdr || cfi_check_address(engine->native, module, address, &common)) &&
+        dwarf_cfi_addrframe(cfi->eh_frame, in_file, &frame) == 0)
+        return frame;
+    if (!cfi->tried_debug_frame)
+        open_debug_frames(cfi, module);
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(cfi->debug_frames); i++)
+        if (cfi->debug_frames[i] &&
+            dwarf_cfi_addrframe(cfi->debug_frames[i], in_file, &frame) == 0)
+            return frame;
+    return NULL;
+}
+
+/* ---- rules ---- */
+
+static bool copy_expression(struct arena *arena, const Dwarf_Op *operations, size_t count,
+                            struct register_rule *ret)
+{
+    if (count > UINT8_MAX)
+        return false;
+    Dwarf_Op *copy = arena_array(arena, count, sizeof(*copy));
+    if (!copy)
+        return false;
+    memcpy(copy, operations, count * sizeof(*copy));
+    *ret = (struct register_rule){
+        .kind = RULE_EXPRESSION, .count = (uint8_t)count, .operations = copy};
+    return true;
+}
+
+static bool make_cfa_rule(struct arena *arena, Dwarf_Frame *frame, struct register_rule *ret)
+{
+    Dwarf_Op *operations;
+    size_t count;
+    if (dwarf_frame_cfa(frame, &operations, &count) != 0 || !count)
+        return false;
+    uint64_t number = X86_COUNT, offset = operations[0].number;
+    if (operations[0].atom == DW_OP_bregx) {
+        number = operations[0].number;
+        offset = operations[0].number2;
+    } else if (operations[0].atom >= DW_OP_breg0 && operations[0].atom <= DW_OP_breg16) {
+        number = operations[0].atom - DW_OP_breg0;
+    }
+    if (count != 1 || number >= X86_COUNT)
+        return copy_expression(arena, operations, count, ret);
+    *ret = (struct register_rule){
+        .kind = RULE_REGISTER, .count = (uint8_t)number, .offset = (int64_t)offset};
+    return true;
+}
+
+static bool make_register_rule(struct arena *arena, Dwarf_Frame *frame, int number,
+                               struct register_rule *ret)
+{
+    Dwarf_Op memory[3];
+    Dwarf_Op *operations;
+    size_t count;
+    *ret = (struct register_rule){.kind = RULE_SAME};
+    if (dwarf_frame_register(frame, number, memory, &operations, &count) != 0)
+        return false;
+    if (!count) {
+        if (operations == memory && number == X86_RIP)
+            ret->kind = RULE_UNDEFINED;
+        return true;
+    }
+    if (operations[0].atom == DW_OP_regx && count == 1 && operations[0].number < X86_COUNT) {
+        ret->kind = RULE_REGISTER;
+        ret->offset = (int64_t)operations[0].number;
+        return true;
+    }
+    size_t used = 1;
+    if (operations[0].atom == DW_OP_call_frame_cfa) {
+        if (used < count && operations[used].atom == DW_OP_plus_uconst)
+            ret->offset = (int64_t)operations[used++].number;
+        ret->kind = RULE_AT_CFA;
+        if (used < count && operations[used].atom == DW_OP_stack_value) {
+            ret->kind = RULE_IS_CFA;
+            used++;
+        }
+        if (used == count)
+            return true;
+    }
+    return copy_expression(arena, operations, count, ret);
+}
+
+static bool fill_rule(struct arena *arena, Dwarf_Frame *frame, struct libdw_rule *rule,
+                      bool *ret_signal)
+{
+    Dwarf_Addr start, end;
+    if (dwarf_frame_info(frame, &start, &end, ret_signal) != X86_RIP ||
+        !make_cfa_rule(arena, frame, &rule->cfa))
+        return false;
+    for (int i = 0; i < X86_COUNT; i++)
+        if (!make_register_rule(arena, frame, i, &rule->registers[i]))
+            return false;
+    return true;
+}
+
+bool libdw_make_row(struct libdw_engine *engine, struct module *module, struct row *row)
+{
+    struct arena *arena = engine->native->rows.rules;
+    Dwarf_Frame *frame = find_frame(engine, module, row_lookup_pc(row));
+    if (!frame)
+        return false;
+    bool signal = false;
+    struct libdw_rule *rule = arena_alloc(arena, sizeof(*rule));
+    bool made = rule && fill_rule(arena, frame, rule, &signal);
+    free(frame);
+    if (!made)
+        return false;
+    row->kind = ROW_LIBDW;
+    row->rule = rule;
+    row->signal = signal;
+    return true;
+}
+
+/* ---- steps ---- */
+
+static enum step_result apply_register(struct native *native, const struct register_rule *rule,
+                                       const struct target_registers *registers, psc_addr cfa,
+                                       uint64_t *ret, psc_addr *ret_fault)
+{
+    bool value = false;
+    uint64_t result = cfa + (uint64_t)rule->offset;
+    enum step_result status = STEP_OK;
+    switch ((enum rule_kind)rule->kind) {
+    case RULE_SAME:
+    case RULE_UNDEFINED:
+        return STEP_OK;
+    case RULE_REGISTER:
+        *ret = registers->value[rule->offset];
+        return STEP_OK;
+    case RULE_IS_CFA:
+        value = true;
+        break;
+    case RULE_AT_CFA:
+        break;
+    case RULE_EXPRESSION:
+        status = expression_evaluate(native, rule->operations, rule->count, registers, cfa,
+                                     &result, &value);
+        break;
+    }
+    *ret_fault = result;
+    if (status != STEP_OK)
+        return status;
+    if (value)
+        *ret = result;
+    else if (!native_read_word(native, result, ret))
+        return STEP_FAULT;
+    return STEP_OK;
+}
+
+enum step_result libdw_step(struct native *native, const struct row *row,
+                            const struct target_registers *registers,
+                            struct target_registers *ret, struct step *ret_step)
+{
+    const struct libdw_rule *rule = row->rule;
+    uint64_t cfa;
+    bool value;
+    if (rule->cfa.kind == RULE_REGISTER) {
+        cfa = registers->value[rule->cfa.count] + (uint64_t)rule->cfa.offset;
+    } else {
+        enum step_result status = expression_evaluate(native, rule->cfa.operations,
+                                                      rule->cfa.count, registers, 0, &cfa, &value);
+        if (status != STEP_OK) {
+            ret_step->fault = cfa;
+            return status;
+        }
+    }
+    *ret = *registers;
+    ret->value[X86_RSP] = cfa;
+    ret_step->sp = cfa;
+    if (rule->registers[X86_RIP].kind == RULE_UNDEFINED) {
+        ret->value[X86_RIP] = 0;
+        ret_step->pc = 0;
+        return STEP_END;
+    }
+    for (int i = 0; i < X86_COUNT; i++) {
+        psc_addr fault = 0;
+        enum step_result status =
+            apply_register(native, &rule->registers[i], registers, cfa, &ret->value[i], &fault);
+        // Only a lost return address or stack pointer ends the stack.
+        if (status != STEP_OK && (i == X86_RIP || i == X86_RSP)) {
+            ret_step->fault = fault;
+            return status;
+        }
+        if (status != STEP_OK)
+            ret->value[i] = 0;
+    }
+    ret_step->pc = ret->value[X86_RIP];
+    ret_step->sp = ret->value[X86_RSP];
+    return STEP_OK;
+}

@@ -1,0 +1,375 @@
+#include "native_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFETCH_BYTES ((size_t)64 * 1024)
+
+/* Linux arch/x86/include/uapi/asm/sigcontext.h: struct ucontext at rsp, gregs at 40. */
+#define SIGNAL_REGISTERS_OFFSET 40
+
+bool native_read_word_slowly(struct native *native, psc_addr address, uint64_t *ret)
+{
+    psc_addr page = address & ~(NATIVE_PAGE - 1);
+    size_t index = (size_t)(page / NATIVE_PAGE) % NATIVE_WINDOWS;
+    if (native->windows[index].page != page || !native->windows[index].bytes) {
+        const uint8_t *bytes = target_peek(native->target, page, NATIVE_PAGE);
+        if (bytes) {
+            native->windows[index].page = page;
+            native->windows[index].bytes = bytes;
+        }
+    }
+    return target_read_u64(native->target, address, ret) == PSC_OK;
+}
+
+/* ---- life ---- */
+
+enum psc_status native_create(struct target *target, struct modules *modules,
+                              enum psc_unwinder unwinder, struct native **ret,
+                              struct psc_error *err)
+{
+    struct native *native = calloc(1, sizeof(*native));
+    if (!native)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    native->target = target;
+    native->modules = modules;
+    native->unwinder = unwinder;
+    native->rows.rules = arena_create();
+    native->libdw = libdw_create(native);
+    if (!native->rows.rules || !native->libdw) {
+        native_destroy(native);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    native->libunwind = libunwind_create(native);
+    for (size_t i = 0; i < target->thread_count; i++)
+        target_prefetch(target, target->threads[i].registers.value[X86_RSP], PREFETCH_BYTES);
+    *ret = native;
+    return PSC_OK;
+}
+
+void native_destroy(struct native *native)
+{
+    if (!native)
+        return;
+    libunwind_destroy(native->libunwind);
+    libdw_destroy(native->libdw);
+    arena_destroy(native->rows.rules);
+    free(native->rows.slots);
+    free(native);
+}
+
+const struct native_statistics *native_get_statistics(const struct native *native)
+{
+    return &native->statistics;
+}
+
+void native_stack_deinit(struct native_stack *stack)
+{
+    free(stack->frames);
+    *stack = (struct native_stack){0};
+}
+
+/* ---- steps ---- */
+
+/* The registers that the kernel saved for the interrupted code. */
+static enum step_result step_signal_return(struct native *native,
+                                           const struct target_registers *registers,
+                                           struct target_registers *ret, struct step *ret_step)
+{
+    // gregset_t's order (sys/ucontext.h) in DWARF's numbers.
+    static const uint8_t order[X86_COUNT] = {8,  9,  10, 11, 12, 13, 14, 15, X86_RDI,
+                                             X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX,
+                                             X86_RCX, X86_RSP, X86_RIP};
+    psc_addr saved = registers->value[X86_RSP] + SIGNAL_REGISTERS_OFFSET;
+    for (size_t i = 0; i < X86_COUNT; i++)
+        if (!native_read_word(native, saved + i * 8, &ret->value[order[i]])) {
+            ret_step->fault = saved + i * 8;
+            return STEP_FAULT;
+        }
+    ret_step->pc = ret->value[X86_RIP];
+    ret_step->sp = ret->value[X86_RSP];
+    return STEP_OK;
+}
+
+enum step_result native_apply_row(struct native *native, const struct row *row,
+                                  const struct target_registers *registers,
+                                  struct target_registers *ret, struct step *ret_step)
+{
+    switch ((enum row_kind)row->kind) {
+    case ROW_LIBUNWIND:
+        return libunwind_step(native->libunwind, row, registers, ret, ret_step);
+    case ROW_LIBDW:
+        return libdw_step(native, row, registers, ret, ret_step);
+    case ROW_SIGNAL_RETURN:
+        return step_signal_return(native, registers, ret, ret_step);
+    case ROW_NONE:
+        break;
+    }
+    return STEP_INVALID;
+}
+
+enum psc_status native_step(struct native *native, const struct target_registers *registers,
+                            bool exact, struct target_registers *ret, psc_addr *ret_cfa)
+{
+    struct row row;
+    struct step step = {0};
+    struct target_registers next;
+    enum psc_status status = row_find(native, registers->value[X86_RIP], exact, &row);
+    if (status != PSC_OK)
+        return status;
+    switch (native_apply_row(native, &row, registers, &next, &step)) {
+    case STEP_END:
+        next.value[X86_RIP] = 0;
+        // fall through
+    case STEP_OK:
+        *ret = next;
+        *ret_cfa = step.sp;
+        return PSC_OK;
+    case STEP_FAULT:
+        return PSC_ERR_FAULT;
+    case STEP_INVALID:
+        break;
+    }
+    return PSC_ERR_NOT_FOUND;
+}
+
+/* ---- the walk ---- */
+
+struct walker {
+    struct native *native;
+    struct native_stack *stack;
+    struct libunwind_place *place; /* NULL without libunwind. */
+    bool at_place;                 /* The registers of the frame are in `place`. */
+    struct target_registers registers;
+    struct target_registers next; /* Of the step that is being taken. */
+    psc_addr pc;
+    psc_addr sp;
+    bool exact;
+    unsigned switches;
+    size_t scan_budget;
+};
+
+static enum psc_status append(struct walker *walker, enum native_trust trust,
+                              enum native_engine engine)
+{
+    struct native_stack *stack = walker->stack;
+    void *frames = stack->frames;
+    if (!array_reserve(&frames, &stack->capacity, stack->count + 1, sizeof(*stack->frames)))
+        return PSC_ERR_MEMORY;
+    stack->frames = frames;
+    stack->frames[stack->count++] = (struct native_frame){.pc = walker->pc,
+                                                          .sp = walker->sp,
+                                                          .trust = (uint8_t)trust,
+                                                          .engine = (uint8_t)engine,
+                                                          .exact = walker->exact};
+    return PSC_OK;
+}
+
+static struct native_frame *last_frame(struct walker *walker)
+{
+    return &walker->stack->frames[walker->stack->count - 1];
+}
+
+/* Makes walker->registers those of the frame. */
+static void take_registers(struct walker *walker)
+{
+    if (!walker->at_place)
+        return;
+    libunwind_get_registers(walker->place, &walker->registers);
+    walker->at_place = false;
+}
+
+static enum step_result try_row(struct walker *walker, const struct row *row, struct step *ret)
+{
+    if (row->kind == ROW_NONE)
+        return STEP_INVALID;
+    if (row->kind != ROW_LIBUNWIND) {
+        take_registers(walker);
+        return native_apply_row(walker->native, row, &walker->registers, &walker->next, ret);
+    }
+    if (!walker->at_place) {
+        if (!libunwind_load(walker->place, &walker->registers))
+            return STEP_INVALID;
+        walker->at_place = true;
+    }
+    return libunwind_try(walker->place, row, ret);
+}
+
+/*
+ * The stack pointer rises from frame to frame, but for handlers on a signal
+ * stack and functions that switch stacks (rows of hand-written assembler).
+ */
+static bool may_follow(struct walker *walker, const struct row *row, const struct step *step)
+{
+    if (step->sp > walker->sp)
+        return true;
+    const struct target *target = walker->native->target;
+    if (step->sp == walker->sp ||
+        (!row->signal &&
+         target_find_mapping(target, step->sp) == target_find_mapping(target, walker->sp)))
+        return false;
+    return ++walker->switches <= STACK_SWITCH_LIMIT;
+}
+
+static void count_step(struct walker *walker, const struct row *row,
+                       enum native_engine *ret_engine)
+{
+    struct native_statistics *statistics = &walker->native->statistics;
+    if (row->kind == ROW_LIBUNWIND) {
+        statistics->steps_libunwind++;
+        *ret_engine = NATIVE_ENGINE_LIBUNWIND;
+    } else if (row->kind == ROW_LIBDW) {
+        statistics->steps_libdw++;
+        *ret_engine = NATIVE_ENGINE_LIBDW;
+    } else {
+        statistics->steps_heuristic++;
+        *ret_engine = NATIVE_ENGINE_HEURISTIC;
+    }
+}
+
+/* Goes to the caller that the row found, and gives the caller's row. */
+static enum psc_status go_by_row(struct walker *walker, struct row *row, const struct step *step,
+                                 const struct row *next_row)
+{
+    enum native_engine engine;
+    count_step(walker, row, &engine);
+    last_frame(walker)->cfa = step->sp;
+    walker->pc = step->pc;
+    walker->sp = step->sp;
+    walker->exact = row->signal;
+    if (row->kind == ROW_LIBUNWIND)
+        libunwind_commit(walker->place);
+    else
+        walker->registers = walker->next;
+    *row = *next_row;
+    return append(walker, NATIVE_TRUST_CFI, engine);
+}
+
+static enum psc_status go_by_heuristics(struct walker *walker, struct row *row, bool *ret_gone)
+{
+    enum native_trust trust;
+    take_registers(walker);
+    *ret_gone = heuristics_find_caller(walker->native, row, &walker->registers,
+                                       &walker->scan_budget, &walker->next, &trust);
+    if (!*ret_gone)
+        return PSC_OK;
+    walker->native->statistics.steps_heuristic++;
+    walker->registers = walker->next;
+    walker->pc = walker->registers.value[X86_RIP];
+    walker->sp = walker->registers.value[X86_RSP];
+    walker->exact = false;
+    last_frame(walker)->cfa = walker->sp;
+    enum psc_status status = row_find(walker->native, walker->pc, false, row);
+    return status == PSC_OK ? append(walker, trust, NATIVE_ENGINE_HEURISTIC) : status;
+}
+
+static void end_walk(struct walker *walker, enum native_end end, psc_addr address)
+{
+    walker->stack->end = end;
+    walker->stack->end_address = address;
+}
+
+/* No row and no heuristic: says what stood in the way. */
+static void end_without_caller(struct walker *walker, const struct row *row,
+                               enum step_result result, const struct step *step)
+{
+    uint64_t word;
+    take_registers(walker);
+    if (row->kind == ROW_NONE && walker->registers.value[X86_RBP] == 0 && row->code &&
+        code_ends_thread(walker->native, walker->pc))
+        end_walk(walker, NATIVE_END_COMPLETE, 0);
+    else if (result == STEP_FAULT)
+        end_walk(walker, NATIVE_END_UNREADABLE, step->fault);
+    else if (result == STEP_OK && step->sp <= walker->sp)
+        end_walk(walker, NATIVE_END_CYCLE, walker->pc);
+    else if (row->kind == ROW_NONE && !native_read_word(walker->native, walker->sp, &word))
+        end_walk(walker, NATIVE_END_UNREADABLE, walker->sp);
+    else
+        end_walk(walker, NATIVE_END_NO_RULE, walker->pc);
+}
+
+/* Takes one step; *ret_more is false at the end of the walk. */
+static enum psc_status walk_on(struct walker *walker, struct row *row, bool *ret_more)
+{
+    struct step step = {0};
+    struct row next;
+    enum psc_status status;
+    last_frame(walker)->signal = row->signal;
+    *ret_more = false;
+    enum step_result result = try_row(walker, row, &step);
+    if (result == STEP_END || (result == STEP_OK && !step.pc && !row->signal)) {
+        last_frame(walker)->cfa = step.sp;
+        end_walk(walker, NATIVE_END_COMPLETE, 0);
+        return PSC_OK;
+    }
+    if (result == STEP_OK && may_follow(walker, row, &step)) {
+        status = row_find(walker->native, step.pc, row->signal, &next);
+        if (status != PSC_OK)
+            return status;
+        // A return address that is no code was not one.
+        if (next.code || next.exact) {
+            *ret_more = true;
+            return go_by_row(walker, row, &step, &next);
+        }
+    }
+    status = go_by_heuristics(walker, row, ret_more);
+    if (status == PSC_OK && !*ret_more)
+        end_without_caller(walker, row, result, &step);
+    return status;
+}
+
+static enum psc_status walk(struct walker *walker, enum native_trust trust)
+{
+    struct row row;
+    bool more = true;
+    size_t first = walker->stack->count;
+    enum psc_status status = append(walker, trust, NATIVE_ENGINE_NONE);
+    if (status == PSC_OK)
+        status = row_find(walker->native, walker->pc, walker->exact, &row);
+    while (status == PSC_OK && more) {
+        if (walker->stack->count - first >= PSC_NATIVE_FRAME_LIMIT) {
+            status = PSC_ERR_LIMIT;
+            break;
+        }
+        status = walk_on(walker, &row, &more);
+    }
+    if (status == PSC_ERR_LIMIT) {
+        end_walk(walker, NATIVE_END_LIMIT, walker->pc);
+        status = PSC_OK;
+    }
+    take_registers(walker);
+    walker->stack->last = walker->registers;
+    return status;
+}
+
+static void init_walker(struct walker *walker, struct native *native, struct native_stack *stack,
+                        const struct target_registers *registers, bool exact)
+{
+    *walker = (struct walker){.native = native,
+                              .stack = stack,
+                              .registers = *registers,
+                              .pc = registers->value[X86_RIP],
+                              .sp = registers->value[X86_RSP],
+                              .exact = exact,
+                              .scan_budget = SCAN_WORD_LIMIT};
+    if (native->libunwind)
+        walker->place = libunwind_walk_place(native->libunwind);
+}
+
+enum psc_status native_walk(struct native *native, size_t index, struct native_stack *ret)
+{
+    struct walker walker;
+    if (index >= native->target->thread_count)
+        return PSC_ERR_ARGUMENT;
+    init_walker(&walker, native, ret, &native->target->threads[index].registers, true);
+    walker.at_place = walker.place && libunwind_load_thread(walker.place, index);
+    return walk(&walker, NATIVE_TRUST_CONTEXT);
+}
+
+enum psc_status native_walk_from(struct native *native, const struct target_registers *registers,
+                                 bool exact, enum native_trust trust, struct native_stack *ret)
+{
+    struct walker walker;
+    init_walker(&walker, native, ret, registers, exact);
+    return walk(&walker, trust);
+}

@@ -1,0 +1,43 @@
+#include "print_private.h"
+
+#include <string.h>
+
+#define SINK_FLUSH_SIZE ((size_t)64 * 1024)
+
+static const print_fn printers[] = {
+    [PSC_FORMAT_TEXT] = print_text,
+    [PSC_FORMAT_JSON] = print_json,
+};
+
+void print_sink_flush(struct print_sink *sink, bool force)
+{
+    if (!sink->buffer.size || (!force && sink->buffer.size < SINK_FLUSH_SIZE))
+        return;
+    if (!sink->stopped && sink->write(sink->context, sink->buffer.data, sink->buffer.size))
+        sink->stopped = true;
+    text_clear(&sink->buffer);
+}
+
+enum psc_status print_trace(const struct psc_trace *trace, const struct psc_print_options *options,
+                            psc_write_fn write, void *context, struct psc_error *err)
+{
+    struct psc_print_options known = {0};
+    if (options)
+        memcpy(&known, options, options->size < sizeof(known) ? options->size : sizeof(known));
+    if (!write || (size_t)known.format >= PSC_ARRAY_SIZE(printers))
+        return psc_fail(err, PSC_ERR_ARGUMENT, "no such output format: %d", (int)known.format);
+
+    struct print_sink sink = {.write = write, .context = context};
+    enum psc_status status = printers[known.format](trace, &known, &sink);
+    print_sink_flush(&sink, true);
+    if (!status && sink.buffer.failed)
+        status = PSC_ERR_MEMORY;
+    if (!status && sink.stopped)
+        status = PSC_ERR_IO;
+    text_deinit(&sink.buffer);
+    if (status == PSC_ERR_MEMORY)
+        return psc_fail(err, status, "out of memory while printing");
+    if (status)
+        return psc_fail(err, status, "the output could not be written");
+    return PSC_OK;
+}

@@ -1,0 +1,178 @@
+#include "print_private.h"
+
+#include <string.h>
+
+/* Of the command line on the first line; JSON has all of it. */
+#define COMMAND_LINE_LIMIT 400
+
+static const char *const separator = " \u00b7 ";
+
+void print_set_style(struct print_sink *sink, const struct psc_print_options *options,
+                     enum print_style style)
+{
+    static const char *const codes[] = {
+        [PRINT_PLAIN] = "\033[0m",    [PRINT_BOLD] = "\033[1m",    [PRINT_DIM] = "\033[2m",
+        [PRINT_ALARM] = "\033[1;31m", [PRINT_NOTICE] = "\033[33m", [PRINT_PYTHON] = "\033[32m",
+        [PRINT_CYTHON] = "\033[36m",
+    };
+    if (options->color)
+        text_add_string(&sink->buffer, codes[style]);
+}
+
+static void add_argument(struct text *text, const char *argument)
+{
+    bool quoted = !*argument || strpbrk(argument, " \t\n\"'\\$`|&;<>()*?");
+    if (quoted)
+        text_add_char(text, '\'');
+    text_add_escaped(text, argument);
+    if (quoted)
+        text_add_char(text, '\'');
+}
+
+/* Cuts at a limit without cutting a character in two. */
+static void cut_text(struct text *text, size_t limit)
+{
+    if (text->size <= limit)
+        return;
+    while (limit && ((unsigned char)text->data[limit] & 0xc0) == 0x80)
+        limit--;
+    text->size = limit;
+    text_add_string(text, "\u2026");
+}
+
+static void add_command_line(struct text *text, const struct psc_trace *trace)
+{
+    if (!trace->argument_count) {
+        text_add_escaped(text, trace->executable ? trace->executable : "unknown program");
+        return;
+    }
+    size_t start = text->size;
+    for (size_t i = 0; i < trace->argument_count; i++) {
+        if (i)
+            text_add_char(text, ' ');
+        add_argument(text, trace->arguments[i]);
+        if (text->size - start > COMMAND_LINE_LIMIT)
+            break;
+    }
+    cut_text(text, start + COMMAND_LINE_LIMIT);
+}
+
+static const char *find_thread_name(const struct psc_trace *trace, int32_t tid)
+{
+    for (size_t i = 0; i < trace->thread_count; i++)
+        if (trace->threads[i].tid == tid)
+            return trace->threads[i].name;
+    return NULL;
+}
+
+static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
+                      const struct psc_print_options *options)
+{
+    struct text *text = &sink->buffer;
+    const struct trace_crash *crash = trace->crash;
+    text_add_string(text, "  ");
+    if (!crash) {
+        text_add_string(text, "taken from a running process\n");
+        return;
+    }
+    print_set_style(sink, options, PRINT_ALARM);
+    text_add_string(text, "died of ");
+    text_add_escaped(text, crash->signal);
+    if (crash->tid)
+        text_printf(text, " in thread %d", crash->tid);
+    const char *name = crash->tid ? find_thread_name(trace, crash->tid) : NULL;
+    if (name) {
+        text_add_string(text, " \"");
+        text_add_escaped(text, name);
+        text_add_char(text, '"');
+    }
+    if (crash->summary) {
+        text_add_string(text, ": ");
+        text_add_escaped(text, crash->summary);
+    }
+    print_set_style(sink, options, PRINT_PLAIN);
+    text_add_char(text, '\n');
+    if (crash->message) {
+        text_add_string(text, "  message: ");
+        text_add_escaped(text, crash->message);
+        text_add_char(text, '\n');
+    }
+}
+
+static void add_python(struct text *text, const struct trace_python *python)
+{
+    if (!python) {
+        text_add_string(text, "no Python interpreter found");
+        return;
+    }
+    bool is_cpython = !python->implementation || !strcmp(python->implementation, "CPython");
+    text_add_escaped(text, is_cpython ? "Python" : python->implementation);
+    text_add_char(text, ' ');
+    text_add_escaped(text, python->version ? python->version : "of unknown version");
+    if (python->debug)
+        text_add_string(text, " debug build");
+    if (python->free_threaded)
+        text_add_string(text, " free-threaded");
+}
+
+static void add_interpreter_line(struct text *text, const struct psc_trace *trace)
+{
+    text_add_string(text, "  ");
+    add_python(text, trace->python);
+    if (trace->architecture) {
+        text_add_string(text, separator);
+        text_add_escaped(text, trace->architecture);
+    }
+    text_add_string(text, separator);
+    text_printf(text, "%zu thread%s", trace->thread_count, trace->thread_count == 1 ? "" : "s");
+    if (trace->python && trace->python->gil_known && trace->python->gil_holder_tid) {
+        text_add_string(text, separator);
+        text_printf(text, "GIL held by %d", trace->python->gil_holder_tid);
+    } else if (trace->python && trace->python->gil_known && !trace->python->free_threaded) {
+        text_add_string(text, separator);
+        text_add_string(text, "GIL free");
+    }
+    text_add_char(text, '\n');
+}
+
+/* Line by line, so that a newline stays one and all else is escaped. */
+static void add_explanation(struct print_sink *sink, const struct psc_trace *trace,
+                            const struct psc_print_options *options)
+{
+    const char *line = trace->explain.data;
+    if (!options->explain || !trace->explain.size)
+        return;
+    struct text copy = {0};
+    text_add_char(&sink->buffer, '\n');
+    print_set_style(sink, options, PRINT_DIM);
+    while (*line) {
+        size_t size = strcspn(line, "\n");
+        text_clear(&copy);
+        text_add(&copy, line, size);
+        text_add_string(&sink->buffer, "  ");
+        if (!copy.failed)
+            text_add_escaped(&sink->buffer, copy.data);
+        text_add_char(&sink->buffer, '\n');
+        line += size + (line[size] == '\n');
+    }
+    print_set_style(sink, options, PRINT_PLAIN);
+    text_deinit(&copy);
+}
+
+void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
+                       struct print_sink *sink)
+{
+    struct text *text = &sink->buffer;
+    print_set_style(sink, options, PRINT_BOLD);
+    if (trace->path)
+        text_add_escaped(text, trace->path);
+    else
+        text_printf(text, "process %d", trace->pid);
+    print_set_style(sink, options, PRINT_PLAIN);
+    text_add_string(text, ": ");
+    add_command_line(text, trace);
+    text_add_char(text, '\n');
+    add_cause(sink, trace, options);
+    add_interpreter_line(text, trace);
+    add_explanation(sink, trace, options);
+}

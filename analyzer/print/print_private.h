@@ -1,0 +1,44 @@
+/** Shared by the files of room `print` only. */
+#ifndef PSC_PRINT_PRIVATE_H
+#define PSC_PRINT_PRIVATE_H
+
+#include "print.h"
+
+#define PRINT_NO_THREAD SIZE_MAX
+
+/** Threads with equal stacks, as lists: the first of a list is no follower. */
+struct print_group_link {
+    size_t next; /**< The next thread of the same group, or PRINT_NO_THREAD. */
+    bool follower;
+};
+
+/** One link per thread, to be freed; NULL when out of memory. */
+struct print_group_link *print_group_threads(const struct psc_trace *trace,
+                                             const struct psc_print_options *options);
+
+/** Whether the options let this frame be seen. */
+static inline bool print_shows_frame(const struct psc_print_options *options,
+                                     const struct trace_frame *frame)
+{
+    return options->all || !frame->hidden;
+}
+
+enum print_style {
+    PRINT_PLAIN,
+    PRINT_BOLD,
+    PRINT_DIM,
+    PRINT_ALARM,
+    PRINT_NOTICE,
+    PRINT_PYTHON,
+    PRINT_CYTHON
+};
+
+/** Starts a style, or ends all with PRINT_PLAIN; nothing unless colours are wanted. */
+void print_set_style(struct print_sink *sink, const struct psc_print_options *options,
+                     enum print_style style);
+
+/** What was looked at, how it died, what runs in it. */
+void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
+                       struct print_sink *sink);
+
+#endif

@@ -1,0 +1,292 @@
+#include "python_private.h"
+
+#include <stdlib.h>
+
+#define TABLE_SIZE_LIMIT      (UINT64_C(64) << 20)
+#define FUNCTION_ATTEMPTS     4u
+#define FIRST_TRACEABLE_LIMIT 65536
+
+struct py_position_entry {
+    psc_addr code; /* 0: free. */
+    int32_t lasti;
+    struct py_position position;
+};
+
+/* ---- the table of code objects ---- */
+
+static size_t code_slot(struct py_code *const *codes, size_t capacity, psc_addr address)
+{
+    size_t slot = hash_u64(address) & (capacity - 1);
+    while (codes[slot] && codes[slot]->address != address)
+        slot = (slot + 1) & (capacity - 1);
+    return slot;
+}
+
+static bool code_table_grow(struct python *python)
+{
+    size_t capacity = python->code_capacity ? 2 * python->code_capacity : 256;
+    struct py_code **codes = calloc(capacity, sizeof(*codes));
+    if (!codes)
+        return false;
+    for (size_t i = 0; i < python->code_capacity; i++)
+        if (python->codes[i])
+            codes[code_slot(codes, capacity, python->codes[i]->address)] = python->codes[i];
+    free(python->codes);
+    python->codes = codes;
+    python->code_capacity = capacity;
+    return true;
+}
+
+void code_deinit(struct python *python)
+{
+    free(python->codes);
+    free(python->positions);
+}
+
+/* ---- what an address is ---- */
+
+/* Without the address of PyCode_Type: the members that every code object has. */
+static bool looks_like_code(struct python *python, psc_addr address)
+{
+    static const enum py_field strings[] = {PY_CODE_FILENAME, PY_CODE_NAME};
+    psc_addr member;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(strings); i++)
+        if (py_read_u64(python, address, strings[i], &member) != PSC_OK ||
+            !py_has_flags(python, member, PY_FLAG_STR))
+            return false;
+    return py_read_u64(python, address, PY_CODE_LINES, &member) == PSC_OK &&
+           py_has_flags(python, member, PY_FLAG_BYTES);
+}
+
+static enum py_code_state read_state(struct python *python, psc_addr address)
+{
+    psc_addr type;
+    if (!py_is_object_address(address))
+        return PY_CODE_OTHER;
+    enum psc_status status = py_read_u64(python, address, PY_OBJECT_TYPE, &type);
+    if (status != PSC_OK)
+        return PY_CODE_FAULT;
+    if (python->types.code)
+        return type == python->types.code ? PY_CODE_VALID : PY_CODE_OTHER;
+    if (!looks_like_code(python, address))
+        return PY_CODE_OTHER;
+    python->types.code = type;
+    return PY_CODE_VALID;
+}
+
+/* CPython 3.13, Python/specialize.c: _Py_InitCleanup has one string as name and file name. */
+static bool is_init_cleanup(struct python *python, psc_addr address)
+{
+    psc_addr name;
+    psc_addr file;
+    return py_read_u64(python, address, PY_CODE_NAME, &name) == PSC_OK &&
+           py_read_u64(python, address, PY_CODE_FILENAME, &file) == PSC_OK && name == file &&
+           py_string_equals(python, name, "__init__");
+}
+
+static void read_code(struct python *python, struct py_code *code)
+{
+    int32_t flags = 0;
+    int32_t traceable = 0;
+    code->state = read_state(python, code->address);
+    if (code->state != PY_CODE_VALID)
+        return;
+    if (py_read_i32(python, code->address, PY_CODE_FLAGS, &flags) != PSC_OK ||
+        py_read_i32(python, code->address, PY_CODE_FIRST_LINE, &code->first_line) != PSC_OK) {
+        code->state = PY_CODE_FAULT;
+        return;
+    }
+    code->flags = (uint32_t)flags;
+    code->start = py_field_address(python, code->address, PY_CODE_ADAPTIVE);
+    code->first_traceable = code->start;
+    if (py_read_i32(python, code->address, PY_CODE_FIRST_TRACEABLE, &traceable) == PSC_OK &&
+        traceable > 0 && traceable < FIRST_TRACEABLE_LIMIT)
+        code->first_traceable += 2 * (uint64_t)traceable;
+    switch (python->layout.rules->shims) {
+    case PY_SHIMS_NONE:
+    case PY_SHIMS_OWNER:
+        break;
+    case PY_SHIMS_OWNER_INIT:
+        code->interpreter_made = is_init_cleanup(python, code->address);
+        break;
+    }
+}
+
+struct py_code *code_find(struct python *python, psc_addr address)
+{
+    if (4 * (python->code_count + 1) > 3 * python->code_capacity && !code_table_grow(python))
+        return NULL;
+    size_t slot = code_slot(python->codes, python->code_capacity, address);
+    if (python->codes[slot])
+        return python->codes[slot];
+    struct py_code *code = arena_alloc(python->arena, sizeof(*code));
+    if (!code)
+        return NULL;
+    code->address = address;
+    python->codes[slot] = code;
+    python->code_count++;
+    read_code(python, code);
+    return code;
+}
+
+/* ---- names ---- */
+
+static const char *read_name(struct python *python, psc_addr code, enum py_field field)
+{
+    psc_addr string;
+    const char *name = NULL;
+    if (py_read_u64(python, code, field, &string) != PSC_OK ||
+        py_read_string(python, string, PY_NAME_LIMIT, &name) != PSC_OK)
+        return NULL;
+    return name;
+}
+
+static void read_names(struct python *python, struct py_code *code)
+{
+    code->names_read = true;
+    code->name = read_name(python, code->address, PY_CODE_NAME);
+    code->file = read_name(python, code->address, PY_CODE_FILENAME);
+    code->function = read_name(python, code->address, PY_CODE_QUALNAME);
+}
+
+/* Before co_qualname the frame may tell; one that has let go of its arguments does not. */
+static void find_function(struct python *python, struct py_code *code, psc_addr frame)
+{
+    if (code->function || code->function_attempts >= FUNCTION_ATTEMPTS)
+        return;
+    code->function_attempts++;
+    code->function = function_name_read(python, frame, code->address);
+}
+
+/* ---- positions ---- */
+
+static enum psc_status read_table(struct python *python, struct py_code *code)
+{
+    psc_addr bytes;
+    uint64_t size;
+    code->table_read = true;
+    enum psc_status status = py_read_u64(python, code->address, PY_CODE_LINES, &bytes);
+    if (status != PSC_OK)
+        return status;
+    if (!py_has_flags(python, bytes, PY_FLAG_BYTES))
+        return PSC_ERR_FORMAT;
+    status = py_read_u64(python, bytes, PY_VAR_SIZE, &size);
+    if (status != PSC_OK)
+        return status;
+    if (size > TABLE_SIZE_LIMIT)
+        return PSC_ERR_LIMIT;
+    psc_addr data = py_field_address(python, bytes, PY_BYTES_DATA);
+    code->table = target_peek(python->target, data, (size_t)size);
+    if (!code->table && size) {
+        uint8_t *copy = arena_alloc(python->arena, (size_t)size);
+        if (!copy)
+            return PSC_ERR_MEMORY;
+        status = target_read(python->target, data, copy, (size_t)size);
+        if (status != PSC_OK)
+            return status;
+        code->table = copy;
+    }
+    code->table_size = (size_t)size;
+    return PSC_OK;
+}
+
+static void parse_position(struct python *python, struct py_code *code, int32_t lasti,
+                           struct py_position *ret)
+{
+    *ret = (struct py_position){.column = -1, .end_column = -1};
+    if (!code->table_read && read_table(python, code) != PSC_OK)
+        code->table = NULL;
+    if (!code->table && code->table_size == 0 && lasti >= 0)
+        return;
+    switch (python->layout.rules->lines) {
+    case PY_LINES_LNOTAB_UNSIGNED:
+        ret->line = parse_lnotab(code->table, code->table_size, code->first_line, lasti, false);
+        break;
+    case PY_LINES_LNOTAB:
+        ret->line = parse_lnotab(code->table, code->table_size, code->first_line, lasti, true);
+        break;
+    case PY_LINES_310:
+        ret->line = parse_linetable_310(code->table, code->table_size, code->first_line, lasti);
+        break;
+    case PY_LINES_LOCATIONS:
+        parse_locations_311(code->table, code->table_size, code->first_line, lasti, ret);
+        break;
+    }
+}
+
+static size_t position_slot(const struct py_position_entry *entries, size_t capacity,
+                            psc_addr code, int32_t lasti)
+{
+    size_t slot = hash_u64(code ^ (uint64_t)(uint32_t)lasti << 40) & (capacity - 1);
+    while (entries[slot].code && (entries[slot].code != code || entries[slot].lasti != lasti))
+        slot = (slot + 1) & (capacity - 1);
+    return slot;
+}
+
+static bool position_table_grow(struct python *python)
+{
+    size_t capacity = python->position_capacity ? 2 * python->position_capacity : 256;
+    struct py_position_entry *entries = calloc(capacity, sizeof(*entries));
+    if (!entries)
+        return false;
+    for (size_t i = 0; i < python->position_capacity; i++) {
+        const struct py_position_entry *entry = &python->positions[i];
+        if (entry->code)
+            entries[position_slot(entries, capacity, entry->code, entry->lasti)] = *entry;
+    }
+    free(python->positions);
+    python->positions = entries;
+    python->position_capacity = capacity;
+    return true;
+}
+
+static const struct py_position *find_position(struct python *python, struct py_code *code,
+                                               int32_t lasti)
+{
+    if (4 * (python->position_count + 1) > 3 * python->position_capacity &&
+        !position_table_grow(python))
+        return NULL;
+    size_t slot =
+        position_slot(python->positions, python->position_capacity, code->address, lasti);
+    struct py_position_entry *entry = &python->positions[slot];
+    if (!entry->code) {
+        entry->code = code->address;
+        entry->lasti = lasti;
+        python->position_count++;
+        parse_position(python, code, lasti, &entry->position);
+    }
+    return &entry->position;
+}
+
+enum psc_status python_read_location(struct python *python, const struct python_frame *frame,
+                                     struct python_location *ret)
+{
+    *ret = (struct python_location){.column = -1, .end_column = -1};
+    if (!frame->code)
+        return PSC_ERR_NOT_FOUND;
+    struct py_code *code = code_find(python, frame->code);
+    if (!code)
+        return PSC_ERR_MEMORY;
+    switch (code->state) {
+    case PY_CODE_VALID:
+        break;
+    case PY_CODE_FAULT:
+        return PSC_ERR_FAULT;
+    case PY_CODE_OTHER:
+        return PSC_ERR_FORMAT;
+    }
+    if (!code->names_read)
+        read_names(python, code);
+    find_function(python, code, frame->address);
+    const struct py_position *position = find_position(python, code, frame->lasti);
+    if (!position)
+        return PSC_ERR_MEMORY;
+    ret->name = code->name;
+    ret->function = code->function ? code->function : code->name;
+    ret->file = code->file;
+    ret->line = position->line;
+    ret->end_line = position->end_line;
+    ret->column = position->column;
+    ret->end_column = position->end_column;
+    return PSC_OK;
+}

@@ -1,0 +1,171 @@
+#include "python_private.h"
+
+/* CPython 3.12, Include/internal/pycore_frame.h: from here on frame owners mean a shim. */
+#define OWNER_GENERATOR  1u
+#define OWNER_FIRST_SHIM 3u
+
+static bool has_frame_objects(const struct python *python)
+{
+    switch (python->layout.rules->top) {
+    case PY_TOP_FRAME_OBJECT:
+        return true;
+    case PY_TOP_CFRAME:
+    case PY_TOP_FRAME:
+        break;
+    }
+    return false;
+}
+
+void frame_init(struct python *python)
+{
+    static const enum py_field of_objects[] = {PY_OBJECT_REFCNT, PY_OBJECT_TYPE, PY_FRAMEOBJ_BACK,
+                                               PY_FRAMEOBJ_CODE, PY_FRAMEOBJ_LASTI};
+    static const enum py_field of_frames[] = {PY_FRAME_CODE, PY_FRAME_PREVIOUS, PY_FRAME_INSTR,
+                                              PY_FRAME_OWNER};
+    bool objects = has_frame_objects(python);
+    const enum py_field *fields = objects ? of_objects : of_frames;
+    size_t count = objects ? PSC_ARRAY_SIZE(of_objects) : PSC_ARRAY_SIZE(of_frames);
+    python->frame_window = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t end = (size_t)python->layout.offset[fields[i]] + layout_field_width(fields[i]);
+        if (end > python->frame_window)
+            python->frame_window = end;
+    }
+}
+
+const uint8_t *frame_peek(struct python *python, psc_addr address, uint8_t *buffer)
+{
+    if (!py_is_object_address(address) || python->frame_window > PY_FRAME_WINDOW)
+        return NULL;
+    const uint8_t *bytes = target_peek(python->target, address, python->frame_window);
+    if (bytes)
+        return bytes;
+    if (target_read(python->target, address, buffer, python->frame_window) != PSC_OK)
+        return NULL;
+    return buffer;
+}
+
+static enum psc_status set_code(struct python *python, psc_addr address, struct python_frame *ret,
+                                struct py_code **ret_code)
+{
+    struct py_code *code = code_find(python, address);
+    if (!code)
+        return PSC_ERR_MEMORY;
+    ret->code = address;
+    ret->lasti = -1;
+    ret->generator = code->flags & PY_CODE_GENERATORS;
+    ret->kind = code->state != PY_CODE_VALID ? PYTHON_FRAME_UNREADABLE
+                : code->interpreter_made     ? PYTHON_FRAME_TRAMPOLINE
+                                             : PYTHON_FRAME_CODE;
+    *ret_code = code;
+    return PSC_OK;
+}
+
+/* A PyFrameObject that is the frame, up to 3.10. */
+static enum psc_status parse_frame_object(struct python *python, const uint8_t *bytes,
+                                          struct python_frame *ret, psc_addr *ret_previous)
+{
+    const uint32_t *offset = python->layout.offset;
+    struct py_code *code;
+    psc_addr type = load_u64(bytes + offset[PY_OBJECT_TYPE]);
+    if (python->types.frame && type != python->types.frame)
+        return PSC_ERR_FORMAT;
+    enum psc_status status =
+        set_code(python, load_u64(bytes + offset[PY_FRAMEOBJ_CODE]), ret, &code);
+    if (status != PSC_OK)
+        return status;
+    if (!python->types.frame) {
+        if (code->state != PY_CODE_VALID)
+            return PSC_ERR_FORMAT;
+        python->types.frame = type;
+    }
+    int32_t lasti = (int32_t)load_u32(bytes + offset[PY_FRAMEOBJ_LASTI]);
+    switch (python->layout.rules->instruction) {
+    case PY_INSTRUCTION_BYTES:
+        ret->lasti = lasti < 0 ? -1 : lasti;
+        break;
+    case PY_INSTRUCTION_UNITS:
+        ret->lasti = lasti < 0 ? -1 : lasti > INT32_MAX / 2 ? INT32_MAX : 2 * lasti;
+        break;
+    case PY_INSTRUCTION_POINTER:
+        break;
+    }
+    *ret_previous = load_u64(bytes + offset[PY_FRAMEOBJ_BACK]);
+    return PSC_OK;
+}
+
+/* Before the first traceable instruction a function has not begun: it is at its first line
+   (CPython 3.11, _PyFrame_IsIncomplete). Generators pass there when they are made. */
+static int32_t instruction_offset(const struct py_code *code, psc_addr instruction, uint8_t owner)
+{
+    if (owner != OWNER_GENERATOR && instruction < code->first_traceable)
+        return -1;
+    if (instruction < code->start)
+        return -1;
+    uint64_t offset = instruction - code->start;
+    return offset > INT32_MAX ? INT32_MAX : (int32_t)offset;
+}
+
+static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,
+                                   struct python_frame *ret, psc_addr *ret_previous)
+{
+    const uint32_t *offset = python->layout.offset;
+    const struct py_rules *rules = python->layout.rules;
+    uint8_t owner = bytes[offset[PY_FRAME_OWNER]];
+    *ret_previous = load_u64(bytes + offset[PY_FRAME_PREVIOUS]);
+    switch (rules->shims) {
+    case PY_SHIMS_NONE:
+        break;
+    case PY_SHIMS_OWNER:
+    case PY_SHIMS_OWNER_INIT:
+        if (owner >= OWNER_FIRST_SHIM) {
+            ret->kind = PYTHON_FRAME_SHIM;
+            ret->lasti = -1;
+            return PSC_OK;
+        }
+        break;
+    }
+    struct py_code *code;
+    psc_addr address = load_u64(bytes + offset[PY_FRAME_CODE]) & ~rules->pointer_tag;
+    enum psc_status status = set_code(python, address, ret, &code);
+    if (status == PSC_OK && code->state == PY_CODE_VALID)
+        ret->lasti = instruction_offset(code, load_u64(bytes + offset[PY_FRAME_INSTR]), owner);
+    return status;
+}
+
+enum psc_status frame_read(struct python *python, psc_addr address, struct python_frame *ret,
+                           psc_addr *ret_previous)
+{
+    uint8_t buffer[PY_FRAME_WINDOW];
+    const uint8_t *bytes = frame_peek(python, address, buffer);
+    if (!bytes)
+        return PSC_ERR_FAULT;
+    *ret = (struct python_frame){.address = address};
+    return has_frame_objects(python) ? parse_frame_object(python, bytes, ret, ret_previous)
+                                     : parse_frame(python, bytes, ret, ret_previous);
+}
+
+bool python_is_frame_object(struct python *python, psc_addr address)
+{
+    uint8_t buffer[PY_FRAME_WINDOW];
+    const uint32_t *offset = python->layout.offset;
+    if (!has_frame_objects(python) || !python->types.frame || !py_is_object_address(address))
+        return false;
+    const uint8_t *bytes = frame_peek(python, address, buffer);
+    if (!bytes || load_u64(bytes + offset[PY_OBJECT_TYPE]) != python->types.frame)
+        return false;
+    /* Frames that were freed wait for reuse with a count of 0. */
+    if ((int64_t)load_u64(bytes + offset[PY_OBJECT_REFCNT]) <= 0)
+        return false;
+    const struct py_code *code = code_find(python, load_u64(bytes + offset[PY_FRAMEOBJ_CODE]));
+    return code && code->state == PY_CODE_VALID;
+}
+
+enum psc_status python_read_frame_object(struct python *python, psc_addr address,
+                                         struct python_frame *ret)
+{
+    psc_addr previous;
+    if (!has_frame_objects(python))
+        return PSC_ERR_UNSUPPORTED;
+    return frame_read(python, address, ret, &previous);
+}

@@ -1,0 +1,140 @@
+/**
+ * @file
+ * What is where in an interpreter (layout.def), and how its kind behaves (the rules).
+ */
+#ifndef PSC_PYTHON_LAYOUT_H
+#define PSC_PYTHON_LAYOUT_H
+
+#include "python.h"
+
+enum py_field {
+#define ROW(name, ...) PY_##name,
+#include "layout.def"
+#undef ROW
+    PY_FIELD_COUNT
+};
+
+/** An offset that this version does not have. */
+#define PY_NO_OFFSET UINT32_MAX
+
+/** What the newest frame hangs on. */
+enum py_top {
+    PY_TOP_FRAME_OBJECT, /**< tstate.frame, a PyFrameObject. */
+    PY_TOP_CFRAME,       /**< tstate.cframe -> current_frame. */
+    PY_TOP_FRAME         /**< tstate.current_frame, a _PyInterpreterFrame. */
+};
+
+enum py_lines { PY_LINES_LNOTAB_UNSIGNED, PY_LINES_LNOTAB, PY_LINES_310, PY_LINES_LOCATIONS };
+
+/** What a frame's instruction field means. */
+enum py_instruction {
+    PY_INSTRUCTION_BYTES,  /**< f_lasti, a byte offset. */
+    PY_INSTRUCTION_UNITS,  /**< f_lasti, counted in 2-byte units. */
+    PY_INSTRUCTION_POINTER /**< A pointer into co_code_adaptive. */
+};
+
+/** Frames in the chain that run nothing a person wrote. */
+enum py_shims {
+    PY_SHIMS_NONE,
+    PY_SHIMS_OWNER,     /**< owner says that it is an evaluator's entry. */
+    PY_SHIMS_OWNER_INIT /**< And code objects that the interpreter made, named __init__. */
+};
+
+enum py_gil {
+    PY_GIL_CURRENT,    /**< _PyThreadState_Current is the holder. */
+    PY_GIL_RUNTIME,    /**< One, in _PyRuntime. */
+    PY_GIL_INTERPRETER /**< One for each interpreter, behind a pointer. */
+};
+
+enum py_collecting { PY_COLLECTING_HIDDEN, PY_COLLECTING_RUNTIME, PY_COLLECTING_INTERPRETER };
+
+enum py_dicts { PY_DICTS_TABLE, PY_DICTS_COMPACT, PY_DICTS_KINDS };
+
+/** Where instance attributes are, when not in a dict at tp_dictoffset. */
+enum py_attributes {
+    PY_ATTRIBUTES_DICT,
+    PY_ATTRIBUTES_VALUES_POINTER, /**< 3.11: values pointer and dict pointer before the object. */
+    PY_ATTRIBUTES_TAGGED_POINTER, /**< 3.12: one word for both; odd: values. */
+    PY_ATTRIBUTES_INLINE          /**< 3.13: values behind the object, dict pointer before it. */
+};
+
+enum py_ints { PY_INTS_SIGNED_SIZE, PY_INTS_TAG };
+
+/** How a version behaves. */
+struct py_rules {
+    uint8_t major;
+    uint8_t minor;
+    const char *name; /**< "3.11" */
+    enum py_top top;
+    enum py_lines lines;
+    enum py_instruction instruction;
+    enum python_join join;
+    enum py_shims shims;
+    uint64_t pointer_tag; /**< Bits to clear in a frame's code pointer. */
+    enum py_gil gil;
+    enum py_collecting collecting;
+    enum py_dicts dicts;
+    enum py_attributes attributes;
+    enum py_ints ints;
+    uint32_t free_threaded_kind_shift; /**< See string_kind_shift. */
+};
+
+struct py_layout {
+    const struct py_rules *rules;
+    uint32_t offset[PY_FIELD_COUNT]; /**< PY_NO_OFFSET: this version does not have it. */
+    int32_t managed_dict; /**< From an object to its managed dict pointer; negative. */
+    uint32_t string_kind_shift; /**< Where kind:3 compact:1 ascii:1 begin in the str state. */
+};
+
+/** The rules for a PY_VERSION_HEX, or NULL when that version is not known. */
+const struct py_rules *layout_find_rules(uint32_t hex);
+/** The rules at an index, NULL past the last; oldest first. */
+const struct py_rules *layout_get_rules(size_t index);
+/** True when the version has _Py_DebugOffsets, so that the table alone is not enough. */
+bool layout_is_self_described(const struct py_rules *rules);
+
+/**
+ * The table's offsets for a version without self-description.
+ * @param header_size  of an object: 16, or 32 with Py_TRACE_REFS.
+ * @param runtime_size st_size of _PyRuntime, 0 when not known; tells 3.7.0-3.7.3 from 3.7.4.
+ */
+PSC_MUST_CHECK enum psc_status layout_from_table(const struct py_rules *rules,
+                                                 uint32_t header_size, uint64_t runtime_size,
+                                                 struct py_layout *ret);
+
+/** The first words of _Py_DebugOffsets: enough to choose how to read the others. */
+struct py_debug_offsets {
+    uint32_t hex;
+    bool free_threaded;
+    size_t size; /**< Of the whole struct in this version; 0: version not known. */
+};
+
+#define PY_DEBUG_OFFSETS_HEAD 24u
+#define PY_DEBUG_OFFSETS_MAX  1024u
+#define PY_DEBUG_COOKIE       "xdebugpy"
+
+/** @return PSC_ERR_FORMAT when the bytes do not begin like a _Py_DebugOffsets. */
+PSC_MUST_CHECK enum psc_status parse_debug_offsets_head(const uint8_t *bytes, size_t size,
+                                                        struct py_debug_offsets *ret);
+
+/**
+ * The layout that an interpreter tells of itself. Every offset that is taken is checked,
+ * with the width of what is there, against the size of its struct.
+ * @return PSC_ERR_UNSUPPORTED for a version that is not known, PSC_ERR_FORMAT for
+ *         offsets that can not be; `err` names which.
+ */
+PSC_MUST_CHECK enum psc_status parse_debug_offsets(const uint8_t *bytes, size_t size,
+                                                   struct py_layout *ret, struct psc_error *err);
+
+/** For messages and tests. */
+const char *layout_field_name(enum py_field field);
+/** "type.member|...", see layout.def. */
+const char *layout_field_path(enum py_field field);
+uint32_t layout_field_width(enum py_field field);
+/** The word of _Py_DebugOffsets that holds the field, or 0 when the table does. */
+size_t layout_field_slot(const struct py_rules *rules, enum py_field field);
+
+/** "3.11.2", "3.13.0rc1" from PY_VERSION_HEX, into at least 24 bytes. */
+void layout_format_version(uint32_t hex, char *ret, size_t size);
+
+#endif

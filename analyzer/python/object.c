@@ -1,0 +1,121 @@
+#include "python_private.h"
+
+#define TUPLE_LIMIT     (UINT64_C(1) << 24)
+#define INT_DIGIT_BITS  30u
+#define INT_DIGIT_LIMIT 3u
+
+psc_addr py_field_address(const struct python *python, psc_addr base, enum py_field field)
+{
+    uint32_t offset = python->layout.offset[field];
+    return offset == PY_NO_OFFSET ? 0 : base + offset;
+}
+
+enum psc_status py_read_u64(struct python *python, psc_addr base, enum py_field field,
+                            uint64_t *ret)
+{
+    psc_addr address = py_field_address(python, base, field);
+    return address ? target_read_u64(python->target, address, ret) : PSC_ERR_UNSUPPORTED;
+}
+
+enum psc_status py_read_i32(struct python *python, psc_addr base, enum py_field field,
+                            int32_t *ret)
+{
+    uint32_t value;
+    psc_addr address = py_field_address(python, base, field);
+    if (!address)
+        return PSC_ERR_UNSUPPORTED;
+    enum psc_status status = target_read_u32(python->target, address, &value);
+    if (status == PSC_OK)
+        *ret = (int32_t)value;
+    return status;
+}
+
+enum psc_status py_read_u8(struct python *python, psc_addr base, enum py_field field, uint8_t *ret)
+{
+    psc_addr address = py_field_address(python, base, field);
+    return address ? target_read_u8(python->target, address, ret) : PSC_ERR_UNSUPPORTED;
+}
+
+enum psc_status py_read_type(struct python *python, psc_addr object, psc_addr *ret,
+                             uint64_t *ret_flags)
+{
+    psc_addr type;
+    if (!py_is_object_address(object))
+        return PSC_ERR_FORMAT;
+    enum psc_status status = py_read_u64(python, object, PY_OBJECT_TYPE, &type);
+    if (status != PSC_OK)
+        return status;
+    if (!py_is_object_address(type))
+        return PSC_ERR_FORMAT;
+    struct py_type_flags *slot = &python->type_flags[hash_u64(type) % PY_TYPE_CACHE];
+    if (slot->type != type) {
+        uint64_t flags;
+        status = py_read_u64(python, type, PY_TYPE_FLAGS, &flags);
+        if (status != PSC_OK)
+            return status;
+        slot->type = type;
+        slot->flags = flags;
+    }
+    *ret = type;
+    *ret_flags = slot->flags;
+    return PSC_OK;
+}
+
+bool py_has_flags(struct python *python, psc_addr object, uint64_t flags)
+{
+    psc_addr type;
+    uint64_t found;
+    return py_read_type(python, object, &type, &found) == PSC_OK && (found & flags) == flags;
+}
+
+enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *ret)
+{
+    uint64_t size;
+    if (!py_has_flags(python, object, PY_FLAG_INT))
+        return PSC_ERR_FORMAT;
+    enum psc_status status = py_read_u64(python, object, PY_INT_SIZE, &size);
+    if (status != PSC_OK)
+        return status;
+    bool negative = false;
+    switch (python->layout.rules->ints) {
+    case PY_INTS_SIGNED_SIZE:
+        negative = (int64_t)size < 0;
+        break;
+    case PY_INTS_TAG:
+        /* Low bits: 0 positive, 1 zero, 2 negative (CPython 3.12, pycore_long.h). */
+        negative = (size & 3) == 2;
+        size >>= 3;
+        break;
+    }
+    if (negative || size > INT_DIGIT_LIMIT)
+        return PSC_ERR_LIMIT;
+    uint64_t value = 0;
+    for (uint64_t i = 0; i < size; i++) {
+        uint32_t digit;
+        status = target_read_u32(python->target,
+                                 py_field_address(python, object, PY_INT_DIGITS) + 4 * i, &digit);
+        if (status != PSC_OK)
+            return status;
+        if (i == 2 && digit >> 4)
+            return PSC_ERR_LIMIT;
+        value |= (uint64_t)digit << (INT_DIGIT_BITS * i);
+    }
+    *ret = value;
+    return PSC_OK;
+}
+
+enum psc_status py_read_tuple(struct python *python, psc_addr object, size_t *ret_count,
+                              psc_addr *ret_items)
+{
+    uint64_t count;
+    if (!py_has_flags(python, object, PY_FLAG_TUPLE))
+        return PSC_ERR_FORMAT;
+    enum psc_status status = py_read_u64(python, object, PY_VAR_SIZE, &count);
+    if (status != PSC_OK)
+        return status;
+    if (count > TUPLE_LIMIT)
+        return PSC_ERR_FORMAT;
+    *ret_count = (size_t)count;
+    *ret_items = py_field_address(python, object, PY_TUPLE_ITEMS);
+    return PSC_OK;
+}

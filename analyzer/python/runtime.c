@@ -1,0 +1,396 @@
+#include "python_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_OF_RUNTIME "_PyRuntime"
+#define NAME_OF_CURRENT "_PyThreadState_Current" /* Up to 3.6. */
+
+/* ---- where to look first ---- */
+
+enum { RANK_EXECUTABLE, RANK_PYTHON, RANK_OTHER, RANK_COUNT };
+
+static int module_rank(const struct module *module)
+{
+    if (module->is_executable_file)
+        return RANK_EXECUTABLE;
+    return strstr(module->name, "libpython") ? RANK_PYTHON : RANK_OTHER;
+}
+
+/* Asks `attempt` module by module, the likely ones first, until it says true. */
+static bool each_module(struct python *python, int last_rank,
+                        bool (*attempt)(struct python *python, struct module *module,
+                                        struct psc_error *err),
+                        struct psc_error *err)
+{
+    size_t count = modules_count(python->modules);
+    for (int rank = 0; rank <= last_rank; rank++)
+        for (size_t i = 0; i < count; i++) {
+            struct module *module = modules_get(python->modules, i);
+            if (module_rank(module) == rank && attempt(python, module, err))
+                return true;
+        }
+    return false;
+}
+
+/* ---- the version, when the runtime does not say it ---- */
+
+static void set_version(struct python *python, uint32_t hex, const char *text)
+{
+    char buffer[24];
+    if (!text) {
+        layout_format_version(hex, buffer, sizeof(buffer));
+        text = buffer;
+    }
+    python->info.hex = hex;
+    python->info.version = arena_strdup(python->arena, text);
+}
+
+/* A version of which only the first two numbers are known, "3.8". */
+static void set_short_version(struct python *python, uint32_t hex)
+{
+    python->info.hex = hex;
+    python->info.version = arena_printf(python->arena, "%u.%u", hex >> 24, hex >> 16 & 0xff);
+}
+
+static bool read_version_symbol(struct python *python, struct module *module)
+{
+    struct module_symbol symbol;
+    uint64_t hex;
+    if (!module_find_symbol_named(module, "Py_Version", &symbol) ||
+        target_read_u64(python->target, symbol.address, &hex) != PSC_OK || hex > UINT32_MAX ||
+        hex >> 24 != 3)
+        return false;
+    set_version(python, (uint32_t)hex, NULL);
+    return true;
+}
+
+static bool version_from_size(struct python *python, uint64_t runtime_size)
+{
+    const struct py_rules *rules;
+    struct py_layout layout;
+    for (size_t i = 0; (rules = layout_get_rules(i)); i++) {
+        if (!runtime_size || layout_is_self_described(rules) ||
+            layout_from_table(rules, 16, runtime_size, &layout) != PSC_OK ||
+            layout.offset[PY_RUNTIME_SIZE] != runtime_size)
+            continue;
+        set_short_version(python, (uint32_t)rules->major << 24 | (uint32_t)rules->minor << 16);
+        return true;
+    }
+    return false;
+}
+
+static bool find_version(struct python *python, struct module *module, uint64_t runtime_size)
+{
+    struct py_version_text text;
+    if (read_version_symbol(python, module))
+        return true;
+    if (evidence_find_version(python, module, &text)) {
+        set_version(python, text.hex, text.text);
+        return true;
+    }
+    uint32_t hex = parse_version_name(module->name);
+    if (hex) {
+        set_short_version(python, hex);
+        return true;
+    }
+    if (version_from_size(python, runtime_size))
+        return true;
+    if (!evidence_find_version(python, NULL, &text))
+        return false;
+    set_version(python, text.hex, text.text);
+    return true;
+}
+
+/* ---- what a module tells of its objects ---- */
+
+static psc_addr type_address(struct module *module, const char *name)
+{
+    struct module_symbol symbol;
+    return module_find_symbol_named(module, name, &symbol) ? symbol.address : 0;
+}
+
+/* type(type) is type: where PyType_Type points to itself is ob_type (Py_TRACE_REFS up to 3.12
+   puts two pointers before it). */
+static uint32_t find_header_size(struct python *python, struct module *module)
+{
+    psc_addr type = type_address(module, "PyType_Type");
+    psc_addr value;
+    if (type && target_read_u64(python->target, type + 24, &value) == PSC_OK && value == type)
+        return 32;
+    return 16;
+}
+
+static void adopt(struct python *python, struct module *module)
+{
+    struct module_symbol symbol;
+    python->info.module = module;
+    python->info.implementation = "CPython";
+    frame_init(python);
+    if (!module)
+        return;
+    python->types = (struct py_types){
+        .code = type_address(module, "PyCode_Type"),
+        .frame = type_address(module, "PyFrame_Type"),
+        .function = type_address(module, "PyFunction_Type"),
+        .classmethod_ = type_address(module, "PyClassMethod_Type"),
+        .staticmethod_ = type_address(module, "PyStaticMethod_Type"),
+        .property = type_address(module, "PyProperty_Type"),
+    };
+    /* Compiled with Py_REF_DEBUG only, which Py_DEBUG implies. */
+    python->info.debug = module_find_symbol_named(module, "_Py_NegativeRefcount", &symbol);
+}
+
+/* ---- a runtime that was found ---- */
+
+static bool take_self_described(struct python *python, psc_addr runtime, const uint8_t *head_bytes,
+                                struct psc_error *err)
+{
+    uint8_t bytes[PY_DEBUG_OFFSETS_MAX];
+    struct py_debug_offsets head;
+    psc_addr interpreters;
+    if (parse_debug_offsets_head(head_bytes, PY_DEBUG_OFFSETS_HEAD, &head) != PSC_OK)
+        return false;
+    size_t size = target_read_some(python->target, runtime, bytes,
+                                   head.size && head.size <= sizeof(bytes) ? head.size
+                                                                           : PY_DEBUG_OFFSETS_HEAD);
+    if (parse_debug_offsets(bytes, size, &python->layout, err) != PSC_OK)
+        return false;
+    set_version(python, head.hex, NULL);
+    python->info.free_threaded = head.free_threaded;
+    python->info.layout_from =
+        arena_printf(python->arena, "_Py_DebugOffsets %s", python->layout.rules->name);
+    if (py_read_u64(python, runtime, PY_RUNTIME_HEAD, &interpreters) != PSC_OK || !interpreters ||
+        !thread_check_interpreter(python, interpreters)) {
+        (void)psc_fail(err, PSC_ERR_NOT_FOUND,
+                       "CPython %s at 0x%llx has no interpreter that can be read",
+                       python->info.version, (unsigned long long)runtime);
+        return false;
+    }
+    python->interpreters = interpreters;
+    python->info.runtime = runtime;
+    return true;
+}
+
+/* The layout for a version that was found out; false: not one we have in the table. */
+static bool use_table(struct python *python, struct module *module, uint64_t runtime_size,
+                      struct psc_error *err)
+{
+    const struct py_rules *rules = layout_find_rules(python->info.hex);
+    if (!rules || layout_is_self_described(rules)) {
+        (void)psc_fail(err, PSC_ERR_UNSUPPORTED,
+                       rules ? "CPython %s, but its _Py_DebugOffsets is not there"
+                             : "CPython %s: this version is not supported",
+                       python->info.version);
+        return false;
+    }
+    uint32_t header = module ? find_header_size(python, module) : 16;
+    if (layout_from_table(rules, header, runtime_size, &python->layout) != PSC_OK)
+        return false;
+    uint32_t expected = python->layout.offset[PY_RUNTIME_SIZE];
+    bool as_expected = !runtime_size || expected == PY_NO_OFFSET || runtime_size == expected;
+    python->info.layout_from =
+        as_expected
+            ? arena_printf(python->arena, "table %s", rules->name)
+            : arena_printf(python->arena, "table %s (_PyRuntime has %llu bytes, not %u)",
+                           rules->name, (unsigned long long)runtime_size, expected);
+    return true;
+}
+
+static bool take_by_table(struct python *python, struct module *module, psc_addr runtime,
+                          uint64_t runtime_size, struct psc_error *err)
+{
+    psc_addr interpreters;
+    if (!find_version(python, module, runtime_size)) {
+        (void)psc_fail(err, PSC_ERR_UNSUPPORTED, "%s: a Python whose version can not be found",
+                       module->path);
+        return false;
+    }
+    if (!use_table(python, module, runtime_size, err))
+        return false;
+    if (py_read_u64(python, runtime, PY_RUNTIME_HEAD, &interpreters) != PSC_OK || !interpreters ||
+        !thread_check_interpreter(python, interpreters)) {
+        (void)psc_fail(err, PSC_ERR_NOT_FOUND,
+                       "CPython %s in %s has no interpreter that can be read",
+                       python->info.version, module->path);
+        return false;
+    }
+    python->interpreters = interpreters;
+    python->info.runtime = runtime;
+    return true;
+}
+
+/* ---- ways to find one ---- */
+
+static bool try_runtime_symbol(struct python *python, struct module *module,
+                               struct psc_error *err)
+{
+    struct module_symbol symbol;
+    uint8_t head[PY_DEBUG_OFFSETS_HEAD];
+    const char *what = "symbol " NAME_OF_RUNTIME;
+    if (!module_find_symbol_named(module, NAME_OF_RUNTIME, &symbol)) {
+        what = "section .PyRuntime";
+        if (!module_find_section(module, ".PyRuntime", &symbol.address, &symbol.size) ||
+            !symbol.address)
+            return false;
+    }
+    if (target_read(python->target, symbol.address, head, sizeof(head)) != PSC_OK) {
+        (void)psc_fail(err, PSC_ERR_NOT_FOUND, "%s: " NAME_OF_RUNTIME " at 0x%llx is not readable",
+                       module->path, (unsigned long long)symbol.address);
+        return false;
+    }
+    bool taken = memcmp(head, PY_DEBUG_COOKIE, 8) == 0
+                     ? take_self_described(python, symbol.address, head, err)
+                     : take_by_table(python, module, symbol.address, symbol.size, err);
+    if (!taken)
+        return false;
+    python->info.found_by = arena_printf(python->arena, "%s in %s", what, module->path);
+    adopt(python, module);
+    return true;
+}
+
+static bool accept_cookie(struct python *python, psc_addr runtime)
+{
+    uint8_t head[PY_DEBUG_OFFSETS_HEAD];
+    struct psc_error ignored;
+    if (target_read(python->target, runtime, head, sizeof(head)) != PSC_OK ||
+        !take_self_described(python, runtime, head, &ignored))
+        return false;
+    struct module *module = modules_find(python->modules, runtime);
+    python->info.found_by =
+        arena_printf(python->arena, "cookie at 0x%llx%s%s", (unsigned long long)runtime,
+                     module ? " in " : "", module ? module->path : "");
+    adopt(python, module);
+    return true;
+}
+
+static bool try_cookie(struct python *python, struct module *module, struct psc_error *err)
+{
+    (void)err;
+    return scan_find_cookie(python, module, accept_cookie);
+}
+
+/* The scan meets &_PyRuntime.interpreters.head or .main, which are side by side. */
+static void guess_runtime(struct python *python, psc_addr pointer)
+{
+    const uint32_t *offset = python->layout.offset;
+    psc_addr other;
+    if (offset[PY_RUNTIME_HEAD] == PY_NO_OFFSET || offset[PY_RUNTIME_MAIN] == PY_NO_OFFSET ||
+        target_read_u64(python->target, pointer + 8, &other) != PSC_OK ||
+        other != python->interpreters)
+        return;
+    python->info.runtime = pointer - offset[PY_RUNTIME_HEAD];
+}
+
+static bool scan_with_layout(struct python *python, struct module *module, struct psc_error *err)
+{
+    psc_addr pointer;
+    if (!use_table(python, module, 0, err) ||
+        !scan_find_interpreter(python, module, &python->interpreters, &pointer))
+        return false;
+    guess_runtime(python, pointer);
+    python->info.found_by =
+        arena_printf(python->arena, "scan: a pointer at 0x%llx in %s to an interpreter whose "
+                                    "thread is one of the process",
+                     (unsigned long long)pointer, module->path);
+    adopt(python, module);
+    return true;
+}
+
+static bool try_scan(struct python *python, struct module *module, struct psc_error *err)
+{
+    struct py_version_text text;
+    const struct py_rules *rules;
+    if (evidence_find_version(python, module, &text)) {
+        set_version(python, text.hex, text.text);
+        return scan_with_layout(python, module, err);
+    }
+    uint32_t hex = parse_version_name(module->name);
+    if (hex) {
+        set_short_version(python, hex);
+        return scan_with_layout(python, module, err);
+    }
+    if (!module->is_executable_file)
+        return false;
+    for (size_t i = 0; (rules = layout_get_rules(i)); i++) {
+        if (layout_is_self_described(rules))
+            continue;
+        set_short_version(python, (uint32_t)rules->major << 24 | (uint32_t)rules->minor << 16);
+        if (scan_with_layout(python, module, NULL))
+            return true;
+    }
+    return false;
+}
+
+/* Up to 3.6 there is no _PyRuntime; the current thread is known while someone has the GIL. */
+static bool try_current_symbol(struct python *python, struct module *module,
+                               struct psc_error *err)
+{
+    struct module_symbol symbol;
+    psc_addr thread;
+    psc_addr interpreter;
+    if (!module_find_symbol_named(module, NAME_OF_CURRENT, &symbol))
+        return false;
+    if (!find_version(python, module, 0) || !use_table(python, module, 0, err))
+        return false;
+    python->current_thread = symbol.address;
+    if (target_read_u64(python->target, symbol.address, &thread) != PSC_OK || !thread ||
+        py_read_u64(python, thread, PY_THREAD_INTERP, &interpreter) != PSC_OK ||
+        !thread_check_interpreter(python, interpreter))
+        return scan_with_layout(python, module, err);
+    python->interpreters = interpreter;
+    python->info.found_by =
+        arena_printf(python->arena, "symbol " NAME_OF_CURRENT " in %s", module->path);
+    adopt(python, module);
+    return true;
+}
+
+static bool find_runtime(struct python *python, struct psc_error *err)
+{
+    return each_module(python, RANK_OTHER, try_runtime_symbol, err) ||
+           each_module(python, RANK_PYTHON, try_current_symbol, err) ||
+           each_module(python, RANK_PYTHON, try_cookie, err) ||
+           scan_find_cookie(python, NULL, accept_cookie) ||
+           each_module(python, RANK_PYTHON, try_scan, err);
+}
+
+enum psc_status python_open(struct target *target, struct modules *modules, struct arena *arena,
+                            struct python **ret, struct psc_error *err)
+{
+    struct psc_error reason = {.status = PSC_ERR_NOT_FOUND,
+                               .message = "no Python interpreter was found"};
+    struct python *python = calloc(1, sizeof(*python));
+    if (!python)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    python->target = target;
+    python->modules = modules;
+    python->arena = arena;
+    if (!find_runtime(python, &reason)) {
+        python_close(python);
+        return psc_fail(err, reason.status, "%s", reason.message);
+    }
+    if (arena_is_exhausted(arena)) {
+        python_close(python);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    *ret = python;
+    return PSC_OK;
+}
+
+void python_close(struct python *python)
+{
+    if (!python)
+        return;
+    code_deinit(python);
+    free(python);
+}
+
+const struct python_info *python_get_info(const struct python *python)
+{
+    return &python->info;
+}
+
+enum python_join python_get_join(const struct python *python)
+{
+    return python->layout.rules->join;
+}

@@ -1,0 +1,163 @@
+#include "python_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_SIZE  ((size_t)1 << 20)
+#define PIECE_EXTRA ((size_t)1024) /* Longer than anything that is looked for. */
+#define SCAN_LIMIT  (UINT64_C(16) << 30)
+
+struct scan {
+    struct python *python;
+    py_scan_visit *visit;
+    void *context;
+    uint8_t *buffer;
+    uint64_t left;
+    bool stopped;
+};
+
+/* Memory that is not there in one piece is read as far as it goes, page by page. */
+static size_t read_piece(struct scan *scan, psc_addr address, size_t size, const uint8_t **ret)
+{
+    struct target *target = scan->python->target;
+    *ret = target_peek(target, address, size);
+    if (*ret)
+        return size;
+    if (!scan->buffer)
+        scan->buffer = malloc(PIECE_SIZE + PIECE_EXTRA);
+    if (!scan->buffer)
+        return 0;
+    *ret = scan->buffer;
+    return target_read_some(target, address, scan->buffer, size);
+}
+
+static void scan_range(struct scan *scan, psc_addr start, psc_addr end)
+{
+    const size_t page = 4096;
+    for (psc_addr at = start; at < end && scan->left && !scan->stopped;) {
+        const uint8_t *bytes;
+        size_t wanted = end - at < PIECE_SIZE + PIECE_EXTRA ? (size_t)(end - at)
+                                                            : PIECE_SIZE + PIECE_EXTRA;
+        size_t size = read_piece(scan, at, wanted, &bytes);
+        if (size && !scan->visit(scan->context, at, bytes, size))
+            scan->stopped = true;
+        /* Over a hole, on at the next page. */
+        size_t step = size > PIECE_SIZE ? PIECE_SIZE : size & ~(page - 1);
+        if (!step || (size < wanted && size == step))
+            step += page;
+        scan->left -= step < scan->left ? step : scan->left;
+        at += step;
+    }
+}
+
+void scan_writable(struct python *python, const struct module *module, py_scan_visit *visit,
+                   void *context)
+{
+    struct target *target = python->target;
+    struct scan scan = {
+        .python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
+    psc_addr end = module ? module->end : 0;
+    for (size_t i = 0; i < target->mapping_count && !scan.stopped; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        bool follows = module && mapping->start == end && !mapping->file;
+        if (module && !follows && (mapping->start < module->start || mapping->start >= module->end))
+            continue;
+        if (follows)
+            end = 0;
+        if (mapping->permissions_known && !mapping->writable)
+            continue;
+        scan_range(&scan, mapping->start, mapping->end);
+    }
+    free(scan.buffer);
+}
+
+/* ---- the cookie ---- */
+
+struct cookie_search {
+    struct python *python;
+    bool (*accept)(struct python *python, psc_addr runtime);
+    bool found;
+};
+
+static bool visit_cookie(void *context, psc_addr address, const uint8_t *bytes, size_t size)
+{
+    struct cookie_search *search = context;
+    size_t at = 0;
+    while (at < size) {
+        const uint8_t *hit = memmem(bytes + at, size - at, PY_DEBUG_COOKIE, 8);
+        if (!hit)
+            return true;
+        at = (size_t)(hit - bytes) + 1;
+        psc_addr runtime = address + (psc_addr)(hit - bytes);
+        if (!(runtime & 7) && search->accept(search->python, runtime)) {
+            search->found = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool scan_find_cookie(struct python *python, const struct module *module,
+                      bool (*accept)(struct python *python, psc_addr runtime))
+{
+    struct cookie_search search = {.python = python, .accept = accept};
+    scan_writable(python, module, visit_cookie, &search);
+    return search.found;
+}
+
+/* ---- pointers to an interpreter ---- */
+
+struct interpreter_search {
+    struct python *python;
+    psc_addr interpreter;
+    psc_addr pointer;
+};
+
+static bool is_thread_pointer(const struct target *target, uint64_t value)
+{
+    for (size_t i = 0; i < target->thread_count; i++)
+        if (value && target->threads[i].thread_pointer == value)
+            return true;
+    return false;
+}
+
+static bool is_proved(struct python *python, psc_addr interpreter)
+{
+    psc_addr thread;
+    psc_addr back;
+    uint64_t id;
+    return py_read_u64(python, interpreter, PY_INTERP_THREADS, &thread) == PSC_OK &&
+           py_is_object_address(thread) &&
+           py_read_u64(python, thread, PY_THREAD_INTERP, &back) == PSC_OK && back == interpreter &&
+           py_read_u64(python, thread, PY_THREAD_ID, &id) == PSC_OK &&
+           is_thread_pointer(python->target, id);
+}
+
+static bool visit_words(void *context, psc_addr address, const uint8_t *bytes, size_t size)
+{
+    struct interpreter_search *search = context;
+    const struct target_mapping *last = NULL;
+    for (size_t at = (8 - (address & 7)) & 7; at + 8 <= size; at += 8) {
+        psc_addr word = load_u64(bytes + at);
+        if (word < 4096 || word & 7)
+            continue;
+        if (!last || word < last->start || word >= last->end)
+            last = target_find_mapping(search->python->target, word);
+        if (last && is_proved(search->python, word)) {
+            search->interpreter = word;
+            search->pointer = address + at;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool scan_find_interpreter(struct python *python, const struct module *module, psc_addr *ret,
+                           psc_addr *ret_pointer)
+{
+    struct interpreter_search search = {.python = python};
+    scan_writable(python, module, visit_words, &search);
+    *ret = search.interpreter;
+    *ret_pointer = search.pointer;
+    return search.interpreter != 0;
+}

@@ -1,0 +1,260 @@
+#include "python_private.h"
+
+#include <stdlib.h>
+
+#define INTERPRETER_LIMIT (1u << 16)
+#define THREAD_LIMIT      (1u << 20)
+
+struct interpreter {
+    psc_addr address;
+    int64_t id;
+};
+
+bool thread_check_interpreter(struct python *python, psc_addr interpreter)
+{
+    psc_addr thread;
+    psc_addr back;
+    if (!py_is_object_address(interpreter) ||
+        py_read_u64(python, interpreter, PY_INTERP_THREADS, &thread) != PSC_OK)
+        return false;
+    /* An interpreter that ended its last thread is still one. */
+    if (!thread)
+        return true;
+    return py_is_object_address(thread) &&
+           py_read_u64(python, thread, PY_THREAD_INTERP, &back) == PSC_OK && back == interpreter;
+}
+
+/* ---- the lists ---- */
+
+static int compare_interpreters(const void *left, const void *right)
+{
+    const struct interpreter *a = left;
+    const struct interpreter *b = right;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* Newest first in memory, main (id 0) last; here by id. */
+static enum psc_status list_interpreters(struct python *python, struct interpreter **ret,
+                                         size_t *ret_count)
+{
+    struct py_cycle cycle = {0};
+    psc_addr address = python->interpreters;
+    size_t capacity = 0;
+    *ret = NULL;
+    *ret_count = 0;
+    while (address) {
+        struct interpreter interpreter = {.address = address};
+        uint64_t id = 0;
+        psc_addr next;
+        if (*ret_count >= INTERPRETER_LIMIT || py_cycle_met(&cycle, address) ||
+            !thread_check_interpreter(python, address) ||
+            py_read_u64(python, address, PY_INTERP_NEXT, &next) != PSC_OK) {
+            target_warn(python->target, "python-interpreters",
+                        "The list of Python interpreters ends at 0x%llx: not readable there",
+                        (unsigned long long)address);
+            break;
+        }
+        if (py_read_u64(python, address, PY_INTERP_ID, &id) == PSC_OK)
+            interpreter.id = (int64_t)id;
+        void *interpreters = *ret;
+        if (!array_reserve(&interpreters, &capacity, *ret_count + 1, sizeof(interpreter)))
+            return PSC_ERR_MEMORY;
+        *ret = interpreters;
+        (*ret)[(*ret_count)++] = interpreter;
+        address = next;
+    }
+    if (*ret_count)
+        qsort(*ret, *ret_count, sizeof(**ret), compare_interpreters);
+    return PSC_OK;
+}
+
+struct thread_list {
+    struct python_thread *items;
+    size_t count;
+    size_t capacity;
+};
+
+static void reverse(struct python_thread *threads, size_t count)
+{
+    for (size_t i = 0; i < count / 2; i++) {
+        struct python_thread thread = threads[i];
+        threads[i] = threads[count - 1 - i];
+        threads[count - 1 - i] = thread;
+    }
+}
+
+static bool read_thread(struct python *python, psc_addr tstate,
+                        const struct interpreter *interpreter, struct python_thread *ret,
+                        psc_addr *ret_next)
+{
+    psc_addr back;
+    *ret = (struct python_thread){.tstate = tstate,
+                                  .interpreter = interpreter->address,
+                                  .interpreter_id = interpreter->id};
+    if (!py_is_object_address(tstate) ||
+        py_read_u64(python, tstate, PY_THREAD_INTERP, &back) != PSC_OK ||
+        back != interpreter->address ||
+        py_read_u64(python, tstate, PY_THREAD_NEXT, ret_next) != PSC_OK ||
+        py_read_u64(python, tstate, PY_THREAD_ID, &ret->thread_id) != PSC_OK)
+        return false;
+    if (py_read_u64(python, tstate, PY_THREAD_NATIVE_ID, &ret->native_id) != PSC_OK)
+        ret->native_id = 0;
+    return true;
+}
+
+/* Newest first in memory, the main thread last; here the main thread first. */
+static enum psc_status add_threads(struct python *python, const struct interpreter *interpreter,
+                                   struct thread_list *list)
+{
+    struct py_cycle cycle = {0};
+    psc_addr address;
+    size_t first = list->count;
+    bool complete = true;
+    if (py_read_u64(python, interpreter->address, PY_INTERP_THREADS, &address) != PSC_OK)
+        return PSC_OK;
+    while (address) {
+        struct python_thread thread;
+        psc_addr next;
+        if (list->count >= THREAD_LIMIT || py_cycle_met(&cycle, address) ||
+            !read_thread(python, address, interpreter, &thread, &next)) {
+            target_warn(python->target, "python-threads",
+                        "The Python thread list ends at 0x%llx: not readable there",
+                        (unsigned long long)address);
+            complete = false;
+            break;
+        }
+        void *items = list->items;
+        if (!array_reserve(&items, &list->capacity, list->count + 1, sizeof(thread)))
+            return PSC_ERR_MEMORY;
+        list->items = items;
+        list->items[list->count++] = thread;
+        address = next;
+    }
+    if (complete && list->count > first)
+        list->items[list->count - 1].main = true;
+    reverse(list->items + first, list->count - first);
+    return PSC_OK;
+}
+
+/* ---- what they are doing ---- */
+
+/* Who has a GIL; 0: nobody. False: not known. */
+struct gil {
+    bool known;
+    psc_addr holder;
+};
+
+static struct gil read_gil_at(struct python *python, psc_addr locked_at, psc_addr holder_at)
+{
+    struct gil gil = {0};
+    uint32_t locked;
+    psc_addr holder;
+    if (target_read_u32(python->target, locked_at, &locked) != PSC_OK ||
+        target_read_u64(python->target, holder_at, &holder) != PSC_OK)
+        return gil;
+    gil.known = true;
+    /* last_holder stays when the GIL is let go of. */
+    gil.holder = locked == 1 ? holder : 0;
+    return gil;
+}
+
+static struct gil read_gil(struct python *python, psc_addr interpreter)
+{
+    struct gil gil = {0};
+    const uint32_t *offset = python->layout.offset;
+    psc_addr runtime = python->info.runtime;
+    psc_addr at;
+    switch (python->layout.rules->gil) {
+    case PY_GIL_CURRENT:
+        if (python->current_thread &&
+            target_read_u64(python->target, python->current_thread, &gil.holder) == PSC_OK)
+            gil.known = true;
+        break;
+    case PY_GIL_RUNTIME:
+        if (runtime)
+            gil = read_gil_at(python, runtime + offset[PY_RUNTIME_GIL_LOCKED],
+                              runtime + offset[PY_RUNTIME_GIL_HOLDER]);
+        break;
+    case PY_GIL_INTERPRETER:
+        if (!python->info.free_threaded &&
+            py_read_u64(python, interpreter, PY_INTERP_CEVAL_GIL, &at) == PSC_OK && at)
+            gil = read_gil_at(python,
+                              at + (offset[PY_INTERP_GIL_LOCKED] - offset[PY_INTERP_GIL]),
+                              at + (offset[PY_INTERP_GIL_HOLDER] - offset[PY_INTERP_GIL]));
+        break;
+    }
+    return gil;
+}
+
+static enum python_truth read_collecting(struct python *python, psc_addr interpreter)
+{
+    int32_t collecting;
+    psc_addr gc;
+    enum psc_status status = PSC_ERR_UNSUPPORTED;
+    switch (python->layout.rules->collecting) {
+    case PY_COLLECTING_HIDDEN:
+        break;
+    case PY_COLLECTING_RUNTIME:
+        if (python->info.runtime)
+            status =
+                py_read_i32(python, python->info.runtime, PY_RUNTIME_COLLECTING, &collecting);
+        break;
+    case PY_COLLECTING_INTERPRETER:
+        gc = py_field_address(python, interpreter, PY_INTERP_GC);
+        if (gc)
+            status = py_read_i32(python, gc, PY_GC_COLLECTING, &collecting);
+        break;
+    }
+    return status != PSC_OK ? PYTHON_UNKNOWN : collecting ? PYTHON_YES : PYTHON_NO;
+}
+
+static void describe_threads(struct python *python, psc_addr interpreter,
+                             struct python_thread *threads, size_t count)
+{
+    PSC_CLEANUP(cleanup_free) struct py_thread_name *names = NULL;
+    size_t name_count = thread_names_read(python, interpreter, &names);
+    struct gil gil = read_gil(python, interpreter);
+    enum python_truth collecting = read_collecting(python, interpreter);
+    psc_addr finalizing = 0;
+    if (python->info.runtime &&
+        py_read_u64(python, python->info.runtime, PY_RUNTIME_FINALIZING, &finalizing) != PSC_OK)
+        finalizing = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct python_thread *thread = &threads[i];
+        thread->name = thread_names_find(names, name_count, thread->thread_id);
+        thread->finalizing = finalizing == thread->tstate;
+        if (gil.known)
+            thread->holds_gil = gil.holder == thread->tstate ? PYTHON_YES : PYTHON_NO;
+        thread->collecting =
+            thread->holds_gil == PYTHON_YES || collecting == PYTHON_NO ? collecting
+            : thread->holds_gil == PYTHON_NO                           ? PYTHON_NO
+                                                                       : PYTHON_UNKNOWN;
+    }
+}
+
+enum psc_status python_list_threads(struct python *python, struct python_thread **ret,
+                                    size_t *ret_count, struct psc_error *err)
+{
+    PSC_CLEANUP(cleanup_free) struct interpreter *interpreters = NULL;
+    size_t interpreter_count = 0;
+    struct thread_list list = {0};
+    enum psc_status status = list_interpreters(python, &interpreters, &interpreter_count);
+    for (size_t i = 0; status == PSC_OK && i < interpreter_count; i++) {
+        size_t first = list.count;
+        status = add_threads(python, &interpreters[i], &list);
+        if (status == PSC_OK && list.count > first)
+            describe_threads(python, interpreters[i].address, list.items + first,
+                             list.count - first);
+    }
+    struct python_thread *threads =
+        status == PSC_OK ? arena_array(python->arena, list.count ? list.count : 1, sizeof(*threads))
+                         : NULL;
+    if (threads && list.count)
+        __builtin_memcpy(threads, list.items, list.count * sizeof(*threads));
+    free(list.items);
+    if (!threads)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory for the Python threads");
+    *ret = threads;
+    *ret_count = list.count;
+    return PSC_OK;
+}

@@ -1,0 +1,84 @@
+#include "python_private.h"
+
+#include <stdlib.h>
+
+#define MODULE_LIMIT     (1u << 18) /* Entries of sys.modules. */
+#define GLOBALS_LIMIT    4096u
+#define ACTIVE_LIMIT     (1u << 18) /* Threads. */
+#define ATTRIBUTE_LIMIT  256u
+#define NAME_LIMIT       256u
+
+/* sys.modules['threading'].__dict__['_active'], a dict of {ident: Thread}. */
+static enum psc_status open_active(struct python *python, psc_addr interpreter,
+                                   struct py_items *ret)
+{
+    psc_addr modules;
+    psc_addr module;
+    psc_addr dict;
+    psc_addr active;
+    struct py_items items;
+    enum psc_status status = py_read_u64(python, interpreter, PY_INTERP_MODULES, &modules);
+    if (status == PSC_OK)
+        status = py_dict_open(python, modules, &items);
+    if (status == PSC_OK)
+        status = py_items_find(python, &items, "threading", MODULE_LIMIT, &module);
+    if (status == PSC_OK)
+        status = py_read_u64(python, module, PY_MODULE_DICT, &dict);
+    if (status == PSC_OK)
+        status = py_dict_open(python, dict, &items);
+    if (status == PSC_OK)
+        status = py_items_find(python, &items, "_active", GLOBALS_LIMIT, &active);
+    return status == PSC_OK ? py_dict_open(python, active, ret) : status;
+}
+
+static const char *read_name(struct python *python, psc_addr thread)
+{
+    psc_addr string;
+    struct py_items items;
+    const char *name = NULL;
+    if (py_attributes_open(python, thread, &items) != PSC_OK ||
+        py_items_find(python, &items, "_name", ATTRIBUTE_LIMIT, &string) != PSC_OK ||
+        py_read_string(python, string, NAME_LIMIT, &name) != PSC_OK)
+        return NULL;
+    return name;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    const struct py_thread_name *a = left;
+    const struct py_thread_name *b = right;
+    return a->ident < b->ident ? -1 : a->ident > b->ident;
+}
+
+const char *thread_names_find(const struct py_thread_name *names, size_t count, uint64_t ident)
+{
+    struct py_thread_name key = {.ident = ident};
+    const struct py_thread_name *found =
+        count ? bsearch(&key, names, count, sizeof(key), compare_names) : NULL;
+    return found ? found->name : NULL;
+}
+
+size_t thread_names_read(struct python *python, psc_addr interpreter, struct py_thread_name **ret)
+{
+    struct py_items items;
+    psc_addr ident;
+    psc_addr thread;
+    size_t count = 0;
+    size_t capacity = 0;
+    void *names = NULL;
+    *ret = NULL;
+    if (open_active(python, interpreter, &items) != PSC_OK)
+        return 0;
+    while (count < ACTIVE_LIMIT && py_items_next(python, &items, &ident, &thread) == PSC_OK) {
+        struct py_thread_name name = {.name = read_name(python, thread)};
+        if (!name.name || py_read_int(python, ident, &name.ident) != PSC_OK)
+            continue;
+        if (!array_reserve(&names, &capacity, count + 1, sizeof(name)))
+            break;
+        ((struct py_thread_name *)names)[count++] = name;
+    }
+    if (count)
+        qsort(names, count, sizeof(struct py_thread_name), compare_names);
+    *ret = names;
+    return count;
+}

@@ -1,0 +1,84 @@
+#include "trace_private.h"
+
+#include <stdlib.h>
+
+struct extent_key {
+    psc_addr sp;
+    size_t index;
+};
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct extent_key *a = left, *b = right;
+    if (a->sp != b->sp)
+        return a->sp < b->sp ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+bool extents_init(struct extents *extents, const struct native_stack *stack)
+{
+    *extents = (struct extents){.stack = stack};
+    bool rising = true;
+    for (size_t i = 1; i < stack->count; i++)
+        if (stack->frames[i].sp < stack->frames[i - 1].sp)
+            rising = false;
+    if (rising)
+        return true;
+    // A signal handler on its own stack: the frames lie on two stacks.
+    struct extent_key *keys = calloc(stack->count, sizeof(*keys));
+    extents->order = calloc(stack->count, sizeof(*extents->order));
+    if (!keys || !extents->order) {
+        free(keys);
+        extents_deinit(extents);
+        return false;
+    }
+    for (size_t i = 0; i < stack->count; i++)
+        keys[i] = (struct extent_key){stack->frames[i].sp, i};
+    qsort(keys, stack->count, sizeof(*keys), compare_keys);
+    for (size_t i = 0; i < stack->count; i++)
+        extents->order[i] = keys[i].index;
+    free(keys);
+    return true;
+}
+
+void extents_deinit(struct extents *extents)
+{
+    free(extents->order);
+    extents->order = NULL;
+}
+
+static const struct native_frame *extent_at(const struct extents *extents, size_t rank)
+{
+    return &extents->stack->frames[extents->order ? extents->order[rank] : rank];
+}
+
+/* How many frames have sp <= address. */
+static size_t extents_rank(const struct extents *extents, psc_addr address)
+{
+    size_t low = 0, high = extents->stack->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (extent_at(extents, middle)->sp <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t extents_find(const struct extents *extents, psc_addr address)
+{
+    size_t rank = extents_rank(extents, address);
+    if (!rank)
+        return SIZE_MAX;
+    const struct native_frame *frame = extent_at(extents, rank - 1);
+    return address < frame->cfa ? (size_t)(frame - extents->stack->frames) : SIZE_MAX;
+}
+
+size_t extents_next(const struct extents *extents, psc_addr address)
+{
+    size_t rank = extents_rank(extents, address);
+    if (rank >= extents->stack->count)
+        return extents->stack->count;
+    return (size_t)(extent_at(extents, rank) - extents->stack->frames);
+}

@@ -1,0 +1,446 @@
+/* From walked stacks to the finished trace. */
+#include "trace_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One thread on its way into the trace: native, Python, or both. */
+struct draft {
+    const struct target_thread *native;
+    size_t native_index;
+    struct plan plan;
+};
+
+struct filling {
+    struct psc_trace *trace;
+    const struct capture_sources *sources;
+    const struct psc_capture_options *options;
+    struct places *places;
+    struct python_thread *python_threads;
+    size_t python_thread_count;
+    struct draft *drafts;
+    size_t draft_count;
+    struct evaluator_facts facts;
+};
+
+/* ---- which threads ---- */
+
+static bool wants_thread(const struct filling *filling, size_t index)
+{
+    const struct target *target = filling->sources->target;
+    int32_t wanted = filling->options->thread;
+    if (wanted < 0)
+        return true;
+    return wanted ? target->threads[index].tid == wanted : index == 0;
+}
+
+static enum psc_status add_side(struct draft *draft, const struct python_thread *thread)
+{
+    struct python_side *sides =
+        realloc(draft->plan.sides, (draft->plan.side_count + 1) * sizeof(*sides));
+    if (!sides)
+        return PSC_ERR_MEMORY;
+    draft->plan.sides = sides;
+    sides[draft->plan.side_count++] = (struct python_side){.thread = thread};
+    return PSC_OK;
+}
+
+/* The join of native and Python threads: pthread_self() is the thread pointer (glibc, musl). */
+static enum psc_status draft_threads(struct filling *filling)
+{
+    const struct target *target = filling->sources->target;
+    size_t most = target->thread_count + filling->python_thread_count;
+    filling->drafts = calloc(most ? most : 1, sizeof(*filling->drafts));
+    if (!filling->drafts)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < target->thread_count; i++) {
+        if (!wants_thread(filling, i))
+            continue;
+        struct draft *draft = &filling->drafts[filling->draft_count++];
+        draft->native = &target->threads[i];
+        draft->native_index = i;
+        for (size_t p = 0; p < filling->python_thread_count; p++) {
+            const struct python_thread *thread = &filling->python_threads[p];
+            if (thread->thread_id && thread->thread_id == draft->native->thread_pointer &&
+                add_side(draft, thread) != PSC_OK)
+                return PSC_ERR_MEMORY;
+        }
+    }
+    bool all = filling->options->thread < 0 && filling->options->mode != PSC_MODE_NATIVE;
+    for (size_t p = 0; all && p < filling->python_thread_count; p++) {
+        const struct python_thread *thread = &filling->python_threads[p];
+        bool joined = false;
+        for (size_t i = 0; i < target->thread_count && !joined; i++)
+            joined = target->threads[i].thread_pointer == thread->thread_id;
+        if (joined)
+            continue;
+        struct draft *draft = &filling->drafts[filling->draft_count++];
+        if (add_side(draft, thread) != PSC_OK)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+static int compare_drafts(const void *left, const void *right)
+{
+    const struct draft *a = left, *b = right;
+    bool crashed_a = a->native && a->native->crashed, crashed_b = b->native && b->native->crashed;
+    if (crashed_a != crashed_b)
+        return crashed_a ? -1 : 1;
+    if (!a->native != !b->native)
+        return a->native ? -1 : 1;
+    if (!a->native)
+        return 0;
+    return a->native->tid < b->native->tid ? -1 : a->native->tid > b->native->tid;
+}
+
+/* ---- walking ---- */
+
+static enum psc_status look_up_places(struct filling *filling, struct plan *plan)
+{
+    size_t count = plan->native.count;
+    struct place **grown = realloc(plan->native_places, (count ? count : 1) * sizeof(*grown));
+    if (!grown)
+        return PSC_ERR_MEMORY;
+    plan->native_places = grown;
+    for (size_t i = 0; i < count; i++) {
+        grown[i] = places_get(filling->places, native_lookup_pc(&plan->native.frames[i]));
+        if (!grown[i])
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
+{
+    enum psc_status status = PSC_OK;
+    struct plan *plan = &draft->plan;
+    if (filling->sources->native && draft->native)
+        status = native_walk(filling->sources->native, draft->native_index, &plan->native);
+    bool with_python = filling->options->mode != PSC_MODE_NATIVE;
+    for (size_t i = 0; with_python && status == PSC_OK && i < plan->side_count; i++)
+        status =
+            python_walk(filling->sources->python, plan->sides[i].thread, &plan->sides[i].stack);
+    if (status == PSC_OK)
+        status = look_up_places(filling, plan);
+    if (status == PSC_OK)
+        resume_learn(&filling->facts, plan);
+    return status;
+}
+
+static enum psc_status merge_draft(struct filling *filling, struct draft *draft)
+{
+    struct plan *plan = &draft->plan;
+    enum psc_status status = PSC_OK;
+    if (plan->native.count && plan->native.end != NATIVE_END_COMPLETE) {
+        status = resume_native(plan, filling->sources->native, filling->sources->target,
+                               &filling->facts);
+        if (status == PSC_OK)
+            status = look_up_places(filling, plan);
+    }
+    struct python *python =
+        filling->options->mode != PSC_MODE_NATIVE ? filling->sources->python : NULL;
+    if (status == PSC_OK)
+        status = merge_stacks(plan, python, filling->sources->target, filling->places);
+    return status;
+}
+
+/* ---- roles: what is hidden ---- */
+
+static enum trace_role role_of_level(const struct plan *plan, const struct plan_item *item,
+                                     const struct place *place, const struct place_level *level,
+                                     bool python_inside)
+{
+    (void)plan;
+    bool physical = level == &place->levels[place->level_count - 1];
+    if (physical && item->evaluator)
+        return TRACE_ROLE_EVALUATOR;
+    if (level->plumbing)
+        return TRACE_ROLE_PLUMBING;
+    if (!place->interpreter)
+        return TRACE_ROLE_VISIBLE;
+    switch ((enum function_class)level->function_class) {
+    case FUNCTION_CALL:
+        return TRACE_ROLE_PLUMBING;
+    case FUNCTION_DISPATCH:
+        return python_inside ? TRACE_ROLE_PLUMBING : TRACE_ROLE_VISIBLE;
+    case FUNCTION_TAKE_GIL:
+        return TRACE_ROLE_TAKE_GIL;
+    case FUNCTION_COLLECT:
+        return TRACE_ROLE_COLLECT;
+    case FUNCTION_MAIN:
+        return strncmp(place->module->name, "python", strlen("python")) ? TRACE_ROLE_VISIBLE
+                                                                        : TRACE_ROLE_PLUMBING;
+    case FUNCTION_EVALUATOR:
+        // Entering or leaving: it runs no Python frame now.
+        return TRACE_ROLE_VISIBLE;
+    case FUNCTION_OTHER:
+        // A nameless function of a stripped interpreter tells nobody anything between two
+        // Python frames.
+        return python_inside && !level->location->function ? TRACE_ROLE_PLUMBING
+                                                           : TRACE_ROLE_VISIBLE;
+    }
+    return TRACE_ROLE_VISIBLE;
+}
+
+static bool role_is_hidden(enum trace_role role)
+{
+    return role == TRACE_ROLE_EVALUATOR || role == TRACE_ROLE_PLUMBING ||
+           role == TRACE_ROLE_TAKE_GIL || role == TRACE_ROLE_FOLDED;
+}
+
+/* Lines are looked up only where a frame is shown. */
+static void mark_wanted(struct filling *filling, const struct plan *plan)
+{
+    bool python_inside = false;
+    bool everything = filling->options->detail_hidden || filling->options->mode == PSC_MODE_NATIVE;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct plan_item *item = &plan->items[i];
+        if (item->kind == PLAN_PYTHON)
+            python_inside = true;
+        if (item->kind != PLAN_NATIVE)
+            continue;
+        struct place *place = plan->native_places[item->is.native];
+        const struct place_level *physical = &place->levels[place->level_count - 1];
+        if (everything || item->is.native == 0 ||
+            !role_is_hidden(role_of_level(plan, item, place, physical, python_inside)))
+            place->wanted = true;
+    }
+}
+
+/* ---- Cython: one frame for each call ---- */
+
+/* From the code that runs to the entry that Python calls. */
+static int cython_depth(enum cython_kind kind)
+{
+    switch (kind) {
+    case CYTHON_C_FUNCTION:
+    case CYTHON_GENERATOR:
+        return 1;
+    case CYTHON_BODY:
+        return 2;
+    case CYTHON_WRAPPER:
+        return 3;
+    case CYTHON_SLOT:
+        return 4;
+    case CYTHON_NONE:
+    case CYTHON_MODULE:
+    case CYTHON_PLUMBING:
+        return 0;
+    }
+    return 0;
+}
+
+/* The last visible Cython frame, while only plumbing has followed it. */
+struct folding {
+    const struct cython_name *inner;
+    const struct module *module;
+};
+
+static bool folds(struct folding *folding, const struct place *place,
+                  const struct cython_name *outer)
+{
+    const struct cython_name *inner = folding->inner;
+    int depth = cython_depth(outer->kind);
+    bool result = inner && depth && cython_depth(inner->kind) < depth &&
+                  folding->module == place->module && inner->function && outer->function &&
+                  !strcmp(inner->function, outer->function);
+    folding->inner = outer;
+    folding->module = place->module;
+    return result;
+}
+
+/* ---- assembling ---- */
+
+struct assembly {
+    struct filling *filling;
+    const struct plan *plan;
+    struct trace_thread *thread;
+    size_t capacity;
+    bool python_inside;
+    struct folding folding;
+};
+
+static struct trace_frame *add_frame(struct assembly *assembly,
+                                     const struct trace_location *location)
+{
+    struct trace_thread *thread = assembly->thread;
+    if (!location || !array_reserve((void **)&thread->frames, &assembly->capacity,
+                                    thread->frame_count + 1, sizeof(*thread->frames)))
+        return NULL;
+    struct trace_frame *frame = &thread->frames[thread->frame_count++];
+    *frame = (struct trace_frame){.location = location};
+    return frame;
+}
+
+static bool add_native_levels(struct assembly *assembly, const struct plan_item *item)
+{
+    const struct plan *plan = assembly->plan;
+    const struct native_frame *native = &plan->native.frames[item->is.native];
+    const struct place *place = plan->native_places[item->is.native];
+    bool hides = assembly->filling->options->mode != PSC_MODE_NATIVE;
+    for (size_t i = 0; i < place->level_count; i++) {
+        const struct place_level *level = &place->levels[i];
+        enum trace_role role = role_of_level(plan, item, place, level, assembly->python_inside);
+        // Where a thread stands is shown whatever it is, but for an evaluator at work.
+        bool innermost = item->is.native == 0 && i == 0;
+        if (innermost && role == TRACE_ROLE_PLUMBING && !level->plumbing)
+            role = TRACE_ROLE_VISIBLE;
+        if (role == TRACE_ROLE_VISIBLE) {
+            if (level->cython.kind == CYTHON_NONE)
+                assembly->folding.inner = NULL;
+            else if (folds(&assembly->folding, place, &level->cython))
+                role = TRACE_ROLE_FOLDED;
+        } else if (role != TRACE_ROLE_PLUMBING) {
+            assembly->folding.inner = NULL;
+        }
+        if (role == TRACE_ROLE_TAKE_GIL && !assembly->python_inside)
+            assembly->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
+        struct trace_frame *frame = add_frame(assembly, level->location);
+        if (!frame)
+            return false;
+        frame->pc = native->pc;
+        frame->has_pc = true;
+        frame->sp = native->sp;
+        frame->id = native->cfa;
+        frame->trust = native->trust;
+        frame->role = (uint8_t)role;
+        frame->hidden = hides && role_is_hidden(role);
+    }
+    assembly->thread->native_count++;
+    return true;
+}
+
+static bool add_python(struct assembly *assembly, const struct python_frame *python)
+{
+    const struct trace_location *location = places_python(assembly->filling->places, python);
+    struct trace_frame *frame = add_frame(assembly, location);
+    if (!frame)
+        return false;
+    frame->id = python->address;
+    if (python->kind == PYTHON_FRAME_TRAMPOLINE) {
+        frame->role = TRACE_ROLE_PLUMBING;
+        frame->hidden = true;
+    }
+    if (location->kind == TRACE_GAP)
+        assembly->filling->trace->complete = false;
+    assembly->thread->python_count++;
+    assembly->python_inside = true;
+    assembly->folding.inner = NULL;
+    return true;
+}
+
+static bool add_gap(struct assembly *assembly, const struct trace_location *gap)
+{
+    assembly->filling->trace->complete = false;
+    assembly->folding.inner = NULL;
+    return add_frame(assembly, gap) != NULL;
+}
+
+static void describe_thread(struct filling *filling, const struct draft *draft,
+                            struct trace_thread *thread)
+{
+    struct arena *arena = filling->trace->arena;
+    if (draft->native) {
+        thread->tid = draft->native->tid;
+        if (draft->native->name)
+            thread->native_name = arena_strdup(arena, draft->native->name);
+        if (draft->native->crashed)
+            thread->state |= TRACE_STATE_CRASHED;
+    }
+    thread->name = thread->native_name;
+    for (size_t i = 0; i < draft->plan.side_count; i++) {
+        const struct python_thread *side = draft->plan.sides[i].thread;
+        if (!thread->has_python) {
+            thread->python_thread_id = side->thread_id;
+            thread->interpreter_id = side->interpreter_id;
+            if (!thread->tid)
+                thread->tid = (int32_t)side->native_id;
+        }
+        thread->has_python = true;
+        if (side->name)
+            thread->name = side->name;
+        thread->state |= side->holds_gil == PYTHON_YES ? TRACE_STATE_HOLDS_GIL : 0u;
+        thread->state |= side->collecting == PYTHON_YES ? TRACE_STATE_COLLECTING : 0u;
+        thread->state |= side->main ? TRACE_STATE_MAIN : 0u;
+        thread->state |= side->finalizing ? TRACE_STATE_FINALIZING : 0u;
+    }
+    if (!thread->has_python && filling->sources->python)
+        thread->state |= TRACE_STATE_NO_PYTHON;
+}
+
+static enum psc_status assemble(struct filling *filling, struct draft *draft,
+                                struct trace_thread *thread)
+{
+    struct assembly assembly = {.filling = filling, .plan = &draft->plan, .thread = thread};
+    bool fine = true;
+    describe_thread(filling, draft, thread);
+    if (!draft->native && filling->sources->native)
+        fine = add_gap(&assembly, places_gap(filling->places, "the native thread of this Python "
+                                                              "thread is not in the core"));
+    for (size_t i = 0; fine && i < draft->plan.count; i++) {
+        const struct plan_item *item = &draft->plan.items[i];
+        switch (item->kind) {
+        case PLAN_NATIVE:
+            fine = add_native_levels(&assembly, item);
+            break;
+        case PLAN_PYTHON:
+            fine = add_python(&assembly, &item->is.python);
+            break;
+        case PLAN_GAP:
+            fine = add_gap(&assembly, item->is.gap);
+            break;
+        }
+    }
+    return fine ? PSC_OK : PSC_ERR_MEMORY;
+}
+
+static enum psc_status fill_threads(struct filling *filling, struct psc_error *err)
+{
+    enum psc_status status = PSC_OK;
+    struct psc_error why = {0};
+    if (filling->sources->python &&
+        python_list_threads(filling->sources->python, &filling->python_threads,
+                            &filling->python_thread_count, &why) != PSC_OK)
+        target_warn(filling->sources->target, "python-threads", "%s", why.message);
+    status = draft_threads(filling);
+    qsort(filling->drafts, filling->draft_count, sizeof(*filling->drafts), compare_drafts);
+    for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++)
+        status = walk_draft(filling, &filling->drafts[i]);
+    for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++) {
+        status = merge_draft(filling, &filling->drafts[i]);
+        mark_wanted(filling, &filling->drafts[i].plan);
+    }
+    if (status == PSC_OK)
+        status = places_resolve(filling->places);
+    struct psc_trace *trace = filling->trace;
+    trace->threads =
+        calloc(filling->draft_count ? filling->draft_count : 1, sizeof(*trace->threads));
+    if (!trace->threads)
+        status = PSC_ERR_MEMORY;
+    for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++) {
+        status = assemble(filling, &filling->drafts[i], &trace->threads[i]);
+        trace->thread_count++;
+        plan_deinit(&filling->drafts[i].plan);
+    }
+    if (status == PSC_OK && arena_is_exhausted(trace->arena))
+        status = PSC_ERR_MEMORY;
+    return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");
+}
+
+enum psc_status trace_fill(struct psc_trace *trace, const struct capture_sources *sources,
+                           const struct psc_capture_options *options, struct psc_error *err)
+{
+    struct filling filling = {.trace = trace, .sources = sources, .options = options};
+    enum psc_status status = places_create(trace, sources, !options->no_source, &filling.places);
+    if (status != PSC_OK)
+        return psc_fail(err, status, "out of memory");
+    status = fill_threads(&filling, err);
+    places_warn_about_files(filling.places);
+    for (size_t i = 0; i < filling.draft_count; i++)
+        plan_deinit(&filling.drafts[i].plan);
+    free(filling.drafts);
+    places_destroy(filling.places);
+    return status;
+}

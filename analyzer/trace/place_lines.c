@@ -1,0 +1,162 @@
+/* Lines and inlined calls of the places that are shown. */
+#include "places_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INLINE_LIMIT 64
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), end = strlen(suffix);
+    return length >= end && !strcmp(text + length - end, suffix);
+}
+
+static bool is_c_source(const char *file)
+{
+    return has_suffix(file, ".c") || has_suffix(file, ".cpp") || has_suffix(file, ".cc") ||
+           has_suffix(file, ".cxx");
+}
+
+static bool is_cython_source(const char *file)
+{
+    return has_suffix(file, ".pyx") || has_suffix(file, ".pxd") || has_suffix(file, ".pxi") ||
+           has_suffix(file, ".py");
+}
+
+/* Code that Cython generated but nobody wrote stands under this name (Cython's emit_linenums). */
+static bool is_cython_utility(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    return !strcmp(slash ? slash + 1 : file, "cython_utility");
+}
+
+static void set_cython_line(struct places *places, const struct place *place,
+                            struct place_level *level, const char *file, uint32_t line)
+{
+    struct trace_location *location = level->location;
+    struct arena *arena = places->trace->arena;
+    if (is_cython_utility(file))
+        return;
+    struct cython_line mapped = {file, line};
+    enum trace_line_source source = TRACE_LINE_DWARF;
+    if (is_c_source(file)) {
+        const struct cython_lines *lines = cython_lines_find(places->cython, place->module, file);
+        if (lines) {
+            if (!cython_lines_get(lines, line, &mapped))
+                return;
+            source = TRACE_LINE_C_FILE;
+        }
+    }
+    location->line = mapped.line;
+    location->line_source = source;
+    location->file = is_cython_source(mapped.file) || source == TRACE_LINE_C_FILE
+                         ? cython_source_path(place->module, file, mapped.file, arena)
+                         : arena_strdup(arena, mapped.file);
+    if (places->keep_source && location->file)
+        location->source = sources_copy_line(places->text, location->file, location->line);
+}
+
+void places_set_line(struct places *places, const struct place *place, struct place_level *level,
+                     const char *file, uint32_t line)
+{
+    struct trace_location *location = level->location;
+    if (!file || !line)
+        return;
+    if (level->cython.kind != CYTHON_NONE) {
+        if (is_cython_utility(file) && level->cython.kind == CYTHON_PLUMBING)
+            level->plumbing = true;
+        if (!level->plumbing)
+            set_cython_line(places, place, level, file, line);
+        return;
+    }
+    if (is_cython_utility(file))
+        level->plumbing = true;
+    location->file = arena_strdup(places->trace->arena, file);
+    location->line = line;
+    location->line_source = TRACE_LINE_DWARF;
+}
+
+/* The physical function and the calls inlined at the place, innermost first. */
+static enum psc_status place_resolve(struct places *places, struct place *place,
+                                     const struct module_line *line)
+{
+    struct module_inline inlines[INLINE_LIMIT];
+    size_t count = module_find_inlines(place->module, place->pc, inlines, INLINE_LIMIT);
+    struct arena *arena = places->trace->arena;
+    struct place_level *levels = arena_array(arena, count + 1, sizeof(*levels));
+    if (!levels)
+        return PSC_ERR_MEMORY;
+    levels[count] = place->levels[0];
+    place->levels = levels;
+    place->level_count = count + 1;
+    const char *file = line->file;
+    uint32_t number = line->line;
+    for (size_t i = 0; i < count; i++) {
+        struct trace_location *location = arena_alloc(arena, sizeof(*location));
+        if (!location)
+            return PSC_ERR_MEMORY;
+        const struct trace_location *physical = levels[count].location;
+        *location = (struct trace_location){.kind = TRACE_NATIVE,
+                                            .language = "C",
+                                            .module = physical->module,
+                                            .offset = physical->offset,
+                                            .has_offset = physical->has_offset,
+                                            .inlined = true};
+        levels[i].location = location;
+        if (inlines[i].function)
+            places_name_level(places, place, &levels[i], inlines[i].function);
+        places_set_line(places, place, &levels[i], file, number);
+        file = inlines[i].call_file;
+        number = inlines[i].call_line;
+    }
+    places_set_line(places, place, &levels[count], file, number);
+    return PSC_OK;
+}
+
+static int compare_by_module(const void *left, const void *right)
+{
+    const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
+    if (a->module != b->module)
+        return a->module->start < b->module->start ? -1 : 1;
+    return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+static enum psc_status resolve_module(struct places *places, struct place **group, size_t count)
+{
+    psc_addr *addresses PSC_CLEANUP(cleanup_free) = calloc(count, sizeof(*addresses));
+    struct module_line *lines PSC_CLEANUP(cleanup_free) = calloc(count, sizeof(*lines));
+    if (!addresses || !lines)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        addresses[i] = group[i]->pc;
+    module_find_lines(group[0]->module, addresses, count, lines);
+    for (size_t i = 0; i < count; i++) {
+        enum psc_status status = place_resolve(places, group[i], &lines[i]);
+        if (status != PSC_OK)
+            return status;
+    }
+    return PSC_OK;
+}
+
+enum psc_status places_resolve(struct places *places)
+{
+    struct place **wanted PSC_CLEANUP(cleanup_free) =
+        calloc(places->count ? places->count : 1, sizeof(struct place *));
+    if (!wanted)
+        return PSC_ERR_MEMORY;
+    size_t count = 0;
+    for (size_t i = 0; i < places->count; i++)
+        if (places->all[i]->wanted && places->all[i]->module)
+            wanted[count++] = places->all[i];
+    qsort(wanted, count, sizeof(struct place *), compare_by_module);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && wanted[end]->module == wanted[first]->module; end++)
+            ;
+        enum psc_status status = resolve_module(places, wanted + first, end - first);
+        if (status != PSC_OK)
+            return status;
+    }
+    places_finish_modules(places);
+    return PSC_OK;
+}

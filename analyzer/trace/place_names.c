@@ -1,0 +1,86 @@
+/* What a native function is called, and in which language it was written. */
+#include "places_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* gcc and clang add these to clones of a function; the clone is still that function. */
+static const char *const clone_suffixes[] = {".cold",      ".part.",      ".constprop.", ".isra.",
+                                             ".lto_priv.", ".localalias", ".llvm."};
+
+static size_t length_without_clones(const char *symbol)
+{
+    size_t length = strlen(symbol);
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(clone_suffixes); i++) {
+        const char *found = strstr(symbol, clone_suffixes[i]);
+        if (found && found != symbol && (size_t)(found - symbol) < length)
+            length = (size_t)(found - symbol);
+    }
+    return length;
+}
+
+/* Rust's legacy mangling ends in "17h" + 16 hexadecimal digits + "E"; v0 begins with "_R". */
+static bool is_rust_symbol(const char *symbol)
+{
+    if (!strncmp(symbol, "_R", 2))
+        return true;
+    const char *hash = strstr(symbol, "17h");
+    return !strncmp(symbol, "_ZN", 3) && hash && strspn(hash + 3, "0123456789abcdef") == 16 &&
+           hash[19] == 'E';
+}
+
+static bool may_be_cython(const char *symbol)
+{
+    return strstr(symbol, "__pyx") || strstr(symbol, "__Pyx") || !strncmp(symbol, "PyInit_", 7);
+}
+
+static void name_cython_level(struct places *places, const struct place *place,
+                              struct place_level *level, const char *symbol)
+{
+    struct cython_name *name = &level->cython;
+    struct trace_location *location = level->location;
+    if (!may_be_cython(symbol) ||
+        !cython_name_of(place->module, symbol, places->trace->arena, name)) {
+        *name = (struct cython_name){.kind = CYTHON_NONE};
+        return;
+    }
+    if (name->kind == CYTHON_PLUMBING || name->boilerplate || !name->function) {
+        level->plumbing = true;
+        return;
+    }
+    location->kind = TRACE_CYTHON;
+    location->language = "Cython";
+    location->function = name->function;
+    const char *dot = strrchr(name->function, '.');
+    location->name = dot ? dot + 1 : name->function;
+}
+
+/* Helpers from Python's headers that the compiler put into a Cython function. */
+static bool is_header_helper(const char *symbol)
+{
+    return !strncmp(symbol, "Py", 2) || !strncmp(symbol, "_Py", 3);
+}
+
+void places_name_level(struct places *places, const struct place *place, struct place_level *level,
+                       const char *symbol)
+{
+    struct trace_location *location = level->location;
+    struct arena *arena = places->trace->arena;
+    location->symbol = arena_strdup(arena, symbol);
+    char *demangled = demangle_symbol(symbol);
+    if (demangled) {
+        location->function = arena_strdup(arena, demangled);
+        location->language = is_rust_symbol(symbol) ? "Rust" : "C++";
+        free(demangled);
+    } else {
+        location->function = arena_strndup(arena, symbol, length_without_clones(symbol));
+    }
+    if (place->interpreter)
+        level->function_class = classify_interpreter_function(symbol);
+    else
+        name_cython_level(places, place, level, symbol);
+    bool inside_cython = level != place->levels + (place->level_count - 1) && !place->interpreter &&
+                         place->levels[place->level_count - 1].cython.kind != CYTHON_NONE;
+    if (inside_cython && is_header_helper(symbol))
+        level->plumbing = true;
+}

@@ -1,0 +1,119 @@
+/* Locations of Python frames and of gaps. */
+#include "places_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t python_hash(psc_addr code, int32_t lasti)
+{
+    return hash_u64(code ^ (uint64_t)(uint32_t)lasti << 40);
+}
+
+static bool python_table_grow(struct places *places)
+{
+    size_t size = places->python_mask ? (places->python_mask + 1) * 2 : 256;
+    struct python_place *table = calloc(size, sizeof(*table));
+    if (!table)
+        return false;
+    for (size_t i = 0; places->python_mask && i <= places->python_mask; i++) {
+        const struct python_place *old = &places->python_table[i];
+        if (!old->location)
+            continue;
+        size_t at = python_hash(old->code, old->lasti) & (size - 1);
+        while (table[at].location)
+            at = (at + 1) & (size - 1);
+        table[at] = *old;
+    }
+    free(places->python_table);
+    places->python_table = table;
+    places->python_mask = size - 1;
+    return true;
+}
+
+/* From a UTF-8 byte offset to a column in characters from 1; 0 when the line is not at hand. */
+static uint32_t column_in_characters(struct places *places, const char *file, uint32_t line,
+                                     int32_t offset)
+{
+    size_t size;
+    const char *text = offset >= 0 ? sources_find_line(places->text, file, line, &size) : NULL;
+    if (!text || (size_t)offset > size)
+        return 0;
+    uint32_t column = 1;
+    for (size_t at = 0; at < (size_t)offset; at++)
+        column += ((uint8_t)text[at] & 0xc0) != 0x80;
+    return column;
+}
+
+static void fill_python_location(struct places *places, const struct python_frame *frame,
+                                 struct trace_location *location)
+{
+    struct python_location found;
+    struct arena *arena = places->trace->arena;
+    if (frame->kind == PYTHON_FRAME_UNREADABLE ||
+        python_read_location(places->sources.python, frame, &found) != PSC_OK) {
+        location->kind = TRACE_GAP;
+        location->language = NULL;
+        location->function =
+            arena_printf(arena, "a Python frame at 0x%llx whose code object cannot be read",
+                         (unsigned long long)frame->address);
+        return;
+    }
+    location->function = found.function;
+    location->name = found.name;
+    location->file = found.file;
+    location->line = found.line;
+    location->line_source = found.line ? TRACE_LINE_CODE : TRACE_LINE_NONE;
+    location->end_line = found.end_line;
+    if (!found.line || !found.file)
+        return;
+    location->column = column_in_characters(places, found.file, found.line, found.column);
+    location->end_column = column_in_characters(
+        places, found.file, found.end_line ? found.end_line : found.line, found.end_column);
+    if (places->keep_source)
+        location->source = sources_copy_line(places->text, found.file, found.line);
+}
+
+const struct trace_location *places_python(struct places *places, const struct python_frame *frame)
+{
+    // Frames without a readable code object have nothing in common.
+    bool shared = frame->kind == PYTHON_FRAME_CODE || frame->kind == PYTHON_FRAME_TRAMPOLINE;
+    size_t at = 0;
+    if (shared) {
+        if ((places->python_count + 1) * 2 > places->python_mask && !python_table_grow(places))
+            return NULL;
+        at = python_hash(frame->code, frame->lasti) & places->python_mask;
+        for (; places->python_table[at].location; at = (at + 1) & places->python_mask) {
+            const struct python_place *place = &places->python_table[at];
+            if (place->code == frame->code && place->lasti == frame->lasti)
+                return place->location;
+        }
+    }
+    struct trace_location *location = arena_alloc(places->trace->arena, sizeof(*location));
+    if (!location)
+        return NULL;
+    location->kind = TRACE_PYTHON;
+    location->language = "Python";
+    fill_python_location(places, frame, location);
+    if (shared) {
+        places->python_table[at] =
+            (struct python_place){frame->code, frame->lasti, frame->kind, location};
+        places->python_count++;
+    }
+    return location;
+}
+
+const struct trace_location *places_gap(struct places *places, const char *format, ...)
+{
+    char reason[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    struct trace_location *location = arena_alloc(places->trace->arena, sizeof(*location));
+    if (location) {
+        location->kind = TRACE_GAP;
+        location->function = arena_strdup(places->trace->arena, reason);
+    }
+    return location;
+}

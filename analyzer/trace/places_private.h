@@ -1,0 +1,51 @@
+/** @file What places.c, place_names.c, place_lines.c and place_python.c share. */
+#ifndef PSC_PLACES_PRIVATE_H
+#define PSC_PLACES_PRIVATE_H
+
+#include "trace_private.h"
+
+struct module_record {
+    struct module *module;
+    struct trace_module *trace;
+    bool used; /**< Some frame is in it. */
+};
+
+struct python_place {
+    psc_addr code;
+    int32_t lasti;
+    uint8_t kind;
+    const struct trace_location *location;
+};
+
+struct places {
+    struct psc_trace *trace;
+    struct capture_sources sources;
+    bool keep_source;
+    struct sources *text;
+    struct cython_cache *cython;
+    struct module_record *records; /**< Sorted by start, as modules are. */
+    size_t record_count;
+    struct place **all; /**< In the order they were met. */
+    size_t count;
+    size_t capacity;
+    struct place **table; /**< By pc; open addressing. */
+    size_t mask;
+    struct python_place *python_table; /**< By (code, lasti); open addressing. */
+    size_t python_count;
+    size_t python_mask;
+};
+
+struct module_record *places_record(struct places *places, const struct module *module);
+
+/** Fills names, language and class of a level from the linker's symbol. */
+void places_name_level(struct places *places, const struct place *place, struct place_level *level,
+                       const char *symbol);
+
+/** Gives a level its line, and for Cython the .pyx line. */
+void places_set_line(struct places *places, const struct place *place, struct place_level *level,
+                     const char *file, uint32_t line);
+
+/** Copies what lookups found of the modules into the trace's records. */
+void places_finish_modules(struct places *places);
+
+#endif

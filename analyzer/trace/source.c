@@ -1,0 +1,150 @@
+/* Source text: files are mapped on first need and indexed by line. */
+#include "trace_private.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SOURCE_SIZE_LIMIT ((off_t)64 * 1024 * 1024)
+#define SOURCE_FILE_LIMIT 4096
+#define SHOWN_LINE_LIMIT  400 /* Bytes of a line that are kept. */
+
+struct source_file {
+    const char *path; /* As the target names it. */
+    const char *text; /* NULL: not at hand. */
+    size_t size;
+    uint32_t *starts; /* Offset of each line. */
+    size_t line_count;
+};
+
+struct sources {
+    struct target *target;
+    struct arena *arena;
+    struct source_file *files;
+    size_t count;
+    size_t capacity;
+    size_t last;
+};
+
+struct sources *sources_create(struct target *target, struct arena *arena)
+{
+    struct sources *sources = calloc(1, sizeof(*sources));
+    if (sources) {
+        sources->target = target;
+        sources->arena = arena;
+    }
+    return sources;
+}
+
+void sources_destroy(struct sources *sources)
+{
+    if (!sources)
+        return;
+    for (size_t i = 0; i < sources->count; i++) {
+        if (sources->files[i].text)
+            munmap((void *)(uintptr_t)sources->files[i].text, sources->files[i].size);
+        free(sources->files[i].starts);
+    }
+    free(sources->files);
+    free(sources);
+}
+
+static void source_index_lines(struct source_file *file)
+{
+    size_t capacity = 0;
+    const char *at = file->text, *end = at + file->size;
+    while (at < end) {
+        if (!array_reserve((void **)&file->starts, &capacity, file->line_count + 1,
+                           sizeof(*file->starts)))
+            return;
+        file->starts[file->line_count++] = (uint32_t)(at - file->text);
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        if (!newline)
+            return;
+        at = newline + 1;
+    }
+}
+
+static void source_open(struct sources *sources, struct source_file *file)
+{
+    // "<string>", "<frozen importlib._bootstrap>": no file has such a name.
+    if (!file->path[0] || file->path[0] == '<')
+        return;
+    const char *local = target_find_local_path(sources->target, file->path);
+    int fd = open(local ? local : file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    struct stat status;
+    if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0 &&
+        status.st_size <= SOURCE_SIZE_LIMIT) {
+        void *text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (text != MAP_FAILED) {
+            file->text = text;
+            file->size = (size_t)status.st_size;
+            source_index_lines(file);
+        }
+    }
+    close(fd);
+}
+
+static struct source_file *sources_get(struct sources *sources, const char *path)
+{
+    if (sources->last < sources->count && !strcmp(sources->files[sources->last].path, path))
+        return &sources->files[sources->last];
+    for (size_t i = 0; i < sources->count; i++)
+        if (!strcmp(sources->files[i].path, path)) {
+            sources->last = i;
+            return &sources->files[i];
+        }
+    if (sources->count >= SOURCE_FILE_LIMIT ||
+        !array_reserve((void **)&sources->files, &sources->capacity, sources->count + 1,
+                       sizeof(*sources->files)))
+        return NULL;
+    struct source_file *file = &sources->files[sources->count];
+    *file = (struct source_file){.path = arena_strdup(sources->arena, path)};
+    if (!file->path)
+        return NULL;
+    sources->last = sources->count++;
+    source_open(sources, file);
+    return file;
+}
+
+const char *sources_find_line(struct sources *sources, const char *path, uint32_t line,
+                              size_t *ret_size)
+{
+    struct source_file *file = sources_get(sources, path);
+    if (!file || !file->text || !line || line > file->line_count)
+        return NULL;
+    size_t start = file->starts[line - 1];
+    size_t end = line < file->line_count ? file->starts[line] : file->size;
+    while (end > start && (file->text[end - 1] == '\n' || file->text[end - 1] == '\r'))
+        end--;
+    *ret_size = end - start;
+    return file->text + start;
+}
+
+const char *sources_copy_line(struct sources *sources, const char *path, uint32_t line)
+{
+    size_t size;
+    const char *text = sources_find_line(sources, path, line, &size);
+    if (!text)
+        return NULL;
+    while (size && (*text == ' ' || *text == '\t' || *text == '\f')) {
+        text++;
+        size--;
+    }
+    while (size && (text[size - 1] == ' ' || text[size - 1] == '\t'))
+        size--;
+    if (!size)
+        return NULL;
+    if (size > SHOWN_LINE_LIMIT) {
+        size = SHOWN_LINE_LIMIT;
+        while (size && ((uint8_t)text[size] & 0xc0) == 0x80)
+            size--;
+    }
+    const char *nul = memchr(text, '\0', size);
+    return arena_strndup(sources->arena, text, nul ? (size_t)(nul - text) : size);
+}

@@ -1,0 +1,164 @@
+/** @file What the files of room `trace` share: places, the plan of a merge, source text. */
+#ifndef PSC_TRACE_PRIVATE_H
+#define PSC_TRACE_PRIVATE_H
+
+#include "capture.h"
+
+/* ---- classify.c ---- */
+
+/** What a native function is to the interpreter, by its name. */
+enum function_class {
+    FUNCTION_OTHER,
+    FUNCTION_EVALUATOR,
+    FUNCTION_CALL,     /**< Connects calls: always plumbing. */
+    FUNCTION_DISPATCH, /**< Abstract-object machinery: plumbing between Python frames. */
+    FUNCTION_TAKE_GIL,
+    FUNCTION_COLLECT,
+    FUNCTION_MAIN /**< The interpreter's own main(). */
+};
+
+/** For functions of the interpreter's own modules. */
+enum function_class classify_interpreter_function(const char *name);
+
+/* ---- places.c ---- */
+
+/** One level of a place: the physical function, or one inlined into it. */
+struct place_level {
+    struct trace_location *location;
+    struct cython_name cython; /**< kind CYTHON_NONE for others. */
+    uint8_t function_class;    /**< enum function_class */
+    bool plumbing;             /**< Helper code of the binding generator. */
+};
+
+/** A program counter that some frame is at, and what is known of it. */
+struct place {
+    psc_addr pc;                 /**< The address that is looked up. */
+    struct module *module;       /**< NULL: outside of all. */
+    struct module_symbol symbol; /**< name NULL: none. */
+    bool interpreter;            /**< In the interpreter's own module. */
+    bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
+    struct place_level *levels; /**< Innermost first; the last is the physical function. */
+    size_t level_count;
+};
+
+struct places;
+
+PSC_MUST_CHECK enum psc_status places_create(struct psc_trace *trace,
+                                             const struct capture_sources *sources,
+                                             bool keep_source, struct places **ret);
+void places_destroy(struct places *places);
+/** The place of an address, symbol looked up; NULL when out of memory. */
+struct place *places_get(struct places *places, psc_addr pc);
+/** Looks up lines and inlined calls of all wanted places, module by module. */
+PSC_MUST_CHECK enum psc_status places_resolve(struct places *places);
+/** The location of a Python frame; one per code object and instruction. */
+const struct trace_location *places_python(struct places *places, const struct python_frame *frame);
+const struct trace_location *places_gap(struct places *places, const char *format, ...)
+    PSC_PRINTF(2, 3);
+/** The trace's record of a module; NULL for NULL. */
+const struct trace_module *places_module(struct places *places, const struct module *module);
+/** Warns of modules on the stacks whose file is missing, mismatched or unchecked. */
+void places_warn_about_files(struct places *places);
+
+/* ---- source.c ---- */
+
+struct sources;
+
+struct sources *sources_create(struct target *target, struct arena *arena);
+void sources_destroy(struct sources *sources);
+/**
+ * Line `line` (from 1) of a source file as the target names it; not terminated,
+ * valid until sources_destroy(). NULL when the file or the line is not there.
+ */
+const char *sources_find_line(struct sources *sources, const char *path, uint32_t line,
+                              size_t *ret_size);
+/** The line without its indentation and end, bounded, copied to the arena; NULL if none. */
+const char *sources_copy_line(struct sources *sources, const char *path, uint32_t line);
+
+/* ---- merge.c ---- */
+
+enum plan_kind { PLAN_NATIVE, PLAN_PYTHON, PLAN_GAP };
+
+/** One step of a merged stack, innermost first. */
+struct plan_item {
+    enum plan_kind kind;
+    bool evaluator; /**< Native: Python frames that it runs follow. */
+    union {
+        size_t native; /**< Index into the native stack. */
+        struct python_frame python;
+        const struct trace_location *gap;
+    } is;
+};
+
+/** The Python side of one thread state. */
+struct python_side {
+    const struct python_thread *thread;
+    struct python_stack stack;
+};
+
+struct plan {
+    struct native_stack native;
+    struct place **native_places; /**< Parallel to native.frames; malloc'd. */
+    struct python_side *sides;    /**< Several for sub-interpreters on one thread. */
+    size_t side_count;
+    struct plan_item *items;
+    size_t count;
+    size_t capacity;
+};
+
+void plan_deinit(struct plan *plan);
+
+/** What merging learns of the evaluator, from any thread, to go on behind broken unwinding. */
+struct evaluator_facts {
+    bool known;
+    psc_addr pc; /**< Of an evaluator frame that was unwound well. */
+    uint64_t cfa_minus_anchor;
+    uint64_t cfa_minus_sp;
+};
+
+/** Puts plan->native and plan->sides into one order, by address. */
+PSC_MUST_CHECK enum psc_status merge_stacks(struct plan *plan, struct python *python,
+                                            struct target *target, struct places *places);
+
+/* ---- merge_slots.c ---- */
+
+/** Which native frame runs which frame object, for joins by slot. */
+struct slot_assignment {
+    size_t native;
+    size_t chain_index; /**< In the thread's chain; SIZE_MAX: no chain reaches it. */
+    struct python_frame frame;
+};
+
+PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan,
+                                                const struct python_side *side,
+                                                struct python *python, struct target *target,
+                                                struct slot_assignment **ret, size_t *ret_count);
+
+/* ---- resume.c ---- */
+
+/** Learns from a well-unwound evaluator frame of the plan where its anchor lies. */
+void resume_learn(struct evaluator_facts *facts, const struct plan *plan);
+/**
+ * When unwinding broke below an anchor that the facts explain, walks on from
+ * there and appends to plan->native.
+ */
+PSC_MUST_CHECK enum psc_status resume_native(struct plan *plan, struct native *native,
+                                             struct target *target,
+                                             const struct evaluator_facts *facts);
+
+/* ---- extents.c ---- */
+
+/** The native frames' extents [sp, cfa), ready for look-up by address. */
+struct extents {
+    const struct native_stack *stack;
+    size_t *order; /**< Frame indices by rising sp; NULL when the stack rises by itself. */
+};
+
+PSC_MUST_CHECK bool extents_init(struct extents *extents, const struct native_stack *stack);
+void extents_deinit(struct extents *extents);
+/** The frame whose [sp, cfa) holds the address; SIZE_MAX when none does. */
+size_t extents_find(const struct extents *extents, psc_addr address);
+/** The frame with the lowest sp above the address; the frame count when none is. */
+size_t extents_next(const struct extents *extents, psc_addr address);
+
+#endif

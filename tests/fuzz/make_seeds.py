@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Writes the fuzzers' first inputs below a folder: python3 make_seeds.py FOLDER.
+
+One sub-folder a fuzzer. Everything is made here or taken from this machine's own files,
+so that the repository holds no binaries.
+"""
+import os
+import struct
+import sys
+
+
+def write(folder, fuzzer, name, data):
+    path = os.path.join(folder, fuzzer)
+    os.makedirs(path, exist_ok=True)
+    with open(os.path.join(path, name), "wb") as file:
+        file.write(data)
+
+
+def note(kind, data):
+    return struct.pack("<III", 5, len(data), kind) + b"CORE\0\0\0\0" + data + b"\0" * (-len(data) % 4)
+
+
+def prstatus(tid, signal, registers):
+    data = bytearray(336)
+    struct.pack_into("<h", data, 12, signal)
+    struct.pack_into("<i", data, 32, tid)
+    for index, value in registers.items():
+        struct.pack_into("<Q", data, 112 + 8 * index, value)
+    return bytes(data)
+
+
+def small_core():
+    """Two threads, siginfo, auxv, a file range, and a stack with argc, argv and envp."""
+    stack_at, size = 0x7FFE00000000, 0x3000
+    stack = bytearray(size)
+    strings = stack_at + size - 64
+    stack[size - 64:size - 64 + 12] = b"prog\0arg\0/x\0"
+    auxv = struct.pack("<QQQQQQQQ", 33, 0x7FFF00000000, 9, 0x401000, 31, strings + 9, 0, 0)
+    words = struct.pack("<QQQQQ", 2, strings, strings + 5, 0, 0) + auxv
+    stack[0x1000:0x1000 + len(words)] = words
+    siginfo = struct.pack("<iiiiQ", 11, 0, 1, 0, 0) + bytes(104)
+    psinfo = bytearray(136)
+    struct.pack_into("<i", psinfo, 24, 100)
+    psinfo[40:44] = b"prog"
+    psinfo[56:64] = b"prog arg"
+    files = struct.pack("<QQQQQ", 1, 4096, 0x400000, 0x402000, 0) + b"/bin/true\0"
+    notes = (note(1, prstatus(100, 11, {16: 0x401000, 19: stack_at + 0x800, 21: 0x1000}))
+             + note(3, bytes(psinfo)) + note(0x53494749, siginfo) + note(6, auxv)
+             + note(0x46494C45, files) + note(1, prstatus(101, 0, {16: 0x401010, 19: stack_at})))
+    loads = [(stack_at, bytes(stack), 6), (0x401000, b"\xc3" * 64, 5)]
+    header_size = 64 + 56 * (1 + len(loads))
+    out = [b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64,
+                                                     56, 1 + len(loads), 0, 0, 0)]
+    at = header_size
+    out.append(struct.pack("<IIQQQQQQ", 4, 0, at, 0, 0, len(notes), 0, 4))
+    at += len(notes)
+    for address, data, flags in loads:
+        out.append(struct.pack("<IIQQQQQQ", 1, flags, at, address, 0, len(data), len(data), 1))
+        at += len(data)
+    return b"".join(out) + notes + b"".join(data for _, data, _ in loads)
+
+
+def main():
+    folder = sys.argv[1]
+    core = small_core()
+    write(folder, "fuzz_core", "small", core)
+    write(folder, "fuzz_core", "cut", core[:700])
+    with open("/proc/self/exe", "rb") as file:
+        image = file.read(65536)
+    write(folder, "fuzz_elf_image", "executable", image)
+    write(folder, "fuzz_elf_image", "headers", image[:1024])
+    for name in ("fuzz_cython_symbol",):
+        for index, symbol in enumerate((
+                b"__pyx_pw_7sklearn_4tree_5_tree_11_check_node_ndarray",
+                b"__pyx_fuse_1_0__pyx_pw_8implicit_4_als_31_least_squares_cg",
+                b"_ZL46__pyx_pf_8implicit_3cpu_4_als_18_least_squaresP7_objectS0_._omp_fn.0",
+                b"__pyx_Upf_6unimod_berfn_8lc",
+                b"__pyx_gb_3pkg_3sub_5_kern_8genexprs_8genexpr1_2generator6",
+                b"__pyx_pf_15View_dot_MemoryView_10memoryview_12__repr__")):
+            write(folder, name, str(index), symbol)
+    block = b'  /* "pkg/mod.pyx":%d\n * def f():\n *     pass             # <<<<<<<<<<<<<<\n */\n  x = 1;\n'
+    source = b"".join(block % line for line in range(3, 30))
+    write(folder, "fuzz_cython_lines", "blocks",
+          source + b"/* #### Code section: utility_code_def ### */\n" + source)
+    # CPython 3.11 location table: short, one-line, no column, long and none entries.
+    write(folder, "fuzz_line_table", "locations",
+          b"\x80\x12\x01\xd0\x04\x08\xe8\x02\xf0\x03\x01\x05\x09\xf8\xa0\x00\x11")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core_writer.h"
+#include "target.h"
+
+static char path[64];
+
+static int remove_file(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static struct target *open_written(const struct core_writer *writer)
+{
+    struct target *target = NULL;
+    struct psc_error err = {0};
+    core_writer_write(writer, path);
+    if (target_open_core(path, NULL, NULL, &target, &err) != PSC_OK)
+        fail_msg("%s", err.message);
+    return target;
+}
+
+static void reads_are_split_at_segments(void **state)
+{
+    (void)state;
+    static uint8_t low[4096], high[4096];
+    memset(low, 1, sizeof(low));
+    memset(high, 2, sizeof(high));
+    struct core_writer writer;
+    core_writer_init(&writer);
+    core_writer_thread(&writer, 7, 11, 0x1234, 0x5678, 0x9abc);
+    core_writer_load(&writer, 0x20000, high, sizeof(high), 8192, PF_R | PF_W);
+    core_writer_load(&writer, 0x1f000, low, sizeof(low), 4096, PF_R);
+    struct target *target = open_written(&writer);
+
+    uint8_t bytes[16];
+    assert_int_equal(target_read(target, 0x1fff8, bytes, 16), PSC_OK);
+    assert_int_equal(bytes[7], 1);
+    assert_int_equal(bytes[8], 2);
+    assert_null(target_peek(target, 0x1fff8, 16));
+    assert_non_null(target_peek(target, 0x1fff0, 16));
+    // The second segment's file bytes end in the middle of its memory.
+    assert_int_equal(target_read(target, 0x20ff8, bytes, 16), PSC_ERR_FAULT);
+    assert_int_equal(target_read_some(target, 0x20ff8, bytes, 16), 8);
+    assert_int_equal(target_read(target, UINT64_MAX - 3, bytes, 8), PSC_ERR_FAULT);
+    assert_int_equal(target->threads[0].tid, 7);
+    assert_int_equal(target->threads[0].registers.value[X86_RIP], 0x1234);
+    assert_int_equal(target->threads[0].registers.value[X86_RSP], 0x5678);
+    assert_int_equal(target->threads[0].thread_pointer, 0x9abc);
+    assert_true(target->threads[0].crashed);
+    target_close(target);
+}
+
+static void strings_end_at_a_bound_or_a_hole(void **state)
+{
+    (void)state;
+    static uint8_t page[4096];
+    memset(page, 'x', sizeof(page));
+    memcpy(page + 100, "short", 6);
+    struct core_writer writer;
+    core_writer_init(&writer);
+    core_writer_thread(&writer, 7, 0, 0, 0, 0);
+    core_writer_load(&writer, 0x10000, page, sizeof(page), sizeof(page), PF_R);
+    struct target *target = open_written(&writer);
+    char text[32];
+    assert_int_equal(target_read_string(target, 0x10000 + 100, text, sizeof(text)), PSC_OK);
+    assert_string_equal(text, "short");
+    assert_int_equal(target_read_string(target, 0x10000, text, sizeof(text)), PSC_ERR_LIMIT);
+    assert_int_equal(strlen(text), 31);
+    assert_int_equal(target_read_string(target, 0x10ff0, text, sizeof(text)), PSC_ERR_FAULT);
+    assert_int_equal(strlen(text), 16);
+    assert_false(target->threads[0].crashed);
+    target_close(target);
+}
+
+static void file_ranges_and_segments_become_mappings(void **state)
+{
+    (void)state;
+    static uint8_t page[4096];
+    struct core_writer writer;
+    core_writer_init(&writer);
+    core_writer_thread(&writer, 7, 11, 0, 0, 0);
+    core_writer_file(&writer, 0x10000, 0x14000, 2, "/no/such/library.so (deleted)");
+    core_writer_load(&writer, 0x11000, page, sizeof(page), 0x1000, PF_R | PF_X);
+    struct target *target = open_written(&writer);
+    assert_int_equal(target->mapping_count, 3);
+    const struct target_mapping *middle = target_find_mapping(target, 0x11800);
+    assert_non_null(middle);
+    assert_int_equal(middle->start, 0x11000);
+    assert_int_equal(middle->offset, 0x3000);
+    assert_true(middle->permissions_known && middle->executable);
+    assert_false(target_find_mapping(target, 0x10000)->permissions_known);
+    assert_string_equal(middle->file->path, "/no/such/library.so");
+    assert_true(middle->file->deleted);
+    assert_true(target_is_executable(target, 0x11000));
+    assert_false(target_is_executable(target, 0x12000));
+    assert_null(target_find_mapping(target, 0x14000));
+    uint8_t byte;
+    assert_int_equal(target_read_u8(target, 0x10000, &byte), PSC_ERR_FAULT);
+    assert_int_equal(middle->file->state, TARGET_FILE_MISSING);
+    target_close(target);
+}
+
+static void a_cut_core_says_so(void **state)
+{
+    (void)state;
+    static uint8_t page[4096];
+    struct core_writer writer;
+    core_writer_init(&writer);
+    core_writer_thread(&writer, 7, 11, 0, 0, 0);
+    core_writer_load(&writer, 0x10000, page, sizeof(page), 4096, PF_R);
+    size_t size = core_writer_write(&writer, path);
+    assert_int_equal(truncate(path, (off_t)size - 1000), 0);
+    struct target *target = NULL;
+    struct psc_error err;
+    assert_int_equal(target_open_core(path, NULL, NULL, &target, &err), PSC_OK);
+    assert_true(target->truncated);
+    uint8_t byte;
+    assert_int_equal(target_read_u8(target, 0x10000, &byte), PSC_OK);
+    assert_int_equal(target_read_u8(target, 0x10fff, &byte), PSC_ERR_FAULT);
+    target_close(target);
+}
+
+static void what_is_not_a_core_is_refused(void **state)
+{
+    (void)state;
+    struct target *target = NULL;
+    struct psc_error err;
+    struct core_writer writer;
+    core_writer_init(&writer);
+    writer.machine = EM_AARCH64;
+    core_writer_thread(&writer, 1, 11, 0, 0, 0);
+    core_writer_write(&writer, path);
+    assert_int_equal(target_open_core(path, NULL, NULL, &target, &err), PSC_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "AArch64"));
+    unlink(path);
+    writer.machine = EM_X86_64;
+    writer.type = ET_EXEC;
+    core_writer_write(&writer, path);
+    assert_int_equal(target_open_core(path, NULL, NULL, &target, &err), PSC_ERR_FORMAT);
+    assert_int_equal(target_open_core("/", NULL, NULL, &target, &err), PSC_ERR_FORMAT);
+    assert_int_equal(target_open_core("/no/such/file", NULL, NULL, &target, &err), PSC_ERR_IO);
+    assert_int_equal(target_open_core("/dev/null", NULL, NULL, &target, &err), PSC_ERR_FORMAT);
+}
+
+static void the_build_id_is_found_in_an_image(void **state)
+{
+    (void)state;
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr phdr;
+        uint32_t note[3];
+        char name[4];
+        uint8_t id[20];
+    } image = {.header = {.e_phoff = sizeof(Elf64_Ehdr), .e_phnum = 1,
+                          .e_phentsize = sizeof(Elf64_Phdr)},
+               .note = {4, 20, NT_GNU_BUILD_ID}, .name = "GNU", .id = {1, 2, 3}};
+    memcpy(image.header.e_ident, ELFMAG, SELFMAG);
+    image.header.e_ident[EI_CLASS] = ELFCLASS64;
+    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
+    image.phdr = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof(Elf64_Ehdr) +
+                              sizeof(Elf64_Phdr), .p_filesz = 36, .p_align = 4};
+    struct target_build_id id;
+    parse_build_id((const uint8_t *)&image, sizeof(image), &id);
+    assert_int_equal(id.size, 20);
+    assert_int_equal(id.bytes[2], 3);
+    // Every shorter image has none, and is not read beyond its end.
+    for (size_t size = 0; size < sizeof(image) - 4; size++) {
+        uint8_t *exact = malloc(size + 1);
+        memcpy(exact, &image, size);
+        parse_build_id(exact, size, &id);
+        assert_int_equal(id.size, 0);
+        free(exact);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(reads_are_split_at_segments, remove_file),
+        cmocka_unit_test_teardown(strings_end_at_a_bound_or_a_hole, remove_file),
+        cmocka_unit_test_teardown(file_ranges_and_segments_become_mappings, remove_file),
+        cmocka_unit_test_teardown(a_cut_core_says_so, remove_file),
+        cmocka_unit_test_teardown(what_is_not_a_core_is_refused, remove_file),
+        cmocka_unit_test(the_build_id_is_found_in_an_image),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,302 @@
+#include "trace_sample.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct text print_sample(const struct psc_trace *trace, bool all)
+{
+    struct psc_print_options options = {
+        .size = sizeof(options), .format = PSC_FORMAT_JSON, .all = all};
+    struct text text = {0};
+    assert_int_equal(print_trace(trace, &options, sample_append, &text, NULL), PSC_OK);
+    return text;
+}
+
+static json_t *load_sample(const struct psc_trace *trace, bool all)
+{
+    json_error_t error;
+    struct text text = print_sample(trace, all);
+    json_t *root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        fail_msg("%s in:\n%s", error.text, text.data);
+    text_deinit(&text);
+    return root;
+}
+
+/* Equal to what the compact JSON text says. */
+static void expect_json(json_t *value, const char *expected)
+{
+    char *found = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    assert_non_null(found);
+    assert_string_equal(found, expected);
+    free(found);
+}
+
+static void test_target_and_crash(void **state)
+{
+    (void)state;
+    struct sample sample;
+    json_t *root = load_sample(sample_fill(&sample), false);
+    expect_json(json_object_get(root, "schema"), "\"pystack-core/1\"");
+    expect_json(json_object_get(root, "target"),
+                "{\"kind\":\"core\",\"path\":\"core.1234\",\"pid\":1234,"
+                "\"executable\":\"/usr/bin/python3\","
+                "\"arguments\":[\"/usr/bin/python3\",\"train.py\",\"--epochs\",\"3\"],"
+                "\"architecture\":\"x86_64\","
+                "\"python\":{\"implementation\":\"CPython\",\"version\":\"3.11.2\","
+                "\"debug\":false,\"free_threaded\":false},"
+                "\"modules\":[{\"path\":\"/usr/lib/libopenblas.so.0\",\"build_id\":\"00ff12\","
+                "\"base\":\"0x7f0000000000\",\"file\":\"found\",\"debug_info\":false}]}");
+    expect_json(json_object_get(root, "crash"),
+                "{\"signal\":\"SIGSEGV\",\"signal_number\":11,\"code\":\"SEGV_MAPERR\","
+                "\"fault_address\":\"0x0\",\"sender_pid\":null,\"thread\":1234,"
+                "\"summary\":\"accessing 0x0 (a null pointer), not mapped\",\"message\":null}");
+    expect_json(json_object_get(root, "signature"), "null");
+    expect_json(json_object_get(root, "warnings"),
+                "[{\"code\":\"file-missing\",\"message\":\"/opt/x.so: not found\"}]");
+    json_decref(root);
+}
+
+static void test_threads_and_frames(void **state)
+{
+    (void)state;
+    struct sample sample;
+    json_t *root = load_sample(sample_fill(&sample), false);
+    json_t *threads = json_object_get(root, "threads");
+    assert_int_equal(json_array_size(threads), 4);
+    json_t *thread = json_array_get(threads, 0);
+    json_t *frames = json_object_get(thread, "frames");
+    assert_int_equal(json_array_size(frames), 6);
+    expect_json(json_array_get(frames, 0),
+                "{\"kind\":\"cython\",\"function\":\"axpy[double]\",\"name\":\"axpy\","
+                "\"file\":\"implicit/cpu/_als.pyx\",\"line\":18,\"line_source\":\"c-file\","
+                "\"column\":null,\"end_line\":null,\"end_column\":null,\"module\":null,"
+                "\"offset\":null,\"build_id\":null,"
+                "\"symbol\":\"__pyx_fuse_1__pyx_f_8implicit_axpy\",\"inlined\":false,"
+                "\"pc\":\"0x401000\",\"hidden\":false,\"trust\":\"context\"}");
+    expect_json(json_array_get(frames, 1),
+                "{\"kind\":\"python\",\"function\":\"AlternatingLeastSquares.fit\","
+                "\"name\":\"fit\",\"file\":\"implicit/cpu/als.py\",\"line\":166,"
+                "\"line_source\":\"code\",\"column\":9,\"end_line\":166,\"end_column\":30,"
+                "\"module\":null,\"offset\":null,\"build_id\":null,\"symbol\":null,"
+                "\"inlined\":false,\"pc\":null,\"hidden\":false,\"trust\":null}");
+    expect_json(json_array_get(frames, 2),
+                "{\"kind\":\"native\",\"function\":\"cblas_dgemm\",\"name\":null,\"file\":null,"
+                "\"line\":null,\"line_source\":null,\"column\":null,\"end_line\":null,"
+                "\"end_column\":null,\"module\":\"/usr/lib/libopenblas.so.0\","
+                "\"offset\":\"0x1a2b3c\",\"build_id\":\"00ff12\",\"symbol\":\"cblas_dgemm\","
+                "\"inlined\":false,\"pc\":\"0x7f00001a2b3d\",\"hidden\":false,"
+                "\"trust\":\"frame-pointer\"}");
+    expect_json(json_object_get(json_array_get(frames, 4), "kind"), "\"gap\"");
+    expect_json(json_object_get(json_array_get(frames, 4), "function"),
+                "\"0x7f0000001000: page not in the core\"");
+    expect_json(json_object_get(json_array_get(frames, 5), "function"), "null");
+
+    json_object_del(thread, "frames");
+    expect_json(thread, "{\"tid\":1234,\"python_thread_id\":139637976732212,"
+                        "\"name\":\"MainThread\",\"interpreter\":0,"
+                        "\"state\":[\"crashed\",\"main\",\"holds-gil\"],\"exception\":null}");
+    thread = json_array_get(threads, 3);
+    json_object_del(thread, "frames");
+    expect_json(thread, "{\"tid\":1242,\"python_thread_id\":null,\"name\":\"worker-1\","
+                        "\"interpreter\":null,\"state\":[\"no-python\"],\"exception\":null}");
+    json_decref(root);
+}
+
+static void test_hidden_frames_only_with_all(void **state)
+{
+    (void)state;
+    struct sample sample;
+    json_t *root = load_sample(sample_fill(&sample), true);
+    json_t *thread = json_array_get(json_object_get(root, "threads"), 0);
+    json_t *frames = json_object_get(thread, "frames");
+    assert_int_equal(json_array_size(frames), 7);
+    expect_json(json_object_get(json_array_get(frames, 1), "hidden"), "true");
+    expect_json(json_object_get(json_array_get(frames, 1), "function"),
+                "\"_PyEval_EvalFrameDefault\"");
+    json_decref(root);
+}
+
+/* Nothing is known, and the bytes are no text: the widest case the schema must take. */
+static struct psc_trace *fill_odd(struct sample *sample, struct trace_location *odd)
+{
+    struct psc_trace *trace = sample_fill(sample);
+    *odd = (struct trace_location){
+        .kind = TRACE_NATIVE,
+        .function = "a\xff\xc3(\"\\\n\x01 日本 \U0001f40d",
+        .file = "\xed\xa0\x80",
+        .offset = UINT64_MAX,
+        .has_offset = true,
+        .line_source = TRACE_LINE_CODE,
+    };
+    sample->crashed[0].location = odd;
+    trace->threads[3].tid = 0;
+    trace->threads[0].interpreter_id = -1;
+    trace->threads[0].name = NULL;
+    trace->threads[0].python_thread_id = UINT64_MAX;
+    trace->threads[0].state = 0x7f;
+    trace->threads[1].frame_count = 0;
+    trace->crash = NULL;
+    trace->python = NULL;
+    trace->path = trace->executable = trace->architecture = NULL;
+    trace->pid = 0;
+    trace->argument_count = 0;
+    trace->module_count = 0;
+    trace->warnings.count = 0;
+    return trace;
+}
+
+static void test_odd_bytes_and_unknown_values(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct trace_location odd;
+    struct psc_trace *trace = fill_odd(&sample, &odd);
+    struct text text = print_sample(trace, false);
+    for (size_t i = 0; i < text.size; i++)
+        assert_true(text.data[i] == '\n' || (text.data[i] >= 0x20 && text.data[i] < 0x7f));
+    text_deinit(&text);
+
+    json_t *root = load_sample(trace, false);
+    json_t *thread = json_array_get(json_object_get(root, "threads"), 0);
+    json_t *frame = json_array_get(json_object_get(thread, "frames"), 0);
+    assert_string_equal(json_string_value(json_object_get(frame, "function")),
+                        "a\ufffd\ufffd(\"\\\n\x01 日本 \U0001f40d");
+    assert_string_equal(json_string_value(json_object_get(frame, "file")), "\ufffd\ufffd\ufffd");
+    expect_json(json_object_get(frame, "offset"), "\"0xffffffffffffffff\"");
+    expect_json(json_object_get(frame, "line_source"), "null");
+    expect_json(json_object_get(thread, "interpreter"), "null");
+    expect_json(json_object_get(thread, "python_thread_id"), "null");
+    expect_json(json_object_get(root, "crash"), "null");
+    json_decref(root);
+}
+
+static const char validator[] =
+    "import sys, json\n"
+    "try:\n"
+    "    import jsonschema\n"
+    "except ImportError:\n"
+    "    sys.exit(77)\n"
+    "schema = json.load(open(sys.argv[1]))\n"
+    "check = jsonschema.Draft202012Validator\n"
+    "check.check_schema(schema)\n"
+    "report = json.load(open(sys.argv[2]))\n"
+    "check(schema).validate(report)\n"
+    "report['threads'][0]['frames'][0]['surprise'] = 1\n"
+    "assert not check(schema).is_valid(report), 'a strict schema refuses unknown members'\n";
+
+/* The exit status of python3 with the validator; 127 when there is no python3. */
+static int run_validator(const char *python, const char *report)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        execlp(python, python, "-c", validator, PSC_SOURCE_DIR "/schema/pystack-core-1.schema.json",
+               report, (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static void expect_valid(const struct psc_trace *trace, bool all)
+{
+    static const char *const pythons[] = {"python3", "/usr/bin/python3"};
+    char path[] = "/tmp/psc-report-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    struct text text = print_sample(trace, all);
+    assert_int_equal(write(fd, text.data, text.size), text.size);
+    close(fd);
+    text_deinit(&text);
+    int code = 77;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(pythons) && (code == 77 || code == 127); i++)
+        code = run_validator(pythons[i], path);
+    unlink(path);
+    if (code == 77 || code == 127) {
+        print_message("SKIPPED: no python3 with jsonschema to validate with\n");
+        skip();
+    }
+    assert_int_equal(code, 0);
+}
+
+static void test_schema_takes_the_sample(void **state)
+{
+    (void)state;
+    struct sample sample;
+    expect_valid(sample_fill(&sample), true);
+}
+
+static void test_schema_takes_unknown_values(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct trace_location odd;
+    expect_valid(fill_odd(&sample, &odd), false);
+}
+
+static int count_bytes(void *context, const char *bytes, size_t size)
+{
+    (void)bytes;
+    *(size_t *)context += size;
+    return 0;
+}
+
+static double time_frames(const struct psc_trace *trace)
+{
+    struct psc_print_options options = {.size = sizeof(options), .format = PSC_FORMAT_JSON};
+    size_t bytes = 0;
+    clock_t start = clock();
+    assert_int_equal(print_trace(trace, &options, count_bytes, &bytes, NULL), PSC_OK);
+    assert_true(bytes > trace->threads[0].frame_count * 200);
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void test_many_frames(void **state)
+{
+    (void)state;
+    enum { DEPTH = 100000 };
+    struct sample sample;
+    struct psc_trace *trace = sample_fill(&sample);
+    struct trace_frame *frames = calloc(DEPTH, sizeof(*frames));
+    struct trace_location *places = calloc(DEPTH, sizeof(*places));
+    assert_true(frames && places);
+    for (size_t i = 0; i < DEPTH; i++) {
+        places[i] = sample_fit;
+        frames[i].location = i % 2 ? &sample_fit : &sample_axpy;
+    }
+    trace->threads[0].frames = frames;
+    trace->threads[0].frame_count = DEPTH;
+    double shared = time_frames(trace);
+    for (size_t i = 0; i < DEPTH; i++)
+        frames[i].location = &places[i];
+    double different = time_frames(trace);
+    print_message("100,000 frames as JSON: %.3f s in two places, %.3f s all different\n", shared,
+                  different);
+    assert_true(shared < 5 && different < 10);
+    free(frames);
+    free(places);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_target_and_crash),
+        cmocka_unit_test(test_threads_and_frames),
+        cmocka_unit_test(test_hidden_frames_only_with_all),
+        cmocka_unit_test(test_odd_bytes_and_unknown_values),
+        cmocka_unit_test(test_schema_takes_the_sample),
+        cmocka_unit_test(test_schema_takes_unknown_values),
+        cmocka_unit_test(test_many_frames),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
