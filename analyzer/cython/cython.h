@@ -13,24 +13,24 @@
 #include "modules.h"
 
 enum cython_kind {
-    CYTHON_NONE,        /**< Not a Cython symbol. */
-    CYTHON_WRAPPER,     /**< __pyx_pw_: parses arguments, calls the body. */
-    CYTHON_BODY,        /**< __pyx_pf_, lambda bodies. */
-    CYTHON_C_FUNCTION,  /**< __pyx_f_: cdef, cpdef. */
-    CYTHON_GENERATOR,   /**< __pyx_gb_: body of a generator or coroutine. */
-    CYTHON_MODULE,      /**< Module initialisation: the module's own code. */
-    CYTHON_SLOT,        /**< Type slot or property accessor that calls, or is, a method. */
-    CYTHON_PLUMBING,    /**< __Pyx_*, utility code, dispatchers: nothing a user wrote. */
+    CYTHON_NONE,       /**< Not a Cython symbol. */
+    CYTHON_WRAPPER,    /**< __pyx_pw_: parses arguments, calls the body. */
+    CYTHON_BODY,       /**< __pyx_pf_, lambda bodies. */
+    CYTHON_C_FUNCTION, /**< __pyx_f_: cdef, cpdef. */
+    CYTHON_GENERATOR,  /**< __pyx_gb_: body of a generator or coroutine. */
+    CYTHON_MODULE,     /**< Module initialisation: the module's own code. */
+    CYTHON_SLOT,       /**< Type slot or property accessor that calls, or is, a method. */
+    CYTHON_PLUMBING,   /**< __Pyx_*, utility code, dispatchers: nothing a user wrote. */
 };
 
 struct cython_name {
     enum cython_kind kind;
-    const char *module;   /**< "pkg.sub._kern"; NULL when not known. */
-    const char *function; /**< "CCls.method", "outer.inner", "<module>"; as Python's __qualname__. */
+    const char *module;         /**< "pkg.sub._kern"; NULL when not known. */
+    const char *function;       /**< "CCls.method", "outer.inner", "<module>": as __qualname__. */
     const char *specialization; /**< Of a fused function: "0", "1_0"; NULL. */
-    int32_t number;       /**< The entry number of W, I, G; -1 without. */
-    bool parallel;        /**< The outlined body of a prange or parallel block. */
-    bool boilerplate;     /**< __reduce_cython__, scope structs, View.MemoryView internals. */
+    int32_t number;             /**< The entry number of W, I, G; -1 without. */
+    bool parallel;              /**< The outlined body of a prange or parallel block. */
+    bool boilerplate;           /**< __reduce_cython__, scope structs, View.MemoryView internals. */
 };
 
 /**

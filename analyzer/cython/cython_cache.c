@@ -148,15 +148,14 @@ static bool is_c_file(const char *path)
 }
 
 /**
- * Where the compiler found it, else near the module: the more directories of the name agree the
- * better, down to the bare name in the module's own directory.
+ * Where a path of the building machine is: there, else near the module. The more directories of
+ * it agree the better, but at least one must.
  */
-static const char *find_c_file(const struct module *module, const char *c_file,
-                               struct arena *arena)
+static const char *find_built_file(const struct module *module, struct target *target,
+                                   const char *path, struct arena *arena)
 {
-    struct target *target = modules_target(module->owner);
-    const char *found = target_find_local_path(target, c_file);
-    const char *tail = c_file;
+    const char *found = target_find_local_path(target, path);
+    const char *tail = path;
     for (size_t i = 0; !found && i < PARENT_LIMIT; i++) {
         while (*tail == '/')
             tail++;
@@ -166,11 +165,19 @@ static const char *find_c_file(const struct module *module, const char *c_file,
         found = find_near_module(module, target, tail, arena);
         tail = slash + 1;
     }
-    tail = path_base(c_file);
-    if (!found && *tail && module->path)
-        found = find_in_target(target, path_directory(module->path), tail, arena);
-    if (!found && *tail && module->file && module->file->local_path)
-        found = find_here(path_directory(module->file->local_path), tail, arena);
+    return found;
+}
+
+/** Also by its bare name, in the module's own directory. */
+static const char *find_c_file(const struct module *module, const char *c_file, struct arena *arena)
+{
+    struct target *target = modules_target(module->owner);
+    const char *found = find_built_file(module, target, c_file, arena);
+    const char *base = path_base(c_file);
+    if (!found && module->path)
+        found = find_in_target(target, path_directory(module->path), base, arena);
+    if (!found && module->file && module->file->local_path)
+        found = find_here(path_directory(module->file->local_path), base, arena);
     return found;
 }
 
@@ -206,9 +213,8 @@ const struct cython_lines *cython_lines_find(struct cython_cache *cache, struct 
         if (cache->lines[i].module == module && strcmp(cache->lines[i].c_file, c_file) == 0)
             return cache->lines[i].lines;
     }
-    if (!is_c_file(c_file) ||
-        !array_reserve((void **)&cache->lines, &cache->line_capacity, cache->line_count + 1,
-                       sizeof(*cache->lines)))
+    if (!is_c_file(c_file) || !array_reserve((void **)&cache->lines, &cache->line_capacity,
+                                             cache->line_count + 1, sizeof(*cache->lines)))
         return NULL;
     const char *copy = arena_strdup(cache->arena, c_file);
     const char *path = copy ? find_c_file(module, c_file, cache->arena) : NULL;
@@ -228,7 +234,7 @@ const char *cython_source_path(struct module *module, const char *c_file, const 
     struct target *target = modules_target(module->owner);
     const char *found = NULL;
     if (pyx_file[0] == '/') {
-        found = target_find_local_path(target, pyx_file);
+        found = find_built_file(module, target, pyx_file, arena);
         return found ? found : pyx_file;
     }
     /* A package's sources are often built from src/ but installed without it. */

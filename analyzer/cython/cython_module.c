@@ -3,7 +3,8 @@
 /* Packages in packages; deeper ones are not looked for. */
 #define PACKAGE_DEPTH 16
 
-/** Every Cython module makes a module of this name for its tracebacks (Cython/Compiler/Naming.py). */
+/** Every Cython module makes a module of this name for its tracebacks (Cython/Compiler/Naming.py).
+ */
 static const char runtime_name[] = "cython_runtime";
 
 struct slice path_directory(const char *path)

@@ -59,7 +59,8 @@ static bool is_boilerplate(struct slice leaf)
 {
     return slice_equals(leaf, "__reduce_cython__") || slice_equals(leaf, "__setstate_cython__") ||
            slice_equals(leaf, "__defaults__") || slice_starts(leaf, "__pyx_unpickle_") ||
-           slice_starts(leaf, "__pyx_scope_struct_") || slice_starts(leaf, "__pyx_defaults");
+           slice_starts(leaf, "__pyx_scope_struct_") || slice_starts(leaf, "__pyx_defaults") ||
+           slice_starts(leaf, "__Pyx_");
 }
 
 static void add_leaf(struct naming *naming, struct text *text, const struct cython_path *path)
@@ -104,11 +105,9 @@ static void set_function(struct naming *naming, const struct cython_path *path, 
     add_leaf(naming, &function, path);
     if (suffix && *suffix)
         text_printf(&function, ".%s", suffix);
-    if (module.size) {
+    if (module.size)
         naming->name->module = copy_text(naming, &module);
-        naming->name->boilerplate |= strcmp(naming->name->module ? naming->name->module : "",
-                                            VIEW_MODULE) == 0;
-    }
+    naming->name->boilerplate |= cython_path_is_utility(path);
     naming->name->function = copy_text(naming, &function);
     naming->name->number = path->number;
 }
@@ -153,8 +152,10 @@ static void name_generator(struct naming *naming, struct cython_path *path)
     if (number < 2 ||
         (!find_sibling(naming, path, "__pyx_pw_", CYTHON_NUMBERED_WRAPPER, number - 1, &leaf) &&
          !find_sibling(naming, path, "__pyx_pf_", CYTHON_NUMBERED_BODY, number - 2, &leaf))) {
-        bool genexpr = path->count && is_genexpr_scope(&path->components[path->count - 1]);
-        leaf = slice_of(genexpr ? "<genexpr>" : "<generator>");
+        /* A function's wrapper is in a method table; that of a genexpr is optimised away. */
+        bool complete = cython_context_has(naming->context, "%.*s", (int)naming->symbol.name.size,
+                                           naming->symbol.name.data);
+        leaf = slice_of(complete ? "<genexpr>" : "<generator>");
     }
     path->leaf = leaf;
     set_function(naming, path, NULL);
@@ -163,8 +164,7 @@ static void name_generator(struct naming *naming, struct cython_path *path)
 /* ---- lambdas ---- */
 
 /** The wrapper whose name ends in the same `lambda<k>`; k is counted per module. */
-static bool find_lambda_wrapper(struct naming *naming, struct slice lambda,
-                                struct cython_path *ret)
+static bool find_lambda_wrapper(struct naming *naming, struct slice lambda, struct cython_path *ret)
 {
     const char *candidate;
     for (size_t i = 0; (candidate = cython_context_find(naming->context, "__pyx_pw_", i)); i++) {
@@ -202,8 +202,9 @@ static void name_lambda_body(struct naming *naming, struct slice rest)
 
 static bool name_view_function(struct naming *naming, struct slice text, enum cython_kind kind)
 {
-    const char *class_name = cython_view_class_skip(&text);
-    if (!class_name)
+    const char *free_function = kind == CYTHON_NONE ? cython_view_free_function(text) : NULL;
+    const char *class_name = free_function ? NULL : cython_view_class_skip(&text);
+    if (!free_function && !class_name)
         return false;
     if (kind == CYTHON_NONE)
         kind = slice_is_dunder(text) || slice_equals(text, "getbuffer") ? CYTHON_WRAPPER
@@ -215,7 +216,8 @@ static bool name_view_function(struct naming *naming, struct slice text, enum cy
     naming->name->kind = kind;
     naming->name->module = VIEW_MODULE;
     naming->name->boilerplate = true;
-    naming->name->function = cython_view_function(class_name, rest, naming->arena);
+    naming->name->function =
+        free_function ? free_function : cython_view_function(class_name, rest, naming->arena);
     return true;
 }
 
@@ -231,9 +233,9 @@ static bool name_slot(struct naming *naming, struct slice text)
         naming->name->module = VIEW_MODULE;
         naming->name->boilerplate = true;
         naming->name->function =
-            view_class ? arena_printf(naming->arena, "%s.%.*s", view_class, (int)rest.size,
-                                      rest.data)
-                       : arena_printf(naming->arena, "%.*s.%s", (int)text.size, text.data, methods);
+            view_class
+                ? arena_printf(naming->arena, "%s.%.*s", view_class, (int)rest.size, rest.data)
+                : arena_printf(naming->arena, "%.*s.%s", (int)text.size, text.data, methods);
         return true;
     }
     /* The slot of the class itself, behind the one that looks for a subclass's (Cython 3). */
@@ -267,8 +269,8 @@ static bool name_module(struct naming *naming, struct slice text)
     if (!own && (slice_skip(&last, "PyInit_") || slice_skip(&last, "PyInitU_")))
         own = is_cython_module(context, last);
     else if (!own && context && context->module_name && slice_skip(&last, "init"))
-        own = last.size && is_cython_module(&(struct cython_context){
-                               .module_name = context->module_name}, last);
+        own = last.size &&
+              is_cython_module(&(struct cython_context){.module_name = context->module_name}, last);
     if (!own)
         return false;
     naming->name->kind = CYTHON_MODULE;
@@ -381,15 +383,15 @@ struct patience {
 static bool patient_has(void *context, const char *name)
 {
     struct patience *patience = context;
-    return patience->left && patience->left-- &&
-           cython_context_has(patience->context, "%s", name);
+    return patience->left && patience->left-- && cython_context_has(patience->context, "%s", name);
 }
 
 static const char *patient_find(void *context, const char *prefix, size_t index)
 {
     struct patience *patience = context;
-    return patience->left && patience->left-- ? cython_context_find(patience->context, prefix, index)
-                                              : NULL;
+    return patience->left && patience->left--
+               ? cython_context_find(patience->context, prefix, index)
+               : NULL;
 }
 
 bool cython_parse_symbol(const char *symbol, const struct cython_context *context,

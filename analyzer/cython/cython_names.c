@@ -16,8 +16,7 @@ bool cython_names_add(struct cython_names *names, const char *symbol)
             names->arena = arena_create();
         done = names->arena && array_reserve((void **)&names->items, &names->capacity,
                                              names->count + 1, sizeof(*names->items));
-        char *copy =
-            done ? arena_strndup(names->arena, parsed.name.data, parsed.name.size) : NULL;
+        char *copy = done ? arena_strndup(names->arena, parsed.name.data, parsed.name.size) : NULL;
         done = copy != NULL;
         if (done)
             names->items[names->count++] = copy;

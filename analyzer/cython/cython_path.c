@@ -16,8 +16,7 @@ bool cython_context_has(const struct cython_context *context, const char *format
     va_start(args, format);
     int size = vsnprintf(small, sizeof(small), format, args);
     va_end(args);
-    return size > 0 && (size_t)size < sizeof(small) &&
-           context->has_symbol(context->context, small);
+    return size > 0 && (size_t)size < sizeof(small) && context->has_symbol(context->context, small);
 }
 
 const char *cython_context_find(const struct cython_context *context, const char *prefix,
@@ -262,10 +261,17 @@ static size_t count_common(const struct cython_path *path, struct slice dotted, 
     return common;
 }
 
+bool cython_path_is_utility(const struct cython_path *path)
+{
+    return path->count &&
+           (path->components[0].dotted || slice_equals(path->components[0].name, "EnumBase") ||
+            slice_equals(path->components[0].name, "FromPyStructUtility"));
+}
+
 size_t cython_path_module_size(const struct cython_path *path, const struct cython_context *context)
 {
     size_t common = 0;
-    if (path->count && slice_equals(path->components[0].name, "View_dot_MemoryView"))
+    if (cython_path_is_utility(path))
         return 1;
     if (context && context->module_name) {
         struct slice name = slice_of(context->module_name);

@@ -121,6 +121,8 @@ struct cython_path {
 void parse_cython_path(struct slice text, enum cython_numbering numbering,
                        const struct cython_context *context, struct cython_path *ret);
 
+/** True in what Cython compiles into modules of itself: View.MemoryView, vector.to_py, EnumBase. */
+bool cython_path_is_utility(const struct cython_path *path);
 /** How many leading components are the module; the rest are classes and functions. */
 size_t cython_path_module_size(const struct cython_path *path,
                                const struct cython_context *context);
@@ -147,8 +149,9 @@ const char *cython_slot_skip(struct slice *name);
 /** "__pyx_memoryview_" and its like: drops it and gives the class; NULL when it is none. */
 const char *cython_view_class_skip(struct slice *name);
 /** The Python name of a function of View.MemoryView, from what follows its class's prefix. */
-const char *cython_view_function(const char *class_name, struct slice rest,
-                                 struct arena *arena);
+const char *cython_view_function(const char *class_name, struct slice rest, struct arena *arena);
+/** The Python name of one whose C name has no class's prefix; NULL when it is none. */
+const char *cython_view_free_function(struct slice name);
 /** True for the name of a View.MemoryView type, as slots write it. */
 bool cython_is_view_type(struct slice name);
 

@@ -131,6 +131,28 @@ bool cython_is_view_type(struct slice name)
     return false;
 }
 
+static const struct {
+    const char *name;
+    const char *function;
+} free_functions[] = {
+    {"__pyx_align_pointer", "align_pointer"},
+    {"__pyx_fill_contig_strides_array", "fill_contig_strides_array"},
+    {"__pyx_get_best_slice_order", "get_best_order"},
+    {"__pyx_memslice_transpose", "transpose_memslice"},
+    {"__pyx_memview_slice", "memview_slice"},
+    {"__pyx_pybuffer_index", "pybuffer_index"},
+    {"__pyx_unpickle_Enum__set_state", "__pyx_unpickle_Enum__set_state"},
+};
+
+const char *cython_view_free_function(struct slice name)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(free_functions); i++) {
+        if (slice_equals(name, free_functions[i].name))
+            return free_functions[i].function;
+    }
+    return NULL;
+}
+
 /* Functions whose C name has a class's prefix but that stand outside of the class. */
 static const struct {
     const char *rest;

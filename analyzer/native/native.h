@@ -35,10 +35,13 @@ struct native_frame {
     bool signal;     /**< This is the signal trampoline (__restore_rt). */
 };
 
-/** The address to look up for a frame: the call, not what follows it. */
+/**
+ * The address to look up for a frame: the call, not what follows it. A signal
+ * trampoline was not called: its own begin is the return address of the handler.
+ */
 static inline psc_addr native_lookup_pc(const struct native_frame *frame)
 {
-    return frame->exact ? frame->pc : frame->pc - 1;
+    return frame->exact || frame->signal ? frame->pc : frame->pc - 1;
 }
 
 /** Why a walk ended. */
@@ -94,7 +97,8 @@ PSC_MUST_CHECK enum psc_status native_walk_from(struct native *native,
 
 /**
  * One step by row only (no heuristics): from the registers of a frame to those
- * of its caller. @return PSC_OK, PSC_ERR_NOT_FOUND (no rule), PSC_ERR_FAULT.
+ * of its caller; rip becomes 0 where the row says that there is none.
+ * @return PSC_OK, PSC_ERR_NOT_FOUND (no rule), PSC_ERR_FAULT, PSC_ERR_LIMIT (too many rows).
  */
 PSC_MUST_CHECK enum psc_status native_step(struct native *native,
                                            const struct target_registers *registers, bool exact,

@@ -155,6 +155,11 @@ enum psc_status python_walk(struct python *python, const struct python_thread *t
     return status == PSC_OK ? anchors_from_shims(python, thread->tstate, ret) : status;
 }
 
+enum psc_status python_walk_from(struct python *python, psc_addr frame, struct python_stack *ret)
+{
+    return chain_walk(python, frame, ret);
+}
+
 void python_stack_deinit(struct python_stack *stack)
 {
     free(stack->frames);

@@ -160,12 +160,3 @@ bool python_is_frame_object(struct python *python, psc_addr address)
     const struct py_code *code = code_find(python, load_u64(bytes + offset[PY_FRAMEOBJ_CODE]));
     return code && code->state == PY_CODE_VALID;
 }
-
-enum psc_status python_read_frame_object(struct python *python, psc_addr address,
-                                         struct python_frame *ret)
-{
-    psc_addr previous;
-    if (!has_frame_objects(python))
-        return PSC_ERR_UNSUPPORTED;
-    return frame_read(python, address, ret, &previous);
-}

@@ -125,9 +125,9 @@ void python_stack_deinit(struct python_stack *stack);
 
 /** For the slot joins (<= 3.10): true when a live PyFrameObject is at the address. */
 bool python_is_frame_object(struct python *python, psc_addr address);
-/** For the slot joins: reads one PyFrameObject (also one that no chain reaches). */
-PSC_MUST_CHECK enum psc_status python_read_frame_object(struct python *python, psc_addr address,
-                                                        struct python_frame *ret);
+/** For the slot joins: walks from a PyFrameObject, which no thread's chain need reach. */
+PSC_MUST_CHECK enum psc_status python_walk_from(struct python *python, psc_addr frame,
+                                                struct python_stack *ret);
 
 /** Where a frame is; strings live as long as the arena given to python_open(). */
 struct python_location {

@@ -158,8 +158,6 @@ static enum trace_role role_of_level(const struct plan *plan, const struct plan_
         return TRACE_ROLE_EVALUATOR;
     if (level->plumbing)
         return TRACE_ROLE_PLUMBING;
-    if (!place->interpreter)
-        return TRACE_ROLE_VISIBLE;
     switch ((enum function_class)level->function_class) {
     case FUNCTION_CALL:
         return TRACE_ROLE_PLUMBING;

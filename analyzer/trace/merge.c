@@ -19,8 +19,6 @@ struct segment {
     psc_addr address; /* On the C stack; 0 when only the order is known. */
     size_t native;    /* The evaluator; SIZE_MAX: no native frame holds the address. */
     size_t before;    /* Without one: the native frame before which the segment stands. */
-    /* For frames that no chain reaches (slot joins). */
-    const struct python_frame *extra;
 };
 
 struct segments {
@@ -108,23 +106,11 @@ static enum psc_status add_slotted(struct segments *segments, const struct plan 
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < slot_count; i++) {
         size_t at = slots[i].chain_index;
-        if (at == SIZE_MAX || at < done) {
-            // CPython 3.9 and early 3.10 cut the chain while an exception is thrown into a
-            // generator.
-            struct segment *segment = segments_add(segments);
-            if (!segment)
-                return PSC_ERR_MEMORY;
-            segment->side = side;
-            segment->count = 1;
-            segment->native = slots[i].native;
-            segment->extra = &slots[i].frame;
-        } else {
-            size_t owner = last_native != SIZE_MAX ? last_native : slots[i].native;
-            status = add_run(segments, side, done, at - done, owner);
-            if (status == PSC_OK)
-                status = add_run(segments, side, at, 1, slots[i].native);
-            done = at + 1;
-        }
+        size_t owner = last_native != SIZE_MAX ? last_native : slots[i].native;
+        status = add_run(segments, side, done, at - done, owner);
+        if (status == PSC_OK)
+            status = add_run(segments, side, at, 1, slots[i].native);
+        done = at + 1;
         last_native = slots[i].native;
     }
     if (status == PSC_OK)
@@ -196,8 +182,7 @@ static bool plan_add_segment(struct plan *plan, const struct segment *segment)
 {
     const struct python_stack *stack = &plan->sides[segment->side].stack;
     for (size_t i = 0; i < segment->count; i++) {
-        const struct python_frame *frame =
-            segment->extra ? segment->extra : &stack->frames[segment->first + i];
+        const struct python_frame *frame = &stack->frames[segment->first + i];
         if (frame->kind == PYTHON_FRAME_SHIM)
             continue;
         struct plan_item *item = plan_add(plan, PLAN_PYTHON);
@@ -212,7 +197,7 @@ static bool segment_shows(const struct plan *plan, const struct segment *segment
 {
     const struct python_stack *stack = &plan->sides[segment->side].stack;
     for (size_t i = 0; i < segment->count; i++)
-        if (segment->extra || stack->frames[segment->first + i].kind != PYTHON_FRAME_SHIM)
+        if (stack->frames[segment->first + i].kind != PYTHON_FRAME_SHIM)
             return true;
     return false;
 }

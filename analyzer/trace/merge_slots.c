@@ -1,7 +1,8 @@
 /*
- * Up to CPython 3.10 the evaluator keeps its PyFrameObject in a slot of its native frame, at a
- * distance from the stack pointer that is constant for a binary. It is learned here from the
- * process itself: the distance at which most evaluators hold a frame of the chain.
+ * Up to CPython 3.10 the evaluator's native frame holds its PyFrameObject: in a spill slot, or
+ * where it saved the register in which its caller kept it. So of the frame objects that its words
+ * point to, its own is the newest that no evaluator further in has taken; older ones are its
+ * callers'.
  */
 #include "trace_private.h"
 
@@ -49,13 +50,14 @@ static size_t chain_index_find(const struct chain_index *index, psc_addr address
 
 struct slot_search {
     const struct plan *plan;
+    struct python_stack *stack;
     struct python *python;
     struct target *target;
     struct chain_index chain;
     size_t *evaluators; /* Native indices, innermost first. */
     size_t evaluator_count;
-    uint64_t evaluator_size; /* Of most of them. */
-    size_t slot;             /* Words from sp; SIZE_MAX: not learned. */
+    uint64_t evaluator_size;     /* Of their native frames. */
+    uint32_t taken[FRAME_WORDS]; /* How often each word held the evaluator's own frame. */
     struct slot_assignment *found;
     size_t count;
     size_t capacity;
@@ -69,7 +71,17 @@ static size_t read_words(struct target *target, const struct native_frame *frame
     return target_read(target, frame->sp, words, count * 8) == PSC_OK ? count : 0;
 }
 
-static bool is_evaluator(const struct slot_search *search, size_t native)
+/* The word that held an evaluator's own frame most often; SIZE_MAX before any did. */
+static size_t best_slot(const struct slot_search *search)
+{
+    size_t best = SIZE_MAX;
+    for (size_t w = 0; w < FRAME_WORDS; w++)
+        if (search->taken[w] && (best == SIZE_MAX || search->taken[w] > search->taken[best]))
+            best = w;
+    return best;
+}
+
+static bool is_evaluator(const struct slot_search *search, size_t native, size_t slot)
 {
     const struct place *place = search->plan->native_places[native];
     if (place->interpreter && place->level_count &&
@@ -78,143 +90,149 @@ static bool is_evaluator(const struct slot_search *search, size_t native)
     // The cold part of a stripped evaluator has no name, but the same frame and a frame object.
     const struct native_frame *frame = &search->plan->native.frames[native];
     psc_addr value;
-    return place->interpreter && !place->symbol.name && search->slot != SIZE_MAX &&
+    return place->interpreter && !place->symbol.name && slot != SIZE_MAX &&
            frame->cfa - frame->sp == search->evaluator_size &&
-           target_read_pointer(search->target, frame->sp + 8 * search->slot, &value) == PSC_OK &&
+           target_read_pointer(search->target, frame->sp + 8 * slot, &value) == PSC_OK &&
            python_is_frame_object(search->python, value);
 }
 
 static bool list_evaluators(struct slot_search *search)
 {
-    size_t capacity = 0;
+    size_t capacity = 0, slot = best_slot(search);
     free(search->evaluators);
     search->evaluators = NULL;
     search->evaluator_count = 0;
     for (size_t i = 0; i < search->plan->native.count; i++) {
-        if (!is_evaluator(search, i))
+        if (!is_evaluator(search, i, slot))
             continue;
         if (!array_reserve((void **)&search->evaluators, &capacity, search->evaluator_count + 1,
                            sizeof(size_t)))
             return false;
         search->evaluators[search->evaluator_count++] = i;
     }
+    if (search->evaluator_count) {
+        // The outermost: it has called something, so its frame is complete.
+        const struct native_frame *frame =
+            &search->plan->native.frames[search->evaluators[search->evaluator_count - 1]];
+        search->evaluator_size = frame->cfa - frame->sp;
+    }
     return true;
 }
 
-static void learn_slot(struct slot_search *search)
-{
-    uint32_t hits[FRAME_WORDS] = {0};
-    uint64_t words[FRAME_WORDS];
-    for (size_t i = 0; i < search->evaluator_count && i < LEARN_FROM; i++) {
-        const struct native_frame *frame = &search->plan->native.frames[search->evaluators[i]];
-        size_t count = read_words(search->target, frame, words);
-        for (size_t w = 0; w < count; w++)
-            hits[w] += chain_index_find(&search->chain, words[w]) != SIZE_MAX;
-        if (i == 0)
-            search->evaluator_size = frame->cfa - frame->sp;
-    }
-    search->slot = SIZE_MAX;
-    for (size_t w = 0; w < FRAME_WORDS; w++)
-        if (hits[w] && (search->slot == SIZE_MAX || hits[w] > hits[search->slot]))
-            search->slot = w;
-}
-
-static bool add_found(struct slot_search *search, size_t native, size_t chain_index,
-                      const struct python_frame *frame)
+static bool add_found(struct slot_search *search, size_t native, size_t chain_index)
 {
     if (!array_reserve((void **)&search->found, &search->capacity, search->count + 1,
                        sizeof(*search->found)))
         return false;
-    search->found[search->count++] = (struct slot_assignment){native, chain_index, *frame};
+    search->found[search->count++] = (struct slot_assignment){native, chain_index};
     return true;
 }
 
-/*
- * The frame of one evaluator: what its slot holds; else the first frame of the chain, from `done`
- * on, that any of its words points to. False without memory.
- */
-static bool assign(struct slot_search *search, size_t native, size_t *done)
+/* Generators that delegate to another have no evaluator while it is thrown into (3.10). */
+static bool all_delegate(const struct python_stack *stack, size_t from, size_t to)
 {
-    const struct python_stack *stack = search->chain.stack;
-    const struct native_frame *frame = &search->plan->native.frames[native];
-    uint64_t words[FRAME_WORDS];
-    size_t count = read_words(search->target, frame, words);
+    for (size_t i = from; i < to; i++)
+        if (!stack->frames[i].generator)
+            return false;
+    return true;
+}
+
+/* A frame that no chain reaches, in a word that held an evaluator's own frame before; else 0. */
+static psc_addr find_unchained(struct slot_search *search, const uint64_t *words, size_t count)
+{
     size_t best = SIZE_MAX;
-    if (search->slot < count) {
-        psc_addr value = words[search->slot];
-        size_t at = chain_index_find(&search->chain, value);
-        struct python_frame extra;
-        if (at != SIZE_MAX && at >= *done)
-            best = at;
-        else if (at == SIZE_MAX && python_is_frame_object(search->python, value) &&
-                 python_read_frame_object(search->python, value, &extra) == PSC_OK)
-            return add_found(search, native, SIZE_MAX, &extra);
-    }
-    for (size_t w = 0; best == SIZE_MAX && w < count; w++) {
-        size_t at = chain_index_find(&search->chain, words[w]);
-        if (at != SIZE_MAX && at == *done)
-            best = at;
-    }
-    if (best == SIZE_MAX)
-        return true;
-    *done = best + 1;
-    return add_found(search, native, best, &stack->frames[best]);
+    for (size_t w = 0; w < count; w++)
+        if (search->taken[w] && (best == SIZE_MAX || search->taken[w] > search->taken[best]) &&
+            chain_index_find(&search->chain, words[w]) == SIZE_MAX &&
+            python_is_frame_object(search->python, words[w]))
+            best = w;
+    return best == SIZE_MAX ? 0 : words[best];
 }
 
-/*
- * Between two evaluators whose frames are known, those without one take the frames in between
- * one by one when the numbers are equal: the only counting there is, and it ends at the next
- * known frame.
- */
-static bool fill_between(struct slot_search *search)
+/* Goes on where the chain was cut, with the callers of a frame found on the native stack. */
+static bool continue_chain(struct slot_search *search, psc_addr frame)
 {
-    const struct python_stack *stack = search->chain.stack;
-    struct slot_assignment *known = search->found;
-    size_t known_count = search->count, next_known = 0, done = 0;
-    search->found = NULL;
-    search->count = search->capacity = 0;
-    bool fine = true;
-    for (size_t e = 0; fine && e <= search->evaluator_count;) {
-        size_t limit = next_known < known_count ? known[next_known].native : SIZE_MAX;
-        size_t unknown = 0;
-        while (e + unknown < search->evaluator_count && search->evaluators[e + unknown] < limit)
-            unknown++;
-        size_t end = next_known < known_count ? known[next_known].chain_index : stack->count;
-        if (end != SIZE_MAX && end >= done && end - done == unknown)
-            for (size_t i = 0; fine && i < unknown; i++, done++)
-                fine = add_found(search, search->evaluators[e + i], done, &stack->frames[done]);
-        e += unknown;
-        if (next_known >= known_count)
+    struct python_stack tail = {0}, *stack = search->stack;
+    bool fine = python_walk_from(search->python, frame, &tail) == PSC_OK &&
+                array_reserve((void **)&stack->frames, &stack->capacity, stack->count + tail.count,
+                              sizeof(*stack->frames));
+    for (size_t i = 0; fine && i < tail.count; i++) {
+        if (chain_index_find(&search->chain, tail.frames[i].address) != SIZE_MAX)
             break;
-        if (fine)
-            fine = add_found(search, known[next_known].native, known[next_known].chain_index,
-                             &known[next_known].frame);
-        if (known[next_known].chain_index != SIZE_MAX)
-            done = known[next_known].chain_index + 1;
-        next_known++;
-        e++;
+        stack->frames[stack->count++] = tail.frames[i];
     }
-    free(known);
-    return fine;
+    python_stack_deinit(&tail);
+    free(search->chain.table);
+    search->chain.table = NULL;
+    return fine && chain_index_init(&search->chain, stack);
 }
 
-enum psc_status merge_find_slots(const struct plan *plan, const struct python_side *side,
+/* The newest frame from `done` on that any word points to; SIZE_MAX when none does. */
+static size_t find_newest(const struct slot_search *search, const uint64_t *words, size_t count,
+                          size_t done)
+{
+    size_t newest = SIZE_MAX;
+    for (size_t w = 0; w < count; w++) {
+        size_t at = chain_index_find(&search->chain, words[w]);
+        if (at != SIZE_MAX && at >= done && at < newest)
+            newest = at;
+    }
+    return newest;
+}
+
+/* Finds the frame of evaluator `e`; `done` frames of the chain are taken. False without memory. */
+static bool assign(struct slot_search *search, size_t e, size_t *done)
+{
+    const struct python_stack *stack = search->stack;
+    size_t native = search->evaluators[e];
+    uint64_t words[FRAME_WORDS];
+    size_t count = read_words(search->target, &search->plan->native.frames[native], words);
+    size_t own = find_newest(search, words, count, *done);
+    bool skips = python_get_join(search->python) == PYTHON_JOIN_CFRAME_SLOT && own != SIZE_MAX &&
+                 all_delegate(stack, *done, own);
+    psc_addr unchained = own == SIZE_MAX ? find_unchained(search, words, count) : 0;
+    if (unchained) {
+        own = stack->count;
+        skips = true;
+        if (!continue_chain(search, unchained))
+            return false;
+    }
+    // An evaluator that is just entered or left has no frame: only possible while there are more
+    // evaluators than frames.
+    if (own == SIZE_MAX && search->evaluator_count - e > stack->count - *done)
+        return true;
+    if (own != *done && !skips)
+        own = *done;
+    for (size_t w = 0; w < count; w++)
+        search->taken[w] += words[w] == stack->frames[own].address;
+    *done = own + 1;
+    return add_found(search, native, own);
+}
+
+static bool assign_all(struct slot_search *search)
+{
+    size_t done = 0;
+    search->count = 0;
+    for (size_t e = 0; e < search->evaluator_count; e++)
+        if (!assign(search, e, &done))
+            return false;
+    return true;
+}
+
+enum psc_status merge_find_slots(const struct plan *plan, struct python_side *side,
                                  struct python *python, struct target *target,
                                  struct slot_assignment **ret, size_t *ret_count)
 {
     struct slot_search search = {
-        .plan = plan, .python = python, .target = target, .slot = SIZE_MAX};
-    bool fine = chain_index_init(&search.chain, &side->stack) && list_evaluators(&search);
+        .plan = plan, .stack = &side->stack, .python = python, .target = target};
+    bool fine = chain_index_init(&search.chain, search.stack) && list_evaluators(&search) &&
+                assign_all(&search);
     if (fine) {
-        learn_slot(&search);
         // Once more, now that a nameless part of the evaluator can be told.
-        fine = list_evaluators(&search);
+        size_t before = search.evaluator_count;
+        fine =
+            list_evaluators(&search) && (search.evaluator_count == before || assign_all(&search));
     }
-    size_t done = 0;
-    for (size_t i = 0; fine && i < search.evaluator_count; i++)
-        fine = assign(&search, search.evaluators[i], &done);
-    if (fine)
-        fine = fill_between(&search);
     free(search.chain.table);
     free(search.evaluators);
     if (!fine) {

@@ -77,6 +77,13 @@ void places_set_line(struct places *places, const struct place *place, struct pl
     location->line_source = TRACE_LINE_DWARF;
 }
 
+/* Code of Python's own headers that was inlined into an extension: it connects calls. */
+static bool is_python_header(const char *file)
+{
+    return file && has_suffix(file, ".h") &&
+           (strstr(file, "/Include/") || strstr(file, "/include/python"));
+}
+
 /* The physical function and the calls inlined at the place, innermost first. */
 static enum psc_status place_resolve(struct places *places, struct place *place,
                                      const struct module_line *line)
@@ -107,6 +114,8 @@ static enum psc_status place_resolve(struct places *places, struct place *place,
         if (inlines[i].function)
             places_name_level(places, place, &levels[i], inlines[i].function);
         places_set_line(places, place, &levels[i], file, number);
+        if (is_python_header(file))
+            levels[i].function_class = FUNCTION_CALL;
         file = inlines[i].call_file;
         number = inlines[i].call_line;
     }

@@ -125,12 +125,16 @@ PSC_MUST_CHECK enum psc_status merge_stacks(struct plan *plan, struct python *py
 /** Which native frame runs which frame object, for joins by slot. */
 struct slot_assignment {
     size_t native;
-    size_t chain_index; /**< In the thread's chain; SIZE_MAX: no chain reaches it. */
-    struct python_frame frame;
+    size_t chain_index; /**< In the thread's chain. */
 };
 
+/**
+ * Finds the frames of all evaluators, innermost first. Where CPython cut the chain (3.9 and early
+ * 3.10, while an exception is thrown into a generator) side->stack is continued.
+ */
+
 PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan,
-                                                const struct python_side *side,
+                                                struct python_side *side,
                                                 struct python *python, struct target *target,
                                                 struct slot_assignment **ret, size_t *ret_count);
 
