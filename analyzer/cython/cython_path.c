@@ -323,11 +323,16 @@ static bool spells_module(const struct cython_path *path, const struct cython_co
         return false;
     struct slice name = slice_of(context->module_name);
     bool all;
-    if (count_common(path, name, &all) == path->count)
-        return true;
+    size_t common = count_common(path, name, &all);
+    if (common == path->count || all)
+        return common == path->count;
     struct slice last = name;
     while (name.size)
         last = next_dotted(&name);
+    for (size_t i = 0; i + 1 < path->count; i++) {
+        if (component_equals(&path->components[i], last))
+            return false;
+    }
     return component_equals(&path->components[path->count - 1], last);
 }
 

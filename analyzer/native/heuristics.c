@@ -39,7 +39,10 @@ static enum step_result step_on(struct native *native, struct target_registers *
         return STEP_END;
     if (result == STEP_OK && (row.signal || !next.value[X86_RIP]))
         return STEP_END;
-    if (result != STEP_OK && row.kind == ROW_NONE)
+    if (row.kind == ROW_NONE && !registers->value[X86_RBP] &&
+        code_ends_thread(native, registers->value[X86_RIP]))
+        return STEP_END;
+    if (row.kind == ROW_NONE)
         result = code_run_epilogue(native, registers, &next) ||
                          follow_frame_pointer(native, registers, &next)
                      ? STEP_OK

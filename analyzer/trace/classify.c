@@ -17,7 +17,12 @@ static const struct name_rule rules[] = {
     {"_PyEval_EvalFrameDefault", FUNCTION_EVALUATOR},
     {"_TAIL_CALL_*", FUNCTION_EVALUATOR},
 
-    {"take_gil", FUNCTION_TAKE_GIL},
+    {"take_gil*", FUNCTION_TAKE_GIL},
+    {"drop_gil*", FUNCTION_TAKE_GIL},
+    {"PyEval_RestoreThread", FUNCTION_TAKE_GIL},
+    {"PyEval_AcquireThread", FUNCTION_TAKE_GIL},
+    {"_PyThreadState_Attach", FUNCTION_TAKE_GIL},
+    {"PyGILState_Ensure", FUNCTION_TAKE_GIL},
     {"gc_collect_main", FUNCTION_COLLECT},
     {"gc_collect_region", FUNCTION_COLLECT},
     {"collect", FUNCTION_COLLECT},

@@ -257,6 +257,7 @@ struct assembly {
     struct trace_thread *thread;
     size_t capacity;
     bool python_inside;
+    const char *inner_symbol; /* Of the physical native frame further in, NULL without. */
     struct folding folding;
 };
 
@@ -272,12 +273,27 @@ static struct trace_frame *add_frame(struct assembly *assembly,
     return frame;
 }
 
+/*
+ * A stripped interpreter does not name take_gil(). But the GIL is the only thing for which CPython
+ * waits on a condition with a time limit: its locks are semaphores (Python/ceval_gil.h,
+ * Python/thread_pthread.h with USE_SEMAPHORES, as on every Linux).
+ */
+static bool waits_for_gil(const struct assembly *assembly, const struct place *place)
+{
+    const char *inner = assembly->inner_symbol;
+    return place->interpreter && inner &&
+           (strstr(inner, "pthread_cond_timedwait") || strstr(inner, "pthread_cond_clockwait"));
+}
+
 static bool add_native_levels(struct assembly *assembly, const struct plan_item *item)
 {
     const struct plan *plan = assembly->plan;
     const struct native_frame *native = &plan->native.frames[item->is.native];
     const struct place *place = plan->native_places[item->is.native];
     bool hides = assembly->filling->options->mode != PSC_MODE_NATIVE;
+    if (!assembly->python_inside && waits_for_gil(assembly, place))
+        assembly->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
+    assembly->inner_symbol = place->symbol.name;
     for (size_t i = 0; i < place->level_count; i++) {
         const struct place_level *level = &place->levels[i];
         enum trace_role role = role_of_level(plan, item, place, level, assembly->python_inside);
@@ -293,8 +309,6 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
         } else if (role != TRACE_ROLE_PLUMBING) {
             assembly->folding.inner = NULL;
         }
-        if (role == TRACE_ROLE_TAKE_GIL && !assembly->python_inside)
-            assembly->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
         struct trace_frame *frame = add_frame(assembly, level->location);
         if (!frame)
             return false;

@@ -204,6 +204,8 @@ static const struct vector vectors[] = {
     {"__pyx_pw_8EnumBase_14__Pyx_EnumBase_1__new__", CYTHON_WRAPPER, "EnumBase",
      "__Pyx_EnumBase.__new__", NULL, false, true},
     {"__pyx_pw_11cfunc_dot_to_py_1wrap", CYTHON_WRAPPER, "cfunc.to_py", "wrap", NULL, false, true},
+    {"__pyx_fuse_0_0__pyx_pw_8implicit_3cpu_3bpr_3bpr_update", CYTHON_WRAPPER, "implicit.cpu.bpr",
+     "bpr_update", "0_0", false, false},
     {"__pyx_f_5numpy_import_array", CYTHON_C_FUNCTION, "numpy", "import_array", NULL, false, false},
 };
 

@@ -126,12 +126,13 @@ static void check_marker(const struct place_of_work *work, struct module *module
         assert_in_range(count, 0, 1);
         if (count) {
             assert_string_equal(calls[0].function, "twice");
+            assert_non_null(calls[0].call_file);
             assert_string_equal(calls[0].call_file, expected);
             assert_int_equal(calls[0].call_line, 13);
             inlined++;
         }
     }
-    assert_true(seen[13] && (seen[4] || seen[5]));
+    assert_true(seen[13] && (!with_inlines || seen[4] || seen[5]));
     assert_true(!with_inlines || inlined > 0);
 }
 
@@ -140,7 +141,7 @@ static void every_kind_of_debug_information(void **state)
     const struct place_of_work *work = *state;
     static const char *const compilers[] = { "gcc", "clang" };
     static const char *const flags[] = {
-        "-gdwarf-2 -gstrict-dwarf", "-gdwarf-3", "-gdwarf-4", "-gdwarf-5",
+        "-gdwarf-2", "-gdwarf-3", "-gdwarf-4", "-gdwarf-5",
         "-gdwarf-5 -gdwarf64", "-gdwarf-4 -gdwarf64", "-gdwarf-4 -gz=zlib", "-gdwarf-5 -gz=zlib",
         "-gdwarf-4 -gz=zlib-gnu", "-g -ffunction-sections -Wl,--gc-sections",
         "-g -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code", "-g -O0",
@@ -154,6 +155,7 @@ static void every_kind_of_debug_information(void **state)
                 fprintf(stderr, "  SKIPPED: %s %s does not work here\n", compilers[i], flags[j]);
                 continue;
             }
+            fprintf(stderr, "  %s %s\n", compilers[i], flags[j]);
             struct opened opened = open_program(work, "prog", BIAS);
             module_open(opened.module);
             assert_true(opened.module->has_debug_info);
@@ -257,7 +259,7 @@ static void broken_files(void **state)
         fprintf(stderr, "  SKIPPED: cc does not work here\n");
         skip();
     }
-    for (unsigned int seed = 0; seed < 300; seed++) {
+    for (unsigned int seed = 0; seed < 100; seed++) {
         run(work, "cp prog broken");
         char path[PATH_MAX + 16];
         snprintf(path, sizeof(path), "%s/broken", work->directory);
@@ -284,7 +286,8 @@ static void broken_files(void **state)
         for (size_t i = 0; modules && i < modules_count(modules); i++) {
             struct module *module = modules_get(modules, i);
             module_open(module);
-            for (psc_addr address = module->start; address < module->end; address += 57) {
+            psc_addr end = module->start + 0x5000;
+            for (psc_addr address = module->start; address < end; address += 57) {
                 struct module_symbol symbol;
                 struct module_line line;
                 struct module_inline calls[8];
