@@ -65,8 +65,8 @@ struct Elf *module_elf(struct module *module)
 void module_open(struct module *module)
 {
     Elf *elf = module_elf(module);
-    module->has_debug_info = (elf && elf_has_debug_info(elf)) ||
-                             elf_has_debug_info(module_separate_elf(module));
+    module->has_debug_info =
+        (elf && elf_has_debug_info(elf)) || elf_has_debug_info(module_separate_elf(module));
 }
 
 void module_close_files(struct module *module)
@@ -84,9 +84,8 @@ void module_close_files(struct module *module)
 /** ".debug_x" also finds ".zdebug_x", which is how GNU tools named compressed ones. */
 static bool section_name_is(const char *found, const char *name)
 {
-    return strcmp(found, name) == 0 || (strncmp(name, ".debug_", 7) == 0 &&
-                                        found[0] == '.' && found[1] == 'z' &&
-                                        strcmp(found + 2, name + 1) == 0);
+    return strcmp(found, name) == 0 || (strncmp(name, ".debug_", 7) == 0 && found[0] == '.' &&
+                                        found[1] == 'z' && strcmp(found + 2, name + 1) == 0);
 }
 
 Elf_Scn *elf_find_section(Elf *elf, const char *name, Elf64_Shdr *ret)
@@ -139,8 +138,7 @@ static bool decompress_section(Elf *elf, Elf_Scn *section, const Elf64_Shdr *hea
     uint64_t size = 0;
     for (size_t i = 4; i < 12; i++)
         size = size << 8 | bytes[i];
-    return size / COMPRESSION_RATIO_LIMIT <= data->d_size &&
-           elf_compress_gnu(section, 0, 0) >= 0;
+    return size / COMPRESSION_RATIO_LIMIT <= data->d_size && elf_compress_gnu(section, 0, 0) >= 0;
 }
 
 bool elf_read_debug_section(Elf *elf, const char *name, struct section_bytes *ret)
@@ -242,7 +240,7 @@ static Elf *find_by_build_id(struct target *target, const struct target_build_id
         snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
 
     const struct target_options *options = &target->options;
-    struct wanted_file wanted = { .build_id = id };
+    struct wanted_file wanted = {.build_id = id};
     Elf *elf = NULL;
     if (options->debug_directory)
         elf = try_path(target, true, &wanted, "%s/.build-id/%.2s/%s.debug",
@@ -254,8 +252,7 @@ static Elf *find_by_build_id(struct target *target, const struct target_build_id
 }
 
 /** Beside the file, below it in .debug, and below the debug directory, as gdb looks. */
-static Elf *find_by_link(struct module *module, const char *link,
-                         const struct wanted_file *wanted)
+static Elf *find_by_link(struct module *module, const char *link, const struct wanted_file *wanted)
 {
     struct target *target = module->owner->target;
     const struct target_options *options = &target->options;
@@ -285,7 +282,7 @@ static Elf *find_separate(struct module *module)
     Elf *elf = find_by_build_id(module->owner->target, &module->build_id);
     if (elf || !debug->elf || !module->file)
         return elf;
-    struct wanted_file wanted = { .build_id = &module->build_id, .has_crc = true };
+    struct wanted_file wanted = {.build_id = &module->build_id, .has_crc = true};
     GElf_Word crc;
     const char *link = dwelf_elf_gnu_debuglink(debug->elf, &crc);
     /* Only a name: it must not lead out of the directories that are searched. */
@@ -322,7 +319,7 @@ static void attach_shared_dwarf(struct module *module)
     struct module_debug *debug = module->debug;
     const char *name;
     const void *id;
-    struct target_build_id build_id = { .size = 0 };
+    struct target_build_id build_id = {.size = 0};
     ssize_t size = dwelf_dwarf_gnu_debugaltlink(debug->dwarf, &name, &id);
     if (size <= 0 || size > TARGET_BUILD_ID_MAX)
         return;
@@ -330,7 +327,7 @@ static void attach_shared_dwarf(struct module *module)
     build_id.size = (size_t)size;
     debug->shared_elf = find_by_build_id(module->owner->target, &build_id);
     if (!debug->shared_elf && name[0] == '/') {
-        struct wanted_file wanted = { .build_id = &build_id };
+        struct wanted_file wanted = {.build_id = &build_id};
         debug->shared_elf = try_path(module->owner->target, true, &wanted, "%s", name);
     }
     if (debug->shared_elf)

@@ -32,7 +32,7 @@ static bool parse_unit_bounds(const struct section_bytes *section, uint64_t offs
     header->next_unit = 0;
     if (!section->data || offset >= section->size)
         return false;
-    struct byte_cursor cursor = { section->data + offset, section->data + section->size, false };
+    struct byte_cursor cursor = {section->data + offset, section->data + section->size, false};
     uint64_t length = cursor_unsigned(&cursor, 4);
     header->offset_size = 4;
     if (length == UINT32_MAX) {
@@ -68,7 +68,7 @@ static bool parse_line_header(const struct section_bytes *section, uint64_t offs
     uint64_t header_length = cursor_unsigned(&cursor, ret->offset_size);
     if (header_length > cursor_left(&cursor))
         return false;
-    ret->program = (struct byte_cursor){ cursor.next + header_length, cursor.end, false };
+    ret->program = (struct byte_cursor){cursor.next + header_length, cursor.end, false};
     cursor.end = ret->program.next;
 
     ret->minimum_instruction_length = cursor_u8(&cursor);
@@ -176,8 +176,7 @@ static void machine_append_row(struct line_machine *machine)
 
 static void machine_end_sequence(struct line_machine *machine)
 {
-    if (machine->in_sequence && machine->sequence_counts &&
-        machine->address > machine->row_address)
+    if (machine->in_sequence && machine->sequence_counts && machine->address > machine->row_address)
         machine_answer(machine, machine->address);
     machine_reset(machine);
 }
@@ -191,8 +190,7 @@ static void machine_advance(struct line_machine *machine, uint64_t operations)
         return;
     }
     uint64_t sum = machine->operation_index + operations;
-    machine->address +=
-        sum / header->maximum_operations * header->minimum_instruction_length;
+    machine->address += sum / header->maximum_operations * header->minimum_instruction_length;
     machine->operation_index = sum % header->maximum_operations;
 }
 
@@ -216,7 +214,7 @@ static void machine_extended(struct line_machine *machine, struct byte_cursor *p
     const uint8_t *bytes = cursor_take(program, length);
     if (!bytes || length == 0)
         return;
-    struct byte_cursor operands = { bytes + 1, bytes + length, false };
+    struct byte_cursor operands = {bytes + 1, bytes + length, false};
     switch (bytes[0]) {
     case DW_LNE_end_sequence:
         machine_end_sequence(machine);
@@ -233,7 +231,7 @@ static void machine_extended(struct line_machine *machine, struct byte_cursor *p
 /** A standard opcode whose number of operands is not the usual one is not the usual one. */
 static bool is_usual_opcode(const struct line_header *header, uint8_t opcode)
 {
-    static const uint8_t usual[] = { 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };
+    static const uint8_t usual[] = {0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
     return opcode < PSC_ARRAY_SIZE(usual) && header->opcode_lengths[opcode - 1] == usual[opcode];
 }
 
@@ -338,8 +336,7 @@ static const char *find_old_directory(struct byte_cursor tables, uint64_t number
     return NULL;
 }
 
-static bool find_old_file(struct byte_cursor tables, uint64_t number,
-                          struct debug_line_file *ret)
+static bool find_old_file(struct byte_cursor tables, uint64_t number, struct debug_line_file *ret)
 {
     struct byte_cursor files = tables;
     const char *string;
@@ -475,9 +472,8 @@ static bool find_entry(struct byte_cursor cursor, const struct debug_line_sectio
     return ret->path != NULL;
 }
 
-static bool find_file(const struct line_header *header,
-                      const struct debug_line_sections *sections, uint32_t number,
-                      struct debug_line_file *ret)
+static bool find_file(const struct line_header *header, const struct debug_line_sections *sections,
+                      uint32_t number, struct debug_line_file *ret)
 {
     struct byte_cursor cursor = header->tables;
     struct entry_table directories;
@@ -506,8 +502,8 @@ static bool find_file(const struct line_header *header,
     return true;
 }
 
-bool parse_debug_line_file(const struct debug_line_sections *sections, uint64_t unit,
-                           uint32_t file, struct debug_line_file *ret)
+bool parse_debug_line_file(const struct debug_line_sections *sections, uint64_t unit, uint32_t file,
+                           struct debug_line_file *ret)
 {
     struct line_header header;
     if (!parse_line_header(&sections->line, unit, &header))

@@ -63,7 +63,7 @@ struct debug_line_file {
 };
 
 /** False when the unit has no such file. */
-bool parse_debug_line_file(const struct debug_line_sections *sections, uint64_t unit,
-                           uint32_t file, struct debug_line_file *ret);
+bool parse_debug_line_file(const struct debug_line_sections *sections, uint64_t unit, uint32_t file,
+                           struct debug_line_file *ret);
 
 #endif

@@ -12,8 +12,8 @@
 /** True for "cold", "part.0", "constprop.12" and their like: what compilers hang on. */
 static bool is_compiler_suffix(const char *word, size_t size)
 {
-    static const char *const words[] = { "cold", "part", "constprop", "isra", "lto_priv",
-                                         "clone", "llvm", "localalias", "ipa", "simdclone" };
+    static const char *const words[] = {"cold",  "part", "constprop",  "isra", "lto_priv",
+                                        "clone", "llvm", "localalias", "ipa",  "simdclone"};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(words); i++) {
         if (strlen(words[i]) == size && memcmp(words[i], word, size) == 0)
             return true;
@@ -63,11 +63,11 @@ char *demangle_symbol(const char *symbol)
     while (cut_suffix(copy))
         continue;
 
-    struct text text = { 0 };
+    struct text text = {0};
     /* Rust's older scheme looks like C++: it has to be asked first. */
     if (!rust_demangle_callback(copy, DMGL_NO_OPTS, append_piece, &text)) {
         text_deinit(&text);
-        text = (struct text){ 0 };
+        text = (struct text){0};
         if (rust || !cplus_demangle_v3_callback(copy, DMGL_ANSI, append_piece, &text)) {
             text_deinit(&text);
             return NULL;

@@ -39,8 +39,7 @@ static bool parse_elf_segment(const uint8_t *bytes, struct elf_segment *ret)
            !__builtin_add_overflow(ret->address, ret->file_size, &end);
 }
 
-size_t parse_elf_segments(const uint8_t *bytes, size_t size, size_t limit,
-                          struct elf_segment *ret)
+size_t parse_elf_segments(const uint8_t *bytes, size_t size, size_t limit, struct elf_segment *ret)
 {
     size_t filled = 0;
     size_t count = size / ELF_SEGMENT_SIZE;
@@ -53,7 +52,7 @@ uint64_t parse_eh_frame_header(const uint8_t *bytes, size_t size, uint64_t segme
 {
     /* LSB core specification, .eh_frame_hdr: version, then the encodings of the pointer to
        .eh_frame (pcrel sdata4), of the count (udata4) and of the table (datarel sdata4). */
-    static const uint8_t expected[4] = { 1, 0x1b, 0x03, 0x3b };
+    static const uint8_t expected[4] = {1, 0x1b, 0x03, 0x3b};
     if (size < EH_FRAME_HEADER_SIZE || segment_size < EH_FRAME_HEADER_SIZE)
         return 0;
     if (memcmp(bytes, expected, sizeof(expected)) != 0)

@@ -12,7 +12,7 @@
 #define ELF_SEGMENT_LIMIT 64
 
 /** Bytes of an ELF64 header and of one program header. */
-#define ELF_HEADER_SIZE 64
+#define ELF_HEADER_SIZE  64
 #define ELF_SEGMENT_SIZE 56
 
 struct elf_header {
@@ -39,8 +39,7 @@ bool parse_elf_header(const uint8_t *bytes, size_t size, struct elf_header *ret)
  * sums overflow are left out.
  * @return how many were filled.
  */
-size_t parse_elf_segments(const uint8_t *bytes, size_t size, size_t limit,
-                          struct elf_segment *ret);
+size_t parse_elf_segments(const uint8_t *bytes, size_t size, size_t limit, struct elf_segment *ret);
 
 /** Bytes of .eh_frame_hdr in front of its binary search table. */
 #define EH_FRAME_HEADER_SIZE 12

@@ -10,7 +10,7 @@
 /** Depth of namespaces and classes around a function. */
 #define NAMESPACE_DEPTH_LIMIT 32
 /** Units of a file, and ranges of a unit or function. */
-#define UNIT_LIMIT 1000000
+#define UNIT_LIMIT  1000000
 #define RANGE_LIMIT 1000000
 
 /** [start, end) belongs to the DIE at an offset. */
@@ -68,7 +68,7 @@ static void add_die_ranges(struct die_ranges *ranges, Dwarf_Die *die)
         if (!array_reserve(&items, &ranges->capacity, ranges->count + 1, sizeof(*ranges->items)))
             return;
         ranges->items = items;
-        ranges->items[ranges->count++] = (struct die_range){ start, end, dwarf_dieoffset(die) };
+        ranges->items[ranges->count++] = (struct die_range){start, end, dwarf_dieoffset(die)};
     }
 }
 
@@ -114,8 +114,8 @@ static bool find_unit(struct module *module, struct inline_index *index, Dwarf *
         index->units_listed = true;
         Dwarf_CU *unit = NULL;
         Dwarf_Die die;
-        for (size_t i = 0; i < UNIT_LIMIT &&
-                           dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0;
+        for (size_t i = 0;
+             i < UNIT_LIMIT && dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0;
              i++)
             add_die_ranges(&index->units, &die);
         sort_ranges(&index->units);
@@ -174,7 +174,7 @@ static const struct die_ranges *unit_functions(struct inline_index *index, Dwarf
         return NULL;
     index->touched = touched;
     struct unit_functions *functions = &index->touched[index->touched_count++];
-    *functions = (struct unit_functions){ .unit = offset };
+    *functions = (struct unit_functions){.unit = offset};
     list_functions(unit, &functions->functions);
     return &functions->functions;
 }
@@ -199,8 +199,7 @@ static bool find_scope(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret)
 static const char *function_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
-    const char *name =
-        dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
     if (!name)
         name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
     if (!name)
@@ -223,7 +222,7 @@ static void describe_call(struct module *module, Dwarf_Die *unit, Dwarf_Die *cal
 {
     uint64_t lines;
     uint32_t file;
-    *ret = (struct module_inline){ .function = function_name(call) };
+    *ret = (struct module_inline){.function = function_name(call)};
     if (!get_number(call, DW_AT_call_line, &ret->call_line))
         ret->call_line = 0;
     if (get_number(call, DW_AT_call_file, &file) && unit_statement_list(unit, &lines))

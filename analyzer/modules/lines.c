@@ -76,8 +76,7 @@ static const char *find_compilation_directory(struct module *module, struct line
         Dwarf_Attribute attribute;
         if (!unit_statement_list(&die, &list) || place_map_find(&cache->directories, list, 0))
             continue;
-        const char *directory =
-            dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
+        const char *directory = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
         place_map_add(&cache->directories, list, 0, directory, 0);
     }
     const struct place *place = place_map_find(&cache->directories, line_unit, 0);
@@ -113,7 +112,7 @@ static const char *make_file_name(struct module *module, struct line_cache *cach
     bool absolute = found.name[0] == '/' || (found.directory && found.directory[0] == '/');
     if (!absolute && !base)
         base = find_compilation_directory(module, cache, unit);
-    struct text path = { 0 };
+    struct text path = {0};
     if (base && !absolute)
         join_path(&path, base);
     if (found.directory)
@@ -186,8 +185,8 @@ static int compare_rows(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-static void find_rows(struct module *module, struct line_cache *cache,
-                      struct debug_line_row *rows, size_t count)
+static void find_rows(struct module *module, struct line_cache *cache, struct debug_line_row *rows,
+                      size_t count)
 {
     const struct module_layout *layout = &module->debug->layout;
     if (count == 0 || !cache->sections.line.data)
@@ -218,7 +217,7 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
                        struct module_line *ret)
 {
     for (size_t i = 0; i < count; i++)
-        ret[i] = (struct module_line){ NULL, 0 };
+        ret[i] = (struct module_line){NULL, 0};
     struct line_cache *cache = module_lines(module);
     struct debug_line_row *rows PSC_CLEANUP(cleanup_free) = calloc(count + 1, sizeof(*rows));
     if (!cache || !rows)
@@ -232,9 +231,8 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
     find_rows(module, cache, rows, row_count);
     remember_rows(module, cache, rows, row_count);
     for (size_t i = 0; i < count; i++) {
-        const struct place *place =
-            place_map_find(&cache->lines, addresses[i] - module->bias, 0);
+        const struct place *place = place_map_find(&cache->lines, addresses[i] - module->bias, 0);
         if (place)
-            ret[i] = (struct module_line){ place->text, place->line };
+            ret[i] = (struct module_line){place->text, place->line};
     }
 }

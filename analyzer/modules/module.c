@@ -12,7 +12,7 @@
 #define SEGMENT_MAPPING_LIMIT 1024
 /** The vdso is two pages. */
 #define VDSO_SIZE_LIMIT ((size_t)64 * 1024)
-#define HEADER_PAGE 4096
+#define HEADER_PAGE     4096
 
 /** A file and whether some mapping of it may hold code. */
 struct file_use {
@@ -58,9 +58,8 @@ static struct file_use *list_file_uses(const struct target *target, size_t *ret_
     for (size_t i = 0; i < target->mapping_count; i++) {
         const struct target_mapping *mapping = &target->mappings[i];
         if (mapping->file)
-            uses[count++] = (struct file_use){
-                mapping->file, 1, mapping->executable || !mapping->permissions_known
-            };
+            uses[count++] = (struct file_use){mapping->file, 1,
+                                              mapping->executable || !mapping->permissions_known};
     }
     qsort(uses, count, sizeof(*uses), compare_file_use);
     size_t distinct = 0;
@@ -159,8 +158,7 @@ static psc_addr segment_mapped_end(const struct target *target, const struct can
             if (!same)
                 break;
         }
-        if (i == 0 && (segment->flags & PF_X) && mapping->permissions_known &&
-            !mapping->executable)
+        if (i == 0 && (segment->flags & PF_X) && mapping->permissions_known && !mapping->executable)
             break;
         reached = mapping->end;
         address = mapping->end;
@@ -176,8 +174,7 @@ static psc_addr extend_over_bss(const struct target *target, psc_addr reached, p
         if (!mapping || mapping->file)
             break;
         /* The heap may follow without a gap: only what the segment asks for belongs to it. */
-        reached = mapping->end < end ? mapping->end
-                                     : page_down(end + HEADER_PAGE - 1);
+        reached = mapping->end < end ? mapping->end : page_down(end + HEADER_PAGE - 1);
     }
     return reached;
 }
@@ -222,8 +219,8 @@ static bool find_range(const struct target *target, struct candidate *candidate)
         if (end == 0)
             return false;
         any_code |= (segment->flags & PF_X) != 0;
-        end = extend_over_bss(target, end,
-                              candidate->bias + segment->address + segment->memory_size);
+        end =
+            extend_over_bss(target, end, candidate->bias + segment->address + segment->memory_size);
         psc_addr start = page_down(candidate->bias + segment->address);
         if (start < candidate->start)
             candidate->start = start;
@@ -259,9 +256,8 @@ static void describe_layout(const struct candidate *candidate, struct module_lay
         const struct elf_segment *segment = &candidate->segments[i];
         if (segment->type == PT_LOAD && (segment->flags & PF_X) &&
             ret->code_count < MODULE_CODE_RANGE_LIMIT) {
-            ret->code[ret->code_count++] = (struct code_range){
-                segment->address, segment->address + segment->memory_size
-            };
+            ret->code[ret->code_count++] =
+                (struct code_range){segment->address, segment->address + segment->memory_size};
         } else if (segment->type == PT_GNU_EH_FRAME) {
             ret->eh_frame_address = segment->address;
             ret->eh_frame_size = segment->memory_size;
@@ -337,10 +333,10 @@ static enum psc_status list_files(struct modules *modules, const struct file_use
 {
     struct target *target = modules->target;
     for (size_t i = 0; i < target->mapping_count; i++) {
-        struct candidate candidate = { .mapping = &target->mappings[i] };
+        struct candidate candidate = {.mapping = &target->mappings[i]};
         if (!is_candidate(modules, candidate.mapping))
             continue;
-        struct file_use key = { .file = candidate.mapping->file };
+        struct file_use key = {.file = candidate.mapping->file};
         const struct file_use *use =
             bsearch(&key, uses, use_count, sizeof(*uses), compare_file_use);
         if (!use || !use->may_execute)
@@ -385,7 +381,7 @@ static enum psc_status list_vdso(struct modules *modules)
     size = target_read_some(target, address, image, size);
 
     struct elf_header header;
-    struct candidate candidate = { .start = address, .end = address + size };
+    struct candidate candidate = {.start = address, .end = address + size};
     if (!parse_elf_header(image, size, &header) || header.segments_offset >= size)
         return PSC_OK;
     candidate.segment_count =

@@ -20,7 +20,7 @@ struct module {
     const char *name; /**< Its last component. */
     psc_addr start;   /**< Lowest mapped address. */
     psc_addr end;
-    psc_addr bias; /**< Target address minus the file's virtual address. */
+    psc_addr bias;            /**< Target address minus the file's virtual address. */
     struct target_file *file; /**< NULL for the vdso. */
     struct target_build_id build_id;
     const char *build_id_hex; /**< Lower case, or NULL. */
@@ -109,7 +109,7 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
 
 /** One level of inlining at an address. */
 struct module_inline {
-    const char *function; /**< DW_AT_linkage_name else DW_AT_name, as the DWARF has it. */
+    const char *function;  /**< DW_AT_linkage_name else DW_AT_name, as the DWARF has it. */
     const char *call_file; /**< Where the call stands, in the function that holds it; or NULL. */
     uint32_t call_line;
 };

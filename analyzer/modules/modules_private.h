@@ -48,7 +48,7 @@ struct module_debug {
 
     bool dwarf_opened;
     Dwarf *dwarf;
-    Elf *shared_elf;  /**< What dwz moved into a file of its own. */
+    Elf *shared_elf; /**< What dwz moved into a file of its own. */
     Dwarf *shared;
 
     struct line_cache *lines;

@@ -5,7 +5,7 @@
 void place_map_deinit(struct place_map *map)
 {
     free(map->slots);
-    *map = (struct place_map){ 0 };
+    *map = (struct place_map){0};
 }
 
 static struct place *find_slot(const struct place_map *map, uint64_t key, uint32_t second_key)
@@ -31,7 +31,7 @@ static bool grow(struct place_map *map)
 {
     if (map->count + 1 <= map->size / 4 * 3)
         return true;
-    struct place_map larger = { .size = map->size ? map->size * 2 : 64 };
+    struct place_map larger = {.size = map->size ? map->size * 2 : 64};
     larger.slots = calloc(larger.size, sizeof(*larger.slots));
     if (!larger.slots)
         return false;
@@ -52,7 +52,6 @@ void place_map_add(struct place_map *map, uint64_t key, uint32_t second_key, con
     if (!grow(map))
         return;
     *find_slot(map, key, second_key) = (struct place){
-        .key = key, .second_key = second_key, .line = line, .text = text, .used = true
-    };
+        .key = key, .second_key = second_key, .line = line, .text = text, .used = true};
     map->count++;
 }

@@ -25,8 +25,7 @@ struct place_map {
 
 void place_map_deinit(struct place_map *map);
 /** NULL when the keys are not there. Valid until the next place_map_add(). */
-const struct place *place_map_find(const struct place_map *map, uint64_t key,
-                                   uint32_t second_key);
+const struct place *place_map_find(const struct place_map *map, uint64_t key, uint32_t second_key);
 /** Adds keys that are not there; without memory it is forgotten. */
 void place_map_add(struct place_map *map, uint64_t key, uint32_t second_key, const char *text,
                    uint32_t line);

@@ -9,7 +9,7 @@
 #define COVER_SEARCH_LIMIT 1024
 /** Bytes of a symbol in the file. */
 #define SYMBOL_SIZE sizeof(Elf64_Sym)
-#define NO_SYMBOL UINT32_MAX
+#define NO_SYMBOL   UINT32_MAX
 /** Slots tried for a name; with a half-empty table and honest names a handful is enough. */
 #define PROBE_LIMIT 256
 
@@ -91,7 +91,7 @@ static bool find_symbol_section(Elf *elf, uint32_t type, struct section_bytes *r
         const char *last = memrchr(names->d_buf, 0, names->d_size);
         if (!last)
             continue;
-        *ret = (struct section_bytes){ symbols->d_buf, symbols->d_size };
+        *ret = (struct section_bytes){symbols->d_buf, symbols->d_size};
         *ret_names = names->d_buf;
         *ret_name_size = (size_t)(last + 1 - *ret_names);
         return true;
@@ -149,8 +149,8 @@ static bool is_defined(const struct symbol_table *table, const struct raw_symbol
 
 static bool is_function(const struct symbol_table *table, const struct raw_symbol *symbol)
 {
-    bool type = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
-                symbol->type == STT_NOTYPE;
+    bool type =
+        symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC || symbol->type == STT_NOTYPE;
     return type && is_defined(table, symbol) && table->sections[symbol->section].executable;
 }
 
@@ -188,8 +188,7 @@ static bool list_functions(struct symbol_table *table)
             __builtin_add_overflow(symbol.address, symbol.size, &end))
             continue;
         table->functions[table->function_count++] = (struct function_symbol){
-            symbol.address, end, symbol.name, symbol.section, rank_of(&symbol)
-        };
+            symbol.address, end, symbol.name, symbol.section, rank_of(&symbol)};
     }
     qsort(table->functions, table->function_count, sizeof(*table->functions), compare_functions);
 
@@ -305,8 +304,7 @@ static size_t find_function(const struct symbol_table *table, uint64_t address)
         return SIZE_MAX;
     /* Without a size: up to the next symbol, but not out of its section. */
     size_t alias = choose_alias(table, position - 1, address, false);
-    if (alias == SIZE_MAX ||
-        address >= table->sections[table->functions[alias].section].end)
+    if (alias == SIZE_MAX || address >= table->sections[table->functions[alias].section].end)
         return SIZE_MAX;
     return alias;
 }
@@ -368,8 +366,7 @@ static uint32_t hash_name(const char *name, size_t length)
     return hash;
 }
 
-static bool is_named_data_or_code(const struct symbol_table *table,
-                                  const struct raw_symbol *symbol)
+static bool is_named_data_or_code(const struct symbol_table *table, const struct raw_symbol *symbol)
 {
     bool type = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
                 symbol->type == STT_OBJECT || symbol->type == STT_NOTYPE;

@@ -106,6 +106,27 @@ static void test_utility_code(void **state)
     check_stop("/* --- Runtime support code --- */");
 }
 
+/** Slots follow the functions without blocks of their own: no line is better than a wrong one. */
+static void test_slots(void **state)
+{
+    (void)state;
+    struct cython_lines *lines =
+        parse("/* \"a.pyx\":1\n * x" MARK " */\n"                                   /* 1 - 3 */
+              "static PyObject *__pyx_pw_1a_1f(PyObject *self) {\n"                 /* 4 */
+              "}\n"                                                                 /* 5 */
+              "static PyObject *__pyx_tp_new_1a_C(PyTypeObject *t, PyObject *a);\n" /* 6 */
+              "static PyObject *__pyx_tp_new_1a_C(PyTypeObject *t, PyObject *a) {\n"
+              "}\n"                                                          /* 8 */
+              "/* \"a.pyx\":2\n * x" MARK " */\n"                            /* - 11 */
+              "static int __pyx_setprop_1a_1C_p(PyObject *o, void *x) {\n"); /* 12 */
+    check_line(lines, 4, "a.pyx", 1);
+    check_line(lines, 6, "a.pyx", 1);
+    check_none(lines, 7);
+    check_none(lines, 11);
+    check_none(lines, 12);
+    cython_lines_destroy(lines);
+}
+
 /** Text that looks like a block but is the user's own C. */
 static void test_false_blocks(void **state)
 {
@@ -188,13 +209,10 @@ static void test_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_ends),
-        cmocka_unit_test(test_names_without_dot),
-        cmocka_unit_test(test_utility_code),
-        cmocka_unit_test(test_false_blocks),
-        cmocka_unit_test(test_block_after_broken_block),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_many_files),
+        cmocka_unit_test(test_both_ends),    cmocka_unit_test(test_names_without_dot),
+        cmocka_unit_test(test_utility_code), cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_false_blocks), cmocka_unit_test(test_block_after_broken_block),
+        cmocka_unit_test(test_empty),        cmocka_unit_test(test_many_files),
         cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -446,6 +446,39 @@ static void test_cpp_class(void **state)
                 -1);
 }
 
+static void check_slot(const char *slot, const char *inner, bool want)
+{
+    struct arena *arena = arena_create();
+    struct cython_name outer_name;
+    struct cython_name inner_name;
+    assert_true(cython_parse_symbol(slot, NULL, arena, &outer_name));
+    assert_true(cython_parse_symbol(inner, NULL, arena, &inner_name));
+    if (cython_slot_calls(&outer_name, &inner_name) != want)
+        fail_msg("%s around %s: %d", slot, inner, !want);
+    arena_destroy(arena);
+}
+
+static void test_slot_calls(void **state)
+{
+    (void)state;
+    check_slot("__pyx_getprop_1m_1C_prop", "__pyx_pw_1m_1C_4prop_1__get__", true);
+    check_slot("__pyx_setprop_1m_1C_prop", "__pyx_pw_1m_1C_4prop_3__set__", true);
+    check_slot("__pyx_getprop_1m_1C_prop", "__pyx_pw_1m_1C_5other_1__get__", false);
+    check_slot("__pyx_getprop_1m_1C_prop", "__pyx_pw_1m_1C_1prop", true);
+    check_slot("__pyx_tp_new_1m_C", "__pyx_pf_1m_1C___cinit__", true);
+    check_slot("__pyx_tp_new_1m_C", "__pyx_pf_1m_1D___cinit__", false);
+    check_slot("__pyx_tp_new_vectorcall_1m_C", "__pyx_tp_new_1m_C", true);
+    check_slot("__pyx_tp_vectorcall_1m_C", "__pyx_pw_1m_1C_3__init__", true);
+    check_slot("__pyx_sq_item_1m_C", "__pyx_mp_subscript_1m_C", true);
+    check_slot("__pyx_mp_ass_subscript_1m_C", "__pyx_pw_1m_1C_3__delitem__", true);
+    check_slot("__pyx_mp_ass_subscript_1m_C", "__pyx_pw_1m_1C_3__getitem__", false);
+    check_slot("__pyx_nb_add_1m_C", "__pyx_pw_1m_1C_3__add__", true);
+    check_slot("__pyx_nb_add_1m_C", "__pyx_pw_1m_1C_3__radd__", true);
+    check_slot("__pyx_nb_add_1m_C_maybe_call_slot", "__pyx_pw_1m_1C_3__sub__", false);
+    check_slot("__pyx_tp_richcompare_1m_C", "__pyx_pw_1m_1C_3__lt__", true);
+    check_slot("__pyx_pw_1m_1C_1prop", "__pyx_pf_1m_1C_prop", false);
+}
+
 static void check_punycode(const char *basic, const char *extended, const char *want)
 {
     struct text text = {0};
@@ -532,8 +565,9 @@ int main(void)
         cmocka_unit_test(test_vectors),          cmocka_unit_test(test_without_symbols),
         cmocka_unit_test(test_length_or_number), cmocka_unit_test(test_module_known_in_part),
         cmocka_unit_test(test_foreign_symbols),  cmocka_unit_test(test_plumbing),
-        cmocka_unit_test(test_cpp_class),        cmocka_unit_test(test_punycode),
-        cmocka_unit_test(test_endless_context),  cmocka_unit_test(test_long_symbols),
+        cmocka_unit_test(test_cpp_class),        cmocka_unit_test(test_slot_calls),
+        cmocka_unit_test(test_punycode),         cmocka_unit_test(test_endless_context),
+        cmocka_unit_test(test_long_symbols),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,13 +51,13 @@ struct open_unit {
 
 static void put_standard_lengths(struct writer *writer)
 {
-    static const uint8_t lengths[] = { 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 };
+    static const uint8_t lengths[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
     put(writer, lengths, sizeof(lengths));
 }
 
 static struct open_unit begin_unit(struct writer *writer, unsigned int version, bool wide)
 {
-    struct open_unit unit = { .wide = wide };
+    struct open_unit unit = {.wide = wide};
     if (wide)
         put_number(writer, UINT32_MAX, 4);
     unit.length_at = writer->size;
@@ -178,20 +178,20 @@ static void put_unit_5(struct writer *writer, bool wide, uint64_t base)
 static struct debug_line_sections sections_of(const struct writer *writer)
 {
     return (struct debug_line_sections){
-        .line = { writer->bytes, writer->size },
-        .line_strings = { (const uint8_t *)line_strings, sizeof(line_strings) },
+        .line = {writer->bytes, writer->size},
+        .line_strings = {(const uint8_t *)line_strings, sizeof(line_strings)},
     };
 }
 
 static void check_rows(const struct debug_line_sections *sections, uint64_t base, uint64_t unit)
 {
     struct debug_line_row rows[] = {
-        { .address = base - 1 },     { .address = base },         { .address = base + 3 },
-        { .address = base + 4 },     { .address = base + 0x103 }, { .address = base + 0x104 },
-        { .address = base + 0x10f }, { .address = base + 0x110 },
+        {.address = base - 1},     {.address = base},         {.address = base + 3},
+        {.address = base + 4},     {.address = base + 0x103}, {.address = base + 0x104},
+        {.address = base + 0x10f}, {.address = base + 0x110},
     };
-    static const uint32_t lines[] = { 0, 3, 3, 5, 5, 1, 1, 0 };
-    static const uint32_t files[] = { 0, 1, 1, 2, 2, 1, 1, 0 };
+    static const uint32_t lines[] = {0, 3, 3, 5, 5, 1, 1, 0};
+    static const uint32_t files[] = {0, 1, 1, 2, 2, 1, 1, 0};
     parse_debug_line(sections, NULL, 0, rows, PSC_ARRAY_SIZE(rows));
     for (size_t i = 0; i < PSC_ARRAY_SIZE(rows); i++) {
         assert_int_equal(rows[i].found, lines[i] != 0);
@@ -206,7 +206,7 @@ static void every_version_gives_the_same_rows(void **state)
     (void)state;
     for (unsigned int version = 2; version <= 5; version++) {
         for (int wide = 0; wide < 2; wide++) {
-            struct writer writer = { .size = 0 };
+            struct writer writer = {.size = 0};
             if (version < 5)
                 put_old_unit(&writer, version, wide, 0x1000);
             else
@@ -220,7 +220,7 @@ static void every_version_gives_the_same_rows(void **state)
 static void units_follow_each_other(void **state)
 {
     (void)state;
-    struct writer writer = { .size = 0 };
+    struct writer writer = {.size = 0};
     put_old_unit(&writer, 3, false, 0x1000);
     size_t unknown = writer.size;
     put_number(&writer, 6, 4); /* A unit of a version that does not exist. */
@@ -238,7 +238,7 @@ static void units_follow_each_other(void **state)
 static void files_have_their_directories(void **state)
 {
     (void)state;
-    struct writer writer = { .size = 0 };
+    struct writer writer = {.size = 0};
     put_old_unit(&writer, 4, false, 0x1000);
     struct debug_line_sections sections = sections_of(&writer);
     struct debug_line_file file;
@@ -270,15 +270,15 @@ static void files_have_their_directories(void **state)
 static void discarded_functions_answer_nothing(void **state)
 {
     (void)state;
-    struct writer writer = { .size = 0 };
+    struct writer writer = {.size = 0};
     put_old_unit(&writer, 4, false, 0);
     put_old_unit(&writer, 4, false, 0x20);
     put_old_unit(&writer, 4, false, UINT64_MAX - 0x7f);
     size_t real = writer.size;
     put_old_unit(&writer, 4, false, 0x100);
     struct debug_line_sections sections = sections_of(&writer);
-    struct debug_line_row row = { .address = 0x102 };
-    static const struct code_range code = { 0x100, 0x1000 };
+    struct debug_line_row row = {.address = 0x102};
+    static const struct code_range code = {0x100, 0x1000};
     parse_debug_line(&sections, &code, 1, &row, 1);
     assert_true(row.found);
     assert_int_equal(row.unit, real);
@@ -289,17 +289,17 @@ static void discarded_functions_answer_nothing(void **state)
 static void long_instructions_advance(void **state)
 {
     (void)state;
-    struct writer writer = { .size = 0 };
+    struct writer writer = {.size = 0};
     put_old_unit(&writer, 4, false, 0x1000);
     writer.bytes[10] = 4; /* minimum_instruction_length */
     struct debug_line_sections sections = sections_of(&writer);
-    struct debug_line_row rows[] = { { .address = 0x100f }, { .address = 0x1010 } };
+    struct debug_line_row rows[] = {{.address = 0x100f}, {.address = 0x1010}};
     parse_debug_line(&sections, NULL, 0, rows, 2);
     assert_int_equal(rows[0].line, 3);
     assert_int_equal(rows[1].line, 5);
 
     writer.bytes[11] = 2; /* maximum_operations: 4 operations are 2 instructions. */
-    struct debug_line_row again[] = { { .address = 0x1007 }, { .address = 0x1008 } };
+    struct debug_line_row again[] = {{.address = 0x1007}, {.address = 0x1008}};
     parse_debug_line(&sections, NULL, 0, again, 2);
     assert_int_equal(again[0].line, 3);
     assert_int_equal(again[1].line, 5);
@@ -309,7 +309,7 @@ static void long_instructions_advance(void **state)
 static void broken_tables_end(void **state)
 {
     (void)state;
-    struct writer whole = { .size = 0 };
+    struct writer whole = {.size = 0};
     put_old_unit(&whole, 4, false, 0x1000);
     size_t second = whole.size;
     put_unit_5(&whole, true, 0x2000);
@@ -319,7 +319,7 @@ static void broken_tables_end(void **state)
         uint8_t *exact = test_malloc(size + 1);
         memcpy(exact, whole.bytes, size);
         struct debug_line_sections sections = sections_of(&whole);
-        sections.line = (struct section_bytes){ exact, size };
+        sections.line = (struct section_bytes){exact, size};
         memset(rows, 0, sizeof(rows));
         rows[0].address = 0x1002;
         rows[1].address = 0x2002;

@@ -2,6 +2,7 @@
 #include "test_modules_self.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,13 +87,13 @@ static void modules_are_the_loaders(void **state)
     struct target *target = self_open();
     struct modules *modules = self_modules(target);
     assert_non_null(modules);
-    struct expected_modules expected = { modules, 0 };
+    struct expected_modules expected = {modules, 0};
     dl_iterate_phdr(check_loaded, &expected);
     assert_int_equal(modules_count(modules), expected.seen);
 
     struct module *self = find_module(modules, text_address(here));
     assert_true(self->is_executable_file);
-    assert_string_equal(self->name, "test_modules");
+    assert_string_equal(self->name, program_invocation_short_name);
     assert_non_null(self->build_id_hex);
     struct module *libc = find_module(modules, (void *)(uintptr_t)printf);
     assert_non_null(libc);
@@ -142,8 +143,8 @@ static void file_mapped_to_be_read_is_no_module(void **state)
 static void symbols_are_the_loaders(void **state)
 {
     (void)state;
-    static const char *const names[] = { "malloc", "printf", "qsort", "pthread_create", "environ",
-                                         "getaddrinfo" };
+    static const char *const names[] = {"malloc",         "printf",  "qsort",
+                                        "pthread_create", "environ", "getaddrinfo"};
     struct target *target = self_open();
     struct modules *modules = self_modules(target);
     for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++) {
@@ -273,7 +274,7 @@ static void module_of_a_missing_file(void **state)
     for (size_t i = 0; i < target->file_count; i++)
         target->files[i]->state = TARGET_FILE_MISSING;
     struct modules *modules = self_modules(target);
-    struct expected_modules expected = { modules, 0 };
+    struct expected_modules expected = {modules, 0};
     dl_iterate_phdr(check_loaded, &expected);
     assert_int_equal(modules_count(modules), expected.seen);
     struct module *self = find_module(modules, text_address(here));
@@ -331,7 +332,7 @@ static void module_without_a_dumped_header(void **state)
 static void elf_header_is_checked(void **state)
 {
     (void)state;
-    uint8_t bytes[ELF_HEADER_SIZE] = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 };
+    uint8_t bytes[ELF_HEADER_SIZE] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1};
     struct elf_header header;
     bytes[16] = ET_DYN;
     bytes[54] = ELF_SEGMENT_SIZE;
@@ -346,7 +347,7 @@ static void elf_header_is_checked(void **state)
     assert_false(parse_elf_header(bytes, sizeof(bytes), &header));
 
     struct elf_segment segments[2];
-    uint8_t raw[2 * ELF_SEGMENT_SIZE] = { PT_LOAD };
+    uint8_t raw[2 * ELF_SEGMENT_SIZE] = {PT_LOAD};
     memset(raw + 16, 0xff, 8); /* p_vaddr: the sum with p_memsz overflows. */
     raw[40] = 1;
     raw[ELF_SEGMENT_SIZE] = PT_NOTE;
@@ -358,7 +359,7 @@ static void elf_header_is_checked(void **state)
 static void eh_frame_header_is_checked(void **state)
 {
     (void)state;
-    uint8_t bytes[EH_FRAME_HEADER_SIZE] = { 1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 2 };
+    uint8_t bytes[EH_FRAME_HEADER_SIZE] = {1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 2};
     assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 12 + 16), 2);
     assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 12 + 15), 0);
     assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 11), 0);
@@ -378,21 +379,21 @@ static void names_are_demangled(void **state)
         const char *symbol;
         const char *name;
     } cases[] = {
-        { "main", NULL },
-        { "_PyEval_EvalFrameDefault", NULL },
-        { "unicode_new.cold", NULL },
-        { "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt" },
-        { "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.1234567890",
-          "core::fmt::Write::write_fmt" },
-        { "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
-        { "_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back" },
-        { "_Z3addIiET_S0_S0_", "add<int>" },
-        { "_Z7computedi.constprop.0.cold", "compute" },
-        { "_Z7computedi.part.3", "compute" },
-        { "_ZNK3Foo3barEv", "Foo::bar" },
-        { "_Zgarbage", NULL },
-        { "_R", NULL },
-        { "", NULL },
+        {"main", NULL},
+        {"_PyEval_EvalFrameDefault", NULL},
+        {"unicode_new.cold", NULL},
+        {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
+        {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.1234567890",
+         "core::fmt::Write::write_fmt"},
+        {"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
+        {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back"},
+        {"_Z3addIiET_S0_S0_", "add<int>"},
+        {"_Z7computedi.constprop.0.cold", "compute"},
+        {"_Z7computedi.part.3", "compute"},
+        {"_ZNK3Foo3barEv", "Foo::bar"},
+        {"_Zgarbage", NULL},
+        {"_R", NULL},
+        {"", NULL},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++) {
         char *name = demangle_symbol(cases[i].symbol);

@@ -9,25 +9,25 @@
 
 #define BIAS UINT64_C(0x7f3400000000)
 
-static const char source[] = "static volatile int sink;\n"              /* 1 */
-                             "static inline int twice(int x)\n"         /* 2 */
-                             "{\n"                                      /* 3 */
-                             "    sink = x;\n"                          /* 4 */
-                             "    return sink * 2;\n"                   /* 5 */
-                             "}\n"                                      /* 6 */
-                             "int discarded(int x)\n"                   /* 7 */
-                             "{\n"                                      /* 8 */
-                             "    return twice(x) + 1;\n"               /* 9 */
-                             "}\n"                                      /* 10 */
+static const char source[] = "static volatile int sink;\n"                          /* 1 */
+                             "static inline int twice(int x)\n"                     /* 2 */
+                             "{\n"                                                  /* 3 */
+                             "    sink = x;\n"                                      /* 4 */
+                             "    return sink * 2;\n"                               /* 5 */
+                             "}\n"                                                  /* 6 */
+                             "int discarded(int x)\n"                               /* 7 */
+                             "{\n"                                                  /* 8 */
+                             "    return twice(x) + 1;\n"                           /* 9 */
+                             "}\n"                                                  /* 10 */
                              "__attribute__((noinline)) static int marker(int x)\n" /* 11 */
-                             "{\n"                                      /* 12 */
-                             "    return twice(x) + sink;\n"            /* 13 */
-                             "}\n"                                      /* 14 */
-                             "int (*volatile pointer)(int) = marker;\n" /* 15 */
-                             "int main(void)\n"                         /* 16 */
-                             "{\n"                                      /* 17 */
-                             "    return pointer(3);\n"                 /* 18 */
-                             "}\n";                                     /* 19 */
+                             "{\n"                                                  /* 12 */
+                             "    return twice(x) + sink;\n"                        /* 13 */
+                             "}\n"                                                  /* 14 */
+                             "int (*volatile pointer)(int) = marker;\n"             /* 15 */
+                             "int main(void)\n"                                     /* 16 */
+                             "{\n"                                                  /* 17 */
+                             "    return pointer(3);\n"                             /* 18 */
+                             "}\n";                                                 /* 19 */
 
 struct place_of_work {
     char directory[PATH_MAX];
@@ -79,7 +79,7 @@ struct opened {
 static struct opened open_program(const struct place_of_work *work, const char *name, psc_addr bias)
 {
     char path[PATH_MAX + 64];
-    struct opened opened = { NULL, NULL, NULL };
+    struct opened opened = {NULL, NULL, NULL};
     snprintf(path, sizeof(path), "%s/%s", work->directory, name);
     opened.target = self_open_file(path, bias);
     assert_non_null(opened.target);
@@ -98,8 +98,7 @@ static void close_program(struct opened *opened)
 }
 
 /** The lines and inlined calls of marker(), wherever each instruction of it stands. */
-static void check_marker(const struct place_of_work *work, struct module *module,
-                         bool with_inlines)
+static void check_marker(const struct place_of_work *work, struct module *module, bool with_inlines)
 {
     struct module_symbol marker;
     char expected[PATH_MAX + 16];
@@ -107,7 +106,7 @@ static void check_marker(const struct place_of_work *work, struct module *module
     assert_true(module_find_symbol_named(module, "marker", &marker));
     assert_in_range(marker.size, 1, 500);
     size_t inlined = 0;
-    bool seen[20] = { false };
+    bool seen[20] = {false};
     for (uint64_t i = 0; i < marker.size; i++) {
         psc_addr address = marker.address + i;
         struct module_line line;
@@ -139,13 +138,23 @@ static void check_marker(const struct place_of_work *work, struct module *module
 static void every_kind_of_debug_information(void **state)
 {
     const struct place_of_work *work = *state;
-    static const char *const compilers[] = { "gcc", "clang" };
+    static const char *const compilers[] = {"gcc", "clang"};
     static const char *const flags[] = {
-        "-gdwarf-2", "-gdwarf-3", "-gdwarf-4", "-gdwarf-5",
-        "-gdwarf-5 -gdwarf64", "-gdwarf-4 -gdwarf64", "-gdwarf-4 -gz=zlib", "-gdwarf-5 -gz=zlib",
-        "-gdwarf-4 -gz=zlib-gnu", "-g -ffunction-sections -Wl,--gc-sections",
-        "-g -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code", "-g -O0",
-        "-g -Wl,-z,noseparate-code", "-g -fuse-ld=gold", "-g -fuse-ld=lld",
+        "-gdwarf-2",
+        "-gdwarf-3",
+        "-gdwarf-4",
+        "-gdwarf-5",
+        "-gdwarf-5 -gdwarf64",
+        "-gdwarf-4 -gdwarf64",
+        "-gdwarf-4 -gz=zlib",
+        "-gdwarf-5 -gz=zlib",
+        "-gdwarf-4 -gz=zlib-gnu",
+        "-g -ffunction-sections -Wl,--gc-sections",
+        "-g -ffunction-sections -Wl,--gc-sections -Wl,-z,noseparate-code",
+        "-g -O0",
+        "-g -Wl,-z,noseparate-code",
+        "-g -fuse-ld=gold",
+        "-g -fuse-ld=lld",
         "-g -ffunction-sections -Wl,--gc-sections -fuse-ld=lld",
     };
     size_t checked = 0;
@@ -191,38 +200,36 @@ struct separate_case {
 
 #define KEEP "objcopy --only-keep-debug whole prog.debug && cp whole prog && strip -s prog"
 #define LINK KEEP " && objcopy --add-gnu-debuglink=prog.debug prog"
-#define BY_ID                                                                                      \
-    "id=$(readelf -n whole | sed -n 's/.*Build ID: //p'); d=debug/.build-id/$(echo $id | cut "     \
+#define BY_ID                                                                                  \
+    "id=$(readelf -n whole | sed -n 's/.*Build ID: //p'); d=debug/.build-id/$(echo $id | cut " \
     "-c1-2); mkdir -p $d; f=$d/$(echo $id | cut -c3-).debug"
 
 static void separate_debug_files(void **state)
 {
     const struct place_of_work *work = *state;
     static const struct separate_case cases[] = {
-        { "beside", LINK, true },
-        { "in .debug", LINK " && mkdir .debug && mv prog.debug .debug", true },
-        { "below the debug directory",
-          LINK " && mkdir -p debug$PWD && mv prog.debug debug$PWD", true },
-        { "by build-id", KEEP " && " BY_ID " && mv prog.debug $f", true },
-        { "by build-id, compressed",
-          KEEP " && objcopy --compress-debug-sections prog.debug && " BY_ID
-               " && mv prog.debug $f",
-          true },
-        { "of another build",
-          LINK " && gcc -O1 -g -fpie -pie -DX=1 -Wl,--build-id=0x12345678 prog.c -o other && "
-               "objcopy --only-keep-debug other prog.debug",
-          false },
-        { "of another build, by build-id",
-          KEEP " && gcc -O1 -g -fpie -pie -Wl,--build-id=0x12345678 prog.c -o other && " BY_ID
-               " && objcopy --only-keep-debug other $f && rm prog.debug",
-          false },
-        { "without a build-id, beside",
-          "objcopy --remove-section=.note.gnu.build-id whole && " LINK, true },
-        { "without a build-id, wrong checksum",
-          "objcopy --remove-section=.note.gnu.build-id whole && " LINK
-          " && printf x >> prog.debug",
-          false },
-        { "none", KEEP " && rm prog.debug", false },
+        {"beside", LINK, true},
+        {"in .debug", LINK " && mkdir .debug && mv prog.debug .debug", true},
+        {"below the debug directory", LINK " && mkdir -p debug$PWD && mv prog.debug debug$PWD",
+         true},
+        {"by build-id", KEEP " && " BY_ID " && mv prog.debug $f", true},
+        {"by build-id, compressed",
+         KEEP " && objcopy --compress-debug-sections prog.debug && " BY_ID " && mv prog.debug $f",
+         true},
+        {"of another build",
+         LINK " && gcc -O1 -g -fpie -pie -DX=1 -Wl,--build-id=0x12345678 prog.c -o other && "
+              "objcopy --only-keep-debug other prog.debug",
+         false},
+        {"of another build, by build-id",
+         KEEP " && gcc -O1 -g -fpie -pie -Wl,--build-id=0x12345678 prog.c -o other && " BY_ID
+              " && objcopy --only-keep-debug other $f && rm prog.debug",
+         false},
+        {"without a build-id, beside", "objcopy --remove-section=.note.gnu.build-id whole && " LINK,
+         true},
+        {"without a build-id, wrong checksum",
+         "objcopy --remove-section=.note.gnu.build-id whole && " LINK " && printf x >> prog.debug",
+         false},
+        {"none", KEEP " && rm prog.debug", false},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++) {
         run(work, "rm -rf prog whole other debug .debug prog.debug");

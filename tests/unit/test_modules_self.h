@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 struct self_backend {
-    int memory;             /**< /proc/self/mem, or -1. */
-    psc_addr hidden;        /**< [hidden, hidden + hidden_size) cannot be read. */
+    int memory;      /**< /proc/self/mem, or -1. */
+    psc_addr hidden; /**< [hidden, hidden + hidden_size) cannot be read. */
     uint64_t hidden_size;
     const uint8_t *image; /**< Of a file that is only said to be loaded. */
     size_t image_size;
@@ -36,9 +36,8 @@ static inline enum psc_status self_read(struct target *target, psc_addr address,
     if (address < self->hidden + self->hidden_size && address + size > self->hidden)
         return PSC_ERR_FAULT;
     if (self->memory >= 0)
-        return pread(self->memory, buffer, size, (off_t)address) == (ssize_t)size
-                   ? PSC_OK
-                   : PSC_ERR_FAULT;
+        return pread(self->memory, buffer, size, (off_t)address) == (ssize_t)size ? PSC_OK
+                                                                                  : PSC_ERR_FAULT;
     const struct target_mapping *mapping = target_find_mapping(target, address);
     if (!mapping || !mapping->file)
         return PSC_ERR_FAULT;
@@ -57,7 +56,7 @@ static inline void self_close(struct target *target)
     free(self);
 }
 
-static const struct target_ops self_ops = { .read = self_read, .close = self_close };
+static const struct target_ops self_ops = {.read = self_read, .close = self_close};
 
 static inline struct target *self_create(void)
 {
@@ -80,8 +79,7 @@ static inline struct target_file *self_file(struct target *target, const char *p
     }
     struct target_file *file = arena_alloc(target->arena, sizeof(*file));
     file->path = arena_strdup(target->arena, path);
-    target->files =
-        realloc(target->files, (target->file_count + 1) * sizeof(struct target_file *));
+    target->files = realloc(target->files, (target->file_count + 1) * sizeof(struct target_file *));
     target->files[target->file_count++] = file;
     return file;
 }
@@ -92,7 +90,7 @@ static inline struct target_mapping *self_mapping(struct target *target, psc_add
     target->mappings =
         realloc(target->mappings, (target->mapping_count + 1) * sizeof(*target->mappings));
     struct target_mapping *mapping = &target->mappings[target->mapping_count++];
-    *mapping = (struct target_mapping){ .start = start, .end = end };
+    *mapping = (struct target_mapping){.start = start, .end = end};
     return mapping;
 }
 
@@ -159,8 +157,8 @@ static inline struct target *self_open_file(const char *path, psc_addr bias)
     if (parse_elf_header(image, self->image_size, &header) &&
         header.segments_offset < self->image_size)
         count = parse_elf_segments(self->image + header.segments_offset,
-                                   self->image_size - header.segments_offset,
-                                   header.segment_count, segments);
+                                   self->image_size - header.segments_offset, header.segment_count,
+                                   segments);
     for (size_t i = 0; i < count; i++) {
         if (segments[i].type != PT_LOAD)
             continue;

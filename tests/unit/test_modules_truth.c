@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#define LINE_SAMPLES 2500
+#define LINE_SAMPLES   2500
 #define INLINE_SAMPLES 250
-#define PATH_LIMIT 64
-#define BIAS UINT64_C(0x7f1200000000)
+#define PATH_LIMIT     64
+#define BIAS           UINT64_C(0x7f1200000000)
 
 struct paths {
     char *items[PATH_LIMIT];
@@ -82,8 +82,7 @@ static bool collect(void *context, const struct module_symbol *symbol)
     if (symbol->size == 0)
         return true;
     void *items = functions->items;
-    assert_true(array_reserve(&items, &functions->capacity, functions->count + 1,
-                              sizeof(*symbol)));
+    assert_true(array_reserve(&items, &functions->capacity, functions->count + 1, sizeof(*symbol)));
     functions->items = items;
     functions->items[functions->count++] = *symbol;
     return true;
@@ -165,8 +164,7 @@ static void check_lines(struct module *module, const struct functions *functions
     size_t equal = 0;
     size_t found = 0;
     for (size_t i = 0; i < LINE_SAMPLES; i++) {
-        equal += equals_libdw(dwarf, addresses[i] - module->bias, &lines[i],
-                              i + 1 - equal < 10);
+        equal += equals_libdw(dwarf, addresses[i] - module->bias, &lines[i], i + 1 - equal < 10);
         found += lines[i].file != NULL;
     }
     fprintf(stderr, "    lines: %zu of %d equal libdw's (%zu found); 40 in %.2f ms, all in %.2f\n",
@@ -177,8 +175,7 @@ static void check_lines(struct module *module, const struct functions *functions
 static const char *name_of(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
-    const char *name =
-        dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
     return name ? name : dwarf_diename(die);
 }
 
@@ -189,9 +186,8 @@ static bool inlines_equal_libdw(Dwarf *dwarf, uint64_t address, const struct mod
     Dwarf_Die *scopes = NULL;
     size_t expected = 0;
     bool equal = true;
-    int scope_count = dwarf_addrdie(dwarf, address, &unit)
-                          ? dwarf_getscopes(&unit, address, &scopes)
-                          : 0;
+    int scope_count =
+        dwarf_addrdie(dwarf, address, &unit) ? dwarf_getscopes(&unit, address, &scopes) : 0;
     if (scope_count > 0) {
         Dwarf_Die innermost = scopes[0];
         free(scopes);
@@ -247,15 +243,14 @@ static bool check_file(const char *path)
     bool checked = false;
     if (modules && modules_count(modules) == 1) {
         struct module *module = modules_get(modules, 0);
-        struct functions functions = { NULL, 0, 0 };
+        struct functions functions = {NULL, 0, 0};
         struct module_symbol symbol;
         module_open(module);
         double begin = milliseconds();
         module_find_symbol(module, module->start, &symbol);
         double end = milliseconds();
         module_each_symbol(module, collect, &functions);
-        fprintf(stderr, "  %s\n    %zu functions in %.2f ms\n", path, functions.count,
-                end - begin);
+        fprintf(stderr, "  %s\n    %zu functions in %.2f ms\n", path, functions.count, end - begin);
         if (module->has_debug_info && functions.count) {
             check_lines(module, &functions);
             check_inlines(module, &functions);
@@ -273,7 +268,7 @@ static bool check_file(const char *path)
 static void lines_and_inlines_equal_libdw(void **state)
 {
     (void)state;
-    struct paths paths = { .count = 0 };
+    struct paths paths = {.count = 0};
     size_t checked = 0;
     find_interpreters(&paths);
     for (size_t i = 0; i < paths.count; i++) {
@@ -287,6 +282,6 @@ static void lines_and_inlines_equal_libdw(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(lines_and_inlines_equal_libdw) };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_and_inlines_equal_libdw)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

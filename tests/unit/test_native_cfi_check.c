@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 /* gcc's CIE of C code: version 1, "zR", alignments 1 and -8, rip, pcrel sdata4, def_cfa rsp+8. */
-static const uint8_t plain_common[] = {1,    'z', 'R', 0,    1,    0x78, 0x10, 1,
-                                       0x1b, 0x0c, 7,  8,    0x90, 1,    0,    0};
+static const uint8_t plain_common[] = {1,    'z',  'R', 0, 1,    0x78, 0x10, 1,
+                                       0x1b, 0x0c, 7,   8, 0x90, 1,    0,    0};
 static const uint8_t signal_common[] = {1, 'z', 'R', 'S', 0, 1, 0x78, 0x10, 1, 0x1b, 0, 0};
-static const uint8_t cxx_common[] = {1, 'z', 'P', 'L', 'R', 0, 1, 0x78, 0x10, 7, 0x9b,
-                                     1, 2,   3,   4,   0x1b, 0x1b, 0x0c, 7, 8, 0x90, 1};
+static const uint8_t cxx_common[] = {1, 'z', 'P', 'L', 'R',  0,    1,    0x78, 0x10, 7,    0x9b,
+                                     1, 2,   3,   4,   0x1b, 0x1b, 0x0c, 7,    8,    0x90, 1};
 
 static bool common_passes(const uint8_t *bytes, size_t size, struct cfi_common *ret)
 {
@@ -117,7 +117,7 @@ static void test_instructions(void **state)
 {
     (void)state;
     static const uint8_t ordinary[] = {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6,
-                                       0x0a, 0x02, 99, 0x0c, 7, 8, 0x0b, 0};
+                                       0x0a, 0x02, 99, 0x0c, 7, 8,    0x0b, 0};
     static const uint8_t register_17[] = {0x09, 16, 17};
     static const uint8_t register_5[] = {0x09, 16, 5};
     static const uint8_t restore_without_remember[] = {0x0b};
@@ -129,8 +129,7 @@ static void test_instructions(void **state)
     assert_true(instructions_pass(ordinary, sizeof(ordinary)));
     assert_true(instructions_pass(register_5, sizeof(register_5)));
     assert_false(instructions_pass(register_17, sizeof(register_17)));
-    assert_false(
-        instructions_pass(restore_without_remember, sizeof(restore_without_remember)));
+    assert_false(instructions_pass(restore_without_remember, sizeof(restore_without_remember)));
     assert_false(instructions_pass(long_number, sizeof(long_number)));
     assert_false(instructions_pass(block_outside, sizeof(block_outside)));
     assert_false(instructions_pass(huge_register, sizeof(huge_register)));

@@ -9,13 +9,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
-#define CODE ((psc_addr)0x10000000)
-#define CODE_SIZE 0x10000u
-#define STACK ((psc_addr)0x20000000)
-#define STACK_SIZE 0x40000u
+#define CODE        ((psc_addr)0x10000000)
+#define CODE_SIZE   0x10000u
+#define STACK       ((psc_addr)0x20000000)
+#define STACK_SIZE  0x40000u
 #define OTHER_STACK ((psc_addr)0x18000000)
 
 /* A target of two mappings and one thread. */
@@ -63,8 +64,8 @@ static int create_world(void **state)
     target->backend = world;
     target->arena = arena_create();
     warnings_init(&target->warnings, target->arena);
-    world->mappings[0] = (struct target_mapping){.start = CODE, .end = CODE + CODE_SIZE,
-                                                 .permissions_known = true, .executable = true};
+    world->mappings[0] = (struct target_mapping){
+        .start = CODE, .end = CODE + CODE_SIZE, .permissions_known = true, .executable = true};
     world->mappings[1] = (struct target_mapping){
         .start = OTHER_STACK, .end = OTHER_STACK + STACK_SIZE, .permissions_known = true};
     world->mappings[2] = (struct target_mapping){
@@ -113,8 +114,8 @@ static void walk(struct world *world, psc_addr pc, psc_addr sp, psc_addr frame_p
     world->thread.registers.value[X86_RSP] = sp;
     world->thread.registers.value[X86_RBP] = frame_pointer;
     assert_int_equal(modules_create(&world->target, &world->modules, NULL), PSC_OK);
-    assert_int_equal(
-        native_create(&world->target, world->modules, unwinder, &world->native, NULL), PSC_OK);
+    assert_int_equal(native_create(&world->target, world->modules, unwinder, &world->native, NULL),
+                     PSC_OK);
     assert_int_equal(native_walk(world->native, 0, &world->result), PSC_OK);
 }
 
@@ -284,6 +285,40 @@ static void test_top_of_the_address_space(void **state)
     assert_int_equal(world->result.end, NATIVE_END_UNREADABLE);
 }
 
+static void test_without_libunwind(void **state)
+{
+    struct world *world = *state;
+    struct rlimit usual, none = {0};
+    psc_addr frame = put_frame_chain(world, 5);
+    world->thread.registers.value[X86_RIP] = CODE + 0x20;
+    world->thread.registers.value[X86_RSP] = frame - 0x20;
+    world->thread.registers.value[X86_RBP] = frame;
+    assert_int_equal(modules_create(&world->target, &world->modules, NULL), PSC_OK);
+    // No file descriptor is left for the small core that libunwind wants.
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none.rlim_max = usual.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    enum psc_status status =
+        native_create(&world->target, world->modules, PSC_UNWINDER_LIBUNWIND, &world->native, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(status, PSC_OK);
+    assert_null(world->native->libunwind);
+    assert_int_equal(native_walk(world->native, 0, &world->result), PSC_OK);
+    assert_int_equal(world->result.count, 6);
+    assert_int_equal(native_walk(world->native, 1, &world->result), PSC_ERR_ARGUMENT);
+}
+
+/* r8 to r15 are the thread's own: libunwind-coredump by itself mixes them up. */
+static void test_registers_of_a_thread(void **state)
+{
+    struct world *world = *state;
+    for (unsigned i = 0; i < X86_COUNT; i++)
+        world->thread.registers.value[i] = 0x1000 + i;
+    walk(world, 0x1010, 0x1007, 0x1006, PSC_UNWINDER_LIBUNWIND);
+    assert_non_null(world->native->libunwind);
+    assert_memory_equal(&world->result.last, &world->thread.registers, sizeof(world->result.last));
+}
+
 static void test_walk_from(void **state)
 {
     struct world *world = *state;
@@ -322,6 +357,8 @@ int main(void)
         TEST(test_nothing_to_go_by),
         TEST(test_made_up_stack_ends),
         TEST(test_top_of_the_address_space),
+        TEST(test_without_libunwind),
+        TEST(test_registers_of_a_thread),
         TEST(test_walk_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
