@@ -301,5 +301,7 @@ enum options_result options_parse(struct options *options, int argc, char **argv
     }
     options->core = argv[optind];
     options->executable = argv[optind + 1];
+    for (size_t i = 0; i < options->output_count; i++)
+        options->capture.all_modules |= options->outputs[i].format == PSC_FORMAT_JSON;
     return OPTIONS_RUN;
 }

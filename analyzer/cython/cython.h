@@ -59,8 +59,14 @@ bool cython_parse_symbol(const char *symbol, const struct cython_context *contex
                          struct arena *arena, struct cython_name *ret);
 
 /**
- * The same with the module's own symbols as context; answers are kept per module by the caller.
- * Reads the module's symbol table when the symbol is ambiguous: for many symbols, use
+ * Whether a frame of `slot`, directly outside one of `inner` in the same module, is only the
+ * way there: a CYTHON_SLOT whose method `inner` is (or another slot of that method).
+ */
+bool cython_slot_calls(const struct cython_name *slot, const struct cython_name *inner);
+
+/**
+ * cython_parse_symbol() with the module's own symbols as context; answers are kept per module by
+ * the caller. Reads the module's symbol table when the symbol is ambiguous: for many symbols, use
  * cython_cache_name_of().
  */
 bool cython_name_of(struct module *module, const char *symbol, struct arena *arena,

@@ -3,7 +3,8 @@
  * commented_file_contents() of Cython/Compiler/Code.py): a first line, maybe indented, that ends
  * in `"pkg/_kern.pyx":30`, then up to five source lines behind " * ", the current one with a
  * mark, then the comment's end alone on a line (in column 0 since 3.1, before that in column 1).
- * A C line belongs to the last such comment that ends above it.
+ * A C line belongs to the last such comment that ends above it. Type slots have none: they are
+ * written after the functions, and must not take the last function's lines.
  */
 #include "cython_private.h"
 
@@ -24,7 +25,7 @@ static const char *const end_marks[] = {
 
 struct line_range {
     uint32_t c_line; /**< The first; the range ends where the next begins. */
-    uint32_t file;   /**< NO_FILE: one too many. */
+    uint32_t file;   /**< NO_FILE: no line of the user's. */
     uint32_t line;
 };
 
@@ -139,6 +140,21 @@ static bool scan_block_line(struct scan *scan, struct slice text, uint32_t c_lin
     return true;
 }
 
+/** `static PyObject *__pyx_tp_new_...(...) {` */
+static bool is_slot_head(struct slice text)
+{
+    if (!slice_starts(text, "static ") || text.data[text.size - 1] != '{')
+        return false;
+    const char *end = memchr(text.data, '(', text.size);
+    struct slice name = {text.data, end ? (size_t)(end - text.data) : 0};
+    const char *begin = name.size ? memrchr(name.data, ' ', name.size) : NULL;
+    if (!begin)
+        return false;
+    name = slice_from(name, (size_t)(begin + 1 - name.data));
+    slice_skip(&name, "*");
+    return cython_slot_skip(&name) != NULL;
+}
+
 static bool scan_line(struct scan *scan, struct slice text, uint32_t c_line)
 {
     struct slice file;
@@ -148,6 +164,10 @@ static bool scan_line(struct scan *scan, struct slice text, uint32_t c_line)
             return false;
         if (scan->in_block || slice_equals(skip_blanks(text), "*/"))
             return true;
+    }
+    if (is_slot_head(text)) {
+        struct line_range none = {.c_line = c_line, .file = NO_FILE};
+        return add_range(scan->lines, &none);
     }
     if (parse_head(text, &file, &line)) {
         uint32_t index = intern_file(scan->lines, file);
@@ -220,7 +240,7 @@ void cython_lines_destroy(struct cython_lines *lines)
 
 bool cython_lines_is_empty(const struct cython_lines *lines)
 {
-    return lines->count == 0;
+    return lines->file_count == 0;
 }
 
 bool cython_lines_get(const struct cython_lines *lines, uint32_t c_line, struct cython_line *ret)

@@ -98,6 +98,83 @@ const char *cython_slot_skip(struct slice *name)
     return NULL;
 }
 
+/** The next of "__set__/__delete__ (int)"; empty after the last. */
+static struct slice next_method(struct slice *methods)
+{
+    size_t size = 0;
+    while (size < methods->size && methods->data[size] != '/' && methods->data[size] != ' ')
+        size++;
+    struct slice method = {methods->data, size};
+    bool more = size < methods->size && methods->data[size] == '/';
+    *methods = slice_from(*methods, more ? size + 1 : methods->size);
+    return method;
+}
+
+/** The last name of a function, whose class is `ret_class`. */
+static struct slice split_function(const char *function, struct slice *ret_class)
+{
+    const char *dot = strrchr(function, '.');
+    *ret_class = (struct slice){function, dot ? (size_t)(dot - function) : 0};
+    return slice_of(dot ? dot + 1 : function);
+}
+
+/* Slots that go on to methods of another name. */
+static const struct {
+    const char *slot;
+    const char *methods;
+} further_methods[] = {
+    {"__new__", "__cinit__/__init__"},
+    {"__getattr__", "__getattribute__"},
+    {"__richcmp__", "__eq__/__ne__/__lt__/__le__/__gt__/__ge__"},
+};
+
+static bool has_method(struct slice methods, struct slice wanted)
+{
+    while (methods.size) {
+        struct slice method = next_method(&methods);
+        if (method.size == wanted.size && memcmp(method.data, wanted.data, wanted.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool slot_reaches(struct slice methods, struct slice wanted)
+{
+    if (has_method(methods, wanted))
+        return true;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(further_methods); i++) {
+        if (has_method(methods, slice_of(further_methods[i].slot)) &&
+            has_method(slice_of(further_methods[i].methods), wanted))
+            return true;
+    }
+    /* __radd__ behind the slot of __add__. */
+    struct slice left = methods;
+    return slice_starts(wanted, "__r") && slice_skip(&left, "__") && left.size == wanted.size - 3 &&
+           memcmp(left.data, wanted.data + 3, left.size) == 0;
+}
+
+bool cython_slot_calls(const struct cython_name *slot, const struct cython_name *inner)
+{
+    struct slice slot_class;
+    struct slice inner_class;
+    if (slot->kind != CYTHON_SLOT || !slot->function || !inner->function)
+        return false;
+    struct slice methods = split_function(slot->function, &slot_class);
+    struct slice wanted = split_function(inner->function, &inner_class);
+    bool accessor = slice_equals(wanted, "__get__") || slice_equals(wanted, "__set__") ||
+                    slice_equals(wanted, "__del__");
+    if (accessor && slice_equals(inner_class, slot->function))
+        return true;
+    if (slot_class.size != inner_class.size ||
+        memcmp(slot_class.data, inner_class.data, slot_class.size) != 0)
+        return false;
+    while (wanted.size) {
+        if (slot_reaches(methods, next_method(&wanted)))
+            return true;
+    }
+    return false;
+}
+
 /* ---- View.MemoryView: Cython/Utility/MemoryView.pyx ---- */
 
 static const struct {

@@ -95,10 +95,15 @@ struct psc_capture_options {
     uint32_t size; /**< sizeof(struct psc_capture_options) */
     enum psc_mode mode;
     enum psc_unwinder unwinder;
-    /** Non-zero: lines and inlined calls also for the frames that merging hides. */
+    /**
+     * Non-zero: lines and inlined calls also for the frames that merging hides, and inlined
+     * calls also where large debug information must be decompressed for them.
+     */
     uint32_t detail_hidden;
     /** Non-zero: leave source text out. */
     uint32_t no_source;
+    /** Non-zero: list all mapped modules; else those that some frame is in. */
+    uint32_t all_modules;
     /** -1: all threads. 0: the crashed one (the first when none crashed). Else a thread id. */
     int32_t thread;
 };

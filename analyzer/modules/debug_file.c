@@ -10,6 +10,8 @@
 #define PATH_SIZE 4096
 /** zlib cannot do better than about 1 : 1032; a header that claims more is wrong. */
 #define COMPRESSION_RATIO_LIMIT 1100
+/** Compressed bytes that are decompressed without being asked to. */
+#define CHEAP_COMPRESSED_SIZE (512 * 1024)
 
 /* ---- opening ---- */
 
@@ -336,9 +338,13 @@ static void attach_shared_dwarf(struct module *module)
         dwarf_setalt(debug->dwarf, debug->shared);
 }
 
-/** False when a debug section claims a size that it cannot have: libdw would believe it. */
-static bool sections_are_sane(Elf *elf, bool *ret_compressed)
+/**
+ * False when a debug section claims a size that it cannot have: libdw would believe it.
+ * @param ret_compressed  bytes of the file that would have to be decompressed.
+ */
+static bool sections_are_sane(Elf *elf, uint64_t *ret_compressed)
 {
+    *ret_compressed = 0;
     size_t names;
     if (elf_getshdrstrndx(elf, &names) != 0)
         return false;
@@ -348,10 +354,11 @@ static bool sections_are_sane(Elf *elf, bool *ret_compressed)
         GElf_Chdr compressed;
         if (!name || header->sh_type == SHT_NOBITS)
             continue;
-        *ret_compressed |= strncmp(name, ".zdebug", 7) == 0;
+        if (strncmp(name, ".zdebug", 7) == 0)
+            *ret_compressed += header->sh_size;
         if (!(header->sh_flags & SHF_COMPRESSED))
             continue;
-        *ret_compressed = true;
+        *ret_compressed += header->sh_size;
         if (!gelf_getchdr(section, &compressed) ||
             compressed.ch_size / COMPRESSION_RATIO_LIMIT > header->sh_size)
             return false;
@@ -370,11 +377,19 @@ Elf *module_debug_elf(struct module *module)
 
 struct Dwarf *module_dwarf_if_cheap(struct module *module)
 {
-    bool compressed = false;
+    uint64_t compressed;
     Elf *elf = module_debug_elf(module);
     if (!module->debug->dwarf_opened && elf && sections_are_sane(elf, &compressed) && compressed)
         return NULL;
     return module_dwarf(module);
+}
+
+bool module_inlines_are_cheap(struct module *module)
+{
+    uint64_t compressed;
+    Elf *elf = module_debug_elf(module);
+    return module->debug->dwarf_opened || !elf || !sections_are_sane(elf, &compressed) ||
+           compressed <= CHEAP_COMPRESSED_SIZE;
 }
 
 struct Dwarf *module_dwarf(struct module *module)
@@ -384,7 +399,7 @@ struct Dwarf *module_dwarf(struct module *module)
         return debug->dwarf;
     debug->dwarf_opened = true;
     Elf *elf = module_debug_elf(module);
-    bool compressed = false;
+    uint64_t compressed;
     if (!elf || !sections_are_sane(elf, &compressed))
         return NULL;
     debug->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);

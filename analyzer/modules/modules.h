@@ -107,6 +107,12 @@ struct module_line {
 void module_find_lines(struct module *module, const psc_addr *addresses, size_t count,
                        struct module_line *ret);
 
+/**
+ * False when module_find_inlines() would first have to decompress much: libdw decompresses
+ * all debug sections at once (95 ms for those of Debian's python3, 60 ms for libc's).
+ */
+bool module_inlines_are_cheap(struct module *module);
+
 /** One level of inlining at an address. */
 struct module_inline {
     const char *function;  /**< DW_AT_linkage_name else DW_AT_name, as the DWARF has it. */

@@ -7,7 +7,7 @@
 #define ENTRY_SIZE_LIMIT 65536u
 /* Registers above are no x86-64 registers that any rule needs (DWARF numbers end at 129). */
 #define RULE_REGISTER_LIMIT 130u
-#define REMEMBER_LIMIT 64u
+#define REMEMBER_LIMIT      64u
 
 /* Bytes with an end; `bad` once anything did not fit. */
 struct reader {
@@ -72,6 +72,67 @@ static uint8_t encoded_size(uint8_t encoding)
     }
 }
 
+/* Skips the operand of an operation; false for one that no compiler needs here. */
+static bool skip_operand(struct reader *block, uint8_t operation)
+{
+    if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31)
+        return true;
+    if (operation >= DW_OP_breg0 && operation <= DW_OP_breg16) {
+        read_uleb(block);
+        return true;
+    }
+    switch (operation) {
+    case DW_OP_deref:
+    case DW_OP_dup:
+    case DW_OP_drop:
+    case DW_OP_over:
+    case DW_OP_swap:
+    case DW_OP_and:
+    case DW_OP_or:
+    case DW_OP_xor:
+    case DW_OP_not:
+    case DW_OP_neg:
+    case DW_OP_plus:
+    case DW_OP_minus:
+    case DW_OP_mul:
+    case DW_OP_shl:
+    case DW_OP_shr:
+    case DW_OP_shra:
+    case DW_OP_eq:
+    case DW_OP_ne:
+    case DW_OP_ge:
+    case DW_OP_gt:
+    case DW_OP_le:
+    case DW_OP_lt:
+    case DW_OP_nop:
+        return true;
+    case DW_OP_const1u:
+    case DW_OP_const1s:
+        skip(block, 1);
+        return true;
+    case DW_OP_const2u:
+    case DW_OP_const2s:
+        skip(block, 2);
+        return true;
+    case DW_OP_const4u:
+    case DW_OP_const4s:
+        skip(block, 4);
+        return true;
+    case DW_OP_const8u:
+    case DW_OP_const8s:
+        skip(block, 8);
+        return true;
+    case DW_OP_constu:
+    case DW_OP_consts:
+    case DW_OP_plus_uconst:
+        read_uleb(block);
+        return true;
+    default:
+        // Division traps on INT64_MIN / -1, jumps may not end.
+        return false;
+    }
+}
+
 static bool check_expression(struct reader *reader)
 {
     uint64_t size = read_uleb(reader);
@@ -79,72 +140,23 @@ static bool check_expression(struct reader *reader)
         return false;
     struct reader block = {.at = reader->at, .end = reader->at + size};
     reader->at += size;
-    while (!block.bad && left(&block)) {
-        uint8_t operation = read_u8(&block);
-        if ((operation >= DW_OP_lit0 && operation <= DW_OP_lit31))
-            continue;
-        if (operation >= DW_OP_breg0 && operation <= DW_OP_breg16) {
-            read_uleb(&block);
-            continue;
-        }
-        switch (operation) {
-        case DW_OP_deref:
-        case DW_OP_dup:
-        case DW_OP_drop:
-        case DW_OP_over:
-        case DW_OP_swap:
-        case DW_OP_and:
-        case DW_OP_or:
-        case DW_OP_xor:
-        case DW_OP_not:
-        case DW_OP_neg:
-        case DW_OP_plus:
-        case DW_OP_minus:
-        case DW_OP_mul:
-        case DW_OP_shl:
-        case DW_OP_shr:
-        case DW_OP_shra:
-        case DW_OP_eq:
-        case DW_OP_ne:
-        case DW_OP_ge:
-        case DW_OP_gt:
-        case DW_OP_le:
-        case DW_OP_lt:
-        case DW_OP_nop:
-            break;
-        case DW_OP_const1u:
-        case DW_OP_const1s:
-            skip(&block, 1);
-            break;
-        case DW_OP_const2u:
-        case DW_OP_const2s:
-            skip(&block, 2);
-            break;
-        case DW_OP_const4u:
-        case DW_OP_const4s:
-            skip(&block, 4);
-            break;
-        case DW_OP_addr:
-        case DW_OP_const8u:
-        case DW_OP_const8s:
-            skip(&block, 8);
-            break;
-        case DW_OP_constu:
-        case DW_OP_consts:
-        case DW_OP_plus_uconst:
-            read_uleb(&block);
-            break;
-        default:
-            // Division traps on INT64_MIN / -1, jumps may not end.
+    while (!block.bad && left(&block))
+        if (!skip_operand(&block, read_u8(&block)))
             return false;
-        }
-    }
     return !block.bad;
 }
 
 static bool check_register(struct reader *reader)
 {
     return read_uleb(reader) < RULE_REGISTER_LIMIT && !reader->bad;
+}
+
+/* The register that an instruction sets a rule for. */
+static bool check_target(struct reader *reader, struct cfi_common *common)
+{
+    uint64_t number = read_uleb(reader);
+    common->stack_pointer_rule |= number == X86_RSP;
+    return number < RULE_REGISTER_LIMIT && !reader->bad;
 }
 
 /* One instruction with its operands. DWARF 4 section 7.23. */
@@ -157,6 +169,7 @@ static bool check_instruction(struct reader *reader, struct cfi_common *common,
     case DW_CFA_restore:
         return true;
     case DW_CFA_offset:
+        common->stack_pointer_rule |= (operation & 0x3f) == X86_RSP;
         read_uleb(reader);
         return !reader->bad;
     default:
@@ -191,27 +204,31 @@ static bool check_instruction(struct reader *reader, struct cfi_common *common,
     case DW_CFA_GNU_args_size:
         read_uleb(reader);
         return !reader->bad;
+    case DW_CFA_def_cfa:
+    case DW_CFA_def_cfa_sf:
+        if (!check_register(reader))
+            return false;
+        read_uleb(reader);
+        return !reader->bad;
     case DW_CFA_val_offset:
     case DW_CFA_val_offset_sf:
         common->value_offsets = true;
         // fall through
     case DW_CFA_offset_extended:
     case DW_CFA_offset_extended_sf:
-    case DW_CFA_def_cfa:
-    case DW_CFA_def_cfa_sf:
     case DW_CFA_GNU_negative_offset_extended:
-        if (!check_register(reader))
+        if (!check_target(reader, common))
             return false;
         read_uleb(reader);
         return !reader->bad;
     case DW_CFA_register:
         // libunwind indexes an array of 17 with the second operand.
-        return check_register(reader) && read_uleb(reader) < X86_COUNT && !reader->bad;
+        return check_target(reader, common) && read_uleb(reader) < X86_COUNT && !reader->bad;
     case DW_CFA_def_cfa_expression:
         return check_expression(reader);
     case DW_CFA_expression:
     case DW_CFA_val_expression:
-        return check_register(reader) && check_expression(reader);
+        return check_target(reader, common) && check_expression(reader);
     default:
         return false;
     }
@@ -288,8 +305,7 @@ bool parse_cfi_common(const uint8_t *bytes, size_t size, struct cfi_common *ret)
     uint64_t return_register = version == 1 ? read_u8(&reader) : read_uleb(&reader);
     if (reader.bad || return_register != X86_RIP)
         return false;
-    return parse_augmentation(&reader, augmentation, ret) &&
-           check_instructions(&reader, ret);
+    return parse_augmentation(&reader, augmentation, ret) && check_instructions(&reader, ret);
 }
 
 bool parse_cfi_entry(const uint8_t *bytes, size_t size, struct cfi_common *common)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define EPILOGUE_LIMIT 16u
+#define EPILOGUE_LIMIT  16u
 #define CALL_LENGTH_MAX 8u
 
 bool code_is_signal_return(struct native *native, psc_addr pc)
@@ -50,6 +50,8 @@ enum code_call code_follows_call(struct native *native, psc_addr address)
         size--;
     if (size < 2)
         return CODE_CALL_UNKNOWN;
+    if (code_is_signal_return(native, address))
+        return CODE_CALL_YES;
     if (size >= 5 && before[size - 5] == 0xe8) {
         psc_addr callee = address + (uint64_t)(int64_t)(int32_t)load_u32(before + size - 4);
         if (target_is_executable(native->target, callee))

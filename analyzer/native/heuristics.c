@@ -7,7 +7,7 @@
 
 /* How many frames further a guess must lead. */
 #define STEPS_BEHIND_FRAME_POINTER 2u
-#define STEPS_BEHIND_SCAN 3u
+#define STEPS_BEHIND_SCAN          3u
 
 /* The caller by [rbp]: saved rbp, and above it a return address. */
 static bool follow_frame_pointer(struct native *native, const struct target_registers *registers,

@@ -22,17 +22,21 @@ enum native_trust {
     NATIVE_TRUST_ANCHOR         /**< Continued from an object on the stack that Python points to. */
 };
 
-enum native_engine { NATIVE_ENGINE_NONE, NATIVE_ENGINE_LIBUNWIND, NATIVE_ENGINE_LIBDW,
-                     NATIVE_ENGINE_HEURISTIC };
+enum native_engine {
+    NATIVE_ENGINE_NONE,
+    NATIVE_ENGINE_LIBUNWIND,
+    NATIVE_ENGINE_LIBDW,
+    NATIVE_ENGINE_HEURISTIC
+};
 
 struct native_frame {
-    psc_addr pc;     /**< As a debugger shows it: the return address in callers. */
-    psc_addr sp;     /**< rsp in this frame. */
-    psc_addr cfa;    /**< Canonical frame address: sp of the caller; 0 when not known. */
-    uint8_t trust;   /**< enum native_trust: how this frame was found. */
-    uint8_t engine;  /**< enum native_engine: what took the step from the inner frame to here. */
-    bool exact;      /**< pc itself is the place (innermost, or interrupted by a signal). */
-    bool signal;     /**< This is the signal trampoline (__restore_rt). */
+    psc_addr pc;    /**< As a debugger shows it: the return address in callers. */
+    psc_addr sp;    /**< rsp in this frame. */
+    psc_addr cfa;   /**< Canonical frame address: sp of the caller; 0 when not known. */
+    uint8_t trust;  /**< enum native_trust: how this frame was found. */
+    uint8_t engine; /**< enum native_engine: what took the step from the inner frame to here. */
+    bool exact;     /**< pc itself is the place (innermost, or interrupted by a signal). */
+    bool signal;    /**< This is the signal trampoline (__restore_rt). */
 };
 
 /**
@@ -46,8 +50,8 @@ static inline psc_addr native_lookup_pc(const struct native_frame *frame)
 
 /** Why a walk ended. */
 enum native_end {
-    NATIVE_END_COMPLETE,   /**< The CFI says that nothing called this, or the return address is 0. */
-    NATIVE_END_NO_RULE,    /**< No unwind rule, and no heuristic found a caller. */
+    NATIVE_END_COMPLETE, /**< The CFI says that nothing called this, or the return address is 0. */
+    NATIVE_END_NO_RULE,  /**< No unwind rule, and no heuristic found a caller. */
     NATIVE_END_UNREADABLE, /**< The stack at `end_address` cannot be read. */
     NATIVE_END_CYCLE,      /**< The stack pointer did not rise. */
     NATIVE_END_LIMIT       /**< PSC_NATIVE_FRAME_LIMIT. */

@@ -18,12 +18,12 @@
 /** Distinct program counters of one target; a stack with more is made up. */
 #define ROW_LIMIT ((size_t)1 << 18)
 /** Words that libunwind may read to make a row, or to apply one. */
-#define ROW_READ_LIMIT ((uint32_t)1 << 20)
+#define ROW_READ_LIMIT  ((uint32_t)1 << 20)
 #define STEP_READ_LIMIT 4096u
 /** How often the stack pointer of one walk may fall (sigaltstack, stack switches). */
 #define STACK_SWITCH_LIMIT 64u
 /** How far up the stack a return address is looked for, and for how many words in one walk. */
-#define SCAN_BYTES ((psc_addr)64 * 1024)
+#define SCAN_BYTES      ((psc_addr)64 * 1024)
 #define SCAN_WORD_LIMIT ((size_t)1 << 22)
 
 /* ---- rows ---- */
@@ -69,9 +69,9 @@ PSC_MUST_CHECK enum psc_status row_find(struct native *native, psc_addr pc, bool
 
 enum step_result {
     STEP_OK,
-    STEP_END,     /**< The row says that there is no caller. */
-    STEP_FAULT,   /**< Memory at `fault` cannot be read. */
-    STEP_INVALID  /**< No row, or one that makes no sense. */
+    STEP_END,    /**< The row says that there is no caller. */
+    STEP_FAULT,  /**< Memory at `fault` cannot be read. */
+    STEP_INVALID /**< No row, or one that makes no sense. */
 };
 
 struct step {
@@ -122,8 +122,8 @@ struct libdw_engine *libdw_create(struct native *native);
 void libdw_destroy(struct libdw_engine *engine);
 bool libdw_make_row(struct libdw_engine *engine, struct module *module, struct row *row);
 enum step_result libdw_step(struct native *native, const struct row *row,
-                            const struct target_registers *registers,
-                            struct target_registers *ret, struct step *ret_step);
+                            const struct target_registers *registers, struct target_registers *ret,
+                            struct step *ret_step);
 
 /* ---- call frame information from outside ---- */
 
@@ -133,6 +133,8 @@ struct cfi_common {
     bool augmented;     /**< FDEs begin with a sized augmentation ('z'). */
     bool signal;        /**< 'S' */
     bool value_offsets; /**< DW_CFA_val_offset occurs, which libunwind does not know. */
+    /** A rule for rsp occurs; libunwind takes the CFA whatever it says. */
+    bool stack_pointer_rule;
 };
 
 /**
@@ -161,7 +163,7 @@ enum code_call {
     CODE_CALL_UNKNOWN, /**< Executable, but its bytes are not at hand. */
     CODE_CALL_YES
 };
-/** Whether the address lies in executable memory behind a call instruction. */
+/** Whether something may return to the address: code behind a call, or a signal trampoline. */
 enum code_call code_follows_call(struct native *native, psc_addr address);
 /**
  * Runs a function's end (add to rsp, pops, leave, ret) that begins at rip.
@@ -184,7 +186,7 @@ bool heuristics_find_caller(struct native *native, const struct row *row,
 
 /* ---- the room's memory ---- */
 
-#define NATIVE_PAGE ((psc_addr)4096)
+#define NATIVE_PAGE    ((psc_addr)4096)
 #define NATIVE_WINDOWS 64
 
 struct native {

@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum rule_kind {
-    RULE_SAME,       /* Also what a call may clobber: nobody restores it, nobody needs it. */
-    RULE_UNDEFINED,  /* Of rip alone: there is no caller. */
-    RULE_AT_CFA,     /* Saved at cfa + offset. */
-    RULE_IS_CFA,     /* Is cfa + offset. */
-    RULE_REGISTER,   /* Kept in another register. */
+    RULE_SAME,      /* Also what a call may clobber: nobody restores it, nobody needs it. */
+    RULE_UNDEFINED, /* Of rip alone: there is no caller. */
+    RULE_AT_CFA,    /* Saved at cfa + offset. */
+    RULE_IS_CFA,    /* Is cfa + offset. */
+    RULE_REGISTER,  /* Kept in another register. */
     RULE_EXPRESSION
 };
 
@@ -44,8 +44,7 @@ struct libdw_engine {
 struct libdw_engine *libdw_create(struct native *native)
 {
     size_t count = modules_count(native->modules);
-    struct libdw_engine *engine =
-        calloc(1, sizeof(*engine) + count * sizeof(engine->modules[0]));
+    struct libdw_engine *engine = calloc(1, sizeof(*engine) + count * sizeof(engine->modules[0]));
     if (!engine)
         return NULL;
     engine->native = native;
@@ -111,7 +110,8 @@ static bool check_entry(const Elf_Data *data, const unsigned char *ident, bool e
     }
     Dwarf_CFI_Entry owner;
     Dwarf_Off next;
-    if (dwarf_next_cfi(ident, (Elf_Data *)data, eh_frame, entry->fde.CIE_pointer, &next, &owner) !=
+    if (entry->fde.CIE_pointer >= data->d_size ||
+        dwarf_next_cfi(ident, (Elf_Data *)data, eh_frame, entry->fde.CIE_pointer, &next, &owner) !=
             0 ||
         !dwarf_cfi_cie_p(&owner))
         return false;
@@ -120,8 +120,7 @@ static bool check_entry(const Elf_Data *data, const unsigned char *ident, bool e
            body < owner.cie.initial_instructions_end &&
            parse_cfi_common(body, (size_t)(owner.cie.initial_instructions_end - body), &common) &&
            entry->fde.start <= entry->fde.end && entry->fde.end <= end &&
-           parse_cfi_entry(entry->fde.start, (size_t)(entry->fde.end - entry->fde.start),
-                           &common);
+           parse_cfi_entry(entry->fde.start, (size_t)(entry->fde.end - entry->fde.start), &common);
 }
 
 /* Checks a whole section once: libdw searches it from its beginning. */
@@ -145,9 +144,8 @@ static bool check_section(Elf *elf, const char *name, bool eh_frame)
 
 static Dwarf_CFI *open_debug_frame(Dwarf *debug)
 {
-    return debug && check_section(dwarf_getelf(debug), ".debug_frame", false)
-               ? dwarf_getcfi(debug)
-               : NULL;
+    return debug && check_section(dwarf_getelf(debug), ".debug_frame", false) ? dwarf_getcfi(debug)
+                                                                              : NULL;
 }
 
 static void open_eh_frame(struct module_cfi *cfi, struct module *module)
@@ -171,8 +169,7 @@ static void open_debug_frames(struct module_cfi *cfi, struct module *module)
         cfi->debug_frames[1] = open_debug_frame(debug);
 }
 
-static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *module,
-                               psc_addr address)
+static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *module, psc_addr address)
 {
     struct module_cfi *cfi = cfi_of(engine, module);
     Dwarf_Frame *frame = NULL;
@@ -189,8 +186,7 @@ static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *modul
     if (!cfi->tried_debug_frame)
         open_debug_frames(cfi, module);
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cfi->debug_frames); i++)
-        if (cfi->debug_frames[i] &&
-            dwarf_cfi_addrframe(cfi->debug_frames[i], in_file, &frame) == 0)
+        if (cfi->debug_frames[i] && dwarf_cfi_addrframe(cfi->debug_frames[i], in_file, &frame) == 0)
             return frame;
     return NULL;
 }
@@ -318,8 +314,8 @@ static enum step_result apply_register(struct native *native, const struct regis
     case RULE_AT_CFA:
         break;
     case RULE_EXPRESSION:
-        status = expression_evaluate(native, rule->operations, rule->count, registers, cfa,
-                                     &result, &value);
+        status = expression_evaluate(native, rule->operations, rule->count, registers, cfa, &result,
+                                     &value);
         break;
     }
     *ret_fault = result;
@@ -333,8 +329,8 @@ static enum step_result apply_register(struct native *native, const struct regis
 }
 
 enum step_result libdw_step(struct native *native, const struct row *row,
-                            const struct target_registers *registers,
-                            struct target_registers *ret, struct step *ret_step)
+                            const struct target_registers *registers, struct target_registers *ret,
+                            struct step *ret_step)
 {
     const struct libdw_rule *rule = row->rule;
     uint64_t cfa;
@@ -342,8 +338,8 @@ enum step_result libdw_step(struct native *native, const struct row *row,
     if (rule->cfa.kind == RULE_REGISTER) {
         cfa = registers->value[rule->cfa.count] + (uint64_t)rule->cfa.offset;
     } else {
-        enum step_result status = expression_evaluate(native, rule->cfa.operations,
-                                                      rule->cfa.count, registers, 0, &cfa, &value);
+        enum step_result status = expression_evaluate(native, rule->cfa.operations, rule->cfa.count,
+                                                      registers, 0, &cfa, &value);
         if (status != STEP_OK) {
             ret_step->fault = cfa;
             return status;

@@ -10,9 +10,9 @@
  * Exported by every libunwind-x86_64 but declared in none of its headers, and the public
  * function that replaces it from 1.7 on. Weak: either may be missing.
  */
-int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip,
-                                       unw_dyn_info_t *table, unw_proc_info_t *ret, int need_info,
-                                       void *context) __attribute__((__weak__));
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
+                                       unw_proc_info_t *ret, int need_info, void *context)
+    __attribute__((__weak__));
 int UNW_OBJ(get_proc_info_in_range)(unw_word_t start, unw_word_t end, unw_word_t eh_frame_hdr,
                                     unw_word_t eh_frame_hdr_size, unw_word_t exidx,
                                     unw_word_t exidx_size, unw_addr_space_t space, unw_word_t ip,
@@ -62,14 +62,17 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     const struct module *module = modules_find(access->native->modules, ip);
     // The search trusts the table and what it points to (array indices, lengths, jumps).
     if (!module || ip < module->start || ip >= module->end ||
-        !cfi_check_address(access->native, module, ip, &common) || common.value_offsets)
+        !cfi_check_address(access->native, module, ip, &common))
+        return -UNW_ENOINFO;
+    // In a signal frame the rule for rsp says what the CFA says.
+    if (common.value_offsets || (common.stack_pointer_rule && !common.signal))
         return -UNW_ENOINFO;
     access->signal = common.signal;
     if (!UNW_OBJ(dwarf_search_unwind_table))
-        return UNW_OBJ(get_proc_info_in_range)(
-            module->start, module->end, module->eh_frame_hdr,
-            module->eh_frame_table - module->eh_frame_hdr + module->eh_frame_entries * 8, 0, 0,
-            space, ip, ret, need_info, context);
+        return UNW_OBJ(get_proc_info_in_range)(module->start, module->end, module->eh_frame_hdr,
+                                               module->eh_frame_table - module->eh_frame_hdr +
+                                                   module->eh_frame_entries * 8,
+                                               0, 0, space, ip, ret, need_info, context);
     unw_dyn_info_t table;
     memset(&table, 0, sizeof(table));
     table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
@@ -245,8 +248,7 @@ bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, 
 {
     struct access *access = &engine->probe.access;
     unw_cursor_t *cursor = &engine->probe.cursors[0];
-    struct rule_request request = {.arena = engine->native->rows.rules,
-                                   .pc = row_lookup_pc(row)};
+    struct rule_request request = {.arena = engine->native->rows.rules, .pc = row_lookup_pc(row)};
     if (!module->eh_frame_hdr)
         return false;
     // Registers whose rip is the address looked up: the rule then depends on nothing else.

@@ -77,9 +77,9 @@ static enum step_result step_signal_return(struct native *native,
                                            struct target_registers *ret, struct step *ret_step)
 {
     // gregset_t's order (sys/ucontext.h) in DWARF's numbers.
-    static const uint8_t order[X86_COUNT] = {8,  9,  10, 11, 12, 13, 14, 15, X86_RDI,
-                                             X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX,
-                                             X86_RCX, X86_RSP, X86_RIP};
+    static const uint8_t order[X86_COUNT] = {8,       9,       10,      11,      12,      13,
+                                             14,      15,      X86_RDI, X86_RSI, X86_RBP, X86_RBX,
+                                             X86_RDX, X86_RAX, X86_RCX, X86_RSP, X86_RIP};
     psc_addr saved = registers->value[X86_RSP] + SIGNAL_REGISTERS_OFFSET;
     for (size_t i = 0; i < X86_COUNT; i++)
         if (!native_read_word(native, saved + i * 8, &ret->value[order[i]])) {
@@ -204,15 +204,13 @@ static bool may_follow(struct walker *walker, const struct row *row, const struc
     if (step->sp > walker->sp)
         return true;
     const struct target *target = walker->native->target;
-    if (step->sp == walker->sp ||
-        (!row->signal &&
-         target_find_mapping(target, step->sp) == target_find_mapping(target, walker->sp)))
+    if (step->sp == walker->sp || (!row->signal && target_find_mapping(target, step->sp) ==
+                                                       target_find_mapping(target, walker->sp)))
         return false;
     return ++walker->switches <= STACK_SWITCH_LIMIT;
 }
 
-static void count_step(struct walker *walker, const struct row *row,
-                       enum native_engine *ret_engine)
+static void count_step(struct walker *walker, const struct row *row, enum native_engine *ret_engine)
 {
     struct native_statistics *statistics = &walker->native->statistics;
     if (row->kind == ROW_LIBUNWIND) {
@@ -274,11 +272,7 @@ static void end_without_caller(struct walker *walker, const struct row *row,
                                enum step_result result, const struct step *step)
 {
     uint64_t word;
-    take_registers(walker);
-    if (row->kind == ROW_NONE && walker->registers.value[X86_RBP] == 0 && row->code &&
-        code_ends_thread(walker->native, walker->pc))
-        end_walk(walker, NATIVE_END_COMPLETE, 0);
-    else if (result == STEP_FAULT)
+    if (result == STEP_FAULT)
         end_walk(walker, NATIVE_END_UNREADABLE, step->fault);
     else if (result == STEP_OK && step->sp <= walker->sp)
         end_walk(walker, NATIVE_END_CYCLE, walker->pc);
@@ -286,6 +280,15 @@ static void end_without_caller(struct walker *walker, const struct row *row,
         end_walk(walker, NATIVE_END_UNREADABLE, walker->sp);
     else
         end_walk(walker, NATIVE_END_NO_RULE, walker->pc);
+}
+
+/* System V ABI, AMD64 supplement, 3.4.1: rbp is 0 in the outermost frame. */
+static bool is_outermost(struct walker *walker, const struct row *row)
+{
+    if (row->kind != ROW_NONE || !row->code)
+        return false;
+    take_registers(walker);
+    return !walker->registers.value[X86_RBP] && code_ends_thread(walker->native, walker->pc);
 }
 
 /* Takes one step; *ret_more is false at the end of the walk. */
@@ -311,6 +314,10 @@ static enum psc_status walk_on(struct walker *walker, struct row *row, bool *ret
             *ret_more = true;
             return go_by_row(walker, row, &step, &next);
         }
+    }
+    if (is_outermost(walker, row)) {
+        end_walk(walker, NATIVE_END_COMPLETE, 0);
+        return PSC_OK;
     }
     status = go_by_heuristics(walker, row, ret_more);
     if (status == PSC_OK && !*ret_more)

@@ -445,11 +445,12 @@ enum psc_status trace_fill(struct psc_trace *trace, const struct capture_sources
                            const struct psc_capture_options *options, struct psc_error *err)
 {
     struct filling filling = {.trace = trace, .sources = sources, .options = options};
-    enum psc_status status = places_create(trace, sources, !options->no_source, &filling.places);
+    enum psc_status status = places_create(trace, sources, options, &filling.places);
     if (status != PSC_OK)
         return psc_fail(err, status, "out of memory");
     status = fill_threads(&filling, err);
-    places_warn_about_files(filling.places);
+    if (status == PSC_OK && places_list_modules(filling.places) != PSC_OK)
+        status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     for (size_t i = 0; i < filling.draft_count; i++)
         plan_deinit(&filling.drafts[i].plan);
     free(filling.drafts);

@@ -89,7 +89,9 @@ static enum psc_status place_resolve(struct places *places, struct place *place,
                                      const struct module_line *line)
 {
     struct module_inline inlines[INLINE_LIMIT];
-    size_t count = module_find_inlines(place->module, place->pc, inlines, INLINE_LIMIT);
+    size_t count = 0;
+    if (places->detail || module_inlines_are_cheap(place->module))
+        count = module_find_inlines(place->module, place->pc, inlines, INLINE_LIMIT);
     struct arena *arena = places->trace->arena;
     struct place_level *levels = arena_array(arena, count + 1, sizeof(*levels));
     if (!levels)
@@ -166,6 +168,5 @@ enum psc_status places_resolve(struct places *places)
         if (status != PSC_OK)
             return status;
     }
-    places_finish_modules(places);
     return PSC_OK;
 }

@@ -124,93 +124,94 @@ static enum trace_file_state file_state(const struct module *module)
     return TRACE_FILE_MISSING;
 }
 
-static enum psc_status places_list_modules(struct places *places)
+/* A record for each module; what it takes opening the file to know comes at the end. */
+static enum psc_status make_records(struct places *places)
 {
-    struct psc_trace *trace = places->trace;
-    struct modules *modules = places->sources.modules;
-    size_t count = modules_count(modules);
+    struct arena *arena = places->trace->arena;
+    size_t count = modules_count(places->sources.modules);
     places->records = calloc(count ? count : 1, sizeof(*places->records));
-    trace->modules = arena_array(trace->arena, count + 1, sizeof(*trace->modules));
-    if (!places->records || !trace->modules)
+    struct trace_module *traced = arena_array(arena, count + 1, sizeof(*traced));
+    if (!places->records || !traced)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        struct module *module = modules_get(modules, i);
-        struct trace_module *record = arena_alloc(trace->arena, sizeof(*record));
-        if (!record)
-            return PSC_ERR_MEMORY;
-        if (module->file)
-            target_file_open(places->sources.target, module->file);
-        record->path = arena_strdup(trace->arena, module->path);
+        struct module *module = modules_get(places->sources.modules, i);
+        struct trace_module *record = &traced[i];
+        record->path = arena_strdup(arena, module->path);
         record->base = module->bias;
         record->start = module->start;
         record->end = module->end;
-        record->file = file_state(module);
         if (record->path) {
             const char *slash = strrchr(record->path, '/');
             record->name = slash ? slash + 1 : record->path;
         }
         places->records[i] = (struct module_record){.module = module, .trace = record};
-        trace->modules[trace->module_count++] = record;
     }
     places->record_count = count;
-    return arena_is_exhausted(trace->arena) ? PSC_ERR_MEMORY : PSC_OK;
+    return arena_is_exhausted(arena) ? PSC_ERR_MEMORY : PSC_OK;
 }
 
-void places_finish_modules(struct places *places)
+/* @return whether the file is used although nothing tells that it is the same. */
+static bool warn_about_file(struct target *target, const struct target_file *file)
 {
-    for (size_t i = 0; i < places->record_count; i++) {
-        const struct module *module = places->records[i].module;
-        struct trace_module *record = places->records[i].trace;
-        if (module->build_id_hex)
-            record->build_id = arena_strdup(places->trace->arena, module->build_id_hex);
-        record->debug_info = module->has_debug_info;
-    }
+    if (file->state == TARGET_FILE_MISSING)
+        target_warn(target, "file-missing",
+                    "%s: the file is not here; its frames lack names and may be incomplete; "
+                    "name its place with --sysroot or --lib-dir",
+                    file->path);
+    else if (file->state == TARGET_FILE_MISMATCH)
+        target_warn(target, "file-mismatch",
+                    "%s: the file here is another build and is not used; name the right one's "
+                    "place with --sysroot or --lib-dir",
+                    file->path);
+    return file->state == TARGET_FILE_UNVERIFIED;
 }
 
-void places_warn_about_files(struct places *places)
+enum psc_status places_list_modules(struct places *places)
 {
+    struct psc_trace *trace = places->trace;
     struct target *target = places->sources.target;
     size_t unverified = 0;
+    trace->modules = arena_array(trace->arena, places->record_count + 1, sizeof(*trace->modules));
+    if (!trace->modules)
+        return PSC_ERR_MEMORY;
     for (size_t i = 0; i < places->record_count; i++) {
         const struct module_record *record = &places->records[i];
-        const struct target_file *file = record->module->file;
-        if (!record->used || !file)
+        struct module *module = record->module;
+        if (!record->used && !places->all_modules)
             continue;
-        if (file->state == TARGET_FILE_MISSING)
-            target_warn(target, "file-missing",
-                        "%s: the file is not here; its frames lack names and may be incomplete; "
-                        "name its place with --sysroot or --lib-dir",
-                        file->path);
-        else if (file->state == TARGET_FILE_MISMATCH)
-            target_warn(target, "file-mismatch",
-                        "%s: the file here is another build%s and is not used; name the right "
-                        "one's place with --sysroot or --lib-dir",
-                        file->path, file->build_id.size ? "" : " or not the one that was mapped");
-        else if (file->state == TARGET_FILE_UNVERIFIED)
-            unverified++;
+        module_open(module);
+        record->trace->file = file_state(module);
+        record->trace->debug_info = module->has_debug_info;
+        if (module->build_id_hex)
+            record->trace->build_id = arena_strdup(trace->arena, module->build_id_hex);
+        trace->modules[trace->module_count++] = record->trace;
+        if (record->used && module->file)
+            unverified += warn_about_file(target, module->file);
     }
     if (unverified)
         target_warn(target, "files-unverified",
                     "the core file holds no build-ids: %zu mapped files are used without a check "
                     "that they are the same",
                     unverified);
+    return arena_is_exhausted(trace->arena) ? PSC_ERR_MEMORY : PSC_OK;
 }
 
 /* ---- life ---- */
 
 enum psc_status places_create(struct psc_trace *trace, const struct capture_sources *sources,
-                              bool keep_source, struct places **ret)
+                              const struct psc_capture_options *options, struct places **ret)
 {
     struct places *places = calloc(1, sizeof(*places));
     if (!places)
         return PSC_ERR_MEMORY;
     places->trace = trace;
     places->sources = *sources;
-    places->keep_source = keep_source;
+    places->keep_source = !options->no_source;
+    places->detail = options->detail_hidden || options->mode == PSC_MODE_NATIVE;
+    places->all_modules = options->all_modules;
     places->text = sources_create(sources->target, trace->arena);
     places->cython = cython_cache_create();
-    enum psc_status status =
-        places->text && places->cython ? places_list_modules(places) : PSC_ERR_MEMORY;
+    enum psc_status status = places->text && places->cython ? make_records(places) : PSC_ERR_MEMORY;
     if (status != PSC_OK) {
         places_destroy(places);
         return status;

@@ -21,6 +21,8 @@ struct places {
     struct psc_trace *trace;
     struct capture_sources sources;
     bool keep_source;
+    bool detail;      /**< Inlined calls whatever they cost. */
+    bool all_modules; /**< The trace lists modules that no frame is in, too. */
     struct sources *text;
     struct cython_cache *cython;
     struct module_record *records; /**< Sorted by start, as modules are. */
@@ -44,8 +46,5 @@ void places_name_level(struct places *places, const struct place *place, struct 
 /** Gives a level its line, and for Cython the .pyx line. */
 void places_set_line(struct places *places, const struct place *place, struct place_level *level,
                      const char *file, uint32_t line);
-
-/** Copies what lookups found of the modules into the trace's records. */
-void places_finish_modules(struct places *places);
 
 #endif

@@ -45,7 +45,8 @@ struct places;
 
 PSC_MUST_CHECK enum psc_status places_create(struct psc_trace *trace,
                                              const struct capture_sources *sources,
-                                             bool keep_source, struct places **ret);
+                                             const struct psc_capture_options *options,
+                                             struct places **ret);
 void places_destroy(struct places *places);
 /** The place of an address, symbol looked up; NULL when out of memory. */
 struct place *places_get(struct places *places, psc_addr pc);
@@ -57,8 +58,11 @@ const struct trace_location *places_gap(struct places *places, const char *forma
     PSC_PRINTF(2, 3);
 /** The trace's record of a module; NULL for NULL. */
 const struct trace_module *places_module(struct places *places, const struct module *module);
-/** Warns of modules on the stacks whose file is missing, mismatched or unchecked. */
-void places_warn_about_files(struct places *places);
+/**
+ * Fills trace->modules; warns of modules on the stacks whose file is missing,
+ * mismatched or unchecked.
+ */
+PSC_MUST_CHECK enum psc_status places_list_modules(struct places *places);
 
 /* ---- source.c ---- */
 
@@ -133,8 +137,7 @@ struct slot_assignment {
  * 3.10, while an exception is thrown into a generator) side->stack is continued.
  */
 
-PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan,
-                                                struct python_side *side,
+PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan, struct python_side *side,
                                                 struct python *python, struct target *target,
                                                 struct slot_assignment **ret, size_t *ret_count);
 
