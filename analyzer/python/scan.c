@@ -5,7 +5,7 @@
 
 #define PIECE_SIZE  ((size_t)1 << 20)
 #define PIECE_EXTRA ((size_t)1024) /* Longer than anything that is looked for. */
-#define SCAN_LIMIT  (UINT64_C(16) << 30)
+#define SCAN_LIMIT  (UINT64_C(4) << 30)
 
 struct scan {
     struct python *python;

@@ -113,7 +113,7 @@ static const uint8_t *core_peek(struct target *target, psc_addr address, size_t 
     return bytes && piece >= size ? bytes : NULL;
 }
 
-static void core_prefetch(struct target *target, psc_addr address, size_t size)
+static void core_advise(struct target *target, psc_addr address, size_t size, int advice)
 {
     struct core *core = target->backend;
     const struct core_segment *segment = core_find_segment(core, address);
@@ -123,7 +123,18 @@ static void core_prefetch(struct target *target, psc_addr address, size_t size)
         size = (size_t)(segment->file_end - address);
     uintptr_t start = (uintptr_t)(segment->bytes + (address - segment->start));
     uintptr_t page = start & ~(uintptr_t)4095;
-    madvise((void *)page, size + (start - page), MADV_WILLNEED);
+    madvise((void *)page, size + (start - page), advice);
+}
+
+static void core_prefetch(struct target *target, psc_addr address, size_t size)
+{
+    core_advise(target, address, size, MADV_WILLNEED);
+}
+
+/* The mapping is private and never written to: the pages come back from the file. */
+static void core_release(struct target *target, psc_addr address, size_t size)
+{
+    core_advise(target, address, size, MADV_DONTNEED);
 }
 
 static void core_close(struct target *target)
@@ -139,7 +150,8 @@ static void core_close(struct target *target)
     free(core);
 }
 
-static const struct target_ops core_ops = {core_read, core_peek, core_prefetch, core_close};
+static const struct target_ops core_ops = {core_read, core_peek, core_prefetch, core_release,
+                                           core_close};
 
 /* ---- opening ---- */
 

@@ -88,6 +88,12 @@ void target_prefetch(struct target *target, psc_addr address, size_t size)
         target->ops->prefetch(target, address, size);
 }
 
+void target_release(struct target *target, psc_addr address, size_t size)
+{
+    if (target->ops->release)
+        target->ops->release(target, address, size);
+}
+
 const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address)
 {
     size_t low = 0, high = target->mapping_count;

@@ -126,6 +126,8 @@ struct target_ops {
     const uint8_t *(*peek)(struct target *target, psc_addr address, size_t size);
     /** Hint that [address, address + size) is wanted soon; may be NULL. */
     void (*prefetch)(struct target *target, psc_addr address, size_t size);
+    /** Hint that it is not wanted any more; may be NULL. */
+    void (*release)(struct target *target, psc_addr address, size_t size);
     /** Frees what the kind owns; the common part is freed by target_close(). */
     void (*close)(struct target *target);
 };
@@ -194,6 +196,8 @@ PSC_MUST_CHECK enum psc_status target_read_string(struct target *target, psc_add
 /** See struct target_ops; NULL when a copy is needed. Valid until target_close(). */
 const uint8_t *target_peek(struct target *target, psc_addr address, size_t size);
 void target_prefetch(struct target *target, psc_addr address, size_t size);
+/** Lets go of the memory behind a large range that was read; it can still be read again. */
+void target_release(struct target *target, psc_addr address, size_t size);
 
 /** The mapping that holds the address, or NULL. */
 const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address);

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Stacks up to this size stay in memory between the walk and the merge. */
+#define RELEASED_STACK_SIZE ((size_t)1024 * 1024)
+
 /* One thread on its way into the trace: native, Python, or both. */
 struct draft {
     const struct target_thread *native;
@@ -112,12 +115,23 @@ static enum psc_status look_up_places(struct filling *filling, struct plan *plan
     return PSC_OK;
 }
 
+/* A deep stack is read once in order: its pages need not stay. */
+static void release_stack(struct filling *filling, const struct native_stack *stack)
+{
+    if (!stack->count)
+        return;
+    psc_addr low = stack->frames[0].sp, high = stack->frames[stack->count - 1].sp;
+    if (high > low && high - low >= RELEASED_STACK_SIZE)
+        target_release(filling->sources->target, low, (size_t)(high - low));
+}
+
 static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
 {
     enum psc_status status = PSC_OK;
     struct plan *plan = &draft->plan;
     if (filling->sources->native && draft->native)
         status = native_walk(filling->sources->native, draft->native_index, &plan->native);
+    release_stack(filling, &plan->native);
     bool with_python = filling->options->mode != PSC_MODE_NATIVE;
     for (size_t i = 0; with_python && status == PSC_OK && i < plan->side_count; i++)
         status =
@@ -143,6 +157,7 @@ static enum psc_status merge_draft(struct filling *filling, struct draft *draft)
         filling->options->mode != PSC_MODE_NATIVE ? filling->sources->python : NULL;
     if (status == PSC_OK)
         status = merge_stacks(plan, python, filling->sources->target, filling->places);
+    release_stack(filling, &plan->native);
     return status;
 }
 
