@@ -321,7 +321,8 @@ enum psc_status merge_stacks(struct plan *plan, struct python *python, struct ta
     }
     if (status == PSC_OK) {
         place_segments(&segments, &extents);
-        qsort(segments.items, segments.count, sizeof(*segments.items), compare_segments);
+        if (segments.count)
+            qsort(segments.items, segments.count, sizeof(*segments.items), compare_segments);
         status = write_plan(plan, &segments, places);
     }
     for (size_t i = 0; slots && i < plan->side_count; i++)

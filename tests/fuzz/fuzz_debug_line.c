@@ -11,12 +11,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     const struct debug_line_sections sections = {
-        .line = { data, size },
-        .line_strings = { data, size },
-        .strings = { data, size },
+        .line = {data, size},
+        .line_strings = {data, size},
+        .strings = {data, size},
     };
-    static const struct code_range code[] = { { 0, 0x100000 }, { 0x40000000, 0x50000000 } };
-    struct debug_line_row rows[64] = { 0 };
+    static const struct code_range code[] = {{0, 0x100000}, {0x40000000, 0x50000000}};
+    struct debug_line_row rows[64] = {0};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(rows); i++)
         rows[i].address = i < 32 ? i * 0x100 : 0x40000000 + i * 0x1000;
     for (size_t ranges = 0; ranges <= PSC_ARRAY_SIZE(code); ranges += 2) {
@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             struct debug_line_file file;
             if (rows[i].found && rows[i].unit >= size)
                 abort();
-            if (rows[i].found && parse_debug_line_file(&sections, rows[i].unit, rows[i].file, &file)
-                && !file.name)
+            if (rows[i].found &&
+                parse_debug_line_file(&sections, rows[i].unit, rows[i].file, &file) && !file.name)
                 abort();
         }
     }

@@ -42,7 +42,7 @@ static void test_lnotab_ignores_half_a_pair(void **state)
     assert_int_equal(parse_lnotab(NULL, 0, -5, 100, true), 0);
 }
 
-/* python3.10, def f(x): / try: / return x() / finally: / y = 1: lnotab_notes.txt's forms. */
+/* The forms that CPython 3.10 describes in Objects/lnotab_notes.txt. */
 static void test_linetable_310_ranges(void **state)
 {
     /* 8 bytes on +1, 4 without a line, 0 bytes on +100, 6 on -98. */

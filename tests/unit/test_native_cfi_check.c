@@ -163,6 +163,25 @@ static void test_value_offsets_are_told(void **state)
     struct cfi_common common = {.pointer_size = 4};
     assert_true(entry_passes(entry, sizeof(entry), &common));
     assert_true(common.value_offsets);
+    assert_true(common.stack_pointer_rule);
+}
+
+static void test_rules_for_rsp_are_told(void **state)
+{
+    (void)state;
+    static const uint8_t of_rsp[][4] = {{0x87, 1}, {0x09, 7, 8}, {0x05, 7, 1}, {0x10, 7, 1, 0x30}};
+    static const uint8_t of_others[][4] = {{0x86, 1}, {0x09, 6, 7}, {0x0c, 7, 8}, {0x0d, 7}};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(of_rsp); i++) {
+        uint8_t entry[12] = {0};
+        struct cfi_common common = {.pointer_size = 4};
+        memcpy(entry + 8, of_rsp[i], 4);
+        assert_true(entry_passes(entry, sizeof(entry), &common));
+        assert_true(common.stack_pointer_rule);
+        common = (struct cfi_common){.pointer_size = 4};
+        memcpy(entry + 8, of_others[i], 4);
+        assert_true(entry_passes(entry, sizeof(entry), &common));
+        assert_false(common.stack_pointer_rule);
+    }
 }
 
 int main(void)
@@ -175,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_expressions),
         cmocka_unit_test(test_value_offsets_are_told),
+        cmocka_unit_test(test_rules_for_rsp_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
