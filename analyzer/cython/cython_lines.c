@@ -152,7 +152,7 @@ static bool is_slot_head(struct slice text)
         return false;
     name = slice_from(name, (size_t)(begin + 1 - name.data));
     slice_skip(&name, "*");
-    return cython_slot_skip(&name) != NULL;
+    return cython_is_slot(name);
 }
 
 static bool scan_line(struct scan *scan, struct slice text, uint32_t c_line)

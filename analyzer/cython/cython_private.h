@@ -146,6 +146,9 @@ const char *cython_context_find(const struct cython_context *context, const char
  */
 const char *cython_slot_skip(struct slice *name);
 
+/** True for the C name of a slot as it stands in the C file, in punycode too. */
+bool cython_is_slot(struct slice name);
+
 /** "__pyx_memoryview_" and its like: drops it and gives the class; NULL when it is none. */
 const char *cython_view_class_skip(struct slice *name);
 /** The Python name of a function of View.MemoryView, from what follows its class's prefix. */

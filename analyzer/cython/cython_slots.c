@@ -83,19 +83,32 @@ static const struct slot slots[] = {
     {"nb_inplace_true_divide", "__itruediv__"},
 };
 
-const char *cython_slot_skip(struct slice *name)
+/** Drops the slot's name; NULL when it is none. */
+static const struct slot *skip_slot(struct slice *text)
 {
-    struct slice text = *name;
-    if (!slice_skip(&text, "__pyx_"))
-        return NULL;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(slots); i++) {
-        struct slice rest = text;
+        struct slice rest = *text;
         if (slice_skip(&rest, slots[i].name) && slice_skip(&rest, "_") && rest.size) {
-            *name = rest;
-            return slots[i].methods;
+            *text = rest;
+            return &slots[i];
         }
     }
     return NULL;
+}
+
+const char *cython_slot_skip(struct slice *name)
+{
+    struct slice text = *name;
+    const struct slot *slot = slice_skip(&text, "__pyx_") ? skip_slot(&text) : NULL;
+    if (!slot)
+        return NULL;
+    *name = text;
+    return slot->methods;
+}
+
+bool cython_is_slot(struct slice name)
+{
+    return (slice_skip(&name, "__pyx_U") || slice_skip(&name, "__pyx_")) && skip_slot(&name);
 }
 
 /** The next of "__set__/__delete__ (int)"; empty after the last. */

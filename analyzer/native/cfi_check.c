@@ -311,7 +311,7 @@ bool parse_cfi_common(const uint8_t *bytes, size_t size, struct cfi_common *ret)
 bool parse_cfi_entry(const uint8_t *bytes, size_t size, struct cfi_common *common)
 {
     struct reader reader = {.at = bytes, .end = bytes + size};
-    skip(&reader, 2u * common->pointer_size);
+    skip(&reader, (uint64_t)common->pointer_size * 2);
     if (common->augmented)
         skip(&reader, read_uleb(&reader));
     return !reader.bad && check_instructions(&reader, common);

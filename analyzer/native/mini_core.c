@@ -96,26 +96,32 @@ static void fill_headers(Elf64_Ehdr *header, Elf64_Phdr *segment, size_t notes_s
 _Static_assert(sizeof(struct thread_note) == 12 + 8 + sizeof(struct elf_prstatus),
                "no padding inside a note");
 
+static bool write_mini_core(int fd, const struct target *target, struct thread_note *notes,
+                            size_t notes_size)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+    for (size_t i = 0; i < target->thread_count; i++)
+        fill_note(&notes[i], &target->threads[i]);
+    fill_headers(&header, &segment, notes_size);
+    return write_all(fd, &header, sizeof(header)) && write_all(fd, &segment, sizeof(segment)) &&
+           write_all(fd, notes, notes_size);
+}
+
 int mini_core_create(const struct target *target)
 {
     size_t notes_size;
     if (!target->thread_count ||
         __builtin_mul_overflow(target->thread_count, sizeof(struct thread_note), &notes_size))
         return -1;
-    PSC_CLEANUP(cleanup_free)
-    struct thread_note *notes = malloc(notes_size);
-    int fd = notes ? memfd_create("pystack-core-threads", MFD_CLOEXEC) : -1;
+    int fd = memfd_create("pystack-core-threads", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
-    for (size_t i = 0; i < target->thread_count; i++)
-        fill_note(&notes[i], &target->threads[i]);
-    Elf64_Ehdr header;
-    Elf64_Phdr segment;
-    fill_headers(&header, &segment, notes_size);
-    if (!write_all(fd, &header, sizeof(header)) || !write_all(fd, &segment, sizeof(segment)) ||
-        !write_all(fd, notes, notes_size)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    struct thread_note *notes = malloc(notes_size);
+    bool written = notes && write_mini_core(fd, target, notes, notes_size);
+    free(notes);
+    if (written)
+        return fd;
+    close(fd);
+    return -1;
 }

@@ -16,7 +16,7 @@
 /** How a frame was found, best first. */
 enum native_trust {
     NATIVE_TRUST_CONTEXT,       /**< The thread's own registers. */
-    NATIVE_TRUST_CFI,           /**< Call frame information. */
+    NATIVE_TRUST_CFI,           /**< Call frame information; the kernel's signal frame. */
     NATIVE_TRUST_FRAME_POINTER, /**< The chain of saved rbp, checked. */
     NATIVE_TRUST_SCAN,          /**< A checked return address found on the stack. */
     NATIVE_TRUST_ANCHOR         /**< Continued from an object on the stack that Python points to. */

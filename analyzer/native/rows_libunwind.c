@@ -25,8 +25,9 @@ struct access {
     struct UCD_info *threads; /* Registers come from its selected thread, else from here. */
     struct target_registers registers;
     uint32_t reads_left;
-    psc_addr fault; /* The last address that could not be read. */
-    bool signal;    /* The information found is of a signal trampoline. */
+    psc_addr fault; /* The last address that could not be read; with `faulted`. */
+    bool faulted;
+    bool signal; /* The information found is of a signal trampoline. */
 };
 
 struct libunwind_place {
@@ -111,6 +112,7 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
     if (native_read_word(access->native, address, value))
         return 0;
     access->fault = address;
+    access->faulted = true;
     *value = 0;
     return -UNW_EINVAL;
 }
@@ -305,11 +307,13 @@ enum step_result libunwind_try(struct libunwind_place *place, const struct row *
     unw_word_t pc = 0, sp = 0;
     memcpy(next, &place->cursors[place->current], sizeof(*next));
     place->access.reads_left = STEP_READ_LIMIT;
-    place->access.fault = 0;
+    place->access.faulted = false;
     int result = unw_apply_reg_state(next, row->rule);
     if (result < 0) {
+        if (!place->access.faulted)
+            return STEP_INVALID;
         ret->fault = place->access.fault;
-        return ret->fault ? STEP_FAULT : STEP_INVALID;
+        return STEP_FAULT;
     }
     if (unw_get_reg(next, UNW_REG_IP, &pc) < 0 || unw_get_reg(next, UNW_REG_SP, &sp) < 0)
         return STEP_INVALID;

@@ -199,8 +199,14 @@ static enum step_result try_row(struct walker *walker, const struct row *row, st
  * The stack pointer rises from frame to frame, but for handlers on a signal
  * stack and functions that switch stacks (rows of hand-written assembler).
  */
-static bool may_follow(struct walker *walker, const struct row *row, const struct step *step)
+static bool may_follow(struct walker *walker, const struct row *row, struct step *step)
 {
+    uint64_t word;
+    // A call has left its return address there; what was interrupted may have overrun its stack.
+    if (!row->signal && !native_read_word(walker->native, step->sp - 8, &word)) {
+        step->fault = step->sp - 8;
+        return false;
+    }
     if (step->sp > walker->sp)
         return true;
     const struct target *target = walker->native->target;
@@ -272,7 +278,7 @@ static void end_without_caller(struct walker *walker, const struct row *row,
                                enum step_result result, const struct step *step)
 {
     uint64_t word;
-    if (result == STEP_FAULT)
+    if (result == STEP_FAULT || step->fault)
         end_walk(walker, NATIVE_END_UNREADABLE, step->fault);
     else if (result == STEP_OK && step->sp <= walker->sp)
         end_walk(walker, NATIVE_END_CYCLE, walker->pc);

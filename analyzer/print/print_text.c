@@ -121,12 +121,21 @@ static const char *describe_trust(const struct trace_frame *frame)
     return "";
 }
 
-static void add_marks(struct text *text, const struct trace_frame *frame)
+/* The body of a Cython function that the compiler put into its own wrapper is the function. */
+static bool frame_is_wrapped(const struct trace_frame *frame, const struct trace_frame *outward)
+{
+    return outward && outward->role == TRACE_ROLE_FOLDED && outward->hidden &&
+           outward->pc == frame->pc;
+}
+
+/* `outward`: the next frame, hidden or not; NULL at the end. */
+static void add_marks(struct text *text, const struct trace_frame *frame,
+                      const struct trace_frame *outward)
 {
     const struct trace_location *location = frame->location;
     if (location->line && location->line_source == TRACE_LINE_ESTIMATE)
         text_add_string(text, " (line estimated)");
-    if (location->inlined)
+    if (location->inlined && !frame_is_wrapped(frame, outward))
         text_add_string(text, " (inlined)");
     if (location->kind != TRACE_PYTHON)
         text_add_string(text, describe_trust(frame));
@@ -163,7 +172,8 @@ static void add_gap(struct print_sink *sink, const struct trace_frame *frame,
     text_add_char(&sink->buffer, '\n');
 }
 
-static void add_frame(struct print_sink *sink, const struct trace_frame *frame, size_t number,
+static void add_frame(struct print_sink *sink, const struct trace_frame *frame,
+                      const struct trace_frame *outward, size_t number,
                       const struct text_layout *layout, const struct psc_print_options *options)
 {
     struct text *text = &sink->buffer;
@@ -187,7 +197,7 @@ static void add_frame(struct print_sink *sink, const struct trace_frame *frame, 
         add_spaces(text, layout->function_width - width);
     text_add_string(text, "  ");
     add_place(text, frame);
-    add_marks(text, frame);
+    add_marks(text, frame, outward);
     if (frame->hidden)
         print_set_style(sink, options, PRINT_PLAIN);
     text_add_char(text, '\n');
@@ -293,15 +303,16 @@ static void add_frames(struct print_sink *sink, const struct trace_thread *threa
     for (size_t i = 0; i < thread->frame_count && !sink->stopped; i++) {
         size_t index = options->outermost_first ? thread->frame_count - 1 - i : i;
         const struct trace_frame *frame = &thread->frames[index];
+        const struct trace_frame *outward = index + 1 < thread->frame_count ? frame + 1 : NULL;
         if (!print_shows_frame(options, frame))
             continue;
         shown++;
         if (frame->location->kind == TRACE_GAP)
             add_gap(sink, frame, options);
         else if (options->outermost_first)
-            add_frame(sink, frame, --number, &layout, options);
+            add_frame(sink, frame, outward, --number, &layout, options);
         else
-            add_frame(sink, frame, number++, &layout, options);
+            add_frame(sink, frame, outward, number++, &layout, options);
         print_sink_flush(sink, false);
     }
     if (!shown && thread->frame_count)

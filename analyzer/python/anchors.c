@@ -31,9 +31,8 @@ static bool read_cframe(struct python *python, psc_addr address, struct py_cfram
     return status == PSC_OK || status == PSC_ERR_UNSUPPORTED;
 }
 
-enum psc_status anchors_list_cframes(struct python *python, psc_addr tstate,
-                                     struct py_cframe **ret, size_t *ret_count,
-                                     struct py_cframe *ret_root)
+enum psc_status anchors_list_cframes(struct python *python, psc_addr tstate, struct py_cframe **ret,
+                                     size_t *ret_count, struct py_cframe *ret_root)
 {
     psc_addr root = py_field_address(python, tstate, PY_THREAD_ROOT_CFRAME);
     psc_addr address;
@@ -43,8 +42,7 @@ enum psc_status anchors_list_cframes(struct python *python, psc_addr tstate,
     *ret_root = (struct py_cframe){.address = root};
     if (py_read_u64(python, tstate, PY_THREAD_CFRAME, &address) != PSC_OK) {
         target_warn(python->target, "python-thread",
-                    "Python thread 0x%llx: its cframe can not be read",
-                    (unsigned long long)tstate);
+                    "Python thread 0x%llx: its cframe can not be read", (unsigned long long)tstate);
         return PSC_OK;
     }
     struct py_cycle cycle = {0};

@@ -87,25 +87,23 @@ static bool may_contain(const struct python_stack *stack, psc_addr address)
  * (CPython 3.11, _PyEval_EvalFrameDefault): what the newest says is believed when a frame
  * is there whose callers include the next older CFrame's frame.
  */
-static enum psc_status walk_cframes(struct python *python, struct py_cframe *cframes,
-                                    size_t count, const struct py_cframe *root,
-                                    struct python_stack *ret)
+static enum psc_status walk_cframes(struct python *python, struct py_cframe *cframes, size_t count,
+                                    const struct py_cframe *root, struct python_stack *ret)
 {
     psc_addr newest = count ? cframes[0].current : root->current;
     psc_addr older = count > 1 ? cframes[1].current : root->current;
     enum psc_status status = chain_walk(python, newest, ret);
     if (status != PSC_OK || !count)
         return status;
-    bool believed = ret->count && ret->frames[0].kind != PYTHON_FRAME_UNREADABLE &&
-                    may_contain(ret, older);
+    bool believed =
+        ret->count && ret->frames[0].kind != PYTHON_FRAME_UNREADABLE && may_contain(ret, older);
     if (believed || (!older && newest && ret->count))
         return PSC_OK;
     cframes[0].current = 0;
     return chain_walk(python, older, ret);
 }
 
-static enum psc_status walk_from_cframes(struct python *python,
-                                         const struct python_thread *thread,
+static enum psc_status walk_from_cframes(struct python *python, const struct python_thread *thread,
                                          struct python_stack *ret)
 {
     PSC_CLEANUP(cleanup_free) struct py_cframe *cframes = NULL;
@@ -122,9 +120,8 @@ static enum psc_status walk_from_cframes(struct python *python,
     return anchors_from_shims(python, thread->tstate, ret);
 }
 
-static enum psc_status walk_frame_objects(struct python *python,
-                                          const struct python_thread *thread, psc_addr first,
-                                          struct python_stack *ret)
+static enum psc_status walk_frame_objects(struct python *python, const struct python_thread *thread,
+                                          psc_addr first, struct python_stack *ret)
 {
     PSC_CLEANUP(cleanup_free) struct py_cframe *cframes = NULL;
     struct py_cframe root = {0};

@@ -214,8 +214,8 @@ static void parse_position(struct python *python, struct py_code *code, int32_t 
     }
 }
 
-static size_t position_slot(const struct py_position_entry *entries, size_t capacity,
-                            psc_addr code, int32_t lasti)
+static size_t position_slot(const struct py_position_entry *entries, size_t capacity, psc_addr code,
+                            int32_t lasti)
 {
     size_t slot = hash_u64(code ^ (uint64_t)(uint32_t)lasti << 40) & (capacity - 1);
     while (entries[slot].code && (entries[slot].code != code || entries[slot].lasti != lasti))
@@ -246,8 +246,7 @@ static const struct py_position *find_position(struct python *python, struct py_
     if (4 * (python->position_count + 1) > 3 * python->position_capacity &&
         !position_table_grow(python))
         return NULL;
-    size_t slot =
-        position_slot(python->positions, python->position_capacity, code->address, lasti);
+    size_t slot = position_slot(python->positions, python->position_capacity, code->address, lasti);
     struct py_position_entry *entry = &python->positions[slot];
     if (!entry->code) {
         entry->code = code->address;

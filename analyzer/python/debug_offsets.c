@@ -79,7 +79,8 @@ static enum psc_status check_word(const struct description *description, const u
     uint64_t size = load_u64(bytes + 8 * sized_by);
     uint64_t offset = load_u64(bytes + 8 * word);
     bool large = field == PY_RUNTIME_SIZE || field == PY_RUNTIME_HEAD ||
-                 field == PY_RUNTIME_FINALIZING || sized_by == size_word(description, HEAD_WORDS + 3);
+                 field == PY_RUNTIME_FINALIZING ||
+                 sized_by == size_word(description, HEAD_WORDS + 3);
     uint64_t limit = large ? INTERPRETER_SIZE_LIMIT : STRUCT_SIZE_LIMIT;
     if (size > limit)
         return psc_fail(err, PSC_ERR_FORMAT,
@@ -108,8 +109,8 @@ enum psc_status parse_debug_offsets(const uint8_t *bytes, size_t size, struct py
     /* The words were still moved about in alphas and betas. */
     unsigned level = head.hex >> 4 & 0xf;
     if (level == 0xa || level == 0xb)
-        return psc_fail(err, PSC_ERR_UNSUPPORTED,
-                        "CPython %s: this pre-release is not known", version);
+        return psc_fail(err, PSC_ERR_UNSUPPORTED, "CPython %s: this pre-release is not known",
+                        version);
     if (size < head.size)
         return psc_fail(err, PSC_ERR_FORMAT,
                         "_Py_DebugOffsets of CPython %s is cut: %zu of %zu bytes", version, size,

@@ -148,8 +148,8 @@ static psc_addr read_cell_argument(struct python *python, psc_addr frame, psc_ad
         py_read_tuple(python, tuple, &count, &items) != PSC_OK)
         return 0;
     for (size_t i = 0; i < count && i < CELL_LIMIT; i++) {
-        psc_addr slot = py_field_address(python, frame, PY_FRAMEOBJ_LOCALSPLUS) +
-                        8 * ((uint64_t)locals + i);
+        psc_addr slot =
+            py_field_address(python, frame, PY_FRAMEOBJ_LOCALSPLUS) + 8 * ((uint64_t)locals + i);
         if (target_read_u64(python->target, items + 8 * i, &cell) != PSC_OK)
             return 0;
         if (!py_string_equals(python, cell, name))

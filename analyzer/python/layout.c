@@ -21,11 +21,11 @@ struct py_row {
 #define S(n) (CELL_SLOT | (n))
 #define P    false
 #define O    true
-#define ROW(field, kind, bytes, paths, ...)                                                        \
-    [PY_##field] = {.name = #field,                                                                \
-                    .path = (paths),                                                               \
-                    .in_object = (kind),                                                           \
-                    .width = (bytes),                                                              \
+#define ROW(field, kind, bytes, paths, ...) \
+    [PY_##field] = {.name = #field,         \
+                    .path = (paths),        \
+                    .in_object = (kind),    \
+                    .width = (bytes),       \
                     .cells = {__VA_ARGS__}},
 static const struct py_row matrix[PY_FIELD_COUNT] = {
 #include "layout.def"
@@ -88,9 +88,7 @@ enum psc_status layout_from_table(const struct py_rules *rules, uint32_t header_
     for (size_t field = 0; field < PY_FIELD_COUNT; field++) {
         uint32_t cell = matrix[field].cells[column];
         bool known = cell != CELL_NONE && !(cell & CELL_SLOT);
-        ret->offset[field] = !known                       ? PY_NO_OFFSET
-                             : matrix[field].in_object ? cell + moved
-                                                          : cell;
+        ret->offset[field] = !known ? PY_NO_OFFSET : matrix[field].in_object ? cell + moved : cell;
     }
     ret->rules = rules;
     ret->managed_dict = -24;

@@ -82,8 +82,8 @@ struct py_rules {
 struct py_layout {
     const struct py_rules *rules;
     uint32_t offset[PY_FIELD_COUNT]; /**< PY_NO_OFFSET: this version does not have it. */
-    int32_t managed_dict; /**< From an object to its managed dict pointer; negative. */
-    uint32_t string_kind_shift; /**< Where kind:3 compact:1 ascii:1 begin in the str state. */
+    int32_t managed_dict;            /**< From an object to its managed dict pointer; negative. */
+    uint32_t string_kind_shift;      /**< Where kind:3 compact:1 ascii:1 begin in the str state. */
 };
 
 /** The rules for a PY_VERSION_HEX, or NULL when that version is not known. */
@@ -98,9 +98,8 @@ bool layout_is_self_described(const struct py_rules *rules);
  * @param header_size  of an object: 16, or 32 with Py_TRACE_REFS.
  * @param runtime_size st_size of _PyRuntime, 0 when not known; tells 3.7.0-3.7.3 from 3.7.4.
  */
-PSC_MUST_CHECK enum psc_status layout_from_table(const struct py_rules *rules,
-                                                 uint32_t header_size, uint64_t runtime_size,
-                                                 struct py_layout *ret);
+PSC_MUST_CHECK enum psc_status layout_from_table(const struct py_rules *rules, uint32_t header_size,
+                                                 uint64_t runtime_size, struct py_layout *ret);
 
 /** The first words of _Py_DebugOffsets: enough to choose how to read the others. */
 struct py_debug_offsets {

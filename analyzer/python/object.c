@@ -17,8 +17,7 @@ enum psc_status py_read_u64(struct python *python, psc_addr base, enum py_field 
     return address ? target_read_u64(python->target, address, ret) : PSC_ERR_UNSUPPORTED;
 }
 
-enum psc_status py_read_i32(struct python *python, psc_addr base, enum py_field field,
-                            int32_t *ret)
+enum psc_status py_read_i32(struct python *python, psc_addr base, enum py_field field, int32_t *ret)
 {
     uint32_t value;
     psc_addr address = py_field_address(python, base, field);

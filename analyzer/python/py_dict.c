@@ -72,8 +72,7 @@ enum psc_status py_items_next(struct python *python, struct py_items *items, psc
         psc_addr entry = items->entries + index * items->entry_size;
         const uint8_t *bytes = target_peek(python->target, entry, items->entry_size);
         if (!bytes) {
-            enum psc_status status =
-                target_read(python->target, entry, buffer, items->entry_size);
+            enum psc_status status = target_read(python->target, entry, buffer, items->entry_size);
             if (status != PSC_OK)
                 return status;
             bytes = buffer;

@@ -35,8 +35,7 @@ static enum psc_status read_shape(struct python *python, psc_addr object, struct
         return PSC_ERR_FORMAT;
     if (!compact)
         return py_read_u64(python, object, PY_STR_DATA, &ret->data);
-    ret->data =
-        py_field_address(python, object, ascii ? PY_STR_ASCII_SIZE : PY_STR_COMPACT_SIZE);
+    ret->data = py_field_address(python, object, ascii ? PY_STR_ASCII_SIZE : PY_STR_COMPACT_SIZE);
     return PSC_OK;
 }
 

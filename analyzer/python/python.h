@@ -22,10 +22,10 @@ struct python_info {
     uint32_t hex;               /**< PY_VERSION_HEX; micro and below may be 0 when unknown. */
     bool debug;                 /**< A Py_DEBUG build, when known. */
     bool free_threaded;
-    psc_addr runtime;         /**< &_PyRuntime */
-    struct module *module;    /**< Which holds the runtime: libpython or the executable. */
-    const char *found_by;     /**< "symbol _PyRuntime in ...", for --explain. */
-    const char *layout_from;  /**< "table 3.11", "_Py_DebugOffsets 3.13": for --explain. */
+    psc_addr runtime;        /**< &_PyRuntime */
+    struct module *module;   /**< Which holds the runtime: libpython or the executable. */
+    const char *found_by;    /**< "symbol _PyRuntime in ...", for --explain. */
+    const char *layout_from; /**< "table 3.11", "_Py_DebugOffsets 3.13": for --explain. */
 };
 
 /**
@@ -46,10 +46,10 @@ struct python_thread {
     psc_addr tstate;
     psc_addr interpreter;
     int64_t interpreter_id;
-    uint64_t thread_id;  /**< pthread_self; the join with target_thread.thread_pointer. */
-    uint64_t native_id;  /**< gettid as the process saw it; 0 before 3.11. */
-    const char *name;    /**< threading.Thread.name, or NULL. */
-    bool main;           /**< The main thread of its interpreter. */
+    uint64_t thread_id; /**< pthread_self; the join with target_thread.thread_pointer. */
+    uint64_t native_id; /**< gettid as the process saw it; 0 before 3.11. */
+    const char *name;   /**< threading.Thread.name, or NULL. */
+    bool main;          /**< The main thread of its interpreter. */
     enum python_truth holds_gil;
     enum python_truth collecting; /**< Its interpreter is collecting and it holds the GIL. */
     bool finalizing;
@@ -61,18 +61,18 @@ PSC_MUST_CHECK enum psc_status python_list_threads(struct python *python,
                                                    struct psc_error *err);
 
 enum python_frame_kind {
-    PYTHON_FRAME_CODE,        /**< Runs a code object that a person wrote. */
-    PYTHON_FRAME_SHIM,        /**< Marks the entry of an evaluator on the C stack (3.12+). */
-    PYTHON_FRAME_TRAMPOLINE,  /**< Interpreter-made: the __init__ cleanup frame of 3.13+. */
-    PYTHON_FRAME_UNREADABLE   /**< In the chain, but its code object cannot be read. */
+    PYTHON_FRAME_CODE,       /**< Runs a code object that a person wrote. */
+    PYTHON_FRAME_SHIM,       /**< Marks the entry of an evaluator on the C stack (3.12+). */
+    PYTHON_FRAME_TRAMPOLINE, /**< Interpreter-made: the __init__ cleanup frame of 3.13+. */
+    PYTHON_FRAME_UNREADABLE  /**< In the chain, but its code object cannot be read. */
 };
 
 struct python_frame {
     psc_addr address;
-    psc_addr code;   /**< 0 for shims. */
-    int32_t lasti;   /**< Byte offset of the current instruction; -1 before the first. */
-    uint8_t kind;    /**< enum python_frame_kind */
-    bool generator;  /**< Runs a generator, coroutine or async generator. */
+    psc_addr code;  /**< 0 for shims. */
+    int32_t lasti;  /**< Byte offset of the current instruction; -1 before the first. */
+    uint8_t kind;   /**< enum python_frame_kind */
+    bool generator; /**< Runs a generator, coroutine or async generator. */
 };
 
 /**
@@ -88,10 +88,10 @@ struct python_anchor {
 
 /** How native frames and Python frames of this version are joined. */
 enum python_join {
-    PYTHON_JOIN_SLOT,  /**< Up to 3.9: the evaluator holds its PyFrameObject in a stack slot. */
+    PYTHON_JOIN_SLOT, /**< Up to 3.9: the evaluator holds its PyFrameObject in a stack slot. */
     PYTHON_JOIN_CFRAME_SLOT, /**< 3.10: a CFrame per evaluator; slots tell which frame. */
-    PYTHON_JOIN_CFRAME, /**< 3.11: CFrames partition the chain. */
-    PYTHON_JOIN_SHIM   /**< 3.12+: entry shims partition the chain. */
+    PYTHON_JOIN_CFRAME,      /**< 3.11: CFrames partition the chain. */
+    PYTHON_JOIN_SHIM         /**< 3.12+: entry shims partition the chain. */
 };
 
 enum python_join python_get_join(const struct python *python);
@@ -118,9 +118,8 @@ struct python_stack {
 };
 
 /** Walks the frames of a thread state into a zeroed `ret`. Faults end the walk, see `end`. */
-PSC_MUST_CHECK enum psc_status python_walk(struct python *python,
-                                           const struct python_thread *thread,
-                                           struct python_stack *ret);
+PSC_MUST_CHECK enum psc_status
+python_walk(struct python *python, const struct python_thread *thread, struct python_stack *ret);
 void python_stack_deinit(struct python_stack *stack);
 
 /** For the slot joins (<= 3.10): true when a live PyFrameObject is at the address. */

@@ -80,8 +80,8 @@ PSC_MUST_CHECK enum psc_status py_read_u64(struct python *python, psc_addr base,
                                            enum py_field field, uint64_t *ret);
 PSC_MUST_CHECK enum psc_status py_read_i32(struct python *python, psc_addr base,
                                            enum py_field field, int32_t *ret);
-PSC_MUST_CHECK enum psc_status py_read_u8(struct python *python, psc_addr base,
-                                          enum py_field field, uint8_t *ret);
+PSC_MUST_CHECK enum psc_status py_read_u8(struct python *python, psc_addr base, enum py_field field,
+                                          uint8_t *ret);
 /** base + offset, or 0 when this version has no such field. */
 psc_addr py_field_address(const struct python *python, psc_addr base, enum py_field field);
 
@@ -161,11 +161,11 @@ enum py_code_state {
 struct py_code {
     psc_addr address;
     enum py_code_state state;
-    bool interpreter_made;    /**< Not from any source: 3.13's __init__ cleanup. */
+    bool interpreter_made; /**< Not from any source: 3.13's __init__ cleanup. */
     bool names_read;
     bool table_read;
     uint8_t function_attempts;
-    uint32_t flags;           /**< co_flags */
+    uint32_t flags; /**< co_flags */
     int32_t first_line;
     psc_addr start;           /**< Of the instructions that instr_ptr points into; from 3.11. */
     psc_addr first_traceable; /**< First instruction after the prologue; from 3.11. */

@@ -27,8 +27,14 @@ static bool each_module(struct python *python, int last_rank,
     for (int rank = 0; rank <= last_rank; rank++)
         for (size_t i = 0; i < count; i++) {
             struct module *module = modules_get(python->modules, i);
-            if (module_rank(module) == rank && attempt(python, module, err))
+            struct psc_error reason = {.status = PSC_OK};
+            if (module_rank(module) != rank)
+                continue;
+            if (attempt(python, module, &reason))
                 return true;
+            /* The first that says more than "not here" is what the user reads. */
+            if (reason.status != PSC_OK && err->status == PSC_ERR_NOT_FOUND)
+                *err = reason;
         }
     return false;
 }
@@ -190,10 +196,9 @@ static bool use_table(struct python *python, struct module *module, uint64_t run
     uint32_t expected = python->layout.offset[PY_RUNTIME_SIZE];
     bool as_expected = !runtime_size || expected == PY_NO_OFFSET || runtime_size == expected;
     python->info.layout_from =
-        as_expected
-            ? arena_printf(python->arena, "table %s", rules->name)
-            : arena_printf(python->arena, "table %s (_PyRuntime has %llu bytes, not %u)",
-                           rules->name, (unsigned long long)runtime_size, expected);
+        as_expected ? arena_printf(python->arena, "table %s", rules->name)
+                    : arena_printf(python->arena, "table %s (_PyRuntime has %llu bytes, not %u)",
+                                   rules->name, (unsigned long long)runtime_size, expected);
     return true;
 }
 
@@ -211,8 +216,8 @@ static bool take_by_table(struct python *python, struct module *module, psc_addr
     if (py_read_u64(python, runtime, PY_RUNTIME_HEAD, &interpreters) != PSC_OK || !interpreters ||
         !thread_check_interpreter(python, interpreters)) {
         (void)psc_fail(err, PSC_ERR_NOT_FOUND,
-                       "CPython %s in %s has no interpreter that can be read",
-                       python->info.version, module->path);
+                       "CPython %s in %s has no interpreter that can be read", python->info.version,
+                       module->path);
         return false;
     }
     python->interpreters = interpreters;
@@ -222,8 +227,7 @@ static bool take_by_table(struct python *python, struct module *module, psc_addr
 
 /* ---- ways to find one ---- */
 
-static bool try_runtime_symbol(struct python *python, struct module *module,
-                               struct psc_error *err)
+static bool try_runtime_symbol(struct python *python, struct module *module, struct psc_error *err)
 {
     struct module_symbol symbol;
     uint8_t head[PY_DEBUG_OFFSETS_HEAD];
@@ -289,10 +293,10 @@ static bool scan_with_layout(struct python *python, struct module *module, struc
         !scan_find_interpreter(python, module, &python->interpreters, &pointer))
         return false;
     guess_runtime(python, pointer);
-    python->info.found_by =
-        arena_printf(python->arena, "scan: a pointer at 0x%llx in %s to an interpreter whose "
-                                    "thread is one of the process",
-                     (unsigned long long)pointer, module->path);
+    python->info.found_by = arena_printf(python->arena,
+                                         "scan: a pointer at 0x%llx in %s to an interpreter whose "
+                                         "thread is one of the process",
+                                         (unsigned long long)pointer, module->path);
     adopt(python, module);
     return true;
 }
@@ -323,8 +327,7 @@ static bool try_scan(struct python *python, struct module *module, struct psc_er
 }
 
 /* Up to 3.6 there is no _PyRuntime; the current thread is known while someone has the GIL. */
-static bool try_current_symbol(struct python *python, struct module *module,
-                               struct psc_error *err)
+static bool try_current_symbol(struct python *python, struct module *module, struct psc_error *err)
 {
     struct module_symbol symbol;
     psc_addr thread;

@@ -36,8 +36,8 @@ static void scan_range(struct scan *scan, psc_addr start, psc_addr end)
     const size_t page = 4096;
     for (psc_addr at = start; at < end && scan->left && !scan->stopped;) {
         const uint8_t *bytes;
-        size_t wanted = end - at < PIECE_SIZE + PIECE_EXTRA ? (size_t)(end - at)
-                                                            : PIECE_SIZE + PIECE_EXTRA;
+        size_t wanted =
+            end - at < PIECE_SIZE + PIECE_EXTRA ? (size_t)(end - at) : PIECE_SIZE + PIECE_EXTRA;
         size_t size = read_piece(scan, at, wanted, &bytes);
         if (size && !scan->visit(scan->context, at, bytes, size))
             scan->stopped = true;
@@ -54,8 +54,7 @@ void scan_writable(struct python *python, const struct module *module, py_scan_v
                    void *context)
 {
     struct target *target = python->target;
-    struct scan scan = {
-        .python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
+    struct scan scan = {.python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
     psc_addr end = module ? module->end : 0;
     for (size_t i = 0; i < target->mapping_count && !scan.stopped; i++) {
         const struct target_mapping *mapping = &target->mappings[i];

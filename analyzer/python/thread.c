@@ -88,9 +88,8 @@ static bool read_thread(struct python *python, psc_addr tstate,
                         psc_addr *ret_next)
 {
     psc_addr back;
-    *ret = (struct python_thread){.tstate = tstate,
-                                  .interpreter = interpreter->address,
-                                  .interpreter_id = interpreter->id};
+    *ret = (struct python_thread){
+        .tstate = tstate, .interpreter = interpreter->address, .interpreter_id = interpreter->id};
     if (!py_is_object_address(tstate) ||
         py_read_u64(python, tstate, PY_THREAD_INTERP, &back) != PSC_OK ||
         back != interpreter->address ||
@@ -178,8 +177,7 @@ static struct gil read_gil(struct python *python, psc_addr interpreter)
     case PY_GIL_INTERPRETER:
         if (!python->info.free_threaded &&
             py_read_u64(python, interpreter, PY_INTERP_CEVAL_GIL, &at) == PSC_OK && at)
-            gil = read_gil_at(python,
-                              at + (offset[PY_INTERP_GIL_LOCKED] - offset[PY_INTERP_GIL]),
+            gil = read_gil_at(python, at + (offset[PY_INTERP_GIL_LOCKED] - offset[PY_INTERP_GIL]),
                               at + (offset[PY_INTERP_GIL_HOLDER] - offset[PY_INTERP_GIL]));
         break;
     }
@@ -196,8 +194,7 @@ static enum python_truth read_collecting(struct python *python, psc_addr interpr
         break;
     case PY_COLLECTING_RUNTIME:
         if (python->info.runtime)
-            status =
-                py_read_i32(python, python->info.runtime, PY_RUNTIME_COLLECTING, &collecting);
+            status = py_read_i32(python, python->info.runtime, PY_RUNTIME_COLLECTING, &collecting);
         break;
     case PY_COLLECTING_INTERPRETER:
         gc = py_field_address(python, interpreter, PY_INTERP_GC);
@@ -225,10 +222,9 @@ static void describe_threads(struct python *python, psc_addr interpreter,
         thread->finalizing = finalizing == thread->tstate;
         if (gil.known)
             thread->holds_gil = gil.holder == thread->tstate ? PYTHON_YES : PYTHON_NO;
-        thread->collecting =
-            thread->holds_gil == PYTHON_YES || collecting == PYTHON_NO ? collecting
-            : thread->holds_gil == PYTHON_NO                           ? PYTHON_NO
-                                                                       : PYTHON_UNKNOWN;
+        thread->collecting = thread->holds_gil == PYTHON_YES || collecting == PYTHON_NO ? collecting
+                             : thread->holds_gil == PYTHON_NO                           ? PYTHON_NO
+                                                              : PYTHON_UNKNOWN;
     }
 }
 

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-#define MODULE_LIMIT     (1u << 18) /* Entries of sys.modules. */
-#define GLOBALS_LIMIT    4096u
-#define ACTIVE_LIMIT     (1u << 18) /* Threads. */
-#define ATTRIBUTE_LIMIT  256u
-#define NAME_LIMIT       256u
+#define MODULE_LIMIT    (1u << 18) /* Entries of sys.modules. */
+#define GLOBALS_LIMIT   4096u
+#define ACTIVE_LIMIT    (1u << 18) /* Threads. */
+#define ATTRIBUTE_LIMIT 256u
+#define NAME_LIMIT      256u
 
 /* sys.modules['threading'].__dict__['_active'], a dict of {ident: Thread}. */
 static enum psc_status open_active(struct python *python, psc_addr interpreter,

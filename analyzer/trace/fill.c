@@ -161,107 +161,26 @@ static enum psc_status merge_draft(struct filling *filling, struct draft *draft)
     return status;
 }
 
-/* ---- roles: what is hidden ---- */
-
-static enum trace_role role_of_level(const struct plan *plan, const struct plan_item *item,
-                                     const struct place *place, const struct place_level *level,
-                                     bool python_inside)
-{
-    (void)plan;
-    bool physical = level == &place->levels[place->level_count - 1];
-    if (physical && item->evaluator)
-        return TRACE_ROLE_EVALUATOR;
-    if (level->plumbing)
-        return TRACE_ROLE_PLUMBING;
-    switch ((enum function_class)level->function_class) {
-    case FUNCTION_CALL:
-        return TRACE_ROLE_PLUMBING;
-    case FUNCTION_DISPATCH:
-        return python_inside ? TRACE_ROLE_PLUMBING : TRACE_ROLE_VISIBLE;
-    case FUNCTION_TAKE_GIL:
-        return TRACE_ROLE_TAKE_GIL;
-    case FUNCTION_COLLECT:
-        return TRACE_ROLE_COLLECT;
-    case FUNCTION_MAIN:
-        return strncmp(place->module->name, "python", strlen("python")) ? TRACE_ROLE_VISIBLE
-                                                                        : TRACE_ROLE_PLUMBING;
-    case FUNCTION_EVALUATOR:
-        // Entering or leaving: it runs no Python frame now.
-        return TRACE_ROLE_VISIBLE;
-    case FUNCTION_OTHER:
-        // A nameless function of a stripped interpreter tells nobody anything between two
-        // Python frames.
-        return python_inside && !level->location->function ? TRACE_ROLE_PLUMBING
-                                                           : TRACE_ROLE_VISIBLE;
-    }
-    return TRACE_ROLE_VISIBLE;
-}
-
-static bool role_is_hidden(enum trace_role role)
-{
-    return role == TRACE_ROLE_EVALUATOR || role == TRACE_ROLE_PLUMBING ||
-           role == TRACE_ROLE_TAKE_GIL || role == TRACE_ROLE_FOLDED;
-}
+/* ---- details ---- */
 
 /* Lines are looked up only where a frame is shown. */
 static void mark_wanted(struct filling *filling, const struct plan *plan)
 {
-    bool python_inside = false;
+    struct roles roles = {0};
     bool everything = filling->options->detail_hidden || filling->options->mode == PSC_MODE_NATIVE;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_item *item = &plan->items[i];
         if (item->kind == PLAN_PYTHON)
-            python_inside = true;
+            roles_pass_python(&roles);
         if (item->kind != PLAN_NATIVE)
             continue;
         struct place *place = plan->native_places[item->is.native];
-        const struct place_level *physical = &place->levels[place->level_count - 1];
-        if (everything || item->is.native == 0 ||
-            !role_is_hidden(role_of_level(plan, item, place, physical, python_inside)))
+        enum trace_role role =
+            roles_take(&roles, place, &place->levels[place->level_count - 1], item->evaluator);
+        if (everything || item->is.native == 0 || !role_is_hidden(role) ||
+            role == TRACE_ROLE_FOLDED)
             place->wanted = true;
     }
-}
-
-/* ---- Cython: one frame for each call ---- */
-
-/* From the code that runs to the entry that Python calls. */
-static int cython_depth(enum cython_kind kind)
-{
-    switch (kind) {
-    case CYTHON_C_FUNCTION:
-    case CYTHON_GENERATOR:
-        return 1;
-    case CYTHON_BODY:
-        return 2;
-    case CYTHON_WRAPPER:
-        return 3;
-    case CYTHON_SLOT:
-        return 4;
-    case CYTHON_NONE:
-    case CYTHON_MODULE:
-    case CYTHON_PLUMBING:
-        return 0;
-    }
-    return 0;
-}
-
-/* The last visible Cython frame, while only plumbing has followed it. */
-struct folding {
-    const struct cython_name *inner;
-    const struct module *module;
-};
-
-static bool folds(struct folding *folding, const struct place *place,
-                  const struct cython_name *outer)
-{
-    const struct cython_name *inner = folding->inner;
-    int depth = cython_depth(outer->kind);
-    bool result = inner && depth && cython_depth(inner->kind) < depth &&
-                  folding->module == place->module && inner->function && outer->function &&
-                  !strcmp(inner->function, outer->function);
-    folding->inner = outer;
-    folding->module = place->module;
-    return result;
 }
 
 /* ---- assembling ---- */
@@ -271,9 +190,8 @@ struct assembly {
     const struct plan *plan;
     struct trace_thread *thread;
     size_t capacity;
-    bool python_inside;
     const char *inner_symbol; /* Of the physical native frame further in, NULL without. */
-    struct folding folding;
+    struct roles roles;
 };
 
 static struct trace_frame *add_frame(struct assembly *assembly,
@@ -306,24 +224,16 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
     const struct native_frame *native = &plan->native.frames[item->is.native];
     const struct place *place = plan->native_places[item->is.native];
     bool hides = assembly->filling->options->mode != PSC_MODE_NATIVE;
-    if (!assembly->python_inside && waits_for_gil(assembly, place))
+    if (!assembly->roles.user_inside && waits_for_gil(assembly, place))
         assembly->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
     assembly->inner_symbol = place->symbol.name;
     for (size_t i = 0; i < place->level_count; i++) {
         const struct place_level *level = &place->levels[i];
-        enum trace_role role = role_of_level(plan, item, place, level, assembly->python_inside);
+        enum trace_role role = roles_take(&assembly->roles, place, level, item->evaluator);
         // Where a thread stands is shown whatever it is, but for an evaluator at work.
         bool innermost = item->is.native == 0 && i == 0;
         if (innermost && role == TRACE_ROLE_PLUMBING && !level->plumbing)
             role = TRACE_ROLE_VISIBLE;
-        if (role == TRACE_ROLE_VISIBLE) {
-            if (level->cython.kind == CYTHON_NONE)
-                assembly->folding.inner = NULL;
-            else if (folds(&assembly->folding, place, &level->cython))
-                role = TRACE_ROLE_FOLDED;
-        } else if (role != TRACE_ROLE_PLUMBING) {
-            assembly->folding.inner = NULL;
-        }
         struct trace_frame *frame = add_frame(assembly, level->location);
         if (!frame)
             return false;
@@ -353,15 +263,14 @@ static bool add_python(struct assembly *assembly, const struct python_frame *pyt
     if (location->kind == TRACE_GAP)
         assembly->filling->trace->complete = false;
     assembly->thread->python_count++;
-    assembly->python_inside = true;
-    assembly->folding.inner = NULL;
+    roles_pass_python(&assembly->roles);
     return true;
 }
 
 static bool add_gap(struct assembly *assembly, const struct trace_location *gap)
 {
     assembly->filling->trace->complete = false;
-    assembly->folding.inner = NULL;
+    roles_pass_gap(&assembly->roles);
     return add_frame(assembly, gap) != NULL;
 }
 

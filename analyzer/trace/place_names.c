@@ -40,7 +40,7 @@ static void name_cython_level(struct places *places, const struct place *place,
     struct cython_name *name = &level->cython;
     struct trace_location *location = level->location;
     if (!may_be_cython(symbol) ||
-        !cython_name_of(place->module, symbol, places->trace->arena, name)) {
+        !cython_cache_name_of(places->cython, place->module, symbol, places->trace->arena, name)) {
         *name = (struct cython_name){.kind = CYTHON_NONE};
         return;
     }

@@ -39,6 +39,16 @@ static bool is_interpreter_module(const struct places *places, const struct modu
     return module->is_executable_file && !strncmp(module->name, "python", strlen("python"));
 }
 
+/* CPython's Python/importdl.c: a module's entry is PyInit_ and the last part of its name. */
+static bool is_extension(struct module *module)
+{
+    char entry[256];
+    struct module_symbol symbol;
+    int size = (int)strcspn(module->name, ".");
+    snprintf(entry, sizeof(entry), "PyInit_%.*s", size, module->name);
+    return module_find_symbol_named(module, entry, &symbol);
+}
+
 struct module_record *places_record(struct places *places, const struct module *module)
 {
     size_t low = 0, high = places->record_count;
@@ -74,7 +84,10 @@ static void place_look_up(struct places *places, struct place *place)
         return;
     struct module_record *record = places_record(places, place->module);
     if (record) {
+        if (!record->used)
+            record->extension = is_extension(place->module);
         record->used = true;
+        place->extension = record->extension;
         location->module = record->trace;
     }
     location->offset = place->pc - place->module->bias;

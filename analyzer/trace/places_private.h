@@ -7,7 +7,8 @@
 struct module_record {
     struct module *module;
     struct trace_module *trace;
-    bool used; /**< Some frame is in it. */
+    bool used;      /**< Some frame is in it. */
+    bool extension; /**< It exports PyInit_NAME; known once used. */
 };
 
 struct python_place {

@@ -36,6 +36,7 @@ struct place {
     struct module *module;       /**< NULL: outside of all. */
     struct module_symbol symbol; /**< name NULL: none. */
     bool interpreter;            /**< In the interpreter's own module. */
+    bool extension;              /**< In an extension module: one that exports PyInit_NAME. */
     bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
     struct place_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;
@@ -63,6 +64,22 @@ const struct trace_module *places_module(struct places *places, const struct mod
  * mismatched or unchecked.
  */
 PSC_MUST_CHECK enum psc_status places_list_modules(struct places *places);
+
+/* ---- roles.c ---- */
+
+/** What the frames further in tell about the next one outward. Zero-initialise per thread. */
+struct roles {
+    bool user_inside; /**< Code that the interpreter runs for somebody is further in. */
+    const struct cython_name *inner; /**< The last Cython frame, while only plumbing followed. */
+    const struct module *inner_module;
+};
+
+/** The role of the next level of a native frame outward. */
+enum trace_role roles_take(struct roles *roles, const struct place *place,
+                           const struct place_level *level, bool evaluator);
+void roles_pass_python(struct roles *roles);
+void roles_pass_gap(struct roles *roles);
+bool role_is_hidden(enum trace_role role);
 
 /* ---- source.c ---- */
 

@@ -78,6 +78,9 @@ def main():
                 b"__pyx_gb_3pkg_3sub_5_kern_8genexprs_8genexpr1_2generator6",
                 b"__pyx_pf_15View_dot_MemoryView_10memoryview_12__repr__")):
             write(folder, name, str(index), symbol)
+    write(folder, "fuzz_cython_symbol", "siblings",
+          b"__pyx_gb_3pkg_3sub_5_kern_22generator\n__pyx_pf_3pkg_3sub_5_kern_20gen_fn\n"
+          b"__pyx_pw_3pkg_3sub_5_kern_21gen_fn\n")
     block = b'  /* "pkg/mod.pyx":%d\n * def f():\n *     pass             # <<<<<<<<<<<<<<\n */\n  x = 1;\n'
     source = b"".join(block % line for line in range(3, 30))
     write(folder, "fuzz_cython_lines", "blocks",

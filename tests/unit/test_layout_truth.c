@@ -21,8 +21,8 @@
 
 enum { COLUMNS = 11, TYPE_LIMIT = 128, NEST_LIMIT = 8 };
 
-#define NA   UINT32_MAX
-#define S(n) (UINT32_C(0x80000000) | (n))
+#define NA                                UINT32_MAX
+#define S(n)                              (UINT32_C(0x80000000) | (n))
 #define ROW(name, kind, width, path, ...) {__VA_ARGS__},
 static const uint32_t cells[PY_FIELD_COUNT][COLUMNS] = {
 #include "layout.def"
@@ -114,8 +114,8 @@ static void collect_types(struct subject *subject, Dwarf *dwarf)
     }
 }
 
-static bool find_member(Dwarf_Die *type, const char *name, size_t size, int depth,
-                        uint64_t *offset, Dwarf_Die *ret)
+static bool find_member(Dwarf_Die *type, const char *name, size_t size, int depth, uint64_t *offset,
+                        Dwarf_Die *ret)
 {
     Dwarf_Die die;
     if (depth > NEST_LIMIT || dwarf_child(type, &die) != 0)
@@ -201,8 +201,7 @@ static enum verdict resolve_field(struct subject *subject, enum py_field field, 
     enum verdict best = NO_TYPE;
     const char *path = layout_field_path(field);
     while (path) {
-        enum verdict verdict =
-            resolve_path(subject, path, strcspn(path, "|"), offset, width);
+        enum verdict verdict = resolve_path(subject, path, strcspn(path, "|"), offset, width);
         if (verdict == RESOLVED)
             return RESOLVED;
         if (verdict == NO_MEMBER)
@@ -361,7 +360,7 @@ static void compare_layout(const struct subject *subject, struct counts *counts)
         uint64_t expected;
         uint32_t found = layout.offset[field];
         if (expected_offset(subject, (enum py_field)field, &expected) ? found == expected
-                                                                       : found == PY_NO_OFFSET)
+                                                                      : found == PY_NO_OFFSET)
             continue;
         printf("  WRONG: the layout has %s at %u\n", layout_field_name((enum py_field)field),
                found);

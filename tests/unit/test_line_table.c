@@ -17,7 +17,8 @@ static void test_lnotab_steps_over_long_jumps(void **state)
     static const struct {
         int32_t lasti;
         uint32_t line;
-    } expected[] = {{-1, 1}, {0, 1}, {3, 1}, {4, 4}, {7, 4}, {8, 205}, {11, 205}, {12, 206}, {99, 206}};
+    } expected[] = {{-1, 1},  {0, 1},    {3, 1},    {4, 4},   {7, 4},
+                    {8, 205}, {11, 205}, {12, 206}, {99, 206}};
     (void)state;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(expected); i++)
         assert_int_equal(parse_lnotab(table, sizeof(table), 1, expected[i].lasti, true),
@@ -75,8 +76,8 @@ static void test_locations_of_every_code(void **state)
 {
     static const uint8_t table[] = {
         HEAD(15, 1),                                     /* 0: none */
-        HEAD(3, 2), 0x57,                                /* 2: columns 29-36 */
-        HEAD(12, 1), 200, 201,                           /* 6: two lines on */
+        HEAD(3, 2),  0x57,                               /* 2: columns 29-36 */
+        HEAD(12, 1), 200,  201,                          /* 6: two lines on */
         HEAD(13, 8), 0x07,                               /* 8: three lines back, no columns */
         HEAD(14, 1), 0x42, 0x02, 0x02, 0x01, 0x41, 0x01, /* 24: 65 lines on, to 2 below, 0-64 */
         HEAD(14, 1), 0x00, 0x00, 0x00, 0x00,             /* 26: no columns in the long form */

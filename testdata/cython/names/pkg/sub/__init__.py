@@ -1,0 +1,1 @@
+# Only so that Cython finds the package.

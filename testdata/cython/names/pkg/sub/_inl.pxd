@@ -1,0 +1,2 @@
+cdef inline int inl_sq(int a):
+    return a * a

@@ -1,0 +1,106 @@
+/*
+ * For tests/cython_names.py: shows what room `cython` makes of symbols and of generated C.
+ *
+ *     cython_tool names MODULE < SYMBOLS     symbol, kind, module, function, flags
+ *     cython_tool lines FILE.c               C line, file, line
+ */
+#include "cython_private.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const kinds[] = {
+    [CYTHON_NONE] = "none",           [CYTHON_WRAPPER] = "wrapper",
+    [CYTHON_BODY] = "body",           [CYTHON_C_FUNCTION] = "c-function",
+    [CYTHON_GENERATOR] = "generator", [CYTHON_MODULE] = "module",
+    [CYTHON_SLOT] = "slot",           [CYTHON_PLUMBING] = "plumbing",
+};
+
+static const char *or_dash(const char *string)
+{
+    return string ? string : "-";
+}
+
+static void show_name(const char *symbol, const struct cython_context *context)
+{
+    struct arena *arena = arena_create();
+    struct cython_name name;
+    if (arena && cython_parse_symbol(symbol, context, arena, &name))
+        printf("%s\t%s\t%s\t%s\t%s%s%s\n", symbol, kinds[name.kind], or_dash(name.module),
+               name.function, or_dash(name.specialization), name.parallel ? " parallel" : "",
+               name.boilerplate ? " boilerplate" : "");
+    else
+        printf("%s\tnone\t-\t-\t-\n", symbol);
+    arena_destroy(arena);
+}
+
+static int show_names(const char *module_name)
+{
+    char **symbols = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    size_t size = 0;
+    char *line = NULL;
+    struct cython_names names = {0};
+    struct cython_context context = {.module_name = *module_name ? module_name : NULL};
+    while (getline(&line, &size, stdin) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (!array_reserve((void **)&symbols, &capacity, count + 1, sizeof(*symbols)) ||
+            !cython_names_add(&names, line))
+            return 1;
+        symbols[count++] = line;
+        line = NULL;
+        size = 0;
+    }
+    cython_names_sort(&names);
+    cython_names_bind(&names, &context);
+    for (size_t i = 0; i < count; i++) {
+        show_name(symbols[i], &context);
+        free(symbols[i]);
+    }
+    free(symbols);
+    free(line);
+    cython_names_deinit(&names);
+    return 0;
+}
+
+static int show_lines(const char *path)
+{
+    struct stat status;
+    struct cython_lines *lines;
+    struct cython_line line;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        perror(path);
+        return 1;
+    }
+    size_t size = (size_t)status.st_size;
+    const char *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (text == MAP_FAILED || parse_cython_lines(text, size, &lines) != PSC_OK)
+        return 1;
+    uint32_t count = 1;
+    for (size_t i = 0; i < size; i++)
+        count += text[i] == '\n';
+    for (uint32_t c_line = 1; c_line <= count; c_line++) {
+        if (cython_lines_get(lines, c_line, &line))
+            printf("%u\t%s\t%u\n", c_line, line.file, line.line);
+    }
+    cython_lines_destroy(lines);
+    munmap((void *)(uintptr_t)text, size);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "names") == 0)
+        return show_names(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "lines") == 0)
+        return show_lines(argv[2]);
+    fprintf(stderr, "usage: cython_tool names MODULE < SYMBOLS | cython_tool lines FILE.c\n");
+    return 64;
+}
