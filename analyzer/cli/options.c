@@ -13,6 +13,7 @@ enum long_option {
     OPT_OUTPUT,
     OPT_MODE,
     OPT_ALL,
+    OPT_ALL_INLINED,
     OPT_NO_SOURCE,
     OPT_UNWINDER,
     OPT_THREAD,
@@ -32,6 +33,7 @@ static const struct option long_options[] = {
     {"output", required_argument, NULL, OPT_OUTPUT},
     {"mode", required_argument, NULL, OPT_MODE},
     {"all", no_argument, NULL, OPT_ALL},
+    {"all-inlined", no_argument, NULL, OPT_ALL_INLINED},
     {"no-source", no_argument, NULL, OPT_NO_SOURCE},
     {"unwinder", required_argument, NULL, OPT_UNWINDER},
     {"thread", required_argument, NULL, OPT_THREAD},
@@ -65,6 +67,8 @@ static const char help_text[] =
     "      --thread WHICH          all (default), crashed or a thread id\n"
     "      --order ORDER           innermost-first (default) or outermost-first\n"
     "      --all                   also the frames that merging hides, marked\n"
+    "      --all-inlined           also inlined calls that take long to look up (large compressed\n"
+    "                              debug information, as of Debian's libc6-dbg)\n"
     "      --no-group              do not put threads with equal stacks together\n"
     "      --no-source             no lines of source\n"
     "      --explain               how each thing was found\n"
@@ -188,6 +192,9 @@ static bool parse_option(struct options *options, int option, const char *value)
     case OPT_ALL:
         options->print.all = 1;
         options->capture.detail_hidden = 1;
+        break;
+    case OPT_ALL_INLINED:
+        options->capture.all_inlined = 1;
         break;
     case OPT_NO_SOURCE:
         options->capture.no_source = 1;

@@ -95,11 +95,13 @@ struct psc_capture_options {
     uint32_t size; /**< sizeof(struct psc_capture_options) */
     enum psc_mode mode;
     enum psc_unwinder unwinder;
-    /**
-     * Non-zero: lines and inlined calls also for the frames that merging hides, and inlined
-     * calls also where large debug information must be decompressed for them.
-     */
+    /** Non-zero: lines and inlined calls also for the frames that merging hides. */
     uint32_t detail_hidden;
+    /**
+     * Non-zero: inlined calls also where more than 512 KB of compressed debug information must be
+     * decompressed for them.
+     */
+    uint32_t all_inlined;
     /** Non-zero: leave source text out. */
     uint32_t no_source;
     /** Non-zero: list all mapped modules; else those that some frame is in. */

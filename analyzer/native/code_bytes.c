@@ -5,6 +5,15 @@
 #define EPILOGUE_LIMIT  16u
 #define CALL_LENGTH_MAX 8u
 
+bool code_is_possible(struct native *native, psc_addr address)
+{
+    if (target_is_executable(native->target, address))
+        return true;
+    const struct target_mapping *mapping = target_find_mapping(native->target, address);
+    // gcore leaves out the segments of unmodified files; only the file would tell.
+    return mapping && mapping->file && !mapping->permissions_known && !mapping->file->image;
+}
+
 bool code_is_signal_return(struct native *native, psc_addr pc)
 {
     // mov $15,%rax; syscall: __restore_rt of glibc and musl, the same bytes that gdb looks for.
@@ -43,7 +52,7 @@ static size_t indirect_call_length(const uint8_t *bytes, size_t size)
 enum code_call code_follows_call(struct native *native, psc_addr address)
 {
     uint8_t before[CALL_LENGTH_MAX];
-    if (!target_is_executable(native->target, address - 1))
+    if (!code_is_possible(native, address - 1))
         return CODE_CALL_NO;
     size_t size = CALL_LENGTH_MAX;
     while (size >= 2 && target_read(native->target, address - size, before, size) != PSC_OK)

@@ -155,6 +155,8 @@ bool cfi_check_address(struct native *native, const struct module *module, psc_a
 
 /* ---- machine code ---- */
 
+/** True for executable memory, and for that of a missing file whose permissions nobody tells. */
+bool code_is_possible(struct native *native, psc_addr address);
 /** True when the code at pc is the kernel's way back from a signal handler. */
 bool code_is_signal_return(struct native *native, psc_addr pc);
 

@@ -44,7 +44,7 @@ static bool make_by_engines(struct native *native, struct module *module, struct
 static void make_row(struct native *native, struct row *row)
 {
     psc_addr lookup = row_lookup_pc(row);
-    row->code = target_is_executable(native->target, lookup);
+    row->code = code_is_possible(native, lookup);
     struct module *module = modules_find(native->modules, lookup);
     if (module && make_by_engines(native, module, row))
         row->code = true;

@@ -95,15 +95,17 @@ static enum psc_status parse_frame_object(struct python *python, const uint8_t *
 }
 
 /* Before the first traceable instruction a function has not begun: it is at its first line
-   (CPython 3.11, _PyFrame_IsIncomplete). Generators pass there when they are made. */
+   (CPython 3.11, _PyFrame_IsIncomplete). Generators pass there when they are made. Up to 3.12
+   the pointer starts out at the unit before the code. */
 static int32_t instruction_offset(const struct py_code *code, psc_addr instruction, uint8_t owner)
 {
-    if (owner != OWNER_GENERATOR && instruction < code->first_traceable)
+    psc_addr before = code->start - 2;
+    if (instruction < before || instruction - before > INT32_MAX)
+        return INT32_MAX; /* Not in this code: no line. */
+    if (instruction < code->start ||
+        (owner != OWNER_GENERATOR && instruction < code->first_traceable))
         return -1;
-    if (instruction < code->start)
-        return -1;
-    uint64_t offset = instruction - code->start;
-    return offset > INT32_MAX ? INT32_MAX : (int32_t)offset;
+    return (int32_t)(instruction - code->start);
 }
 
 static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,

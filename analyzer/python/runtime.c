@@ -289,6 +289,9 @@ static void guess_runtime(struct python *python, psc_addr pointer)
 static bool scan_with_layout(struct python *python, struct module *module, struct psc_error *err)
 {
     psc_addr pointer;
+    const struct py_rules *rules = layout_find_rules(python->info.hex);
+    if (rules && layout_is_self_described(rules))
+        return false;
     if (!use_table(python, module, 0, err) ||
         !scan_find_interpreter(python, module, &python->interpreters, &pointer))
         return false;

@@ -341,6 +341,9 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
                             &filling->python_thread_count, &why) != PSC_OK)
         target_warn(filling->sources->target, "python-threads", "%s", why.message);
     status = draft_threads(filling);
+    if (status == PSC_OK && !filling->draft_count)
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
+                        filling->options->thread);
     qsort(filling->drafts, filling->draft_count, sizeof(*filling->drafts), compare_drafts);
     for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++)
         status = walk_draft(filling, &filling->drafts[i]);

@@ -188,8 +188,13 @@ static bool assign(struct slot_search *search, size_t e, size_t *done)
     uint64_t words[FRAME_WORDS];
     size_t count = read_words(search->target, &search->plan->native.frames[native], words);
     size_t own = find_newest(search, words, count, *done);
-    bool skips = python_get_join(search->python) == PYTHON_JOIN_CFRAME_SLOT && own != SIZE_MAX &&
-                 all_delegate(stack, *done, own);
+    // Frames may be left without an evaluator where unwinding lost native frames, and only as many
+    // as there are more frames than evaluators.
+    size_t frames = stack->count - *done, evaluators = search->evaluator_count - e;
+    bool skips = own != SIZE_MAX && own - *done + evaluators <= frames;
+    if (own != SIZE_MAX && python_get_join(search->python) == PYTHON_JOIN_CFRAME_SLOT &&
+        all_delegate(stack, *done, own))
+        skips = true;
     psc_addr unchained = own == SIZE_MAX ? find_unchained(search, words, count) : 0;
     if (unchained) {
         own = stack->count;
@@ -199,7 +204,7 @@ static bool assign(struct slot_search *search, size_t e, size_t *done)
     }
     // An evaluator that is just entered or left has no frame: only possible while there are more
     // evaluators than frames.
-    if (own == SIZE_MAX && search->evaluator_count - e > stack->count - *done)
+    if (own == SIZE_MAX && evaluators > frames)
         return true;
     if (own != *done && !skips)
         own = *done;

@@ -84,13 +84,29 @@ static bool is_python_header(const char *file)
            (strstr(file, "/Include/") || strstr(file, "/include/python"));
 }
 
+/* Said once for a module, for --explain. */
+static bool places_skip_inlines(struct places *places, struct module *module)
+{
+    if (places->all_inlined || module_inlines_are_cheap(module))
+        return false;
+    struct module_record *record = places_record(places, module);
+    if (record && !record->inlines_skipped)
+        text_printf(&places->trace->explain,
+                    "inlined calls: not looked up in %s, whose debug information is large and "
+                    "compressed (--all-inlined does)\n",
+                    module->path);
+    if (record)
+        record->inlines_skipped = true;
+    return true;
+}
+
 /* The physical function and the calls inlined at the place, innermost first. */
 static enum psc_status place_resolve(struct places *places, struct place *place,
                                      const struct module_line *line)
 {
     struct module_inline inlines[INLINE_LIMIT];
     size_t count = 0;
-    if (places->detail || module_inlines_are_cheap(place->module))
+    if (!places_skip_inlines(places, place->module))
         count = module_find_inlines(place->module, place->pc, inlines, INLINE_LIMIT);
     struct arena *arena = places->trace->arena;
     struct place_level *levels = arena_array(arena, count + 1, sizeof(*levels));

@@ -220,7 +220,7 @@ enum psc_status places_create(struct psc_trace *trace, const struct capture_sour
     places->trace = trace;
     places->sources = *sources;
     places->keep_source = !options->no_source;
-    places->detail = options->detail_hidden || options->mode == PSC_MODE_NATIVE;
+    places->all_inlined = options->all_inlined;
     places->all_modules = options->all_modules;
     places->text = sources_create(sources->target, trace->arena);
     places->cython = cython_cache_create();

@@ -7,8 +7,9 @@
 struct module_record {
     struct module *module;
     struct trace_module *trace;
-    bool used;      /**< Some frame is in it. */
-    bool extension; /**< It exports PyInit_NAME; known once used. */
+    bool used;            /**< Some frame is in it. */
+    bool extension;       /**< It exports PyInit_NAME; known once used. */
+    bool inlines_skipped; /**< Inlined calls would have cost too much. */
 };
 
 struct python_place {
@@ -22,7 +23,7 @@ struct places {
     struct psc_trace *trace;
     struct capture_sources sources;
     bool keep_source;
-    bool detail;      /**< Inlined calls whatever they cost. */
+    bool all_inlined; /**< Inlined calls whatever they cost. */
     bool all_modules; /**< The trace lists modules that no frame is in, too. */
     struct sources *text;
     struct cython_cache *cython;

@@ -233,11 +233,19 @@ static void test_an_instruction_outside_its_code_has_no_line(void **state)
     struct python_location location;
     (void)state;
     psc_addr frame = make_frame(memory, code, 0);
-    memory_put_field(memory, frame, PY_FRAME_INSTR, UINT64_C(0x7fffffffffffff00));
+    psc_addr start = py_field_address(&memory->python, code, PY_CODE_ADAPTIVE);
+    const psc_addr outside[] = {UINT64_C(0x7fffffffffffff00), start + 200, start - 4, 0};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(outside); i++) {
+        memory_put_field(memory, frame, PY_FRAME_INSTR, outside[i]);
+        walk_chain(memory, frame, &stack);
+        assert_int_equal(python_read_location(&memory->python, &stack.frames[0], &location),
+                         PSC_OK);
+        assert_int_equal(location.line, 0);
+        assert_int_equal(location.column, -1);
+    }
+    memory_put_field(memory, frame, PY_FRAME_INSTR, start - 2);
     walk_chain(memory, frame, &stack);
-    assert_int_equal(python_read_location(&memory->python, &stack.frames[0], &location), PSC_OK);
-    assert_int_equal(location.line, 0);
-    assert_int_equal(location.column, -1);
+    assert_int_equal(stack.frames[0].lasti, -1);
     python_stack_deinit(&stack);
     memory_destroy(memory);
 }
