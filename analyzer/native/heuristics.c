@@ -8,6 +8,9 @@
 /* How many frames further a guess must lead. */
 #define STEPS_BEHIND_FRAME_POINTER 2u
 #define STEPS_BEHIND_SCAN          3u
+/* A guess that leads this far is believed at once; what earlier calls left on the stack leads
+ * some frames further too, and then to nothing. */
+#define STEPS_BELIEVED 64u
 
 /* The caller by [rbp]: saved rbp, and above it a return address. */
 static bool follow_frame_pointer(struct native *native, const struct target_registers *registers,
@@ -54,17 +57,23 @@ static enum step_result step_on(struct native *native, struct target_registers *
     return STEP_OK;
 }
 
-/* Whether a guess leads on: `steps` frames that rise and return behind calls, or the end. */
+/* How far a guess leads: frames that rise and return behind calls; `limit` where the stack ends. */
+static unsigned count_steps(struct native *native, const struct target_registers *registers,
+                            unsigned limit)
+{
+    struct target_registers at = *registers;
+    for (unsigned i = 0; i < limit; i++) {
+        enum step_result result = step_on(native, &at);
+        if (result != STEP_OK)
+            return result == STEP_END ? limit : i;
+    }
+    return limit;
+}
+
 static bool leads_on(struct native *native, const struct target_registers *registers,
                      unsigned steps)
 {
-    struct target_registers at = *registers;
-    for (unsigned i = 0; i < steps; i++) {
-        enum step_result result = step_on(native, &at);
-        if (result != STEP_OK)
-            return result == STEP_END;
-    }
-    return true;
+    return count_steps(native, registers, steps) == steps;
 }
 
 static bool return_from(struct native *native, const struct target_registers *registers,
@@ -79,38 +88,48 @@ static bool return_from(struct native *native, const struct target_registers *re
     return true;
 }
 
-/* A caller whose return address stands in `slot`, with rbp as it is or as pushed below it. */
-static bool try_candidate(struct native *native, const struct target_registers *registers,
-                          psc_addr slot, struct target_registers *ret)
+/*
+ * A caller whose return address stands in `slot`, with rbp as it is or as pushed below it.
+ * @return how far it leads.
+ */
+static unsigned try_candidate(struct native *native, const struct target_registers *registers,
+                              psc_addr slot, struct target_registers *ret)
 {
     uint64_t pushed;
     if (!return_from(native, registers, slot, CODE_CALL_YES, ret))
-        return false;
-    if (leads_on(native, ret, STEPS_BEHIND_SCAN))
-        return true;
-    if (slot < registers->value[X86_RSP] + 8 || !native_read_word(native, slot - 8, &pushed) ||
-        pushed <= slot || pushed - slot > FRAME_SIZE_LIMIT)
-        return false;
+        return 0;
+    unsigned steps = count_steps(native, ret, STEPS_BELIEVED);
+    if (steps >= STEPS_BEHIND_SCAN || slot < registers->value[X86_RSP] + 8 ||
+        !native_read_word(native, slot - 8, &pushed) || pushed <= slot ||
+        pushed - slot > FRAME_SIZE_LIMIT)
+        return steps;
     ret->value[X86_RBP] = pushed;
-    return leads_on(native, ret, STEPS_BEHIND_SCAN);
+    return count_steps(native, ret, STEPS_BELIEVED);
 }
 
+/* The first candidate that leads to the end or far; else the first that leads on at all. */
 static bool scan(struct native *native, const struct target_registers *registers, size_t *budget,
                  struct target_registers *ret)
 {
     psc_addr slot = (registers->value[X86_RSP] + 7) & ~(psc_addr)7;
     uint64_t word;
+    bool found = false;
     for (psc_addr offset = 0; offset < SCAN_BYTES && *budget; offset += 8, (*budget)--) {
+        struct target_registers candidate;
         if (!native_read_word(native, slot + offset, &word))
-            return false;
+            break;
         // Below the first page and above the user's half nothing is mapped.
         if (word < NATIVE_PAGE || word >> 47 || !target_is_executable(native->target, word - 1))
             continue;
         *budget -= *budget < CANDIDATE_COST ? *budget - 1 : CANDIDATE_COST;
-        if (try_candidate(native, registers, slot + offset, ret))
+        unsigned steps = try_candidate(native, registers, slot + offset, &candidate);
+        if (steps == STEPS_BELIEVED || (!found && steps >= STEPS_BEHIND_SCAN))
+            *ret = candidate;
+        found = found || steps >= STEPS_BEHIND_SCAN;
+        if (steps == STEPS_BELIEVED)
             return true;
     }
-    return false;
+    return found;
 }
 
 bool heuristics_find_caller(struct native *native, const struct row *row,
