@@ -167,16 +167,18 @@ static enum psc_status open_python(struct psc_target *target, struct psc_trace *
 {
     struct psc_error why = {0};
     *ret = NULL;
-    enum psc_status status =
-        python_open(target->target, target->modules, trace->arena, ret, &why);
+    enum psc_status status = python_open(target->target, target->modules, trace->arena, ret, &why);
     if (status == PSC_ERR_MEMORY)
         return psc_fail(err, status, "%s", why.message);
-    if (status == PSC_OK)
+    if (status == PSC_OK) {
         describe_python(trace, *ret);
-    else if (mode != PSC_MODE_NATIVE)
-        target_warn(target->target,
-                    status == PSC_ERR_NOT_FOUND ? "no-python" : "python-unsupported", "%s",
-                    why.message);
+        return PSC_OK;
+    }
+    if (status != PSC_ERR_NOT_FOUND)
+        trace->python_problem = arena_strdup(trace->arena, why.message);
+    if (mode != PSC_MODE_NATIVE)
+        target_warn(target->target, trace->python_problem ? "python-unsupported" : "no-python",
+                    "%s", why.message);
     return PSC_OK;
 }
 

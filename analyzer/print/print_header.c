@@ -99,10 +99,12 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
     }
 }
 
-static void add_python(struct text *text, const struct trace_python *python)
+static void add_python(struct text *text, const struct psc_trace *trace)
 {
+    const struct trace_python *python = trace->python;
     if (!python) {
-        text_add_string(text, "no Python interpreter found");
+        text_add_escaped(text, trace->python_problem ? trace->python_problem
+                                                     : "no Python interpreter found");
         return;
     }
     bool is_cpython = !python->implementation || !strcmp(python->implementation, "CPython");
@@ -118,7 +120,7 @@ static void add_python(struct text *text, const struct trace_python *python)
 static void add_interpreter_line(struct text *text, const struct psc_trace *trace)
 {
     text_add_string(text, "  ");
-    add_python(text, trace->python);
+    add_python(text, trace);
     if (trace->architecture) {
         text_add_string(text, separator);
         text_add_escaped(text, trace->architecture);

@@ -145,6 +145,7 @@ struct psc_trace {
     size_t argument_count;
     const char *architecture;
     const struct trace_python *python; /**< NULL: none found. */
+    const char *python_problem;        /**< Why a Python that is there is not read, or NULL. */
     const struct trace_crash *crash;   /**< NULL: no signal. */
     const char *signature;             /**< Or NULL. */
     struct trace_module **modules;
