@@ -2,6 +2,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf)
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw)
+pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 
 # libunwind-coredump.so is under-linked: it needs the other two named after it.

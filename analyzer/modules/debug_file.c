@@ -119,14 +119,23 @@ bool elf_has_debug_info(Elf *elf)
            find_section_with_bytes(elf, ".debug_info", &header);
 }
 
-static bool decompress_section(Elf *elf, Elf_Scn *section, const Elf64_Shdr *header)
+/** zlib data of SHF_COMPRESSED by libdeflate; whatever else there is by libelf, in place. */
+static bool decompress_section(Elf *elf, Elf_Scn *section, const Elf64_Shdr *header,
+                               struct arena *arena, struct section_bytes *ret)
 {
     GElf_Chdr compressed;
     size_t names;
-    if (header->sh_flags & SHF_COMPRESSED)
-        return gelf_getchdr(section, &compressed) &&
-               compressed.ch_size / COMPRESSION_RATIO_LIMIT <= header->sh_size &&
-               elf_compress(section, 0, 0) >= 0;
+    if (header->sh_flags & SHF_COMPRESSED) {
+        if (!gelf_getchdr(section, &compressed) ||
+            compressed.ch_size / COMPRESSION_RATIO_LIMIT > header->sh_size)
+            return false;
+        const Elf_Data *raw = elf_rawdata(section, NULL);
+        if (compressed.ch_type == ELFCOMPRESS_ZLIB && raw && raw->d_buf &&
+            raw->d_size > sizeof(Elf64_Chdr))
+            return inflate_bytes((const uint8_t *)raw->d_buf + sizeof(Elf64_Chdr),
+                                 raw->d_size - sizeof(Elf64_Chdr), compressed.ch_size, arena, ret);
+        return elf_compress(section, 0, 0) >= 0;
+    }
     if (elf_getshdrstrndx(elf, &names) != 0)
         return false;
     const char *name = elf_strptr(elf, names, header->sh_name);
@@ -143,12 +152,18 @@ static bool decompress_section(Elf *elf, Elf_Scn *section, const Elf64_Shdr *hea
     return size / COMPRESSION_RATIO_LIMIT <= data->d_size && elf_compress_gnu(section, 0, 0) >= 0;
 }
 
-bool elf_read_debug_section(Elf *elf, const char *name, struct section_bytes *ret)
+bool elf_read_debug_section(Elf *elf, const char *name, struct arena *arena,
+                            struct section_bytes *ret)
 {
     Elf64_Shdr header;
     Elf_Scn *section = find_section_with_bytes(elf, name, &header);
-    if (!section || !decompress_section(elf, section, &header))
+    struct section_bytes inflated = {0};
+    if (!section || !decompress_section(elf, section, &header, arena, &inflated))
         return false;
+    if (inflated.data) {
+        *ret = inflated;
+        return true;
+    }
     const Elf_Data *data = elf_rawdata(section, NULL);
     if (!data || !data->d_buf || data->d_size == 0)
         return false;

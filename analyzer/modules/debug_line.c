@@ -308,9 +308,12 @@ void parse_debug_line(const struct debug_line_sections *sections, const struct c
                       size_t code_count, struct debug_line_row *rows, size_t count)
 {
     uint64_t offset = 0;
+    size_t missing = 0;
     do {
         offset = parse_debug_line_unit(sections, offset, code, code_count, rows, count);
-    } while (offset != 0);
+        while (missing < count && rows[missing].found)
+            missing++;
+    } while (offset != 0 && missing < count);
 }
 
 /* ---- directory and file tables ---- */

@@ -48,7 +48,7 @@ uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint6
                                const struct code_range *code, size_t code_count,
                                struct debug_line_row *rows, size_t count);
 
-/** Runs all units. */
+/** Runs the units until all rows are found. */
 void parse_debug_line(const struct debug_line_sections *sections, const struct code_range *code,
                       size_t code_count, struct debug_line_row *rows, size_t count);
 

@@ -32,9 +32,10 @@ static struct line_cache *module_lines(struct module *module)
     if (!cache)
         return NULL;
     Elf *elf = module_debug_elf(module);
-    if (elf_read_debug_section(elf, ".debug_line", &cache->sections.line)) {
-        elf_read_debug_section(elf, ".debug_line_str", &cache->sections.line_strings);
-        elf_read_debug_section(elf, ".debug_str", &cache->sections.strings);
+    struct arena *arena = module->owner->arena;
+    if (elf_read_debug_section(elf, ".debug_line", arena, &cache->sections.line)) {
+        elf_read_debug_section(elf, ".debug_line_str", arena, &cache->sections.line_strings);
+        elf_read_debug_section(elf, ".debug_str", arena, &cache->sections.strings);
     }
     return cache;
 }

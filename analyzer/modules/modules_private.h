@@ -69,10 +69,17 @@ struct Dwarf *module_dwarf_if_cheap(struct module *module);
 Elf_Scn *elf_find_section(Elf *elf, const char *name, Elf64_Shdr *ret);
 /** True when .debug_line or .debug_info is in it, compressed or not. */
 bool elf_has_debug_info(Elf *elf);
-/** The bytes of a debug section (named without its dot), decompressed if need be. */
-bool elf_read_debug_section(Elf *elf, const char *name, struct section_bytes *ret);
+/** The bytes of a debug section, decompressed (into the arena) if need be. */
+bool elf_read_debug_section(Elf *elf, const char *name, struct arena *arena,
+                            struct section_bytes *ret);
 /** Closes everything that was opened. */
 void module_close_files(struct module *module);
+
+/* ---- inflate.c ---- */
+
+/** Decompresses a zlib stream of exactly `inflated_size` bytes into the arena. */
+bool inflate_bytes(const uint8_t *bytes, size_t size, uint64_t inflated_size, struct arena *arena,
+                   struct section_bytes *ret);
 
 /* ---- lines.c ---- */
 

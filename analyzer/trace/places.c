@@ -45,6 +45,10 @@ static bool is_extension(struct module *module)
     char entry[256];
     struct module_symbol symbol;
     int size = (int)strcspn(module->name, ".");
+    // All suffixes of extension modules end so; "libc.so.6" need not be searched.
+    const char *suffix = strrchr(module->name, '.');
+    if (!suffix || strcmp(suffix, ".so") != 0)
+        return false;
     snprintf(entry, sizeof(entry), "PyInit_%.*s", size, module->name);
     return module_find_symbol_named(module, entry, &symbol);
 }

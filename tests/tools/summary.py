@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Sums up test runs: summary.py BUILD_FOLDER...
+
+Counts single tests: those of pytest where a CTest test is a pytest file, else the CTest test.
+Every reason for a skip is named with its count. Exit 1 when anything failed or nothing ran.
+"""
+import collections
+import glob
+import os
+import sys
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cases"))
+import interpreters  # noqa: E402
+
+
+def read_cases(path):
+    """(name, outcome, reason) of each test in a JUnit file, by CTest or by pytest."""
+    for case in ElementTree.parse(path).iter("testcase"):
+        name = ".".join(filter(None, (case.get("classname"), case.get("name"))))
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            yield name, "failed", None
+        elif skipped is not None:
+            yield name, "skipped", skipped.get("message") or "no reason given"
+        elif case.get("status") == "notrun" or case.get("status") == "disabled":
+            yield name, "skipped", "not run"
+        else:
+            yield name, "passed", None
+
+
+def main(folders):
+    good = True
+    reasons = collections.Counter()
+    for folder in folders:
+        counts, failures = collections.Counter(), []
+        cases = sorted(glob.glob(os.path.join(folder, "Testing", "cases", "*.xml")))
+        inside = {"cases." + os.path.basename(path)[:-len(".xml")] for path in cases}
+        everything = [(path, None) for path in cases]
+        total = os.path.join(folder, "Testing", "all.xml")
+        if os.path.exists(total):
+            everything.append((total, inside))
+        for path, leave_out in everything:
+            for name, outcome, reason in read_cases(path):
+                if leave_out and name.split(".", 1)[-1] in leave_out or name in (leave_out or ()):
+                    if outcome == "failed":
+                        good = False  # a pytest file that did not come to its own end
+                    continue
+                counts[outcome] += 1
+                if outcome == "failed":
+                    failures.append(name)
+                if reason:
+                    reasons[reason.replace("Skipped: ", "")] += 1
+        for name in failures[:40]:
+            print("FAILED  %s" % name)
+        if len(failures) > 40:
+            print("        ... and %d more" % (len(failures) - 40))
+        print("%-12s %5d passed %5d failed %5d skipped" % (
+            os.path.basename(folder), counts["passed"], counts["failed"], counts["skipped"]))
+        good = good and counts["failed"] == 0 and counts["passed"] > 0
+    found = interpreters.find_wanted()
+    print("interpreters: %s" % (", ".join(one.label for one in found) or "none"))
+    missing = interpreters.find_missing()
+    if missing:
+        print("MISSING interpreters, their tests were skipped: %s" % ", ".join(missing))
+    for reason, count in reasons.most_common():
+        print("skipped %4d: %s" % (count, reason))
+    print("all good" if good else "NOT good")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
