@@ -125,6 +125,15 @@ void text_add_escaped(struct text *text, const char *string)
     size_t left = strlen(string);
     while (left) {
         uint32_t code_point;
+        // Printable ASCII, which nearly all is, goes in one piece.
+        size_t plain = 0;
+        while (plain < left && string[plain] >= 0x20 && string[plain] < 0x7f)
+            plain++;
+        text_add(text, string, plain);
+        string += plain;
+        left -= plain;
+        if (!left)
+            break;
         size_t used = utf8_decode(string, left, &code_point);
         if (!used) {
             text_printf(text, "\\x%02x", (uint8_t)*string);

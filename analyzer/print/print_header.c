@@ -7,7 +7,7 @@
 
 static const char *const separator = " \u00b7 ";
 
-void print_set_style(struct print_sink *sink, const struct psc_print_options *options,
+void print_add_style(struct text *text, const struct psc_print_options *options,
                      enum print_style style)
 {
     static const char *const codes[] = {
@@ -16,7 +16,7 @@ void print_set_style(struct print_sink *sink, const struct psc_print_options *op
         [PRINT_CYTHON] = "\033[36m",
     };
     if (options->color)
-        text_add_string(&sink->buffer, codes[style]);
+        text_add_string(text, codes[style]);
 }
 
 static void add_argument(struct text *text, const char *argument)
@@ -75,7 +75,7 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
         text_add_string(text, "taken from a running process\n");
         return;
     }
-    print_set_style(sink, options, PRINT_ALARM);
+    print_add_style(&sink->buffer, options, PRINT_ALARM);
     text_add_string(text, "died of ");
     text_add_escaped(text, crash->signal);
     if (crash->tid)
@@ -90,7 +90,7 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
         text_add_string(text, ": ");
         text_add_escaped(text, crash->summary);
     }
-    print_set_style(sink, options, PRINT_PLAIN);
+    print_add_style(&sink->buffer, options, PRINT_PLAIN);
     text_add_char(text, '\n');
     if (crash->message) {
         text_add_string(text, "  message: ");
@@ -146,7 +146,7 @@ static void add_explanation(struct print_sink *sink, const struct psc_trace *tra
         return;
     struct text copy = {0};
     text_add_char(&sink->buffer, '\n');
-    print_set_style(sink, options, PRINT_DIM);
+    print_add_style(&sink->buffer, options, PRINT_DIM);
     while (*line) {
         size_t size = strcspn(line, "\n");
         text_clear(&copy);
@@ -157,7 +157,7 @@ static void add_explanation(struct print_sink *sink, const struct psc_trace *tra
         text_add_char(&sink->buffer, '\n');
         line += size + (line[size] == '\n');
     }
-    print_set_style(sink, options, PRINT_PLAIN);
+    print_add_style(&sink->buffer, options, PRINT_PLAIN);
     text_deinit(&copy);
 }
 
@@ -165,12 +165,12 @@ void print_text_header(const struct psc_trace *trace, const struct psc_print_opt
                        struct print_sink *sink)
 {
     struct text *text = &sink->buffer;
-    print_set_style(sink, options, PRINT_BOLD);
+    print_add_style(&sink->buffer, options, PRINT_BOLD);
     if (trace->path)
         text_add_escaped(text, trace->path);
     else
         text_printf(text, "process %d", trace->pid);
-    print_set_style(sink, options, PRINT_PLAIN);
+    print_add_style(&sink->buffer, options, PRINT_PLAIN);
     text_add_string(text, ": ");
     add_command_line(text, trace);
     text_add_char(text, '\n');

@@ -34,7 +34,7 @@ enum print_style {
 };
 
 /** Starts a style, or ends all with PRINT_PLAIN; nothing unless colours are wanted. */
-void print_set_style(struct print_sink *sink, const struct psc_print_options *options,
+void print_add_style(struct text *text, const struct psc_print_options *options,
                      enum print_style style);
 
 /** What was looked at, how it died, what runs in it. */

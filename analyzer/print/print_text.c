@@ -8,10 +8,21 @@
 #define FUNCTION_WIDTH_LIMIT 40
 #define LANGUAGE_WIDTH       6
 
+/* Frames of a recursion are at few places: their text is kept. */
+#define RENDERED_COUNT 64
+
+/* What follows the number of a frame. */
+struct rendered {
+    const struct trace_location *location;
+    uint32_t marks; /* What else the text depends on. */
+    struct text text;
+};
+
 /* What stays the same for all frames of one thread. */
 struct text_layout {
     int number_width;      /* Of "#123". */
     size_t function_width; /* Of the function column. */
+    struct rendered rendered[RENDERED_COUNT];
 };
 
 struct width_range {
@@ -58,32 +69,38 @@ static const char *get_function(const struct trace_location *location)
 }
 
 /* The widest function that fits the limit makes the column. */
-static struct text_layout measure_thread(const struct trace_thread *thread,
-                                         const struct psc_print_options *options,
-                                         size_t *ret_numbered)
+static void layout_init(struct text_layout *layout, const struct trace_thread *thread,
+                        const struct psc_print_options *options, size_t *ret_numbered)
 {
-    struct text_layout layout = {0};
+    const struct trace_location *measured[RENDERED_COUNT] = {NULL};
     struct text scratch = {0};
-    const struct trace_location *previous = NULL;
     size_t numbered = 0;
+    *layout = (struct text_layout){0};
     for (size_t i = 0; i < thread->frame_count; i++) {
         const struct trace_location *location = thread->frames[i].location;
         if (!print_shows_frame(options, &thread->frames[i]) || location->kind == TRACE_GAP)
             continue;
         numbered++;
-        if (location == previous)
+        const struct trace_location **slot =
+            &measured[hash_u64((uintptr_t)location) % RENDERED_COUNT];
+        if (location == *slot)
             continue;
-        previous = location;
+        *slot = location;
         text_clear(&scratch);
         text_add_escaped(&scratch, get_function(location));
         size_t width = measure_text(scratch.data, scratch.size);
-        if (width <= FUNCTION_WIDTH_LIMIT && width > layout.function_width)
-            layout.function_width = width;
+        if (width <= FUNCTION_WIDTH_LIMIT && width > layout->function_width)
+            layout->function_width = width;
     }
     text_deinit(&scratch);
-    layout.number_width = snprintf(NULL, 0, "#%zu", numbered ? numbered - 1 : 0);
+    layout->number_width = snprintf(NULL, 0, "#%zu", numbered ? numbered - 1 : 0);
     *ret_numbered = numbered;
-    return layout;
+}
+
+static void layout_deinit(struct text_layout *layout)
+{
+    for (size_t i = 0; i < RENDERED_COUNT; i++)
+        text_deinit(&layout->rendered[i].text);
 }
 
 static void add_place(struct text *text, const struct trace_frame *frame)
@@ -164,60 +181,87 @@ static void add_gap(struct print_sink *sink, const struct trace_frame *frame,
                     const struct psc_print_options *options)
 {
     text_add_string(&sink->buffer, "  ");
-    print_set_style(sink, options, PRINT_NOTICE);
+    print_add_style(&sink->buffer, options, PRINT_NOTICE);
     text_add_string(&sink->buffer, "--  gap: ");
     text_add_escaped(&sink->buffer,
                      frame->location->function ? frame->location->function : "no reason is known");
-    print_set_style(sink, options, PRINT_PLAIN);
+    print_add_style(&sink->buffer, options, PRINT_PLAIN);
     text_add_char(&sink->buffer, '\n');
 }
 
-static void add_frame(struct print_sink *sink, const struct trace_frame *frame,
-                      const struct trace_frame *outward, size_t number,
-                      const struct text_layout *layout, const struct psc_print_options *options)
+/* All of a frame's text but its number. */
+static void render_frame(struct text *text, const struct trace_frame *frame,
+                         const struct trace_frame *outward, const struct text_layout *layout,
+                         const struct psc_print_options *options)
 {
-    struct text *text = &sink->buffer;
     const struct trace_location *location = frame->location;
-    char label[24];
-    snprintf(label, sizeof(label), "#%zu", number);
-
-    text_add_string(text, "  ");
-    if (frame->hidden)
-        print_set_style(sink, options, PRINT_DIM);
-    text_printf(text, "%-*s  %-*s  ", layout->number_width, label, LANGUAGE_WIDTH,
+    text_printf(text, "  %-*s  ", LANGUAGE_WIDTH,
                 location->language ? location->language : "native");
     if (!frame->hidden)
-        print_set_style(sink, options, choose_style(frame));
+        print_add_style(text, options, choose_style(frame));
     size_t start = text->size;
     text_add_escaped(text, get_function(location));
     size_t width = text->failed ? 0 : measure_text(text->data + start, text->size - start);
     if (!frame->hidden)
-        print_set_style(sink, options, PRINT_PLAIN);
+        print_add_style(text, options, PRINT_PLAIN);
     if (width < layout->function_width)
         add_spaces(text, layout->function_width - width);
     text_add_string(text, "  ");
     add_place(text, frame);
     add_marks(text, frame, outward);
     if (frame->hidden)
-        print_set_style(sink, options, PRINT_PLAIN);
+        print_add_style(text, options, PRINT_PLAIN);
     text_add_char(text, '\n');
 
     if (location->source && *location->source) {
         add_spaces(text, 2 + (size_t)layout->number_width + 2 + LANGUAGE_WIDTH + 2 + 4);
-        print_set_style(sink, options, PRINT_DIM);
+        print_add_style(text, options, PRINT_DIM);
         text_add_escaped(text, location->source);
-        print_set_style(sink, options, PRINT_PLAIN);
+        print_add_style(text, options, PRINT_PLAIN);
         text_add_char(text, '\n');
     }
+}
+
+static void add_frame(struct print_sink *sink, const struct trace_frame *frame,
+                      const struct trace_frame *outward, size_t number, struct text_layout *layout,
+                      const struct psc_print_options *options)
+{
+    const struct trace_location *location = frame->location;
+    struct text *text = &sink->buffer;
+    char label[24];
+    int length = snprintf(label, sizeof(label), "#%zu", number);
+    text_add_string(text, "  ");
+    if (frame->hidden)
+        print_add_style(text, options, PRINT_DIM);
+    text_add_string(text, label);
+    if (length < layout->number_width)
+        add_spaces(text, (size_t)(layout->number_width - length));
+
+    // Without file and module the address stands in the text: nothing to keep.
+    if (!location->file && !location->module) {
+        render_frame(text, frame, outward, layout, options);
+        return;
+    }
+    uint32_t marks = frame->trust | (uint32_t)frame->hidden << 8 |
+                     (uint32_t)frame_is_wrapped(frame, outward) << 9;
+    struct rendered *kept = &layout->rendered[hash_u64((uintptr_t)location) % RENDERED_COUNT];
+    if (kept->location != location || kept->marks != marks) {
+        text_clear(&kept->text);
+        render_frame(&kept->text, frame, outward, layout, options);
+        kept->location = location;
+        kept->marks = marks;
+    }
+    text_add(text, kept->text.data ? kept->text.data : "", kept->text.size);
+    text->failed |= kept->text.failed;
 }
 
 static void add_state(struct print_sink *sink, const struct psc_print_options *options,
                       enum print_style style, const char *words)
 {
     text_add_string(&sink->buffer, " \u00b7 ");
-    print_set_style(sink, options, style);
+    print_add_style(&sink->buffer, options, style);
     text_add_string(&sink->buffer, words);
-    print_set_style(sink, options, PRINT_PLAIN);
+    print_add_style(&sink->buffer, options, PRINT_PLAIN);
 }
 
 static void add_states(struct print_sink *sink, const struct trace_thread *thread,
@@ -266,7 +310,7 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
     size_t count = 0;
     bool same_names = true;
     text_add_char(text, '\n');
-    print_set_style(sink, options, PRINT_BOLD);
+    print_add_style(&sink->buffer, options, PRINT_BOLD);
     text_add_string(text, links[first].next == PRINT_NO_THREAD ? "Thread" : "Threads");
     for (size_t i = first; i != PRINT_NO_THREAD; i = links[i].next) {
         const struct trace_thread *member = &trace->threads[i];
@@ -284,7 +328,7 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
     }
     if (!same_names)
         text_add_string(text, " \u2026");
-    print_set_style(sink, options, PRINT_PLAIN);
+    print_add_style(&sink->buffer, options, PRINT_PLAIN);
     if (count > 1)
         text_printf(text, " \u00b7 %zu threads", count);
     if (!thread->tid)
@@ -298,7 +342,8 @@ static void add_frames(struct print_sink *sink, const struct trace_thread *threa
 {
     size_t numbered;
     size_t shown = 0;
-    struct text_layout layout = measure_thread(thread, options, &numbered);
+    struct text_layout layout;
+    layout_init(&layout, thread, options, &numbered);
     size_t number = options->outermost_first ? numbered : 0;
     for (size_t i = 0; i < thread->frame_count && !sink->stopped; i++) {
         size_t index = options->outermost_first ? thread->frame_count - 1 - i : i;
@@ -315,6 +360,7 @@ static void add_frames(struct print_sink *sink, const struct trace_thread *threa
             add_frame(sink, frame, outward, number++, &layout, options);
         print_sink_flush(sink, false);
     }
+    layout_deinit(&layout);
     if (!shown && thread->frame_count)
         text_printf(&sink->buffer, "  --  only frames that are hidden (%zu; --all shows them)\n",
                     thread->frame_count);
