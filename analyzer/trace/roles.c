@@ -87,6 +87,11 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
     } else if (role != TRACE_ROLE_PLUMBING) {
         roles->inner = NULL;
     }
+    // What -X perf puts around each evaluator (CPython 3.12, Python/perf_trampoline.c).
+    if (role == TRACE_ROLE_VISIBLE && !place->module && roles->behind_evaluator)
+        role = TRACE_ROLE_PLUMBING;
+    roles->behind_evaluator = role == TRACE_ROLE_EVALUATOR ||
+                              (roles->behind_evaluator && level->function_class == FUNCTION_CALL);
     if (place->extension)
         roles->user_inside = true;
     return role;
@@ -94,7 +99,8 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
 
 void roles_pass_python(struct roles *roles)
 {
-    *roles = (struct roles){.user_inside = true};
+    roles->user_inside = true;
+    roles->inner = NULL;
 }
 
 void roles_pass_gap(struct roles *roles)

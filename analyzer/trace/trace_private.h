@@ -69,7 +69,8 @@ PSC_MUST_CHECK enum psc_status places_list_modules(struct places *places);
 
 /** What the frames further in tell about the next one outward. Zero-initialise per thread. */
 struct roles {
-    bool user_inside; /**< Code that the interpreter runs for somebody is further in. */
+    bool user_inside;      /**< Code that the interpreter runs for somebody is further in. */
+    bool behind_evaluator; /**< The last frame runs Python frames, or connects to one that does. */
     const struct cython_name *inner; /**< The last Cython frame, while only plumbing followed. */
     const struct module *inner_module;
 };
