@@ -27,6 +27,11 @@ foreach(source IN LISTS psc_case_files)
     ENVIRONMENT "PSC_PROGRAM=$<TARGET_FILE:pystack-core>;PSC_BUILD_DIR=${PROJECT_BINARY_DIR};PSC_TEST_CORES=${PSC_TEST_CORES};PSC_SANITIZED=${PSC_SANITIZE}")
 endforeach()
 
+# The longest ones first, so that the last to end does not run alone.
+foreach(name IN ITEMS native_stacks merge json)
+  set_tests_properties(cases.${name} PROPERTIES COST 100)
+endforeach()
+
 # Not a test: numbers to read. `cmake --build build --target bench`
 add_custom_target(bench
   COMMAND ${PSC_PYTEST_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/bench/bench.py

@@ -1,0 +1,107 @@
+/* Ways to die and ways to call, for tests/cases/programs.
+ * Made by: cc -g -O1 -shared -fPIC -pthread -o libways.so ways.c */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef void (*callback)(void);
+
+volatile int ways_sink;
+
+__attribute__((noinline)) void ways_call(callback call)
+{
+    call();
+    ways_sink++;
+}
+
+__attribute__((noinline)) void ways_descend(long depth, callback call)
+{
+    if (depth > 0)
+        ways_descend(depth - 1, call);
+    else
+        call();
+    ways_sink++;
+}
+
+/* A frame of 4 KB: the 8 MB of a usual stack hold about 2000 of them. */
+__attribute__((noinline)) int ways_overflow_step(int depth)
+{
+    volatile char frame[4000];
+    frame[depth & 1023] = (char)depth;
+    return ways_overflow_step(depth + 1) + frame[depth & 1023];
+}
+
+void ways_overflow(void)
+{
+    ways_sink = ways_overflow_step(0);
+}
+
+void ways_divide(void)
+{
+    volatile int seven = 7, zero = 0;
+    ways_sink = seven / zero;
+}
+
+void ways_illegal(void)
+{
+    __asm__ volatile("ud2");
+}
+
+void ways_trap(void)
+{
+    __asm__ volatile("int3");
+}
+
+void ways_write_null(void)
+{
+    volatile int *nothing = (volatile int *)(uintptr_t)(ways_sink & 0);
+    *nothing = 1;
+}
+
+void ways_null_call(void)
+{
+    callback volatile nothing = NULL;
+    nothing();
+    ways_sink++;
+}
+
+void ways_wild_call(void)
+{
+    callback volatile nowhere = (callback)(uintptr_t)0x1234;
+    nowhere();
+    ways_sink++;
+}
+
+/* Dies when the other threads had time to come to rest. */
+void ways_rest_and_kill(void)
+{
+    usleep(100000);
+    kill(getpid(), SIGSEGV);
+}
+
+/* Reads a page of a mapping that lies past the end of its (empty) file. */
+void ways_bus(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+    volatile char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    ways_sink = page[0];
+}
+
+static void *ways_thread(void *argument)
+{
+    callback call = (callback)(uintptr_t)argument;
+    if (call)
+        call();
+    for (;;)
+        pause();
+    return NULL;
+}
+
+int ways_start_thread(callback call)
+{
+    pthread_t thread;
+    return pthread_create(&thread, NULL, ways_thread, (void *)(uintptr_t)call);
+}

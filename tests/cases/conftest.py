@@ -1,0 +1,78 @@
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import analyzer  # noqa: E402
+import cores  # noqa: E402
+import interpreters  # noqa: E402
+
+
+def pytest_configure(config):
+    if not os.access(analyzer.PROGRAM, os.X_OK):
+        pytest.exit("no program %s: set PSC_PROGRAM" % analyzer.PROGRAM, returncode=4)
+
+
+def wanted_interpreters():
+    """One parameter for each interpreter, and a skipped one for each that is missing."""
+    return [pytest.param(one, id=one.label) for one in interpreters.find_wanted()] + [
+        pytest.param(None, id=version, marks=pytest.mark.skip(reason="no CPython %s here" % version))
+        for version in interpreters.find_missing()]
+
+
+def case_parameters(cases, when=lambda case, interpreter: True):
+    """(case, interpreter) for all of which when() is true.
+
+    With sanitizers two interpreters a case, in turns: they are slow.
+    """
+    ones = wanted_interpreters()
+    turns = max(len(ones) // 2, 1) if analyzer.SANITIZED else 1
+    return [pytest.param(case, one.values[0], id="%s-%s" % (case, one.id), marks=one.marks)
+            for number, case in enumerate(cases) for at, one in enumerate(ones)
+            if (number + at) % turns == 0 and (one.values[0] is None or when(case, one.values[0]))]
+
+
+def pytest_collection_modifyitems(items):
+    """All that is asked of one core comes together, so that the program runs once for it."""
+    order = {}
+
+    def place(item):
+        parameters = getattr(item, "callspec", None) and item.callspec.params or {}
+        key = (item.fspath, parameters.get("case"), str(parameters.get("interpreter")))
+        return order.setdefault(key, len(order))
+
+    items.sort(key=place)
+
+
+def pytest_generate_tests(metafunc):
+    marker = metafunc.definition.get_closest_marker("cases")
+    if marker and "core" in metafunc.fixturenames:
+        metafunc.parametrize("case,interpreter", case_parameters(*marker.args, **marker.kwargs))
+    elif "interpreter" in metafunc.fixturenames:
+        metafunc.parametrize("interpreter", wanted_interpreters())
+
+
+@pytest.fixture
+def core(case, interpreter):
+    """The core of one case by one interpreter; made when it is first asked for."""
+    return cores.make_core(case, interpreter)
+
+
+@pytest.fixture
+def system():
+    """The distribution's own python3."""
+    one = interpreters.find_system()
+    if one is None:
+        pytest.skip("no /usr/bin/python3 here")
+    return one
+
+
+@pytest.fixture(scope="session")
+def any_core():
+    """The path of one usual core, for tests that are not about what is in it."""
+    found = interpreters.find_wanted()
+    if not found:
+        pytest.skip("no CPython here")
+    return cores.make_core("callbacks", interpreters.find_system() or found[-1]).path

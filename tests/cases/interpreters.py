@@ -1,0 +1,124 @@
+"""Finds the CPython interpreters of this machine; nobody is named by a fixed path.
+
+Searched: PATH, /usr/bin, /usr/local/bin, pyenv's and uv's folders, and PSC_TEST_INTERPRETERS
+(paths, separated by colons). What is wanted and not there is a skip with a name.
+"""
+import functools
+import glob
+import json
+import os
+import re
+import subprocess
+
+WANTED = [(3, minor) for minor in range(8, 14)]
+
+PROBE = """
+import sys, sysconfig, json
+print(json.dumps({
+    "version": "%d.%d.%d" % sys.version_info[:3],
+    "implementation": getattr(getattr(sys, "implementation", None), "name", "cpython"),
+    "executable": sys.executable,
+    "debug": hasattr(sys, "gettotalrefcount"),
+    "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+}))
+"""
+
+
+class Interpreter:
+    def __init__(self, path, facts):
+        self.path = path
+        self.version = facts["version"]
+        self.minor = tuple(int(part) for part in self.version.split(".")[:2])
+        self.debug = facts["debug"]
+        self.free_threaded = facts["free_threaded"]
+
+        folders = path.split(os.sep)
+        place = next((name for name in ("pyenv", "uv") if name in folders or "." + name in folders),
+                     folders[1])
+        flavour = ("d" if self.debug else "") + ("t" if self.free_threaded else "")
+        # Short, and good for a file name: 3.11.2-usr, 3.12.1-pyenv.
+        self.label = "%s%s-%s" % (self.version, flavour, place)
+
+    @property
+    def is_system(self):
+        return self.path.startswith("/usr/bin/")
+
+    def __repr__(self):
+        return self.label
+
+
+def _candidates():
+    home = os.path.expanduser("~")
+    pyenv = os.environ.get("PYENV_ROOT", os.path.join(home, ".pyenv"))
+    uv = os.environ.get("UV_PYTHON_INSTALL_DIR", os.path.join(home, ".local/share/uv/python"))
+    yield from os.environ.get("PSC_TEST_INTERPRETERS", "").split(":")
+    for folder in ["/usr/bin", "/usr/local/bin"]:
+        yield from sorted(glob.glob(os.path.join(folder, "python[23]*")))
+    for folder in (pyenv + "/versions/*/bin", uv + "/*/bin"):
+        yield from sorted(glob.glob(os.path.join(folder, "python[23].*")))
+    shims = os.path.join(pyenv, "shims")
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        if os.path.realpath(folder) != os.path.realpath(shims):
+            yield from sorted(glob.glob(os.path.join(folder, "python[23]*")))
+
+
+@functools.lru_cache(maxsize=None)
+def find_all():
+    """Every CPython here, oldest first; each real file once."""
+    found = {}
+    for path in _candidates():
+        if not re.fullmatch(r"python[23](\.\d+)?[a-z]*", os.path.basename(path)):
+            continue
+        real = os.path.realpath(path)
+        if not os.path.isfile(real) or not os.access(real, os.X_OK):
+            continue
+        status = os.stat(real)
+        if (status.st_dev, status.st_ino) in found:
+            continue
+        try:
+            output = subprocess.run([real, "-E", "-s", "-c", PROBE], capture_output=True, timeout=30,
+                                    check=True).stdout
+            facts = json.loads(output.decode())
+        except (OSError, subprocess.SubprocessError, ValueError):
+            continue
+        if facts["implementation"] == "cpython":
+            found[status.st_dev, status.st_ino] = Interpreter(real, facts)
+    ordered = sorted(found.values(), key=lambda one: (one.minor, one.path))
+    labels = {}
+    for one in ordered:
+        labels[one.label] = labels.get(one.label, 0) + 1
+        if labels[one.label] > 1:
+            one.label += "-%d" % labels[one.label]
+    return ordered
+
+
+def find_wanted():
+    return [one for one in find_all() if one.minor in WANTED]
+
+
+def find_others():
+    """Versions that are not promised: they must still give native stacks and a clear word."""
+    return [one for one in find_all() if one.minor not in WANTED]
+
+
+def find_missing():
+    """["3.14", ...]: the wanted versions that this machine does not have."""
+    have = {one.minor for one in find_all()}
+    return ["%d.%d" % minor for minor in WANTED if minor not in have]
+
+
+def find_system():
+    """The distribution's own python3, or None."""
+    real = os.path.realpath("/usr/bin/python3")
+    return next((one for one in find_all() if one.path == real), None)
+
+
+def find_version(major, minor):
+    return next((one for one in find_all() if one.minor == (major, minor)), None)
+
+
+if __name__ == "__main__":
+    for one in find_all():
+        print("%-16s %s%s" % (one.label, one.path, "" if one.minor in WANTED else "  (not promised)"))
+    for version in find_missing():
+        print("%-16s missing" % version)

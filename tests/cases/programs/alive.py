@@ -1,0 +1,14 @@
+# Not dead: two threads that wait, for a core made by gcore.
+import threading
+import time
+
+import witness
+
+
+def sleeps():
+    time.sleep(600)
+
+
+threading.Thread(target=sleeps, name="sleeper", daemon=True).start()
+time.sleep(0.3)
+witness.testify(), time.sleep(600)

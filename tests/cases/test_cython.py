@@ -1,0 +1,159 @@
+"""Cython functions stand on the stack with the names and lines of the .pyx file."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+SOURCES = os.path.join(cores.SOURCE, "testdata", "cython")
+# Innermost first; Python's own frames are in it by their bare names.
+STORY = ["dereference", "finish", "callback", "ask", "relax", "Solver.visit", "Solver.steps",
+         "Solver.solve", "Solver.__getitem__", "Solver.answer", "fit.inner.<lambda>", "fit.inner",
+         "fit", "main", "<module>"]
+PYTHON = ("callback", "main", "<module>")
+# name: (flags of cython, flags of the C compiler, where lines come from)
+VARIANTS = {
+    "O0": ([], ["-g", "-O0"], "c-file"),
+    "O2": ([], ["-g", "-O2"], "c-file"),
+    "O0-line": (["--line-directives"], ["-g", "-O0"], "dwarf"),
+    "O2-line": (["--line-directives"], ["-g", "-O2"], "dwarf"),
+    "O0-symbols": ([], ["-g0", "-O0"], None),
+}
+
+
+def marked_lines():
+    """{function: line} of the "#@ NAME ..." marks in kern.pyx."""
+    lines = {}
+    with open(os.path.join(SOURCES, "kern.pyx")) as file:
+        for number, text in enumerate(file, 1):
+            found = re.search(r"#@ (.*)$", text)
+            for name in found.group(1).split() if found and "NAME" not in text else ():
+                lines[name] = number
+    return lines
+
+
+def make_cython_core(variant):
+    """A core of run.py with kern.pyx built by the distribution's cython3 for its python3."""
+    system = interpreters.find_system()
+    for tool in ("cython3", "python3-config"):
+        if shutil.which(tool, path="/usr/bin") is None:
+            pytest.skip("no /usr/bin/%s here" % tool)
+    cython_flags, c_flags, _ = VARIANTS[variant]
+
+    def shell(folder, *command):
+        done = subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        return done.stdout.decode().split()
+
+    def make(folder):
+        for name in ("kern.pyx", "run.py"):
+            shutil.copy(os.path.join(SOURCES, name), folder)
+        includes = shell(folder, "/usr/bin/python3-config", "--includes")
+        suffix = shell(folder, "/usr/bin/python3-config", "--extension-suffix")[0]
+        shell(folder, "/usr/bin/cython3", *cython_flags, "kern.pyx")
+        shell(folder, "cc", *c_flags, "-w", "-shared", "-fPIC", *includes, "-o", "kern" + suffix, "kern.c")
+        how = cores.run_to_core([system.path, "-s", "run.py"], folder, {"PATH": "/usr/bin:/bin"})
+        with open(os.path.join(folder, "made.json"), "w") as file:
+            json.dump({"by": how}, file)
+
+    key = cores.digest(__file__, os.path.join(SOURCES, "kern.pyx"), os.path.join(SOURCES, "run.py"),
+                       system.path, os.stat(system.path).st_mtime_ns)
+    return os.path.join(cores.made_once("cython-" + variant, key, make), "core")
+
+
+@pytest.fixture(params=VARIANTS)
+def variant(request, system):
+    return request.param
+
+
+def name_of(frame):
+    """A property's getter may be called by the property's name or by its own."""
+    if frame["kind"] == "python":
+        return frame["name"]
+    return re.sub(r"\.__get__$", "", frame["function"])
+
+
+def own_frames(document):
+    return [frame for frame in document["threads"][0]["frames"] if frame["kind"] in ("python", "cython")]
+
+
+def test_names_in_order(variant):
+    """Wrapper and body are one frame; utility code is not there."""
+    document = analyzer.json_of(make_cython_core(variant)).json
+    assert [name_of(frame) for frame in own_frames(document)] == STORY
+
+
+def test_kinds(variant):
+    for frame in own_frames(analyzer.json_of(make_cython_core(variant)).json):
+        assert (frame["kind"] == "python") == (name_of(frame) in PYTHON)
+        if frame["kind"] == "cython":
+            assert frame["pc"] is not None and frame["symbol"].startswith("__pyx_")
+
+
+def test_lines(variant):
+    origin = VARIANTS[variant][2]
+    if origin is None:  # neither DWARF nor anything else: better no line than a wrong one
+        assert not any(frame["line"] for frame in
+                       own_frames(analyzer.json_of(make_cython_core(variant)).json)
+                       if frame["kind"] == "cython")
+        return
+    lines = marked_lines()
+    for frame in own_frames(analyzer.json_of(make_cython_core(variant)).json):
+        if frame["kind"] != "cython":
+            continue
+        assert os.path.basename(frame["file"]) == "kern.pyx"
+        assert frame["line_source"] == origin
+        if name_of(frame) in lines:
+            assert (name_of(frame), frame["line"]) == (name_of(frame), lines[name_of(frame)])
+
+
+def test_source_text(variant):
+    text = analyzer.run(make_cython_core(variant)).stdout
+    if VARIANTS[variant][2] is None:
+        return
+    with open(os.path.join(SOURCES, "kern.pyx")) as file:
+        marked = [line.split("#@")[0].strip() for line in file if "#@" in line and "NAME" not in line]
+    for line in marked:
+        assert line in text
+
+
+def test_nothing_of_cython_is_left_in_the_text(variant):
+    text = analyzer.run(make_cython_core(variant)).stdout
+    assert "__pyx_" not in text and "__Pyx_" not in text
+
+
+def test_all_shows_the_wrappers(variant):
+    document = analyzer.json_of(make_cython_core(variant), "--all").json
+    hidden = [frame["symbol"] or "" for frame in document["threads"][0]["frames"] if frame["hidden"]]
+    if "O0" in variant:
+        assert "__pyx_pw_4kern_1finish" in hidden
+        assert any(symbol.startswith("__Pyx_") for symbol in hidden)
+
+
+def test_native_frames_are_all_there_in_order(variant):
+    path = make_cython_core(variant)
+    merged = analyzer.json_of(path, "--all").json["threads"][0]
+    native = analyzer.json_of(path, "--mode", "native", "--all").json["threads"][0]
+    assert analyzer.physical_pcs(merged) == analyzer.physical_pcs(native)
+
+
+def test_complete_and_valid(variant):
+    result = analyzer.json_of(make_cython_core(variant))
+    assert (result.returncode, result.stderr, result.json["warnings"]) == (0, "", [])
+    analyzer.assert_fits_schema(result.json)
+
+
+def test_names_survive_without_the_generated_c(system, tmp_path):
+    """The C file is moved away: names stay, lines are the C file's or none, never wrong ones."""
+    path = make_cython_core("O0")
+    lost = tmp_path / "lost"
+    shutil.copytree(os.path.dirname(path), lost)
+    os.remove(lost / "kern.c")
+    result = analyzer.json_of(str(lost / "core"), "--lib-dir", str(lost), "--source-map",
+                              "%s=%s" % (os.path.dirname(path), lost))
+    assert [name_of(frame) for frame in own_frames(result.json)] == STORY
