@@ -147,6 +147,23 @@ enum psc_status frame_read(struct python *python, psc_addr address, struct pytho
                                      : parse_frame(python, bytes, ret, ret_previous);
 }
 
+/* f_executing up to 3.9; f_state of 3.10, where FRAME_EXECUTING is 0 (cpython/frameobject.h). */
+static bool is_executing(const struct python *python, const uint8_t *bytes)
+{
+    uint32_t offset = python->layout.offset[PY_FRAMEOBJ_STATE];
+    if (offset == PY_NO_OFFSET)
+        return true;
+    switch (python->layout.rules->instruction) {
+    case PY_INSTRUCTION_BYTES:
+        return bytes[offset] == 1;
+    case PY_INSTRUCTION_UNITS:
+        return bytes[offset] == 0;
+    case PY_INSTRUCTION_POINTER:
+        break;
+    }
+    return false;
+}
+
 bool python_is_frame_object(struct python *python, psc_addr address)
 {
     uint8_t buffer[PY_FRAME_WINDOW];
@@ -157,7 +174,7 @@ bool python_is_frame_object(struct python *python, psc_addr address)
     if (!bytes || load_u64(bytes + offset[PY_OBJECT_TYPE]) != python->types.frame)
         return false;
     /* Frames that were freed wait for reuse with a count of 0. */
-    if ((int64_t)load_u64(bytes + offset[PY_OBJECT_REFCNT]) <= 0)
+    if ((int64_t)load_u64(bytes + offset[PY_OBJECT_REFCNT]) <= 0 || !is_executing(python, bytes))
         return false;
     const struct py_code *code = code_find(python, load_u64(bytes + offset[PY_FRAMEOBJ_CODE]));
     return code && code->state == PY_CODE_VALID;

@@ -122,7 +122,7 @@ PSC_MUST_CHECK enum psc_status
 python_walk(struct python *python, const struct python_thread *thread, struct python_stack *ret);
 void python_stack_deinit(struct python_stack *stack);
 
-/** For the slot joins (<= 3.10): true when a live PyFrameObject is at the address. */
+/** For the slot joins (<= 3.10): true when a PyFrameObject that is being run is at the address. */
 bool python_is_frame_object(struct python *python, psc_addr address);
 /** For the slot joins: walks from a PyFrameObject, which no thread's chain need reach. */
 PSC_MUST_CHECK enum psc_status python_walk_from(struct python *python, psc_addr frame,

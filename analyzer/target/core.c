@@ -384,6 +384,29 @@ static void core_find_executable(struct target *target)
         target->process.executable = arena_strdup(target->arena, path);
 }
 
+/* A program that the caller names by mistake must not be passed over in silence. */
+static void core_check_executable(struct target *target)
+{
+    const char *here = target->executable_here;
+    if (!here)
+        return;
+    for (size_t i = 0; i < target->file_count && target->process.executable; i++) {
+        struct target_file *file = target->files[i];
+        if (strcmp(file->path, target->process.executable) != 0)
+            continue;
+        target_file_open(target, file);
+        if (file->local_path && !strcmp(file->local_path, here))
+            return;
+        break;
+    }
+    if (access(here, R_OK))
+        target_warn(target, "executable-missing", "%s: cannot be opened: %s", here,
+                    strerror(errno));
+    else
+        target_warn(target, "executable-mismatch",
+                    "%s: not the program that the core file is of; it is not used", here);
+}
+
 static enum psc_status core_fill(struct target *target, struct core *core, struct psc_error *err)
 {
     struct core_notes notes = {.target = target};
@@ -401,6 +424,7 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
                         notes.has_foreign ? "x86-64 threads" : "threads",
                         target->truncated ? "; it was cut off" : "");
     core_find_executable(target);
+    core_check_executable(target);
     if (notes.auxv_size >= 16)
         target_read_arguments(target, notes.auxv);
     if (target->truncated)

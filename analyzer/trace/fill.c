@@ -234,6 +234,8 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
         bool innermost = item->is.native == 0 && i == 0;
         if (innermost && role == TRACE_ROLE_PLUMBING && !level->plumbing)
             role = TRACE_ROLE_VISIBLE;
+        if (role == TRACE_ROLE_COLLECT)
+            assembly->thread->state |= TRACE_STATE_COLLECTING;
         struct trace_frame *frame = add_frame(assembly, level->location);
         if (!frame)
             return false;

@@ -124,11 +124,25 @@ static size_t segment_key(const struct segment *segment)
     return segment->native != SIZE_MAX ? 2 * segment->native + 1 : 2 * segment->before;
 }
 
+/* The next evaluator by name from a native frame on; SIZE_MAX: none. */
+static size_t next_evaluator(const struct plan *plan, size_t from)
+{
+    for (size_t i = from; i < plan->native.count; i++) {
+        const struct place *place = plan->native_places[i];
+        if (place->interpreter &&
+            place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
 /*
- * Where segments without a native frame stand: by address where there is one, never before
- * the segment ahead of them in their chain.
+ * Where segments without a native frame stand: by address where there is one, else (a damaged chain
+ * does not reach its anchor) at the next evaluator; never before the segment ahead of them in
+ * their chain.
  */
-static void place_segments(struct segments *segments, const struct extents *extents)
+static void place_segments(struct segments *segments, const struct plan *plan,
+                           const struct extents *extents)
 {
     size_t lowest = 0, side = SIZE_MAX;
     for (size_t i = 0; i < segments->count; i++) {
@@ -139,6 +153,8 @@ static void place_segments(struct segments *segments, const struct extents *exte
         }
         if (segment->native != SIZE_MAX && segment_key(segment) < lowest)
             segment->native = SIZE_MAX;
+        if (segment->native == SIZE_MAX && !segment->address)
+            segment->native = next_evaluator(plan, (lowest + 1) / 2);
         if (segment->native == SIZE_MAX) {
             segment->before =
                 segment->address ? extents_next(extents, segment->address) : extents->stack->count;
@@ -320,7 +336,7 @@ enum psc_status merge_stacks(struct plan *plan, struct python *python, struct ta
         }
     }
     if (status == PSC_OK) {
-        place_segments(&segments, &extents);
+        place_segments(&segments, plan, &extents);
         if (segments.count)
             qsort(segments.items, segments.count, sizeof(*segments.items), compare_segments);
         status = write_plan(plan, &segments, places);

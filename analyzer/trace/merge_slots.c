@@ -128,15 +128,6 @@ static bool add_found(struct slot_search *search, size_t native, size_t chain_in
     return true;
 }
 
-/* Generators that delegate to another have no evaluator while it is thrown into (3.10). */
-static bool all_delegate(const struct python_stack *stack, size_t from, size_t to)
-{
-    for (size_t i = from; i < to; i++)
-        if (!stack->frames[i].generator)
-            return false;
-    return true;
-}
-
 /* A frame that no chain reaches, in a word that held an evaluator's own frame before; else 0. */
 static psc_addr find_unchained(struct slot_search *search, const uint64_t *words, size_t count)
 {
@@ -180,48 +171,72 @@ static size_t find_newest(const struct slot_search *search, const uint64_t *word
     return newest;
 }
 
-/* Finds the frame of evaluator `e`; `done` frames of the chain are taken. False without memory. */
-static bool assign(struct slot_search *search, size_t e, size_t *done)
+/*
+ * What the words of the evaluators say of their frames: own[e] is an index into the chain, rising;
+ * SIZE_MAX where they do not tell. False without memory.
+ */
+static bool find_own(struct slot_search *search, size_t *own)
 {
-    const struct python_stack *stack = search->stack;
-    size_t native = search->evaluators[e];
-    uint64_t words[FRAME_WORDS];
-    size_t count = read_words(search->target, &search->plan->native.frames[native], words);
-    size_t own = find_newest(search, words, count, *done);
-    // Frames may be left without an evaluator where unwinding lost native frames, and only as many
-    // as there are more frames than evaluators.
-    size_t frames = stack->count - *done, evaluators = search->evaluator_count - e;
-    bool skips = own != SIZE_MAX && own - *done + evaluators <= frames;
-    if (own != SIZE_MAX && python_get_join(search->python) == PYTHON_JOIN_CFRAME_SLOT &&
-        all_delegate(stack, *done, own))
-        skips = true;
-    psc_addr unchained = own == SIZE_MAX ? find_unchained(search, words, count) : 0;
-    if (unchained) {
-        own = stack->count;
-        skips = true;
-        if (!continue_chain(search, unchained))
-            return false;
+    size_t next = 0;
+    memset(search->taken, 0, sizeof(search->taken));
+    for (size_t e = 0; e < search->evaluator_count; e++) {
+        const struct native_frame *frame = &search->plan->native.frames[search->evaluators[e]];
+        uint64_t words[FRAME_WORDS];
+        size_t count = read_words(search->target, frame, words);
+        own[e] = find_newest(search, words, count, next);
+        // CPython 3.9 and early 3.10 cut the chain while an exception is thrown into a generator:
+        // what follows is on the native stack only.
+        psc_addr unchained = own[e] == SIZE_MAX ? find_unchained(search, words, count) : 0;
+        if (unchained) {
+            own[e] = search->stack->count;
+            if (!continue_chain(search, unchained))
+                return false;
+        }
+        if (own[e] == SIZE_MAX)
+            continue;
+        for (size_t w = 0; w < count; w++)
+            search->taken[w] += words[w] == search->stack->frames[own[e]].address;
+        next = own[e] + 1;
     }
-    // An evaluator that is just entered or left has no frame: only possible while there are more
-    // evaluators than frames.
-    if (own == SIZE_MAX && evaluators > frames)
-        return true;
-    if (own != *done && !skips)
-        own = *done;
-    for (size_t w = 0; w < count; w++)
-        search->taken[w] += words[w] == stack->frames[own].address;
-    *done = own + 1;
-    return add_found(search, native, own);
+    return true;
+}
+
+/*
+ * Evaluators [first, end), whose words do not tell, and chain frames [from, to) lie between two
+ * that belong together. They are paired from the outside in: it is the innermost evaluator that may
+ * be without a frame, just entered or left.
+ */
+static bool pair_between(struct slot_search *search, size_t first, size_t end, size_t from,
+                         size_t to)
+{
+    size_t evaluators = end - first, frames = to - from;
+    size_t pairs = evaluators < frames ? evaluators : frames;
+    for (size_t i = 0; i < pairs; i++)
+        if (!add_found(search, search->evaluators[end - pairs + i], to - pairs + i))
+            return false;
+    return true;
 }
 
 static bool assign_all(struct slot_search *search)
 {
-    size_t done = 0;
+    size_t count = search->evaluator_count, first = 0, from = 0;
     search->count = 0;
-    for (size_t e = 0; e < search->evaluator_count; e++)
-        if (!assign(search, e, &done))
-            return false;
-    return true;
+    // The rule up to 3.9, and nearly always in 3.10: one frame for each evaluator.
+    if (search->stack->end == PYTHON_END_COMPLETE && count == search->stack->count)
+        return pair_between(search, 0, count, 0, count);
+    size_t *own = calloc(count ? count : 1, sizeof(*own));
+    bool fine = own && find_own(search, own);
+    for (size_t e = 0; fine && e < count; e++) {
+        if (own[e] == SIZE_MAX)
+            continue;
+        fine = pair_between(search, first, e, from, own[e]) &&
+               add_found(search, search->evaluators[e], own[e]);
+        first = e + 1;
+        from = own[e] + 1;
+    }
+    fine = fine && pair_between(search, first, count, from, search->stack->count);
+    free(own);
+    return fine;
 }
 
 enum psc_status merge_find_slots(const struct plan *plan, struct python_side *side,
