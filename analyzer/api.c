@@ -8,6 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Looks at a process that goes on loading libraries. */
+#define LOOK_LIMIT 5
+
 struct psc_target {
     struct target *target;
     struct modules *modules;
@@ -37,6 +40,37 @@ static bool take_options(void *known, size_t known_size, const void *given)
     return true;
 }
 
+static struct target_options make_target_options(const struct psc_open_options *open)
+{
+    return (struct target_options){
+        .sysroot = open->sysroot,
+        .library_directories = open->library_directories,
+        .library_directory_count = open->library_directory_count,
+        .debug_directory = open->debug_directory,
+        .source_maps = open->source_maps,
+        .source_map_count = open->source_map_count,
+    };
+}
+
+/* Takes the target over, also when it fails. */
+static enum psc_status finish_open(struct target *target, struct psc_target **ret,
+                                   struct psc_error *err)
+{
+    struct psc_target *opened = calloc(1, sizeof(*opened));
+    if (!opened) {
+        target_close(target);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    opened->target = target;
+    enum psc_status status = modules_create(target, &opened->modules, err);
+    if (status != PSC_OK) {
+        psc_close(opened);
+        return status;
+    }
+    *ret = opened;
+    return PSC_OK;
+}
+
 enum psc_status psc_open_core(const char *path, const char *executable,
                               const struct psc_open_options *options, struct psc_target **ret,
                               struct psc_error *err)
@@ -44,27 +78,22 @@ enum psc_status psc_open_core(const char *path, const char *executable,
     struct psc_open_options open = {0};
     if (!path || !ret || !take_options(&open, sizeof(open), options))
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_core: unusable arguments");
-    struct psc_target *opened = calloc(1, sizeof(*opened));
-    if (!opened)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    const struct target_options target_options = {
-        .sysroot = open.sysroot,
-        .library_directories = open.library_directories,
-        .library_directory_count = open.library_directory_count,
-        .debug_directory = open.debug_directory,
-        .source_maps = open.source_maps,
-        .source_map_count = open.source_map_count,
-    };
-    enum psc_status status =
-        target_open_core(path, executable, &target_options, &opened->target, err);
-    if (status == PSC_OK)
-        status = modules_create(opened->target, &opened->modules, err);
-    if (status != PSC_OK) {
-        psc_close(opened);
-        return status;
-    }
-    *ret = opened;
-    return PSC_OK;
+    const struct target_options target_options = make_target_options(&open);
+    struct target *target;
+    enum psc_status status = target_open_core(path, executable, &target_options, &target, err);
+    return status == PSC_OK ? finish_open(target, ret, err) : status;
+}
+
+enum psc_status psc_open_process(int32_t pid, const struct psc_open_options *options,
+                                 struct psc_target **ret, struct psc_error *err)
+{
+    struct psc_open_options open = {0};
+    if (pid <= 0 || !ret || !take_options(&open, sizeof(open), options))
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_process: unusable arguments");
+    const struct target_options target_options = make_target_options(&open);
+    struct target *target;
+    enum psc_status status = target_open_process(pid, &target_options, &target, err);
+    return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
 void psc_close(struct psc_target *target)
@@ -182,12 +211,60 @@ static enum psc_status open_python(struct psc_target *target, struct psc_trace *
     return PSC_OK;
 }
 
+static void rehearse(void *context)
+{
+    const struct capture_sources *sources = context;
+    if (sources->python)
+        trace_rehearse(sources->python);
+}
+
+static void explain_pause(struct psc_trace *trace, const struct target_pause *pause)
+{
+    text_printf(&trace->explain,
+                "pause: %.2f ms (stopping %.2f, registers %.2f, stacks %.2f, Python %.2f, "
+                "letting go %.2f)\n",
+                pause->stop + pause->registers + pause->stacks + pause->visit + pause->resume,
+                pause->stop, pause->registers, pause->stacks, pause->visit, pause->resume);
+}
+
+/*
+ * A living process: the interpreter is found before the stop, its stacks are read in it. When the
+ * process has just loaded a library the look is worth nothing, and another one is taken.
+ */
+static enum psc_status look_at_process(struct psc_target *target, struct psc_trace *trace,
+                                       enum psc_mode mode, struct capture_sources *sources,
+                                       struct psc_error *err)
+{
+    enum psc_status status = PSC_OK;
+    bool changed = true;
+    for (size_t i = 0; status == PSC_OK && changed && i < LOOK_LIMIT; i++) {
+        python_close(sources->python);
+        sources->python = NULL;
+        status = target_prepare_look(target->target, &changed, err);
+        if (status == PSC_OK && (changed || i)) {
+            modules_destroy(target->modules);
+            target->modules = NULL;
+            status = modules_create(target->target, &target->modules, err);
+            sources->modules = target->modules;
+        }
+        if (status == PSC_OK)
+            status = open_python(target, trace, mode, &sources->python, err);
+        changed = false;
+        if (status == PSC_OK)
+            status = target_look(target->target, rehearse, sources, &changed, err);
+    }
+    explain_pause(trace, &target->target->pause);
+    return status;
+}
+
 static enum psc_status open_sources(struct psc_target *target, struct psc_trace *trace,
                                     const struct psc_capture_options *options,
                                     struct capture_sources *ret, struct psc_error *err)
 {
     *ret = (struct capture_sources){.target = target->target, .modules = target->modules};
-    enum psc_status status = open_python(target, trace, options->mode, &ret->python, err);
+    enum psc_status status = target->target->kind == TARGET_PROCESS
+                                 ? look_at_process(target, trace, options->mode, ret, err)
+                                 : open_python(target, trace, options->mode, &ret->python, err);
     if (status == PSC_OK && options->mode != PSC_MODE_PYTHON)
         status =
             native_create(target->target, target->modules, options->unwinder, &ret->native, err);

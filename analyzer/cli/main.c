@@ -143,7 +143,7 @@ static bool print_output(const struct psc_trace *trace, const struct options *op
     struct psc_print_options print = options->print;
     struct output_file file;
     struct psc_error err = {0};
-    if (is_same_file(output->path, options->core)) {
+    if (options->core && is_same_file(output->path, options->core)) {
         complain("%s: is the core file itself; name another file to write to", name);
         return false;
     }
@@ -165,19 +165,29 @@ static bool print_output(const struct psc_trace *trace, const struct options *op
     return good;
 }
 
+/* Sentences on a process name it themselves. */
+static void complain_of(const char *label, const char *message)
+{
+    if (!strncmp(message, label, strlen(label)))
+        complain("%s", message);
+    else
+        complain("%s: %s", label, message);
+}
+
 static int show(struct psc_target *target, const struct options *options)
 {
+    const char *label = options->pid ? options->label : options->core;
     struct psc_error err = {0};
     struct psc_trace *trace;
     if (psc_capture(target, &options->capture, &trace, &err)) {
-        complain("%s: %s", options->core, err.message);
+        complain_of(label, err.message);
         return EXIT_NOTHING;
     }
     bool good = true;
     for (size_t i = 0; i < options->output_count; i++)
         good = print_output(trace, options, &options->outputs[i]) && good;
     for (size_t i = 0; i < psc_trace_warning_count(trace); i++)
-        complain("%s: %s", options->core, psc_trace_warning(trace, i));
+        complain_of(label, psc_trace_warning(trace, i));
     int code = psc_trace_is_complete(trace) ? EXIT_COMPLETE : EXIT_PARTIAL;
     psc_trace_destroy(trace);
     return good ? code : EXIT_NOTHING;
@@ -187,7 +197,11 @@ static int run(const struct options *options)
 {
     struct psc_error err = {0};
     struct psc_target *target;
-    if (psc_open_core(options->core, options->executable, &options->open, &target, &err)) {
+    enum psc_status status =
+        options->pid
+            ? psc_open_process(options->pid, &options->open, &target, &err)
+            : psc_open_core(options->core, options->executable, &options->open, &target, &err);
+    if (status != PSC_OK) {
         complain("%s", err.message);
         return EXIT_NOTHING;
     }

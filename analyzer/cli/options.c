@@ -10,6 +10,7 @@
 
 enum long_option {
     OPT_FORMAT = 256,
+    OPT_PID,
     OPT_OUTPUT,
     OPT_MODE,
     OPT_ALL,
@@ -29,6 +30,7 @@ enum long_option {
 };
 
 static const struct option long_options[] = {
+    {"pid", required_argument, NULL, OPT_PID},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"output", required_argument, NULL, OPT_OUTPUT},
     {"mode", required_argument, NULL, OPT_MODE},
@@ -52,8 +54,10 @@ static const struct option long_options[] = {
 
 static const char help_text[] =
     "Usage: pystack-core [OPTIONS] CORE [EXECUTABLE]\n"
+    "       pystack-core [OPTIONS] --pid PID\n"
     "\n"
-    "Prints the merged native, Cython and Python stack of every thread of a core file.\n"
+    "Prints the merged native, Cython and Python stack of every thread of a core file, or of\n"
+    "a living process, which is stopped for some milliseconds.\n"
     "EXECUTABLE is needed only when the program is not where the core says it was.\n"
     "\n"
     "Output:\n"
@@ -144,6 +148,18 @@ static bool parse_thread(const char *word, int32_t *ret)
     return true;
 }
 
+static bool parse_pid(struct options *options, const char *word)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(word, &end, 10);
+    if (errno || *end || end == word || number < 1 || number > INT32_MAX)
+        return complain("--pid: '%s' is no process id", word);
+    options->pid = (int32_t)number;
+    snprintf(options->label, sizeof(options->label), "process %d", options->pid);
+    return true;
+}
+
 /* FORMAT=FILE; the format's name is cut out of a copy, argv stays as it is. */
 static bool parse_output(const char *word, struct output *ret)
 {
@@ -176,6 +192,9 @@ static bool parse_option(struct options *options, int option, const char *value)
     switch (option) {
     case 'o':
         options->outputs[0].path = strcmp(value, "-") ? value : NULL;
+        break;
+    case OPT_PID:
+        good = parse_pid(options, value);
         break;
     case OPT_FORMAT:
         good = choose("format", value, formats, &choice);
@@ -302,12 +321,16 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         if (!parse_option(options, option, optarg))
             return OPTIONS_WRONG;
     }
-    if (argc - optind < 1 || argc - optind > 2) {
-        complain(optind == argc ? "no core file is named" : "more than CORE and EXECUTABLE");
+    if (options->pid ? argc != optind : argc - optind < 1 || argc - optind > 2) {
+        complain(options->pid     ? "--pid takes neither CORE nor EXECUTABLE"
+                 : optind == argc ? "neither a core file nor --pid is given"
+                                  : "more than CORE and EXECUTABLE");
         return OPTIONS_WRONG;
     }
-    options->core = argv[optind];
-    options->executable = argv[optind + 1];
+    if (!options->pid) {
+        options->core = argv[optind];
+        options->executable = argv[optind + 1];
+    }
     for (size_t i = 0; i < options->output_count; i++)
         options->capture.all_modules |= options->outputs[i].format == PSC_FORMAT_JSON;
     return OPTIONS_RUN;

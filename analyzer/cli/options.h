@@ -24,7 +24,9 @@ enum options_result {
 
 /** Strings belong to argv, arrays to this. */
 struct options {
-    const char *core;
+    const char *core; /**< NULL with --pid. */
+    int32_t pid;      /**< 0 without --pid. */
+    char label[32];   /**< "process PID", for messages. */
     const char *executable;
     enum color_choice color;
     struct output *outputs; /**< The main one first. */

@@ -1,6 +1,6 @@
 /**
  * @file
- * pystack-core: merged native and Python stacks of a dead (or stopped) process.
+ * pystack-core: merged native and Python stacks of a dead or a living process.
  *
  * The way through: open a target, capture a trace of it, print the trace.
  *
@@ -58,7 +58,7 @@ struct psc_error {
     char message[500];
 };
 
-/** A core file (later also a process or a debugger's inferior). Opaque. */
+/** A core file or a living process. Opaque. */
 struct psc_target;
 
 /** The finished product: plain data about every thread. Opaque. */
@@ -143,6 +143,16 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_open_core(const char *path, const cha
                                                      const struct psc_open_options *options,
                                                      struct psc_target **ret,
                                                      struct psc_error *err);
+
+/**
+ * Opens a living process. Each psc_capture() stops it for some milliseconds, takes what it needs
+ * and lets it go; work goes on from the copy. Needs the right to trace it, see ptrace(2).
+ * Otherwise as psc_open_core().
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_open_process(int32_t pid,
+                                                        const struct psc_open_options *options,
+                                                        struct psc_target **ret,
+                                                        struct psc_error *err);
 
 /** Closes a target; NULL is allowed. Traces captured from it stay valid. */
 PSC_API void psc_close(struct psc_target *target);

@@ -189,3 +189,20 @@ bool code_ends_thread(struct native *native, psc_addr pc)
     }
     return false;
 }
+
+bool code_begins_thread(struct native *native, const struct target_registers *registers)
+{
+    // mov $SYS_clone or $SYS_clone3,%eax; syscall; test; two jumps (glibc
+    // sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S); the kernel gives the child 0.
+    static const uint8_t clone[] = {0xb8, 0x38, 0, 0, 0, 0x0f, 0x05};
+    static const uint8_t clone3[] = {0xb8, 0xb3, 0x01, 0, 0, 0x0f, 0x05};
+    uint8_t bytes[24];
+    psc_addr pc = registers->value[X86_RIP];
+    if (registers->value[X86_RAX] ||
+        target_read(native->target, pc - sizeof(bytes), bytes, sizeof(bytes)) != PSC_OK)
+        return false;
+    for (size_t i = 0; i + sizeof(clone) <= sizeof(bytes); i++)
+        if (!memcmp(bytes + i, clone, sizeof(clone)) || !memcmp(bytes + i, clone3, sizeof(clone3)))
+            return true;
+    return false;
+}

@@ -178,6 +178,8 @@ bool code_at_entry(struct native *native, const struct target_registers *registe
                    psc_addr *ret_return_slot);
 /** True when the code at a return address ends the thread or the process. */
 bool code_ends_thread(struct native *native, psc_addr pc);
+/** True in a thread that clone() has just made: nobody called it. */
+bool code_begins_thread(struct native *native, const struct target_registers *registers);
 
 /* ---- heuristics ---- */
 

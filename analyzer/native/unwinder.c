@@ -294,6 +294,8 @@ static bool is_outermost(struct walker *walker, const struct row *row)
     if (row->kind != ROW_NONE || !row->code)
         return false;
     take_registers(walker);
+    if (last_frame(walker)->exact && code_begins_thread(walker->native, &walker->registers))
+        return true;
     return !walker->registers.value[X86_RBP] && code_ends_thread(walker->native, walker->pc);
 }
 

@@ -371,19 +371,6 @@ static bool core_make_mappings(struct target *target, const struct core *core,
     return true;
 }
 
-static void core_find_executable(struct target *target)
-{
-    psc_addr inside = target->auxv.entry ? target->auxv.entry : target->auxv.phdr;
-    const struct target_mapping *mapping = inside ? target_find_mapping(target, inside) : NULL;
-    char path[4096];
-    if (mapping && mapping->file)
-        target->process.executable = mapping->file->path;
-    else if (target->auxv.execfn &&
-             target_read_string(target, target->auxv.execfn, path, sizeof(path)) == PSC_OK &&
-             path[0])
-        target->process.executable = arena_strdup(target->arena, path);
-}
-
 /* A program that the caller names by mistake must not be passed over in silence. */
 static void core_check_executable(struct target *target)
 {
@@ -423,7 +410,7 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%s", target->path,
                         notes.has_foreign ? "x86-64 threads" : "threads",
                         target->truncated ? "; it was cut off" : "");
-    core_find_executable(target);
+    target_find_executable(target);
     core_check_executable(target);
     if (notes.auxv_size >= 16)
         target_read_arguments(target, notes.auxv);
@@ -436,62 +423,22 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
     return PSC_OK;
 }
 
-static bool copy_strings(struct arena *arena, const char *const *from, size_t count,
-                         const char *const **ret)
-{
-    const char **copies = arena_array(arena, count + 1, sizeof(*copies));
-    for (size_t i = 0; copies && i < count; i++)
-        copies[i] = arena_strdup(arena, from[i]);
-    *ret = copies;
-    return copies != NULL;
-}
-
-static bool copy_options(struct target *target, const struct target_options *options,
-                         const char *executable)
-{
-    struct target_options *copy = &target->options;
-    struct arena *arena = target->arena;
-    copy->debug_directory = "/usr/lib/debug";
-    if (executable)
-        target->executable_here = arena_strdup(arena, executable);
-    if (options) {
-        if (options->sysroot)
-            copy->sysroot = arena_strdup(arena, options->sysroot);
-        if (options->debug_directory)
-            copy->debug_directory = arena_strdup(arena, options->debug_directory);
-        copy->library_directory_count = options->library_directory_count;
-        copy->source_map_count = options->source_map_count;
-        if (!copy_strings(arena, options->library_directories, options->library_directory_count,
-                          &copy->library_directories) ||
-            !copy_strings(arena, options->source_maps, options->source_map_count,
-                          &copy->source_maps))
-            return false;
-    }
-    return !arena_is_exhausted(arena);
-}
-
 enum psc_status target_open_core(const char *path, const char *executable,
                                  const struct target_options *options, struct target **ret,
                                  struct psc_error *err)
 {
-    struct target *target = calloc(1, sizeof(*target));
     struct core *core = calloc(1, sizeof(*core));
-    struct arena *arena = arena_create();
-    if (!target || !core || !arena) {
-        free(target);
+    struct target *target =
+        core ? target_create(TARGET_CORE, &core_ops, executable, options) : NULL;
+    if (!target) {
         free(core);
-        arena_destroy(arena);
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
-    *target =
-        (struct target){.ops = &core_ops, .kind = TARGET_CORE, .arena = arena, .backend = core};
-    warnings_init(&target->warnings, arena);
-    target->path = arena_strdup(arena, path);
+    target->backend = core;
+    target->path = arena_strdup(target->arena, path);
     enum psc_status status = core_map(path, core, err);
     if (status == PSC_OK)
         status = core_check_header(path, core, err);
-    if (status == PSC_OK && !copy_options(target, options, executable))
-        status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     if (status == PSC_OK)
         status = core_fill(target, core, err);
     if (status != PSC_OK) {

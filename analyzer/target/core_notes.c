@@ -98,38 +98,6 @@ enum psc_status core_notes_add(struct core_notes *notes, uint32_t type, const ui
     }
 }
 
-static void notes_read_auxv(struct core_notes *notes)
-{
-    struct target_auxv *auxv = &notes->target->auxv;
-    for (size_t at = 0; at + 16 <= notes->auxv_size; at += 16) {
-        uint64_t type = load_u64(notes->auxv + at), value = load_u64(notes->auxv + at + 8);
-        switch (type) {
-        case AT_PHDR:
-            auxv->phdr = value;
-            break;
-        case AT_PHNUM:
-            auxv->phnum = value;
-            break;
-        case AT_ENTRY:
-            auxv->entry = value;
-            break;
-        case AT_SYSINFO_EHDR:
-            auxv->vdso = value;
-            break;
-        case AT_EXECFN:
-            auxv->execfn = value;
-            break;
-        case AT_PAGESZ:
-            auxv->page_size = value;
-            break;
-        case AT_NULL:
-            return;
-        default:
-            break;
-        }
-    }
-}
-
 /* pr_psargs is argv joined by spaces, cut at 79 characters (fs/binfmt_elf.c fill_psinfo()). */
 static void notes_split_psargs(struct target *target, const char *text, size_t size)
 {
@@ -164,7 +132,7 @@ void core_notes_finish(struct core_notes *notes)
     struct target *target = notes->target;
     struct target_process *process = &target->process;
     if (notes->auxv)
-        notes_read_auxv(notes);
+        parse_auxv(notes->auxv, notes->auxv_size, &target->auxv);
     if (notes->process) {
         process->pid = (int32_t)load_u32(notes->process + PRPSINFO_PID);
         const char *name = (const char *)notes->process + PRPSINFO_FNAME;

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -217,6 +218,24 @@ static bool file_is_program(const struct target *target, const struct target_fil
     return target->process.executable && !strcmp(target->process.executable, file->path);
 }
 
+/*
+ * Of a living process: by its own root, then the very file that is mapped, whatever has become of
+ * its name (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN; of the program only to be let in).
+ */
+static bool file_try_process(struct target *target, struct target_file *file,
+                             const struct memory_view *memory)
+{
+    const char *proc = target->proc;
+    if (target->foreign_root &&
+        file_try_printf(target, file, memory, "%s/root/%s", proc, file->path))
+        return true;
+    if (!target->foreign_root && file_try_printf(target, file, memory, "%s", file->path))
+        return true;
+    return file_try_printf(target, file, memory, "%s/map_files/%" PRIx64 "-%" PRIx64, proc,
+                           file->mapped_at, file->mapped_to) ||
+           (file_is_program(target, file) && file_try_printf(target, file, memory, "%s/exe", proc));
+}
+
 void target_file_open(struct target *target, struct target_file *file)
 {
     if (file->state != TARGET_FILE_UNTRIED)
@@ -237,31 +256,45 @@ void target_file_open(struct target *target, struct target_file *file)
         taken = file_try_printf(target, file, &memory, "%s/%s", options->sysroot, file->path);
     for (size_t i = 0; !taken && i < options->library_directory_count; i++)
         taken = file_try_library_directory(target, file, &memory, options->library_directories[i]);
+    if (!taken && target->proc)
+        taken = file_try_process(target, file, &memory);
     if (!taken && file->path[0] == '/')
         taken = file_try_printf(target, file, &memory, "%s", file->path);
     if (taken && !file->build_id.size)
         parse_build_id(file->image, file->size, &file->build_id);
 }
 
-bool target_file_offset_is_executable(const struct target_file *file, uint64_t offset)
+/* Flags of the loaded segment that holds the offset; 0 when none does. */
+static uint32_t find_segment_flags(const struct target_file *file, uint64_t offset)
 {
     Elf64_Ehdr header;
     if (!file->image || file->size < sizeof(header))
-        return false;
+        return 0;
     memcpy(&header, file->image, sizeof(header));
     if (header.e_phentsize != sizeof(Elf64_Phdr))
-        return false;
+        return 0;
     for (size_t i = 0; i < header.e_phnum && i < PROGRAM_HEADER_LIMIT; i++) {
         Elf64_Phdr segment;
         uint64_t at = header.e_phoff + i * sizeof(segment);
         if (at > file->size || file->size - at < sizeof(segment))
-            return false;
+            return 0;
         memcpy(&segment, file->image + at, sizeof(segment));
-        if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) && offset >= segment.p_offset &&
+        if (segment.p_type == PT_LOAD && offset >= segment.p_offset &&
             offset - segment.p_offset < segment.p_filesz)
-            return true;
+            return segment.p_flags;
     }
-    return false;
+    return 0;
+}
+
+bool target_file_offset_is_executable(const struct target_file *file, uint64_t offset)
+{
+    return find_segment_flags(file, offset) & PF_X;
+}
+
+bool target_file_offset_is_constant(const struct target_file *file, uint64_t offset)
+{
+    uint32_t flags = find_segment_flags(file, offset);
+    return (flags & PF_R) && !(flags & PF_W);
 }
 
 bool target_is_executable(struct target *target, psc_addr address)
@@ -302,6 +335,12 @@ const char *target_find_local_path(struct target *target, const char *path)
     }
     if (target->options.sysroot) {
         int size = snprintf(candidate, sizeof(candidate), "%s/%s", target->options.sysroot, path);
+        if (size > 0 && (size_t)size < sizeof(candidate) &&
+            (found = path_if_there(target, candidate)))
+            return found;
+    }
+    if (target->foreign_root) {
+        int size = snprintf(candidate, sizeof(candidate), "%s/root/%s", target->proc, path);
         if (size > 0 && (size_t)size < sizeof(candidate) &&
             (found = path_if_there(target, candidate)))
             return found;

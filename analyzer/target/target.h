@@ -2,9 +2,9 @@
  * @file
  * Room `target`: bytes, threads, registers and mappings of what is looked at.
  *
- * Behind target_read() stands a core file (core.c); a living process and a
- * debugger's inferior are further fillings of struct target_ops. Knows no
- * symbols and no Python: that is for the rooms above.
+ * Behind target_read() stands a core file (core.c) or a living process (live.c); a
+ * debugger's inferior is a further filling of struct target_ops. Knows no symbols
+ * and no Python: that is for the rooms above.
  *
  * To add a kind of target: fill struct target_ops, and before returning the
  * target fill mappings (sorted by start), threads (crashed first), process.
@@ -70,6 +70,12 @@ struct target_file {
     const uint8_t *image;   /**< The local file, mapped; NULL unless FOUND or UNVERIFIED. */
     size_t size;
     struct target_build_id build_id; /**< From the target's memory, else from the file. */
+
+    /* Of a living process; 0 otherwise. */
+    uint64_t device; /**< major << 32 | minor */
+    uint64_t inode;
+    psc_addr mapped_at; /**< One of its mappings, as /proc/PID/map_files names it. */
+    psc_addr mapped_to;
 };
 
 struct target_mapping {
@@ -115,6 +121,16 @@ struct target_auxv {
     uint64_t page_size;
 };
 
+/** Milliseconds of a look at a living process; all but `prepare` are part of its pause. */
+struct target_pause {
+    double prepare;
+    double stop;      /**< From the first thread stopped to the last. */
+    double registers; /**< And the list of mappings. */
+    double stacks;
+    double visit;
+    double resume;
+};
+
 enum target_kind { TARGET_CORE, TARGET_PROCESS };
 
 struct target;
@@ -158,6 +174,9 @@ struct target {
     size_t file_count;
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
     bool truncated;              /**< Parts of the core file are missing. */
+    const char *proc;            /**< /proc/PID of a living process, else NULL. */
+    bool foreign_root;           /**< Its paths are to be looked up below proc/root. */
+    struct target_pause pause;   /**< Of the last look at a living process. */
     void *backend;               /**< Owned by the kind. */
 };
 
@@ -170,6 +189,29 @@ PSC_MUST_CHECK enum psc_status target_open_core(const char *path, const char *ex
                                                 const struct target_options *options,
                                                 struct target **ret, struct psc_error *err);
 void target_close(struct target *target);
+
+/**
+ * Opens a living process. It has no threads until target_look() was called.
+ * @param options  copied; may be NULL.
+ */
+PSC_MUST_CHECK enum psc_status target_open_process(int32_t pid,
+                                                   const struct target_options *options,
+                                                   struct target **ret, struct psc_error *err);
+/**
+ * Before a look: takes the list of mappings as it is now.
+ * @param ret_changed  true when other files are mapped than before, or at other places: what was
+ *                     made of them has to be made again.
+ */
+PSC_MUST_CHECK enum psc_status target_prepare_look(struct target *target, bool *ret_changed,
+                                                   struct psc_error *err);
+/**
+ * Stops all threads, takes registers and stacks, calls `visit`, and lets them go. What `visit`
+ * reads stays as it was then, until the next look; it must do no more than that, and runs
+ * in a thread of its own. Fills threads.
+ * @param ret_changed  as above: other files were mapped at the stop than at the preparation.
+ */
+PSC_MUST_CHECK enum psc_status target_look(struct target *target, void (*visit)(void *context),
+                                           void *context, bool *ret_changed, struct psc_error *err);
 
 /** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
 PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,

@@ -12,12 +12,25 @@ void target_files_close(struct target *target);
 /** True when the offset lies in an executable segment of the opened file. */
 bool target_file_offset_is_executable(const struct target_file *file, uint64_t offset);
 
+/** True when the offset lies in a segment of the opened file that nothing ever writes to. */
+bool target_file_offset_is_constant(const struct target_file *file, uint64_t offset);
+
 /**
  * Fills process.arguments from the initial stack of the process, where the kernel puts argc, argv,
  * envp and auxv one behind the other (System V ABI, AMD64 supplement, figure 3.9).
  * @param first_auxv  the first 16 bytes of the auxv note, by which the place is found.
  */
 void target_read_arguments(struct target *target, const uint8_t first_auxv[16]);
+
+/** Everything common to all kinds; NULL when out of memory. */
+struct target *target_create(enum target_kind kind, const struct target_ops *ops,
+                             const char *executable, const struct target_options *options);
+
+/** The entries of an auxiliary vector that are wanted; the others of *auxv stay. */
+void parse_auxv(const uint8_t *bytes, size_t size, struct target_auxv *auxv);
+
+/** Sets process.executable by auxv. */
+void target_find_executable(struct target *target);
 
 /** Registers and thread pointer out of a kernel's user_regs_struct of 27 words. */
 void parse_user_registers(const uint8_t *bytes, struct target_registers *ret,

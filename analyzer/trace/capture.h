@@ -24,4 +24,10 @@ PSC_MUST_CHECK enum psc_status trace_fill(struct psc_trace *trace,
                                           const struct psc_capture_options *options,
                                           struct psc_error *err);
 
+/**
+ * Reads everything of Python that trace_fill() will read and that changes while a process runs: for
+ * the moment in which a living one stands still, see target_look().
+ */
+void trace_rehearse(struct python *python);
+
 #endif

@@ -76,7 +76,8 @@ static enum psc_status draft_threads(struct filling *filling)
         bool joined = false;
         for (size_t i = 0; i < target->thread_count && !joined; i++)
             joined = target->threads[i].thread_pointer == thread->thread_id;
-        if (joined)
+        // 3.12+ makes the state of a thread before the thread: without an id it has not begun.
+        if (joined || !thread->thread_id)
             continue;
         struct draft *draft = &filling->drafts[filling->draft_count++];
         if (add_side(draft, thread) != PSC_OK)
@@ -316,7 +317,7 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     describe_thread(filling, draft, thread);
     if (!draft->native && filling->sources->native)
         fine = add_gap(&assembly, places_gap(filling->places, "the native thread of this Python "
-                                                              "thread is not in the core"));
+                                                              "thread is not there"));
     for (size_t i = 0; fine && i < draft->plan.count; i++) {
         const struct plan_item *item = &draft->plan.items[i];
         switch (item->kind) {

@@ -229,7 +229,7 @@ static const struct trace_location *native_end_gap(const struct native_stack *st
         return places_gap(places, "no unwind rule at 0x%llx: the callers are not known", address);
     case NATIVE_END_UNREADABLE:
         return places_gap(places,
-                          "the stack at 0x%llx is not in the core: the callers are not "
+                          "the stack at 0x%llx cannot be read: the callers are not "
                           "known",
                           address);
     case NATIVE_END_CYCLE:

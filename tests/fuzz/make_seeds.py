@@ -86,6 +86,11 @@ def main():
     write(folder, "fuzz_cython_lines", "blocks",
           source + b"/* #### Code section: utility_code_def ### */\n" + source)
     # CPython 3.11 location table: short, one-line, no column, long and none entries.
+    with open("/proc/self/maps", "rb") as file:
+        write(folder, "fuzz_live_maps", "own", file.read())
+    write(folder, "fuzz_live_maps", "odd",
+          b"1000-2000 rwxp 0 8:1 7 /a\\012b (deleted)\n2000-1000 r--p 0 0:0 0\n1800-2800 r--p 0 8:1 7 /a\n")
+
     write(folder, "fuzz_line_table", "locations",
           b"\x80\x12\x01\xd0\x04\x08\xe8\x02\xf0\x03\x01\x05\x09\xf8\xa0\x00\x11")
 

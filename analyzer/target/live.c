@@ -1,0 +1,477 @@
+/* A living process as a target: looked at while it stands still for a moment. */
+#include "live_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* System V ABI, AMD64 supplement, 3.2.2: leaf functions use this much below rsp. */
+#define RED_ZONE 128
+
+static double now_in_milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* ---- memory ---- */
+
+/*
+ * The bytes of a file stand for its pages where nothing ever writes to them. While the target
+ * stands still no file is looked for: that takes longer than to read the page.
+ */
+static const uint8_t *live_file_piece(struct target *target, psc_addr address, size_t *ret_size)
+{
+    const struct live *live = target->backend;
+    const struct target_mapping *mapping = target_find_mapping(target, address);
+    if (!mapping || !mapping->file || mapping->writable)
+        return NULL;
+    struct target_file *file = mapping->file;
+    if (!live->stands)
+        target_file_open(target, file);
+    uint64_t offset = mapping->offset + (address - mapping->start);
+    if (!file->image || offset >= file->size || !target_file_offset_is_constant(file, offset))
+        return NULL;
+    uint64_t left = file->size - offset, page = LIVE_PAGE - (address & (LIVE_PAGE - 1));
+    *ret_size = (size_t)(left < page ? left : page);
+    return file->image + offset;
+}
+
+/* The bytes at an address and how many lie behind them in its page; NULL when not there. */
+static const uint8_t *live_piece(struct target *target, psc_addr address, size_t *ret_size)
+{
+    struct live *live = target->backend;
+    psc_addr page = address & ~(LIVE_PAGE - 1);
+    const uint8_t *bytes = pages_find(&live->pages, page);
+    const uint8_t *constant = bytes ? NULL : live_file_piece(target, address, ret_size);
+    if (constant)
+        return constant;
+    if (!bytes)
+        bytes = pages_read(&live->pages, page);
+    if (!bytes)
+        return NULL;
+    *ret_size = (size_t)(page + LIVE_PAGE - address);
+    return bytes + (address - page);
+}
+
+static enum psc_status live_read(struct target *target, psc_addr address, void *buffer, size_t size)
+{
+    uint8_t *out = buffer;
+    while (size) {
+        size_t piece;
+        const uint8_t *bytes = live_piece(target, address, &piece);
+        if (!bytes)
+            return PSC_ERR_FAULT;
+        if (piece > size)
+            piece = size;
+        memcpy(out, bytes, piece);
+        out += piece;
+        size -= piece;
+        if (size && address + piece < address)
+            return PSC_ERR_FAULT;
+        address += piece;
+    }
+    return PSC_OK;
+}
+
+static const uint8_t *live_peek(struct target *target, psc_addr address, size_t size)
+{
+    size_t piece;
+    const uint8_t *bytes = live_piece(target, address, &piece);
+    return bytes && piece >= size ? bytes : NULL;
+}
+
+static void live_close(struct target *target)
+{
+    struct live *live = target->backend;
+    if (!live)
+        return;
+    if (live->pages.memory >= 0)
+        close(live->pages.memory);
+    if (live->maps_fd >= 0)
+        close(live->maps_fd);
+    if (live->folder >= 0)
+        close(live->folder);
+    pages_deinit(&live->pages);
+    stacks_deinit(&live->stacks);
+    stop_deinit(&live->stop);
+    free(live->maps.bytes);
+    free(live);
+}
+
+static const struct target_ops live_ops = {
+    .read = live_read, .peek = live_peek, .close = live_close};
+
+/* ---- the look ---- */
+
+struct look {
+    struct target *target;
+    void (*visit)(void *context);
+    void *context;
+    enum psc_status status;
+    int maps_error;
+};
+
+/* What of a thread's stack is in use: up to its end, which the thread's own block marks where
+   stacks lie in one mapping with others. */
+static bool find_stack(const struct target *target, const struct live_thread *thread,
+                       struct live_range *ret)
+{
+    struct target_registers registers;
+    psc_addr pointer;
+    parse_user_registers(thread->registers, &registers, &pointer);
+    psc_addr from = registers.value[X86_RSP] - RED_ZONE;
+    const struct target_mapping *mapping = target_find_mapping(target, from);
+    if (!mapping)
+        mapping = target_find_mapping(target, registers.value[X86_RSP]);
+    if (!mapping || mapping->file)
+        return false;
+    ret->start = from < mapping->start ? mapping->start : from;
+    ret->end = mapping->end;
+    if (pointer > ret->start && pointer < ret->end && ret->end - pointer > LIVE_PAGE)
+        ret->end = pointer + LIVE_PAGE;
+    return true;
+}
+
+static enum psc_status copy_stacks(struct target *target)
+{
+    struct live *live = target->backend;
+    PSC_CLEANUP(cleanup_free)
+    struct live_range *ranges = calloc(live->stop.count + 1, sizeof(*ranges));
+    size_t count = 0;
+    if (!ranges)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < live->stop.count; i++)
+        if (live->stop.threads[i].stopped && !live->stop.threads[i].gone &&
+            find_stack(target, &live->stop.threads[i], &ranges[count]))
+            count++;
+    stacks_copy(&live->stacks, &live->pages, live->memory_tid, ranges, count);
+    return PSC_OK;
+}
+
+static void hold_and_copy(struct look *look)
+{
+    struct target *target = look->target;
+    struct live *live = target->backend;
+    struct target_pause *pause = &target->pause;
+    double start = now_in_milliseconds();
+    look->status = stop_all(&live->stop);
+    double stopped = now_in_milliseconds();
+    pause->stop = stopped - start;
+    if (look->status != PSC_OK)
+        return;
+    stop_read_registers(&live->stop);
+    look->maps_error = live_read_file(live->maps_fd, &live->maps);
+    double registers = now_in_milliseconds();
+    pause->registers = registers - stopped;
+    look->status = copy_stacks(target);
+    double stacks = now_in_milliseconds();
+    pause->stacks = stacks - registers;
+    if (look->status == PSC_OK && look->visit && !live->stop.other_width)
+        look->visit(look->context);
+    pause->visit = now_in_milliseconds() - stacks;
+}
+
+/* The tracer of a thread is a thread: when it ends, the kernel lets go of all that it held. */
+static void *look_thread(void *argument)
+{
+    struct look *look = argument;
+    struct live *live = look->target->backend;
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    live->stands = true;
+    hold_and_copy(look);
+    live->stands = false;
+    double start = now_in_milliseconds();
+    stop_release(&live->stop);
+    look->target->pause.resume = now_in_milliseconds() - start;
+    return NULL;
+}
+
+/* Whoever stops us from the terminal must not stop us while the target stands: it would stay so. */
+static int run_look(struct look *look)
+{
+    sigset_t all, stops, before;
+    pthread_t thread;
+    sigfillset(&all);
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTSTP);
+    sigaddset(&stops, SIGTTIN);
+    sigaddset(&stops, SIGTTOU);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&thread, NULL, look_thread, look);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        return error;
+    pthread_sigmask(SIG_BLOCK, &stops, NULL);
+    pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static const char *read_thread_name(struct target *target, pid_t tid)
+{
+    const struct live *live = target->backend;
+    char path[64], name[64];
+    snprintf(path, sizeof(path), "../%d/comm", tid);
+    int fd = openat(live->folder, path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
+        return NULL;
+    name[got] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    return arena_strdup(target->arena, name);
+}
+
+static void take_thread(struct target *target, const struct live_thread *from)
+{
+    struct target_thread *thread = &target->threads[target->thread_count++];
+    *thread = (struct target_thread){.tid = from->tid};
+    parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
+    thread->name = read_thread_name(target, from->tid);
+    if (from->tid == target->process.pid && target->thread_count > 1) {
+        struct target_thread main_thread = *thread;
+        memmove(target->threads + 1, target->threads,
+                (target->thread_count - 1) * sizeof(*target->threads));
+        target->threads[0] = main_thread;
+    }
+}
+
+static enum psc_status take_threads(struct target *target)
+{
+    const struct live_stop *stop = &((struct live *)target->backend)->stop;
+    free(target->threads);
+    target->thread_count = 0;
+    target->threads = calloc(stop->count + 1, sizeof(*target->threads));
+    if (!target->threads)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < stop->count; i++) {
+        const struct live_thread *thread = &stop->threads[i];
+        if (thread->stopped && !thread->gone)
+            take_thread(target, thread);
+        else if (!thread->gone)
+            target_warn(target, "thread-not-stopped",
+                        "thread %d is in an uninterruptible wait in the kernel and could not be "
+                        "stopped; its native stack is not shown",
+                        thread->tid);
+    }
+    return PSC_OK;
+}
+
+/* ---- mappings ---- */
+
+/* Files of code and where they are; data files come and go. */
+static bool is_module_mapping(const struct target_mapping *mapping)
+{
+    return mapping->file && (mapping->executable || mapping->offset == 0);
+}
+
+static bool same_modules(const struct target_mapping *a, size_t a_count,
+                         const struct target_mapping *b, size_t b_count)
+{
+    for (size_t i = 0, j = 0;; i++, j++) {
+        while (i < a_count && !is_module_mapping(&a[i]))
+            i++;
+        while (j < b_count && !is_module_mapping(&b[j]))
+            j++;
+        if (i == a_count || j == b_count)
+            return i == a_count && j == b_count;
+        if (a[i].file != b[j].file || a[i].start != b[j].start || a[i].end != b[j].end)
+            return false;
+    }
+}
+
+static enum psc_status take_maps(struct target *target, bool *ret_changed, struct psc_error *err)
+{
+    const struct live *live = target->backend;
+    struct target_mapping *before = target->mappings;
+    size_t before_count = target->mapping_count;
+    target->mappings = NULL;
+    target->mapping_count = 0;
+    enum psc_status status = live_take_maps(target, &live->maps);
+    *ret_changed = !same_modules(before, before_count, target->mappings, target->mapping_count);
+    free(before);
+    return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");
+}
+
+enum psc_status target_prepare_look(struct target *target, bool *ret_changed, struct psc_error *err)
+{
+    struct live *live = target->backend;
+    target->pause = (struct target_pause){.prepare = now_in_milliseconds()};
+    int error = live_read_file(live->maps_fd, &live->maps);
+    if (error || !live->maps.size)
+        return live_refuse(live->pid, error ? error : ESRCH, err);
+    pages_clear(&live->pages);
+    return take_maps(target, ret_changed, err);
+}
+
+enum psc_status target_look(struct target *target, void (*visit)(void *context), void *context,
+                            bool *ret_changed, struct psc_error *err)
+{
+    struct live *live = target->backend;
+    struct look look = {.target = target, .visit = visit, .context = context};
+    size_t threads = live->stop.count ? live->stop.count : target->thread_count;
+    live->stop.count = 0;
+    live->stop.refusal = 0;
+    pages_clear(&live->pages);
+    if (!stacks_init(&live->stacks, threads))
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    target->pause.prepare = now_in_milliseconds() - target->pause.prepare;
+    int error = run_look(&look);
+    if (error)
+        return psc_fail(err, PSC_ERR_IO, "no thread can be started: %s", strerror(error));
+    if (look.status != PSC_OK)
+        return look.status == PSC_ERR_MEMORY ? psc_fail(err, look.status, "out of memory")
+                                             : live_refuse(live->pid, live->stop.refusal, err);
+    if (live->stop.other_width)
+        return psc_fail(err, PSC_ERR_UNSUPPORTED,
+                        "process %d is a 32-bit one; only x86-64 is handled", live->pid);
+    if (!look.maps_error && live->maps.size) {
+        enum psc_status status = take_maps(target, ret_changed, err);
+        if (status != PSC_OK)
+            return status;
+    }
+    if (take_threads(target) != PSC_OK)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    if (!target->thread_count && !live->stop.running)
+        return live_refuse(live->pid, ESRCH, err);
+    return PSC_OK;
+}
+
+/* ---- opening ---- */
+
+/* The main thread may have ended before the others, and has no memory then. */
+static pid_t find_living_thread(DIR *tasks)
+{
+    const struct dirent *entry;
+    pid_t first = 0;
+    rewinddir(tasks);
+    while ((entry = readdir(tasks))) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        char name[64], byte;
+        if (tid <= 0)
+            continue;
+        if (!first)
+            first = tid;
+        snprintf(name, sizeof(name), "%d/maps", tid);
+        int fd = openat(dirfd(tasks), name, O_RDONLY | O_CLOEXEC);
+        ssize_t got = fd < 0 ? 0 : read(fd, &byte, 1);
+        if (fd >= 0)
+            close(fd);
+        if (got == 1)
+            return tid;
+    }
+    return first;
+}
+
+/* 0 or errno. */
+static int open_files(struct live *live, int *ret_memory)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", live->pid);
+    live->stop.tasks = opendir(path);
+    if (!live->stop.tasks)
+        return errno;
+    live->memory_tid = find_living_thread(live->stop.tasks);
+    snprintf(path, sizeof(path), "%d", live->memory_tid);
+    live->folder = openat(dirfd(live->stop.tasks), path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (live->folder < 0)
+        return errno;
+    live->maps_fd = openat(live->folder, "maps", O_RDONLY | O_CLOEXEC);
+    *ret_memory = live->maps_fd < 0 ? -1 : openat(live->folder, "mem", O_RDONLY | O_CLOEXEC);
+    return *ret_memory < 0 ? errno : 0;
+}
+
+static bool is_foreign_root(const struct live *live)
+{
+    struct stat own, other;
+    if (fstatat(live->folder, "root/", &other, 0) || stat("/", &own) ||
+        own.st_dev != other.st_dev || own.st_ino != other.st_ino)
+        return true;
+    return stat("/proc/self/ns/mnt", &own) || fstatat(live->folder, "ns/mnt", &other, 0) ||
+           own.st_ino != other.st_ino;
+}
+
+static void describe_process(struct target *target, struct live_text *text)
+{
+    const struct live *live = target->backend;
+    struct target_process *process = &target->process;
+    process->pid = live->pid;
+    process->name = read_thread_name(target, live->pid);
+    if (!live_read_path(live->folder, "auxv", text))
+        parse_auxv((const uint8_t *)text->bytes, text->size, &target->auxv);
+    target_find_executable(target);
+    if (live_read_path(live->folder, "cmdline", text) || !text->size)
+        return;
+    size_t count = 0;
+    for (size_t i = 0; i < text->size; i++)
+        count += !text->bytes[i] || i + 1 == text->size;
+    const char **arguments = arena_array(target->arena, count + 1, sizeof(*arguments));
+    size_t used = 0;
+    for (size_t at = 0; arguments && at < text->size && used < count;) {
+        size_t length = strnlen(text->bytes + at, text->size - at);
+        arguments[used++] = arena_strndup(target->arena, text->bytes + at, length);
+        at += length + 1;
+    }
+    process->arguments = arguments;
+    process->argument_count = arguments ? used : 0;
+}
+
+static enum psc_status live_open(struct target *target, struct psc_error *err)
+{
+    struct live *live = target->backend;
+    int memory = -1;
+    bool changed;
+    int error = open_files(live, &memory);
+    if (error)
+        return live_refuse(live->pid, error, err);
+    if (!pages_init(&live->pages, memory)) {
+        live->pages.memory = memory;
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    target->proc = arena_printf(target->arena, "/proc/%d/task/%d", live->pid, live->memory_tid);
+    target->foreign_root = is_foreign_root(live);
+    enum psc_status status = target_prepare_look(target, &changed, err);
+    if (status != PSC_OK)
+        return status;
+    struct live_text text = {0};
+    describe_process(target, &text);
+    free(text.bytes);
+    return PSC_OK;
+}
+
+enum psc_status target_open_process(int32_t pid, const struct target_options *options,
+                                    struct target **ret, struct psc_error *err)
+{
+    enum psc_status status = live_check(pid, err);
+    if (status != PSC_OK)
+        return status;
+    struct live *live = calloc(1, sizeof(*live));
+    struct target *target = live ? target_create(TARGET_PROCESS, &live_ops, NULL, options) : NULL;
+    if (!target) {
+        free(live);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    *live =
+        (struct live){.pid = pid, .folder = -1, .maps_fd = -1, .stop.pid = pid, .pages.memory = -1};
+    target->backend = live;
+    status = live_open(target, err);
+    if (status != PSC_OK) {
+        target_close(target);
+        return status;
+    }
+    *ret = target;
+    return PSC_OK;
+}

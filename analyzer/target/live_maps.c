@@ -1,0 +1,212 @@
+/* /proc/PID/maps, and the reading of files of /proc. */
+#include "live_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROC_FILE_LIMIT ((size_t)256 * 1024 * 1024)
+#define MAPPING_LIMIT   ((size_t)4 * 1024 * 1024)
+
+/* ---- bytes ---- */
+
+static bool take_hexadecimal(const char **at, const char *end, uint64_t *ret)
+{
+    const char *from = *at;
+    uint64_t value = 0;
+    while (*at < end && *at - from < 16) {
+        char digit = **at;
+        unsigned nibble = digit >= '0' && digit <= '9'   ? (unsigned)(digit - '0')
+                          : digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10
+                                                         : 16;
+        if (nibble > 15)
+            break;
+        value = value << 4 | nibble;
+        ++*at;
+    }
+    *ret = value;
+    return *at > from;
+}
+
+static bool take_decimal(const char **at, const char *end, uint64_t *ret)
+{
+    const char *from = *at;
+    uint64_t value = 0;
+    while (*at < end && **at >= '0' && **at <= '9' && *at - from < 19)
+        value = value * 10 + (uint64_t)(*(*at)++ - '0');
+    *ret = value;
+    return *at > from;
+}
+
+static bool take_character(const char **at, const char *end, char character)
+{
+    if (*at >= end || **at != character)
+        return false;
+    ++*at;
+    return true;
+}
+
+/* fs/proc/task_mmu.c, show_map_vma(): start-end rwxp offset major:minor inode, blanks, path. */
+static bool parse_map(const char *at, const char *end, struct live_map *ret)
+{
+    uint64_t major, minor;
+    *ret = (struct live_map){0};
+    if (!take_hexadecimal(&at, end, &ret->start) || !take_character(&at, end, '-') ||
+        !take_hexadecimal(&at, end, &ret->end) || !take_character(&at, end, ' ') || end - at < 4)
+        return false;
+    ret->readable = at[0] == 'r';
+    ret->writable = at[1] == 'w';
+    ret->executable = at[2] == 'x';
+    at += 4;
+    if (!take_character(&at, end, ' ') || !take_hexadecimal(&at, end, &ret->offset) ||
+        !take_character(&at, end, ' ') || !take_hexadecimal(&at, end, &major) ||
+        !take_character(&at, end, ':') || !take_hexadecimal(&at, end, &minor) ||
+        !take_character(&at, end, ' ') || !take_decimal(&at, end, &ret->inode))
+        return false;
+    while (at < end && *at == ' ')
+        at++;
+    ret->device = major << 32 | (minor & UINT32_MAX);
+    ret->path = at;
+    ret->path_size = (size_t)(end - at);
+    return ret->start < ret->end;
+}
+
+bool parse_next_map(const char **at, const char *end, struct live_map *ret)
+{
+    while (*at < end) {
+        const char *line = *at;
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        if (!stop)
+            stop = end;
+        *at = stop < end ? stop + 1 : end;
+        if (parse_map(line, stop, ret))
+            return true;
+    }
+    return false;
+}
+
+/* ---- files of /proc ---- */
+
+int live_read_file(int fd, struct live_text *ret)
+{
+    ret->size = 0;
+    for (;;) {
+        void *bytes = ret->bytes;
+        if (ret->size >= PROC_FILE_LIMIT)
+            return EFBIG;
+        if (ret->capacity - ret->size < 4096 &&
+            !array_reserve(&bytes, &ret->capacity, ret->capacity + 65536, 1))
+            return ENOMEM;
+        ret->bytes = bytes;
+        ssize_t got =
+            pread(fd, ret->bytes + ret->size, ret->capacity - ret->size, (off_t)ret->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return errno;
+        if (!got)
+            return 0;
+        ret->size += (size_t)got;
+    }
+}
+
+int live_read_path(int directory, const char *name, struct live_text *ret)
+{
+    ret->size = 0;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int error = live_read_file(fd, ret);
+    close(fd);
+    return error;
+}
+
+/* ---- mappings ---- */
+
+/* The next character of a path; a newline is the only one that the kernel writes in another way. */
+static char next_character(const char **at, const char *end)
+{
+    bool newline = end - *at >= 4 && !memcmp(*at, "\\012", 4);
+    char character = newline ? '\n' : **at;
+    *at += newline ? 4 : 1;
+    return character;
+}
+
+static char *copy_path(struct arena *arena, const struct live_map *map)
+{
+    const char *at = map->path, *end = at + map->path_size;
+    char *path = arena_alloc(arena, map->path_size + 1);
+    for (char *to = path; to && at < end; to++)
+        *to = next_character(&at, end);
+    return path;
+}
+
+/* The path counts, too: a file can have several. " (deleted)" behind it may be new. */
+static bool is_same_file(const struct target_file *file, const struct live_map *map)
+{
+    const char *at = map->path, *end = at + map->path_size;
+    if (file->device != map->device || file->inode != map->inode)
+        return false;
+    for (const char *known = file->path; *known; known++)
+        if (at >= end || next_character(&at, end) != *known)
+            return false;
+    return true;
+}
+
+static struct target_file *find_file(struct target *target, const struct live_map *map)
+{
+    // Mappings of a file follow each other, and so do files that were added for them.
+    for (size_t i = target->file_count; i; i--)
+        if (is_same_file(target->files[i - 1], map))
+            return target->files[i - 1];
+    char *path = copy_path(target->arena, map);
+    struct target_file *file = path ? target_add_file(target, path) : NULL;
+    if (file) {
+        file->device = map->device;
+        file->inode = map->inode;
+        file->mapped_at = map->start;
+        file->mapped_to = map->end;
+    }
+    return file;
+}
+
+enum psc_status live_take_maps(struct target *target, const struct live_text *maps)
+{
+    const char *at = maps->bytes;
+    const char *end = at + maps->size;
+    struct target_mapping *mappings = NULL;
+    size_t count = 0, capacity = 0;
+    struct live_map map;
+    while (at < end && count < MAPPING_LIMIT && parse_next_map(&at, end, &map)) {
+        void *grown = mappings;
+        if (!array_reserve(&grown, &capacity, count + 1, sizeof(*mappings))) {
+            free(mappings);
+            return PSC_ERR_MEMORY;
+        }
+        mappings = grown;
+        // The kernel lists them in order; a list that changed while it was read may overlap.
+        if (count && map.start < mappings[count - 1].end)
+            continue;
+        struct target_mapping *mapping = &mappings[count++];
+        *mapping = (struct target_mapping){.start = map.start,
+                                           .end = map.end,
+                                           .offset = map.offset,
+                                           .permissions_known = true,
+                                           .readable = map.readable,
+                                           .writable = map.writable,
+                                           .executable = map.executable};
+        if (!map.inode || !map.path_size || map.path[0] != '/')
+            continue;
+        mapping->file = find_file(target, &map);
+        if (!mapping->file) {
+            free(mappings);
+            return PSC_ERR_MEMORY;
+        }
+    }
+    free(target->mappings);
+    target->mappings = mappings;
+    target->mapping_count = count;
+    return PSC_OK;
+}

@@ -1,0 +1,156 @@
+/* Pages of a living process, each read once. */
+#include "live_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SLAB_SIZE    ((size_t)1024 * 1024)
+#define SLAB_LIMIT   ((size_t)4096)
+#define FIRST_TABLE  ((size_t)16384)
+#define READ_AT_ONCE ((size_t)16)
+
+static bool add_slab(struct live_pages *pages)
+{
+    void *slabs = pages->slabs;
+    if (pages->slab_count >= SLAB_LIMIT ||
+        !array_reserve(&slabs, &pages->slab_capacity, pages->slab_count + 1, sizeof(*pages->slabs)))
+        return false;
+    pages->slabs = slabs;
+    void *slab = mmap(NULL, SLAB_SIZE, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (slab == MAP_FAILED)
+        return false;
+    pages->slabs[pages->slab_count++] = slab;
+    pages->slab_used = 0;
+    return true;
+}
+
+bool pages_init(struct live_pages *pages, int memory)
+{
+    *pages = (struct live_pages){.memory = memory, .mask = FIRST_TABLE - 1};
+    pages->table = calloc(FIRST_TABLE, sizeof(*pages->table));
+    return pages->table && add_slab(pages);
+}
+
+void pages_deinit(struct live_pages *pages)
+{
+    for (size_t i = 0; i < pages->slab_count; i++)
+        munmap(pages->slabs[i], SLAB_SIZE);
+    free(pages->slabs);
+    free(pages->table);
+    *pages = (struct live_pages){.memory = -1};
+}
+
+void pages_clear(struct live_pages *pages)
+{
+    while (pages->slab_count > 1)
+        munmap(pages->slabs[--pages->slab_count], SLAB_SIZE);
+    memset(pages->table, 0, (pages->mask + 1) * sizeof(*pages->table));
+    pages->slab_used = 0;
+    pages->count = 0;
+    pages->last = (struct live_page){0};
+}
+
+static struct live_page *pages_slot(struct live_page *table, size_t mask, psc_addr page)
+{
+    size_t at = (size_t)hash_u64(page) & mask;
+    while (table[at].address && table[at].address != page)
+        at = (at + 1) & mask;
+    return &table[at];
+}
+
+const uint8_t *pages_find(struct live_pages *pages, psc_addr page)
+{
+    if (pages->last.address == page)
+        return pages->last.bytes;
+    const struct live_page *slot = pages_slot(pages->table, pages->mask, page);
+    if (!slot->address)
+        return NULL;
+    pages->last = *slot;
+    return slot->bytes;
+}
+
+static bool grow_table(struct live_pages *pages)
+{
+    size_t size = (pages->mask + 1) * 2;
+    struct live_page *table = calloc(size, sizeof(*table));
+    if (!table)
+        return false;
+    for (size_t i = 0; i <= pages->mask; i++)
+        if (pages->table[i].address)
+            *pages_slot(table, size - 1, pages->table[i].address) = pages->table[i];
+    free(pages->table);
+    pages->table = table;
+    pages->mask = size - 1;
+    return true;
+}
+
+bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes)
+{
+    if (!page || (pages->count * 2 > pages->mask && !grow_table(pages)))
+        return false;
+    struct live_page *slot = pages_slot(pages->table, pages->mask, page);
+    if (!slot->address)
+        pages->count++;
+    *slot = (struct live_page){page, bytes};
+    return true;
+}
+
+/* How many whole pages could be read into the slab. */
+static size_t read_pages(struct live_pages *pages, psc_addr first, size_t count, uint8_t *buffer)
+{
+    ssize_t got;
+    do
+        got = pread(pages->memory, buffer, count * LIVE_PAGE, (off_t)first);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? 0 : (size_t)got / LIVE_PAGE;
+}
+
+/*
+ * The pages to read with one: those on the far side of a neighbour that is there already, twice
+ * as many each time. Stacks of Python frames are walked in order, mostly downwards.
+ */
+static psc_addr choose_range(struct live_pages *pages, psc_addr page, size_t *ret_count)
+{
+    bool below = pages_find(pages, page - LIVE_PAGE), above = pages_find(pages, page + LIVE_PAGE);
+    *ret_count = 1;
+    if (below == above) {
+        pages->run = 1;
+        return page;
+    }
+    pages->run = pages->run < READ_AT_ONCE ? pages->run * 2 : READ_AT_ONCE;
+    psc_addr first = page;
+    while (*ret_count < pages->run) {
+        psc_addr next = above ? first - LIVE_PAGE : page + *ret_count * LIVE_PAGE;
+        if (next < LIVE_PAGE || pages_find(pages, next))
+            break;
+        if (above)
+            first = next;
+        ++*ret_count;
+    }
+    return first;
+}
+
+const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
+{
+    if (page < LIVE_PAGE || page > (psc_addr)INT64_MAX - READ_AT_ONCE * LIVE_PAGE)
+        return NULL;
+    size_t count;
+    psc_addr first = choose_range(pages, page, &count);
+    if (pages->slab_used + count * LIVE_PAGE > SLAB_SIZE && !add_slab(pages))
+        return NULL;
+    uint8_t *buffer = pages->slabs[pages->slab_count - 1] + pages->slab_used;
+    size_t got = read_pages(pages, first, count, buffer);
+    if (first + got * LIVE_PAGE <= page) {
+        first = page;
+        got = read_pages(pages, page, 1, buffer);
+    }
+    for (size_t i = 0; i < got; i++)
+        if (!pages_add(pages, first + i * LIVE_PAGE, buffer + i * LIVE_PAGE))
+            return NULL;
+    pages->slab_used += got * LIVE_PAGE;
+    return got ? buffer + (page - first) : NULL;
+}

@@ -1,0 +1,189 @@
+/* Why a process cannot be looked into, and the way out: one sentence. */
+#include "live_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PF_KTHREAD         0x00200000u /* include/linux/sched.h */
+#define CAP_SYS_PTRACE_BIT 19          /* include/uapi/linux/capability.h */
+
+/* What /proc/PID/status and stat say. */
+struct standing {
+    char name[64];
+    char state;
+    long group;
+    long parent;
+    long tracer;
+    uint64_t user;
+    uint64_t capabilities; /* Permitted. */
+    bool kernel;
+};
+
+static size_t read_small(const char *path, char *buffer, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, buffer, size - 1);
+    if (fd >= 0)
+        close(fd);
+    buffer[got < 0 ? 0 : got] = '\0';
+    return got < 0 ? 0 : (size_t)got;
+}
+
+static const char *find_field(const char *status, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *line = status; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, name, length) && line[length] == ':')
+            return line + length + 1 + strspn(line + length + 1, " \t");
+    }
+    return "";
+}
+
+/* False when there is no such process. */
+static bool read_standing(const char *which, struct standing *ret)
+{
+    char path[64], text[8192];
+    *ret = (struct standing){0};
+    snprintf(path, sizeof(path), "/proc/%s/status", which);
+    if (!read_small(path, text, sizeof(text)))
+        return false;
+    const char *name = find_field(text, "Name");
+    snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(name, "\n"), name);
+    ret->state = *find_field(text, "State");
+    ret->group = strtol(find_field(text, "Tgid"), NULL, 10);
+    ret->parent = strtol(find_field(text, "PPid"), NULL, 10);
+    ret->tracer = strtol(find_field(text, "TracerPid"), NULL, 10);
+    ret->user = strtoull(find_field(text, "Uid"), NULL, 10);
+    ret->capabilities = strtoull(find_field(text, "CapEff"), NULL, 16);
+
+    snprintf(path, sizeof(path), "/proc/%s/stat", which);
+    read_small(path, text, sizeof(text));
+    char *at = strrchr(text, ')');
+    // proc(5): behind the name come state, ppid, pgrp, session, tty_nr, tpgid, flags.
+    unsigned flags;
+    if (at && sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1)
+        ret->kernel = flags & PF_KTHREAD;
+    return true;
+}
+
+static bool read_standing_of(pid_t pid, struct standing *ret)
+{
+    char which[16];
+    snprintf(which, sizeof(which), "%d", pid);
+    return read_standing(which, ret);
+}
+
+enum psc_status live_check(pid_t pid, struct psc_error *err)
+{
+    struct standing standing;
+    if (!read_standing_of(pid, &standing)) {
+        if (pid > 0 && (!kill(pid, 0) || errno == EPERM))
+            return psc_fail(err, PSC_ERR_IO,
+                            "process %d is there, but /proc does not show it; mount /proc, or "
+                            "without hidepid, or run as root",
+                            pid);
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no process %d", pid);
+    }
+    if (standing.group != pid && standing.group > 0)
+        return psc_fail(err, PSC_ERR_ARGUMENT,
+                        "%d is a thread of process %ld; name the process: --pid %ld", pid,
+                        standing.group, standing.group);
+    if (standing.kernel)
+        return psc_fail(err, PSC_ERR_UNSUPPORTED,
+                        "process %d (%s) is a thread of the kernel; only processes with memory of "
+                        "their own have stacks that can be shown",
+                        pid, standing.name);
+    if (pid == getpid())
+        return psc_fail(err, PSC_ERR_ARGUMENT, "process %d is pystack-core itself", pid);
+    return PSC_OK;
+}
+
+static bool may_trace_all(void)
+{
+    struct standing self;
+    return read_standing("self", &self) && (self.capabilities >> CAP_SYS_PTRACE_BIT & 1);
+}
+
+static bool is_undumpable(pid_t pid, const struct standing *standing)
+{
+    char path[64];
+    struct stat status;
+    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+    // proc(5): files of a process that is not dumpable belong to root.
+    return standing->user && !stat(path, &status) && !status.st_uid;
+}
+
+enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err)
+{
+    struct standing standing, tracer;
+    char scope[16];
+    if (error == ENOMEM)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    if (!read_standing_of(pid, &standing))
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "process %d has ended", pid);
+    if (standing.state == 'Z' || standing.state == 'X')
+        return psc_fail(err, PSC_ERR_NOT_FOUND,
+                        "process %d (%s) is a zombie: it has ended and nothing of it is left but "
+                        "its exit status, which its parent, process %ld, has not asked for",
+                        pid, standing.name, standing.parent);
+    if (standing.tracer) {
+        if (!read_standing_of((pid_t)standing.tracer, &tracer))
+            tracer.name[0] = '\0';
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d is traced by %ld%s%s%s, and a process can have one tracer "
+                        "only; detach that one first",
+                        pid, standing.tracer, tracer.name[0] ? " (" : "", tracer.name,
+                        tracer.name[0] ? ")" : "");
+    }
+    if (error != EPERM && error != EACCES)
+        return psc_fail(err, PSC_ERR_IO, "process %d cannot be stopped: %s", pid, strerror(error));
+    if (may_trace_all())
+        return psc_fail(
+            err, PSC_ERR_IO,
+            "process %d may not be looked into although this is allowed to trace "
+            "(CAP_SYS_PTRACE); a security module or a user namespace of its own forbids "
+            "it: run this in the process's own container, or on the host as root",
+            pid);
+    if (standing.user != geteuid())
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d belongs to user %" PRIu64
+                        "; run this as that user or as root: sudo pystack-core --pid %d",
+                        pid, standing.user, pid);
+    if (is_undumpable(pid, &standing))
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d does not let others of its user look into it (it is setuid, or "
+                        "asked for that by prctl); run as root: sudo pystack-core --pid %d",
+                        pid, pid);
+    read_small("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
+    switch (scope[0]) {
+    case '1':
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d is no child of this one, and kernel.yama.ptrace_scope is 1; "
+                        "run as root (sudo pystack-core --pid %d), or allow it: sudo sysctl "
+                        "kernel.yama.ptrace_scope=0",
+                        pid, pid);
+    case '2':
+        return psc_fail(err, PSC_ERR_IO,
+                        "kernel.yama.ptrace_scope is 2: only root may look into processes: sudo "
+                        "pystack-core --pid %d; in a container: --cap-add=SYS_PTRACE",
+                        pid);
+    case '3':
+        return psc_fail(err, PSC_ERR_IO,
+                        "kernel.yama.ptrace_scope is 3: nobody may look into processes until the "
+                        "next boot; take a core instead (kill -ABRT %d)",
+                        pid);
+    default:
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d may not be traced from here; run as root (sudo pystack-core "
+                        "--pid %d), in a container give it the right: --cap-add=SYS_PTRACE",
+                        pid, pid);
+    }
+}

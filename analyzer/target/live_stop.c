@@ -1,0 +1,167 @@
+/* Stopping all threads of a process, and letting them go. */
+#include "live_private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define THREAD_LIMIT ((size_t)1000000)
+/* A thread in an uninterruptible wait holds the others no longer than this. */
+#define STOP_LIMIT_NANOSECONDS INT64_C(300000000)
+#define POLL_NANOSECONDS       20000
+/* Lists of the threads until one has nothing that is new. */
+#define LIST_LIMIT 1000
+
+static int64_t now_in_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+    const struct live_thread *a = left, *b = right;
+    return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+/* The first `sorted` threads are in order. */
+static bool is_known(const struct live_stop *stop, size_t sorted, pid_t tid)
+{
+    struct live_thread key = {.tid = tid};
+    return sorted &&
+           bsearch(&key, stop->threads, sorted, sizeof(*stop->threads), compare_threads) != NULL;
+}
+
+/* A thread that has ended but is still listed: nothing to stop. */
+static bool is_ended(pid_t pid, pid_t tid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return true;
+    size_t size = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return !name_end || name_end[1] == '\0' || name_end[2] == 'Z' || name_end[2] == 'X';
+}
+
+/* Seizes the threads that are not known yet; *ret_new says how many there were. */
+static enum psc_status seize_new(struct live_stop *stop, size_t *ret_new)
+{
+    size_t sorted = stop->count;
+    const struct dirent *entry;
+    *ret_new = 0;
+    rewinddir(stop->tasks);
+    while ((entry = readdir(stop->tasks)) && stop->count < THREAD_LIMIT) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0 || is_known(stop, sorted, tid))
+            continue;
+        void *threads = stop->threads;
+        if (!array_reserve(&threads, &stop->capacity, stop->count + 1, sizeof(*stop->threads)))
+            return PSC_ERR_MEMORY;
+        stop->threads = threads;
+        if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+            int error = errno;
+            if (error == ESRCH || is_ended(stop->pid, tid))
+                continue;
+            stop->refusal = error;
+            stop->refused = tid;
+            return PSC_ERR_IO;
+        }
+        struct live_thread *thread = &stop->threads[stop->count++];
+        *thread = (struct live_thread){.tid = tid};
+        thread->gone = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0;
+        ++*ret_new;
+    }
+    qsort(stop->threads, stop->count, sizeof(*stop->threads), compare_threads);
+    return PSC_OK;
+}
+
+/* False while it runs. */
+static bool take_stop(struct live_thread *thread)
+{
+    int status;
+    pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
+    if (!got || (got < 0 && errno == EINTR))
+        return false;
+    if (got < 0 || !WIFSTOPPED(status)) {
+        thread->gone = true;
+        return true;
+    }
+    thread->stopped = true;
+    // ptrace(2): PTRACE_EVENT_STOP is our interrupt or a group stop, which goes on afterwards;
+    // without an event the thread is on its way into a signal handler.
+    if (status >> 16 == 0)
+        thread->signal = WSTOPSIG(status);
+    return true;
+}
+
+static void wait_for_all(struct live_stop *stop, int64_t until)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NANOSECONDS};
+    stop->running = 0;
+    for (size_t i = 0; i < stop->count; i++) {
+        struct live_thread *thread = &stop->threads[i];
+        while (!thread->stopped && !thread->gone && !take_stop(thread)) {
+            if (now_in_nanoseconds() > until) {
+                stop->running++;
+                break;
+            }
+            nanosleep(&pause, NULL);
+        }
+    }
+}
+
+enum psc_status stop_all(struct live_stop *stop)
+{
+    int64_t until = now_in_nanoseconds() + STOP_LIMIT_NANOSECONDS;
+    // A thread that still runs may clone another behind the back of a list: only a list that was
+    // begun while all of them stood, and shows nothing new, is complete.
+    for (size_t i = 0; i < LIST_LIMIT; i++) {
+        size_t found;
+        enum psc_status status = seize_new(stop, &found);
+        if (status != PSC_OK || (!found && i))
+            return status;
+        wait_for_all(stop, until);
+    }
+    return PSC_OK;
+}
+
+void stop_read_registers(struct live_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct live_thread *thread = &stop->threads[i];
+        struct iovec registers = {thread->registers, sizeof(thread->registers)};
+        if (!thread->stopped)
+            continue;
+        if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &registers))
+            thread->gone = true; /* Killed while it stood. */
+        else if (registers.iov_len != sizeof(thread->registers))
+            stop->other_width = true;
+    }
+}
+
+void stop_release(struct live_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++)
+        if (stop->threads[i].stopped)
+            ptrace(PTRACE_DETACH, stop->threads[i].tid, NULL,
+                   (void *)(intptr_t)stop->threads[i].signal);
+}
+
+void stop_deinit(struct live_stop *stop)
+{
+    if (stop->tasks)
+        closedir(stop->tasks);
+    free(stop->threads);
+    *stop = (struct live_stop){0};
+}

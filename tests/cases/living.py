@@ -1,0 +1,100 @@
+"""Processes to look at while they live, and what must hold of them afterwards."""
+import contextlib
+import os
+import signal
+import subprocess
+import time
+
+import analyzer
+import cores
+
+BUSY = os.path.join(cores.PROGRAMS, "busy.py")
+WAIT = 30
+
+
+def process_state(pid):
+    """(state letter, TracerPid) of a process."""
+    state = tracer = None
+    with open("/proc/%d/status" % pid) as file:
+        for line in file:
+            if line.startswith("State:"):
+                state = line.split()[1]
+            elif line.startswith("TracerPid:"):
+                tracer = int(line.split()[1])
+    return state, tracer
+
+
+def thread_states(pid):
+    """{tid: (state letter, TracerPid)}; threads that end meanwhile are left out."""
+    found = {}
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with contextlib.suppress(OSError, ProcessLookupError):
+            found[int(tid)] = process_state(int(tid))
+    return found
+
+
+def wait_until(condition, what, seconds=WAIT):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "no " + what
+        time.sleep(0.002)
+
+
+def assert_runs_free(pid, seconds=2):
+    """No thread of the process is traced or stands still in a trace."""
+    def held():
+        return {tid: state for tid, state in thread_states(pid).items()
+                if state[1] or state[0] in ("t", "T")}
+
+    end = time.monotonic() + seconds
+    while held():
+        assert time.monotonic() < end, "process %d is held: %s" % (pid, held())
+        time.sleep(0.001)
+
+
+def cpu_ticks(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def assert_works(pid):
+    """A busy process uses the processor again."""
+    before = cpu_ticks(pid)
+    wait_until(lambda: cpu_ticks(pid) > before, "progress of process %d" % pid)
+
+
+@contextlib.contextmanager
+def running(command, **more):
+    """A process that has said "ready" on its standard output."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **more)
+    try:
+        said = process.stdout.readline()
+        assert said.strip() == b"ready", said
+        yield process
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+
+
+@contextlib.contextmanager
+def stopped(process):
+    """The process, stopped by SIGSTOP as a whole."""
+    process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: all(state == "T" for state, _ in thread_states(process.pid).values()),
+               "stop by SIGSTOP")
+    yield process
+    process.send_signal(signal.SIGCONT)
+
+
+def look(pid, *options, **more):
+    return analyzer.run(*options, "--pid", pid, **more)
+
+
+def native_thread_names(pid):
+    names = {}
+    for tid in os.listdir("/proc/%d/task" % pid):
+        with contextlib.suppress(OSError), open("/proc/%d/task/%s/comm" % (pid, tid)) as file:
+            names[int(tid)] = file.read().rstrip("\n")
+    return names

@@ -1,0 +1,347 @@
+"""A living process: what is shown is right, and it lives on as if nobody had looked."""
+import contextlib
+import ctypes
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+import living
+
+LOOKS = 5 if analyzer.SANITIZED else 20
+DEATHS = 30 if analyzer.SANITIZED else 200
+OUTERMOST = ("_start", "clone3", "__clone3", "clone", "__clone", "start_thread")
+
+
+def start_busy(interpreter, seconds=600):
+    return living.running([interpreter.path, "-s", living.BUSY, str(seconds)])
+
+
+# ---- right ----
+
+def without_native_names(document, names):
+    """A core has no names of threads but the first one's."""
+    for thread in document["threads"]:
+        if thread["name"] in names.values():
+            thread["name"] = None
+    return document
+
+
+def unnamed(text, names):
+    lines = text.splitlines()[2:]
+    for name in set(names.values()):
+        lines = [line.replace(' "%s"' % name, "") for line in lines]
+    return lines
+
+
+@pytest.mark.skipif(shutil.which("gcore") is None, reason="no gcore here")
+@pytest.mark.parametrize("mode", ["merged", "native", "python"])
+def test_stopped_process_is_shown_as_its_core(interpreter, mode, tmp_path):
+    with start_busy(interpreter) as process:
+        time.sleep(random.random() * 0.2)
+        with living.stopped(process):
+            live = living.look(process.pid, "--format", "json", "--all", "--mode", mode)
+            subprocess.run(["gcore", "-o", str(tmp_path / "core"), str(process.pid)], check=True,
+                           capture_output=True, timeout=120)
+            again = living.look(process.pid, "--format", "json", "--all", "--mode", mode)
+            text = living.look(process.pid, "--mode", mode).stdout
+            names = living.native_thread_names(process.pid)
+        core = "%s.%d" % (tmp_path / "core", process.pid)
+        dead = analyzer.run("--format", "json", "--all", "--mode", mode, core)
+        dead_text = analyzer.run("--mode", mode, core).stdout
+    os.unlink(core)
+    assert live.stdout == again.stdout
+    assert live.returncode == dead.returncode == analyzer.EXIT_COMPLETE, \
+        live.describe() + dead.describe()
+    analyzer.assert_fits_schema(live.json)
+    one, other = (without_native_names(result.json, names) for result in (live, dead))
+    assert one["target"]["kind"] == "process" and one["target"]["path"] is None
+    for key in ("kind", "path"):
+        one["target"][key] = other["target"][key] = None
+    assert one == other
+    assert unnamed(text, names) == unnamed(dead_text, names)
+
+
+def assert_whole(thread):
+    """Both stacks are there from end to end."""
+    shown = [frame for frame in thread["frames"] if not frame["inlined"]]
+    assert not analyzer.gaps(thread), analyzer.gaps(thread)
+    native = [frame for frame in shown if frame["kind"] in ("native", "cython")]
+    python = analyzer.python_frames(thread)
+    assert native and native[-1]["symbol"] in OUTERMOST or native[-1]["function"] is None, native[-1]
+    if python:
+        assert python[-1]["name"] in ("<module>", "_bootstrap"), python[-1]
+    pcs = [frame["trust"] for frame in native]
+    assert pcs[0] == "context" and all(trust == "cfi" for trust in pcs[1:]), pcs
+    # An evaluator that has just been entered, or is just being left, runs no frame yet or any more.
+    for at, frame in enumerate(native):
+        assert frame["hidden"] or not analyzer.is_evaluator(frame) or at < 3, \
+            [(frame["kind"], frame["symbol"], frame["name"], frame["hidden"]) for frame in shown]
+
+
+def test_busy_process_is_always_shown_whole(interpreter):
+    with start_busy(interpreter) as process:
+        living.look(process.pid)
+        for _ in range(LOOKS):
+            result = living.look(process.pid, "--format", "json", "--all")
+            assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+            document = result.json
+            assert document["target"]["pid"] == process.pid
+            assert document["threads"][0]["tid"] == process.pid
+            assert len(document["threads"]) >= 7
+            for thread in document["threads"]:
+                assert_whole(thread)
+            time.sleep(random.random() * 0.01)
+        living.assert_runs_free(process.pid)
+        living.assert_works(process.pid)
+
+
+def test_deep_recursion(interpreter):
+    program = ("import sys, threading, time\n"
+               "sys.setrecursionlimit(10**6)\n"
+               "def down(n):\n"
+               "    if n: return down(n - 1)\n"
+               "    print('ready', flush=True); time.sleep(600)\n"
+               "threading.stack_size(512 << 20)\n"
+               "thread = threading.Thread(target=down, args=(20000,), name='deep')\n"
+               "thread.start()\n")
+    with living.running([interpreter.path, "-s", "-c", program]) as process:
+        result = living.look(process.pid, "--format", "json", "--no-source")
+    assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+    deep = next(thread for thread in result.json["threads"] if thread["name"] == "deep")
+    assert sum(frame["name"] == "down" for frame in deep["frames"]) == 20001
+
+
+def test_first_thread_that_has_ended():
+    """Its memory is to be had from the others only."""
+    system = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    program = ("import ctypes, threading, time\n"
+               "def rest():\n"
+               "    print('ready', flush=True); time.sleep(600)\n"
+               "threading.Thread(target=rest, name='rest').start()\n"
+               "time.sleep(0.1)\n"
+               "ctypes.CDLL(None).syscall(60, 0)\n")
+    with living.running([system.path, "-s", "-c", program]) as process:
+        living.wait_until(lambda: living.process_state(process.pid)[0] == "Z", "end")
+        result = living.look(process.pid)
+    assert "rest" in result.stdout and "time.sleep(600)" in result.stdout, result.describe()
+
+
+# ---- never left stopped ----
+
+def one_busy():
+    return start_busy(interpreters.find_system() or interpreters.find_wanted()[-1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_our_death_at_any_moment_leaves_the_process_running(number):
+    deaths = DEATHS if number == signal.SIGKILL else DEATHS // 4
+    chance = random.Random(4711)
+    with one_busy() as process:
+        start = time.monotonic()
+        living.look(process.pid)
+        usual = time.monotonic() - start
+        killed = 0
+        for _ in range(deaths):
+            ours = subprocess.Popen([analyzer.PROGRAM, "--pid", str(process.pid)],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            # Often while it holds the process: that moment is watched for, not met by chance.
+            end = time.monotonic() + usual
+            if chance.random() < 0.5:
+                while time.monotonic() < end and not living.process_state(process.pid)[1]:
+                    pass
+                time.sleep(chance.random() * 0.0005)
+            else:
+                time.sleep(chance.random() * usual)
+            ours.send_signal(number)
+            killed += ours.wait() == -number
+            living.assert_runs_free(process.pid)
+        assert killed > deaths // 2
+        assert process.poll() is None
+        living.assert_works(process.pid)
+        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+
+
+def test_broken_pipe():
+    with one_busy() as process:
+        reader, writer = os.pipe()
+        os.close(reader)
+        ours = subprocess.run([analyzer.PROGRAM, "--pid", str(process.pid)], stdout=writer,
+                              stderr=subprocess.PIPE, timeout=60)
+        os.close(writer)
+        assert ours.returncode in (0, 1), ours.stderr
+        living.assert_runs_free(process.pid)
+
+
+def test_process_stopped_by_a_signal_stays_so():
+    with one_busy() as process:
+        with living.stopped(process):
+            for _ in range(10):
+                assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+                states = living.thread_states(process.pid)
+                assert set(states.values()) == {("T", 0)}, states
+        living.assert_runs_free(process.pid)
+        living.assert_works(process.pid)
+
+
+COUNTER = """
+#include <signal.h>
+#include <stdio.h>
+static volatile sig_atomic_t count, last;
+static void handle(int number) { if (number == SIGRTMIN) count++; else last = 1; }
+int main(void)
+{
+    signal(SIGRTMIN, handle);
+    signal(SIGRTMIN + 1, handle);
+    puts("ready");
+    fflush(stdout);
+    while (!last) ;
+    printf("%d\\n", (int)count);
+    return 0;
+}
+"""
+
+
+def compiled(name, source, *flags):
+    folder = cores.made_once(name, cores.digest(source), lambda where: subprocess.run(
+        ["cc", "-w", *flags, "-x", "c", "-", "-o", os.path.join(where, name)],
+        input=source.encode(), check=True))
+    return os.path.join(folder, name)
+
+
+def test_signals_are_not_lost():
+    """One that arrives while the process is held is delivered afterwards."""
+    with living.running([compiled("counter", COUNTER)]) as process:
+        sent = 0
+        for _ in range(30):
+            ours = subprocess.Popen([analyzer.PROGRAM, "--pid", str(process.pid)],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while ours.poll() is None:
+                process.send_signal(signal.SIGRTMIN)
+                sent += 1
+                time.sleep(0.0002)
+        process.send_signal(signal.SIGRTMIN + 1)
+        assert int(process.stdout.readline()) == sent
+
+
+# ---- what cannot be looked at ----
+
+def refused(pid, *words, code=analyzer.EXIT_NOTHING, **more):
+    result = living.look(pid, **more)
+    assert result.returncode == code and not result.stdout, result.describe()
+    assert result.stderr.count("\n") == 1, result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+    return result
+
+
+def test_no_such_process():
+    with open("/proc/sys/kernel/pid_max") as file:
+        unused = int(file.read()) - 1
+    refused(unused, "there is no process %d" % unused)
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "x", "12x", "", "99999999999999999999"])
+def test_no_process_id(word):
+    result = analyzer.run("--pid", word)
+    assert result.returncode == analyzer.EXIT_USAGE and "--pid" in result.stderr
+
+
+def test_pid_and_core_exclude_each_other():
+    result = analyzer.run("--pid", "1", "core")
+    assert result.returncode == analyzer.EXIT_USAGE and "neither CORE" in result.stderr
+
+
+def test_zombie():
+    process = subprocess.Popen(["true"])
+    living.wait_until(lambda: living.process_state(process.pid)[0] == "Z", "zombie")
+    refused(process.pid, "is a zombie", "process %d" % os.getpid())
+    process.wait()
+
+
+def test_kernel_thread():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open("/proc/%s/stat" % pid) as file:
+            if int(file.read().rpartition(")")[2].split()[6]) & 0x00200000:
+                refused(int(pid), "thread of the kernel")
+                return
+    pytest.skip("no kernel thread can be seen here")
+
+
+def test_thread_id():
+    with one_busy() as process:
+        with living.stopped(process):
+            tid = max(tid for tid in living.thread_states(process.pid) if tid != process.pid)
+            refused(tid, "--pid %d" % process.pid)
+
+
+def test_traced_process():
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    seize, detach, interrupt = 0x4206, 17, 0x4207
+    with one_busy() as process:
+        assert libc.ptrace(seize, process.pid, None, None) == 0
+        refused(process.pid, "traced by %d" % os.getpid())
+        assert libc.ptrace(interrupt, process.pid, None, None) == 0
+        os.waitpid(process.pid, 0x40000000)
+        refused(process.pid, "traced by %d" % os.getpid())
+        assert libc.ptrace(detach, process.pid, None, None) == 0
+        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_process_of_another_user():
+    with one_busy() as process:
+        result = subprocess.run([analyzer.PROGRAM, "--pid", str(process.pid)], user=65534, group=65534,
+                                extra_groups=[], capture_output=True, timeout=60)
+        assert result.returncode == analyzer.EXIT_NOTHING
+        assert b"belongs to user 0" in result.stderr and b"sudo" in result.stderr, result.stderr
+        living.assert_runs_free(process.pid)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_process_that_lets_nobody_look():
+    program = ("import ctypes, time\n"
+               "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n"
+               "print('ready', flush=True); time.sleep(600)\n")
+    system = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    someone = {"user": 65534, "group": 65534, "extra_groups": []}
+    with living.running([system.path, "-s", "-c", program], **someone) as process:
+        result = subprocess.run([analyzer.PROGRAM, "--pid", str(process.pid)], capture_output=True,
+                                timeout=60, **someone)
+        assert result.returncode == analyzer.EXIT_NOTHING
+        assert b"prctl" in result.stderr and b"sudo" in result.stderr, result.stderr
+
+
+def test_thread_that_cannot_be_stopped():
+    """vfork() holds its caller in an uninterruptible wait; the other threads are still shown."""
+    system = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    source = ("#include <unistd.h>\n"
+              "int hold(void) { if (vfork() == 0) { sleep(5); _exit(0); } return 0; }\n")
+    program = ("import ctypes, sys, threading, time\n"
+               "def rest(): time.sleep(600)\n"
+               "threading.Thread(target=rest, name='rest', daemon=True).start()\n"
+               "def hold(): ctypes.CDLL(sys.argv[1]).hold()\n"
+               "threading.Thread(target=hold, name='hold', daemon=True).start()\n"
+               "time.sleep(0.2)\n"
+               "print('ready', flush=True); time.sleep(600)\n")
+    command = [system.path, "-s", "-c", program, compiled("hold.so", source, "-shared", "-fPIC")]
+    with living.running(command) as process:
+        start = time.monotonic()
+        result = living.look(process.pid)
+        assert time.monotonic() - start < 4
+        assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
+        assert "uninterruptible" in result.stderr, result.stderr
+        assert '"rest"' in result.stdout and '"hold"' in result.stdout, result.stdout
+        assert living.process_state(process.pid) == ("S", 0)
+        time.sleep(5)
+        living.assert_runs_free(process.pid)
+
+

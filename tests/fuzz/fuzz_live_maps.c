@@ -1,0 +1,29 @@
+/* /proc/PID/maps, of which the paths are the target's choice. */
+#include "live_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct target_ops no_ops = {0};
+    struct target *target = target_create(TARGET_PROCESS, &no_ops, NULL, NULL);
+    char *copy = malloc(size ? size : 1);
+    if (!target || !copy)
+        abort();
+    memcpy(copy, data, size);
+    const struct live_text maps = {copy, size, size};
+    if (live_take_maps(target, &maps) != PSC_OK)
+        abort();
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        if (mapping->start >= mapping->end || (i && mapping->start < mapping[-1].end) ||
+            (mapping->file && !mapping->file->path))
+            abort();
+    }
+    target_close(target);
+    free(copy);
+    return 0;
+}
