@@ -82,10 +82,17 @@ static bool may_contain(const struct python_stack *stack, psc_addr address)
     return false;
 }
 
+/* The newest frame has run nothing, and its caller is not filled in. */
+static bool is_being_entered(const struct python_stack *stack)
+{
+    return stack->end != PYTHON_END_COMPLETE && stack->count && stack->frames[0].lasti < 0;
+}
+
 /*
  * An evaluator links its CFrame in some instructions before it fills current_frame in
  * (CPython 3.11, _PyEval_EvalFrameDefault): what the newest says is believed when a frame
- * is there whose callers include the next older CFrame's frame.
+ * is there whose callers include the next older CFrame's frame. The same memory served the last
+ * call, too: it may point to where the new frame is just being made.
  */
 static enum psc_status walk_cframes(struct python *python, struct py_cframe *cframes, size_t count,
                                     const struct py_cframe *root, struct python_stack *ret)
@@ -96,7 +103,8 @@ static enum psc_status walk_cframes(struct python *python, struct py_cframe *cfr
     if (status != PSC_OK || !count)
         return status;
     bool believed =
-        ret->count && ret->frames[0].kind != PYTHON_FRAME_UNREADABLE && may_contain(ret, older);
+        ret->count && ret->frames[0].kind != PYTHON_FRAME_UNREADABLE && may_contain(ret, older) &&
+        !is_being_entered(ret);
     if (believed || (!older && newest && ret->count))
         return PSC_OK;
     cframes[0].current = 0;

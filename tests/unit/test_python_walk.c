@@ -149,7 +149,8 @@ static void test_shims_part_the_chain(void **state)
 }
 
 /* The newest 3.11 CFrame before its current_frame is filled in: NULL, nowhere, an older
-   call's frame that is no longer in the chain, and a frame of which another is the caller. */
+   call's frame that is no longer in the chain, a frame of which another is the caller, and the
+   place of a frame that is just being made: its caller is what was there before. */
 static void test_a_cframe_that_is_being_entered(void **state)
 {
     struct memory *memory = memory_create(0x030b00f0);
@@ -160,13 +161,20 @@ static void test_a_cframe_that_is_being_entered(void **state)
     psc_addr current = make_frame(memory, code, old);
     psc_addr entering = make_frame(memory, code, current);
     psc_addr stale = make_frame(memory, code, make_frame(memory, code, 0));
+    psc_addr making = make_frame(memory, code, 1);
+    memory_put_field(memory, making, PY_FRAME_INSTR,
+                     py_field_address(&memory->python, code, PY_CODE_ADAPTIVE) - 2);
     psc_addr root = root_cframe(memory, &thread);
     psc_addr older = make_cframe(memory, current, root);
     const struct {
         psc_addr current;
         size_t frames;
         size_t newest_count;
-    } cases[] = {{0, 2, 0}, {UINT64_C(0x7f0000000000), 2, 0}, {stale, 2, 0}, {entering, 3, 1}};
+    } cases[] = {{0, 2, 0},
+                 {UINT64_C(0x7f0000000000), 2, 0},
+                 {stale, 2, 0},
+                 {making, 2, 0},
+                 {entering, 3, 1}};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++) {
         struct python_stack stack = {0};
         psc_addr newest = make_cframe(memory, cases[i].current, older);
