@@ -72,7 +72,8 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
     const struct trace_crash *crash = trace->crash;
     text_add_string(text, "  ");
     if (!crash) {
-        text_add_string(text, trace->path ? "taken from a running process\n" : "is running\n");
+        text_add_string(text,
+                        trace->path ? "taken from a running process\n" : "a living process\n");
         return;
     }
     print_add_style(&sink->buffer, options, PRINT_ALARM);

@@ -102,9 +102,8 @@ static enum psc_status walk_cframes(struct python *python, struct py_cframe *cfr
     enum psc_status status = chain_walk(python, newest, ret);
     if (status != PSC_OK || !count)
         return status;
-    bool believed =
-        ret->count && ret->frames[0].kind != PYTHON_FRAME_UNREADABLE && may_contain(ret, older) &&
-        !is_being_entered(ret);
+    bool believed = ret->count && ret->frames[0].kind != PYTHON_FRAME_UNREADABLE &&
+                    may_contain(ret, older) && !is_being_entered(ret);
     if (believed || (!older && newest && ret->count))
         return PSC_OK;
     cframes[0].current = 0;
