@@ -300,7 +300,7 @@ static enum psc_status take_maps(struct target *target, bool *ret_changed, struc
     size_t before_count = target->mapping_count;
     target->mappings = NULL;
     target->mapping_count = 0;
-    enum psc_status status = live_take_maps(target, &live->maps);
+    enum psc_status status = live_take_maps(target, &live->maps, live->root);
     *ret_changed = !same_modules(before, before_count, target->mappings, target->mapping_count);
     free(before);
     return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");
@@ -404,6 +404,17 @@ static bool is_foreign_root(const struct live *live)
            own.st_ino != other.st_ino;
 }
 
+static const char *find_root(struct target *target)
+{
+    const struct live *live = target->backend;
+    char path[4096];
+    ssize_t length = readlinkat(live->folder, "root", path, sizeof(path));
+    if (length <= 1 || (size_t)length >= sizeof(path) || path[0] != '/')
+        return "";
+    const char *root = arena_strndup(target->arena, path, (size_t)length);
+    return root ? root : "";
+}
+
 static void describe_process(struct target *target, struct live_text *text)
 {
     const struct live *live = target->backend;
@@ -443,6 +454,7 @@ static enum psc_status live_open(struct target *target, struct psc_error *err)
     }
     target->proc = arena_printf(target->arena, "/proc/%d/task/%d", live->pid, live->memory_tid);
     target->foreign_root = is_foreign_root(live);
+    live->root = find_root(target);
     enum psc_status status = target_prepare_look(target, &changed, err);
     if (status != PSC_OK)
         return status;
@@ -464,8 +476,8 @@ enum psc_status target_open_process(int32_t pid, const struct target_options *op
         free(live);
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
-    *live =
-        (struct live){.pid = pid, .folder = -1, .maps_fd = -1, .stop.pid = pid, .pages.memory = -1};
+    *live = (struct live){
+        .pid = pid, .folder = -1, .root = "", .maps_fd = -1, .stop.pid = pid, .pages.memory = -1};
     target->backend = live;
     status = live_open(target, err);
     if (status != PSC_OK) {

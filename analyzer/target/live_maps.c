@@ -155,6 +155,17 @@ static bool is_same_file(const struct target_file *file, const struct live_map *
     return true;
 }
 
+/* The process itself knows only what is below its root (chroot, container). */
+static void cut_root(struct live_map *map, const char *root)
+{
+    size_t length = strlen(root);
+    if (length && map->path_size > length && !memcmp(map->path, root, length) &&
+        map->path[length] == '/') {
+        map->path += length;
+        map->path_size -= length;
+    }
+}
+
 static struct target_file *find_file(struct target *target, const struct live_map *map)
 {
     // Mappings of a file follow each other, and so do files that were added for them.
@@ -172,7 +183,8 @@ static struct target_file *find_file(struct target *target, const struct live_ma
     return file;
 }
 
-enum psc_status live_take_maps(struct target *target, const struct live_text *maps)
+enum psc_status live_take_maps(struct target *target, const struct live_text *maps,
+                               const char *root)
 {
     const char *at = maps->bytes;
     const char *end = at + maps->size;
@@ -199,6 +211,7 @@ enum psc_status live_take_maps(struct target *target, const struct live_text *ma
                                            .executable = map.executable};
         if (!map.inode || !map.path_size || map.path[0] != '/')
             continue;
+        cut_root(&map, root);
         mapping->file = find_file(target, &map);
         if (!mapping->file) {
             free(mappings);

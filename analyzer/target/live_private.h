@@ -42,8 +42,12 @@ int live_read_file(int fd, struct live_text *ret);
 /** Opens below the directory and reads; 0 or errno. */
 int live_read_path(int directory, const char *name, struct live_text *ret);
 
-/** Replaces target->mappings by what the text says; files that were known stay the same ones. */
-PSC_MUST_CHECK enum psc_status live_take_maps(struct target *target, const struct live_text *maps);
+/**
+ * Replaces target->mappings by what the text says; files that were known stay the same ones.
+ * @param root  of the process as its paths are written in the text, "" for the root of all.
+ */
+PSC_MUST_CHECK enum psc_status live_take_maps(struct target *target, const struct live_text *maps,
+                                              const char *root);
 
 /* ---- live_pages.c ---- */
 
@@ -149,6 +153,7 @@ struct live {
     pid_t pid;
     pid_t memory_tid; /**< A thread that lives: the first one may have ended before the others. */
     int folder;       /**< /proc/PID/task/TID of that thread. */
+    const char *root; /**< Where its root is, as /proc writes paths; "" for the root of all. */
     int maps_fd;
     struct live_text maps;
     struct live_pages pages;

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     memcpy(copy, data, size);
     const struct live_text maps = {copy, size, size};
-    if (live_take_maps(target, &maps) != PSC_OK)
+    if (live_take_maps(target, &maps, "/a") != PSC_OK)
         abort();
     for (size_t i = 0; i < target->mapping_count; i++) {
         const struct target_mapping *mapping = &target->mappings[i];

@@ -84,7 +84,7 @@ static void test_mappings_of_a_target(void **state)
     struct target *target = target_create(TARGET_PROCESS, &no_ops, NULL, NULL);
     assert_non_null(target);
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(live_take_maps(target, &maps), PSC_OK);
+        assert_int_equal(live_take_maps(target, &maps, ""), PSC_OK);
         assert_int_equal(target->mapping_count, 5);
         assert_int_equal(target->file_count, 3);
         assert_ptr_equal(target->mappings[0].file, target->mappings[1].file);
@@ -93,6 +93,26 @@ static void test_mappings_of_a_target(void **state)
         assert_string_equal(target->mappings[3].file->path, "/lib/one.so");
         assert_ptr_not_equal(target->mappings[3].file, target->mappings[0].file);
         assert_string_equal(target->mappings[4].file->path, "/odd\nname");
+    }
+    target_close(target);
+}
+
+static void test_paths_below_another_root(void **state)
+{
+    (void)state;
+    static char text[] = "1000-2000 r--p 00000000 08:01 7 /srv/root/lib/one.so\n"
+                         "3000-4000 r--p 00000000 08:01 8 /srv/rootless/two.so\n"
+                         "5000-6000 r--p 00000000 00:01 9 /memfd:three (deleted)\n";
+    static const char *const paths[] = {"/lib/one.so", "/srv/rootless/two.so", "/memfd:three"};
+    const struct live_text maps = {text, sizeof(text) - 1, sizeof(text)};
+    static const struct target_ops no_ops = {0};
+    struct target *target = target_create(TARGET_PROCESS, &no_ops, NULL, NULL);
+    assert_non_null(target);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(live_take_maps(target, &maps, "/srv/root"), PSC_OK);
+        assert_int_equal(target->file_count, 3);
+        for (size_t i = 0; i < 3; i++)
+            assert_string_equal(target->mappings[i].file->path, paths[i]);
     }
     target_close(target);
 }
@@ -150,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_anonymous_memory),
         cmocka_unit_test(test_lines_that_are_none_are_passed_over),
         cmocka_unit_test(test_mappings_of_a_target),
+        cmocka_unit_test(test_paths_below_another_root),
         cmocka_unit_test(test_pages_stay_as_they_were_read),
         cmocka_unit_test(test_many_pages),
     };
