@@ -211,6 +211,8 @@ static enum psc_status open_python(struct psc_target *target, struct psc_trace *
     return PSC_OK;
 }
 
+/* ---- living processes ---- */
+
 static void rehearse(void *context)
 {
     const struct capture_sources *sources = context;
@@ -218,52 +220,93 @@ static void rehearse(void *context)
         trace_rehearse(sources->python);
 }
 
-static void explain_pause(struct psc_trace *trace, const struct target_pause *pause)
+static void take_pause(struct psc_trace *trace, const struct target_pause *pause)
 {
+    trace->paused = true;
+    trace->pause = pause->stop + pause->registers + pause->stacks + pause->visit + pause->resume;
     text_printf(&trace->explain,
                 "pause: %.2f ms (stopping %.2f, registers %.2f, stacks %.2f, Python %.2f, "
                 "letting go %.2f)\n",
-                pause->stop + pause->registers + pause->stacks + pause->visit + pause->resume,
-                pause->stop, pause->registers, pause->stacks, pause->visit, pause->resume);
+                trace->pause, pause->stop, pause->registers, pause->stacks, pause->visit,
+                pause->resume);
 }
 
-/*
- * A living process: the interpreter is found before the stop, its stacks are read in it. When the
- * process has just loaded a library the look is worth nothing, and another one is taken.
- */
-static enum psc_status look_at_process(struct psc_target *target, struct psc_trace *trace,
-                                       enum psc_mode mode, struct capture_sources *sources,
-                                       struct psc_error *err)
+/* Python frames only, from a process that goes on. */
+static enum psc_status glance_at_process(struct target *target, struct capture_sources *sources,
+                                         struct psc_error *err)
 {
-    enum psc_status status = PSC_OK;
-    bool changed = true;
-    for (size_t i = 0; status == PSC_OK && changed && i < LOOK_LIMIT; i++) {
-        python_close(sources->python);
-        sources->python = NULL;
-        status = target_prepare_look(target->target, &changed, err);
-        if (status == PSC_OK && (changed || i)) {
-            modules_destroy(target->modules);
-            target->modules = NULL;
-            status = modules_create(target->target, &target->modules, err);
-            sources->modules = target->modules;
-        }
-        if (status == PSC_OK)
-            status = open_python(target, trace, mode, &sources->python, err);
-        changed = false;
-        if (status == PSC_OK)
-            status = target_look(target->target, rehearse, sources, &changed, err);
-    }
-    explain_pause(trace, &target->target->pause);
+    if (!sources->python)
+        return psc_fail(err, PSC_ERR_NOT_FOUND,
+                        "process %d: no Python interpreter was found, and nothing else can be read "
+                        "of a process that is not stopped",
+                        target->process.pid);
+    enum psc_status status = target_glance(target, rehearse, sources, err);
+    if (status == PSC_OK && target->pause.changed)
+        target_warn(target, "not-stopped",
+                    "the process was not stopped, and %zu of %zu pages changed while they were "
+                    "read: a stack may be a mixture of two moments",
+                    target->pause.changed, target->pause.pages);
     return status;
 }
 
+/* Finds what has to be known of the process before it is looked at. */
+static enum psc_status prepare_look(struct psc_target *target, struct psc_trace *trace,
+                                    enum psc_mode mode, bool again, struct capture_sources *sources,
+                                    struct psc_error *err)
+{
+    bool changed = false;
+    python_close(sources->python);
+    sources->python = NULL;
+    enum psc_status status = target_prepare_look(target->target, &changed, err);
+    if (status == PSC_OK && (changed || again)) {
+        modules_destroy(target->modules);
+        target->modules = NULL;
+        status = modules_create(target->target, &target->modules, err);
+        sources->modules = target->modules;
+    }
+    return status == PSC_OK ? open_python(target, trace, mode, &sources->python, err) : status;
+}
+
+/*
+ * The interpreter is found before the stop, its stacks are read in it. When the process has just
+ * loaded a library the look is worth nothing, and another one is taken. When somebody else has
+ * stopped the process its Python side can still be read.
+ */
+static enum psc_status look_at_process(struct psc_target *target, struct psc_trace *trace,
+                                       struct psc_capture_options *options,
+                                       struct capture_sources *sources, struct psc_error *err)
+{
+    struct psc_error why = {0};
+    enum psc_status status = PSC_OK;
+    bool changed = true;
+    for (size_t i = 0; status == PSC_OK && changed && i < LOOK_LIMIT; i++) {
+        status = prepare_look(target, trace, options->mode, i > 0, sources, err);
+        changed = false;
+        if (status != PSC_OK)
+            return status;
+        if (options->no_pause)
+            return glance_at_process(target->target, sources, err);
+        status = target_look(target->target, rehearse, sources, &changed, &why);
+    }
+    if (status == PSC_OK) {
+        take_pause(trace, &target->target->pause);
+        return PSC_OK;
+    }
+    if (!target->target->pause.tracer || !sources->python || options->mode == PSC_MODE_NATIVE ||
+        options->thread >= 0)
+        return psc_fail(err, status, "%s", why.message);
+    target_warn(target->target, "traced", "%s; only its Python frames are shown", why.message);
+    options->mode = PSC_MODE_PYTHON;
+    return glance_at_process(target->target, sources, err);
+}
+
 static enum psc_status open_sources(struct psc_target *target, struct psc_trace *trace,
-                                    const struct psc_capture_options *options,
+                                    struct psc_capture_options *options,
                                     struct capture_sources *ret, struct psc_error *err)
 {
     *ret = (struct capture_sources){.target = target->target, .modules = target->modules};
     enum psc_status status = target->target->kind == TARGET_PROCESS
-                                 ? look_at_process(target, trace, options->mode, ret, err)
+                                 ? look_at_process(target, trace, options, ret, err)
                                  : open_python(target, trace, options->mode, &ret->python, err);
     if (status == PSC_OK && options->mode != PSC_MODE_PYTHON)
         status =
@@ -318,6 +361,10 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     struct psc_capture_options options = {.thread = -1};
     if (!target || !ret || !take_options(&options, sizeof(options), given))
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: unusable arguments");
+    if (options.no_pause && target->target->kind != TARGET_PROCESS)
+        options.no_pause = 0;
+    if (options.no_pause)
+        options.mode = PSC_MODE_PYTHON;
     struct psc_trace *trace = calloc(1, sizeof(*trace));
     struct arena *arena = arena_create();
     if (!trace || !arena) {

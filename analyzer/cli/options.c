@@ -11,6 +11,7 @@
 enum long_option {
     OPT_FORMAT = 256,
     OPT_PID,
+    OPT_NO_PAUSE,
     OPT_OUTPUT,
     OPT_MODE,
     OPT_ALL,
@@ -31,6 +32,7 @@ enum long_option {
 
 static const struct option long_options[] = {
     {"pid", required_argument, NULL, OPT_PID},
+    {"no-pause", no_argument, NULL, OPT_NO_PAUSE},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"output", required_argument, NULL, OPT_OUTPUT},
     {"mode", required_argument, NULL, OPT_MODE},
@@ -76,6 +78,12 @@ static const char help_text[] =
     "      --no-group              do not put threads with equal stacks together\n"
     "      --no-source             no lines of source\n"
     "      --explain               how each thing was found\n"
+    "\n"
+    "Living processes:\n"
+    "      --pid PID               instead of CORE\n"
+    "      --no-pause              do not stop it: only Python frames, and what changes while it "
+    "is\n"
+    "                              read may be shown wrongly (the report says whether it did)\n"
     "\n"
     "Where the files of the dead machine are now:\n"
     "      --sysroot DIR           look up its absolute paths below DIR first\n"
@@ -195,6 +203,9 @@ static bool parse_option(struct options *options, int option, const char *value)
         break;
     case OPT_PID:
         good = parse_pid(options, value);
+        break;
+    case OPT_NO_PAUSE:
+        options->capture.no_pause = 1;
         break;
     case OPT_FORMAT:
         good = choose("format", value, formats, &choice);
@@ -325,6 +336,12 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         complain(options->pid     ? "--pid takes neither CORE nor EXECUTABLE"
                  : optind == argc ? "neither a core file nor --pid is given"
                                   : "more than CORE and EXECUTABLE");
+        return OPTIONS_WRONG;
+    }
+    const struct psc_capture_options *capture = &options->capture;
+    if (capture->no_pause &&
+        (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->thread >= 0)) {
+        complain("--no-pause goes with --pid, not with --mode native or --thread");
         return OPTIONS_WRONG;
     }
     if (!options->pid) {

@@ -108,6 +108,11 @@ struct psc_capture_options {
     uint32_t all_modules;
     /** -1: all threads. 0: the crashed one (the first when none crashed). Else a thread id. */
     int32_t thread;
+    /**
+     * Non-zero: a living process is not stopped. Python frames only (mode is PSC_MODE_PYTHON, and
+     * thread has to be -1); what changed while it was read may be a mixture, and is warned of.
+     */
+    uint32_t no_pause;
 };
 
 /** How a trace is shown. */

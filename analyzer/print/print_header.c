@@ -72,8 +72,12 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
     const struct trace_crash *crash = trace->crash;
     text_add_string(text, "  ");
     if (!crash) {
-        text_add_string(text,
-                        trace->path ? "taken from a running process\n" : "a living process\n");
+        if (trace->path)
+            text_add_string(text, "taken from a running process\n");
+        else if (trace->paused)
+            text_printf(text, "a living process, stopped for %.1f ms\n", trace->pause);
+        else
+            text_add_string(text, "a living process, read without stopping it\n");
         return;
     }
     print_add_style(&sink->buffer, options, PRINT_ALARM);

@@ -150,6 +150,8 @@ static json_t *make_target(struct json_writer *writer, const struct psc_trace *t
     set(writer, object, "kind", make_string(trace->kind));
     set(writer, object, "path", make_string(trace->path));
     set(writer, object, "pid", trace->pid > 0 ? json_integer(trace->pid) : json_null());
+    if (trace->paused)
+        set(writer, object, "pause", json_real(trace->pause));
     set(writer, object, "executable", make_string(trace->executable));
     set(writer, object, "arguments", arguments);
     set(writer, object, "architecture", make_string(trace->architecture));

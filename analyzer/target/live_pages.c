@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#define SLAB_SIZE    ((size_t)1024 * 1024)
-#define SLAB_LIMIT   ((size_t)4096)
-#define FIRST_TABLE  ((size_t)16384)
-#define READ_AT_ONCE ((size_t)16)
+#define SLAB_SIZE       ((size_t)1024 * 1024)
+#define SLAB_LIMIT      ((size_t)4096)
+#define FIRST_TABLE     ((size_t)16384)
+#define COMPARE_AT_ONCE ((size_t)64)
+#define READ_AT_ONCE    ((size_t)16)
 
 static bool add_slab(struct live_pages *pages)
 {
@@ -153,4 +155,38 @@ const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
             return NULL;
     pages->slab_used += got * LIVE_PAGE;
     return got ? buffer + (page - first) : NULL;
+}
+
+static size_t count_different(const struct iovec *pages, const uint8_t *const *known, size_t count,
+                              const uint8_t *bytes, size_t size)
+{
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++)
+        different += (i + 1) * LIVE_PAGE > size ||
+                     memcmp(known[i], bytes + i * LIVE_PAGE, pages[i].iov_len) != 0;
+    return different;
+}
+
+size_t pages_count_changed(const struct live_pages *pages, pid_t pid)
+{
+    struct iovec remote[COMPARE_AT_ONCE];
+    const uint8_t *known[COMPARE_AT_ONCE];
+    uint8_t *buffer = malloc(COMPARE_AT_ONCE * LIVE_PAGE);
+    size_t changed = 0, count = 0;
+    if (!buffer)
+        return pages->count;
+    for (size_t i = 0; i <= pages->mask; i++) {
+        if (pages->table[i].address) {
+            remote[count] = (struct iovec){(void *)(uintptr_t)pages->table[i].address, LIVE_PAGE};
+            known[count++] = pages->table[i].bytes;
+        }
+        if (count == COMPARE_AT_ONCE || (count && i == pages->mask)) {
+            const struct iovec local = {buffer, count * LIVE_PAGE};
+            ssize_t got = process_vm_readv(pid, &local, 1, remote, count, 0);
+            changed += count_different(remote, known, count, buffer, got < 0 ? 0 : (size_t)got);
+            count = 0;
+        }
+    }
+    free(buffer);
+    return changed;
 }

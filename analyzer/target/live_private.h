@@ -80,6 +80,8 @@ void pages_clear(struct live_pages *pages);
 const uint8_t *pages_find(struct live_pages *pages, psc_addr page);
 /** Adds a page whose bytes live as long as this does. */
 bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes);
+/** How many of the pages are not any more what they were when they were read. */
+size_t pages_count_changed(const struct live_pages *pages, pid_t pid);
 /** Reads the page, and what lies beside it when its neighbours were wanted too; or NULL. */
 const uint8_t *pages_read(struct live_pages *pages, psc_addr page);
 
@@ -144,6 +146,8 @@ void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid
 
 /** Why nobody may look into the process, and the way out: one sentence. */
 enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err);
+/** Who traces the process; 0: nobody. */
+pid_t live_find_tracer(pid_t pid);
 /** Checks what can be known beforehand: there is such a process, and it has memory of its own. */
 PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
 
@@ -161,5 +165,10 @@ struct live {
     struct live_stop stop;
     bool stands; /**< The target stands still just now. */
 };
+
+extern const struct target_ops live_ops;
+
+/** The native name of a thread; NULL when it has ended. */
+const char *live_read_name(struct target *target, pid_t tid);
 
 #endif

@@ -106,6 +106,12 @@ enum psc_status live_check(pid_t pid, struct psc_error *err)
     return PSC_OK;
 }
 
+pid_t live_find_tracer(pid_t pid)
+{
+    struct standing standing;
+    return read_standing_of(pid, &standing) ? (pid_t)standing.tracer : 0;
+}
+
 static bool may_trace_all(void)
 {
     struct standing self;

@@ -129,6 +129,9 @@ struct target_pause {
     double stacks;
     double visit;
     double resume;
+    size_t pages;   /**< Of a glance: how many were read, and how many had changed */
+    size_t changed; /**< when they were read again. */
+    int32_t tracer; /**< Who has stopped the process already, so that we could not; or 0. */
 };
 
 enum target_kind { TARGET_CORE, TARGET_PROCESS };
@@ -212,6 +215,13 @@ PSC_MUST_CHECK enum psc_status target_prepare_look(struct target *target, bool *
  */
 PSC_MUST_CHECK enum psc_status target_look(struct target *target, void (*visit)(void *context),
                                            void *context, bool *ret_changed, struct psc_error *err);
+
+/**
+ * As target_look(), without stopping anything and without registers: `visit` is called until what
+ * it read is the same when it is read again, or some times. There are no threads then.
+ */
+PSC_MUST_CHECK enum psc_status target_glance(struct target *target, void (*visit)(void *context),
+                                             void *context, struct psc_error *err);
 
 /** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
 PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,

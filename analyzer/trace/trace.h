@@ -139,6 +139,8 @@ struct psc_trace {
     struct arena *arena;
     const char *kind; /**< "core" or "process" */
     const char *path; /**< Of the core file, or NULL. */
+    bool paused;      /**< A living process was stopped for `pause` milliseconds. */
+    double pause;
     int32_t pid;
     const char *executable; /**< Or NULL. */
     const char *const *arguments;
