@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An open output: standard output, a special file, or a temporary one to be renamed. */
@@ -193,6 +195,32 @@ static int show(struct psc_target *target, const struct options *options)
     return good ? code : EXIT_NOTHING;
 }
 
+/* Whether whoever read the pipe has gone. */
+static bool is_closed(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd};
+    return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLERR | POLLNVAL));
+}
+
+/* Until nothing can be shown any more; what was shown until then counts. */
+static int watch(struct psc_target *target, const struct options *options)
+{
+    const double whole = (double)(time_t)options->interval;
+    const struct timespec pause = {(time_t)options->interval,
+                                   (long)((options->interval - whole) * 1e9)};
+    int worst = EXIT_NOTHING;
+    for (;;) {
+        int code = show(target, options);
+        if (code == EXIT_NOTHING)
+            return worst;
+        if (worst == EXIT_NOTHING || code > worst)
+            worst = code;
+        if (is_closed(STDOUT_FILENO))
+            return worst;
+        nanosleep(&pause, NULL);
+    }
+}
+
 static int run(const struct options *options)
 {
     struct psc_error err = {0};
@@ -205,7 +233,7 @@ static int run(const struct options *options)
         complain("%s", err.message);
         return EXIT_NOTHING;
     }
-    int code = show(target, options);
+    int code = options->interval > 0 ? watch(target, options) : show(target, options);
     psc_close(target);
     return code;
 }

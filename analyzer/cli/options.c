@@ -12,6 +12,7 @@ enum long_option {
     OPT_FORMAT = 256,
     OPT_PID,
     OPT_NO_PAUSE,
+    OPT_WATCH,
     OPT_OUTPUT,
     OPT_MODE,
     OPT_ALL,
@@ -33,6 +34,7 @@ enum long_option {
 static const struct option long_options[] = {
     {"pid", required_argument, NULL, OPT_PID},
     {"no-pause", no_argument, NULL, OPT_NO_PAUSE},
+    {"watch", required_argument, NULL, OPT_WATCH},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"output", required_argument, NULL, OPT_OUTPUT},
     {"mode", required_argument, NULL, OPT_MODE},
@@ -84,6 +86,7 @@ static const char help_text[] =
     "      --no-pause              do not stop it: only Python frames, and what changes while it "
     "is\n"
     "                              read may be shown wrongly (the report says whether it did)\n"
+    "      --watch SECONDS         again and again, until it has ended; JSON is one object a line\n"
     "\n"
     "Where the files of the dead machine are now:\n"
     "      --sysroot DIR           look up its absolute paths below DIR first\n"
@@ -168,6 +171,16 @@ static bool parse_pid(struct options *options, const char *word)
     return true;
 }
 
+static bool parse_interval(const char *word, double *ret)
+{
+    char *end;
+    *ret = strtod(word, &end);
+    // Not <=: NaN is nothing to wait for either.
+    if (*end || end == word || !(*ret >= 0.001) || *ret > 1e9)
+        return complain("--watch: '%s' is no number of seconds", word);
+    return true;
+}
+
 /* FORMAT=FILE; the format's name is cut out of a copy, argv stays as it is. */
 static bool parse_output(const char *word, struct output *ret)
 {
@@ -203,6 +216,9 @@ static bool parse_option(struct options *options, int option, const char *value)
         break;
     case OPT_PID:
         good = parse_pid(options, value);
+        break;
+    case OPT_WATCH:
+        good = parse_interval(value, &options->interval);
         break;
     case OPT_NO_PAUSE:
         options->capture.no_pause = 1;
@@ -339,11 +355,16 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         return OPTIONS_WRONG;
     }
     const struct psc_capture_options *capture = &options->capture;
+    if (options->interval > 0 && !options->pid) {
+        complain("--watch goes with --pid");
+        return OPTIONS_WRONG;
+    }
     if (capture->no_pause &&
         (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->thread >= 0)) {
         complain("--no-pause goes with --pid, not with --mode native or --thread");
         return OPTIONS_WRONG;
     }
+    options->print.one_line = options->interval > 0;
     if (!options->pid) {
         options->core = argv[optind];
         options->executable = argv[optind + 1];

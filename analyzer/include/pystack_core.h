@@ -127,7 +127,7 @@ struct psc_print_options {
     uint32_t outermost_first; /**< Order of the frames. */
     uint32_t no_group;        /**< Do not put threads with equal stacks together. */
     uint32_t explain;         /**< How each thing was found, and time spent (text only). */
-    uint32_t reserved;
+    uint32_t one_line;        /**< No line break but the last (JSON only). */
 };
 
 /** Takes size bytes of output; returns 0, or anything else to stop. */

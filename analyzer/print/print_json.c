@@ -25,6 +25,7 @@ struct cached_location {
 struct json_writer {
     struct print_sink *sink;
     bool failed; /* Out of memory. */
+    bool one_line;
     struct cached_location cache[CACHE_SIZE];
 };
 
@@ -79,7 +80,10 @@ static void set(struct json_writer *writer, json_t *object, const char *key, jso
 
 static void write_raw(struct json_writer *writer, const char *text)
 {
-    text_add_string(&writer->sink->buffer, text);
+    // Line breaks are for people; within strings there are none.
+    for (; *text; text++)
+        if (*text != '\n' || !writer->one_line)
+            text_add_char(&writer->sink->buffer, *text);
 }
 
 static int append_text(const char *bytes, size_t size, void *text)
@@ -383,6 +387,7 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     if (!writer)
         return PSC_ERR_MEMORY;
     writer->sink = sink;
+    writer->one_line = options->one_line;
     write_raw(writer, "{\"schema\":\"" SCHEMA_NAME "\"");
     write_target(writer, trace);
     write_raw(writer, ",\n\"crash\":");
@@ -391,7 +396,7 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     write_raw(writer, ",\n\"signature\":");
     write_value(writer, make_string(trace->signature));
     write_warnings(writer, &trace->warnings);
-    write_raw(writer, "}\n");
+    text_add_string(&sink->buffer, "}\n");
     for (size_t i = 0; i < CACHE_SIZE; i++)
         text_deinit(&writer->cache[i].text);
     return writer->failed ? PSC_ERR_MEMORY : PSC_OK;

@@ -312,6 +312,7 @@ enum psc_status target_prepare_look(struct target *target, bool *ret_changed, st
     if (error || !live->maps.size)
         return live_refuse(live->pid, error ? error : ESRCH, err);
     pages_clear(&live->pages);
+    target->warnings.count = 0; // Of the last look.
     return take_maps(target, ret_changed, err);
 }
 

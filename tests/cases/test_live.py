@@ -494,3 +494,35 @@ def test_busy_process_without_a_pause(interpreter):
                                      ["--pid", "1", "--thread", "1"]])
 def test_no_pause_is_for_python_frames_of_processes(options):
     assert analyzer.run("--no-pause", *options).returncode == analyzer.EXIT_USAGE
+
+
+# ---- again and again ----
+
+def test_watch_until_the_end(tmp_path):
+    system = interpreters.find_system() or interpreters.find_wanted()[-1]
+    with start_busy(system, seconds=2) as process:
+        result = living.look(process.pid, "--watch", "0.2", "--format", "json")
+        process.wait(timeout=60)
+    looks = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(looks) >= 3, result.describe()
+    for document in looks:
+        analyzer.assert_fits_schema(document)
+        assert document["target"]["pid"] == process.pid
+    assert "zombie" in result.stderr or "ended" in result.stderr, result.stderr
+    assert result.returncode in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL)
+
+
+def test_watch_ends_with_its_reader():
+    with one_busy() as process:
+        ours = subprocess.Popen([analyzer.PROGRAM, "--pid", str(process.pid), "--watch", "0.05"],
+                                stdout=subprocess.PIPE)
+        assert ours.stdout.readline()
+        ours.stdout.close()
+        assert ours.wait(timeout=20) in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL)
+        living.assert_runs_free(process.pid)
+
+
+@pytest.mark.parametrize("words", [["--pid", "1", "--watch", "0"], ["--pid", "1", "--watch", "nan"],
+                                   ["--pid", "1", "--watch", "x"], ["--watch", "1", "core"]])
+def test_watch_needs_seconds_and_a_process(words):
+    assert analyzer.run(*words).returncode == analyzer.EXIT_USAGE
