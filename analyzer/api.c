@@ -123,6 +123,11 @@ int psc_trace_is_complete(const struct psc_trace *trace)
     return trace && trace->complete;
 }
 
+int32_t psc_trace_pid(const struct psc_trace *trace)
+{
+    return trace ? trace->pid : 0;
+}
+
 size_t psc_trace_warning_count(const struct psc_trace *trace)
 {
     return trace ? trace->warnings.count : 0;
@@ -140,6 +145,20 @@ enum psc_status psc_print(const struct psc_trace *trace, const struct psc_print_
     if (!trace || !write || !take_options(&print, sizeof(print), options))
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print: unusable arguments");
     return print_trace(trace, &print, write, context, err);
+}
+
+enum psc_status psc_print_processes(const struct psc_trace *const *traces, size_t count,
+                                    const struct psc_print_options *options, psc_write_fn write,
+                                    void *context, struct psc_error *err)
+{
+    struct psc_print_options print = {0};
+    bool complete = traces && count && write && take_options(&print, sizeof(print), options);
+    for (size_t i = 0; complete && i < count; i++)
+        complete = traces[i];
+    if (!complete)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print_processes: unusable arguments");
+    print.one_line = 1;
+    return print_traces(traces, count, &print, write, context, err);
 }
 
 /* ---- capture ---- */

@@ -1,4 +1,5 @@
 /* The program: parse, open, capture, print. Uses the public header only. */
+#include "children.h"
 #include "options.h"
 
 #include <errno.h>
@@ -138,8 +139,8 @@ static bool is_same_file(const char *path, const char *other)
            a.st_ino == b.st_ino;
 }
 
-static bool print_output(const struct psc_trace *trace, const struct options *options,
-                         const struct output *output)
+static bool print_output(struct psc_trace *const *traces, size_t count,
+                         const struct options *options, const struct output *output)
 {
     const char *name = output->path ? output->path : "standard output";
     struct psc_print_options print = options->print;
@@ -157,7 +158,10 @@ static bool print_output(const struct psc_trace *trace, const struct options *op
         complain("%s: cannot be written: %s", name, strerror(file.error));
         return false;
     }
-    bool good = !psc_print(trace, &print, write_output, &file, &err);
+    const struct psc_trace *const *readable = (const struct psc_trace *const *)traces;
+    bool good = options->children
+                    ? !psc_print_processes(readable, count, &print, write_output, &file, &err)
+                    : !psc_print(traces[0], &print, write_output, &file, &err);
     good = close_output(&file, good);
     /* Whoever reads the pipe has seen enough. */
     if (!good && !output->path && file.error == EPIPE)
@@ -176,23 +180,68 @@ static void complain_of(const char *label, const char *message)
         complain("%s: %s", label, message);
 }
 
+/* Prints what was captured, and what was missing of it; frees it. */
+static int show_traces(struct psc_trace **traces, size_t count, const struct options *options)
+{
+    bool good = true;
+    int code = EXIT_COMPLETE;
+    for (size_t i = 0; i < options->output_count; i++)
+        good = print_output(traces, count, options, &options->outputs[i]) && good;
+    for (size_t i = 0; i < count; i++) {
+        char label[32];
+        snprintf(label, sizeof(label), "process %d", psc_trace_pid(traces[i]));
+        for (size_t j = 0; j < psc_trace_warning_count(traces[i]); j++)
+            complain_of(options->pid ? label : options->core, psc_trace_warning(traces[i], j));
+        if (!psc_trace_is_complete(traces[i]))
+            code = EXIT_PARTIAL;
+        psc_trace_destroy(traces[i]);
+    }
+    return good ? code : EXIT_NOTHING;
+}
+
 static int show(struct psc_target *target, const struct options *options)
 {
-    const char *label = options->pid ? options->label : options->core;
     struct psc_error err = {0};
     struct psc_trace *trace;
     if (psc_capture(target, &options->capture, &trace, &err)) {
-        complain_of(label, err.message);
+        complain_of(options->pid ? options->label : options->core, err.message);
         return EXIT_NOTHING;
     }
-    bool good = true;
-    for (size_t i = 0; i < options->output_count; i++)
-        good = print_output(trace, options, &options->outputs[i]) && good;
-    for (size_t i = 0; i < psc_trace_warning_count(trace); i++)
-        complain_of(label, psc_trace_warning(trace, i));
-    int code = psc_trace_is_complete(trace) ? EXIT_COMPLETE : EXIT_PARTIAL;
-    psc_trace_destroy(trace);
-    return good ? code : EXIT_NOTHING;
+    return show_traces(&trace, 1, options);
+}
+
+static struct psc_trace *capture_process(int32_t pid, const struct options *options)
+{
+    struct psc_error err = {0};
+    struct psc_target *target = NULL;
+    struct psc_trace *trace = NULL;
+    if (psc_open_process(pid, &options->open, &target, &err) ||
+        psc_capture(target, &options->capture, &trace, &err))
+        complain("%s", err.message);
+    psc_close(target);
+    return trace;
+}
+
+/* One that cannot be shown does not keep the others from it. */
+static int show_tree(const struct options *options)
+{
+    size_t count, shown = 0;
+    int32_t *pids = list_descendants(options->pid, &count);
+    struct psc_trace **traces = calloc(count + 1, sizeof(*traces));
+    int code = EXIT_NOTHING;
+    for (size_t i = 0; pids && traces && i < count; i++) {
+        traces[shown] = capture_process(pids[i], options);
+        shown += traces[shown] != NULL;
+    }
+    if (!pids || !traces)
+        complain("out of memory");
+    else if (shown)
+        code = show_traces(traces, shown, options);
+    if (code == EXIT_COMPLETE && shown < count)
+        code = EXIT_PARTIAL;
+    free(traces);
+    free(pids);
+    return code;
 }
 
 /* Whether whoever read the pipe has gone. */
@@ -202,7 +251,10 @@ static bool is_closed(int fd)
     return poll(&poll_fd, 1, 0) > 0 && (poll_fd.revents & (POLLERR | POLLNVAL));
 }
 
-/* Until nothing can be shown any more; what was shown until then counts. */
+/*
+ * Until nothing can be shown any more; what was shown until then counts. Without a target the
+ * processes are looked for each time.
+ */
 static int watch(struct psc_target *target, const struct options *options)
 {
     const double whole = (double)(time_t)options->interval;
@@ -210,7 +262,7 @@ static int watch(struct psc_target *target, const struct options *options)
                                    (long)((options->interval - whole) * 1e9)};
     int worst = EXIT_NOTHING;
     for (;;) {
-        int code = show(target, options);
+        int code = target ? show(target, options) : show_tree(options);
         if (code == EXIT_NOTHING)
             return worst;
         if (worst == EXIT_NOTHING || code > worst)
@@ -224,7 +276,9 @@ static int watch(struct psc_target *target, const struct options *options)
 static int run(const struct options *options)
 {
     struct psc_error err = {0};
-    struct psc_target *target;
+    struct psc_target *target = NULL;
+    if (options->children)
+        return options->interval > 0 ? watch(NULL, options) : show_tree(options);
     enum psc_status status =
         options->pid
             ? psc_open_process(options->pid, &options->open, &target, &err)

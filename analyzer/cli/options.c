@@ -11,6 +11,7 @@
 enum long_option {
     OPT_FORMAT = 256,
     OPT_PID,
+    OPT_CHILDREN,
     OPT_NO_PAUSE,
     OPT_WATCH,
     OPT_OUTPUT,
@@ -33,6 +34,7 @@ enum long_option {
 
 static const struct option long_options[] = {
     {"pid", required_argument, NULL, OPT_PID},
+    {"children", no_argument, NULL, OPT_CHILDREN},
     {"no-pause", no_argument, NULL, OPT_NO_PAUSE},
     {"watch", required_argument, NULL, OPT_WATCH},
     {"format", required_argument, NULL, OPT_FORMAT},
@@ -83,6 +85,9 @@ static const char help_text[] =
     "\n"
     "Living processes:\n"
     "      --pid PID               instead of CORE\n"
+    "      --children              also its descendants; threads with equal stacks stand "
+    "together,\n"
+    "                              as PID/TID; JSON is one object a line\n"
     "      --no-pause              do not stop it: only Python frames, and what changes while it "
     "is\n"
     "                              read may be shown wrongly (the report says whether it did)\n"
@@ -216,6 +221,9 @@ static bool parse_option(struct options *options, int option, const char *value)
         break;
     case OPT_PID:
         good = parse_pid(options, value);
+        break;
+    case OPT_CHILDREN:
+        options->children = true;
         break;
     case OPT_WATCH:
         good = parse_interval(value, &options->interval);
@@ -355,8 +363,8 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         return OPTIONS_WRONG;
     }
     const struct psc_capture_options *capture = &options->capture;
-    if (options->interval > 0 && !options->pid) {
-        complain("--watch goes with --pid");
+    if ((options->interval > 0 || options->children) && !options->pid) {
+        complain("--watch and --children go with --pid");
         return OPTIONS_WRONG;
     }
     if (capture->no_pause &&

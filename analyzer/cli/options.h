@@ -27,6 +27,7 @@ struct options {
     const char *core; /**< NULL with --pid. */
     int32_t pid;      /**< 0 without --pid. */
     char label[32];   /**< "process PID", for messages. */
+    bool children;    /**< Also what descends from the process. */
     double interval;  /**< Seconds between looks; 0: one look. */
     const char *executable;
     enum color_choice color;

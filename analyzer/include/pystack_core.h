@@ -177,6 +177,9 @@ PSC_API void psc_trace_destroy(struct psc_trace *trace);
 /** 1 when everything was readable, 0 when parts are missing (each has a warning or a gap). */
 PSC_API int psc_trace_is_complete(const struct psc_trace *trace);
 
+/** The id of the process; 0 when it is not known. */
+PSC_API int32_t psc_trace_pid(const struct psc_trace *trace);
+
 /** How many warnings the trace has. */
 PSC_API size_t psc_trace_warning_count(const struct psc_trace *trace);
 
@@ -191,6 +194,16 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_print(const struct psc_trace *trace,
                                                  const struct psc_print_options *options,
                                                  psc_write_fn write, void *context,
                                                  struct psc_error *err);
+
+/**
+ * Writes the traces of several processes: as text each stack once, with all threads that have it;
+ * as JSON one object a line.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_print_processes(const struct psc_trace *const *traces,
+                                                           size_t count,
+                                                           const struct psc_print_options *options,
+                                                           psc_write_fn write, void *context,
+                                                           struct psc_error *err);
 
 #ifdef __cplusplus
 }

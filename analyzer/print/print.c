@@ -18,8 +18,20 @@ void print_sink_flush(struct print_sink *sink, bool force)
     text_clear(&sink->buffer);
 }
 
-enum psc_status print_trace(const struct psc_trace *trace, const struct psc_print_options *options,
-                            psc_write_fn write, void *context, struct psc_error *err)
+static enum psc_status print_each(const struct psc_trace *const *traces, size_t count,
+                                  const struct psc_print_options *options, struct print_sink *sink)
+{
+    enum psc_status status = PSC_OK;
+    if (count > 1 && options->format == PSC_FORMAT_TEXT)
+        return print_text_processes(traces, count, options, sink);
+    for (size_t i = 0; !status && i < count; i++)
+        status = printers[options->format](traces[i], options, sink);
+    return status;
+}
+
+enum psc_status print_traces(const struct psc_trace *const *traces, size_t count,
+                             const struct psc_print_options *options, psc_write_fn write,
+                             void *context, struct psc_error *err)
 {
     struct psc_print_options known = {0};
     if (options)
@@ -28,7 +40,7 @@ enum psc_status print_trace(const struct psc_trace *trace, const struct psc_prin
         return psc_fail(err, PSC_ERR_ARGUMENT, "no such output format: %d", (int)known.format);
 
     struct print_sink sink = {.write = write, .context = context};
-    enum psc_status status = printers[known.format](trace, &known, &sink);
+    enum psc_status status = print_each(traces, count, &known, &sink);
     print_sink_flush(&sink, true);
     if (!status && sink.buffer.failed)
         status = PSC_ERR_MEMORY;
@@ -40,4 +52,10 @@ enum psc_status print_trace(const struct psc_trace *trace, const struct psc_prin
     if (status)
         return psc_fail(err, status, "the output could not be written");
     return PSC_OK;
+}
+
+enum psc_status print_trace(const struct psc_trace *trace, const struct psc_print_options *options,
+                            psc_write_fn write, void *context, struct psc_error *err)
+{
+    return print_traces(&trace, 1, options, write, context, err);
 }

@@ -30,10 +30,20 @@ enum psc_status print_text(const struct psc_trace *trace, const struct psc_print
 enum psc_status print_json(const struct psc_trace *trace, const struct psc_print_options *options,
                            struct print_sink *sink);
 
+/** All of them as one text: equal stacks stand once. */
+enum psc_status print_text_processes(const struct psc_trace *const *traces, size_t count,
+                                     const struct psc_print_options *options,
+                                     struct print_sink *sink);
+
 /** Chooses the format and writes everything. */
 PSC_MUST_CHECK enum psc_status print_trace(const struct psc_trace *trace,
                                            const struct psc_print_options *options,
                                            psc_write_fn write, void *context,
                                            struct psc_error *err);
+/** The same for several processes. */
+PSC_MUST_CHECK enum psc_status print_traces(const struct psc_trace *const *traces, size_t count,
+                                            const struct psc_print_options *options,
+                                            psc_write_fn write, void *context,
+                                            struct psc_error *err);
 
 #endif

@@ -37,6 +37,11 @@ enum print_style {
 void print_add_style(struct text *text, const struct psc_print_options *options,
                      enum print_style style);
 
+/** The threads of a trace, those with equal stacks together. */
+enum psc_status print_text_threads(const struct psc_trace *trace,
+                                   const struct psc_print_options *options,
+                                   struct print_sink *sink);
+
 /** What was looked at, how it died, what runs in it. */
 void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
                        struct print_sink *sink);

@@ -315,6 +315,8 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
     for (size_t i = first; i != PRINT_NO_THREAD; i = links[i].next) {
         const struct trace_thread *member = &trace->threads[i];
         text_add_string(text, count++ ? ", " : " ");
+        if (member->process && member->process != member->tid)
+            text_printf(text, "%d/", member->process);
         if (member->tid)
             text_printf(text, "%d", member->tid);
         else
@@ -368,13 +370,12 @@ static void add_frames(struct print_sink *sink, const struct trace_thread *threa
         text_add_string(&sink->buffer, "  --  no frames\n");
 }
 
-enum psc_status print_text(const struct psc_trace *trace, const struct psc_print_options *options,
-                           struct print_sink *sink)
+enum psc_status print_text_threads(const struct psc_trace *trace,
+                                   const struct psc_print_options *options, struct print_sink *sink)
 {
     PSC_CLEANUP(cleanup_free) struct print_group_link *links = print_group_threads(trace, options);
     if (!links)
         return PSC_ERR_MEMORY;
-    print_text_header(trace, options, sink);
     for (size_t i = 0; i < trace->thread_count && !sink->stopped; i++) {
         if (links[i].follower)
             continue;
@@ -383,4 +384,11 @@ enum psc_status print_text(const struct psc_trace *trace, const struct psc_print
         print_sink_flush(sink, false);
     }
     return PSC_OK;
+}
+
+enum psc_status print_text(const struct psc_trace *trace, const struct psc_print_options *options,
+                           struct print_sink *sink)
+{
+    print_text_header(trace, options, sink);
+    return print_text_threads(trace, options, sink);
 }

@@ -100,7 +100,8 @@ enum trace_state {
 };
 
 struct trace_thread {
-    int32_t tid; /**< 0: a thread state for which no native thread is known. */
+    int32_t tid;     /**< 0: a thread state for which no native thread is known. */
+    int32_t process; /**< Its pid where threads of several processes stand together, else 0. */
     bool has_python;
     uint64_t python_thread_id;
     int64_t interpreter_id;

@@ -1,0 +1,117 @@
+/* Many processes at one glance: equal stacks stand once, whichever process they are of. */
+#include "print_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Locations with equal contents: open addressing, half full. */
+struct locations {
+    const struct trace_location **table;
+    size_t mask;
+};
+
+static uint64_t hash_string(uint64_t hash, const char *text)
+{
+    for (; text && *text; text++)
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
+    return hash_u64(hash);
+}
+
+static uint64_t hash_location(const struct trace_location *location)
+{
+    uint64_t hash = hash_u64((uint64_t)location->kind << 32 | location->line);
+    hash = hash_string(hash, location->function);
+    return hash_string(hash, location->file);
+}
+
+static bool strings_equal(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static const char *module_path(const struct trace_location *location)
+{
+    return location->module ? location->module->path : NULL;
+}
+
+/* As far as the eye can see; where nothing is known but an address, that counts. */
+static bool locations_equal(const struct trace_location *a, const struct trace_location *b)
+{
+    return a->kind == b->kind && a->line == b->line && a->column == b->column &&
+           a->inlined == b->inlined && a->has_offset == b->has_offset &&
+           (a->line || a->offset == b->offset) && strings_equal(a->function, b->function) &&
+           strings_equal(a->file, b->file) && strings_equal(module_path(a), module_path(b));
+}
+
+static const struct trace_location *intern(struct locations *locations,
+                                           const struct trace_location *location)
+{
+    size_t at = (size_t)hash_location(location) & locations->mask;
+    while (locations->table[at]) {
+        if (locations_equal(locations->table[at], location))
+            return locations->table[at];
+        at = (at + 1) & locations->mask;
+    }
+    locations->table[at] = location;
+    return location;
+}
+
+/* Neighbours in a stack are often the same place: one look-up for both. */
+static bool copy_thread(const struct psc_trace *trace, const struct trace_thread *from,
+                        struct locations *locations, struct trace_thread *ret)
+{
+    *ret = *from;
+    ret->process = trace->pid;
+    ret->frames = calloc(from->frame_count ? from->frame_count : 1, sizeof(*ret->frames));
+    if (!ret->frames)
+        return false;
+    const struct trace_location *last = NULL;
+    for (size_t i = 0; i < from->frame_count; i++) {
+        ret->frames[i] = from->frames[i];
+        if (i && from->frames[i].location == from->frames[i - 1].location)
+            ret->frames[i].location = last;
+        else
+            ret->frames[i].location = intern(locations, from->frames[i].location);
+        last = ret->frames[i].location;
+    }
+    return true;
+}
+
+static bool join_threads(const struct psc_trace *const *traces, size_t count,
+                         struct psc_trace *joined)
+{
+    size_t threads = 0, frames = 0;
+    for (size_t i = 0; i < count; i++) {
+        threads += traces[i]->thread_count;
+        for (size_t j = 0; j < traces[i]->thread_count; j++)
+            frames += traces[i]->threads[j].frame_count;
+    }
+    struct locations locations = {.mask = 63};
+    while (locations.mask < 2 * frames)
+        locations.mask = locations.mask * 2 + 1;
+    locations.table = calloc(locations.mask + 1, sizeof(*locations.table));
+    joined->threads = calloc(threads ? threads : 1, sizeof(*joined->threads));
+    bool good = locations.table && joined->threads;
+    for (size_t i = 0; good && i < count; i++)
+        for (size_t j = 0; good && j < traces[i]->thread_count; j++)
+            good = copy_thread(traces[i], &traces[i]->threads[j], &locations,
+                               &joined->threads[joined->thread_count++]);
+    free(locations.table);
+    return good;
+}
+
+enum psc_status print_text_processes(const struct psc_trace *const *traces, size_t count,
+                                     const struct psc_print_options *options,
+                                     struct print_sink *sink)
+{
+    struct psc_trace joined = {0};
+    enum psc_status status = join_threads(traces, count, &joined) ? PSC_OK : PSC_ERR_MEMORY;
+    for (size_t i = 0; status == PSC_OK && i < count; i++)
+        print_text_header(traces[i], options, sink);
+    if (status == PSC_OK)
+        status = print_text_threads(&joined, options, sink);
+    for (size_t i = 0; joined.threads && i < joined.thread_count; i++)
+        free(joined.threads[i].frames);
+    free(joined.threads);
+    return status;
+}
