@@ -15,6 +15,8 @@
 /* System V ABI, AMD64 supplement, 3.2.2: leaf functions use this much below rsp. */
 #define RED_ZONE 128
 
+#define THREAD_STACK ((size_t)1024 * 1024)
+
 static double now_in_milliseconds(void)
 {
     struct timespec now;
@@ -197,22 +199,27 @@ static void *look_thread(void *argument)
 /* Whoever stops us from the terminal must not stop us while the target stands: it would stay so. */
 static int run_look(struct look *look)
 {
-    sigset_t all, stops, before;
+    sigset_t all, stops, before, during;
     pthread_t thread;
     sigfillset(&all);
     sigemptyset(&stops);
     sigaddset(&stops, SIGTSTP);
     sigaddset(&stops, SIGTTIN);
     sigaddset(&stops, SIGTTOU);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, look_thread, look);
+    pthread_sigmask(SIG_BLOCK, &stops, &before);
+    pthread_sigmask(SIG_SETMASK, &all, &during);
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (!error) {
+        pthread_attr_setstacksize(&attributes, THREAD_STACK);
+        error = pthread_create(&thread, &attributes, look_thread, look);
+        pthread_attr_destroy(&attributes);
+    }
+    pthread_sigmask(SIG_SETMASK, &during, NULL);
+    if (!error)
+        pthread_join(thread, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error)
-        return error;
-    pthread_sigmask(SIG_BLOCK, &stops, NULL);
-    pthread_join(thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return 0;
+    return error;
 }
 
 /* ---- threads ---- */
@@ -330,7 +337,9 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
     target->pause.prepare = now_in_milliseconds() - target->pause.prepare;
     int error = run_look(&look);
     if (error)
-        return psc_fail(err, PSC_ERR_IO, "no thread can be started: %s", strerror(error));
+        return psc_fail(err, PSC_ERR_IO,
+                        "no thread can be started, for lack of memory or of threads: %s",
+                        strerror(error));
     if (look.status == PSC_ERR_MEMORY)
         return psc_fail(err, look.status, "out of memory");
     if (look.status != PSC_OK) {

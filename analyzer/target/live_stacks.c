@@ -19,14 +19,19 @@ bool stacks_init(struct live_stacks *stacks, size_t thread_count)
 {
     size_t ready = thread_count * READY_A_THREAD;
     ready = ready < READY_AT_LEAST ? READY_AT_LEAST : ready > READY_AT_MOST ? READY_AT_MOST : ready;
-    if (!stacks->bytes) {
-        void *bytes = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
+    // Where addresses are limited (ulimit -v) less of them has to do.
+    for (size_t room = ROOM; !stacks->bytes && room >= READY_AT_LEAST; room /= 4) {
+        void *bytes = mmap(NULL, room, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (bytes == MAP_FAILED)
-            return false;
+            continue;
         stacks->bytes = bytes;
-        stacks->size = ROOM;
+        stacks->size = room;
     }
+    if (!stacks->bytes)
+        return false;
+    if (ready > stacks->size)
+        ready = stacks->size;
     stacks->used = 0;
     // Before the stop, so that the copy does not wait for the kernel to clear pages (Linux 5.14;
     // an older kernel refuses, and the copy takes a little longer).

@@ -83,8 +83,11 @@ def assert_whole(thread):
     assert native and native[-1]["symbol"] in OUTERMOST or native[-1]["function"] is None, native[-1]
     if python:
         assert python[-1]["name"] in ("<module>", "_bootstrap"), python[-1]
-    pcs = [frame["trust"] for frame in native]
-    assert pcs[0] == "context" and all(trust == "cfi" for trust in pcs[1:]), pcs
+    assert native[0]["trust"] == "context"
+    # Code without unwind information is met for some instructions: libffi's trampolines, .init.
+    guessed = [(frame["trust"], frame["module"], frame["offset"]) for frame in native[1:]
+               if frame["trust"] != "cfi"]
+    assert len(guessed) <= 1, guessed
     # An evaluator that has just been entered, or is just being left, runs no frame yet or any more.
     for at, frame in enumerate(native):
         assert frame["hidden"] or not analyzer.is_evaluator(frame) or at < 3, \
@@ -174,6 +177,28 @@ def test_our_death_at_any_moment_leaves_the_process_running(number):
         assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
+def test_our_stop_from_the_terminal_does_not_stop_the_process():
+    chance = random.Random(4712)
+    with one_busy() as process:
+        stops = 0
+        for _ in range(DEATHS // 4):
+            ours = subprocess.Popen([analyzer.PROGRAM, "--pid", str(process.pid)], preexec_fn=os.setpgrp,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            end = time.monotonic() + 1
+            while time.monotonic() < end and not living.process_state(process.pid)[1] and \
+                    ours.poll() is None:
+                pass
+            time.sleep(chance.random() * 0.0005)
+            ours.send_signal(signal.SIGTSTP)
+            living.wait_until(lambda: ours.poll() is not None or
+                              living.process_state(ours.pid)[0] == "T", "stop or end")
+            stops += ours.poll() is None
+            living.assert_runs_free(process.pid)
+            ours.send_signal(signal.SIGCONT)
+            assert ours.wait(timeout=60) in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL)
+        assert stops
+
+
 def test_broken_pipe():
     with one_busy() as process:
         reader, writer = os.pipe()
@@ -183,6 +208,23 @@ def test_broken_pipe():
         os.close(writer)
         assert ours.returncode in (0, 1), ours.stderr
         living.assert_runs_free(process.pid)
+
+
+@pytest.mark.skipif(analyzer.SANITIZED, reason="the sanitizer's shadow needs all addresses")
+def test_too_little_memory():
+    with one_busy() as process:
+        codes = set()
+        for megabytes in (*range(10, 60, 2), *range(60, 400, 20)):
+            ours = subprocess.run(["prlimit", "--as=%d" % (megabytes << 20), "--core=0",
+                                   analyzer.PROGRAM, "--pid", str(process.pid)],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+            # 127: the dynamic linker itself had too little.
+            assert ours.returncode in (0, 1, 2, 127), (megabytes, ours)
+            assert ours.returncode != analyzer.EXIT_NOTHING or b"memory" in ours.stderr, ours.stderr
+            codes.add(ours.returncode)
+            living.assert_runs_free(process.pid)
+        assert {analyzer.EXIT_COMPLETE, analyzer.EXIT_NOTHING} <= codes, codes
+        living.assert_works(process.pid)
 
 
 def test_process_stopped_by_a_signal_stays_so():
