@@ -14,7 +14,9 @@
 #define THREAD_LIMIT ((size_t)1000000)
 /* A thread in an uninterruptible wait holds the others no longer than this. */
 #define STOP_LIMIT_NANOSECONDS INT64_C(300000000)
-#define POLL_NANOSECONDS       20000
+/* Nor one that gets no processor longer than this. */
+#define STARVED_LIMIT_NANOSECONDS INT64_C(5000000000)
+#define POLL_NANOSECONDS          20000
 /* Lists of the threads until one has nothing that is new. */
 #define LIST_LIMIT 1000
 
@@ -39,19 +41,26 @@ static bool is_known(const struct live_stop *stop, size_t sorted, pid_t tid)
            bsearch(&key, stop->threads, sorted, sizeof(*stop->threads), compare_threads) != NULL;
 }
 
-/* A thread that has ended but is still listed: nothing to stop. */
-static bool is_ended(pid_t pid, pid_t tid)
+/* proc(5): the letter behind the name, which may hold anything; 'X' when it is gone. */
+static char read_state(pid_t pid, pid_t tid)
 {
     char path[64], text[512];
     snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
     FILE *file = fopen(path, "re");
     if (!file)
-        return true;
+        return 'X';
     size_t size = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[size] = '\0';
     const char *name_end = strrchr(text, ')');
-    return !name_end || name_end[1] == '\0' || name_end[2] == 'Z' || name_end[2] == 'X';
+    return name_end && name_end[1] ? name_end[2] : 'X';
+}
+
+/* A thread that has ended but is still listed: nothing to stop. */
+static bool is_ended(pid_t pid, pid_t tid)
+{
+    char state = read_state(pid, tid);
+    return state == 'Z' || state == 'X';
 }
 
 /* Seizes the threads that are not known yet; *ret_new says how many there were. */
@@ -105,14 +114,21 @@ static bool take_stop(struct live_thread *thread)
     return true;
 }
 
-static void wait_for_all(struct live_stop *stop, int64_t until)
+/* One that only waits for a processor is waited for longer than one that the kernel holds. */
+static bool is_overdue(const struct live_stop *stop, pid_t tid, int64_t since)
+{
+    int64_t late = now_in_nanoseconds() - since - STOP_LIMIT_NANOSECONDS;
+    return late > 0 && (late > STARVED_LIMIT_NANOSECONDS || read_state(stop->pid, tid) == 'D');
+}
+
+static void wait_for_all(struct live_stop *stop, int64_t since)
 {
     const struct timespec pause = {.tv_nsec = POLL_NANOSECONDS};
     stop->running = 0;
     for (size_t i = 0; i < stop->count; i++) {
         struct live_thread *thread = &stop->threads[i];
         while (!thread->stopped && !thread->gone && !take_stop(thread)) {
-            if (now_in_nanoseconds() > until) {
+            if (is_overdue(stop, thread->tid, since)) {
                 stop->running++;
                 break;
             }
@@ -123,7 +139,7 @@ static void wait_for_all(struct live_stop *stop, int64_t until)
 
 enum psc_status stop_all(struct live_stop *stop)
 {
-    int64_t until = now_in_nanoseconds() + STOP_LIMIT_NANOSECONDS;
+    int64_t since = now_in_nanoseconds();
     // A thread that still runs may clone another behind the back of a list: only a list that was
     // begun while all of them stood, and shows nothing new, is complete.
     for (size_t i = 0; i < LIST_LIMIT; i++) {
@@ -131,7 +147,7 @@ enum psc_status stop_all(struct live_stop *stop)
         enum psc_status status = seize_new(stop, &found);
         if (status != PSC_OK || (!found && i))
             return status;
-        wait_for_all(stop, until);
+        wait_for_all(stop, since);
     }
     return PSC_OK;
 }
