@@ -96,6 +96,21 @@ enum psc_status psc_open_process(int32_t pid, const struct psc_open_options *opt
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
+enum psc_status psc_open_host(const struct psc_host *host, const char *executable,
+                              const struct psc_open_options *options, struct psc_target **ret,
+                              struct psc_error *err)
+{
+    struct psc_open_options open = {0};
+    struct psc_host known = {0};
+    if (!host || !ret || !take_options(&known, sizeof(known), host) ||
+        !take_options(&open, sizeof(open), options))
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_host: unusable arguments");
+    const struct target_options target_options = make_target_options(&open);
+    struct target *target;
+    enum psc_status status = target_open_host(&known, executable, &target_options, &target, err);
+    return status == PSC_OK ? finish_open(target, ret, err) : status;
+}
+
 void psc_close(struct psc_target *target)
 {
     if (!target)
@@ -182,6 +197,7 @@ static void describe_process(struct psc_trace *trace, const struct target *targe
     struct arena *arena = trace->arena;
     const struct target_process *process = &target->process;
     trace->kind = target->kind == TARGET_CORE ? "core" : "process";
+    trace->held = target->kind == TARGET_HOST;
     trace->path = target->path ? arena_strdup(arena, target->path) : NULL;
     trace->pid = process->pid;
     trace->executable = process->executable ? arena_strdup(arena, process->executable) : NULL;
@@ -339,16 +355,17 @@ static void close_sources(struct capture_sources *sources)
     native_destroy(sources->native);
 }
 
-static void find_gil_holder(struct psc_trace *trace)
+/* That nobody holds it is known only when all threads were looked at. */
+static void find_gil_holder(struct psc_trace *trace, bool all_threads)
 {
     struct trace_python python;
     if (!trace->python)
         return;
     memcpy(&python, trace->python, sizeof(python));
-    python.gil_known = !python.free_threaded;
     for (size_t i = 0; i < trace->thread_count; i++)
         if (trace->threads[i].state & TRACE_STATE_HOLDS_GIL)
             python.gil_holder_tid = trace->threads[i].tid;
+    python.gil_known = !python.free_threaded && (all_threads || python.gil_holder_tid);
     struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
     if (record) {
         *record = python;
@@ -406,7 +423,7 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     if (status == PSC_OK)
         status = diagnose_crash(target->target, trace);
     if (status == PSC_OK) {
-        find_gil_holder(trace);
+        find_gil_holder(trace, options.thread < 0 && !options.threads);
         finish(trace, &sources);
     }
     close_sources(&sources);

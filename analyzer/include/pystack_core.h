@@ -58,7 +58,7 @@ struct psc_error {
     char message[500];
 };
 
-/** A core file or a living process. Opaque. */
+/** A core file, a living process, or one that a debugger holds. Opaque. */
 struct psc_target;
 
 /** The finished product: plain data about every thread. Opaque. */
@@ -113,6 +113,10 @@ struct psc_capture_options {
      * thread has to be -1); what changed while it was read may be a mixture, and is warned of.
      */
     uint32_t no_pause;
+    /** With thread -1: the ids of those that are wanted; NULL for all. */
+    const int32_t *threads;
+    uint32_t thread_count;
+    uint32_t reserved;
 };
 
 /** How a trace is shown. */
@@ -158,6 +162,75 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_open_process(int32_t pid,
                                                         const struct psc_open_options *options,
                                                         struct psc_target **ret,
                                                         struct psc_error *err);
+
+/** Bits of psc_host_mapping.permissions. */
+enum psc_host_permission {
+    PSC_HOST_READ = 1,
+    PSC_HOST_WRITE = 2,
+    PSC_HOST_EXECUTE = 4,
+    PSC_HOST_PERMISSIONS_KNOWN = 8
+};
+
+/** A range of the target's memory, as /proc/PID/maps lists it. */
+struct psc_host_mapping {
+    psc_addr start;
+    psc_addr end;
+    uint64_t offset;      /**< Of start, into the file. */
+    const char *path;     /**< Of the file, as the target names it; NULL or "": anonymous. */
+    uint32_t permissions; /**< enum psc_host_permission bits. */
+    uint32_t reserved;
+};
+
+/** A thread that is stopped. */
+struct psc_host_thread {
+    int32_t tid;
+    /** Non-zero: took the signal that psc_host.signal_number names. */
+    uint32_t crashed;
+    psc_addr thread_pointer; /**< fs_base; 0: not known. */
+    /** In DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
+    uint64_t registers[17];
+    const char *name; /**< The native one, or NULL. */
+};
+
+/**
+ * A debugger, or whatever else holds a stopped process. Zero-initialise, set size. Everything but
+ * `context` is copied; the process must stay stopped until psc_close().
+ */
+struct psc_host {
+    uint32_t size; /**< sizeof(struct psc_host) */
+    int32_t pid;   /**< 0: not known. */
+    /**
+     * Copies memory of the target into buffer and returns how many bytes it copied, from the
+     * first one on; fewer than size mean that the next one cannot be read. Called for whole
+     * pages and runs of them, each once. May be NULL with memory_path.
+     */
+    size_t (*read)(void *context, psc_addr address, void *buffer, size_t size);
+    void *context;
+    /** A file like /proc/PID/mem, read in place of the callback where it can be opened; or NULL. */
+    const char *memory_path;
+    const char *executable; /**< Path as the target names it, or NULL: found by auxv. */
+    const struct psc_host_mapping *mappings;
+    const struct psc_host_thread *threads;
+    const void *auxv; /**< As in /proc/PID/auxv, or NULL. */
+    uint32_t mapping_count;
+    uint32_t thread_count;
+    uint32_t auxv_size;     /**< In bytes. */
+    int32_t signal_number;  /**< That stopped the crashed thread; 0: none. */
+    int32_t signal_code;    /**< si_code */
+    int32_t signal_sender;  /**< si_pid, when signal_code says that a process sent it. */
+    psc_addr fault_address; /**< si_addr, when signal_code says that the kernel sent it. */
+};
+
+/**
+ * Opens a process through a debugger.
+ * @param executable  where the program is on this machine, or NULL.
+ * Otherwise as psc_open_core().
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_open_host(const struct psc_host *host,
+                                                     const char *executable,
+                                                     const struct psc_open_options *options,
+                                                     struct psc_target **ret,
+                                                     struct psc_error *err);
 
 /** Closes a target; NULL is allowed. Traces captured from it stay valid. */
 PSC_API void psc_close(struct psc_target *target);

@@ -74,6 +74,8 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
     if (!crash) {
         if (trace->path)
             text_add_string(text, "taken from a running process\n");
+        else if (trace->held)
+            text_add_string(text, "a living process, held by a debugger\n");
         else if (trace->paused)
             text_printf(text, "a living process, stopped for %.1f ms\n", trace->pause);
         else
@@ -81,7 +83,8 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
         return;
     }
     print_add_style(&sink->buffer, options, PRINT_ALARM);
-    text_add_string(text, "died of ");
+    bool is_dead = !trace->kind || !strcmp(trace->kind, "core");
+    text_add_string(text, is_dead ? "died of " : "stopped by ");
     text_add_escaped(text, crash->signal);
     if (crash->tid)
         text_printf(text, " in thread %d", crash->tid);

@@ -296,6 +296,10 @@ static void write_frame(struct json_writer *writer, const struct trace_frame *fr
         text_printf(text, ",\"pc\":\"0x%" PRIx64 "\"", frame->pc);
     else
         text_add_string(text, ",\"pc\":null");
+    if (frame->has_pc)
+        text_printf(text, ",\"sp\":\"0x%" PRIx64 "\"", frame->sp);
+    else
+        text_add_string(text, ",\"sp\":null");
     text_add_string(text, frame->hidden ? ",\"hidden\":true" : ",\"hidden\":false");
     text_printf(text, ",\"trust\":%s}", name_trust(frame));
 }

@@ -162,29 +162,6 @@ static int compare_ranges(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static uint64_t hash_string(const char *text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    while (*text)
-        hash = (hash ^ (uint8_t)*text++) * UINT64_C(1099511628211);
-    return hash;
-}
-
-/* Path -> file, open addressing; the table has twice as many places as there are ranges. */
-static struct target_file *intern_file(struct target *target, struct target_file **table,
-                                       const char **names, size_t mask, const char *path)
-{
-    size_t at = (size_t)hash_string(path) & mask;
-    while (names[at]) {
-        if (!strcmp(names[at], path))
-            return table[at];
-        at = (at + 1) & mask;
-    }
-    names[at] = path;
-    table[at] = target_add_file(target, path);
-    return table[at];
-}
-
 enum psc_status parse_core_files(struct core_notes *notes, struct core_file_range **ret,
                                  size_t *ret_count)
 {
@@ -200,13 +177,11 @@ enum psc_status parse_core_files(struct core_notes *notes, struct core_file_rang
         count = room;
     if (!count)
         return PSC_OK;
-    size_t mask = 15;
-    while (mask < 2 * count)
-        mask = mask * 2 + 1;
     struct core_file_range *ranges = calloc(count, sizeof(*ranges));
-    struct target_file **table = calloc(mask + 1, sizeof(*table));
-    const char **names = calloc(mask + 1, sizeof(*names));
-    enum psc_status status = ranges && table && names ? PSC_OK : PSC_ERR_MEMORY;
+    struct file_names names;
+    enum psc_status status = file_names_init(&names, count);
+    if (!ranges)
+        status = PSC_ERR_MEMORY;
     const char *text = (const char *)notes->files + 16 + 24 * count;
     const char *end = (const char *)notes->files + notes->files_size;
     size_t used = 0;
@@ -220,15 +195,14 @@ enum psc_status parse_core_files(struct core_notes *notes, struct core_file_rang
         range->end = load_u64(entry + 8);
         range->offset = load_u64(entry + 16) * page_size;
         if (range->start < range->end && length) {
-            range->file = intern_file(notes->target, table, names, mask, text);
+            range->file = file_names_find(&names, notes->target, text);
             if (!range->file)
                 status = PSC_ERR_MEMORY;
             used++;
         }
         text += length + 1;
     }
-    free(table);
-    free(names);
+    file_names_deinit(&names);
     if (status != PSC_OK) {
         free(ranges);
         return status;

@@ -2,9 +2,9 @@
  * @file
  * Room `target`: bytes, threads, registers and mappings of what is looked at.
  *
- * Behind target_read() stands a core file (core.c) or a living process (live.c); a
- * debugger's inferior is a further filling of struct target_ops. Knows no symbols
- * and no Python: that is for the rooms above.
+ * Behind target_read() stands a core file (core.c), a living process (live.c) or a
+ * debugger's inferior (host.c). Knows no symbols and no Python: that is for the
+ * rooms above.
  *
  * To add a kind of target: fill struct target_ops, and before returning the
  * target fill mappings (sorted by start), threads (crashed first), process.
@@ -134,7 +134,7 @@ struct target_pause {
     int32_t tracer; /**< Who has stopped the process already, so that we could not; or 0. */
 };
 
-enum target_kind { TARGET_CORE, TARGET_PROCESS };
+enum target_kind { TARGET_CORE, TARGET_PROCESS, TARGET_HOST };
 
 struct target;
 
@@ -189,6 +189,14 @@ struct target {
  * @param options     copied; may be NULL.
  */
 PSC_MUST_CHECK enum psc_status target_open_core(const char *path, const char *executable,
+                                                const struct target_options *options,
+                                                struct target **ret, struct psc_error *err);
+/**
+ * A process that a debugger holds; see struct psc_host. `host` is of this library's size.
+ * @param executable  where the program is on this machine, or NULL.
+ * @param options     copied; may be NULL.
+ */
+PSC_MUST_CHECK enum psc_status target_open_host(const struct psc_host *host, const char *executable,
                                                 const struct target_options *options,
                                                 struct target **ret, struct psc_error *err);
 void target_close(struct target *target);

@@ -32,6 +32,20 @@ void parse_auxv(const uint8_t *bytes, size_t size, struct target_auxv *auxv);
 /** Sets process.executable by auxv. */
 void target_find_executable(struct target *target);
 
+/** Paths, as a list of mappings names them, and their files. */
+struct file_names {
+    struct target_file **files;
+    const char **names; /**< The caller's strings. */
+    size_t mask;
+};
+
+/** For at most `most` different paths. */
+PSC_MUST_CHECK enum psc_status file_names_init(struct file_names *names, size_t most);
+void file_names_deinit(struct file_names *names);
+/** The file of the path, added to the target when it is a new one; NULL when out of memory. */
+struct target_file *file_names_find(struct file_names *names, struct target *target,
+                                    const char *path);
+
 /** Registers and thread pointer out of a kernel's user_regs_struct of 27 words. */
 void parse_user_registers(const uint8_t *bytes, struct target_registers *ret,
                           psc_addr *ret_thread_pointer);

@@ -33,9 +33,13 @@ static bool wants_thread(const struct filling *filling, size_t index)
 {
     const struct target *target = filling->sources->target;
     int32_t wanted = filling->options->thread;
-    if (wanted < 0)
-        return true;
-    return wanted ? target->threads[index].tid == wanted : index == 0;
+    int32_t tid = target->threads[index].tid;
+    if (wanted >= 0)
+        return wanted ? tid == wanted : index == 0;
+    for (uint32_t i = 0; filling->options->threads && i < filling->options->thread_count; i++)
+        if (filling->options->threads[i] == tid)
+            return true;
+    return !filling->options->threads;
 }
 
 static enum psc_status add_side(struct draft *draft, const struct python_thread *thread)
@@ -70,7 +74,8 @@ static enum psc_status draft_threads(struct filling *filling)
                 return PSC_ERR_MEMORY;
         }
     }
-    bool all = filling->options->thread < 0 && filling->options->mode != PSC_MODE_NATIVE;
+    bool all = filling->options->thread < 0 && !filling->options->threads &&
+               filling->options->mode != PSC_MODE_NATIVE;
     for (size_t p = 0; all && p < filling->python_thread_count; p++) {
         const struct python_thread *thread = &filling->python_threads[p];
         bool joined = false;

@@ -142,6 +142,7 @@ struct psc_trace {
     const char *path; /**< Of the core file, or NULL. */
     bool paused;      /**< A living process was stopped for `pause` milliseconds. */
     double pause;
+    bool held; /**< A debugger has stopped it. */
     int32_t pid;
     const char *executable; /**< Or NULL. */
     const char *const *arguments;

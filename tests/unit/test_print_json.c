@@ -81,19 +81,19 @@ static void test_threads_and_frames(void **state)
                 "\"column\":null,\"end_line\":null,\"end_column\":null,\"module\":null,"
                 "\"offset\":null,\"build_id\":null,"
                 "\"symbol\":\"__pyx_fuse_1__pyx_f_8implicit_axpy\",\"inlined\":false,"
-                "\"pc\":\"0x401000\",\"hidden\":false,\"trust\":\"context\"}");
+                "\"pc\":\"0x401000\",\"sp\":\"0x1\",\"hidden\":false,\"trust\":\"context\"}");
     expect_json(json_array_get(frames, 1),
                 "{\"kind\":\"python\",\"function\":\"AlternatingLeastSquares.fit\","
                 "\"name\":\"fit\",\"file\":\"implicit/cpu/als.py\",\"line\":166,"
                 "\"line_source\":\"code\",\"column\":9,\"end_line\":166,\"end_column\":30,"
                 "\"module\":null,\"offset\":null,\"build_id\":null,\"symbol\":null,"
-                "\"inlined\":false,\"pc\":null,\"hidden\":false,\"trust\":null}");
+                "\"inlined\":false,\"pc\":null,\"sp\":null,\"hidden\":false,\"trust\":null}");
     expect_json(json_array_get(frames, 2),
                 "{\"kind\":\"native\",\"function\":\"cblas_dgemm\",\"name\":null,\"file\":null,"
                 "\"line\":null,\"line_source\":null,\"column\":null,\"end_line\":null,"
                 "\"end_column\":null,\"module\":\"/usr/lib/libopenblas.so.0\","
                 "\"offset\":\"0x1a2b3c\",\"build_id\":\"00ff12\",\"symbol\":\"cblas_dgemm\","
-                "\"inlined\":false,\"pc\":\"0x7f00001a2b3d\",\"hidden\":false,"
+                "\"inlined\":false,\"pc\":\"0x7f00001a2b3d\",\"sp\":\"0x1\",\"hidden\":false,"
                 "\"trust\":\"frame-pointer\"}");
     expect_json(json_object_get(json_array_get(frames, 4), "kind"), "\"gap\"");
     expect_json(json_object_get(json_array_get(frames, 4), "function"),

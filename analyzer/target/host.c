@@ -1,0 +1,327 @@
+/* A process that a debugger holds: its memory by callback, page by page, all else by copy. */
+#include "target_private.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE ((size_t)4096)
+/** Pages fetched at once when they are asked for in order: a remote pays by the request. */
+#define RUN_PAGES ((size_t)16)
+/** Pages kept; when they are all used the cache starts anew. */
+#define CACHE_PAGES     ((size_t)16384)
+#define CACHE_SLOTS     (2 * CACHE_PAGES)
+#define PREFETCH_LIMIT  ((size_t)1024 * 1024)
+#define HOST_ITEM_LIMIT 1000000u
+
+struct host_page {
+    psc_addr address; /* 1: the slot is free; no page begins there. */
+    uint8_t *bytes;   /* NULL: cannot be read. */
+};
+
+struct host {
+    size_t (*read)(void *context, psc_addr address, void *buffer, size_t size);
+    void *context;
+    int memory; /* Of memory_path, or -1. */
+    struct host_page *pages;
+    size_t page_count;
+    psc_addr last_page;
+    uint8_t *run; /* RUN_PAGES pages. */
+};
+
+/* ---- the cache ---- */
+
+static void cache_clear(struct host *host)
+{
+    for (size_t i = 0; i < CACHE_SLOTS; i++) {
+        free(host->pages[i].bytes);
+        host->pages[i] = (struct host_page){.address = 1};
+    }
+    host->page_count = 0;
+}
+
+static struct host_page *cache_find(struct host *host, psc_addr page)
+{
+    size_t slot = (size_t)hash_u64(page) % CACHE_SLOTS;
+    while (host->pages[slot].address != page && host->pages[slot].address != 1)
+        slot = (slot + 1) % CACHE_SLOTS;
+    return &host->pages[slot];
+}
+
+/* What cannot be read is kept too, with no bytes; so is a page for which there is no memory. */
+static void cache_add(struct host *host, psc_addr page, const uint8_t *bytes)
+{
+    struct host_page *slot = cache_find(host, page);
+    if (slot->address == page)
+        return;
+    slot->address = page;
+    slot->bytes = bytes ? malloc(PAGE) : NULL;
+    if (slot->bytes)
+        memcpy(slot->bytes, bytes, PAGE);
+    host->page_count++;
+}
+
+/* ---- reading ---- */
+
+static size_t host_ask(struct host *host, psc_addr address, uint8_t *buffer, size_t size)
+{
+    if (host->memory < 0)
+        return host->read(host->context, address, buffer, size);
+    ssize_t got = pread(host->memory, buffer, size, (off_t)address);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* Fetches `count` pages, at most RUN_PAGES, in one go; from the first that fails on, one by one. */
+static void host_fetch(struct host *host, psc_addr page, size_t count)
+{
+    if (host->page_count + count > CACHE_PAGES)
+        cache_clear(host);
+    size_t got = host_ask(host, page, host->run, count * PAGE) / PAGE;
+    for (size_t i = 0; i < count; i++) {
+        bool there = i < got;
+        if (!there && count > 1)
+            there = host_ask(host, page + i * PAGE, host->run + i * PAGE, PAGE) == PAGE;
+        cache_add(host, page + i * PAGE, there ? host->run + i * PAGE : NULL);
+    }
+}
+
+/* How many pages from this one on lie in its mapping and are not in the cache. */
+static size_t count_missing(struct host *host, const struct target_mapping *mapping, psc_addr page,
+                            size_t limit)
+{
+    size_t count = 1;
+    while (count < limit && mapping->end - page > count * PAGE &&
+           cache_find(host, page + count * PAGE)->address == 1)
+        count++;
+    return count;
+}
+
+static const uint8_t *host_page(struct target *target, psc_addr page)
+{
+    struct host *host = target->backend;
+    struct host_page *slot = cache_find(host, page);
+    if (slot->address != page) {
+        const struct target_mapping *mapping = target_find_mapping(target, page);
+        if (!mapping)
+            return NULL;
+        bool in_order = host->last_page == page - PAGE;
+        host_fetch(host, page, in_order ? count_missing(host, mapping, page, RUN_PAGES) : 1);
+        slot = cache_find(host, page);
+    }
+    host->last_page = page;
+    return slot->bytes;
+}
+
+static enum psc_status host_read(struct target *target, psc_addr address, void *buffer, size_t size)
+{
+    uint8_t *out = buffer;
+    while (size) {
+        psc_addr page = address & ~(psc_addr)(PAGE - 1);
+        size_t at = (size_t)(address - page);
+        size_t piece = size < PAGE - at ? size : PAGE - at;
+        const uint8_t *bytes = host_page(target, page);
+        if (!bytes)
+            return PSC_ERR_FAULT;
+        memcpy(out, bytes + at, piece);
+        out += piece;
+        size -= piece;
+        if (size && address + piece < address)
+            return PSC_ERR_FAULT;
+        address += piece;
+    }
+    return PSC_OK;
+}
+
+static void host_prefetch(struct target *target, psc_addr address, size_t size)
+{
+    struct host *host = target->backend;
+    const struct target_mapping *mapping = target_find_mapping(target, address);
+    if (!mapping)
+        return;
+    psc_addr end = size < mapping->end - address ? address + size : mapping->end;
+    psc_addr page = address & ~(psc_addr)(PAGE - 1);
+    if (end - page > PREFETCH_LIMIT)
+        end = page + PREFETCH_LIMIT;
+    while (page < end) {
+        size_t count = 1;
+        if (cache_find(host, page)->address != page) {
+            size_t wanted = (size_t)(end - page + PAGE - 1) / PAGE;
+            count = count_missing(host, mapping, page, wanted < RUN_PAGES ? wanted : RUN_PAGES);
+            host_fetch(host, page, count);
+        }
+        page += count * PAGE;
+    }
+}
+
+static void host_close(struct target *target)
+{
+    struct host *host = target->backend;
+    if (!host)
+        return;
+    if (host->pages)
+        cache_clear(host);
+    if (host->memory >= 0)
+        close(host->memory);
+    free(host->pages);
+    free(host->run);
+    free(host);
+}
+
+/* No peek: the cache may start anew at any read. */
+static const struct target_ops host_ops = {
+    .read = host_read, .prefetch = host_prefetch, .close = host_close};
+
+/* ---- opening ---- */
+
+static int compare_mappings(const void *left, const void *right)
+{
+    const struct target_mapping *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static enum psc_status add_mapping(struct target *target, struct file_names *names,
+                                   const struct psc_host_mapping *given)
+{
+    struct target_mapping mapping = {
+        .start = given->start,
+        .end = given->end,
+        .offset = given->offset,
+        .permissions_known = given->permissions & PSC_HOST_PERMISSIONS_KNOWN,
+        .readable = given->permissions & PSC_HOST_READ,
+        .writable = given->permissions & PSC_HOST_WRITE,
+        .executable = given->permissions & PSC_HOST_EXECUTE,
+    };
+    if (given->start >= given->end)
+        return PSC_OK;
+    // "[heap]", "[stack]", "[vdso]" and the like are no files.
+    if (given->path && given->path[0] && given->path[0] != '[') {
+        mapping.file = file_names_find(names, target, given->path);
+        if (!mapping.file)
+            return PSC_ERR_MEMORY;
+    }
+    target->mappings[target->mapping_count++] = mapping;
+    return PSC_OK;
+}
+
+static enum psc_status copy_mappings(struct target *target, const struct psc_host *host)
+{
+    struct file_names names;
+    target->mappings = calloc(host->mapping_count, sizeof(*target->mappings));
+    enum psc_status status = file_names_init(&names, host->mapping_count);
+    if (!target->mappings)
+        status = PSC_ERR_MEMORY;
+    for (size_t i = 0; status == PSC_OK && i < host->mapping_count; i++)
+        status = add_mapping(target, &names, &host->mappings[i]);
+    file_names_deinit(&names);
+    if (status != PSC_OK)
+        return status;
+    qsort(target->mappings, target->mapping_count, sizeof(*target->mappings), compare_mappings);
+    size_t kept = 0;
+    for (size_t i = 0; i < target->mapping_count; i++)
+        if (!kept || target->mappings[i].start >= target->mappings[kept - 1].end)
+            target->mappings[kept++] = target->mappings[i];
+    target->mapping_count = kept;
+    return PSC_OK;
+}
+
+static void add_thread(struct target *target, const struct psc_host_thread *given)
+{
+    struct target_thread *thread = &target->threads[target->thread_count++];
+    thread->tid = given->tid;
+    thread->thread_pointer = given->thread_pointer;
+    thread->crashed = given->crashed != 0;
+    thread->name = given->name ? arena_strdup(target->arena, given->name) : NULL;
+    memcpy(thread->registers.value, given->registers, sizeof(given->registers));
+}
+
+static enum psc_status copy_threads(struct target *target, const struct psc_host *host)
+{
+    target->threads = calloc(host->thread_count, sizeof(*target->threads));
+    if (!target->threads)
+        return PSC_ERR_MEMORY;
+    // The crashed one comes first.
+    for (size_t i = 0; i < host->thread_count; i++)
+        if (host->threads[i].crashed)
+            add_thread(target, &host->threads[i]);
+    for (size_t i = 0; i < host->thread_count; i++)
+        if (!host->threads[i].crashed)
+            add_thread(target, &host->threads[i]);
+    return PSC_OK;
+}
+
+static void copy_signal(struct target *target, const struct psc_host *host)
+{
+    struct target_signal *signal = &target->process.signal;
+    if (host->signal_number <= 0)
+        return;
+    *signal = (struct target_signal){
+        .number = host->signal_number, .code = host->signal_code, .has_info = true};
+    // As in siginfo: codes up to 0 come from a process, the others from the kernel.
+    signal->has_sender = signal->code <= 0;
+    signal->has_address = signal->code > 0;
+    if (signal->has_sender)
+        signal->sender_pid = host->signal_sender;
+    else
+        signal->address = host->fault_address;
+}
+
+static enum psc_status host_fill(struct target *target, const struct psc_host *given,
+                                 struct psc_error *err)
+{
+    target->process.pid = given->pid;
+    if (copy_mappings(target, given) != PSC_OK || copy_threads(target, given) != PSC_OK)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    copy_signal(target, given);
+    if (given->auxv)
+        parse_auxv(given->auxv, given->auxv_size, &target->auxv);
+    if (given->executable)
+        target->process.executable = arena_strdup(target->arena, given->executable);
+    else
+        target_find_executable(target);
+    if (given->auxv && given->auxv_size >= 16)
+        target_read_arguments(target, given->auxv);
+    if (arena_is_exhausted(target->arena))
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    return PSC_OK;
+}
+
+enum psc_status target_open_host(const struct psc_host *given, const char *executable,
+                                 const struct target_options *options, struct target **ret,
+                                 struct psc_error *err)
+{
+    if (!given->read && !given->memory_path)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "a host without a way to read memory");
+    if (!given->mappings || !given->mapping_count || given->mapping_count > HOST_ITEM_LIMIT)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "a host that tells no mappings of its target");
+    if (!given->threads || !given->thread_count || given->thread_count > HOST_ITEM_LIMIT)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "a host that tells no threads of its target");
+    struct host *host = calloc(1, sizeof(*host));
+    struct target *target =
+        host ? target_create(TARGET_HOST, &host_ops, executable, options) : NULL;
+    if (!target) {
+        free(host);
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    target->backend = host;
+    host->read = given->read;
+    host->context = given->context;
+    host->memory = given->memory_path ? open(given->memory_path, O_RDONLY | O_CLOEXEC) : -1;
+    host->pages = calloc(CACHE_SLOTS, sizeof(*host->pages));
+    host->run = malloc(RUN_PAGES * PAGE);
+    enum psc_status status = PSC_OK;
+    if (host->pages)
+        cache_clear(host);
+    if (!host->pages || !host->run)
+        status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    else if (host->memory < 0 && !host->read)
+        status = psc_fail(err, PSC_ERR_IO, "%s: cannot be opened", given->memory_path);
+    if (status == PSC_OK)
+        status = host_fill(target, given, err);
+    if (status != PSC_OK) {
+        target_close(target);
+        return status;
+    }
+    *ret = target;
+    return PSC_OK;
+}

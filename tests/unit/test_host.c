@@ -1,0 +1,232 @@
+/* A target behind callbacks: what is asked of the host, and how often. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "target.h"
+
+#define START ((psc_addr)0x10000)
+#define PAGES 40
+
+struct memory {
+    uint8_t bytes[PAGES * 4096];
+    psc_addr hole; /* A page that cannot be read; 0: none. */
+    size_t calls;
+    size_t largest;
+};
+
+static struct memory memory;
+
+static size_t read_memory(void *context, psc_addr address, void *buffer, size_t size)
+{
+    struct memory *from = context;
+    from->calls++;
+    if (size > from->largest)
+        from->largest = size;
+    assert_true(address >= START && address + size <= START + sizeof(from->bytes));
+    if (from->hole >= address && from->hole < address + size)
+        size = (size_t)(from->hole - address);
+    memcpy(buffer, from->bytes + (address - START), size);
+    return size;
+}
+
+static const uint32_t known = PSC_HOST_READ | PSC_HOST_PERMISSIONS_KNOWN;
+
+static const struct psc_host_mapping mappings[] = {
+    {.start = START + 0x20000, .end = START + sizeof(memory.bytes), .permissions = known},
+    {.start = START, .end = START + 0x20000, .path = "/lib/a.so (deleted)", .permissions = known},
+    {.start = START + 0x1000, .end = START + 0x2000, .path = "/lib/overlaps.so"},
+    {.start = 0x900000, .end = 0x900000},
+    {.start = 0x7000000, .end = 0x7001000, .path = "[stack]", .offset = 7},
+    {.start = 0x8000000, .end = 0x8001000, .path = "/lib/a.so (deleted)", .offset = 4096},
+};
+
+static const struct psc_host_thread threads[] = {
+    {.tid = 11, .thread_pointer = 0x111, .name = "one"},
+    {.tid = 12, .crashed = 1, .thread_pointer = 0x222, .registers = {[16] = 0x333}},
+};
+
+static struct psc_host make_host(void)
+{
+    memory.calls = memory.largest = 0;
+    memory.hole = 0;
+    for (size_t i = 0; i < sizeof(memory.bytes); i++)
+        memory.bytes[i] = (uint8_t)(i >> 8 ^ i);
+    return (struct psc_host){
+        .size = sizeof(struct psc_host),
+        .pid = 11,
+        .read = read_memory,
+        .context = &memory,
+        .mappings = mappings,
+        .mapping_count = PSC_ARRAY_SIZE(mappings),
+        .threads = threads,
+        .thread_count = PSC_ARRAY_SIZE(threads),
+        .signal_number = 11,
+        .signal_code = 1,
+        .fault_address = 0x444,
+    };
+}
+
+static struct target *open_host(const struct psc_host *host)
+{
+    struct psc_error err = {0};
+    struct target *target = NULL;
+    if (target_open_host(host, NULL, NULL, &target, &err) != PSC_OK)
+        fail_msg("%s", err.message);
+    return target;
+}
+
+static void what_the_host_tells_is_kept(void **state)
+{
+    (void)state;
+    struct psc_host host = make_host();
+    struct target *target = open_host(&host);
+    assert_int_equal(target->kind, TARGET_HOST);
+    assert_int_equal(target->thread_count, 2);
+    assert_int_equal(target->threads[0].tid, 12);
+    assert_true(target->threads[0].crashed);
+    assert_int_equal(target->threads[0].registers.value[X86_RIP], 0x333);
+    assert_string_equal(target->threads[1].name, "one");
+    assert_int_equal(target->process.signal.address, 0x444);
+    assert_true(target->process.signal.has_address);
+    assert_false(target->process.signal.has_sender);
+
+    // Sorted, without the empty one and the one that lies over another.
+    assert_int_equal(target->mapping_count, 4);
+    assert_int_equal(target->mappings[0].start, START);
+    assert_string_equal(target->mappings[0].file->path, "/lib/a.so");
+    assert_true(target->mappings[0].file->deleted);
+    assert_true(target->mappings[0].permissions_known);
+    assert_null(target->mappings[2].file);
+    assert_ptr_equal(target->mappings[3].file, target->mappings[0].file);
+    assert_int_equal(memory.calls, 0);
+    target_close(target);
+}
+
+static void pages_are_asked_for_once(void **state)
+{
+    (void)state;
+    struct psc_host host = make_host();
+    struct target *target = open_host(&host);
+    uint8_t bytes[16];
+    for (size_t at = 0; at < 4096 - 16; at++) {
+        assert_int_equal(target_read(target, START + at, bytes, 16), PSC_OK);
+        assert_memory_equal(bytes, memory.bytes + at, 16);
+    }
+    assert_int_equal(memory.calls, 1);
+    // Over the border, and then on in order: the following pages come together.
+    assert_int_equal(target_read(target, START + 4088, bytes, 16), PSC_OK);
+    assert_memory_equal(bytes, memory.bytes + 4088, 16);
+    assert_int_equal(memory.calls, 2);
+    assert_int_equal(memory.largest, 65536);
+    uint8_t all[20 * 4096];
+    assert_int_equal(target_read(target, START, all, sizeof(all)), PSC_OK);
+    assert_memory_equal(all, memory.bytes, sizeof(all));
+    assert_true(memory.calls <= 3);
+    target_close(target);
+}
+
+static void a_hint_fetches_in_runs(void **state)
+{
+    (void)state;
+    struct psc_host host = make_host();
+    struct target *target = open_host(&host);
+    uint8_t bytes[8];
+    target_prefetch(target, START + 100, 0x18000);
+    size_t calls = memory.calls;
+    assert_true(calls <= 2);
+    for (size_t at = 0; at < 0x18000; at += 4096)
+        assert_int_equal(target_read(target, START + at, bytes, 8), PSC_OK);
+    assert_int_equal(memory.calls, calls);
+    target_prefetch(target, 0x123, 4096); // Nothing is there.
+    assert_int_equal(memory.calls, calls);
+    target_close(target);
+}
+
+static void what_cannot_be_read_is_a_fault(void **state)
+{
+    (void)state;
+    struct psc_host host = make_host();
+    struct target *target = open_host(&host);
+    uint8_t bytes[16];
+    memory.hole = START + 0x3000;
+    target_prefetch(target, START, 0x8000);
+    assert_int_equal(target_read(target, START + 0x2ff8, bytes, 8), PSC_OK);
+    assert_int_equal(target_read(target, START + 0x2ff8, bytes, 16), PSC_ERR_FAULT);
+    assert_int_equal(target_read(target, START + 0x4000, bytes, 8), PSC_OK);
+    assert_memory_equal(bytes, memory.bytes + 0x4000, 8);
+    size_t calls = memory.calls;
+    assert_int_equal(target_read(target, START + 0x3010, bytes, 8), PSC_ERR_FAULT);
+    // Outside the mappings the host is not even asked.
+    assert_int_equal(target_read(target, START + sizeof(memory.bytes), bytes, 8), PSC_ERR_FAULT);
+    assert_int_equal(target_read(target, UINT64_MAX - 3, bytes, 8), PSC_ERR_FAULT);
+    assert_int_equal(memory.calls, calls);
+    target_close(target);
+}
+
+static void memory_can_be_a_file(void **state)
+{
+    (void)state;
+    const uint64_t here = UINT64_C(0x1122334455667788);
+    psc_addr address = (psc_addr)(uintptr_t)&here;
+    const struct psc_host_mapping around = {.start = address & ~(psc_addr)4095,
+                                            .end = (address & ~(psc_addr)4095) + 8192};
+    struct psc_host host = make_host();
+    host.read = NULL;
+    host.memory_path = "/proc/self/mem";
+    host.mappings = &around;
+    host.mapping_count = 1;
+    struct target *target = open_host(&host);
+    uint64_t word;
+    assert_int_equal(target_read_u64(target, address, &word), PSC_OK);
+    assert_int_equal(word, here);
+    target_close(target);
+}
+
+static void unusable_hosts_are_refused(void **state)
+{
+    (void)state;
+    struct psc_error err = {0};
+    struct target *target;
+    struct psc_host host = make_host();
+    host.read = NULL;
+    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    host.memory_path = "/nonexistent/mem";
+    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_IO);
+    host = make_host();
+    host.mapping_count = 0;
+    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    host = make_host();
+    host.threads = NULL;
+    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    // Through the public door: a struct from a newer header that says more than is understood.
+    struct {
+        struct psc_host host;
+        uint64_t unknown;
+    } newer = {make_host(), 1};
+    struct psc_target *opened;
+    newer.host.size = sizeof(newer);
+    assert_int_equal(psc_open_host(&newer.host, NULL, NULL, &opened, &err), PSC_ERR_ARGUMENT);
+    newer.unknown = 0;
+    assert_int_equal(psc_open_host(&newer.host, NULL, NULL, &opened, &err), PSC_OK);
+    psc_close(opened);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_host_tells_is_kept),
+        cmocka_unit_test(pages_are_asked_for_once),
+        cmocka_unit_test(a_hint_fetches_in_runs),
+        cmocka_unit_test(what_cannot_be_read_is_a_fault),
+        cmocka_unit_test(memory_can_be_a_file),
+        cmocka_unit_test(unusable_hosts_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
