@@ -411,10 +411,11 @@ Python's debug information is not needed.  `with style enabled off -- py-bt-merg
             psc.load()
         except psc.LibraryUnusable as reason:
             return hand_over(str(reason), self.program_arguments(chosen, options))
-        show_all = "--all" in options
-        with open_target() as target, target.capture(show_all=show_all, **chosen) as trace:
+        show_all, as_json = "--all" in options, "--json" in options
+        with open_target() as target, \
+                target.capture(show_all=show_all, all_modules=as_json, **chosen) as trace:
             warnings = trace.warnings()
-            if "--json" in options:
+            if as_json:
                 text = trace.json_text(show_all)
             else:
                 text = trace.text(show_all, color=use_color())
@@ -473,6 +474,7 @@ class Positions:
 
     def get(self):
         """The Position of the selected thread; captured when it is not known."""
+        check_target()
         thread = selected_thread()
         key = self.key(thread)
         position = self.known.get(key)

@@ -87,7 +87,8 @@ if ctypes:
 
     class _CaptureOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32), ("mode", ctypes.c_int), ("unwinder", ctypes.c_int),
-                    ("detail_hidden", ctypes.c_uint32), ("no_source", ctypes.c_uint32),
+                    ("detail_hidden", ctypes.c_uint32), ("all_inlined", ctypes.c_uint32),
+                    ("no_source", ctypes.c_uint32),
                     ("all_modules", ctypes.c_uint32), ("thread", ctypes.c_int32),
                     ("threads", ctypes.POINTER(ctypes.c_int32)), ("thread_count", ctypes.c_uint32),
                     ("reserved", ctypes.c_uint32)]
@@ -308,10 +309,11 @@ class Target(_Handle):
     _release = "psc_close"
 
     def capture(self, thread=ALL_THREADS, threads=None, mode=MODE_MERGED, show_all=False,
-                no_source=False):
+                no_source=False, all_modules=False):
         """A Trace of all threads, of one (its id), or of those in the list `threads`."""
         options = _CaptureOptions(size=ctypes.sizeof(_CaptureOptions), mode=mode, thread=thread,
-                                  detail_hidden=int(show_all), no_source=int(no_source))
+                                  detail_hidden=int(show_all), no_source=int(no_source),
+                                  all_modules=int(all_modules))
         if threads is not None:
             options.threads = (ctypes.c_int32 * max(len(threads), 1))(*threads)
             options.thread_count = len(threads)

@@ -351,7 +351,9 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
     status = draft_threads(filling);
     if (status == PSC_OK && !filling->draft_count)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
-                        filling->options->thread);
+                        filling->options->threads && filling->options->thread_count
+                            ? filling->options->threads[0]
+                            : filling->options->thread);
     qsort(filling->drafts, filling->draft_count, sizeof(*filling->drafts), compare_drafts);
     for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++)
         status = walk_draft(filling, &filling->drafts[i]);
