@@ -185,6 +185,31 @@ def test_structures_fit_the_header():
         assert re.findall(r'\("(\w+)"', fields) == members, theirs
 
 
+@pytest.mark.cases(["callbacks", "generators"])
+def test_backtrace_of_gdb(core):
+    """Python frames stand in bt in the order of the merged stack; nothing else of bt goes."""
+    settings = ["set style enabled off", "set backtrace past-main on", "set backtrace past-entry on"]
+    answers = debuggers.gdb(open_core(core) + settings + [
+        "bt", "bt -hide", "bt -no-filters", "disable frame-filter global pystack-core", "bt",
+        "py-bt-merged --json"])[5:]
+    merged, hidden, plain, _, disabled, document = answers
+    document = json.loads(debuggers.without_warnings(document))
+    python = [frame for frame in document["threads"][0]["frames"] if frame["kind"] == "python"]
+    places = ["%s () at %s:%d" % (frame["function"], frame["file"], frame["line"]) for frame in python]
+
+    def python_lines(text):
+        return [place for line in text.splitlines() for place in re.findall(r"^(?:#\d+ +)?(\S+ \(\) at \S+\.py:\d+)$", line)]
+
+    def levels(text):
+        return re.findall(r"^ *#(\d+)", text, re.M)
+
+    assert python_lines(merged) == places and python_lines(hidden) == places
+    assert "_PyEval_EvalFrameDefault" in plain and python_lines(plain) == []
+    assert levels(merged) == levels(plain)
+    assert "_PyEval_EvalFrameDefault" not in hidden
+    assert python_lines(disabled) == [] and levels(disabled) == levels(plain)
+
+
 # ---- processes ----
 
 def frames_of(document, tid):

@@ -1,0 +1,235 @@
+"""What gdb has open, as a target of the library: a core file's path, or a process with gdb as its host."""
+import os
+import re
+
+import gdb
+
+import pystack_core_library as psc
+
+# Signals whose default is to end the process with a core file (signal(7)), but for SIGTRAP, which
+# breakpoints use.
+DEADLY_SIGNALS = {3, 4, 6, 7, 8, 11, 24, 25, 31}
+SIGINFO_THREAD_LIMIT = 100
+
+
+# ---- what gdb knows ----
+
+def parameter(name, otherwise=None):
+    try:
+        return gdb.parameter(name)
+    except (gdb.error, RuntimeError):
+        return otherwise
+
+
+def ask(command):
+    return gdb.execute(command, to_string=True)
+
+
+def connection_kind():
+    """"core", "native", "remote", or another name of gdb's; None without a target."""
+    inferior = gdb.selected_inferior()
+    if hasattr(inferior, "connection"):  # gdb 12
+        kind = inferior.connection.type if inferior.connection else None
+        return "remote" if kind == "extended-remote" else kind
+    text = ask("info target")
+    for words, kind in (("Local core dump file:", "core"), ("Remote ", "remote"), ("Native ", "native"),
+                        ("child process", "native")):
+        if words in text:
+            return kind
+    return None
+
+
+def core_path():
+    found = re.search(r"Local core dump file:\s*[`'](.*)', file type", ask("info target"))
+    if not found:
+        raise gdb.GdbError("gdb does not say which core file it has open.")
+    return found.group(1)
+
+
+def places():
+    """gdb's settings of where files are, as the library takes them."""
+    sysroot = parameter("sysroot") or ""
+    if sysroot.startswith("target:"):
+        sysroot = sysroot[len("target:"):]
+    inferior = gdb.selected_inferior()
+    if sysroot in ("", "/") and connection_kind() == "native":
+        sysroot = foreign_root(inferior.pid)
+    maps = re.findall(r"^  `(.*)' -> `(.*)'\.$", ask("show substitute-path"), re.M)
+    separate = (parameter("debug-file-directory") or "").split(os.pathsep)
+    libraries = (parameter("solib-search-path") or "").split(os.pathsep)
+    return psc.Places(sysroot=sysroot if sysroot not in ("", "/") else None,
+                      library_directories=[one for one in libraries if one],
+                      debug_directory=separate[0] or None,
+                      source_maps=["%s=%s" % one for one in maps])
+
+
+def foreign_root(pid):
+    """The root of a process with a mount namespace of its own (a container), else None."""
+    try:
+        here, there = (os.stat("/proc/%s/ns/mnt" % one) for one in ("self", pid))
+    except OSError:
+        return None
+    return None if here.st_ino == there.st_ino else "/proc/%d/root" % pid
+
+
+def executable():
+    name = gdb.current_progspace().filename
+    return name if name and os.path.isfile(name) else None
+
+
+def check_target():
+    inferior = gdb.selected_inferior()
+    if not inferior.pid and not inferior.threads():
+        raise gdb.GdbError("There is no process and no core file.")
+
+
+def threads_by_lwp():
+    return {thread.ptid[1] or thread.ptid[0]: thread for thread in gdb.selected_inferior().threads()}
+
+
+def lwp_of(thread):
+    return thread.ptid[1] or thread.ptid[0]
+
+
+def selected_thread():
+    thread = gdb.selected_thread()
+    if thread is None or not thread.is_valid():
+        raise gdb.GdbError("No thread is selected.")
+    return thread
+
+
+# ---- a process under gdb, as a host ----
+
+class keep_selection:
+    """gdb's selected thread and frame are the same afterwards."""
+
+    def __enter__(self):
+        self.thread = gdb.selected_thread()
+        try:
+            self.frame = gdb.selected_frame()
+        except gdb.error:
+            self.frame = None
+
+    def __exit__(self, *_):
+        if self.thread is not None and self.thread.is_valid():
+            self.thread.switch()
+            if self.frame is not None and self.frame.is_valid():
+                self.frame.select()
+
+
+def read_register(frame, name):
+    return int(frame.read_register(name)) & 0xffffffffffffffff
+
+
+def read_siginfo():
+    """The signal that the selected thread has stopped for, when it is a deadly one."""
+    try:
+        info = gdb.parse_and_eval("$_siginfo")
+        number, code = int(info["si_signo"]), int(info["si_code"])
+        if number not in DEADLY_SIGNALS:
+            return None
+        fields = info["_sifields"]
+        if code <= 0:
+            return psc.Signal(number, code, sender=int(fields["_kill"]["si_pid"]))
+        return psc.Signal(number, code, address=int(fields["_sigfault"]["si_addr"]) & 0xffffffffffffffff)
+    except gdb.error:
+        return None
+
+
+def host_thread(thread):
+    thread.switch()
+    frame = gdb.newest_frame()
+    if frame.architecture().name() != "i386:x86-64":
+        raise gdb.GdbError("This is a process of %s; only x86-64 is handled." % frame.architecture().name())
+    registers = [read_register(frame, name) for name in psc.REGISTERS]
+    try:
+        thread_pointer = read_register(frame, "fs_base")
+    except (gdb.error, ValueError):
+        thread_pointer = 0
+    return psc.Thread(lwp_of(thread), registers, thread_pointer, name=thread.name)
+
+
+def host_threads(inferior):
+    """All threads that are stopped, the signal that one of them died of, how many run."""
+    listed, signal, running = [], None, 0
+    with keep_selection():
+        selected = gdb.selected_thread()
+        for thread in sorted(inferior.threads(), key=lambda one: (one != selected, one.num)):
+            if not thread.is_valid() or thread.is_running():
+                running += 1
+                continue
+            one = host_thread(thread)
+            if signal is None and len(listed) < SIGINFO_THREAD_LIMIT:
+                signal = read_siginfo()
+                one.crashed = signal is not None
+            listed.append(one)
+    return listed, signal, running
+
+
+MAPPING_LINE = re.compile(r"^[ \t]*0x([0-9a-f]+)[ \t]+0x([0-9a-f]+)[ \t]+0x[0-9a-f]+[ \t]+0x([0-9a-f]+)"
+                          r"(?:[ \t]+([r-][w-][x-][sp-]))?(?:[ \t]+([^ \t\n].*?))?[ \t]*$", re.M)
+
+
+def remote_mappings():
+    try:
+        text = ask("info proc mappings")
+    except gdb.error as reason:
+        raise gdb.GdbError("The target does not list its mappings: %s" % reason) from None
+    mappings = []
+    for start, end, offset, letters, path in MAPPING_LINE.findall(text):
+        bits = sum(bit for letter, bit in zip("rwx", (psc.READ, psc.WRITE, psc.EXECUTE)) if letter in letters)
+        mappings.append(psc.Mapping(int(start, 16), int(end, 16), int(offset, 16), path or None,
+                                    bits | (psc.PERMISSIONS_KNOWN if letters else 0)))
+    return mappings
+
+
+def remote_auxv():
+    try:
+        text = ask("info auxv")
+    except gdb.error:
+        return b""
+    words = []
+    for number, value in re.findall(r"^(\d+)\s.*?\s(0x[0-9a-f]+|\d+)(?: \".*\")?$", text, re.M):
+        words += [int(number), int(value, 0)]
+    return b"".join(word.to_bytes(8, "little") for word in words)
+
+
+def read_proc(pid, name):
+    with open("/proc/%d/%s" % (pid, name), "rb") as file:
+        return file.read()
+
+
+def make_host():
+    inferior = gdb.selected_inferior()
+    listed, signal, running = host_threads(inferior)
+    if not listed:
+        raise gdb.GdbError("The process is running; interrupt it first.")
+
+    def read(start, size):
+        return bytes(inferior.read_memory(start, size))
+
+    host = psc.Host(inferior.pid, [], listed, read=read, signal=signal)
+    # While gdb goes back in a recording, memory is what gdb says it was.
+    if connection_kind() == "native" and gdb.current_recording() is None:
+        try:
+            maps = read_proc(inferior.pid, "maps")
+            host.auxv = read_proc(inferior.pid, "auxv")
+        except OSError as reason:
+            raise gdb.GdbError("The process cannot be read: %s" % reason) from None
+        host.mappings = psc.parse_maps(os.fsdecode(maps))
+        host.memory_path = "/proc/%d/mem" % inferior.pid
+    else:
+        host.mappings = remote_mappings()
+        host.auxv = remote_auxv()
+    if running:
+        gdb.write("warning: %d thread%s running and left out.\n"
+                  % (running, " is" if running == 1 else "s are"), gdb.STDERR)
+    return host
+
+
+def open_target():
+    """The target under gdb; close it, best by `with`, before it goes on."""
+    check_target()
+    if connection_kind() == "core":
+        return psc.open_core(core_path(), executable(), places())
+    return psc.open_host(make_host(), executable(), places())
