@@ -1,10 +1,16 @@
 """Runs gdb with the project's commands in it, and programs for it to attach to."""
 import contextlib
+import fcntl
 import json
 import os
+import pty
+import re
+import select
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import pytest
@@ -81,3 +87,44 @@ def living(interpreter, program="alive.py", *arguments):
         finally:
             process.kill()
             process.wait()
+
+
+class Terminal:
+    """A program under a pseudo-terminal of 24 lines and 80 columns."""
+
+    def __init__(self, command, env):
+        self.fd, there = pty.openpty()
+        fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.process = subprocess.Popen(command, stdin=there, stdout=there, stderr=there, env=env,
+                                        start_new_session=True, preexec_fn=_control_terminal)
+        os.close(there)
+        self.text = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.fd)
+
+    def send(self, text):
+        self.text = ""
+        os.write(self.fd, text.encode())
+
+    def expect(self, what, timeout=60):
+        """What came since the last send(), once the pattern is in it."""
+        end = time.monotonic() + timeout
+        while not re.search(what, self.text):
+            left = end - time.monotonic()
+            ready = left > 0 and select.select([self.fd], [], [], left)[0]
+            assert ready, "no %r within %d s after: %s" % (what, timeout, self.text[-2000:])
+            try:
+                self.text += os.read(self.fd, 65536).decode("utf-8", "replace")
+            except OSError:
+                raise AssertionError("it ended before %r: %s" % (what, self.text[-2000:])) from None
+        return self.text
+
+
+def _control_terminal():
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)

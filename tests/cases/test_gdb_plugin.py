@@ -2,8 +2,9 @@
 import json
 import os
 import re
+import socket
 import subprocess
-import time
+import tempfile
 
 import pytest
 
@@ -239,7 +240,6 @@ def test_attached(interpreter):
 def test_run_and_stop_at_a_signal(interpreter):
     source = os.path.join(cores.PROGRAMS, "ways_to_die.py")
     helpers = cores.native_helpers()
-    import tempfile
     with tempfile.TemporaryDirectory() as folder:
         answers = debuggers.gdb(["run", "py-bt-merged --json", "py-why", "kill", "py-why"], "--args", interpreter.path,
                                 "-s", source, folder, os.path.join(helpers, "libways.so"), "write_null", cwd=folder)
@@ -253,7 +253,6 @@ def test_run_and_stop_at_a_signal(interpreter):
 
 
 def free_port():
-    import socket
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
@@ -285,3 +284,197 @@ def test_through_gdbserver():
     text, seconds = there[2]
     shown = [frame for frame in json.loads(text)["threads"][0]["frames"]]
     assert len(shown) > 100 and seconds < 1
+
+
+# ---- what goes wrong ----
+
+def test_library_is_missing():
+    """The program does it, and that is said; what it cannot do is one sentence."""
+    core = system_core("threads")
+    missing = {"PYSTACK_CORE_LIBRARY": "/nonexistent/libpystack_core.so"}
+    answers = debuggers.gdb(open_core(core) + ["py-bt-merged all", "py-bt-merged --all", "py-why", "bt 1"], env=missing)
+    said = "warning: /nonexistent/libpystack_core.so cannot be loaded"
+    assert answers[2].startswith(said) and "the program %s does it instead" % analyzer.PROGRAM in answers[2]
+    # What the shell's program prints does not pass through gdb.
+    assert show(core.path, core.interpreter.path) in answers.console
+    assert answers[4].startswith("error: /nonexistent/libpystack_core.so cannot be loaded")
+    assert "\n" not in answers[4] and answers[5].startswith("#0")
+    answers = debuggers.gdb(open_core(core) + ["py-bt-merged"],
+                            env={**missing, "PYSTACK_CORE_PROGRAM": ""}, script=copied_script())
+    assert answers[2].startswith("error: ") and "is not found either" in answers[2]
+
+
+def copied_script():
+    """The scripts in a folder that has neither the library nor the program near it."""
+    sources = [os.path.join(debuggers.PLUGIN, name) for name in os.listdir(debuggers.PLUGIN) if name.endswith(".py")]
+
+    def make(folder):
+        for source in sources:
+            with open(source) as file, open(os.path.join(folder, os.path.basename(source)), "w") as copy:
+                copy.write(file.read())
+
+    return os.path.join(cores.made_once("gdb-scripts", cores.digest(*sorted(sources)), make), "pystack_core_gdb.py")
+
+
+def test_library_beside_the_script(tmp_path):
+    core = system_core("threads")
+    script = tmp_path / "pystack_core_gdb.py"
+    for name in os.listdir(debuggers.PLUGIN):
+        if name.endswith(".py"):
+            (tmp_path / name).symlink_to(os.path.join(debuggers.PLUGIN, name))
+    folder = os.path.dirname(copied_script())
+    nowhere = {"PYSTACK_CORE_LIBRARY": ""}
+    answers = debuggers.gdb(open_core(core) + ["py-why"], env=nowhere, script=copied_script())
+    assert answers[2].startswith("error: libpystack_core.so.0 cannot be loaded")
+    link = os.path.join(folder, "libpystack_core.so.0")
+    os.symlink(debuggers.LIBRARY, link)
+    try:
+        answers = debuggers.gdb(open_core(core) + ["py-why"], env=nowhere, script=copied_script())
+    finally:
+        os.unlink(link)
+    assert "died of" in answers[2] and script.exists()
+
+
+def test_library_of_another_version(tmp_path):
+    source, library = tmp_path / "other.c", tmp_path / "libpystack_core.so.0"
+    source.write_text('const char *psc_version(void); const char *psc_version(void) { return "97.1.0"; }\n')
+    cores.compile_c([str(source)], str(library), "-shared", "-fPIC")
+    core = system_core("threads")
+    answers = debuggers.gdb(open_core(core) + ["py-bt-merged", "py-threads-merged"],
+                            env={"PYSTACK_CORE_LIBRARY": str(library)})
+    assert "is version 97.1.0, these commands are for" in answers[2]
+    assert answers[3].startswith("error: ") and "is version 97.1.0" in answers[3]
+    assert "died of" in answers.console
+    source.write_text("int nothing;\n")
+    cores.compile_c([str(source)], str(library), "-shared", "-fPIC")
+    answers = debuggers.gdb(open_core(core) + ["py-why"], env={"PYSTACK_CORE_LIBRARY": str(library)})
+    assert answers[2].startswith("error: ") and "psc_version" in answers[2]
+
+
+def test_python_of_gdb_without_ctypes(tmp_path):
+    """As with a PYTHONPATH for another Python."""
+    (tmp_path / "ctypes.py").write_text("raise ImportError('SIZEOF_TIME_T')\n")
+    core = system_core("threads")
+    answers = debuggers.gdb(open_core(core) + ["py-bt-merged", "py-up-merged", "bt 2"], env={"PYTHONPATH": str(tmp_path)})
+    assert "no working ctypes (ImportError: SIZEOF_TIME_T)" in answers[2]
+    assert "died of" in answers.console
+    assert answers[3].startswith("error: this debugger's Python has no working ctypes")
+    assert answers[4].startswith("#0")
+
+
+def test_broken_cores(tmp_path):
+    """gdb lives, and every command says something."""
+    core = system_core("threads")
+    with open(core.path, "rb") as file:
+        whole = file.read(8 << 20)
+    for number, (size, damage) in enumerate([(len(whole) // 2, 0), (len(whole), 7), (1 << 20, 0), (20000, 0)]):
+        damaged = bytearray(whole[:size])
+        for at in range(5000, len(damaged), 997) if damage else ():
+            damaged[at] ^= damage
+        path = tmp_path / ("core%d" % number)
+        path.write_bytes(damaged)
+        answers = debuggers.gdb(["file " + core.interpreter.path, "core-file %s" % path, "py-bt-merged all",
+                                 "py-bt-merged", "py-why", "py-up-merged", "py-threads-merged", "bt 3", "print 6*7"])
+        assert all(answer for answer in answers[2:]), answers
+        assert answers[-1] == "$1 = 42\n"
+        assert "defect" not in "".join(answers)
+
+
+def test_process_that_goes_away():
+    interpreter = interpreters.find_wanted()[-1]
+    with debuggers.living(interpreter) as (pid, _):
+        answers = debuggers.gdb(["attach %d" % pid, "py-bt-merged", "shell kill -KILL %d; sleep 0.3" % pid,
+                                 "py-bt-merged", "py-up-merged", "py-why", "print 6*7"])
+    assert "Python" in answers[1]
+    assert answers[3].startswith("error: ") and answers[5].startswith("error: ")
+    assert "defect" not in "".join(answers) and answers[-1] == "$1 = 42\n"
+
+
+def test_process_that_runs():
+    interpreter = interpreters.find_wanted()[-1]
+    with debuggers.living(interpreter) as (pid, _):
+        answers = debuggers.gdb(["set non-stop on", "attach %d" % pid, "continue -a &", "py-bt-merged", "py-why",
+                                 "bt 1", "interrupt -a", "python __import__('time').sleep(0.5)"])
+    assert answers[3] == answers[4] == "error: The process is running; interrupt it first."
+
+
+def test_stack_is_looked_at_anew():
+    """After the process went on, the commands start at the innermost frame of the new stack."""
+    interpreter = interpreters.find_wanted()[-1]
+    program = "import os\ndef one():\n os.getppid()\ndef two():\n os.getppid()\none()\ntwo()\n"
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "program.py"), "w") as file:
+            file.write(program)
+        answers = debuggers.gdb(["set breakpoint pending on", "break getppid", "run", "print $py_current_line()",
+                                 "py-up-merged 3", "continue", "print $py_current_line()", "py-frame-merged", "kill"],
+                                "--args", interpreter.path, "-s", "program.py", cwd=folder)
+    assert re.search(r'"\S*program.py:3"', answers[3]) and re.search(r'"\S*program.py:5"', answers[6])
+    assert answers[4].split()[0] == "#3" and answers[7].split()[0] == "#0"
+
+
+MEMORY = ("python-value int([line for line in open('/proc/self/status') if line.startswith('VmRSS')][0].split()[1])")
+
+
+def test_a_hundred_calls():
+    core = system_core("threads")
+    calls = ["py-bt-merged all", "py-why", "core-file " + core.path, "py-up-merged", "py-down-merged"]
+    with debuggers.living(interpreters.find_wanted()[-1]) as (pid, _):
+        on_core = debuggers.gdb(open_core(core) + calls * 10 + [MEMORY] + calls * 100 + [MEMORY])
+        attached = debuggers.gdb(["attach %d" % pid] + ["py-bt-merged all"] * 10 + [MEMORY] +
+                                 ["py-bt-merged all"] * 100 + [MEMORY])
+    for answers in (on_core, attached):
+        before, after = [answer for answer in answers if isinstance(answer, int)]
+        assert after - before < 6000, "%d KB more after a hundred calls" % (after - before)
+
+
+# ---- under a terminal ----
+
+def terminal(core, **env):
+    debuggers.need("gdb")
+    command = ["gdb", *debuggers.QUIET, "-q", "-iex", "source " + debuggers.GDB_SCRIPT, core.interpreter.path,
+               core.path]
+    return debuggers.Terminal(command, debuggers.environment(**{"TERM": "xterm", **env}))
+
+
+def test_completion_and_paging():
+    with terminal(system_core("threads")) as gdb:
+        gdb.expect(r"\(gdb\) ")
+        gdb.send("py-bt-m\t")
+        gdb.expect("py-bt-merged ")
+        gdb.send("al\t --j\t\x15")
+        gdb.expect("all +--json")
+        gdb.send("\n")
+        gdb.expect(r"\(gdb\) ")
+        gdb.send("py-bt-merged all\n")
+        gdb.expect("--Type <RET> for more")
+        gdb.send("q\n")
+        gdb.expect(r"Quit\s+\S*\(gdb\) ")
+        gdb.send("print 6*7\n")
+        gdb.expect("= 42")
+
+
+def test_colors_are_gdbs():
+    with terminal(system_core("threads")) as gdb:
+        gdb.expect(r"\(gdb\) ")
+        gdb.send("set pagination off\n")
+        gdb.expect(r"\(gdb\) ")
+        gdb.send("py-why\n")
+        assert "\x1b[1;31m" in gdb.expect(r"crashed[^$]*\(gdb\) ")
+        gdb.send("with style enabled off -- py-why\n")
+        assert "\x1b[1;31m" not in gdb.expect(r"crashed[^$]*\(gdb\) ")
+
+
+def test_interrupt():
+    """Ctrl-C in the middle of a report of twenty thousand frames."""
+    one = interpreters.find_wanted()[-1]
+    with terminal(cores.make_core("recursion_20000", one)) as gdb:
+        gdb.expect(r"\(gdb\) ")
+        gdb.send("set pagination off\n")
+        gdb.expect(r"\(gdb\) ")
+        for _ in range(3):
+            gdb.send("py-bt-merged\n")
+            gdb.expect(r"#100 ")
+            os.write(gdb.fd, b"\x03")
+            gdb.expect(r"Quit\s[^#]*\(gdb\) ")
+        gdb.send("print 6*7\n")
+        gdb.expect("= 42")
