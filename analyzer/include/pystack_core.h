@@ -186,7 +186,7 @@ struct psc_host_thread {
     int32_t tid;
     /** Non-zero: took the signal that psc_host.signal_number names. */
     uint32_t crashed;
-    psc_addr thread_pointer; /**< fs_base; 0: not known. */
+    psc_addr thread_pointer; /**< fs_base; 0: not known, looked for in memory. */
     /** In DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
     uint64_t registers[17];
     const char *name; /**< The native one, or NULL. */

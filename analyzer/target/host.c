@@ -250,6 +250,47 @@ static enum psc_status copy_threads(struct target *target, const struct psc_host
     return PSC_OK;
 }
 
+/* ---- thread pointers of a host that does not know fs_base ---- */
+
+/* glibc's struct pthread of x86-64 (nptl/descr.h): tcb, self and tid. */
+enum { TCB_SELF = 16, TCB_TID = 720, TCB_SIZE = 724 };
+
+/* Where a thread's block may begin: all of a small mapping, the end of a large one (a stack). */
+#define TCB_SEARCH_SIZE ((size_t)256 * 1024)
+#define TCB_END_SIZE    ((size_t)16 * 1024)
+
+static void take_thread_pointer(struct target *target, psc_addr tcb, const uint8_t *bytes)
+{
+    if (load_u64(bytes) != tcb || load_u64(bytes + TCB_SELF) != tcb)
+        return;
+    for (size_t i = 0; i < target->thread_count; i++)
+        if (!target->threads[i].thread_pointer &&
+            (uint32_t)target->threads[i].tid == load_u32(bytes + TCB_TID))
+            target->threads[i].thread_pointer = tcb;
+}
+
+static void search_thread_pointers(struct target *target)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < target->thread_count; i++)
+        wanted |= !target->threads[i].thread_pointer;
+    uint8_t *bytes = wanted ? malloc(TCB_SEARCH_SIZE) : NULL;
+    for (size_t i = 0; bytes && i < target->mapping_count; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        if (mapping->file || !mapping->writable)
+            continue;
+        uint64_t size = mapping->end - mapping->start;
+        if (size > TCB_SEARCH_SIZE)
+            size = TCB_END_SIZE;
+        psc_addr start = mapping->end - size;
+        size_t got = target_read_some(target, start, bytes, (size_t)size);
+        // The ABI aligns the block to 16 bytes at least.
+        for (size_t at = (size_t)(-start & 15); at + TCB_SIZE <= got; at += 16)
+            take_thread_pointer(target, start + at, bytes + at);
+    }
+    free(bytes);
+}
+
 static void copy_signal(struct target *target, const struct psc_host *host)
 {
     struct target_signal *signal = &target->process.signal;
@@ -272,6 +313,7 @@ static enum psc_status host_fill(struct target *target, const struct psc_host *g
     target->process.pid = given->pid;
     if (copy_mappings(target, given) != PSC_OK || copy_threads(target, given) != PSC_OK)
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    search_thread_pointers(target);
     copy_signal(target, given);
     if (given->auxv)
         parse_auxv(given->auxv, given->auxv_size, &target->auxv);

@@ -189,6 +189,39 @@ static void memory_can_be_a_file(void **state)
     target_close(target);
 }
 
+static void thread_pointers_are_found(void **state)
+{
+    (void)state;
+    struct psc_host host = make_host();
+    const struct psc_host_mapping writable = {
+        .start = START,
+        .end = START + sizeof(memory.bytes),
+        .permissions = known | PSC_HOST_WRITE,
+    };
+    const struct psc_host_thread unknown[] = {{.tid = 21}, {.tid = 22}, {.tid = 23}};
+    // glibc: the block points to itself twice; the thread's id is at 720.
+    const struct {
+        size_t at;
+        uint64_t self;
+        uint32_t tid;
+    } blocks[] = {{0x700, 0, 21}, {0x9000, 8, 22}, {sizeof(memory.bytes) - 736, 0, 23}};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(blocks); i++) {
+        uint64_t self = START + blocks[i].at, other = self + blocks[i].self;
+        memcpy(memory.bytes + blocks[i].at, &self, 8);
+        memcpy(memory.bytes + blocks[i].at + 16, &other, 8);
+        memcpy(memory.bytes + blocks[i].at + 720, &blocks[i].tid, 4);
+    }
+    host.mappings = &writable;
+    host.mapping_count = 1;
+    host.threads = unknown;
+    host.thread_count = 3;
+    struct target *target = open_host(&host);
+    assert_int_equal(target->threads[0].thread_pointer, START + 0x700);
+    assert_int_equal(target->threads[1].thread_pointer, 0);
+    assert_int_equal(target->threads[2].thread_pointer, START + sizeof(memory.bytes) - 736);
+    target_close(target);
+}
+
 static void unusable_hosts_are_refused(void **state)
 {
     (void)state;
@@ -226,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_hint_fetches_in_runs),
         cmocka_unit_test(what_cannot_be_read_is_a_fault),
         cmocka_unit_test(memory_can_be_a_file),
+        cmocka_unit_test(thread_pointers_are_found),
         cmocka_unit_test(unusable_hosts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

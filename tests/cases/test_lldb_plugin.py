@@ -1,0 +1,148 @@
+"""The commands inside a real lldb: on cores and attached."""
+import glob
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+import pytest
+
+import analyzer
+import cores
+import debuggers
+import interpreters
+
+SCRIPT = os.path.join(debuggers.PLUGIN, "pystack_core_lldb.py")
+
+# Runs in lldb's Python: what each command says, and the selected frame after it.
+SESSION = """
+import json, lldb, os
+def __lldb_init_module(debugger, _):
+    debugger.SetAsync(False)
+    answers = []
+    for command in json.loads(os.environ["PSC_COMMANDS"]):
+        said = lldb.SBCommandReturnObject()
+        where = lldb.SBExecutionContext(debugger.GetSelectedTarget().GetProcess())
+        debugger.GetCommandInterpreter().HandleCommand(command, where, said)
+        process = debugger.GetSelectedTarget().GetProcess()
+        thread = process.GetSelectedThread() if process.IsValid() else None
+        frame = thread.GetSelectedFrame() if thread else None
+        answers.append({"text": said.GetOutput() or "", "error": said.GetError() or "", "good": said.Succeeded(),
+                        "tid": thread.GetThreadID() if thread else None,
+                        "frame": [hex(frame.GetPC()), hex(frame.GetSP())] if frame and frame.IsValid() else None})
+    with open(os.environ["PSC_ANSWERS"], "w") as file:
+        json.dump(answers, file)
+"""
+
+
+def python_path():
+    """Where the lldb module is: Debian's lldb-14 looks in a folder that is not there."""
+    found = subprocess.run(["lldb", "-P"], capture_output=True).stdout.decode().strip()
+    folders = [found] + sorted(glob.glob("/usr/lib/llvm-*/lib/python3*/dist-packages"))
+    version = subprocess.run(["lldb", "--version"], capture_output=True).stdout.decode()
+    number = re.search(r"version (\d+)", version).group(1)
+    good = [folder for folder in folders if os.path.isdir(os.path.join(folder, "lldb"))]
+    return next((folder for folder in good if "llvm-%s/" % number in folder), good[0] if good else "")
+
+
+def lldb(commands, timeout=120, **env):
+    debuggers.need("lldb")
+    with tempfile.TemporaryDirectory() as folder:
+        session, said = os.path.join(folder, "psc_session.py"), os.path.join(folder, "said")
+        with open(session, "w") as file:
+            file.write(SESSION)
+        told = {"PSC_COMMANDS": json.dumps(commands), "PSC_ANSWERS": said, "PYTHONPATH": python_path()}
+        command = ["lldb", "--no-lldbinit", "--batch", "-o", "settings set use-color false",
+                   "-o", "settings set symbols.enable-external-lookup false",
+                   "-o", "command script import " + SCRIPT, "-o", "command script import " + session]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env=debuggers.environment(**told, **env), timeout=timeout)
+        console = done.stdout.decode("utf-8", "replace")
+        assert done.returncode == 0 and os.path.exists(said), console[-3000:]
+        with open(said) as file:
+            return json.load(file)
+
+
+def open_core(core):
+    return "target create %s --core %s" % (core.interpreter.path, core.path)
+
+
+@pytest.mark.cases(["threads"])
+def test_same_core_same_answer(core):
+    answers = lldb([open_core(core), "py-bt-merged all", "py-bt-merged", "py-bt-merged all --json --all",
+                    "py-bt-merged 2 --json"])
+    everything, one, document, second = answers[1:]
+
+    def show(*options):
+        return analyzer.run("--color", "never", *options, core.path, core.interpreter.path).stdout
+
+    assert everything["text"] == show()
+    assert one["text"] == show("--thread", one["tid"])
+    assert json.loads(document["text"]) == json.loads(show("--all", "--format", "json"))
+    thread, = json.loads(second["text"])["threads"]
+    assert thread["tid"] != one["tid"]
+
+
+def test_moving_along():
+    core = cores.make_core("threads", interpreters.find_wanted()[-1])
+    thread = analyzer.json_of(core.path).json["threads"][0]
+    shown = [frame for frame in thread["frames"] if not frame["hidden"] and frame["kind"] != "gap"]
+    answers = lldb([open_core(core)] + ["py-frame-merged %d" % number for number in range(len(shown))] +
+                   ["py-frame-merged 0", "py-up-merged 2", "py-down-merged", "py-frame-merged 99", "py-frame-merged x"])
+    for number, (answer, frame) in enumerate(zip(answers[1:], shown)):
+        assert answer["text"].split()[0] == "#%d" % number
+        # lldb's own unwinder may have lost the frame; then it is said.
+        if frame["pc"] and not answer["error"]:
+            assert answer["frame"] == [frame["pc"], frame["sp"]]
+    assert not answers[1]["error"]
+    rest = answers[1 + len(shown):]
+    assert [answer["text"].split()[0] for answer in rest[:3]] == ["#0", "#2", "#1"]
+    assert "no merged frame at level 99" in rest[3]["error"] and "one number is wanted" in rest[4]["error"]
+
+
+def test_list():
+    core = cores.make_core("threads", interpreters.find_wanted()[-1])
+    source = os.path.join(cores.PROGRAMS, "threads.py")
+    thread = analyzer.json_of(core.path).json["threads"][0]
+    shown = [frame for frame in thread["frames"] if not frame["hidden"] and frame["kind"] != "gap"]
+    number = next(at for at, frame in enumerate(shown) if frame["file"] == source)
+    answers = lldb([open_core(core), "py-frame-merged %d" % number, "py-list-merged"])
+    with open(source) as file:
+        line = file.read().splitlines()[shown[number]["line"] - 1]
+    assert "->%d\t%s\n" % (shown[number]["line"], line) in answers[2]["text"] + "\n"
+
+
+def test_attached(interpreter):
+    with debuggers.living(interpreter) as (pid, folder):
+        core = os.path.join(folder, "core")
+        answers = lldb(["process attach --pid %d" % pid, "py-bt-merged all --json", "py-bt-merged", "py-up-merged 1",
+                        "process detach", "script import time; time.sleep(1)", "py-bt-merged"])
+        subprocess.run(["gcore", "-o", core, str(pid)], check=True, capture_output=True)
+        dead = analyzer.json_of("%s.%d" % (core, pid)).json
+    document = json.loads(answers[1]["text"])
+    assert document["target"]["kind"] == "process" and document["warnings"] == []
+    for thread in dead["threads"]:
+        same = analyzer.thread_by_tid(document, thread["tid"])
+        assert [frame["function"] for frame in analyzer.python_frames(same)] == \
+            [frame["function"] for frame in analyzer.python_frames(thread)]
+        assert same["python_thread_id"] == thread["python_thread_id"]
+    assert "taken from a running process" in answers[2]["text"]
+    assert "there is no process" in answers[-1]["error"]
+
+
+def test_words_that_make_no_sense():
+    core = cores.make_core("threads", interpreters.find_wanted()[-1])
+    answers = lldb(["py-bt-merged", "py-up-merged", open_core(core), "py-bt-merged foo", "py-bt-merged 99999",
+                    "py-bt-merged --x", "help py-bt-merged"])
+    assert "there is no process and no core file" in answers[0]["error"] and not answers[0]["good"]
+    assert "there is no process and no core file" in answers[1]["error"]
+    assert "one number is wanted" in answers[3]["error"] and "unknown thread 99999" in answers[4]["error"]
+    assert "unknown option --x" in answers[5]["error"]
+    assert "Usage: py-bt-merged [all|THREAD...]" in answers[6]["text"]
+
+
+def test_library_is_missing():
+    core = cores.make_core("threads", interpreters.find_wanted()[-1])
+    answers = lldb([open_core(core), "py-bt-merged"], PYSTACK_CORE_LIBRARY="/nonexistent/libpystack_core.so")
+    assert "/nonexistent/libpystack_core.so cannot be loaded" in answers[1]["error"]
