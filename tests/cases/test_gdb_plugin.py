@@ -211,6 +211,22 @@ def test_backtrace_of_gdb(core):
     assert python_lines(disabled) == [] and levels(disabled) == levels(plain)
 
 
+@pytest.mark.cases(["threads"])
+def test_beside_pythons_own_commands(core):
+    """CPython's python-gdb.py and these scripts do not know of each other; in either order."""
+    theirs = core.interpreter.path + "-gdb.py"
+    if not os.path.exists(theirs):
+        pytest.skip("%s has no gdb script beside it" % core.interpreter.path)
+    alone = debuggers.gdb(["source " + theirs] + open_core(core) + ["py-bt", "py-list"], script=None)
+    assert "threads.py" in alone[3]
+    ours = debuggers.gdb(open_core(core) + ["py-bt-merged", "py-why", "py-up-merged"])[2:]
+    for order in ([theirs, debuggers.GDB_SCRIPT], [debuggers.GDB_SCRIPT, theirs]):
+        both = debuggers.gdb(["source " + script for script in order] + open_core(core) +
+                             ["py-bt", "py-list", "py-bt-merged", "py-why", "py-up-merged"], script=None)
+        assert both[4:6] == alone[3:5]
+        assert both[6:] == ours
+
+
 # ---- processes ----
 
 def frames_of(document, tid):
