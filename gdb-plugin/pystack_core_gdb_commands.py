@@ -24,13 +24,17 @@ def quote(text):
 def hand_over(reason, arguments):
     """Lets the program do it; it needs nothing of gdb's Python."""
     program = psc.find_program()
-    if connection_kind() != "core":
+    kind = connection_kind()
+    if kind not in ("core", "native"):
         raise gdb.GdbError("%s. Of a core file (generate-core-file) the program pystack-core shows the same."
                            % reason)
     if not program:
         raise gdb.GdbError("%s, and the program pystack-core is not found either." % reason)
     gdb.write("warning: %s; the program %s does it instead.\n" % (reason, program), gdb.STDERR)
-    words = [program] + arguments + ["--", core_path()] + ([executable()] if executable() else [])
+    if kind == "core":
+        words = [program] + arguments + ["--", core_path()] + ([executable()] if executable() else [])
+    else:
+        words = [program] + arguments + ["--pid", str(gdb.selected_inferior().pid)]
     gdb.execute("shell " + " ".join(quote(word) for word in words))
 
 
@@ -194,7 +198,7 @@ Python's debug information is not needed.  `with style enabled off -- py-bt-merg
             arguments += ["--format", "json"]
         if "threads" in chosen and len(chosen["threads"]) > 1:
             gdb.write("warning: it shows all threads: it takes one thread or all.\n", gdb.STDERR)
-        elif chosen:
+        elif chosen and connection_kind() == "core":  # of a process that gdb holds it reads all or nothing
             arguments += ["--thread", str(chosen.get("thread") or chosen["threads"][0])]
         return arguments
 

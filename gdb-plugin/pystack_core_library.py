@@ -90,6 +90,7 @@ if ctypes:
                     ("detail_hidden", ctypes.c_uint32), ("all_inlined", ctypes.c_uint32),
                     ("no_source", ctypes.c_uint32),
                     ("all_modules", ctypes.c_uint32), ("thread", ctypes.c_int32),
+                    ("no_pause", ctypes.c_uint32),
                     ("threads", ctypes.POINTER(ctypes.c_int32)), ("thread_count", ctypes.c_uint32),
                     ("reserved", ctypes.c_uint32)]
 

@@ -246,7 +246,7 @@ def test_attached(interpreter):
     assert document["target"]["kind"] == "process" and document["target"]["pid"] == pid
     assert document["target"]["arguments"] == dead["target"]["arguments"]
     assert document["warnings"] == [] and document["crash"] is None
-    assert "taken from a running process" in answers[2]
+    assert "a living process, held by a debugger" in answers[2]
     tids = [thread["tid"] for thread in dead["threads"]]
     assert sorted(tids) == sorted(thread["tid"] for thread in document["threads"])
     for tid in tids:
@@ -318,6 +318,16 @@ def test_library_is_missing():
     answers = debuggers.gdb(open_core(core) + ["py-bt-merged"],
                             env={**missing, "PYSTACK_CORE_PROGRAM": ""}, script=copied_script())
     assert answers[2].startswith("error: ") and "is not found either" in answers[2]
+
+
+def test_library_is_missing_for_a_process():
+    """The program can read the Python side of what gdb holds."""
+    with debuggers.living(interpreters.find_wanted()[-1]) as (pid, _):
+        answers = debuggers.gdb(["attach %d" % pid, "py-bt-merged", "py-why", "detach"],
+                                env={"PYSTACK_CORE_LIBRARY": "/nonexistent/libpystack_core.so"})
+    assert "the program %s does it instead" % analyzer.PROGRAM in answers[1]
+    assert 'Thread %d "MainThread"' % pid in answers.console and "only its Python frames" in answers.console
+    assert answers[2].startswith("error: /nonexistent/")
 
 
 def copied_script():

@@ -127,7 +127,7 @@ def test_attached(interpreter):
         assert [frame["function"] for frame in analyzer.python_frames(same)] == \
             [frame["function"] for frame in analyzer.python_frames(thread)]
         assert same["python_thread_id"] == thread["python_thread_id"]
-    assert "taken from a running process" in answers[2]["text"]
+    assert "a living process, held by a debugger" in answers[2]["text"]
     assert "there is no process" in answers[-1]["error"]
 
 
