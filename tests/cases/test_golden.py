@@ -85,7 +85,7 @@ def normalized_json(core):
     for thread in document["threads"]:
         thread["tid"] = thread["python_thread_id"] = None
         for frame in thread["frames"]:
-            for key in ("pc", "offset", "build_id"):
+            for key in ("pc", "sp", "offset", "build_id"):
                 frame[key] = None if frame[key] is None else "…"
             if os.path.basename(frame["module"] or "").startswith(("libc.so", "libpthread", "ld-linux")):
                 frame.update(function="(libc)", symbol="(libc)", file=None, line=None, line_source=None)
