@@ -47,12 +47,10 @@ static enum psc_status open_keys(struct python *python, psc_addr keys, struct py
     return PSC_OK;
 }
 
-enum psc_status py_dict_open(struct python *python, psc_addr dict, struct py_items *ret)
+enum psc_status py_dict_open_unchecked(struct python *python, psc_addr dict, struct py_items *ret)
 {
     psc_addr keys;
     psc_addr values;
-    if (!py_has_flags(python, dict, PY_FLAG_DICT))
-        return PSC_ERR_FORMAT;
     enum psc_status status = py_read_u64(python, dict, PY_DICT_KEYS, &keys);
     if (status == PSC_OK)
         status = py_read_u64(python, dict, PY_DICT_VALUES, &values);
@@ -61,6 +59,12 @@ enum psc_status py_dict_open(struct python *python, psc_addr dict, struct py_ite
     if (status == PSC_OK && values)
         ret->values = py_field_address(python, values, PY_VALUES_ITEMS);
     return status;
+}
+
+enum psc_status py_dict_open(struct python *python, psc_addr dict, struct py_items *ret)
+{
+    return py_has_flags(python, dict, PY_FLAG_DICT) ? py_dict_open_unchecked(python, dict, ret)
+                                                    : PSC_ERR_FORMAT;
 }
 
 enum psc_status py_items_next(struct python *python, struct py_items *items, psc_addr *ret_key,

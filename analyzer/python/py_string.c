@@ -3,16 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the characters of a str are, and how wide. */
-struct string_shape {
-    psc_addr data;
-    uint64_t length;
-    uint32_t width;
-};
-
 /* CPython, Include/cpython/unicodeobject.h: compact ASCII, compact, with a data pointer, and
    up to 3.11 the legacy form that has only wchar_t. */
-static enum psc_status read_shape(struct python *python, psc_addr object, struct string_shape *ret)
+enum psc_status py_string_open(struct python *python, psc_addr object, struct py_characters *ret)
 {
     int32_t state;
     if (!py_has_flags(python, object, PY_FLAG_STR))
@@ -53,8 +46,8 @@ static void add_characters(struct text *text, const uint8_t *bytes, size_t count
 enum psc_status py_read_string(struct python *python, psc_addr object, size_t limit,
                                const char **ret)
 {
-    struct string_shape shape;
-    enum psc_status status = read_shape(python, object, &shape);
+    struct py_characters shape;
+    enum psc_status status = py_string_open(python, object, &shape);
     if (status != PSC_OK)
         return status;
     bool cut = shape.length > limit;
@@ -80,10 +73,10 @@ enum psc_status py_read_string(struct python *python, psc_addr object, size_t li
 
 bool py_string_equals(struct python *python, psc_addr object, const char *ascii)
 {
-    struct string_shape shape;
+    struct py_characters shape;
     uint8_t bytes[64];
     size_t size = strlen(ascii);
-    return read_shape(python, object, &shape) == PSC_OK && shape.length == size &&
+    return py_string_open(python, object, &shape) == PSC_OK && shape.length == size &&
            shape.width == 1 && size <= sizeof(bytes) &&
            target_read(python->target, shape.data, bytes, size) == PSC_OK &&
            memcmp(bytes, ascii, size) == 0;

@@ -128,6 +128,50 @@ bool python_is_frame_object(struct python *python, psc_addr address);
 PSC_MUST_CHECK enum psc_status python_walk_from(struct python *python, psc_addr frame,
                                                 struct python_stack *ret);
 
+/** A name in a frame and its value as text; strings live as python_location's. */
+struct python_local {
+    const char *name;
+    const char *value;
+};
+
+/**
+ * The arguments in the order of their declaration, then the other names that have a value;
+ * cells are followed. In a module's frame: its data, without dunder names, modules, classes and
+ * functions. Bounded; what can not be read is said so in its place, and the limit of text
+ * for all frames in a warning. Nothing in the target is called.
+ */
+PSC_MUST_CHECK enum psc_status python_read_locals(struct python *python,
+                                                  const struct python_frame *frame,
+                                                  struct python_local **ret, size_t *ret_count);
+
+/** How an exception came to the one before it. */
+enum python_link {
+    PYTHON_LINK_NONE,
+    PYTHON_LINK_CAUSE,  /**< raise ... from it */
+    PYTHON_LINK_CONTEXT /**< While it was handled, the one before it was raised. */
+};
+
+struct python_exception {
+    const char *type;    /**< With its module; never NULL. */
+    const char *message; /**< What str() of it would be; NULL: not known. */
+    bool raised;         /**< Set and not caught yet; else it is being handled. */
+    enum python_link link;
+    /** Where it passed, the place where it was raised last; only code and lasti are set. */
+    struct python_frame *traceback;
+    size_t traceback_count;
+    bool traceback_cut; /**< The outer part is left out. */
+    psc_addr object;    /**< 0: not made yet, only its type and argument are known. */
+};
+
+/**
+ * The exceptions that a thread is about: the one raised, then those being handled, the newest
+ * first; each (link NONE) is followed by its causes and contexts. Bounded.
+ */
+PSC_MUST_CHECK enum psc_status python_read_exceptions(struct python *python,
+                                                      const struct python_thread *thread,
+                                                      struct python_exception **ret,
+                                                      size_t *ret_count);
+
 /** Where a frame is; strings live as long as the arena given to python_open(). */
 struct python_location {
     const char *name;     /**< co_name */

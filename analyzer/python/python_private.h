@@ -44,6 +44,7 @@ struct py_types {
     psc_addr classmethod_;
     psc_addr staticmethod_;
     psc_addr property;
+    psc_addr member;
 };
 
 struct py_type_flags {
@@ -52,6 +53,12 @@ struct py_type_flags {
 };
 
 #define PY_TYPE_CACHE 64u
+
+/** What reading values may cost in all, in words or so; and how much text locals may have. */
+#define PY_VALUE_WORK_LIMIT  (UINT64_C(200) << 20)
+#define PY_VALUE_BYTES_LIMIT ((size_t)64 << 20)
+
+struct py_type;
 
 struct python {
     struct target *target;
@@ -71,6 +78,12 @@ struct python {
     struct py_position_entry *positions; /**< Open addressing by (code, lasti). */
     size_t position_count;
     size_t position_capacity;
+
+    struct py_type **known_types; /**< Open addressing by address. */
+    size_t known_type_count;
+    size_t known_type_capacity;
+    uint64_t value_work; /**< Steps that values may still take. */
+    size_t value_bytes;  /**< Text that locals may still have. */
 };
 
 /* ---- object.c: reads by field ---- */
@@ -90,10 +103,12 @@ psc_addr py_field_address(const struct python *python, psc_addr base, enum py_fi
 #define PY_FLAG_MANAGED_DICT  (UINT64_C(1) << 4)
 #define PY_FLAG_HEAPTYPE      (UINT64_C(1) << 9)
 #define PY_FLAG_INT           (UINT64_C(1) << 24)
+#define PY_FLAG_LIST          (UINT64_C(1) << 25)
 #define PY_FLAG_TUPLE         (UINT64_C(1) << 26)
 #define PY_FLAG_BYTES         (UINT64_C(1) << 27)
 #define PY_FLAG_STR           (UINT64_C(1) << 28)
 #define PY_FLAG_DICT          (UINT64_C(1) << 29)
+#define PY_FLAG_EXCEPTION     (UINT64_C(1) << 30)
 #define PY_FLAG_TYPE          (UINT64_C(1) << 31)
 
 /** No object lies at 0 or at an odd place. */
@@ -117,6 +132,15 @@ PSC_MUST_CHECK enum psc_status py_read_tuple(struct python *python, psc_addr obj
 
 #define PY_NAME_LIMIT 16384u /**< Characters of a name or path. */
 
+/** Where the characters of a str are, and how many bytes each has: 1, 2 or 4. */
+struct py_characters {
+    psc_addr data;
+    uint64_t length;
+    uint32_t width;
+};
+
+PSC_MUST_CHECK enum psc_status py_string_open(struct python *python, psc_addr object,
+                                              struct py_characters *ret);
 /** A str as UTF-8 in the arena; at most `limit` characters, then "...". */
 PSC_MUST_CHECK enum psc_status py_read_string(struct python *python, psc_addr object, size_t limit,
                                               const char **ret);
@@ -140,6 +164,9 @@ struct py_items {
 
 PSC_MUST_CHECK enum psc_status py_dict_open(struct python *python, psc_addr dict,
                                             struct py_items *ret);
+/** The same for what is laid out as a dict, whatever its type says. */
+PSC_MUST_CHECK enum psc_status py_dict_open_unchecked(struct python *python, psc_addr dict,
+                                                      struct py_items *ret);
 PSC_MUST_CHECK enum psc_status py_attributes_open(struct python *python, psc_addr object,
                                                   struct py_items *ret);
 /** PSC_ERR_NOT_FOUND after the last. */

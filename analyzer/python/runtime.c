@@ -1,4 +1,4 @@
-#include "python_private.h"
+#include "py_type.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +142,7 @@ static void adopt(struct python *python, struct module *module)
         .classmethod_ = type_address(module, "PyClassMethod_Type"),
         .staticmethod_ = type_address(module, "PyStaticMethod_Type"),
         .property = type_address(module, "PyProperty_Type"),
+        .member = type_address(module, "PyMemberDescr_Type"),
     };
     /* Compiled with Py_REF_DEBUG only, which Py_DEBUG implies. */
     python->info.debug = module_find_symbol_named(module, "_Py_NegativeRefcount", &symbol);
@@ -371,6 +372,8 @@ enum psc_status python_open(struct target *target, struct modules *modules, stru
     python->target = target;
     python->modules = modules;
     python->arena = arena;
+    python->value_work = PY_VALUE_WORK_LIMIT;
+    python->value_bytes = PY_VALUE_BYTES_LIMIT;
     if (!find_runtime(python, &reason)) {
         python_close(python);
         return psc_fail(err, reason.status, "%s", reason.message);
@@ -388,6 +391,7 @@ void python_close(struct python *python)
     if (!python)
         return;
     code_deinit(python);
+    py_type_deinit(python);
     free(python);
 }
 

@@ -5,6 +5,7 @@ One sub-folder a fuzzer. Everything is made here or taken from this machine's ow
 so that the repository holds no binaries.
 """
 import os
+import random
 import struct
 import sys
 
@@ -93,6 +94,12 @@ def main():
 
     write(folder, "fuzz_line_table", "locations",
           b"\x80\x12\x01\xd0\x04\x08\xe8\x02\xf0\x03\x01\x05\x09\xf8\xa0\x00\x11")
+    # Objects that point to each other, with small numbers between.
+    choose = random.Random(7)
+    for number in range(20):
+        words = b"".join(bytes([choose.choice([0, 0, 1, 2, 3, 4, 7]), choose.choice([choose.randrange(8),
+                                choose.randrange(256)])]) for _ in range(512))
+        write(folder, "fuzz_value", "objects-%d" % number, bytes([number | (number & 1) << 7]) + words)
 
 
 if __name__ == "__main__":

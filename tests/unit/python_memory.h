@@ -2,7 +2,7 @@
 #ifndef PYTHON_MEMORY_H
 #define PYTHON_MEMORY_H
 
-#include "python_private.h"
+#include "py_type.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +134,8 @@ static inline struct memory *memory_create(uint32_t hex)
     warnings_init(&memory->target.warnings, memory->target.arena);
     python->target = &memory->target;
     python->arena = arena_create();
+    python->value_work = PY_VALUE_WORK_LIMIT;
+    python->value_bytes = PY_VALUE_BYTES_LIMIT;
     memory->used = 16;
     memory->type_type = memory_type(memory, PY_FLAG_TYPE);
     memory_put_field(memory, memory->type_type, PY_OBJECT_TYPE, memory->type_type);
@@ -148,9 +150,18 @@ static inline struct memory *memory_create(uint32_t hex)
     return memory;
 }
 
+/** Gives a C type the name that values go by. */
+static inline void memory_name_type(struct memory *memory, psc_addr type, const char *name)
+{
+    psc_addr text = memory_reserve(memory, strlen(name) + 1);
+    memcpy(memory->bytes + (text - MEMORY_BASE), name, strlen(name) + 1);
+    memory_put_field(memory, type, PY_TYPE_NAME, text);
+}
+
 static inline void memory_destroy(struct memory *memory)
 {
     code_deinit(&memory->python);
+    py_type_deinit(&memory->python);
     warnings_deinit(&memory->target.warnings);
     arena_destroy(memory->target.arena);
     arena_destroy(memory->python.arena);

@@ -1,0 +1,377 @@
+/* Types by name: tp_name of C types, and what Python says of its classes. */
+#include "py_type.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BASE_LIMIT        32u
+#define CLASS_DICT_LIMIT  1024u
+#define BUILTINS_LIMIT    1024u
+#define TYPE_NAME_LIMIT   200u
+#define TYPE_COUNT_LIMIT  (1u << 16)
+#define SLOT_OFFSET_LIMIT (1u << 20)
+
+/* ---- kinds ---- */
+
+struct kind_name {
+    const char *name; /* tp_name of the C type. */
+    enum py_kind kind;
+};
+
+static const struct kind_name kind_names[] = {
+    {"NoneType", PY_KIND_NONE},
+    {"ellipsis", PY_KIND_ELLIPSIS},
+    {"NotImplementedType", PY_KIND_NOT_IMPLEMENTED},
+    {"bool", PY_KIND_BOOL},
+    {"float", PY_KIND_FLOAT},
+    {"complex", PY_KIND_COMPLEX},
+    {"bytearray", PY_KIND_BYTEARRAY},
+    {"set", PY_KIND_SET},
+    {"frozenset", PY_KIND_FROZENSET},
+    {"frozendict", PY_KIND_DICT},
+    {"slice", PY_KIND_SLICE},
+    {"range", PY_KIND_RANGE},
+    {"function", PY_KIND_FUNCTION},
+    {"method", PY_KIND_METHOD},
+    {"builtin_function_or_method", PY_KIND_BUILTIN},
+    {"module", PY_KIND_MODULE},
+    {"generator", PY_KIND_GENERATOR},
+    {"coroutine", PY_KIND_GENERATOR},
+    {"async_generator", PY_KIND_GENERATOR},
+    {"cell", PY_KIND_CELL},
+    {"member_descriptor", PY_KIND_MEMBER},
+    {"collections.deque", PY_KIND_DEQUE},
+    {"datetime.datetime", PY_KIND_DATETIME},
+    {"datetime.date", PY_KIND_DATE},
+    {"datetime.time", PY_KIND_TIME},
+    {"datetime.timedelta", PY_KIND_TIMEDELTA},
+    {"datetime.timezone", PY_KIND_TIMEZONE},
+    {"numpy.ndarray", PY_KIND_NUMPY_ARRAY},
+    {"numpy.generic", PY_KIND_NUMPY_SCALAR},
+};
+
+static enum py_kind kind_of_name(const char *name)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(kind_names); i++)
+        if (!strcmp(kind_names[i].name, name))
+            return kind_names[i].kind;
+    return PY_KIND_OBJECT;
+}
+
+static enum py_kind kind_of_flags(uint64_t flags)
+{
+    static const struct {
+        uint64_t flag;
+        enum py_kind kind;
+    } kinds[] = {
+        {PY_FLAG_INT, PY_KIND_INT},     {PY_FLAG_STR, PY_KIND_STR},
+        {PY_FLAG_BYTES, PY_KIND_BYTES}, {PY_FLAG_TUPLE, PY_KIND_TUPLE},
+        {PY_FLAG_LIST, PY_KIND_LIST},   {PY_FLAG_DICT, PY_KIND_DICT},
+        {PY_FLAG_TYPE, PY_KIND_TYPE},   {PY_FLAG_EXCEPTION, PY_KIND_EXCEPTION},
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(kinds); i++)
+        if (flags & kinds[i].flag)
+            return kinds[i].kind;
+    return PY_KIND_OBJECT;
+}
+
+bool py_value_spend(struct python *python, uint64_t steps)
+{
+    if (python->value_work < steps) {
+        python->value_work = 0;
+        return false;
+    }
+    python->value_work -= steps;
+    return true;
+}
+
+/* ---- names ---- */
+
+/* The __dict__ of builtins is in the heap: it names types whose ELF file is not at hand. */
+const char *py_builtin_name(struct python *python, psc_addr object)
+{
+    psc_addr dict;
+    psc_addr key;
+    psc_addr value;
+    struct py_items items;
+    const char *name = NULL;
+    if (py_read_u64(python, python->interpreters, PY_INTERP_BUILTINS, &dict) != PSC_OK ||
+        py_dict_open(python, dict, &items) != PSC_OK || !py_value_spend(python, BUILTINS_LIMIT))
+        return NULL;
+    for (size_t i = 0; i < BUILTINS_LIMIT; i++) {
+        if (py_items_next(python, &items, &key, &value) != PSC_OK)
+            return NULL;
+        if (value != object)
+            continue;
+        return py_read_string(python, key, TYPE_NAME_LIMIT, &name) == PSC_OK ? name : NULL;
+    }
+    return NULL;
+}
+
+/* tp_name: "collections.deque" of a C type, "Point" of a class. False when it is not there. */
+static bool read_c_name(struct python *python, psc_addr type, uint64_t flags,
+                        char ret[TYPE_NAME_LIMIT])
+{
+    psc_addr name;
+    enum psc_status status = py_read_u64(python, type, PY_TYPE_NAME, &name);
+    if (status == PSC_OK)
+        status = target_read_string(python->target, name, ret, TYPE_NAME_LIMIT);
+    if (status == PSC_OK || status == PSC_ERR_LIMIT)
+        return *ret;
+    const char *builtin = flags & PY_FLAG_HEAPTYPE ? NULL : py_builtin_name(python, type);
+    if (!builtin || strlen(builtin) >= TYPE_NAME_LIMIT)
+        return false;
+    memcpy(ret, builtin, strlen(builtin) + 1);
+    return true;
+}
+
+/* A value of the class's own __dict__. */
+static bool find_in_class(struct python *python, psc_addr type, const char *key, psc_addr *ret)
+{
+    psc_addr dict;
+    struct py_items items;
+    return py_read_u64(python, type, PY_TYPE_DICT, &dict) == PSC_OK && dict &&
+           py_dict_open(python, dict, &items) == PSC_OK &&
+           py_value_spend(python,
+                          items.count < CLASS_DICT_LIMIT ? items.count : CLASS_DICT_LIMIT) &&
+           py_items_find(python, &items, key, CLASS_DICT_LIMIT, ret) == PSC_OK;
+}
+
+static void set_names(struct python *python, struct py_type *type, const char *c_name)
+{
+    psc_addr string;
+    const char *text = NULL;
+    const char *dot = c_name ? strrchr(c_name, '.') : NULL;
+    if (dot) {
+        type->module = arena_strndup(python->arena, c_name, (size_t)(dot - c_name));
+        type->name = arena_strdup(python->arena, dot + 1);
+    } else {
+        type->name = arena_strdup(python->arena, c_name ? c_name : "?");
+    }
+    if (type->flags & PY_FLAG_HEAPTYPE) {
+        if (py_read_u64(python, type->address, PY_TYPE_QUALNAME, &string) == PSC_OK &&
+            py_read_string(python, string, TYPE_NAME_LIMIT, &text) == PSC_OK)
+            type->name = text;
+        if (find_in_class(python, type->address, "__module__", &string) &&
+            py_read_string(python, string, TYPE_NAME_LIMIT, &text) == PSC_OK)
+            type->module = text;
+    }
+    if (!type->name)
+        type->name = "?";
+    if (type->module && !strcmp(type->module, "builtins"))
+        type->module = NULL;
+}
+
+/* ---- what a type is, by its bases ---- */
+
+/* True when the type or one of its bases has that C name. */
+static bool is_derived_from(struct python *python, psc_addr type, const char *const *names)
+{
+    char name[TYPE_NAME_LIMIT];
+    uint64_t flags;
+    for (size_t i = 0; i < BASE_LIMIT && py_is_object_address(type); i++) {
+        if (py_read_u64(python, type, PY_TYPE_FLAGS, &flags) != PSC_OK)
+            return false;
+        bool named = read_c_name(python, type, flags, name);
+        for (size_t n = 0; named && names[n]; n++)
+            if (!strcmp(names[n], name))
+                return true;
+        if (py_read_u64(python, type, PY_TYPE_BASE, &type) != PSC_OK)
+            return false;
+    }
+    return false;
+}
+
+static void set_kind(struct python *python, struct py_type *type)
+{
+    char name[TYPE_NAME_LIMIT];
+    psc_addr base = type->address;
+    type->kind = PY_KIND_OBJECT;
+    for (size_t i = 0; i < BASE_LIMIT && py_is_object_address(base); i++) {
+        uint64_t flags;
+        if (py_read_u64(python, base, PY_TYPE_FLAGS, &flags) != PSC_OK)
+            break;
+        /* A class may have any name; a type made in C with a dot has its module's. */
+        if (read_c_name(python, base, flags, name) &&
+            (!(flags & PY_FLAG_HEAPTYPE) || strchr(name, '.'))) {
+            enum py_kind kind = kind_of_name(name);
+            if (kind != PY_KIND_OBJECT) {
+                type->kind = kind;
+                type->exact = i == 0;
+                return;
+            }
+        }
+        if (py_read_u64(python, base, PY_TYPE_BASE, &base) != PSC_OK)
+            break;
+    }
+    type->kind = kind_of_flags(type->flags);
+    type->exact = !type->module && !(type->flags & PY_FLAG_HEAPTYPE);
+}
+
+static void set_protocols(struct python *python, struct py_type *type, psc_addr metatype)
+{
+    static const char *const enum_names[] = {"EnumMeta", "EnumType", NULL};
+    psc_addr found;
+    if (!(type->flags & PY_FLAG_HEAPTYPE))
+        return;
+    if (is_derived_from(python, metatype, enum_names))
+        type->enumeration = true;
+    if (find_in_class(python, type->address, "__dataclass_fields__", &found) &&
+        py_has_flags(python, found, PY_FLAG_DICT))
+        type->data = found;
+    if (type->kind == PY_KIND_TUPLE && find_in_class(python, type->address, "_fields", &found) &&
+        py_has_flags(python, found, PY_FLAG_TUPLE))
+        type->fields = found;
+}
+
+/* ---- __slots__ ---- */
+
+/* CPython, Include/descrobject.h: T_OBJECT and T_OBJECT_EX. */
+static bool is_object_member(int32_t kind)
+{
+    return kind == 6 || kind == 16;
+}
+
+static bool read_slot(struct python *python, psc_addr descriptor, psc_addr member_type,
+                      uint64_t *ret_offset)
+{
+    psc_addr type;
+    psc_addr definition;
+    uint64_t flags;
+    int32_t kind;
+    return py_read_type(python, descriptor, &type, &flags) == PSC_OK && type == member_type &&
+           py_read_u64(python, descriptor, PY_MEMBER_DEF, &definition) == PSC_OK &&
+           py_read_i32(python, definition, PY_MEMBERDEF_KIND, &kind) == PSC_OK &&
+           is_object_member(kind) &&
+           py_read_u64(python, definition, PY_MEMBERDEF_OFFSET, ret_offset) == PSC_OK &&
+           *ret_offset <= SLOT_OFFSET_LIMIT;
+}
+
+static void add_class_slots(struct python *python, struct py_type *type, psc_addr class)
+{
+    psc_addr dict;
+    psc_addr key;
+    psc_addr value;
+    struct py_items items;
+    if (py_read_u64(python, class, PY_TYPE_DICT, &dict) != PSC_OK || !dict ||
+        py_dict_open(python, dict, &items) != PSC_OK || !py_value_spend(python, CLASS_DICT_LIMIT))
+        return;
+    for (size_t i = 0; i < CLASS_DICT_LIMIT && type->slot_count < PY_SLOT_LIMIT; i++) {
+        struct py_slot slot;
+        if (py_items_next(python, &items, &key, &value) != PSC_OK)
+            return;
+        if (!read_slot(python, value, python->types.member, &slot.offset))
+            continue;
+        slot.name = key;
+        type->slots[type->slot_count++] = slot;
+    }
+}
+
+/* Of the class, then of its bases. */
+static void set_slots(struct python *python, struct py_type *type)
+{
+    psc_addr base = type->address;
+    uint64_t flags = type->flags;
+    if (!(flags & PY_FLAG_HEAPTYPE) || type->kind != PY_KIND_OBJECT || !python->types.member)
+        return;
+    type->slots = arena_array(python->arena, PY_SLOT_LIMIT, sizeof(*type->slots));
+    for (size_t i = 0; i < BASE_LIMIT && type->slots && py_is_object_address(base); i++) {
+        if (py_read_u64(python, base, PY_TYPE_FLAGS, &flags) != PSC_OK ||
+            !(flags & PY_FLAG_HEAPTYPE))
+            return;
+        add_class_slots(python, type, base);
+        if (py_read_u64(python, base, PY_TYPE_BASE, &base) != PSC_OK)
+            return;
+    }
+}
+
+/* ---- the table ---- */
+
+static size_t type_slot(struct py_type *const *types, size_t capacity, psc_addr address)
+{
+    size_t slot = hash_u64(address) & (capacity - 1);
+    while (types[slot] && types[slot]->address != address)
+        slot = (slot + 1) & (capacity - 1);
+    return slot;
+}
+
+static bool type_table_grow(struct python *python)
+{
+    size_t capacity = python->known_type_capacity ? 2 * python->known_type_capacity : 64;
+    struct py_type **types = calloc(capacity, sizeof(struct py_type *));
+    if (!types)
+        return false;
+    for (size_t i = 0; i < python->known_type_capacity; i++)
+        if (python->known_types[i])
+            types[type_slot(types, capacity, python->known_types[i]->address)] =
+                python->known_types[i];
+    free(python->known_types);
+    python->known_types = types;
+    python->known_type_capacity = capacity;
+    return true;
+}
+
+void py_type_deinit(struct python *python)
+{
+    free(python->known_types);
+    python->known_types = NULL;
+}
+
+enum psc_status py_type_find(struct python *python, psc_addr type, const struct py_type **ret)
+{
+    psc_addr metatype;
+    uint64_t flags;
+    if (4 * (python->known_type_count + 1) > 3 * python->known_type_capacity &&
+        !type_table_grow(python))
+        return PSC_ERR_MEMORY;
+    size_t slot = type_slot(python->known_types, python->known_type_capacity, type);
+    if (python->known_types[slot]) {
+        *ret = python->known_types[slot];
+        return PSC_OK;
+    }
+    enum psc_status status = py_read_type(python, type, &metatype, &flags);
+    if (status != PSC_OK)
+        return status;
+    if (!(flags & PY_FLAG_TYPE) || python->known_type_count >= TYPE_COUNT_LIMIT)
+        return PSC_ERR_FORMAT;
+    status = py_read_u64(python, type, PY_TYPE_FLAGS, &flags);
+    if (status != PSC_OK)
+        return status;
+    struct py_type *found = arena_alloc(python->arena, sizeof(*found));
+    if (!found)
+        return PSC_ERR_MEMORY;
+    found->address = type;
+    found->flags = flags;
+    char name[TYPE_NAME_LIMIT];
+    set_names(python, found, read_c_name(python, type, flags, name) ? name : NULL);
+    set_kind(python, found);
+    set_protocols(python, found, metatype);
+    set_slots(python, found);
+    python->known_types[slot] = found;
+    python->known_type_count++;
+    *ret = found;
+    return PSC_OK;
+}
+
+enum psc_status py_type_of(struct python *python, psc_addr object, const struct py_type **ret)
+{
+    psc_addr type;
+    uint64_t flags;
+    enum psc_status status = py_read_type(python, object, &type, &flags);
+    return status == PSC_OK ? py_type_find(python, type, ret) : status;
+}
+
+const char *py_type_short_name(const struct py_type *type)
+{
+    const char *dot = strrchr(type->name, '.');
+    return dot ? dot + 1 : type->name;
+}
+
+void py_type_add_name(const struct py_type *type, struct text *text)
+{
+    if (type->module) {
+        text_add_string(text, type->module);
+        text_add_char(text, '.');
+    }
+    text_add_string(text, type->name);
+}

@@ -1,0 +1,119 @@
+/**
+ * @file
+ * Values as text, much as repr() has it, from memory alone: nothing in the target is called.
+ *
+ * One object leads to others: value.c keeps the way there in a stack of levels of its own and
+ * asks the files value_*.c what a level holds. To add a kind: a row in py_type.c, a row in
+ * value.c.
+ */
+#ifndef PSC_PY_VALUE_H
+#define PSC_PY_VALUE_H
+
+#include "py_type.h"
+
+#define VALUE_TEXT_LIMIT  2000u /**< Bytes of one value's text. */
+#define VALUE_DEPTH_LIMIT 5u    /**< Containers in containers. */
+#define VALUE_ITEM_LIMIT  32u   /**< Items of one container. */
+#define VALUE_CHARACTERS  400u  /**< Characters of one str, bytes of one bytes. */
+
+/** A container that is being written: what of it is shown, collected when it was met. */
+struct value_level {
+    psc_addr object;
+    size_t count;
+    size_t next;
+    uint64_t more;                   /**< Items that are not shown. */
+    psc_addr keys[VALUE_ITEM_LIMIT]; /**< With has_keys. */
+    psc_addr values[VALUE_ITEM_LIMIT];
+    bool has_keys;
+    bool attributes; /**< Keys are names: "name=value", else "key: value". */
+    bool value_next; /**< The key was written. */
+    char close[48];  /**< What is written behind the last. */
+};
+
+struct value_writer {
+    struct python *python;
+    struct text *text;
+    size_t start;
+    size_t depth;
+    struct value_level levels[VALUE_DEPTH_LIMIT];
+};
+
+/**
+ * Adds an object's text. What can not be read, or is met again inside of itself, is said so in
+ * its place. Only memory can run out, which text->failed tells.
+ */
+void value_add(struct python *python, psc_addr object, struct text *text);
+
+/** The text in the arena, "" for none, NULL when memory is out; the text is let go of. */
+const char *value_keep(struct python *python, struct text *text);
+
+/* ---- value.c, for the other files ---- */
+
+/** A new level, or NULL when it is too deep; `open` is written first either way. */
+struct value_level *value_push(struct value_writer *writer, psc_addr object, const char *open,
+                               const char *close);
+/** Adds `count` pointers that lie in a row; what can not be read ends them. */
+void value_take_array(struct value_writer *writer, struct value_level *level, psc_addr items,
+                      uint64_t count);
+/** Adds one; with keys where the level has them. */
+void value_take(struct value_level *level, psc_addr key, psc_addr value);
+
+/* ---- value_number.c ---- */
+
+void value_add_int(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_float(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_complex(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** repr() of a float: the shortest text that reads back as the same. */
+void format_float(double value, struct text *text);
+/** The same as in a complex number: no ".0". */
+void format_float_part(double value, struct text *text);
+/** The shortest text that reads back as the same float32. */
+void format_single(float value, struct text *text);
+/** Adds a whole number of `count` 30-bit digits, the lowest first. */
+void format_int(const uint32_t *digits, size_t count, bool negative, struct text *text);
+
+/* ---- value_string.c ---- */
+
+void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_bytes(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** repr() of characters of 1, 2 or 4 bytes each, with quotes. */
+void format_str(const uint8_t *characters, size_t count, uint32_t width, struct text *text);
+/** repr() of bytes, without the b. */
+void format_bytes(const uint8_t *bytes, size_t count, struct text *text);
+/** As it is, without quotes, for names; nothing when it is no str. */
+void value_add_name(struct value_writer *writer, psc_addr object);
+
+/* ---- value_container.c ---- */
+
+void value_open_tuple(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_list(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_dict(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_set(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_deque(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- value_object.c ---- */
+
+/** "<Point object at 0x...>", and its attributes. */
+void value_open_instance(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_exception(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_slice(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_method(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_builtin(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_function(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_generator(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_type(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_module(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** "<Point object at 0x...", without the end. */
+void value_add_identity(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- value_time.c ---- */
+
+void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- value_numpy.c ---- */
+
+void value_add_numpy(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+#endif

@@ -1,0 +1,257 @@
+#include "py_value.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- levels ---- */
+
+struct value_level *value_push(struct value_writer *writer, psc_addr object, const char *open,
+                               const char *close)
+{
+    text_add_string(writer->text, open);
+    if (writer->depth == VALUE_DEPTH_LIMIT) {
+        text_add_string(writer->text, "\u2026");
+        text_add_string(writer->text, close);
+        return NULL;
+    }
+    struct value_level *level = &writer->levels[writer->depth++];
+    level->object = object;
+    level->count = 0;
+    level->next = 0;
+    level->more = 0;
+    level->has_keys = false;
+    level->attributes = false;
+    level->value_next = false;
+    size_t size = strlen(close);
+    size = size < sizeof(level->close) - 1 ? size : sizeof(level->close) - 1;
+    memcpy(level->close, close, size);
+    level->close[size] = '\0';
+    return level;
+}
+
+void value_take(struct value_level *level, psc_addr key, psc_addr value)
+{
+    if (level->count == VALUE_ITEM_LIMIT) {
+        level->more++;
+        return;
+    }
+    level->keys[level->count] = key;
+    level->values[level->count++] = value;
+}
+
+void value_take_array(struct value_writer *writer, struct value_level *level, psc_addr items,
+                      uint64_t count)
+{
+    psc_addr item;
+    uint64_t taken = 0;
+    while (taken < count && level->count < VALUE_ITEM_LIMIT &&
+           target_read_u64(writer->python->target, items + 8 * taken, &item) == PSC_OK) {
+        value_take(level, 0, item);
+        taken++;
+    }
+    level->more += count - taken;
+}
+
+static bool is_open(const struct value_writer *writer, psc_addr object)
+{
+    for (size_t i = 0; i < writer->depth; i++)
+        if (writer->levels[i].object == object)
+            return true;
+    return false;
+}
+
+/* ---- one object ---- */
+
+/* What contains itself is shown as repr() does. */
+static void add_again(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    const char *again = type->kind == PY_KIND_LIST || type->kind == PY_KIND_DEQUE ? "[...]"
+                        : type->kind == PY_KIND_DICT                              ? "{...}"
+                        : type->kind == PY_KIND_TUPLE                             ? "(...)"
+                                                                                  : NULL;
+    if (again) {
+        text_add_string(writer->text, again);
+        return;
+    }
+    value_add_identity(writer, type, object);
+    text_add_char(writer->text, '>');
+}
+
+static void add_unreadable(struct value_writer *writer, psc_addr object)
+{
+    if (object)
+        text_printf(writer->text, "<no object at 0x%" PRIx64 ">", object);
+    else
+        text_add_string(writer->text, "<NULL>");
+}
+
+static void add_singleton(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    (void)object;
+    text_add_string(writer->text, type->kind == PY_KIND_NONE       ? "None"
+                                  : type->kind == PY_KIND_ELLIPSIS ? "Ellipsis"
+                                                                   : "NotImplemented");
+}
+
+/* One for each enum py_kind. A class derived from a plain one is shown as Name(...). */
+static const struct {
+    void (*add)(struct value_writer *writer, const struct py_type *type, psc_addr object);
+    bool plain;
+} kinds[] = {
+    [PY_KIND_OBJECT] = {value_open_instance, false},
+    [PY_KIND_NONE] = {add_singleton, false},
+    [PY_KIND_ELLIPSIS] = {add_singleton, false},
+    [PY_KIND_NOT_IMPLEMENTED] = {add_singleton, false},
+    [PY_KIND_BOOL] = {value_add_int, false},
+    [PY_KIND_INT] = {value_add_int, true},
+    [PY_KIND_FLOAT] = {value_add_float, true},
+    [PY_KIND_COMPLEX] = {value_add_complex, true},
+    [PY_KIND_STR] = {value_add_str, true},
+    [PY_KIND_BYTES] = {value_add_bytes, true},
+    [PY_KIND_BYTEARRAY] = {value_add_bytearray, false},
+    [PY_KIND_TUPLE] = {value_open_tuple, true},
+    [PY_KIND_LIST] = {value_open_list, true},
+    [PY_KIND_DICT] = {value_open_dict, true},
+    [PY_KIND_SET] = {value_open_set, false},
+    [PY_KIND_FROZENSET] = {value_open_set, false},
+    [PY_KIND_DEQUE] = {value_open_deque, false},
+    [PY_KIND_SLICE] = {value_open_slice, false},
+    [PY_KIND_RANGE] = {value_open_range, false},
+    [PY_KIND_FUNCTION] = {value_add_function, false},
+    [PY_KIND_METHOD] = {value_open_method, false},
+    [PY_KIND_BUILTIN] = {value_open_builtin, false},
+    [PY_KIND_TYPE] = {value_add_type, false},
+    [PY_KIND_MODULE] = {value_add_module, false},
+    [PY_KIND_GENERATOR] = {value_add_generator, false},
+    [PY_KIND_CELL] = {value_open_instance, false},
+    [PY_KIND_MEMBER] = {value_open_instance, false},
+    [PY_KIND_EXCEPTION] = {value_open_exception, false},
+    [PY_KIND_DATE] = {value_open_time, false},
+    [PY_KIND_DATETIME] = {value_open_time, false},
+    [PY_KIND_TIME] = {value_open_time, false},
+    [PY_KIND_TIMEDELTA] = {value_open_time, false},
+    [PY_KIND_TIMEZONE] = {value_open_time, false},
+    [PY_KIND_NUMPY_ARRAY] = {value_add_numpy, false},
+    [PY_KIND_NUMPY_SCALAR] = {value_add_numpy, false},
+};
+
+static void begin(struct value_writer *writer, psc_addr object)
+{
+    const struct py_type *type;
+    if (!py_value_spend(writer->python, VALUE_ITEM_LIMIT)) {
+        text_add_string(writer->text, "\u2026");
+        return;
+    }
+    if (py_type_of(writer->python, object, &type) != PSC_OK) {
+        add_unreadable(writer, object);
+        return;
+    }
+    if (is_open(writer, object)) {
+        add_again(writer, type, object);
+        return;
+    }
+    const char *builtin = !strcmp(type->name, "?") ? py_builtin_name(writer->python, object) : NULL;
+    if (builtin) {
+        text_add_string(writer->text, builtin);
+        return;
+    }
+    size_t depth = writer->depth;
+    bool wrapped = kinds[type->kind].plain && !type->exact && !type->enumeration && !type->fields;
+    if (wrapped) {
+        text_add_string(writer->text, py_type_short_name(type));
+        text_add_char(writer->text, '(');
+    }
+    if (type->enumeration)
+        value_open_instance(writer, type, object);
+    else
+        kinds[type->kind].add(writer, type, object);
+    if (!wrapped)
+        return;
+    if (writer->depth == depth) {
+        text_add_char(writer->text, ')');
+    } else {
+        struct value_level *level = &writer->levels[depth];
+        size_t size = strlen(level->close);
+        if (size + 1 < sizeof(level->close))
+            memcpy(level->close + size, ")", 2);
+    }
+}
+
+/* ---- all that it leads to ---- */
+
+static void add_separator(struct value_writer *writer, const struct value_level *level)
+{
+    if (level->next)
+        text_add_string(writer->text, ", ");
+}
+
+static void end_level(struct value_writer *writer, const struct value_level *level)
+{
+    if (level->more) {
+        add_separator(writer, level);
+        text_printf(writer->text, "\u2026 %" PRIu64 " more", level->more);
+    }
+    text_add_string(writer->text, level->close);
+    writer->depth--;
+}
+
+static void step(struct value_writer *writer)
+{
+    struct value_level *level = &writer->levels[writer->depth - 1];
+    if (level->next == level->count) {
+        end_level(writer, level);
+        return;
+    }
+    size_t at = level->next;
+    if (!level->has_keys) {
+        add_separator(writer, level);
+    } else if (level->attributes) {
+        add_separator(writer, level);
+        value_add_name(writer, level->keys[at]);
+        text_add_char(writer->text, '=');
+    } else if (!level->value_next) {
+        add_separator(writer, level);
+        level->value_next = true;
+        begin(writer, level->keys[at]);
+        return;
+    } else {
+        text_add_string(writer->text, ": ");
+        level->value_next = false;
+    }
+    level->next++;
+    begin(writer, level->values[at]);
+}
+
+/* Cuts at the limit, but not within a character. */
+static void cut(struct value_writer *writer)
+{
+    struct text *text = writer->text;
+    size_t end = writer->start + VALUE_TEXT_LIMIT;
+    while (end > writer->start && ((uint8_t)text->data[end] & 0xc0) == 0x80)
+        end--;
+    text->size = end;
+    text->data[end] = '\0';
+    text_add_string(text, "\u2026");
+}
+
+void value_add(struct python *python, psc_addr object, struct text *text)
+{
+    struct value_writer writer;
+    writer.python = python;
+    writer.text = text;
+    writer.start = text->size;
+    writer.depth = 0;
+    begin(&writer, object);
+    while (writer.depth && !text->failed && text->size - writer.start <= VALUE_TEXT_LIMIT)
+        step(&writer);
+    if (!text->failed && text->size - writer.start > VALUE_TEXT_LIMIT)
+        cut(&writer);
+}
+
+const char *value_keep(struct python *python, struct text *text)
+{
+    const char *bytes = text->data ? text->data : "";
+    const char *kept = text->failed ? NULL : arena_strndup(python->arena, bytes, text->size);
+    text_deinit(text);
+    return kept;
+}

@@ -1,0 +1,197 @@
+#include "py_value.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SET_LIMIT   (UINT64_C(1) << 24)
+#define SCAN_LIMIT  4096u /* Free entries that are passed by. */
+#define BLOCK_ITEMS 64u   /* CPython, Modules/_collectionsmodule.c, BLOCKLEN. */
+#define COUNT_LIMIT (UINT64_C(1) << 40)
+
+static bool read_size(struct value_writer *writer, psc_addr object, enum py_field field,
+                      uint64_t *ret)
+{
+    return py_read_u64(writer->python, object, field, ret) == PSC_OK && *ret <= COUNT_LIMIT;
+}
+
+static void add_broken(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    text_printf(writer->text, "<%s at 0x%" PRIx64 ": not readable>", type->name, object);
+}
+
+/* Names of a named tuple beside its items. */
+static void take_fields(struct value_writer *writer, struct value_level *level, psc_addr names)
+{
+    struct python *python = writer->python;
+    psc_addr items;
+    size_t count;
+    if (py_read_tuple(python, names, &count, &items) != PSC_OK || count < level->count)
+        return;
+    for (size_t i = 0; i < level->count; i++)
+        if (target_read_u64(python->target, items + 8 * i, &level->keys[i]) != PSC_OK)
+            return;
+    level->has_keys = true;
+    level->attributes = true;
+}
+
+void value_open_tuple(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    uint64_t count;
+    if (!read_size(writer, object, PY_VAR_SIZE, &count)) {
+        add_broken(writer, type, object);
+        return;
+    }
+    if (type->fields)
+        text_add_string(writer->text, py_type_short_name(type));
+    struct value_level *level =
+        value_push(writer, object, "(", count == 1 && !type->fields ? ",)" : ")");
+    if (!level)
+        return;
+    value_take_array(writer, level, py_field_address(writer->python, object, PY_TUPLE_ITEMS),
+                     count);
+    if (type->fields)
+        take_fields(writer, level, type->fields);
+}
+
+void value_open_list(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    uint64_t count;
+    psc_addr items = 0;
+    if (!read_size(writer, object, PY_VAR_SIZE, &count) ||
+        py_read_u64(writer->python, object, PY_LIST_ITEMS, &items) != PSC_OK) {
+        add_broken(writer, type, object);
+        return;
+    }
+    struct value_level *level = value_push(writer, object, "[", "]");
+    if (level)
+        value_take_array(writer, level, items, count);
+}
+
+/* 3.15's frozendict is laid out as a dict, but has not its flag. */
+static enum psc_status open_dict(struct python *python, const struct py_type *type, psc_addr object,
+                                 struct py_items *ret)
+{
+    return type->flags & PY_FLAG_DICT ? py_dict_open(python, object, ret)
+                                      : py_dict_open_unchecked(python, object, ret);
+}
+
+void value_open_dict(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct python *python = writer->python;
+    struct py_items items;
+    uint64_t used;
+    psc_addr key;
+    psc_addr value;
+    bool frozen = type->exact && !(type->flags & PY_FLAG_DICT);
+    if (open_dict(python, type, object, &items) != PSC_OK ||
+        py_read_u64(python, object, PY_DICT_USED, &used) != PSC_OK || used > items.count) {
+        add_broken(writer, type, object);
+        return;
+    }
+    struct value_level *level =
+        value_push(writer, object, frozen ? "frozendict({" : "{", frozen ? "})" : "}");
+    if (!level)
+        return;
+    level->has_keys = true;
+    if (items.count > SCAN_LIMIT)
+        items.count = SCAN_LIMIT;
+    if (!py_value_spend(python, items.count))
+        items.count = 0;
+    while (level->count < VALUE_ITEM_LIMIT && py_items_next(python, &items, &key, &value) == PSC_OK)
+        value_take(level, key, value);
+    level->more = used > level->count ? used - level->count : 0;
+}
+
+static void take_set(struct value_writer *writer, struct value_level *level, psc_addr table,
+                     uint64_t slots, uint64_t used)
+{
+    struct python *python = writer->python;
+    slots = slots < SCAN_LIMIT ? slots : SCAN_LIMIT;
+    if (!py_value_spend(python, slots))
+        slots = 0;
+    for (uint64_t i = 0; i < slots && level->count < VALUE_ITEM_LIMIT && level->count < used; i++) {
+        psc_addr entry = table + 16 * i;
+        psc_addr key;
+        uint64_t hash;
+        if (py_read_u64(python, entry, PY_SETENTRY_KEY, &key) != PSC_OK ||
+            py_read_u64(python, entry, PY_SETENTRY_HASH, &hash) != PSC_OK)
+            break;
+        /* No key of a set has the hash -1; what was taken out has. */
+        if (key && hash != UINT64_MAX)
+            value_take(level, 0, key);
+    }
+    level->more = used - level->count;
+}
+
+void value_open_set(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct python *python = writer->python;
+    uint64_t used;
+    uint64_t mask;
+    psc_addr table;
+    if (!read_size(writer, object, PY_SET_USED, &used) ||
+        !read_size(writer, object, PY_SET_MASK, &mask) || mask >= SET_LIMIT || used > mask + 1 ||
+        py_read_u64(python, object, PY_SET_TABLE, &table) != PSC_OK) {
+        add_broken(writer, type, object);
+        return;
+    }
+    bool plain = type->exact && type->kind == PY_KIND_SET;
+    if (plain && used) {
+        struct value_level *level = value_push(writer, object, "{", "}");
+        if (level)
+            take_set(writer, level, table, mask + 1, used);
+        return;
+    }
+    text_add_string(writer->text, py_type_short_name(type));
+    if (!used) {
+        text_add_string(writer->text, "()");
+        return;
+    }
+    struct value_level *level = value_push(writer, object, "({", "})");
+    if (level)
+        take_set(writer, level, table, mask + 1, used);
+}
+
+static void take_blocks(struct value_writer *writer, struct value_level *level, psc_addr object,
+                        uint64_t count)
+{
+    struct python *python = writer->python;
+    psc_addr block;
+    psc_addr item;
+    uint64_t index;
+    level->more = count;
+    if (py_read_u64(python, object, PY_DEQUE_BLOCK, &block) != PSC_OK ||
+        py_read_u64(python, object, PY_DEQUE_INDEX, &index) != PSC_OK)
+        return;
+    while (level->more && level->count < VALUE_ITEM_LIMIT) {
+        if (index >= BLOCK_ITEMS) {
+            if (py_read_u64(python, block, PY_BLOCK_RIGHT, &block) != PSC_OK)
+                return;
+            index = 0;
+        }
+        psc_addr data = py_field_address(python, block, PY_BLOCK_DATA);
+        if (target_read_u64(python->target, data + 8 * index++, &item) != PSC_OK)
+            return;
+        value_take(level, 0, item);
+        level->more--;
+    }
+}
+
+void value_open_deque(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    uint64_t count;
+    uint64_t most;
+    char close[40] = "])";
+    if (!read_size(writer, object, PY_VAR_SIZE, &count) ||
+        py_read_u64(writer->python, object, PY_DEQUE_MAXLEN, &most) != PSC_OK) {
+        add_broken(writer, type, object);
+        return;
+    }
+    if ((int64_t)most >= 0)
+        snprintf(close, sizeof(close), "], maxlen=%" PRIu64 ")", most);
+    text_add_string(writer->text, py_type_short_name(type));
+    struct value_level *level = value_push(writer, object, "([", close);
+    if (level)
+        take_blocks(writer, level, object, count);
+}

@@ -1,0 +1,211 @@
+#include "py_value.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGIT_BITS  30u
+#define DIGIT_LIMIT 200u /* 30-bit digits that are turned into decimal ones. */
+#define BILLION     1000000000u
+#define CHUNK_LIMIT (DIGIT_LIMIT + 2)
+
+/* ---- whole numbers ---- */
+
+void format_int(const uint32_t *digits, size_t count, bool negative, struct text *text)
+{
+    uint32_t chunks[CHUNK_LIMIT] = {0}; /* Nine decimal digits each, the lowest first. */
+    size_t used = 1;
+    for (size_t i = count < DIGIT_LIMIT ? count : DIGIT_LIMIT; i-- > 0;) {
+        uint64_t carry = digits[i];
+        for (size_t c = 0; c < used; c++) {
+            carry += (uint64_t)chunks[c] << DIGIT_BITS;
+            chunks[c] = (uint32_t)(carry % BILLION);
+            carry /= BILLION;
+        }
+        for (; carry && used < CHUNK_LIMIT; carry /= BILLION)
+            chunks[used++] = (uint32_t)(carry % BILLION);
+    }
+    text_printf(text, "%s%" PRIu32, negative ? "-" : "", chunks[used - 1]);
+    for (size_t c = used - 1; c-- > 0;)
+        text_printf(text, "%09" PRIu32, chunks[c]);
+}
+
+/* Too long to be worth reading: its size, and where it begins. */
+static void add_huge(struct value_writer *writer, psc_addr digits, uint64_t count, bool negative)
+{
+    uint32_t high = 0;
+    uint32_t low = 0;
+    struct target *target = writer->python->target;
+    if (count > UINT32_MAX || target_read_u32(target, digits + 4 * (count - 1), &high) != PSC_OK ||
+        target_read_u32(target, digits + 4 * (count - 2), &low) != PSC_OK) {
+        text_add_string(writer->text, "<int: not readable>");
+        return;
+    }
+    uint64_t bits = (count - 1) * DIGIT_BITS;
+    for (uint32_t rest = high; rest; rest >>= 1)
+        bits++;
+    text_printf(writer->text, "<int of %" PRIu64 " bits, %s0x%" PRIx64 "\u2026>", bits,
+                negative ? "-" : "", (uint64_t)high << DIGIT_BITS | low);
+}
+
+void value_add_int(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct python *python = writer->python;
+    uint32_t digits[DIGIT_LIMIT];
+    uint64_t size;
+    bool negative = false;
+    if (py_read_u64(python, object, PY_INT_SIZE, &size) != PSC_OK) {
+        text_add_string(writer->text, "<int: not readable>");
+        return;
+    }
+    switch (python->layout.rules->ints) {
+    case PY_INTS_SIGNED_SIZE:
+        negative = (int64_t)size < 0;
+        size = negative ? 0 - size : size;
+        break;
+    case PY_INTS_TAG:
+        negative = (size & 3) == 2;
+        size = (size & 3) == 1 ? 0 : size >> 3;
+        break;
+    }
+    if (type->kind == PY_KIND_BOOL) {
+        text_add_string(writer->text, size ? "True" : "False");
+        return;
+    }
+    psc_addr at = py_field_address(python, object, PY_INT_DIGITS);
+    if (size > DIGIT_LIMIT)
+        add_huge(writer, at, size, negative);
+    else if (target_read(python->target, at, digits, 4 * (size_t)size) == PSC_OK)
+        format_int(digits, (size_t)size, negative, writer->text);
+    else
+        text_add_string(writer->text, "<int: not readable>");
+}
+
+/* ---- floats ---- */
+
+/* Decimal digits and the power of ten of the first; the shortest that reads back. */
+static size_t shortest_digits(double value, bool single, char ret[20], int *ret_exponent)
+{
+    char buffer[40];
+    for (int precision = 0; precision < 17; precision++) {
+        snprintf(buffer, sizeof(buffer), "%.*e", precision, value);
+        if (single ? strtof(buffer, NULL) == (float)value : strtod(buffer, NULL) == value)
+            break;
+    }
+    /* The decimal point is the locale's. */
+    size_t count = 0;
+    const char *exponent = strchr(buffer, 'e');
+    for (const char *c = buffer; c < exponent; c++)
+        if (*c >= '0' && *c <= '9' && count < 18)
+            ret[count++] = *c;
+    while (count > 1 && ret[count - 1] == '0')
+        count--;
+    *ret_exponent = exponent ? atoi(exponent + 1) : 0;
+    return count;
+}
+
+/* CPython, Python/pystrtod.c, format code 'r'. */
+static void add_finite(double value, bool point, bool single, struct text *text)
+{
+    char digits[20];
+    int exponent;
+    size_t count = shortest_digits(fabs(value), single, digits, &exponent);
+    if (signbit(value))
+        text_add_char(text, '-');
+    if (exponent < -4 || exponent >= 16) {
+        text_add(text, digits, 1);
+        if (count > 1) {
+            text_add_char(text, '.');
+            text_add(text, digits + 1, count - 1);
+        }
+        text_printf(text, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+        return;
+    }
+    if (exponent < 0) {
+        text_add_string(text, "0.");
+        for (int i = -1; i > exponent; i--)
+            text_add_char(text, '0');
+        text_add(text, digits, count);
+        return;
+    }
+    size_t whole = (size_t)exponent + 1;
+    for (size_t i = 0; i < whole; i++)
+        text_add_char(text, i < count ? digits[i] : '0');
+    if (count > whole) {
+        text_add_char(text, '.');
+        text_add(text, digits + whole, count - whole);
+    } else if (point) {
+        text_add_string(text, ".0");
+    }
+}
+
+static void add_double(double value, bool point, bool single, struct text *text)
+{
+    if (isnan(value))
+        text_add_string(text, "nan");
+    else if (isinf(value))
+        text_add_string(text, value < 0 ? "-inf" : "inf");
+    else
+        add_finite(value, point, single, text);
+}
+
+void format_float(double value, struct text *text)
+{
+    add_double(value, true, false, text);
+}
+
+void format_float_part(double value, struct text *text)
+{
+    add_double(value, false, false, text);
+}
+
+void format_single(float value, struct text *text)
+{
+    add_double((double)value, true, true, text);
+}
+
+static bool read_double(struct python *python, psc_addr address, double *ret)
+{
+    uint64_t bits;
+    if (!address || target_read_u64(python->target, address, &bits) != PSC_OK)
+        return false;
+    memcpy(ret, &bits, sizeof(*ret));
+    return true;
+}
+
+void value_add_float(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    double value;
+    (void)type;
+    if (read_double(writer->python, py_field_address(writer->python, object, PY_FLOAT_VALUE),
+                    &value))
+        format_float(value, writer->text);
+    else
+        text_add_string(writer->text, "<float: not readable>");
+}
+
+void value_add_complex(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct text *text = writer->text;
+    double real;
+    double imaginary;
+    psc_addr at = py_field_address(writer->python, object, PY_COMPLEX_VALUE);
+    (void)type;
+    if (!read_double(writer->python, at, &real) ||
+        !read_double(writer->python, at + 8, &imaginary)) {
+        text_add_string(text, "<complex: not readable>");
+        return;
+    }
+    /* CPython, Objects/complexobject.c: a real part of 0 is left out, one of -0 is not. */
+    bool both = real != 0 || signbit(real);
+    if (both) {
+        text_add_char(text, '(');
+        format_float_part(real, text);
+        if (isnan(imaginary) || !signbit(imaginary))
+            text_add_char(text, '+');
+    }
+    format_float_part(imaginary, text);
+    text_add_string(text, both ? "j)" : "j");
+}

@@ -1,0 +1,178 @@
+#include "py_value.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define BINARY_LIMIT (UINT64_C(1) << 40)
+
+struct range {
+    uint32_t first;
+    uint32_t last;
+};
+
+/* What str.isprintable() denies among assigned characters (Unicode 15: Cc, Cf, Cs, Co, Zl, Zp, Zs)
+   but the blank. */
+static const struct range hidden_ranges[] = {
+    {0x7f, 0xa0},          {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},
+    {0x6dd, 0x6dd},        {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},
+    {0x1680, 0x1680},      {0x180e, 0x180e},   {0x2000, 0x200f},   {0x2028, 0x202f},
+    {0x205f, 0x206f},      {0x3000, 0x3000},   {0xd800, 0xf8ff},   {0xfeff, 0xfeff},
+    {0xfff0, 0xfffb},      {0xfffe, 0xffff},   {0x110bd, 0x110bd}, {0x110cd, 0x110cd},
+    {0x13430, 0x1343f},    {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe00ff},
+    {0xe01f0, 0xffffffff},
+};
+
+static bool is_printable(uint32_t character)
+{
+    if (character < 0x20)
+        return false;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(hidden_ranges) && character >= hidden_ranges[i].first;
+         i++)
+        if (character <= hidden_ranges[i].last)
+            return false;
+    return true;
+}
+
+static uint32_t character_at(const uint8_t *characters, size_t index, uint32_t width)
+{
+    return width == 1   ? characters[index]
+           : width == 2 ? load_u16(characters + 2 * index)
+                        : load_u32(characters + 4 * index);
+}
+
+static void add_escape(struct text *text, uint32_t character)
+{
+    if (character == '\n')
+        text_add_string(text, "\\n");
+    else if (character == '\r')
+        text_add_string(text, "\\r");
+    else if (character == '\t')
+        text_add_string(text, "\\t");
+    else if (character < 0x100)
+        text_printf(text, "\\x%02" PRIx32, character);
+    else if (character < 0x10000)
+        text_printf(text, "\\u%04" PRIx32, character);
+    else
+        text_printf(text, "\\U%08" PRIx32, character);
+}
+
+/* CPython, Objects/unicodeobject.c, unicode_repr; bytes escape all that is not ASCII. */
+static void format_quoted(const uint8_t *characters, size_t count, uint32_t width, bool ascii,
+                          struct text *text)
+{
+    bool single = false;
+    bool doubled = false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t character = character_at(characters, i, width);
+        single = single || character == '\'';
+        doubled = doubled || character == '"';
+    }
+    char quote = single && !doubled ? '"' : '\'';
+    text_add_char(text, quote);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t character = character_at(characters, i, width);
+        if (character == '\\' || character == (uint32_t)quote) {
+            text_add_char(text, '\\');
+            text_add_char(text, (char)character);
+        } else if (character >= 0x20 && character < 0x7f) {
+            text_add_char(text, (char)character);
+        } else if (!ascii && is_printable(character)) {
+            text_add_code_point(text, character);
+        } else {
+            add_escape(text, character);
+        }
+    }
+    text_add_char(text, quote);
+}
+
+void format_str(const uint8_t *characters, size_t count, uint32_t width, struct text *text)
+{
+    format_quoted(characters, count, width, false, text);
+}
+
+void format_bytes(const uint8_t *bytes, size_t count, struct text *text)
+{
+    format_quoted(bytes, count, 1, true, text);
+}
+
+static void add_rest(struct text *text, uint64_t rest)
+{
+    if (rest)
+        text_printf(text, "\u2026 %" PRIu64 " more", rest);
+}
+
+void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    uint8_t buffer[4 * VALUE_CHARACTERS];
+    struct py_characters characters;
+    struct python *python = writer->python;
+    (void)type;
+    if (py_string_open(python, object, &characters) != PSC_OK) {
+        text_add_string(writer->text, "<str: not readable>");
+        return;
+    }
+    size_t count =
+        characters.length < VALUE_CHARACTERS ? (size_t)characters.length : VALUE_CHARACTERS;
+    if (target_read(python->target, characters.data, buffer, count * characters.width) != PSC_OK) {
+        text_add_string(writer->text, "<str: not readable>");
+        return;
+    }
+    format_str(buffer, count, characters.width, writer->text);
+    add_rest(writer->text, characters.length - count);
+}
+
+void value_add_name(struct value_writer *writer, psc_addr object)
+{
+    uint8_t buffer[4 * VALUE_CHARACTERS];
+    struct py_characters characters;
+    struct python *python = writer->python;
+    if (py_string_open(python, object, &characters) != PSC_OK ||
+        characters.length > VALUE_CHARACTERS ||
+        target_read(python->target, characters.data, buffer,
+                    (size_t)characters.length * characters.width) != PSC_OK) {
+        text_add_char(writer->text, '?');
+        return;
+    }
+    for (size_t i = 0; i < characters.length; i++) {
+        uint32_t character = character_at(buffer, i, characters.width);
+        if (is_printable(character))
+            text_add_code_point(writer->text, character);
+        else
+            add_escape(writer->text, character);
+    }
+}
+
+static void add_binary(struct value_writer *writer, psc_addr data, uint64_t size)
+{
+    uint8_t buffer[VALUE_CHARACTERS];
+    size_t count = size < VALUE_CHARACTERS ? (size_t)size : VALUE_CHARACTERS;
+    if (size > BINARY_LIMIT || target_read(writer->python->target, data, buffer, count) != PSC_OK) {
+        text_add_string(writer->text, "<bytes: not readable>");
+        return;
+    }
+    text_add_char(writer->text, 'b');
+    format_bytes(buffer, count, writer->text);
+    add_rest(writer->text, size - count);
+}
+
+void value_add_bytes(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    uint64_t size;
+    (void)type;
+    if (py_read_u64(writer->python, object, PY_VAR_SIZE, &size) != PSC_OK)
+        size = UINT64_MAX;
+    add_binary(writer, py_field_address(writer->python, object, PY_BYTES_DATA), size);
+}
+
+void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    uint64_t size;
+    psc_addr start = 0;
+    (void)type;
+    if (py_read_u64(writer->python, object, PY_VAR_SIZE, &size) != PSC_OK ||
+        py_read_u64(writer->python, object, PY_BYTEARRAY_START, &start) != PSC_OK)
+        size = UINT64_MAX;
+    text_add_string(writer->text, "bytearray(");
+    add_binary(writer, start, size);
+    text_add_char(writer->text, ')');
+}
