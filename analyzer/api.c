@@ -124,8 +124,10 @@ void psc_trace_destroy(struct psc_trace *trace)
 {
     if (!trace)
         return;
-    for (size_t i = 0; i < trace->thread_count; i++)
+    for (size_t i = 0; i < trace->thread_count; i++) {
         free(trace->threads[i].frames);
+        free(trace->threads[i].locals);
+    }
     free(trace->threads);
     warnings_deinit(&trace->warnings);
     text_deinit(&trace->explain);

@@ -18,6 +18,7 @@ enum long_option {
     OPT_MODE,
     OPT_ALL,
     OPT_ALL_INLINED,
+    OPT_LOCALS,
     OPT_NO_SOURCE,
     OPT_UNWINDER,
     OPT_THREAD,
@@ -42,6 +43,7 @@ static const struct option long_options[] = {
     {"mode", required_argument, NULL, OPT_MODE},
     {"all", no_argument, NULL, OPT_ALL},
     {"all-inlined", no_argument, NULL, OPT_ALL_INLINED},
+    {"locals", no_argument, NULL, OPT_LOCALS},
     {"no-source", no_argument, NULL, OPT_NO_SOURCE},
     {"unwinder", required_argument, NULL, OPT_UNWINDER},
     {"thread", required_argument, NULL, OPT_THREAD},
@@ -79,6 +81,7 @@ static const char help_text[] =
     "      --all                   also the frames that merging hides, marked\n"
     "      --all-inlined           also inlined calls that take long to look up (large compressed\n"
     "                              debug information, as of Debian's libc6-dbg)\n"
+    "      --locals                arguments and local names of Python frames, with their values\n"
     "      --no-group              do not put threads with equal stacks together\n"
     "      --no-source             no lines of source\n"
     "      --explain               how each thing was found\n"
@@ -249,6 +252,9 @@ static bool parse_option(struct options *options, int option, const char *value)
         break;
     case OPT_ALL_INLINED:
         options->capture.all_inlined = 1;
+        break;
+    case OPT_LOCALS:
+        options->capture.locals = 1;
         break;
     case OPT_NO_SOURCE:
         options->capture.no_source = 1;

@@ -116,7 +116,8 @@ struct psc_capture_options {
     /** With thread -1: the ids of those that are wanted; NULL for all. */
     const int32_t *threads;
     uint32_t thread_count;
-    uint32_t reserved;
+    /** Non-zero: arguments and local names of the Python frames, with their values as text. */
+    uint32_t locals;
 };
 
 /** How a trace is shown. */

@@ -1,6 +1,7 @@
 #include "print_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct group_key {
     uint64_t hash;
@@ -26,12 +27,32 @@ static uint64_t hash_stack(const struct trace_thread *thread,
     return hash;
 }
 
-/* Equal as far as the eye can see. */
+static bool strings_equal(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool exceptions_equal(const struct trace_thread *a, const struct trace_thread *b)
+{
+    if (a->exception_count != b->exception_count)
+        return false;
+    for (size_t i = 0; i < a->exception_count; i++) {
+        const struct trace_exception *x = &a->exceptions[i];
+        const struct trace_exception *y = &b->exceptions[i];
+        if (strcmp(x->type, y->type) != 0 || !strings_equal(x->message, y->message) ||
+            x->raised != y->raised || x->link != y->link)
+            return false;
+    }
+    return true;
+}
+
+/* Equal as far as the eye can see; values of names are not compared but shown. */
 static bool stacks_equal(const struct trace_thread *a, const struct trace_thread *b,
                          const struct psc_print_options *options)
 {
     if (a->state != b->state || a->has_python != b->has_python ||
-        a->interpreter_id != b->interpreter_id || !a->tid != !b->tid)
+        a->interpreter_id != b->interpreter_id || !a->tid != !b->tid || a->locals || b->locals ||
+        !exceptions_equal(a, b))
         return false;
     size_t i = skip_hidden(a, options, 0);
     size_t j = skip_hidden(b, options, 0);

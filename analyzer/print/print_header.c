@@ -142,6 +142,11 @@ static void add_interpreter_line(struct text *text, const struct psc_trace *trac
         text_add_string(text, separator);
         text_add_string(text, "GIL free");
     }
+    if (trace->thread_count && trace->threads[0].state & TRACE_STATE_CRASHED &&
+        trace->threads[0].exception_count) {
+        text_add_string(text, separator);
+        print_text_exception_summary(&trace->threads[0].exceptions[0], text);
+    }
     text_add_char(text, '\n');
 }
 

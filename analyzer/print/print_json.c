@@ -288,7 +288,23 @@ static void write_location(struct json_writer *writer, const struct trace_locati
     text_add(&writer->sink->buffer, cached->text.data, cached->text.size);
 }
 
-static void write_frame(struct json_writer *writer, const struct trace_frame *frame)
+/* Names are few; one that is there twice (a comprehension's) has its first value. */
+static json_t *make_locals(struct json_writer *writer, const struct trace_locals *locals)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < locals->count; i++) {
+        const struct trace_local *local = &locals->items[i];
+        json_t *name = make_string(local->name);
+        const char *key = json_string_value(name);
+        if (key && !json_object_get(object, key))
+            set(writer, object, key, make_string(local->value));
+        json_decref(name);
+    }
+    return object;
+}
+
+static void write_frame(struct json_writer *writer, const struct trace_frame *frame,
+                        const struct trace_locals *locals)
 {
     struct text *text = &writer->sink->buffer;
     write_location(writer, frame->location);
@@ -301,7 +317,12 @@ static void write_frame(struct json_writer *writer, const struct trace_frame *fr
     else
         text_add_string(text, ",\"sp\":null");
     text_add_string(text, frame->hidden ? ",\"hidden\":true" : ",\"hidden\":false");
-    text_printf(text, ",\"trust\":%s}", name_trust(frame));
+    text_printf(text, ",\"trust\":%s", name_trust(frame));
+    if (locals) {
+        text_add_string(text, ",\"locals\":");
+        write_value(writer, make_locals(writer, locals));
+    }
+    text_add_char(text, '}');
 }
 
 static void write_frames(struct json_writer *writer, const struct trace_thread *thread,
@@ -312,7 +333,7 @@ static void write_frames(struct json_writer *writer, const struct trace_thread *
         if (!print_shows_frame(options, &thread->frames[i]))
             continue;
         write_raw(writer, first ? "\n" : ",\n");
-        write_frame(writer, &thread->frames[i]);
+        write_frame(writer, &thread->frames[i], thread->locals ? thread->locals[i] : NULL);
         print_sink_flush(writer->sink, false);
         first = false;
     }
@@ -341,6 +362,70 @@ static json_t *make_states(struct json_writer *writer, uint32_t state)
     return array;
 }
 
+static json_t *make_place(struct json_writer *writer, const struct trace_location *location)
+{
+    json_t *object = json_object();
+    set(writer, object, "function", make_string(location->function));
+    set(writer, object, "name", make_string(location->name));
+    set(writer, object, "file", make_string(location->file));
+    set(writer, object, "line", make_integer(location->line, location->line));
+    return object;
+}
+
+static void append(struct json_writer *writer, json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value))
+        writer->failed = true;
+}
+
+/* What all exceptions have, those of a chain as well. */
+static json_t *make_exception(struct json_writer *writer, const struct trace_exception *exception)
+{
+    json_t *traceback = json_array();
+    for (size_t i = 0; i < exception->traceback_count; i++)
+        append(writer, traceback, make_place(writer, exception->traceback[i]));
+    json_t *object = json_object();
+    set(writer, object, "type", make_string(exception->type));
+    set(writer, object, "message", make_string(exception->message));
+    set(writer, object, "traceback", traceback);
+    set(writer, object, "traceback_cut", json_boolean(exception->traceback_cut));
+    return object;
+}
+
+/* The exception at *at with its causes and contexts; *at moves behind them. */
+static json_t *make_exception_with_chain(struct json_writer *writer,
+                                         const struct trace_thread *thread, size_t *at)
+{
+    const struct trace_exception *first = &thread->exceptions[(*at)++];
+    json_t *object = make_exception(writer, first);
+    json_t *chain = json_array();
+    for (; *at < thread->exception_count && thread->exceptions[*at].link != TRACE_LINK_NONE;
+         (*at)++) {
+        bool cause = thread->exceptions[*at].link == TRACE_LINK_CAUSE;
+        json_t *link = make_exception(writer, &thread->exceptions[*at]);
+        set(writer, link, "link", json_string(cause ? "cause" : "context"));
+        append(writer, chain, link);
+    }
+    set(writer, object, "state", json_string(first->raised ? "raised" : "handled"));
+    set(writer, object, "chain", chain);
+    return object;
+}
+
+/* The first as "exception"; the others, which few threads have, in a member of their own. */
+static void set_exceptions(struct json_writer *writer, const struct trace_thread *thread,
+                           json_t *object)
+{
+    size_t at = 0;
+    set(writer, object, "exception",
+        thread->exception_count ? make_exception_with_chain(writer, thread, &at) : json_null());
+    if (at == thread->exception_count)
+        return;
+    json_t *others = json_array();
+    while (at < thread->exception_count)
+        append(writer, others, make_exception_with_chain(writer, thread, &at));
+    set(writer, object, "other_exceptions", others);
+}
+
 static json_t *make_thread(struct json_writer *writer, const struct trace_thread *thread)
 {
     bool has_python = thread->has_python;
@@ -352,7 +437,7 @@ static json_t *make_thread(struct json_writer *writer, const struct trace_thread
     set(writer, object, "interpreter",
         has_interpreter ? json_integer(thread->interpreter_id) : json_null());
     set(writer, object, "state", make_states(writer, thread->state));
-    set(writer, object, "exception", json_null());
+    set_exceptions(writer, thread, object);
     return object;
 }
 

@@ -46,4 +46,13 @@ enum psc_status print_text_threads(const struct psc_trace *trace,
 void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
                        struct print_sink *sink);
 
+/** A line for each exception of a thread. */
+void print_text_exceptions(const struct trace_thread *thread,
+                           const struct psc_print_options *options, struct print_sink *sink);
+/** "raised: KeyError: 'rank'" of the first exception of a thread. */
+void print_text_exception_summary(const struct trace_exception *exception, struct text *text);
+/** A line for each name, `indent` columns in. */
+void print_text_locals(const struct trace_locals *locals, size_t indent,
+                       const struct psc_print_options *options, struct print_sink *sink);
+
 #endif

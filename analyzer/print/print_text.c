@@ -189,6 +189,11 @@ static void add_gap(struct print_sink *sink, const struct trace_frame *frame,
     text_add_char(&sink->buffer, '\n');
 }
 
+static size_t source_column(const struct text_layout *layout)
+{
+    return 2 + (size_t)layout->number_width + 2 + LANGUAGE_WIDTH + 2 + 4;
+}
+
 /* All of a frame's text but its number. */
 static void render_frame(struct text *text, const struct trace_frame *frame,
                          const struct trace_frame *outward, const struct text_layout *layout,
@@ -214,7 +219,7 @@ static void render_frame(struct text *text, const struct trace_frame *frame,
     text_add_char(text, '\n');
 
     if (location->source && *location->source) {
-        add_spaces(text, 2 + (size_t)layout->number_width + 2 + LANGUAGE_WIDTH + 2 + 4);
+        add_spaces(text, source_column(layout));
         print_add_style(text, options, PRINT_DIM);
         text_add_escaped(text, location->source);
         print_add_style(text, options, PRINT_PLAIN);
@@ -360,6 +365,8 @@ static void add_frames(struct print_sink *sink, const struct trace_thread *threa
             add_frame(sink, frame, outward, --number, &layout, options);
         else
             add_frame(sink, frame, outward, number++, &layout, options);
+        if (thread->locals && thread->locals[index])
+            print_text_locals(thread->locals[index], source_column(&layout), options, sink);
         print_sink_flush(sink, false);
     }
     layout_deinit(&layout);
@@ -380,6 +387,7 @@ enum psc_status print_text_threads(const struct psc_trace *trace,
         if (links[i].follower)
             continue;
         add_thread_heading(sink, trace, i, links, options);
+        print_text_exceptions(&trace->threads[i], options, sink);
         add_frames(sink, &trace->threads[i], options);
         print_sink_flush(sink, false);
     }

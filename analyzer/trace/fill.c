@@ -314,6 +314,19 @@ static void describe_thread(struct filling *filling, const struct draft *draft,
         thread->state |= TRACE_STATE_NO_PYTHON;
 }
 
+static enum psc_status add_values(struct filling *filling, const struct plan *plan,
+                                  struct trace_thread *thread)
+{
+    struct python *python = filling->sources->python;
+    if (!python || filling->options->mode == PSC_MODE_NATIVE)
+        return PSC_OK;
+    enum psc_status status =
+        values_add_exceptions(filling->trace, python, filling->places, plan, thread);
+    if (status == PSC_OK && filling->options->locals)
+        status = values_add_locals(filling->trace, python, plan, thread);
+    return status;
+}
+
 static enum psc_status assemble(struct filling *filling, struct draft *draft,
                                 struct trace_thread *thread)
 {
@@ -337,7 +350,9 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
             break;
         }
     }
-    return fine ? PSC_OK : PSC_ERR_MEMORY;
+    if (!fine)
+        return PSC_ERR_MEMORY;
+    return add_values(filling, &draft->plan, thread);
 }
 
 static enum psc_status fill_threads(struct filling *filling, struct psc_error *err)

@@ -88,6 +88,35 @@ struct trace_frame {
     bool has_pc;
 };
 
+/** A name in a Python frame, and its value as text. */
+struct trace_local {
+    const char *name;
+    const char *value;
+};
+
+struct trace_locals {
+    const struct trace_local *items; /**< Arguments first. */
+    size_t count;
+};
+
+/** How an exception came to the one that it is listed behind. */
+enum trace_link {
+    TRACE_LINK_NONE,
+    TRACE_LINK_CAUSE,  /**< raise ... from it */
+    TRACE_LINK_CONTEXT /**< While it was handled, the one before it was raised. */
+};
+
+struct trace_exception {
+    const char *type;    /**< With its module; never NULL. */
+    const char *message; /**< Or NULL. */
+    bool raised;         /**< Not caught yet; else it is being handled. */
+    enum trace_link link;
+    /** Where it passed; the place where it was raised is the last. */
+    const struct trace_location **traceback;
+    size_t traceback_count;
+    bool traceback_cut; /**< The outer part is left out. */
+};
+
 /** Bits of trace_thread.state. */
 enum trace_state {
     TRACE_STATE_CRASHED = 1u << 0,
@@ -112,6 +141,14 @@ struct trace_thread {
     size_t frame_count;
     size_t native_count; /**< Physical native frames that were walked: for the invariant. */
     size_t python_count; /**< Python frames that were walked, shims not counted. */
+    /**
+     * The one that is raised, then those being handled, the newest first. Each of link NONE is
+     * followed by its causes and contexts.
+     */
+    const struct trace_exception *exceptions;
+    size_t exception_count;
+    /** NULL unless asked for; else one for each frame, NULL for frames without; malloc'd. */
+    const struct trace_locals **locals;
 };
 
 struct trace_crash {

@@ -171,6 +171,17 @@ PSC_MUST_CHECK enum psc_status resume_native(struct plan *plan, struct native *n
                                              struct target *target,
                                              const struct evaluator_facts *facts);
 
+/* ---- values.c ---- */
+
+/** Fills thread->exceptions from its thread states. */
+PSC_MUST_CHECK enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
+                                                     struct places *places, const struct plan *plan,
+                                                     struct trace_thread *thread);
+/** Fills thread->locals for the Python frames that are shown, which stand in the plan's order. */
+PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace, struct python *python,
+                                                 const struct plan *plan,
+                                                 struct trace_thread *thread);
+
 /* ---- extents.c ---- */
 
 /** The native frames' extents [sp, cfa), ready for look-up by address. */

@@ -111,6 +111,34 @@ static void test_threads_and_frames(void **state)
     json_decref(root);
 }
 
+static void test_exceptions_and_locals(void **state)
+{
+    (void)state;
+    struct sample sample;
+    const struct trace_locals *locals[7];
+    struct psc_trace *trace = sample_fill(&sample);
+    sample_add_values(&sample, locals);
+    json_t *root = load_sample(trace, false);
+    json_t *thread = json_array_get(json_object_get(root, "threads"), 0);
+    expect_json(json_object_get(thread, "exception"),
+                "{\"type\":\"KeyError\",\"message\":\"'rank'\",\"traceback\":["
+                "{\"function\":\"AlternatingLeastSquares.fit\",\"name\":\"fit\","
+                "\"file\":\"implicit/cpu/als.py\",\"line\":166}],\"traceback_cut\":false,"
+                "\"state\":\"raised\",\"chain\":["
+                "{\"type\":\"pkg.Error\",\"message\":\"\",\"traceback\":[],"
+                "\"traceback_cut\":true,\"link\":\"context\"},"
+                "{\"type\":\"OSError\",\"message\":\"a\\nb\",\"traceback\":[],"
+                "\"traceback_cut\":false,\"link\":\"cause\"}]}");
+    expect_json(json_object_get(thread, "other_exceptions"),
+                "[{\"type\":\"StopIteration\",\"message\":null,\"traceback\":[],"
+                "\"traceback_cut\":false,\"state\":\"handled\",\"chain\":[]}]");
+    json_t *frames = json_object_get(thread, "frames");
+    expect_json(json_object_get(json_array_get(frames, 1), "locals"),
+                "{\"self\":\"<pkg.Model object at 0x1>\",\"name\":\"'x'\"}");
+    assert_null(json_object_get(json_array_get(frames, 0), "locals"));
+    json_decref(root);
+}
+
 static void test_hidden_frames_only_with_all(void **state)
 {
     (void)state;
@@ -292,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_target_and_crash),
         cmocka_unit_test(test_threads_and_frames),
+        cmocka_unit_test(test_exceptions_and_locals),
         cmocka_unit_test(test_hidden_frames_only_with_all),
         cmocka_unit_test(test_odd_bytes_and_unknown_values),
         cmocka_unit_test(test_schema_takes_the_sample),

@@ -70,6 +70,42 @@ static void test_whole_report(void **state)
                 "  --  gap: 0x7f0000001000: page not in the core\n");
 }
 
+static void test_exceptions_and_locals(void **state)
+{
+    (void)state;
+    struct sample sample;
+    const struct trace_locals *locals[7];
+    struct psc_trace *trace = sample_fill(&sample);
+    sample_add_values(&sample, locals);
+    expect_part(trace, &(struct psc_print_options){0},
+                "GIL held by 1234 · exception raised: KeyError: 'rank'\n");
+    expect_part(trace, &(struct psc_print_options){0},
+                "  exception raised: KeyError: 'rank' · from AlternatingLeastSquares.fit "
+                "implicit/cpu/als.py:166\n"
+                "    while handling pkg.Error\n"
+                "    caused by OSError: a\\nb\n"
+                "  exception being handled: StopIteration\n"
+                "  #0  Cython");
+    expect_part(trace, &(struct psc_print_options){0},
+                "                  solver(self.item_factors)\n"
+                "                  self = <pkg.Model object at 0x1>\n"
+                "                  name = 'x'\n");
+}
+
+static void test_threads_with_other_exceptions_are_not_alike(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct psc_trace *trace = sample_fill(&sample);
+    for (size_t i = 1; i < 3; i++) {
+        trace->threads[i].exceptions = &sample_exceptions[3];
+        trace->threads[i].exception_count = 1;
+    }
+    expect_part(trace, &(struct psc_print_options){0}, "Threads 1240, 1241 ");
+    trace->threads[2].exceptions = sample_exceptions;
+    expect_part(trace, &(struct psc_print_options){0}, "Thread 1240 ");
+}
+
 static void test_outermost_first_keeps_the_numbers(void **state)
 {
     (void)state;
@@ -333,6 +369,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole_report),
+        cmocka_unit_test(test_exceptions_and_locals),
+        cmocka_unit_test(test_threads_with_other_exceptions_are_not_alike),
         cmocka_unit_test(test_outermost_first_keeps_the_numbers),
         cmocka_unit_test(test_hidden_frames_only_with_all),
         cmocka_unit_test(test_grouping),

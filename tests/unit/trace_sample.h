@@ -155,6 +155,31 @@ static inline struct psc_trace *sample_fill(struct sample *sample)
     return &sample->trace;
 }
 
+static const struct trace_location *sample_traceback[] = {&sample_fit};
+static const struct trace_exception sample_exceptions[] = {
+    {.type = "KeyError",
+     .message = "'rank'",
+     .raised = true,
+     .traceback = sample_traceback,
+     .traceback_count = 1},
+    {.type = "pkg.Error", .message = "", .link = TRACE_LINK_CONTEXT, .traceback_cut = true},
+    {.type = "OSError", .message = "a\nb", .link = TRACE_LINK_CAUSE},
+    {.type = "StopIteration"},
+};
+static const struct trace_local sample_local[] = {
+    {"self", "<pkg.Model object at 0x1>"}, {"name", "'x'"}, {"name", "'again'"}};
+static const struct trace_locals sample_locals = {sample_local, 3};
+
+/** Gives the thread that crashed exceptions, and its one Python frame locals. */
+static inline void sample_add_values(struct sample *sample, const struct trace_locals *locals[7])
+{
+    for (size_t i = 0; i < 7; i++)
+        locals[i] = i == 2 ? &sample_locals : NULL;
+    sample->threads[0].locals = locals;
+    sample->threads[0].exceptions = sample_exceptions;
+    sample->threads[0].exception_count = 4;
+}
+
 static inline int sample_append(void *text, const char *bytes, size_t size)
 {
     text_add(text, bytes, size);
