@@ -63,6 +63,8 @@ CASES = {
 }
 # Cases with tests of their own.
 SPECIAL_CASES = {
+    "values": ("values.py", [], "signal"),
+    "exceptions": ("exceptions.py", [], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),
     "native_60000": ("native_recursion.py", ["60000"], "signal"),
     "broken_cycle": ("broken_chain.py", ["cycle"], "signal"),

@@ -1,0 +1,242 @@
+# Values of every kind in the frames of one stack; truth.json has what repr() says of each.
+import collections
+import datetime
+import decimal
+import enum
+import functools
+import json
+import sys
+
+import witness
+
+truth = {}
+
+
+class Plain(object):
+    """Attributes in a __dict__."""
+
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+    def method(self):
+        return self
+
+
+class Point(object):
+    def __init__(self, x, y):
+        self.x = x
+        self.y = y
+
+
+class Slotted(object):
+    __slots__ = ("alpha", "beta", "never")
+
+    def __init__(self):
+        self.alpha = 1
+        self.beta = "two"
+
+
+class Color(enum.Enum):
+    RED = 1
+    GREEN = "grün"
+
+
+class Level(enum.IntEnum):
+    LOW = 10
+
+
+class Text(str):
+    pass
+
+
+class OwnError(ValueError):
+    pass
+
+
+def equal(name, value, text=None):
+    """Promises that the analyzer shows the same as repr(), or else just `text`."""
+    truth[name] = {"is": repr(value) if text is None else text}
+    return value
+
+
+def begins(name, value, text=None):
+    """Promises that what the analyzer shows begins with this; by default repr() without the end."""
+    truth[name] = {"begins": repr(value)[:-1] if text is None else text}
+    return value
+
+
+def generator():
+    yield 1
+
+
+def finish(frame_names):
+    witness.promise(values=truth, order=frame_names)
+    witness.die()
+
+
+def numbers():
+    none = equal("none", None)
+    yes = equal("yes", True)
+    no = equal("no", False)
+    zero = equal("zero", 0)
+    small = equal("small", 7)
+    negative = equal("negative", -123456)
+    digit = equal("digit", (1 << 30) - 1)
+    two_digits = equal("two_digits", 1 << 30)
+    three_digits = equal("three_digits", -(1 << 62) - 5)
+    large = equal("large", 3 ** 700)
+    power = equal("power", 10 ** 1200)
+    huge = begins("huge", -(1 << 100000), "<int of 100001 bits, -0x")
+    floats = equal("floats", [0.0, -0.0, 1.0, 0.1, -2.5, 1e15, 1e16, 123456789012345680.0, 1e-4, 1e-5,
+                              5e-324, 1.7976931348623157e308, 1 / 3, 2.0 ** 70, 100.0, 1.5e300])
+    strange = equal("strange", [float("inf"), float("-inf"), float("nan")])
+    complexes = equal("complexes", [1j, 1 + 2j, -0.0 + 1j, complex(0.0, -0.0), 1.5 - 2.5j, 3 + 0j,
+                                    complex(float("nan"), float("inf")), 1e20 + 1e-7j])
+    ellipsis = equal("ellipsis", Ellipsis)
+    not_implemented = equal("not_implemented", NotImplemented)
+    level = equal("level", Level.LOW)
+    texts()
+
+
+def texts():
+    empty = equal("empty", "")
+    plain = equal("plain", "plain")
+    quotes = equal("quotes", ["it's", 'say "x"', "both ' and \"", "back\\slash"])
+    controls = equal("controls", "tab\tnew\nreturn\rnul\0bell\x07del\x7f")
+    latin = equal("latin", u"fünf\x80\xa0\xad")
+    wide = equal("wide", u"函数 \u2028\u202e\u3000")
+    widest = equal("widest", u"\U0001f600 \U000e0001")
+    surrogate = equal("surrogate", u"a\ud800\udfffb")
+    long_text = equal("long_text", "x" * 5000, "'" + "x" * 400 + u"'… 4600 more")
+    data = equal("data", b"bytes \x00\xff'")
+    empty_data = equal("empty_data", b"")
+    array = equal("array", bytearray(b"array\n"))
+    empty_array = equal("empty_array", bytearray())
+    derived = equal("derived", Text("derived"), "Text('derived')")
+    containers()
+
+
+def containers():
+    empty_tuple = equal("empty_tuple", ())
+    one = equal("one", (1,))
+    pair = equal("pair", (1, "two"))
+    numbered = equal("numbered", list(range(10)))
+    many = equal("many", list(range(1000)), "[" + ", ".join(map(str, range(32))) + u", … 968 more]")
+    empty_list = equal("empty_list", [])
+    nested = equal("nested", [[[[1]]]])
+    deep = equal("deep", [[[[[[[[1]]]]]]]], u"[[[[[[…]]]]]]")
+    itself = []
+    itself.append(itself)
+    equal("itself", itself)
+    mapping = {"a": 1, 2: (3,), None: "x"}
+    mapping["self"] = mapping
+    equal("mapping", mapping)
+    empty_dict = equal("empty_dict", {})
+    removed = {number: str(number) for number in range(20)}
+    for number in range(15):
+        del removed[number]
+    equal("removed", removed)
+    large_dict = equal("large_dict", {number: None for number in range(300)},
+                       "{" + ", ".join("%d: None" % number for number in range(32)) + u", … 268 more}")
+    text_dict = equal("text_dict", {"key %d" % number: number for number in range(20)})
+    unique = equal("unique", {5, 6, 7})
+    words = equal("words", {"one", "two", "three", "four"})
+    words.discard("one")
+    equal("words", words)
+    empty_set = equal("empty_set", set())
+    frozen = equal("frozen", frozenset([1, 2]))
+    empty_frozen = equal("empty_frozen", frozenset())
+    queue = equal("queue", collections.deque([1, 2, 3], maxlen=5))
+    queue_rotated = collections.deque(range(200))
+    for number in range(190):
+        queue_rotated.popleft()
+    queue_rotated.appendleft(-1)
+    equal("queue_rotated", queue_rotated)
+    empty_queue = equal("empty_queue", collections.deque())
+    cut = equal("cut", slice(1, None, 2))
+    span = equal("span", range(3, 9))
+    span_step = equal("span_step", range(0, -10, -3))
+    named = equal("named", collections.namedtuple("Named", "left right")(1, [2]))
+    ordered = equal("ordered", collections.OrderedDict([("a", 1)]), "OrderedDict({'a': 1})")
+    default = equal("default", collections.defaultdict(list, {1: []}), "defaultdict({1: []})")
+    objects()
+
+
+def objects():
+    function = equal("function", generator)
+    function_inner = equal("function_inner", (lambda: None))
+    builtin = equal("builtin", len)
+    builtin_method = equal("builtin_method", [].append)
+    class_ = equal("class_", Plain)
+    class_builtin = equal("class_builtin", [int, dict, ValueError, collections.deque, type])
+    module_builtin = equal("module_builtin", sys)
+    module_file = equal("module_file", json)
+    running = equal("running", generator())
+    bare = equal("bare", object())
+    nothing = equal("nothing", Plain())
+    point = Point(1, [2])
+    truth["point"] = {"is": repr(point)[:-1] + ": x=1, y=[2]>"}
+    late = Plain(a=1)
+    late.b = "two"
+    truth["late"] = {"is": repr(late)[:-1] + ": a=1, b='two'>"}
+    crowded = Plain()
+    for number in range(40):
+        setattr(crowded, "attribute_%d" % number, number)
+    truth["crowded"] = {"begins": repr(crowded)[:-1] + ": attribute_0=0, attribute_1=1, "}
+    deleted = Point(1, 2)
+    del deleted.x
+    truth["deleted"] = {"is": repr(deleted)[:-1] + ": y=2>"}
+    through = Point(1, None)
+    through.y = through
+    truth["through"] = {"is": repr(through)[:-1] + ": x=1, y=" + repr(through) + ">"}
+    with_dict = Point(1, 2)
+    vars(with_dict)["z"] = 3
+    truth["with_dict"] = {"is": repr(with_dict)[:-1] + ": x=1, y=2, z=3>"}
+    slotted = Slotted()
+    truth["slotted"] = {"is": repr(slotted)[:-1] + ": alpha=1, beta='two'>"}
+    bound = Plain().method
+    truth["bound"] = {"is": repr(bound)}
+    member = equal("member", Color.GREEN)
+    members = equal("members", list(Color))
+    error = equal("error", ValueError("bad", 2))
+    own_error = equal("own_error", OwnError())
+    key_error = equal("key_error", KeyError("key"), "KeyError('key')")
+    day = equal("day", datetime.date(2024, 2, 29))
+    moment = equal("moment", datetime.datetime(2024, 2, 29, 13, 5, 7, 123456))
+    moment_short = equal("moment_short", datetime.datetime(1, 1, 1))
+    moment_utc = equal("moment_utc", datetime.datetime(2024, 2, 29, 13, 5, tzinfo=datetime.timezone.utc))
+    moment_zone = equal("moment_zone", datetime.datetime(
+        2024, 2, 29, 13, 5, 1, fold=1,
+        tzinfo=datetime.timezone(datetime.timedelta(hours=-5), "EST")))
+    clock = equal("clock", datetime.time(13, 5, 7))
+    clock_micro = equal("clock_micro", datetime.time(0, 0, 0, 5))
+    span = equal("delta", datetime.timedelta(days=-1, seconds=5, microseconds=7))
+    delta = span
+    delta_zero = equal("delta_zero", datetime.timedelta(0))
+    part = begins("part", functools.partial(int, base=2), "<functools.partial object at 0x")
+    decimal_ = begins("decimal_", decimal.Decimal("1.5"), "<decimal.Decimal object at 0x")
+    arguments(1, 2, 3, 4, key="word", extra="more", other="still")
+
+
+def arguments(first, second=2, *rest, key, default="given", **more):
+    local = "later"
+    first_seen = first
+    del first_seen
+
+    def inner():
+        return second, key, local
+
+    try:
+        outer_cell = local
+
+        def nested(argument):
+            nested_local = outer_cell
+            finish(["first", "second", "rest", "key", "default", "more", "local", "outer_cell"])
+            return argument, inner
+
+        nested(arguments)
+    finally:
+        inner()
+
+
+numbers()
