@@ -255,7 +255,7 @@ bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, 
         return false;
     // Registers whose rip is the address looked up: the rule then depends on nothing else.
     access->threads = NULL;
-    access->registers = (struct target_registers){{0}};
+    access->registers = (struct target_registers){.value = {0}};
     access->registers.value[X86_RIP] = request.pc;
     access->signal = false;
     access->reads_left = ROW_READ_LIMIT;

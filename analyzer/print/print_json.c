@@ -353,6 +353,8 @@ static json_t *make_states(struct json_writer *writer, uint32_t state)
         {TRACE_STATE_WAITS_FOR_GIL, "waits-for-gil"},
         {TRACE_STATE_COLLECTING, "collecting-garbage"},
         {TRACE_STATE_FINALIZING, "finalizing"},
+        {TRACE_STATE_IDLE, "idle"},
+        {TRACE_STATE_TERMINATED, "terminated"},
         {TRACE_STATE_NO_PYTHON, "no-python"},
     };
     json_t *array = json_array();

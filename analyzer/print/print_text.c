@@ -283,6 +283,8 @@ static void add_states(struct print_sink *sink, const struct trace_thread *threa
         {TRACE_STATE_WAITS_FOR_GIL, PRINT_PLAIN, "waiting for the GIL"},
         {TRACE_STATE_COLLECTING, PRINT_PLAIN, "collecting garbage"},
         {TRACE_STATE_FINALIZING, PRINT_PLAIN, "finalizing"},
+        {TRACE_STATE_IDLE, PRINT_PLAIN, "idle"},
+        {TRACE_STATE_TERMINATED, PRINT_PLAIN, "terminated"},
         {TRACE_STATE_NO_PYTHON, PRINT_PLAIN, "no Python state"},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(states); i++) {

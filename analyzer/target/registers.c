@@ -7,12 +7,17 @@ static const uint8_t user_regs_index[X86_COUNT] = {
     3,  /* r12 */ 2,  /* r13 */ 1,  /* r14 */ 0, /* r15 */ 16,               /* rip */
 };
 
-#define USER_REGS_FS_BASE 21
+#define USER_REGS_ORIG_RAX 15
+#define USER_REGS_FS_BASE  21
 
 void parse_user_registers(const uint8_t *bytes, struct target_registers *ret,
                           psc_addr *ret_thread_pointer)
 {
     for (size_t i = 0; i < X86_COUNT; i++)
         ret->value[i] = load_u64(bytes + 8 * (size_t)user_regs_index[i]);
+    /* -1 when the kernel was entered by anything else than a system call. */
+    uint64_t call = load_u64(bytes + 8 * USER_REGS_ORIG_RAX);
+    ret->in_system_call = call < UINT32_MAX;
+    ret->system_call = ret->in_system_call ? (uint32_t)call : 0;
     *ret_thread_pointer = load_u64(bytes + 8 * USER_REGS_FS_BASE);
 }

@@ -35,6 +35,8 @@ enum target_register {
 
 struct target_registers {
     uint64_t value[X86_COUNT];
+    bool in_system_call;  /**< The kernel was at work for this thread. */
+    uint32_t system_call; /**< Its number (orig_rax), with in_system_call. */
 };
 
 struct target_thread {

@@ -352,6 +352,7 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     }
     if (!fine)
         return PSC_ERR_MEMORY;
+    thread->state |= states_of_registers(draft->native, thread->state);
     return add_values(filling, &draft->plan, thread);
 }
 

@@ -125,7 +125,9 @@ enum trace_state {
     TRACE_STATE_COLLECTING = 1u << 3,
     TRACE_STATE_MAIN = 1u << 4,
     TRACE_STATE_NO_PYTHON = 1u << 5, /**< The process has Python, this thread does not. */
-    TRACE_STATE_FINALIZING = 1u << 6
+    TRACE_STATE_FINALIZING = 1u << 6,
+    TRACE_STATE_IDLE = 1u << 7,      /**< Waits in the kernel, without the GIL. */
+    TRACE_STATE_TERMINATED = 1u << 8 /**< A Python thread state whose thread is not there. */
 };
 
 struct trace_thread {

@@ -182,6 +182,14 @@ PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace, struct
                                                  const struct plan *plan,
                                                  struct trace_thread *thread);
 
+/* ---- states.c ---- */
+
+/**
+ * Further enum trace_state bits, when the others are known: a thread that waits in the kernel
+ * and has nothing to do with the GIL is idle; a thread state without a thread (NULL) has ended.
+ */
+uint32_t states_of_registers(const struct target_thread *native, uint32_t known);
+
 /* ---- extents.c ---- */
 
 /** The native frames' extents [sp, cfa), ready for look-up by address. */

@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 
-WANTED = [(3, minor) for minor in range(8, 14)]
+WANTED = [(3, minor) for minor in range(6, 16)]
 
 PROBE = """
 import sys, sysconfig, json

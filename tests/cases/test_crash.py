@@ -71,6 +71,20 @@ def test_who_has_the_gil(core):
     assert waiting == set(promises["waits_for_gil"])
 
 
+@pytest.mark.cases(["threads"])
+def test_who_is_idle(core):
+    """Asleep or waiting for a lock; not the one that waits for the GIL, nor the one that died."""
+    if core.made_by["by"] != "kernel":
+        pytest.skip("gdb ran the program on before the core was made")
+    document, promises = analyzer.json_of(core.path).json, core.truth["promises"]
+    idle = {int(thread["python_thread_id"]) for thread in document["threads"]
+            if "idle" in thread["state"]}
+    named = {int(ident) for ident in core.truth["names"]}
+    assert idle == named - {core.truth["dying"]} - set(promises["waits_for_gil"])
+    assert [int(thread["python_thread_id"]) for thread in document["threads"]
+            if "main" in thread["state"]] == [core.truth["main"]]
+
+
 @pytest.mark.cases(["finalizer"])
 def test_who_collects_garbage(core):
     document = analyzer.json_of(core.path).json

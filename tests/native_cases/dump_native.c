@@ -92,7 +92,7 @@ static void compare_rows(struct native *native, struct module *module, psc_addr 
 {
     struct row a = {.pc = pc, .exact = true}, b = a;
     struct target_registers registers = make_registers(native->target);
-    struct target_registers after_a = {{0}}, after_b = {{0}};
+    struct target_registers after_a = {.value = {0}}, after_b = {.value = {0}};
     struct step step_a = {0}, step_b = {0};
     bool has_a = native->libunwind && libunwind_make_row(native->libunwind, module, &a);
     bool has_b = libdw_make_row(native->libdw, module, &b);

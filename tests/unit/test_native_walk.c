@@ -323,7 +323,7 @@ static void test_walk_from(void **state)
 {
     struct world *world = *state;
     psc_addr frame = put_frame_chain(world, 5);
-    struct target_registers registers = {{0}};
+    struct target_registers registers = {.value = {0}};
     struct native_stack stack = {0};
     walk(world, CODE + 0x20, STACK + 0x100, 0, PSC_UNWINDER_LIBUNWIND);
     registers.value[X86_RIP] = after_call(world, 9);

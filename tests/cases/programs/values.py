@@ -207,11 +207,13 @@ def objects():
     moment_utc = equal("moment_utc", datetime.datetime(2024, 2, 29, 13, 5, tzinfo=datetime.timezone.utc))
     moment_zone = equal("moment_zone", datetime.datetime(
         2024, 2, 29, 13, 5, 1, fold=1,
-        tzinfo=datetime.timezone(datetime.timedelta(hours=-5), "EST")))
+        tzinfo=datetime.timezone(datetime.timedelta(hours=-5), "EST")),
+        "datetime.datetime(2024, 2, 29, 13, 5, 1, fold=1, tzinfo=datetime.timezone("
+        "datetime.timedelta(days=-1, seconds=68400), 'EST'))")  # 3.6 leaves the names out
     clock = equal("clock", datetime.time(13, 5, 7))
     clock_micro = equal("clock_micro", datetime.time(0, 0, 0, 5))
-    span = equal("delta", datetime.timedelta(days=-1, seconds=5, microseconds=7))
-    delta = span
+    delta = equal("delta", datetime.timedelta(days=-1, seconds=5, microseconds=7),
+                  "datetime.timedelta(days=-1, seconds=5, microseconds=7)")
     delta_zero = equal("delta_zero", datetime.timedelta(0))
     part = begins("part", functools.partial(int, base=2), "<functools.partial object at 0x")
     decimal_ = begins("decimal_", decimal.Decimal("1.5"), "<decimal.Decimal object at 0x")
