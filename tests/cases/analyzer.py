@@ -43,7 +43,9 @@ class Result:
 
 def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=None, **more):
     """Runs the program; a crash, a sanitizer's report and a hang fail the test at once."""
-    command = [PROGRAM, *[str(argument) for argument in arguments]]
+    roots = [option for argument in arguments if str(argument) in cores.ROOTS
+             for option in ("--sysroot", cores.ROOTS[str(argument)])]
+    command = [PROGRAM, *roots, *[str(argument) for argument in arguments]]
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent",
                    "ASAN_OPTIONS": "exitcode=%d:allocator_may_return_null=1" % SANITIZER_EXIT,
                    "UBSAN_OPTIONS": "exitcode=%d:print_stacktrace=1" % SANITIZER_EXIT,

@@ -15,19 +15,20 @@ def pytest_configure(config):
         pytest.exit("no program %s: set PSC_PROGRAM" % analyzer.PROGRAM, returncode=4)
 
 
-def wanted_interpreters():
+def wanted_interpreters(suites=False):
     """One parameter for each interpreter, and a skipped one for each that is missing."""
-    return [pytest.param(one, id=one.label) for one in interpreters.find_wanted()] + [
+    found = interpreters.find_wanted() + (interpreters.find_in_suites() if suites else [])
+    return [pytest.param(one, id=one.label) for one in found] + [
         pytest.param(None, id=version, marks=pytest.mark.skip(reason="no CPython %s here" % version))
         for version in interpreters.find_missing()]
 
 
-def case_parameters(cases, when=lambda case, interpreter: True):
+def case_parameters(cases, when=lambda case, interpreter: True, suites=False):
     """(case, interpreter) for all of which when() is true.
 
     With sanitizers two interpreters a case, in turns: they are slow.
     """
-    ones = wanted_interpreters()
+    ones = wanted_interpreters(suites)
     turns = max(len(ones) // 2, 1) if analyzer.SANITIZED else 1
     return [pytest.param(case, one.values[0], id="%s-%s" % (case, one.id), marks=one.marks)
             for number, case in enumerate(cases) for at, one in enumerate(ones)
@@ -49,7 +50,9 @@ def pytest_collection_modifyitems(items):
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("cases")
     if marker and "core" in metafunc.fixturenames:
-        metafunc.parametrize("case,interpreter", case_parameters(*marker.args, **marker.kwargs))
+        suites = getattr(metafunc.module, "OTHER_SUITES", False)
+        metafunc.parametrize("case,interpreter",
+                             case_parameters(*marker.args, suites=suites, **marker.kwargs))
     elif "interpreter" in metafunc.fixturenames:
         metafunc.parametrize("interpreter", wanted_interpreters())
 

@@ -73,6 +73,10 @@ SPECIAL_CASES = {
 }
 
 
+# Cores whose files are below another root, for --sysroot.
+ROOTS = {}
+
+
 class NoCore(Exception):
     """The program did not leave a core file; the message says what it did."""
 
@@ -177,6 +181,43 @@ def _allow_cores():
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
 
 
+def _enter(root, folder):
+    """Before the program of another root starts: in that root, in the folder of the same name."""
+    def enter():
+        _allow_cores()
+        os.chroot(root)
+        os.chdir(folder)
+    return enter
+
+
+def _copy_into(root, *paths):
+    for path in paths:
+        if os.path.isdir(path):
+            shutil.copytree(path, root + path, dirs_exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(root + path), exist_ok=True)
+            shutil.copy(path, root + path)
+
+
+def _run_in_root(root, command, folder, env, helpers):
+    """Programs and helpers have the same paths inside; what is left in FOLDER is brought out."""
+    if not kernel_writes_here():
+        raise NoCore("the kernel does not write core files to the current folder")
+    _copy_into(root, PROGRAMS, helpers)
+    os.makedirs(root + folder, exist_ok=True)
+    try:
+        subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=120, preexec_fn=_enter(root, folder))
+        for name in os.listdir(root + folder):
+            target = "core" if name.startswith("core") else name
+            shutil.move(os.path.join(root + folder, name), os.path.join(folder, target))
+    finally:
+        shutil.rmtree(root + folder, ignore_errors=True)
+    if not os.path.exists(os.path.join(folder, "core")):
+        raise NoCore("%s left no core file in %s" % (" ".join(command), root))
+    return "kernel"
+
+
 def run_to_core(command, folder, env=None, timeout=120):
     """Runs command in folder until it dies; its core file is FOLDER/core. Returns how it was made.
 
@@ -242,8 +283,8 @@ def make_core(case, interpreter):
     program, arguments, ending = {**CASES, **SPECIAL_CASES}[case]
     source = os.path.join(PROGRAMS, program)
     helpers = native_helpers()
-    status = os.stat(interpreter.path)
-    key = digest(PROGRAMS, source, os.path.join(PROGRAMS, "witness.py"), arguments, ending, interpreter.path,
+    status = os.stat(interpreter.file)
+    key = digest(PROGRAMS, source, os.path.join(PROGRAMS, "witness.py"), arguments, ending, interpreter.file,
                  status.st_size, status.st_mtime_ns, helpers, kernel_writes_here())
 
     def make(folder):
@@ -251,12 +292,17 @@ def make_core(case, interpreter):
                "PYTHONDONTWRITEBYTECODE": "1"}
         command = [interpreter.path, "-s", source, folder, os.path.join(helpers, "libways.so"),
                    *arguments]
-        run = _run_to_gcore if ending == "gcore" else run_to_core
-        how = run(command, folder, env)
+        if interpreter.root:
+            how = _run_in_root(interpreter.root, command, folder, env, helpers)
+        else:
+            run = _run_to_gcore if ending == "gcore" else run_to_core
+            how = run(command, folder, env)
         with open(os.path.join(folder, "made.json"), "w") as file:
             json.dump({"by": how, "command": command, "program": source}, file)
 
     folder = made_once("%s-%s" % (case, interpreter.label), key, make)
+    if interpreter.root:
+        ROOTS[os.path.join(folder, "core")] = interpreter.root
     return Core(folder, interpreter, case)
 
 

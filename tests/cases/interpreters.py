@@ -2,6 +2,9 @@
 
 Searched: PATH, /usr/bin, /usr/local/bin, pyenv's and uv's folders, and PSC_TEST_INTERPRETERS
 (paths, separated by colons). What is wanted and not there is a skip with a name.
+
+Newer versions come from another Debian suite, unpacked below a folder and run with chroot
+(tests/tools/debian_root.sh): used when the folder is there, made with PSC_TEST_SUITES=1.
 """
 import functools
 import glob
@@ -9,6 +12,13 @@ import json
 import os
 import re
 import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SUITE = "forky"
+SUITE_PACKAGES = ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg"]
+SUITE_FOLDER = os.environ.get("PSC_TEST_ROOTS", os.path.join(
+    os.environ.get("PSC_TEST_CORES", os.path.join(tempfile.gettempdir(), "pystack-core-cores")), "roots"))
 
 WANTED = [(3, minor) for minor in range(6, 16)]
 
@@ -25,8 +35,9 @@ print(json.dumps({
 
 
 class Interpreter:
-    def __init__(self, path, facts):
-        self.path = path
+    def __init__(self, path, facts, root=None):
+        self.path = path  # inside of root, when there is one
+        self.root = root
         self.version = facts["version"]
         self.minor = tuple(int(part) for part in self.version.split(".")[:2])
         self.debug = facts["debug"]
@@ -35,13 +46,20 @@ class Interpreter:
         folders = path.split(os.sep)
         place = next((name for name in ("pyenv", "uv") if name in folders or "." + name in folders),
                      folders[1])
+        if root:
+            place = os.path.basename(root)
         flavour = ("d" if self.debug else "") + ("t" if self.free_threaded else "")
         # Short, and good for a file name: 3.11.2-usr, 3.12.1-pyenv.
         self.label = "%s%s-%s" % (self.version, flavour, place)
 
     @property
     def is_system(self):
-        return self.path.startswith("/usr/bin/")
+        return self.path.startswith("/usr/bin/") and not self.root
+
+    @property
+    def file(self):
+        """Where it is on this machine."""
+        return (self.root or "") + self.path
 
     def __repr__(self):
         return self.label
@@ -92,6 +110,36 @@ def find_all():
     return ordered
 
 
+def _enter(root):
+    def enter():
+        os.chroot(root)
+        os.chdir("/")
+    return enter
+
+
+@functools.lru_cache(maxsize=None)
+def find_in_suites():
+    """Those of the other suite; unpacks it when that is asked for."""
+    root = os.path.join(SUITE_FOLDER, SUITE)
+    if os.geteuid() != 0:
+        return []
+    if os.environ.get("PSC_TEST_SUITES") == "1":
+        os.makedirs(SUITE_FOLDER, exist_ok=True)
+        subprocess.run([os.path.join(HERE, "..", "tools", "debian_root.sh"), SUITE, root, *SUITE_PACKAGES],
+                       check=True, stdout=subprocess.DEVNULL)
+    if not os.path.exists(os.path.join(root, ".unpacked")):
+        return []
+    found = []
+    for path in sorted(glob.glob(root + "/usr/bin/python3.*")):
+        if not re.fullmatch(r"python3\.\d+d?", os.path.basename(path)):
+            continue
+        inside = path[len(root):]
+        output = subprocess.run([inside, "-E", "-s", "-c", PROBE], capture_output=True, timeout=60,
+                                check=True, preexec_fn=_enter(root)).stdout
+        found.append(Interpreter(inside, json.loads(output.decode()), root))
+    return found
+
+
 def find_wanted():
     return [one for one in find_all() if one.minor in WANTED]
 
@@ -103,7 +151,7 @@ def find_others():
 
 def find_missing():
     """["3.14", ...]: the wanted versions that this machine does not have."""
-    have = {one.minor for one in find_all()}
+    have = {one.minor for one in find_all() + find_in_suites()}
     return ["%d.%d" % minor for minor in WANTED if minor not in have]
 
 
@@ -118,7 +166,7 @@ def find_version(major, minor):
 
 
 if __name__ == "__main__":
-    for one in find_all():
-        print("%-16s %s%s" % (one.label, one.path, "" if one.minor in WANTED else "  (not promised)"))
+    for one in find_all() + find_in_suites():
+        print("%-16s %s%s" % (one.label, one.file, "" if one.minor in WANTED else "  (not promised)"))
     for version in find_missing():
         print("%-16s missing" % version)

@@ -3,6 +3,8 @@ import pytest
 
 import analyzer
 
+OTHER_SUITES = True
+
 
 def flat(exception):
     """The exception and its chain in the shape of the truth."""

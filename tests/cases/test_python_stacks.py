@@ -8,6 +8,8 @@ import analyzer
 import cores
 import truth
 
+OTHER_SUITES = True
+
 DEEP_CASES = [name for name, (program, _, _) in cores.CASES.items()
               if "deep=True" in open(cores.PROGRAMS + "/" + program).read()]
 

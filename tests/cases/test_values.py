@@ -2,7 +2,8 @@
 import pytest
 
 import analyzer
-import cores
+
+OTHER_SUITES = True
 
 
 def frames_by_name(document, ident):
