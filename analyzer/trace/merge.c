@@ -325,6 +325,8 @@ enum psc_status merge_stacks(struct plan *plan, struct python *python, struct ta
     enum psc_status status = slots ? PSC_OK : PSC_ERR_MEMORY;
     bool by_slot = python && (python_get_join(python) == PYTHON_JOIN_SLOT ||
                               python_get_join(python) == PYTHON_JOIN_CFRAME_SLOT);
+    if (status == PSC_OK && by_slot)
+        status = merge_join_sides(plan, target);
     for (size_t i = 0; status == PSC_OK && i < plan->side_count; i++) {
         if (by_slot) {
             size_t count = 0;

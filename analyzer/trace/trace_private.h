@@ -159,6 +159,11 @@ PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan, struct 
                                                 struct python *python, struct target *target,
                                                 struct slot_assignment **ret, size_t *ret_count);
 
+/* ---- merge_sides.c ---- */
+
+/** For joins by slot: makes one chain of those of several interpreters, the inner one first. */
+PSC_MUST_CHECK enum psc_status merge_join_sides(struct plan *plan, struct target *target);
+
 /* ---- resume.c ---- */
 
 /** Learns from a well-unwound evaluator frame of the plan where its anchor lies. */

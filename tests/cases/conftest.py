@@ -32,7 +32,8 @@ def case_parameters(cases, when=lambda case, interpreter: True, suites=False):
     turns = max(len(ones) // 2, 1) if analyzer.SANITIZED else 1
     return [pytest.param(case, one.values[0], id="%s-%s" % (case, one.id), marks=one.marks)
             for number, case in enumerate(cases) for at, one in enumerate(ones)
-            if (number + at) % turns == 0 and (one.values[0] is None or when(case, one.values[0]))]
+            if (number + at) % turns == 0 and
+            (one.values[0] is None or cores.can_make(case, one.values[0]) and when(case, one.values[0]))]
 
 
 def pytest_collection_modifyitems(items):

@@ -76,8 +76,9 @@ def test_positions(core):
             if said["position"] is None or None in said["position"] or not said["file"].startswith("/"):
                 continue
             line, end_line, column, end_column = said["position"]
-            text = linecache.getline(said["file"], line).encode()
-            end_text = linecache.getline(said["file"], end_line).encode()
+            here = (core.interpreter.root or "") + said["file"]
+            text = linecache.getline(here, line).encode()
+            end_text = linecache.getline(here, end_line).encode()
             assert (frame["line"], frame["end_line"]) == (said["line"], end_line)
             assert frame["column"] == len(text[:column].decode()) + 1
             assert frame["end_column"] == len(end_text[:end_column].decode()) + 1
