@@ -17,10 +17,11 @@ def pytest_configure(config):
 
 def wanted_interpreters(suites=False):
     """One parameter for each interpreter, and a skipped one for each that is missing."""
-    found = interpreters.find_wanted() + (interpreters.find_in_suites() if suites else [])
+    found = interpreters.find_wanted() + (interpreters.find_also() if suites else [])
+    missing = interpreters.find_missing() + (interpreters.find_also_missing() if suites else [])
     return [pytest.param(one, id=one.label) for one in found] + [
         pytest.param(None, id=version, marks=pytest.mark.skip(reason="no CPython %s here" % version))
-        for version in interpreters.find_missing()]
+        for version in missing]
 
 
 def case_parameters(cases, when=lambda case, interpreter: True, suites=False):

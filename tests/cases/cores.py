@@ -280,9 +280,15 @@ def _run_to_gcore(command, folder, env, timeout=60):
     return "gcore"
 
 
+# Programs that use what older versions do not have.
+SINCE = {"asyncio_task": (3, 7), "asyncio_cancel": (3, 7), "control_names": (3, 8),
+         "subinterpreters": (3, 8)}
+
+
 def can_make(case, interpreter):
     """Programs of another root die by themselves: gcore would look for their files in this one."""
-    return not interpreter.root or {**CASES, **SPECIAL_CASES}[case][2] == "signal"
+    return interpreter.minor >= SINCE.get(case, (3, 6)) and \
+        (not interpreter.root or {**CASES, **SPECIAL_CASES}[case][2] == "signal")
 
 
 def make_core(case, interpreter):

@@ -20,7 +20,10 @@ SUITE_PACKAGES = ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg"
 SUITE_FOLDER = os.environ.get("PSC_TEST_ROOTS", os.path.join(
     os.environ.get("PSC_TEST_CORES", os.path.join(tempfile.gettempdir(), "pystack-core-cores")), "roots"))
 
-WANTED = [(3, minor) for minor in range(6, 16)]
+WANTED = [(3, minor) for minor in range(8, 14)]
+# In the tests that say OTHER_SUITES = True: what the interpreter alone decides.
+ALSO_OLDER = [(3, 6), (3, 7)]
+ALSO_NEWER = [(3, 14), (3, 15)]
 
 PROBE = """
 import sys, sysconfig, json
@@ -144,14 +147,24 @@ def find_wanted():
     return [one for one in find_all() if one.minor in WANTED]
 
 
+def find_also():
+    """Versions before and after those of find_wanted()."""
+    return [one for one in find_all() if one.minor in ALSO_OLDER + ALSO_NEWER] + find_in_suites()
+
+
 def find_others():
     """Versions that are not promised: they must still give native stacks and a clear word."""
     return [one for one in find_all() if one.minor not in WANTED]
 
 
+def find_also_missing():
+    have = {one.minor for one in find_also()}
+    return ["%d.%d" % minor for minor in ALSO_OLDER + ALSO_NEWER if minor not in have]
+
+
 def find_missing():
     """["3.14", ...]: the wanted versions that this machine does not have."""
-    have = {one.minor for one in find_all() + find_in_suites()}
+    have = {one.minor for one in find_all()}
     return ["%d.%d" % minor for minor in WANTED if minor not in have]
 
 

@@ -6,11 +6,7 @@ import analyzer
 OTHER_SUITES = True
 
 
-def has_module(case, interpreter):
-    return interpreter.minor >= (3, 8)
-
-
-@pytest.mark.cases(["subinterpreters"], when=has_module)
+@pytest.mark.cases(["subinterpreters"])
 def test_frames_of_all_interpreters_in_one_stack(core):
     document = analyzer.json_of(core.path, "--locals").json
     analyzer.assert_fits_schema(document)
@@ -24,7 +20,7 @@ def test_frames_of_all_interpreters_in_one_stack(core):
     assert analyzer.gaps(thread) == []
 
 
-@pytest.mark.cases(["subinterpreters"], when=has_module)
+@pytest.mark.cases(["subinterpreters"])
 def test_order_by_address(core):
     """Native frames of os.abort() inside, of the interpreters' calls between."""
     thread = analyzer.json_of(core.path).json["threads"][0]
