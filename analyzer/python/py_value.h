@@ -67,8 +67,8 @@ void value_add_complex(struct value_writer *writer, const struct py_type *type, 
 void format_float(double value, struct text *text);
 /** The same as in a complex number: no ".0". */
 void format_float_part(double value, struct text *text);
-/** The shortest text that reads back as the same float32. */
-void format_single(float value, struct text *text);
+/** The shortest text that reads back as the same float32; `point`: with ".0" at least. */
+void format_single(float value, bool point, struct text *text);
 /** Adds a whole number of `count` 30-bit digits, the lowest first. */
 void format_int(const uint32_t *digits, size_t count, bool negative, struct text *text);
 

@@ -161,9 +161,9 @@ void format_float_part(double value, struct text *text)
     add_double(value, false, false, text);
 }
 
-void format_single(float value, struct text *text)
+void format_single(float value, bool point, struct text *text)
 {
-    add_double((double)value, true, true, text);
+    add_double((double)value, point, true, text);
 }
 
 static bool read_double(struct python *python, psc_addr address, double *ret)

@@ -67,7 +67,7 @@ static void add_float_bytes(const uint8_t *bytes, size_t width, bool part, struc
     float single = 0;
     if (width == 4) {
         memcpy(&single, bytes, sizeof(single));
-        format_single(single, text);
+        format_single(single, !part, text);
         return;
     }
     if (width == 2)

@@ -65,6 +65,7 @@ CASES = {
 SPECIAL_CASES = {
     "values": ("values.py", [], "signal"),
     "exceptions": ("exceptions.py", [], "signal"),
+    "numpy_values": ("numpy_values.py", [], "signal"),
     "subinterpreters": ("subinterpreters.py", [], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),
     "native_60000": ("native_recursion.py", ["60000"], "signal"),

@@ -51,10 +51,12 @@ static void test_float32_is_not_shown_as_float64(void **state)
 {
     struct text text = {0};
     (void)state;
-    format_single(0.1f, &text);
+    format_single(0.1f, true, &text);
     expect(&text, "0.1");
-    format_single(16777216.0f, &text);
+    format_single(16777216.0f, true, &text);
     expect(&text, "16777216.0");
+    format_single(-3.0f, false, &text);
+    expect(&text, "-3");
 }
 
 static void check_int(const uint32_t *digits, size_t count, bool negative, const char *expected)
