@@ -98,7 +98,7 @@ if ctypes:
         _fields_ = [("size", ctypes.c_uint32), ("format", ctypes.c_int), ("all", ctypes.c_uint32),
                     ("color", ctypes.c_uint32), ("outermost_first", ctypes.c_uint32),
                     ("no_group", ctypes.c_uint32), ("explain", ctypes.c_uint32),
-                    ("reserved", ctypes.c_uint32)]
+                    ("one_line", ctypes.c_uint32)]
 
     class _HostMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64), ("end", ctypes.c_uint64), ("offset", ctypes.c_uint64),
