@@ -92,7 +92,7 @@ enum psc_status values_add_locals(struct psc_trace *trace, struct python *python
 {
     size_t at = 0;
     size_t count = thread->frame_count;
-    thread->locals = calloc(count ? count : 1, sizeof(*thread->locals));
+    thread->locals = calloc(count ? count : 1, sizeof(struct trace_locals *));
     if (!thread->locals)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < plan->count; i++) {
