@@ -542,7 +542,7 @@ def test_no_pause_is_for_python_frames_of_processes(options):
 
 def test_watch_until_the_end(tmp_path):
     system = interpreters.find_system() or interpreters.find_wanted()[-1]
-    with start_busy(system, seconds=2) as process:
+    with start_busy(system, seconds=8 if analyzer.SANITIZED else 2) as process:
         result = living.look(process.pid, "--watch", "0.2", "--format", "json")
         process.wait(timeout=60)
     looks = [json.loads(line) for line in result.stdout.splitlines()]
