@@ -1,5 +1,6 @@
 /* The program: parse, open, capture, print. Uses the public header only. */
 #include "children.h"
+#include "commands.h"
 #include "options.h"
 
 #include <errno.h>
@@ -292,7 +293,14 @@ static int run(const struct options *options)
     return code;
 }
 
-/* Help and version went through stdio. */
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {{"demangle", command_demangle}, {NULL, NULL}};
+
+/* What help, version or a command printed went through stdio. */
 static int finish_stdout(void)
 {
     if (!fflush(stdout) || errno == EPIPE)
@@ -318,6 +326,12 @@ int main(int argc, char **argv)
     int code = EXIT_USAGE;
     hold_standard_streams();
     signal(SIGPIPE, SIG_IGN);
+    for (const struct command *command = commands; argc > 1 && command->name; command++) {
+        if (!strcmp(argv[1], command->name)) {
+            code = command->run(argc - 1, argv + 1);
+            return finish_stdout() == EXIT_COMPLETE ? code : EXIT_NOTHING;
+        }
+    }
     switch (options_parse(&options, argc, argv)) {
     case OPTIONS_RUN:
         code = run(&options);

@@ -63,10 +63,13 @@ static const struct option long_options[] = {
 static const char help_text[] =
     "Usage: pystack-core [OPTIONS] CORE [EXECUTABLE]\n"
     "       pystack-core [OPTIONS] --pid PID\n"
+    "       pystack-core demangle [SYMBOL...]\n"
     "\n"
     "Prints the merged native, Cython and Python stack of every thread of a core file, or of\n"
     "a living process, which is stopped for some milliseconds.\n"
     "EXECUTABLE is needed only when the program is not where the core says it was.\n"
+    "demangle shows Cython, C++ and Rust symbols as they were written, as c++filt does; a core\n"
+    "file of that name is ./demangle.\n"
     "\n"
     "Output:\n"
     "      --format FORMAT         text (default) or json\n"

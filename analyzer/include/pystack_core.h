@@ -279,6 +279,16 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_print_processes(const struct psc_trac
                                                            psc_write_fn write, void *context,
                                                            struct psc_error *err);
 
+/**
+ * The name that a person wrote, from a linker's symbol: Cython names as Python's __qualname__
+ * ("Solver.steps"; "f [parallel]" for the body of a parallel block), C++ and Rust names qualified
+ * but without parameters.
+ * @param buffer  takes at most size - 1 bytes and a terminating zero; may be NULL when size is 0.
+ * @return bytes of the whole name without the zero; 0, and an empty buffer, when it is no such
+ *         symbol or when memory ran out.
+ */
+PSC_API size_t psc_demangle(const char *symbol, char *buffer, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,71 @@
+"""`pystack-core demangle`: symbols alone and inside lines."""
+import os
+import subprocess
+
+import pytest
+
+PROGRAM = os.environ["PSC_PROGRAM"]
+LONG = "_Z1000000" + "x" * 100000
+# What Cython, g++ and rustc made, and what a person wrote.
+SYMBOLS = {
+    "__pyx_pw_8implicit_4_als_5least_squares_cg": "least_squares_cg",
+    "__pyx_fuse_1_0__pyx_pw_8implicit_4_als_31_least_squares_cg": "_least_squares_cg",
+    "__pyx_f_3pkg_3sub_5_kern_4CSub_cpmethod": "CSub.cpmethod",
+    "__pyx_pw_3pkg_3sub_5_kern_5PyCls_3lambda1": "PyCls.<lambda>",
+    "__pyx_f_3pkg_3sub_5_kern_plain_cdef.part.0.lto_priv.0": "plain_cdef",
+    "__pyx_pf_3pkg_3sub_5_kern_35prange_fn._omp_fn.0": "prange_fn [parallel]",
+    "_ZL29__pyx_f_3pkg_6cppmod_vec_cdefi": "vec_cdef",
+    "__pyx_Upf_6unimod_berfn_8lc": "\u00fcberfn",
+    "_ZN3foo3Bar3runEi": "foo::Bar::run",
+    "_ZN4core3fmt5write17h0123456789abcdefE": "core::fmt::write",
+    "main": "main",
+    "__Pyx_PyObject_Call": "__Pyx_PyObject_Call",
+    "": "",
+}
+
+
+def demangle(*arguments, text=None):
+    return subprocess.run([PROGRAM, "demangle", *arguments], input=text, capture_output=True,
+                          encoding="utf-8", timeout=60)
+
+
+def test_arguments():
+    done = demangle(*SYMBOLS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split("\n") == list(SYMBOLS.values()) + [""]
+
+
+@pytest.mark.parametrize("line", ["{}", "#1  0x00007f01 in {} () from x.so\n", "{}+0x10 [{}].\n\n", "({}...)"])
+def test_inside_lines(line):
+    for symbol, name in SYMBOLS.items():
+        done = demangle(text=line.format(symbol, symbol))
+        assert (done.returncode, done.stdout) == (0, line.format(name, name))
+
+
+@pytest.mark.parametrize("text", ["", "\n", "...\n", "_Z\n", "a" * 70000 + "\n", LONG, "\u00fc\u4e2d\n"])
+def test_everything_else_stays(text):
+    assert demangle(text=text).stdout == text
+
+
+def test_bytes_stay():
+    every = bytes(range(256)) * 3
+    assert subprocess.run([PROGRAM, "demangle"], input=every, capture_output=True).stdout == every
+
+
+def test_help_and_wrong_usage():
+    assert demangle("--help").stdout.startswith("Usage: pystack-core demangle")
+    wrong = demangle("--wrong")
+    assert (wrong.returncode, wrong.stdout) == (64, "") and "--wrong" in wrong.stderr
+    assert demangle("--", "--wrong").stdout == "--wrong\n"
+
+
+def test_a_file_of_that_name(tmp_path):
+    (tmp_path / "demangle").write_text("no core")
+    done = subprocess.run([PROGRAM, "./demangle"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and "demangle" in done.stderr and done.stdout == ""
+
+
+def test_a_full_disk_is_told():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "demangle", "main"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and "standard output" in done.stderr
