@@ -4,6 +4,7 @@ pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf)
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(CAPSTONE REQUIRED IMPORTED_TARGET capstone)
 
 # libunwind-coredump.so is under-linked: it needs the other two named after it.
 find_path(UNWIND_COREDUMP_INCLUDE libunwind-coredump.h REQUIRED)

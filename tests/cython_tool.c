@@ -3,10 +3,12 @@
  *
  *     cython_tool names MODULE < SYMBOLS     symbol, kind, module, function, flags
  *     cython_tool lines FILE.c               C line, file, line
+ *     cython_tool code FILE.so < ADDRESSES   address, then function, file, line for each level
  */
-#include "cython_private.h"
+#include "machine.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -95,12 +97,56 @@ static int show_lines(const char *path)
     return 0;
 }
 
+static void show_code(struct machine *machine, uint64_t address)
+{
+    struct cython_code levels[32];
+    struct arena *arena = arena_create();
+    size_t count = cython_machine_find(machine, NULL, address, arena, levels, 32);
+    printf("%" PRIx64, address);
+    for (size_t i = 0; i < count; i++)
+        printf("\t%s%s %s:%s%u%s", levels[i].kind == CYTHON_PLUMBING ? "-" : "",
+              or_dash(levels[i].function), or_dash(levels[i].file),
+               levels[i].estimate ? "~" : "", levels[i].line,
+               levels[i].parallel ? " parallel" : "");
+    putchar('\n');
+    arena_destroy(arena);
+}
+
+static int show_codes(const char *path)
+{
+    struct stat status;
+    uint64_t address;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        perror(path);
+        return 1;
+    }
+    size_t size = (size_t)status.st_size;
+    const uint8_t *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    struct machine *machine = bytes == MAP_FAILED ? NULL : machine_create(bytes, size);
+    if (!machine) {
+        fprintf(stderr, "%s: nothing of Cython's in it\n", path);
+        return 1;
+    }
+    fprintf(stderr, "%zu functions, %zu pointers, %zu anchors\n", machine->image.function_count,
+            machine->image.pointer_count, machine->anchor_count);
+    while (scanf("%" SCNx64, &address) == 1)
+        show_code(machine, address);
+    machine_destroy(machine);
+    munmap((void *)(uintptr_t)bytes, size);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "names") == 0)
         return show_names(argv[2]);
     if (argc == 3 && strcmp(argv[1], "lines") == 0)
         return show_lines(argv[2]);
-    fprintf(stderr, "usage: cython_tool names MODULE < SYMBOLS | cython_tool lines FILE.c\n");
+    if (argc == 3 && strcmp(argv[1], "code") == 0)
+        return show_codes(argv[2]);
+    fprintf(stderr, "usage: cython_tool names MODULE < SYMBOLS | cython_tool lines FILE.c | "
+                    "cython_tool code FILE.so < ADDRESSES\n");
     return 64;
 }

@@ -104,6 +104,33 @@ const struct cython_lines *cython_lines_find(struct cython_cache *cache, struct 
 bool cython_cache_name_of(struct cython_cache *cache, struct module *module, const char *symbol,
                           struct arena *arena, struct cython_name *ret);
 
+/* ---- machine code -> .pyx line ---- */
+
+/** One function at an address of machine code. */
+struct cython_code {
+    const char *function; /**< As __qualname__; NULL: not known. */
+    /**
+     * CYTHON_WRAPPER for what Python calls, CYTHON_SLOT for what a type's table holds,
+     * CYTHON_MODULE, CYTHON_PLUMBING for Cython's own code; else CYTHON_C_FUNCTION.
+     */
+    enum cython_kind kind;
+    const char *file; /**< As Cython's tracebacks name it; NULL: not known. */
+    uint32_t line;    /**< 0: not known. */
+    bool estimate;    /**< The line is of something that may fail near by. */
+    bool parallel;    /**< The outlined body of a prange or parallel block. */
+};
+
+/** True for a module whose functions report errors as Cython's do. */
+bool cython_cache_has_code(struct cython_cache *cache, struct module *module);
+/**
+ * The functions at an address of an extension that may be stripped, innermost first: those that
+ * the compiler inlined, then the one that is there. From the module's file alone; the work for a
+ * module is done once. Of the strings, the functions are from `arena`, the files are the module's.
+ * @param pc  the last byte of the call that is under way; else the instruction's own address.
+ */
+size_t cython_cache_find_code(struct cython_cache *cache, struct module *module, psc_addr pc,
+                              struct arena *arena, struct cython_code *ret, size_t limit);
+
 /**
  * Where the .pyx that a comment block, #line or traceback entry names is, seen from
  * the C file and the module: absolute, or as named when it cannot be found.

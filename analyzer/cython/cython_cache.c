@@ -1,4 +1,4 @@
-#include "cython_private.h"
+#include "machine.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -52,19 +52,58 @@ void cython_cache_destroy(struct cython_cache *cache)
     free(cache);
 }
 
+/** What is known of a module; NULL when out of memory. */
+static struct cython_module *cache_module(struct cython_cache *cache, struct module *module)
+{
+    for (size_t i = 0; i < cache->module_count; i++)
+        if (cache->modules[i].module == module)
+            return &cache->modules[i];
+    if (!array_reserve((void **)&cache->modules, &cache->module_capacity, cache->module_count + 1,
+                       sizeof(*cache->modules)))
+        return NULL;
+    struct cython_module *known = &cache->modules[cache->module_count++];
+    *known = (struct cython_module){.module = module};
+    return known;
+}
+
 bool cython_cache_name_of(struct cython_cache *cache, struct module *module, const char *symbol,
                           struct arena *arena, struct cython_name *ret)
 {
-    for (size_t i = 0; i < cache->module_count; i++) {
-        if (cache->modules[i].module == module)
-            return cython_module_name_of(&cache->modules[i], symbol, arena, cache->arena, ret);
+    struct cython_module *known = cache_module(cache, module);
+    return known ? cython_module_name_of(known, symbol, arena, cache->arena, ret)
+                 : cython_name_of(module, symbol, arena, ret);
+}
+
+/** The module's machine code, made ready once; NULL when it is not Cython's. */
+static struct machine *cache_machine(struct cython_cache *cache, struct module *module,
+                                     struct cython_module **ret)
+{
+    struct cython_module *known = cache_module(cache, module);
+    if (known && !known->machine_tried) {
+        known->machine_tried = true;
+        module_open(module);
+        if (module->image)
+            known->machine = machine_create(module->image, module->image_size);
     }
-    if (!array_reserve((void **)&cache->modules, &cache->module_capacity, cache->module_count + 1,
-                       sizeof(*cache->modules)))
-        return cython_name_of(module, symbol, arena, ret);
-    struct cython_module *known = &cache->modules[cache->module_count++];
-    *known = (struct cython_module){.module = module};
-    return cython_module_name_of(known, symbol, arena, cache->arena, ret);
+    *ret = known;
+    return known ? known->machine : NULL;
+}
+
+bool cython_cache_has_code(struct cython_cache *cache, struct module *module)
+{
+    struct cython_module *known;
+    return cache_machine(cache, module, &known) != NULL;
+}
+
+size_t cython_cache_find_code(struct cython_cache *cache, struct module *module, psc_addr pc,
+                              struct arena *arena, struct cython_code *ret, size_t limit)
+{
+    struct cython_module *known;
+    struct machine *machine = cache_machine(cache, module, &known);
+    if (!machine)
+        return 0;
+    return cython_machine_find(machine, cython_module_get_name(known, cache->arena),
+                               pc - module->bias, arena, ret, limit);
 }
 
 /* ---- files beside the module ---- */

@@ -1,4 +1,4 @@
-#include "cython_private.h"
+#include "machine.h"
 
 /* Packages in packages; deeper ones are not looked for. */
 #define PACKAGE_DEPTH 16
@@ -73,6 +73,7 @@ static struct cython_names *module_names(struct cython_module *known)
 void cython_module_deinit(struct cython_module *known)
 {
     cython_names_deinit(&known->names);
+    machine_destroy(known->machine);
 }
 
 /* ---- the module's name ---- */
@@ -191,21 +192,26 @@ static bool may_be_cython(const char *symbol)
            strncmp(symbol, "init", strlen("init")) == 0;
 }
 
+const char *cython_module_get_name(struct cython_module *known, struct arena *keep)
+{
+    if (!known->module_name_known) {
+        known->module_name = cython_module_find_name(known, keep);
+        known->module_name_known = true;
+    }
+    return known->module_name;
+}
+
 bool cython_module_name_of(struct cython_module *known, const char *symbol, struct arena *arena,
                            struct arena *keep, struct cython_name *ret)
 {
     *ret = (struct cython_name){.number = -1};
     if (!may_be_cython(symbol))
         return false;
-    if (!known->module_name_known) {
-        known->module_name = cython_module_find_name(known, keep);
-        known->module_name_known = true;
-    }
     struct cython_context context = {
         .has_symbol = lazy_has,
         .find_symbol = lazy_find,
         .context = known,
-        .module_name = known->module_name,
+        .module_name = cython_module_get_name(known, keep),
     };
     return cython_parse_symbol(symbol, &context, arena, ret);
 }

@@ -110,7 +110,9 @@ static void add_place(struct text *text, const struct trace_frame *frame)
     if (location->file && (location->line || !is_native || !location->module)) {
         text_add_escaped(text, location->file);
         if (location->line)
-            text_printf(text, ":%" PRIu32, location->line);
+            text_printf(text, location->line_source == TRACE_LINE_ESTIMATE ? ":~%" PRIu32
+                                                                           : ":%" PRIu32,
+                        location->line);
     } else if (location->module) {
         text_add_escaped(text, location->module->name);
         if (location->has_offset)
@@ -150,8 +152,6 @@ static void add_marks(struct text *text, const struct trace_frame *frame,
                       const struct trace_frame *outward)
 {
     const struct trace_location *location = frame->location;
-    if (location->line && location->line_source == TRACE_LINE_ESTIMATE)
-        text_add_string(text, " (line estimated)");
     if (location->inlined && !frame_is_wrapped(frame, outward))
         text_add_string(text, " (inlined)");
     if (location->kind != TRACE_PYTHON)

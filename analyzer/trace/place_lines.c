@@ -106,6 +106,10 @@ static enum psc_status place_resolve(struct places *places, struct place *place,
 {
     struct module_inline inlines[INLINE_LIMIT];
     size_t count = 0;
+    if (place->cython_code) {
+        places_add_code_source(places, place);
+        return PSC_OK;
+    }
     if (!places_skip_inlines(places, place->module))
         count = module_find_inlines(place->module, place->pc, inlines, INLINE_LIMIT);
     struct arena *arena = places->trace->arena;
@@ -138,6 +142,7 @@ static enum psc_status place_resolve(struct places *places, struct place *place,
         number = inlines[i].call_line;
     }
     places_set_line(places, place, &levels[count], file, number);
+    places_add_code_lines(places, place);
     return PSC_OK;
 }
 

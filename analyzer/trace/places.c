@@ -99,6 +99,8 @@ static void place_look_up(struct places *places, struct place *place)
     place->interpreter = is_interpreter_module(places, place->module);
     if (module_find_symbol(place->module, place->pc, &place->symbol))
         places_name_level(places, place, level, place->symbol.name);
+    else if (place->extension)
+        place->cython_code = places_name_by_code(places, place);
 }
 
 struct place *places_get(struct places *places, psc_addr pc)

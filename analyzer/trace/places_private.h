@@ -49,4 +49,13 @@ void places_name_level(struct places *places, const struct place *place, struct 
 void places_set_line(struct places *places, const struct place *place, struct place_level *level,
                      const char *file, uint32_t line);
 
+/* ---- place_code.c ---- */
+
+/** Functions and lines of a place in a stripped Cython module; false when it is in none. */
+bool places_name_by_code(struct places *places, struct place *place);
+/** The source text of what places_name_by_code() found. */
+void places_add_code_source(struct places *places, struct place *place);
+/** Gives Cython levels that have no .pyx line theirs, and adds those that were inlined. */
+void places_add_code_lines(struct places *places, struct place *place);
+
 #endif

@@ -31,8 +31,10 @@ static enum trace_role role_by_class(const struct roles *roles, const struct pla
         // Entering or leaving: it runs no Python frame now.
         return TRACE_ROLE_VISIBLE;
     case FUNCTION_OTHER:
-        // A nameless function of a stripped interpreter, between two things people wrote.
-        return place->interpreter && roles->user_inside && !level->location->function
+        // A nameless function of a stripped interpreter, between two things people wrote; or of a
+        // Cython module, its own or another's that was imported first: it only connects calls.
+        return !level->location->function && roles->user_inside &&
+                       (place->interpreter || (place->cython_code && roles->toward_python))
                    ? TRACE_ROLE_PLUMBING
                    : TRACE_ROLE_VISIBLE;
     }
@@ -60,11 +62,28 @@ static int cython_depth(enum cython_kind kind)
     return 0;
 }
 
+/*
+ * Without symbols a wrapper is known by its method table's bare name, and has no line of its own:
+ * its only call is that of its function.
+ */
+static bool is_bare_wrapper(const struct place *place, const struct place_level *level,
+                            const struct cython_name *inner)
+{
+    const char *function = level->cython.function;
+    if (!place->cython_code || level->location->line || !function || !inner->function)
+        return false;
+    const char *dot = strrchr(inner->function, '.');
+    return !strcmp(inner->function, function) ||
+           (level->cython.kind == CYTHON_WRAPPER && dot && !strcmp(dot + 1, function));
+}
+
 /* A wrapper right outside of its function is one call with it; recursion is not. */
 static bool folds(const struct roles *roles, const struct place *place,
-                  const struct cython_name *outer)
+                  const struct place_level *level)
 {
-    const struct cython_name *inner = roles->inner;
+    const struct cython_name *outer = &level->cython, *inner = roles->inner;
+    if (inner && roles->inner_module == place->module && is_bare_wrapper(place, level, inner))
+        return true;
     int depth = cython_depth(outer->kind);
     if (!inner || !depth || cython_depth(inner->kind) >= depth ||
         roles->inner_module != place->module || !inner->function || !outer->function)
@@ -80,7 +99,7 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
                            : level->plumbing     ? TRACE_ROLE_PLUMBING
                                                  : role_by_class(roles, place, level);
     if (role == TRACE_ROLE_VISIBLE && level->cython.kind != CYTHON_NONE) {
-        if (folds(roles, place, &level->cython))
+        if (folds(roles, place, level))
             role = TRACE_ROLE_FOLDED;
         roles->inner = &level->cython;
         roles->inner_module = place->module;
@@ -94,6 +113,8 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
                               (roles->behind_evaluator && level->function_class == FUNCTION_CALL);
     if (place->extension)
         roles->user_inside = true;
+    roles->toward_python =
+        place->interpreter || level->cython.kind != CYTHON_NONE || role == TRACE_ROLE_PLUMBING;
     return role;
 }
 
@@ -101,9 +122,11 @@ void roles_pass_python(struct roles *roles)
 {
     roles->user_inside = true;
     roles->inner = NULL;
+    roles->toward_python = true;
 }
 
 void roles_pass_gap(struct roles *roles)
 {
     roles->inner = NULL;
+    roles->toward_python = false;
 }

@@ -37,6 +37,7 @@ struct place {
     struct module_symbol symbol; /**< name NULL: none. */
     bool interpreter;            /**< In the interpreter's own module. */
     bool extension;              /**< In an extension module: one that exports PyInit_NAME. */
+    bool cython_code; /**< In a Cython module that does not name its function. */
     bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
     struct place_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;
@@ -73,6 +74,7 @@ struct roles {
     bool behind_evaluator; /**< The last frame runs Python frames, or connects to one that does. */
     const struct cython_name *inner; /**< The last Cython frame, while only plumbing followed. */
     const struct module *inner_module;
+    bool toward_python; /**< The frame further in is Python's, the interpreter's or Cython's. */
 };
 
 /** The role of the next level of a native frame outward. */

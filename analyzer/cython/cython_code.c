@@ -1,0 +1,179 @@
+/* What machine.h finds, in the words of cython.h. */
+#include "machine.h"
+
+#include <stdlib.h>
+
+static bool is_lambda(struct slice part)
+{
+    slice_skip(&part, "__pyx_lambda_funcdef_");
+    return slice_is_counted(part, "lambda");
+}
+
+/** One component of a traceback's name as __qualname__ has it. */
+static void add_component(struct text *text, struct slice part, struct slice outer)
+{
+    struct slice rest = part, specialization;
+    if (slice_skip(&rest, "__pyx_fuse_") && parse_cython_specialization(&rest, &specialization) &&
+        rest.size)
+        part = rest;
+    if (is_lambda(part)) {
+        text_add_string(text, "<lambda>");
+        return;
+    }
+    if (slice_equals(part, "genexpr")) {
+        text_add_string(text, "<genexpr>");
+        return;
+    }
+    /* Private names are written with their class: _Cls__x. */
+    while (outer.size && *outer.data == '_')
+        outer = slice_from(outer, 1);
+    if (outer.size && part.size > outer.size + 3 && part.data[0] == '_' &&
+        memcmp(part.data + 1, outer.data, outer.size) == 0 &&
+        memcmp(part.data + 1 + outer.size, "__", 2) == 0 && !slice_is_dunder(part))
+        part = slice_from(part, 1 + outer.size);
+    text_add(text, part.data, part.size);
+}
+
+/** Whole components of `name` that spell the module, by its dotted name or only by its last. */
+static size_t module_prefix(struct slice name, const char *module)
+{
+    size_t size = module ? strlen(module) : 0;
+    if (!size)
+        return 0;
+    if (name.size > size && name.data[size] == '.' && memcmp(name.data, module, size) == 0)
+        return size + 1;
+    const char *dot = strrchr(module, '.');
+    struct slice last = slice_of(dot ? dot + 1 : module);
+    for (size_t at = 0; at + last.size < name.size; at++)
+        if ((at == 0 || name.data[at - 1] == '.') && name.data[at + last.size] == '.' &&
+            memcmp(name.data + at, last.data, last.size) == 0)
+            return at + last.size + 1;
+    return 0;
+}
+
+const char *cython_traceback_function(const char *name, const char *module, struct arena *arena)
+{
+    struct slice rest = slice_of(name);
+    if (slice_starts(rest, "init "))
+        return "<module>";
+    rest = slice_from(rest, module_prefix(rest, module));
+    struct text text = {0};
+    struct slice outer = {0};
+    while (rest.size) {
+        const char *dot = memchr(rest.data, '.', rest.size);
+        struct slice part = {rest.data, dot ? (size_t)(dot - rest.data) : rest.size};
+        rest = slice_from(rest, dot ? part.size + 1 : part.size);
+        /* The scopes of generator expressions are not Python's. */
+        if (rest.size && slice_is_counted(part, "genexpr"))
+            continue;
+        if (text.size)
+            text_add_char(&text, '.');
+        add_component(&text, part, outer);
+        outer = part;
+    }
+    const char *function = text.size && !text.failed ? arena_strdup(arena, text.data) : NULL;
+    text_deinit(&text);
+    return function;
+}
+
+/** Cython's own code in Cython: no file of anybody's. */
+static bool is_boilerplate(const char *name, const char *file)
+{
+    static const char *const files[] = {"stringsource", "<stringsource>", "(tree fragment)",
+                                        "<MemoryView>"};
+    for (size_t i = 0; file && i < PSC_ARRAY_SIZE(files); i++)
+        if (strcmp(file, files[i]) == 0)
+            return true;
+    return name && (strncmp(name, "View.MemoryView.", strlen("View.MemoryView.")) == 0 ||
+                    strstr(name, "__pyx_fused_cpdef"));
+}
+
+static enum cython_kind kind_of(const char *name, const char *file)
+{
+    if (is_boilerplate(name, file))
+        return CYTHON_PLUMBING;
+    return name && strncmp(name, "init ", 5) == 0 ? CYTHON_MODULE : CYTHON_C_FUNCTION;
+}
+
+/** Bodies of generators give their bare name; what makes the generator has the whole one. */
+static const char *whole_name(const struct machine *machine, const char *name)
+{
+    const char *whole = strchr(name, '.') || strncmp(name, "init ", 5) == 0
+                            ? NULL
+                            : machine_find_whole_name(&machine->image, name);
+    return whole ? whole : name;
+}
+
+static struct cython_code convert_report(const struct machine *machine,
+                                         const struct machine_report *report, const char *module,
+                                         struct arena *arena)
+{
+    struct cython_code code = {
+        .kind = kind_of(report->name, report->file),
+        .file = report->file,
+        .line = report->line,
+        .estimate = !report->direct,
+    };
+    if (report->name)
+        code.function = cython_traceback_function(whole_name(machine, report->name), module, arena);
+    return code;
+}
+
+static struct cython_code convert_identity(const struct machine *machine,
+                                           const struct machine_identity *identity,
+                                           const char *module, struct arena *arena)
+{
+    struct cython_code code = {
+        .kind = kind_of(identity->name, identity->file),
+        .file = identity->file,
+        .parallel = identity->parallel,
+    };
+    if (code.kind == CYTHON_C_FUNCTION && (identity->method || identity->pointed))
+        code.kind = identity->method ? CYTHON_WRAPPER : CYTHON_SLOT;
+    if (identity->name)
+        code.function =
+            cython_traceback_function(whole_name(machine, identity->name), module, arena);
+    return code;
+}
+
+static bool same_function(const struct cython_code *a, const struct cython_code *b, bool bare)
+{
+    const char *leaf = a->function ? strrchr(a->function, '.') : NULL;
+    return a->function && b->function &&
+           (strcmp(a->function, b->function) == 0 ||
+            (bare && leaf && strcmp(leaf + 1, b->function) == 0));
+}
+
+size_t cython_machine_find(struct machine *machine, const char *module_name, uint64_t pc,
+                           struct arena *arena, struct cython_code *ret, size_t limit)
+{
+    struct machine_report reports[MACHINE_CHAIN_LIMIT];
+    if (limit < 2)
+        return 0;
+    size_t room = limit - 1 < MACHINE_CHAIN_LIMIT ? limit - 1 : MACHINE_CHAIN_LIMIT;
+    size_t count = machine_find_reports(machine, pc, reports, room);
+    struct machine_identity identity = machine_identify(machine, pc);
+    struct cython_code whole = convert_identity(machine, &identity, module_name, arena);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = convert_report(machine, &reports[i], module_name, arena);
+    if (!count) {
+        ret[0] = whole;
+        return whole.function || whole.file ? 1 : 0;
+    }
+    struct cython_code *last = &ret[count - 1];
+    if (!last->function) {
+        last->function = whole.function;
+        last->kind = whole.kind;
+    }
+    if (whole.function && !same_function(last, &whole, identity.bare)) {
+        /* Of a function that was inlined. What is only near the call is none of it. */
+        if (ret[0].estimate)
+            count = 0;
+        ret[count++] = whole;
+    } else {
+        last->parallel = whole.parallel;
+        if (last->kind == CYTHON_C_FUNCTION && whole.kind != CYTHON_PLUMBING)
+            last->kind = whole.kind;
+    }
+    return count;
+}

@@ -1,0 +1,291 @@
+/**
+ * @file
+ * Private to cython/: function, .pyx file and line of an address from machine code alone.
+ *
+ * Every Cython function reports an error to Python by a call of its own copy of
+ * __Pyx_AddTraceback(function, c_line, line, file), whose arguments are constants. That helper
+ * calls PyTraceBack_Here(), an import that no strip takes away. So: the functions that call
+ * PyTraceBack_Here are the anchors; where each gets its name, line and file from is found by
+ * following its arguments to PyCode_NewEmpty(file, function, line); and from the return address
+ * of an interrupted call one follows the way that an error takes to the next anchor.
+ *
+ * Addresses are the file's own (unrelocated). All bytes are foreign: they may be any.
+ */
+#ifndef PSC_MACHINE_H
+#define PSC_MACHINE_H
+
+#include "cython_private.h"
+
+/* ---- machine_image.c: what an ELF file's dynamic part tells ---- */
+
+#define MACHINE_SEGMENT_LIMIT 16
+
+struct machine_segment {
+    uint64_t address;
+    uint64_t size; /**< With bytes in the file. */
+    uint64_t offset;
+    bool executable;
+    bool writable;
+};
+
+/** A place in data that the loader fills. */
+struct machine_pointer {
+    uint64_t address;
+    uint64_t value;     /**< 0 when it is an import. */
+    const char *import; /**< Or NULL. In the image. */
+};
+
+/** A function, as .eh_frame bounds it. */
+struct machine_function {
+    uint64_t start;
+    uint64_t end;
+    bool called;  /**< By some call here. */
+    bool pointed; /**< Its address is in data. Neither: a fragment of another function. */
+};
+
+struct machine_image {
+    const uint8_t *bytes;
+    size_t size;
+    struct machine_segment segments[MACHINE_SEGMENT_LIMIT];
+    size_t segment_count;
+    struct machine_pointer *pointers; /**< Sorted by address. */
+    size_t pointer_count;
+    size_t pointer_capacity;
+    struct machine_function *functions; /**< Sorted by start. */
+    size_t function_count;
+    size_t function_capacity;
+};
+
+/** False when it is not an x86-64 shared object, has no search table of .eh_frame, or no memory. */
+bool machine_image_init(struct machine_image *image, const uint8_t *bytes, size_t size);
+void machine_image_deinit(struct machine_image *image);
+
+/** The bytes at an address, and how many there are; NULL outside of all segments. */
+const uint8_t *machine_bytes(const struct machine_image *image, uint64_t address, size_t *ret_size);
+/** A printable UTF-8 string in memory that is not written to, and not inside a function. */
+const char *machine_string(const struct machine_image *image, uint64_t address);
+const struct machine_pointer *machine_find_pointer(const struct machine_image *image,
+                                                   uint64_t address);
+struct machine_function *machine_find_function(const struct machine_image *image, uint64_t address);
+
+/** Where a call or jump goes: to an import, or to an address here. */
+struct machine_target {
+    const char *import; /**< Or NULL. */
+    uint64_t address;   /**< 0: not known. */
+};
+
+/** Looks through a stub of the procedure linkage table. */
+struct machine_target machine_target_of(const struct machine_image *image, uint64_t address);
+/** What a slot of the global offset table leads to. */
+struct machine_target machine_slot_target(const struct machine_image *image, uint64_t slot);
+
+/* ---- machine_decode.c: the only user of the disassembler ---- */
+
+/** General registers, numbered as the instruction set does. */
+enum machine_register {
+    MACHINE_RAX,
+    MACHINE_RCX,
+    MACHINE_RDX,
+    MACHINE_RBX,
+    MACHINE_RSP,
+    MACHINE_RBP,
+    MACHINE_RSI,
+    MACHINE_RDI,
+    MACHINE_R8,
+    MACHINE_R9,
+    MACHINE_R10,
+    MACHINE_R11,
+    MACHINE_REGISTERS = 16
+};
+
+enum machine_verb {
+    MACHINE_BAD, /**< No instruction, or not inside a function. */
+    MACHINE_NOP,
+    MACHINE_MOVE,
+    MACHINE_MOVE_SIGNED, /**< Sign-extending. */
+    MACHINE_ADDRESS,     /**< lea */
+    MACHINE_ADD,         /**< Of a constant; negative for sub, inc and dec. */
+    MACHINE_SHIFT_RIGHT, /**< Logical. */
+    MACHINE_COMPARE,
+    MACHINE_TEST,
+    MACHINE_SET, /**< setcc */
+    MACHINE_CONDITIONAL_MOVE,
+    MACHINE_BRANCH, /**< On a condition. */
+    MACHINE_JUMP,
+    MACHINE_CALL,
+    MACHINE_RETURN,
+    MACHINE_STOP, /**< Execution does not go on: ud2, hlt, int3. */
+    MACHINE_PUSH,
+    MACHINE_POP,
+    MACHINE_LEAVE,
+    MACHINE_OTHER /**< Writes `written` and `to`, if it is memory. */
+};
+
+enum machine_operand_kind {
+    MACHINE_NOTHING,
+    MACHINE_REGISTER,
+    MACHINE_IMMEDIATE,
+    MACHINE_ABSOLUTE, /**< Memory at a known address. */
+    MACHINE_BASED,    /**< Memory at register + number. */
+    MACHINE_SOMEWHERE /**< Other memory, other registers. */
+};
+
+struct machine_operand {
+    uint8_t kind; /**< enum machine_operand_kind */
+    uint8_t register_number;
+    uint8_t width;  /**< Bytes. */
+    bool high;      /**< ah, ch, dh, bh. */
+    int64_t number; /**< Immediate, address or displacement. */
+};
+
+struct machine_instruction {
+    uint64_t address;
+    uint8_t size;
+    uint8_t verb;      /**< enum machine_verb */
+    uint8_t condition; /**< As in the opcode: 4 is "equal", 5 "not equal". */
+    uint8_t change;    /**< Whether the flags change: 1. */
+    uint16_t written;  /**< Bit set of registers, for MACHINE_OTHER. */
+    struct machine_operand to;
+    struct machine_operand from;
+};
+
+struct machine_decoder;
+
+struct machine_decoder *machine_decoder_create(void);
+void machine_decoder_destroy(struct machine_decoder *decoder);
+/** The instruction at an address; verb MACHINE_BAD when there is none. Valid until the next call.
+ */
+const struct machine_instruction *machine_decode(struct machine_decoder *decoder,
+                                                 const struct machine_image *image,
+                                                 uint64_t address);
+
+/* ---- machine_state.c: what is known of registers and memory ---- */
+
+enum value_kind {
+    VALUE_UNKNOWN,
+    VALUE_CONSTANT,
+    VALUE_ARGUMENT, /**< What register `number` held at the function's entry. */
+    VALUE_STACK,    /**< Where RSP was at the start, plus number. */
+    VALUE_FRAME,    /**< Where RBP was at the start, plus number. */
+    VALUE_ERROR,    /**< What a failed call returns: NULL or -1. */
+    VALUE_NONZERO   /**< The exception that is set. */
+};
+
+struct value {
+    uint8_t kind; /**< enum value_kind */
+    uint64_t number;
+};
+
+#define MACHINE_SLOT_LIMIT 48
+
+struct memory_slot {
+    struct value at; /**< VALUE_STACK or VALUE_FRAME. */
+    uint8_t width;
+    struct value value;
+};
+
+struct machine_state {
+    uint64_t pc;
+    struct value registers[MACHINE_REGISTERS];
+    struct memory_slot slots[MACHINE_SLOT_LIMIT];
+    uint16_t slot_count;
+    uint8_t compared_width; /**< 0: the flags are not known. */
+    struct value left;
+    struct value right;
+    uint16_t calls; /**< Calls passed that can fail. */
+    uint32_t steps;
+    bool tested; /**< A branch was decided by VALUE_ERROR. */
+};
+
+/** RSP and RBP are known as such, nothing else. */
+void machine_state_init(struct machine_state *state, uint64_t pc);
+/** A hash of all that can decide how it goes on. */
+uint64_t machine_state_hash(const struct machine_state *state);
+/** Executes all but calls, jumps and branches; state->pc moves to the next instruction. */
+void machine_state_step(struct machine_state *state, const struct machine_image *image,
+                        const struct machine_instruction *instruction);
+/** Whether a condition holds; false when that is not known. Sets state->tested. */
+bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret);
+/** What a call leaves: the caller's registers are gone, RAX is `result`. */
+void machine_state_return(struct machine_state *state, struct value result);
+
+/* ---- machine_explore.c ---- */
+
+/** Where an anchor gets something from. */
+struct machine_anchor {
+    uint64_t start; /**< Of the function. */
+    struct value name;
+    struct value line;
+    struct value file;
+};
+
+struct machine {
+    struct machine_image image;
+    struct machine_decoder *decoder;
+    struct machine_anchor *anchors;
+    size_t anchor_count;
+    size_t anchor_capacity;
+    struct clean_function *clean; /**< Functions that were looked at, sorted by start. */
+    size_t clean_count;
+    size_t clean_capacity;
+    uint64_t steps; /**< Spent so far, for all questions. */
+    struct machine_method *methods;
+    size_t method_count;
+    size_t method_capacity;
+    bool methods_read;
+};
+
+/** A call of an anchor. */
+struct machine_report {
+    const char *name; /**< "pkg.mod.Class.method"; NULL: not known. In the image. */
+    const char *file; /**< Or NULL. */
+    uint32_t line;    /**< 0: not known. */
+    bool direct;      /**< It belongs to the call that the search began at. */
+};
+
+#define MACHINE_CHAIN_LIMIT 16
+
+/**
+ * The reports that an error makes on its way out of the function, the innermost (inlined) one
+ * first.
+ * @param address  of the last byte of the call that is under way; else of an instruction.
+ */
+size_t machine_find_reports(struct machine *machine, uint64_t address, struct machine_report *ret,
+                            size_t limit);
+
+/** Where function `start` takes name, line and file from; false when it makes no code object. */
+bool machine_find_convention(struct machine *machine, uint64_t start, struct machine_anchor *ret);
+const struct machine_anchor *machine_find_anchor(const struct machine *machine, uint64_t start);
+/** Name, line and file that a call of an anchor is given. */
+void machine_read_report(const struct machine *machine, const struct machine_anchor *anchor,
+                         const struct machine_state *state, struct machine_report *ret);
+
+/** True for imports and small functions that a way out may pass: they only let go of things. */
+bool machine_is_clean(struct machine *machine, struct machine_target target);
+/** True for imports that do not return. */
+bool machine_is_end(struct machine_target target);
+
+/* ---- machine_anchor.c ---- */
+
+/** Reads the file and finds its anchors; NULL when it has none (it is not Cython's). */
+struct machine *machine_create(const uint8_t *bytes, size_t size);
+void machine_destroy(struct machine *machine);
+
+/* ---- machine_names.c ---- */
+
+/** What is known of a whole function, without a line. */
+struct machine_identity {
+    const char *name; /**< As reports have it, or a method table's bare name; NULL: not known. */
+    const char *file; /**< Or NULL. */
+    bool bare;        /**< The name is a method table's. */
+    bool method;      /**< It is in a method table: Python calls it. */
+    bool pointed;     /**< Its address is in some other table. */
+    bool parallel;    /**< It is the body of a parallel block of `name`. */
+};
+
+/** The string "pkg.mod.Class.<leaf>", when there is just one such. */
+const char *machine_find_whole_name(const struct machine_image *image, const char *leaf);
+/** @param address  anywhere in it. */
+struct machine_identity machine_identify(struct machine *machine, uint64_t address);
+
+#endif

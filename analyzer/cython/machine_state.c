@@ -1,0 +1,419 @@
+/* One way through the code: what registers, stack and flags hold, as far as it is known. */
+#include "machine.h"
+
+static const struct value unknown = {VALUE_UNKNOWN, 0};
+
+static struct value constant(uint64_t number)
+{
+    return (struct value){VALUE_CONSTANT, number};
+}
+
+static uint64_t cut(uint64_t number, uint8_t width)
+{
+    return width >= 8 ? number : number & ((UINT64_C(1) << (8 * width)) - 1);
+}
+
+static int64_t extend(uint64_t number, uint8_t width)
+{
+    unsigned shift = width >= 8 || width == 0 ? 0 : 64 - 8 * (unsigned)width;
+    return (int64_t)(number << shift) >> shift;
+}
+
+void machine_state_init(struct machine_state *state, uint64_t pc)
+{
+    *state = (struct machine_state){.pc = pc};
+    state->registers[MACHINE_RSP] = (struct value){VALUE_STACK, 0};
+    state->registers[MACHINE_RBP] = (struct value){VALUE_FRAME, 0};
+}
+
+static uint64_t hash_value(struct value value)
+{
+    return hash_u64(value.number * 8 + value.kind);
+}
+
+uint64_t machine_state_hash(const struct machine_state *state)
+{
+    uint64_t hash = hash_u64(state->pc);
+    for (size_t i = 0; i < MACHINE_REGISTERS; i++)
+        hash = hash_u64(hash ^ hash_value(state->registers[i]));
+    hash ^= hash_value(state->left) + 3 * hash_value(state->right) + state->compared_width;
+    uint64_t slots = 0;
+    for (size_t i = 0; i < state->slot_count; i++)
+        slots += hash_u64(hash_value(state->slots[i].at) ^ 5 * hash_value(state->slots[i].value));
+    return hash_u64(hash ^ slots) | 1;
+}
+
+/* ---- memory ---- */
+
+static bool is_place(struct value value)
+{
+    return value.kind == VALUE_STACK || value.kind == VALUE_FRAME;
+}
+
+/** Where a memory operand is, when it is on the stack. */
+static struct value place_of(const struct machine_state *state,
+                             const struct machine_operand *operand)
+{
+    if (operand->kind != MACHINE_BASED)
+        return unknown;
+    struct value place = state->registers[operand->register_number];
+    if (!is_place(place))
+        return unknown;
+    place.number += (uint64_t)operand->number;
+    return place;
+}
+
+static bool overlaps(const struct memory_slot *slot, struct value place, uint8_t width)
+{
+    return slot->at.kind == place.kind &&
+           (place.number - slot->at.number < slot->width || slot->at.number - place.number < width);
+}
+
+static void store(struct machine_state *state, struct value place, uint8_t width,
+                  struct value value)
+{
+    if (!is_place(place))
+        return;
+    for (size_t i = 0; i < state->slot_count;) {
+        if (overlaps(&state->slots[i], place, width ? width : 64))
+            state->slots[i] = state->slots[--state->slot_count];
+        else
+            i++;
+    }
+    if (value.kind != VALUE_UNKNOWN && state->slot_count < MACHINE_SLOT_LIMIT && width)
+        state->slots[state->slot_count++] = (struct memory_slot){place, width, value};
+}
+
+static struct value load(const struct machine_state *state, struct value place, uint8_t width)
+{
+    for (size_t i = 0; is_place(place) && i < state->slot_count; i++) {
+        const struct memory_slot *slot = &state->slots[i];
+        if (slot->at.kind != place.kind || slot->at.number != place.number || slot->width < width)
+            continue;
+        struct value value = slot->value;
+        if (value.kind == VALUE_CONSTANT)
+            value.number = cut(value.number, width);
+        else if (width < 4)
+            return unknown;
+        return value;
+    }
+    return unknown;
+}
+
+/* ---- operands ---- */
+
+static struct value load_absolute(const struct machine_image *image, uint64_t address,
+                                  uint8_t width)
+{
+    const struct machine_pointer *pointer =
+        width == 8 ? machine_find_pointer(image, address) : NULL;
+    return pointer && pointer->value ? constant(pointer->value) : unknown;
+}
+
+static struct value get(const struct machine_state *state, const struct machine_image *image,
+                        const struct machine_operand *operand)
+{
+    struct value value;
+    switch ((enum machine_operand_kind)operand->kind) {
+    case MACHINE_REGISTER:
+        value = state->registers[operand->register_number];
+        if (operand->high)
+            return unknown;
+        if (value.kind == VALUE_CONSTANT)
+            value.number = cut(value.number, operand->width);
+        else if (operand->width < 4)
+            return unknown;
+        return value;
+    case MACHINE_IMMEDIATE:
+        return constant(operand->width ? cut((uint64_t)operand->number, operand->width)
+                                       : (uint64_t)operand->number);
+    case MACHINE_ABSOLUTE:
+        return load_absolute(image, (uint64_t)operand->number, operand->width);
+    case MACHINE_BASED:
+        return load(state, place_of(state, operand), operand->width);
+    case MACHINE_NOTHING:
+    case MACHINE_SOMEWHERE:
+        return unknown;
+    }
+    return unknown;
+}
+
+static void put(struct machine_state *state, const struct machine_operand *operand,
+                struct value value)
+{
+    if (operand->kind == MACHINE_BASED) {
+        store(state, place_of(state, operand), operand->width, value);
+    } else if (operand->kind == MACHINE_REGISTER) {
+        struct value *slot = &state->registers[operand->register_number];
+        /* Parts of a register leave the rest as it was; writes of four bytes clear the rest. */
+        bool part = operand->width < 4;
+        if (part && slot->kind == VALUE_CONSTANT && value.kind == VALUE_CONSTANT && !operand->high)
+            slot->number = (slot->number & ~cut(UINT64_MAX, operand->width)) |
+                           cut(value.number, operand->width);
+        else
+            *slot = part ? unknown : value;
+    }
+}
+
+/* ---- flags ---- */
+
+static void compare(struct machine_state *state, struct value left, struct value right,
+                    uint8_t width)
+{
+    state->left = left;
+    state->right = right;
+    state->compared_width = width;
+}
+
+static void forget_flags(struct machine_state *state)
+{
+    compare(state, unknown, unknown, 0);
+}
+
+/** Conditions in pairs, the odd one is the negation of the even one before it. */
+static bool holds(uint8_t condition, bool overflow, bool below, bool equal, bool negative)
+{
+    bool less = negative != overflow;
+    switch (condition >> 1) {
+    case 0:
+        return overflow;
+    case 1:
+        return below;
+    case 2:
+        return equal;
+    case 3:
+        return below || equal;
+    case 4:
+        return negative;
+    case 6:
+        return less;
+    default:
+        return less || equal;
+    }
+}
+
+static bool decide_constants(const struct machine_state *state, uint8_t condition)
+{
+    uint8_t width = state->compared_width;
+    uint64_t left = cut(state->left.number, width), right = cut(state->right.number, width);
+    int64_t signed_left = extend(left, width), signed_right = extend(right, width);
+    bool negative = extend(cut(left - right, width), width) < 0;
+    bool less = signed_left < signed_right;
+    return holds(condition, less != negative, left < right, left == right, negative);
+}
+
+/**
+ * What failed returned NULL if it is a pointer that is compared with 0, else -1. An exception is
+ * a pointer that is not NULL.
+ */
+static bool decide_error(const struct machine_state *state, uint8_t condition, bool *ret)
+{
+    uint8_t width = state->compared_width;
+    uint64_t right = cut(state->right.number, width);
+    bool is_sign = condition >> 1 == 4 || condition >> 1 == 6 || condition >> 1 == 7;
+    if (state->right.kind != VALUE_CONSTANT || width < 4)
+        return false;
+    if (state->left.kind == VALUE_NONZERO) {
+        *ret = holds(condition, false, false, false, false);
+        return right == 0 && condition >> 1 == 2;
+    }
+    if (right == 0 && (is_sign || (width == 4 && condition >> 1 == 2)))
+        *ret = holds(condition, false, false, false, true);
+    else if ((right == 0 || right == cut(UINT64_MAX, width)) && condition >> 1 == 2)
+        *ret = holds(condition, false, false, true, false);
+    else
+        return false;
+    return true;
+}
+
+bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret)
+{
+    bool known = false;
+    if (!state->compared_width || condition >> 1 == 5) /* Parity. */
+        return false;
+    if (state->left.kind == VALUE_CONSTANT && state->right.kind == VALUE_CONSTANT) {
+        *ret = decide_constants(state, condition & (uint8_t)~1u);
+        known = true;
+    } else if (state->left.kind == VALUE_ERROR || state->left.kind == VALUE_NONZERO) {
+        known = decide_error(state, condition & (uint8_t)~1u, ret);
+        state->tested |= known;
+    }
+    if (known && condition & 1)
+        *ret = !*ret;
+    return known;
+}
+
+/* ---- instructions ---- */
+
+static void step_add(struct machine_state *state, const struct machine_image *image,
+                     const struct machine_instruction *instruction)
+{
+    const struct machine_operand *to = &instruction->to;
+    uint64_t number = (uint64_t)instruction->from.number;
+    struct value value = get(state, image, to);
+    compare(state, value, constant(0 - number), to->width);
+    if (value.kind == VALUE_CONSTANT) {
+        value.number = cut(value.number + number, to->width);
+        /* Of an addition the carry is not that of the comparison; no line hangs on it. */
+    } else if (is_place(value) && to->width == 8) {
+        value.number += number;
+        forget_flags(state);
+    } else {
+        value = unknown;
+    }
+    put(state, to, value);
+}
+
+static void step_test(struct machine_state *state, const struct machine_image *image,
+                      const struct machine_instruction *instruction)
+{
+    struct value left = get(state, image, &instruction->to);
+    struct value right = get(state, image, &instruction->from);
+    bool same = instruction->to.kind == MACHINE_REGISTER &&
+                instruction->from.kind == MACHINE_REGISTER &&
+                instruction->to.register_number == instruction->from.register_number;
+    uint8_t width = instruction->to.width;
+    if (same)
+        compare(state, left, constant(0), width);
+    else if (left.kind == VALUE_CONSTANT && right.kind == VALUE_CONSTANT)
+        compare(state, constant(left.number & right.number), constant(0), width);
+    else
+        forget_flags(state);
+}
+
+static struct value shifted(struct value value, uint64_t count, uint8_t width)
+{
+    if (value.kind == VALUE_ERROR && count == 8u * width - 1)
+        return constant(1);
+    if (value.kind != VALUE_CONSTANT || count >= 8u * width)
+        return unknown;
+    return constant(cut(value.number, width) >> count);
+}
+
+static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
+{
+    if (value.kind == VALUE_CONSTANT)
+        return constant(cut((uint64_t)extend(value.number, from), to));
+    return value.kind == VALUE_ERROR && from == 4 ? value : unknown;
+}
+
+static struct value address_of(const struct machine_state *state,
+                               const struct machine_operand *operand)
+{
+    if (operand->kind == MACHINE_ABSOLUTE)
+        return constant((uint64_t)operand->number);
+    if (operand->kind != MACHINE_BASED)
+        return unknown;
+    struct value value = state->registers[operand->register_number];
+    if (!is_place(value) && value.kind != VALUE_CONSTANT)
+        return unknown;
+    value.number += (uint64_t)operand->number;
+    return value;
+}
+
+static void step_other(struct machine_state *state, const struct machine_instruction *instruction)
+{
+    for (unsigned i = 0; i < MACHINE_REGISTERS; i++)
+        if (instruction->written >> i & 1)
+            state->registers[i] = unknown;
+    if (instruction->to.kind == MACHINE_BASED)
+        store(state, place_of(state, &instruction->to), instruction->to.width, unknown);
+}
+
+static void push(struct machine_state *state, struct value value)
+{
+    struct value *top = &state->registers[MACHINE_RSP];
+    top->number -= 8;
+    store(state, *top, 8, value);
+}
+
+static struct value pop(struct machine_state *state)
+{
+    struct value *top = &state->registers[MACHINE_RSP];
+    struct value value = load(state, *top, 8);
+    top->number += 8;
+    return value;
+}
+
+static void step_conditional(struct machine_state *state, const struct machine_image *image,
+                             const struct machine_instruction *instruction)
+{
+    bool taken = false;
+    bool known = machine_state_decide(state, instruction->condition, &taken);
+    if (instruction->verb == MACHINE_SET) {
+        put(state, &instruction->to, known ? constant(taken) : unknown);
+        return;
+    }
+    struct value from = get(state, image, &instruction->from);
+    struct value to = get(state, image, &instruction->to);
+    bool same = from.kind == to.kind && from.number == to.number;
+    put(state, &instruction->to, known ? (taken ? from : to) : same ? to : unknown);
+}
+
+void machine_state_step(struct machine_state *state, const struct machine_image *image,
+                        const struct machine_instruction *instruction)
+{
+    const struct machine_operand *to = &instruction->to, *from = &instruction->from;
+    state->pc = instruction->address + instruction->size;
+    switch ((enum machine_verb)instruction->verb) {
+    case MACHINE_MOVE:
+        put(state, to, get(state, image, from));
+        break;
+    case MACHINE_MOVE_SIGNED:
+        put(state, to, sign_extended(get(state, image, from), from->width, to->width));
+        break;
+    case MACHINE_ADDRESS:
+        put(state, to, address_of(state, from));
+        break;
+    case MACHINE_ADD:
+        step_add(state, image, instruction);
+        return;
+    case MACHINE_SHIFT_RIGHT:
+        put(state, to, shifted(get(state, image, to), (uint64_t)from->number & 63, to->width));
+        forget_flags(state);
+        return;
+    case MACHINE_COMPARE:
+        compare(state, get(state, image, to), get(state, image, from), to->width);
+        return;
+    case MACHINE_TEST:
+        step_test(state, image, instruction);
+        return;
+    case MACHINE_SET:
+    case MACHINE_CONDITIONAL_MOVE:
+        step_conditional(state, image, instruction);
+        return;
+    case MACHINE_PUSH:
+        push(state, get(state, image, to));
+        break;
+    case MACHINE_POP:
+        put(state, to, pop(state));
+        break;
+    case MACHINE_LEAVE:
+        state->registers[MACHINE_RSP] = state->registers[MACHINE_RBP];
+        state->registers[MACHINE_RBP] = pop(state);
+        break;
+    case MACHINE_OTHER:
+        step_other(state, instruction);
+        break;
+    case MACHINE_BAD:
+    case MACHINE_NOP:
+    case MACHINE_BRANCH:
+    case MACHINE_JUMP:
+    case MACHINE_CALL:
+    case MACHINE_RETURN:
+    case MACHINE_STOP:
+        break;
+    }
+    if (instruction->change)
+        forget_flags(state);
+}
+
+void machine_state_return(struct machine_state *state, struct value result)
+{
+    static const uint8_t lost[] = {MACHINE_RCX, MACHINE_RDX, MACHINE_RSI, MACHINE_RDI,
+                                   MACHINE_R8,  MACHINE_R9,  MACHINE_R10, MACHINE_R11};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(lost); i++)
+        state->registers[lost[i]] = unknown;
+    state->registers[MACHINE_RAX] = result;
+    forget_flags(state);
+}

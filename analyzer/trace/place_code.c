@@ -1,0 +1,165 @@
+/* Cython functions and .pyx lines where only machine code tells them. */
+#include "places_private.h"
+
+#include <string.h>
+
+#define CODE_LIMIT 20
+
+static const char *leaf_of(const char *function)
+{
+    const char *dot = strrchr(function, '.');
+    return dot ? dot + 1 : function;
+}
+
+static bool is_user_code(const struct cython_code *code)
+{
+    return code->function && code->kind != CYTHON_PLUMBING;
+}
+
+static void set_code_line(struct places *places, const struct place *place,
+                          struct trace_location *location, const struct cython_code *code)
+{
+    if (!code->file)
+        return;
+    location->file = cython_source_path(place->module, NULL, code->file, places->trace->arena);
+    location->line = code->line;
+    location->line_source = !code->line      ? TRACE_LINE_NONE
+                            : code->estimate ? TRACE_LINE_ESTIMATE
+                                             : TRACE_LINE_MACHINE_CODE;
+}
+
+static void set_code_source(struct places *places, struct trace_location *location)
+{
+    if (places->keep_source && location->file && location->line)
+        location->source = sources_copy_line(places->text, location->file, location->line);
+}
+
+/* A level for a function that has no symbol. */
+static void make_level(struct places *places, const struct place *place,
+                       const struct trace_location *physical, const struct cython_code *code,
+                       bool inlined, struct place_level *ret)
+{
+    struct trace_location *location = arena_alloc(places->trace->arena, sizeof(*location));
+    if (!location)
+        return;
+    *ret = (struct place_level){.location = location};
+    *location = (struct trace_location){.kind = TRACE_NATIVE,
+                                        .language = "C",
+                                        .module = physical->module,
+                                        .offset = physical->offset,
+                                        .has_offset = physical->has_offset,
+                                        .inlined = inlined};
+    ret->plumbing = code->kind == CYTHON_PLUMBING;
+    if (!is_user_code(code))
+        return;
+    /* What was inlined is not what a table leads to. */
+    enum cython_kind kind = inlined ? CYTHON_C_FUNCTION : code->kind;
+    ret->cython = (struct cython_name){
+        .kind = kind, .function = code->function, .number = -1, .parallel = code->parallel};
+    location->kind = TRACE_CYTHON;
+    location->language = "Cython";
+    location->function = code->function;
+    if (code->parallel)
+        location->function = arena_printf(places->trace->arena, "%s [parallel]", code->function);
+    location->name = leaf_of(code->function);
+    set_code_line(places, place, location, code);
+}
+
+bool places_name_by_code(struct places *places, struct place *place)
+{
+    struct cython_code codes[CODE_LIMIT];
+    if (!cython_cache_has_code(places->cython, place->module))
+        return false;
+    size_t count = cython_cache_find_code(places->cython, place->module, place->pc,
+                                          places->trace->arena, codes, CODE_LIMIT);
+    struct place_level *levels = arena_array(places->trace->arena, count, sizeof(*levels));
+    if (!count || !levels)
+        return true;
+    for (size_t i = 0; i < count; i++)
+        make_level(places, place, place->levels[0].location, &codes[i], i + 1 < count, &levels[i]);
+    if (arena_is_exhausted(places->trace->arena))
+        return true;
+    place->levels = levels;
+    place->level_count = count;
+    return true;
+}
+
+void places_add_code_source(struct places *places, struct place *place)
+{
+    for (size_t i = 0; i < place->level_count; i++)
+        set_code_source(places, place->levels[i].location);
+}
+
+/* ---- with symbols ---- */
+
+/* The C that Cython generated says nothing to who wrote the .pyx. */
+static bool lacks_line(const struct place_level *level)
+{
+    const struct trace_location *location = level->location;
+    if (location->kind != TRACE_CYTHON || level->plumbing)
+        return false;
+    if (!location->line)
+        return true;
+    const char *dot = location->file ? strrchr(location->file, '.') : NULL;
+    return location->line_source == TRACE_LINE_DWARF && dot &&
+           (!strcmp(dot, ".c") || !strcmp(dot, ".cpp") || !strcmp(dot, ".cc") ||
+            !strcmp(dot, ".cxx"));
+}
+
+/* Bodies of generators report a bare name; slots are known by what they call. */
+static bool is_same_function(const struct place_level *level, const struct cython_code *code)
+{
+    const struct cython_name *name = &level->cython;
+    if (!code->function || !name->function)
+        return false;
+    if (name->kind == CYTHON_GENERATOR)
+        return !strcmp(leaf_of(code->function), leaf_of(name->function));
+    return !strcmp(code->function, name->function);
+}
+
+/* Without debug information an inlined function is known by its report alone. */
+static void add_inlined(struct places *places, struct place *place, const struct cython_code *codes,
+                        size_t count)
+{
+    size_t kept = 0;
+    while (kept < count && is_user_code(&codes[kept]) && codes[kept].line &&
+           !codes[kept].estimate && !is_same_function(&place->levels[0], &codes[kept]))
+        kept++;
+    struct place_level *levels = arena_array(places->trace->arena, kept + 1, sizeof(*levels));
+    if (!kept || !levels)
+        return;
+    for (size_t i = 0; i < kept; i++) {
+        make_level(places, place, place->levels[0].location, &codes[i], true, &levels[i]);
+        if (!levels[i].location)
+            return;
+        set_code_source(places, levels[i].location);
+    }
+    levels[kept] = place->levels[0];
+    place->levels = levels;
+    place->level_count = kept + 1;
+}
+
+void places_add_code_lines(struct places *places, struct place *place)
+{
+    struct cython_code codes[CODE_LIMIT];
+    bool wanted = false;
+    for (size_t i = 0; i < place->level_count; i++)
+        wanted |= lacks_line(&place->levels[i]);
+    if (!wanted)
+        return;
+    size_t count = cython_cache_find_code(places->cython, place->module, place->pc,
+                                          places->trace->arena, codes, CODE_LIMIT);
+    if (place->level_count == 1)
+        add_inlined(places, place, codes, count);
+    size_t next = 0;
+    for (size_t i = 0; i < place->level_count; i++) {
+        struct place_level *level = &place->levels[i];
+        for (size_t k = next; lacks_line(level) && k < count; k++) {
+            if (!is_same_function(level, &codes[k]) || !codes[k].line)
+                continue;
+            set_code_line(places, place, level->location, &codes[k]);
+            set_code_source(places, level->location);
+            next = k + 1;
+        }
+    }
+}

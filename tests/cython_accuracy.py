@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""Measures what machine code tells: Python's own traceback of the same calls is the truth.
+
+testdata/cython/forms calls every form of Cython function from inside the one before. It is
+compiled, stripped, and run twice: once the innermost call raises, and the traceback is kept;
+once it dies, and pystack-core prints the stack from the core file. Each entry of the traceback
+must be there with its function and line, and nothing else of Cython's.
+
+Bounded (for ctest): the Cython of the system, -O0 and -O2. --full: also Cython 0.29 to 3.3 from
+PyPI, gcc -O0 to -O3, -flto, clang. What can not be had is named. Exit code: 0 all at least
+--least percent, 1 below, 77 nothing could be run.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from cython_names import installed_cythons, pypi_cythons
+
+SOURCES = Path(__file__).resolve().parent.parent / "testdata" / "cython" / "forms"
+WANTED = ["0.29.37", "3.0.12", "3.2.*", "3.3.*"]
+BOUNDED = {"gcc -O0": ["gcc", "-O0"], "gcc -O2": ["gcc", "-O2"]}
+FULL = {
+    **BOUNDED,
+    "gcc -O1": ["gcc", "-O1"],
+    "gcc -O3": ["gcc", "-O3"],
+    "gcc -O2 -flto": ["gcc", "-O2", "-flto"],
+    "clang -O2": ["clang", "-O2"],
+}
+# What the file keeps: flags for the compiler and for strip.
+KEPT = {"stripped": (["-g0"], ["strip"]), "symbols": (["-g0"], None), "debug": (["-g"], None)}
+
+
+def pythons():
+    """One interpreter that all Cython versions support, with its headers."""
+    candidates = sorted(Path.home().glob(".pyenv/versions/3.11.*/bin/python3"))
+    candidates += sorted(Path.home().glob(".pyenv/versions/3.1?.*/bin/python3"))
+    candidates.append(Path("/usr/bin/python3"))
+    for path in candidates:
+        if path.exists():
+            include = subprocess.run(
+                [path, "-c", "import sysconfig; print(sysconfig.get_paths()['include'])"],
+                text=True, capture_output=True, check=True).stdout.strip()
+            if os.path.exists(os.path.join(include, "Python.h")):
+                yield path, include
+
+
+def shown_name(name):
+    """__qualname__ from a traceback's function name."""
+    parts = [re.sub(r"^__pyx_fuse_\d+(_\d+)*", "", part) for part in name.split(".")]
+    # Bodies of generators have neither module nor scope in tracebacks.
+    parts = parts[1:] if parts[0] == "forms" else ["*"] + parts
+    parts = [part for part in parts[:-1] if not re.fullmatch(r"genexpr\d+", part)] + parts[-1:]
+    if re.fullmatch(r"(__pyx_lambda_funcdef_)?lambda\d*", parts[-1]):
+        parts[-1] = "<lambda>"
+    if parts[-1] == "genexpr":
+        parts[-1] = "<genexpr>"
+    if len(parts) > 1:
+        parts[-1] = re.sub(rf"^_{parts[-2]}(?=__)", "", parts[-1])
+    return ".".join(parts)
+
+
+def expected(entries):
+    """Outermost first: ("python", name) and ("cython", name, line); wrapper and body are one."""
+    found = []
+    for file, name, line in entries:
+        if not file.endswith(".pyx"):
+            found.append(("python", name))
+            continue
+        entry = ("cython", shown_name(name), line)
+        if found and found[-1][:2] == entry[:2]:
+            found.pop()
+        found.append(entry)
+    return found
+
+
+def shown(frames):
+    """The same from a report, and how many lines are estimates."""
+    found = []
+    for frame in reversed(frames):
+        if frame["kind"] == "python":
+            found.append(("python", frame["name"]))
+        elif frame["kind"] == "cython":
+            name = re.sub(r"\.__(get|set)__$", "", frame["function"])
+            exact = frame["line_source"] in ("machine-code", "dwarf", "c-file")
+            found.append(("cython", name, frame["line"] if exact else None))
+        elif frame["function"] is None and frame["module"] and "forms" in str(frame["module"]):
+            found.append(("cython", "??", None))
+    return found
+
+
+def segments(stack):
+    """The Cython entries between Python frames."""
+    parts = [[]]
+    for entry in stack:
+        if entry[0] == "python":
+            parts.append([])
+        else:
+            parts[-1].append((re.sub(r"\.__(get|set)__$", "", entry[1]), entry[2]))
+    return parts
+
+
+def same(want, got):
+    """Equal, but for the scope that tracebacks do not tell."""
+    name, found = want[0], got[0]
+    return want[1:] == got[1:] and (
+        name == found or (name.startswith("*.") and name[2:] == found.split(".")[-1]))
+
+
+def common(left, right):
+    """Pairs of a longest common subsequence."""
+    table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i in range(len(left) - 1, -1, -1):
+        for k in range(len(right) - 1, -1, -1):
+            table[i][k] = (table[i + 1][k + 1] + 1 if same(left[i], right[k])
+                           else max(table[i + 1][k], table[i][k + 1]))
+    return table[0][0]
+
+
+class Score:
+    def __init__(self):
+        self.entries = self.right = self.named = self.shown = 0
+        self.misses = []
+
+
+def compare(truth, found):
+    score = Score()
+    truth, found = segments(truth), segments(found)
+    if len(truth) != len(found):
+        score.misses.append(f"{len(found)} Python frames, {len(truth)} in the traceback")
+    for want, got in zip(truth, found):
+        score.entries += len(want)
+        score.shown += len(got)
+        score.right += common(want, got)
+        score.named += common([entry[:1] for entry in want], [entry[:1] for entry in got])
+        if len(want) != len(got) or not all(map(same, want, got)):
+            score.misses.append(f"{want} shown as {got}")
+    return score
+
+
+def die(python, folder):
+    """The path of the core."""
+    for old in glob.glob(str(folder / "core*")):
+        os.remove(old)
+    limits = lambda: resource.setrlimit(  # noqa: E731
+        resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    subprocess.run([python, "-s", "run.py", "die"], cwd=folder, preexec_fn=limits, check=False,
+                   capture_output=True)
+    cores = glob.glob(str(folder / "core*"))
+    return cores[0] if cores else None
+
+
+def measure(program, python, folder):
+    run = subprocess.run([python, "-s", "run.py", "raise"], cwd=folder, text=True, check=True,
+                         capture_output=True)
+    core = die(python, folder)
+    if not core:
+        return None
+    report = subprocess.run([program, "--format", "json", core], text=True, capture_output=True,
+                            check=False).stdout
+    frames = json.loads(report)["threads"][0]["frames"]
+    os.remove(core)
+    # leaf() and what it called are not in both.
+    found = shown([frame for frame in frames if not frame["hidden"]])
+    while found and found[-1] != ("python", "leaf"):
+        found.pop()
+    while found and found[0] != ("python", "main"):
+        found.pop(0)
+    return compare(expected(json.loads(run.stdout)), found)
+
+
+def build(command, include, folder, compiler, kept):
+    """The extension from forms.pyx; no C and no .pyx stays beside it."""
+    if not (folder / "forms.c").exists():
+        shutil.copy(SOURCES / "forms.pyx", folder)
+        subprocess.run([*command, "-3", "forms.pyx"], cwd=folder, check=True, capture_output=True)
+    flags, strip = KEPT[kept]
+    place = folder / "run"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    shutil.copy(SOURCES / "run.py", place)
+    subprocess.run([*compiler, *flags, "-w", "-shared", "-fPIC", f"-I{include}", "-o",
+                    str(place / "forms.so"), "forms.c"], cwd=folder, check=True,
+                   capture_output=True)
+    if strip:
+        subprocess.run([*strip, str(place / "forms.so")], check=True)
+    os.rename(folder / "forms.c", folder / "away.c")
+    return place
+
+
+def run_one(options, label, command, python, include, folder, compiler, kept):
+    """A line of the table; the share that is right, or None."""
+    try:
+        place = build(command, include, folder, options.compilers[compiler], kept)
+        try:
+            score = measure(options.program, python, place)
+        finally:
+            os.rename(folder / "away.c", folder / "forms.c")
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        detail = getattr(error, "stderr", b"") or b""
+        detail = detail.decode(errors="replace") if isinstance(detail, bytes) else detail
+        print(f"SKIP {label}, {compiler}: {error} {detail[-300:]}")
+        return None
+    if score is None:
+        print(f"SKIP {label}, {compiler}: the kernel leaves no core file (core_pattern)")
+        return None
+    percent = 100 * score.right / max(score.entries, 1)
+    print(f"{label:18} {compiler:14} {kept:9} {score.entries:4} entries, "
+          f"{score.right:4} right in function and line ({percent:.1f} %), "
+          f"{score.named:4} in function; {score.shown} shown")
+    for miss in score.misses[:options.show]:
+        print(f"    {miss}")
+    sys.stdout.flush()
+    return percent
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, help="pystack-core")
+    parser.add_argument("--cache", type=Path, help="keeps the installed Cython versions")
+    parser.add_argument("--full", action="store_true", help="all versions and compilers")
+    parser.add_argument("--kept", action="append", choices=list(KEPT), help="what is not stripped")
+    parser.add_argument("--only", help="a part of the Cython's or the compiler's name")
+    parser.add_argument("--least", type=float, default=95.0, help="percent that must be right")
+    parser.add_argument("--show", type=int, default=10, help="differences to print per run")
+    options = parser.parse_args()
+    options.program = os.path.abspath(options.program)
+    options.compilers = {name: command for name, command in (FULL if options.full else BOUNDED).items()
+                         if shutil.which(command[0]) or print(f"SKIP {name}: no {command[0]}")}
+    python, include = next(pythons(), (None, None))
+    if not python:
+        print("SKIP: no Python.h")
+        return 77
+    percents = []
+    with tempfile.TemporaryDirectory() as scratch:
+        cythons = list(installed_cythons())
+        if not cythons:
+            print("SKIP installed Cython: no cython3 in PATH")
+        if options.full:
+            cache = options.cache or Path(scratch) / "cache"
+            cache.mkdir(parents=True, exist_ok=True)
+            cythons += pypi_cythons(cache, WANTED)
+        for number, (label, command) in enumerate(cythons):
+            folder = Path(scratch) / str(number)
+            folder.mkdir()
+            for compiler in options.compilers:
+                if options.only and options.only not in label and options.only not in compiler:
+                    continue
+                for kept in options.kept or ["stripped"]:
+                    percent = run_one(options, label, command, python, include, folder, compiler, kept)
+                    percents += [percent] if percent is not None else []
+    if not percents:
+        print("SKIP: nothing could be run")
+        return 77
+    return 0 if min(percents) >= options.least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
