@@ -205,6 +205,13 @@ static const char *leaf_of(const char *name)
     return dot ? dot + 1 : name;
 }
 
+static bool ends_with(const char *name, const char *end)
+{
+    size_t size = strlen(name), end_size = strlen(end);
+    return size >= end_size && strcmp(name + size - end_size, end) == 0 &&
+           (size == end_size || name[size - end_size - 1] == '.');
+}
+
 const char *machine_find_whole_name(const struct machine_image *image, const char *leaf)
 {
     size_t size = strlen(leaf) + 1; /* With its end. */
@@ -226,9 +233,11 @@ const char *machine_find_whole_name(const struct machine_image *image, const cha
                     : NULL;
             if (!name || strpbrk(name, " /:%"))
                 continue;
-            if (found && strcmp(found, name) != 0)
+            /* "Class.leaf" is the end of "pkg.mod.Class.leaf". */
+            if (found && !ends_with(found, name) && !ends_with(name, found))
                 return NULL;
-            found = name;
+            if (!found || strlen(name) > strlen(found))
+                found = name;
         }
     }
     return found;
