@@ -295,7 +295,7 @@ static void rehearse(void *context)
 {
     const struct capture_sources *sources = context;
     if (sources->python)
-        trace_rehearse(sources->python);
+        trace_rehearse(sources->python, sources->locals);
 }
 
 static void take_pause(struct psc_trace *trace, const struct target_pause *pause)
@@ -382,7 +382,8 @@ static enum psc_status open_sources(struct psc_target *target, struct psc_trace 
                                     struct psc_capture_options *options,
                                     struct capture_sources *ret, struct psc_error *err)
 {
-    *ret = (struct capture_sources){.target = target->target, .modules = target->modules};
+    *ret = (struct capture_sources){
+        .target = target->target, .modules = target->modules, .locals = options->locals};
     enum psc_status status = target->target->kind == TARGET_PROCESS
                                  ? look_at_process(target, trace, options, ret, err)
                                  : open_python(target, trace, options->mode, &ret->python, err);

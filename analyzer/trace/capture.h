@@ -16,6 +16,7 @@ struct capture_sources {
     struct modules *modules;
     struct native *native; /**< NULL in PSC_MODE_PYTHON. */
     struct python *python;
+    bool locals; /**< Values are wanted: of a living process they are read while it stands still. */
 };
 
 /** Fills trace->threads and trace->modules. */
@@ -28,6 +29,6 @@ PSC_MUST_CHECK enum psc_status trace_fill(struct psc_trace *trace,
  * Reads everything of Python that trace_fill() will read and that changes while a process runs: for
  * the moment in which a living one stands still, see target_look().
  */
-void trace_rehearse(struct python *python);
+void trace_rehearse(struct python *python, bool locals);
 
 #endif

@@ -4,25 +4,37 @@
 /* Frames whose place is looked up while the process waits; recursion has few distinct places. */
 #define LOCATION_LIMIT ((size_t)100000)
 
-static void read_stack(struct python *python, const struct python_thread *thread)
+static bool read_frame(struct python *python, const struct python_frame *frame, bool locals)
 {
-    struct python_stack stack = {0};
-    if (python_walk(python, thread, &stack) == PSC_OK) {
-        for (size_t i = 0; i < stack.count && i < LOCATION_LIMIT; i++) {
-            struct python_location location;
-            if (python_read_location(python, &stack.frames[i], &location) == PSC_ERR_MEMORY)
-                break;
-        }
-    }
-    python_stack_deinit(&stack);
+    struct python_location location;
+    struct python_local *values;
+    size_t count;
+    if (python_read_location(python, frame, &location) == PSC_ERR_MEMORY)
+        return false;
+    return !locals || python_read_locals(python, frame, &values, &count) != PSC_ERR_MEMORY;
 }
 
-void trace_rehearse(struct python *python)
+static void read_thread(struct python *python, const struct python_thread *thread, bool locals)
+{
+    struct python_stack stack = {0};
+    struct python_exception *exceptions;
+    size_t count;
+    if (python_walk(python, thread, &stack) == PSC_OK)
+        for (size_t i = 0; i < stack.count && i < LOCATION_LIMIT; i++)
+            if (!read_frame(python, &stack.frames[i], locals))
+                break;
+    python_stack_deinit(&stack);
+    // What was not readable now is not later either: the merge says so.
+    if (python_read_exceptions(python, thread, &exceptions, &count) != PSC_OK)
+        return;
+}
+
+void trace_rehearse(struct python *python, bool locals)
 {
     struct python_thread *threads;
     size_t count;
     if (python_list_threads(python, &threads, &count, NULL) != PSC_OK)
         return;
     for (size_t i = 0; i < count; i++)
-        read_stack(python, &threads[i]);
+        read_thread(python, &threads[i], locals);
 }
