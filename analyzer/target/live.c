@@ -122,6 +122,10 @@ struct look {
     int maps_error;
 };
 
+/* Taken of a stack of which neither mapping nor end is known, and searched for its end. */
+#define UNKNOWN_STACK         ((psc_addr)256 * 1024)
+#define LARGEST_UNKNOWN_STACK ((psc_addr)64 * 1024 * 1024)
+
 /* What of a thread's stack is in use: up to its end, which the thread's own block marks where
    stacks lie in one mapping with others. */
 static bool find_stack(const struct target *target, const struct live_thread *thread,
@@ -134,7 +138,17 @@ static bool find_stack(const struct target *target, const struct live_thread *th
     const struct target_mapping *mapping = target_find_mapping(target, from);
     if (!mapping)
         mapping = target_find_mapping(target, registers.value[X86_RSP]);
-    if (!mapping || mapping->file)
+    if (!mapping) {
+        // Mapped since the list was read: a thread that was born since. Its own block is at the
+        // end of its stack.
+        psc_addr sp = registers.value[X86_RSP];
+        ret->start = sp;
+        ret->end = sp + UNKNOWN_STACK;
+        if (pointer > sp && pointer - sp < LARGEST_UNKNOWN_STACK)
+            ret->end = pointer + LIVE_PAGE;
+        return true;
+    }
+    if (mapping->file)
         return false;
     ret->start = from < mapping->start ? mapping->start : from;
     ret->end = mapping->end;
