@@ -11,7 +11,6 @@
 
 #define FRAME_SIZE_LIMIT 4096u /* Of an evaluator's native frame; Debian's 3.9 has 304 bytes. */
 #define FRAME_WORDS      (FRAME_SIZE_LIMIT / 8)
-#define LEARN_FROM       64u /* Evaluators that are read whole to learn the slot. */
 
 /* Address of a frame object -> its index in the chain. */
 struct chain_index {
@@ -128,15 +127,31 @@ static bool add_found(struct slot_search *search, size_t native, size_t chain_in
     return true;
 }
 
-/* A frame that no chain reaches, in a word that held an evaluator's own frame before; else 0. */
+/*
+ * A frame that no chain reaches, in a word that held an evaluator's own frame before; 0: none.
+ * Where no evaluator told its frame, any word does, and the frame that calls most others is the
+ * newest.
+ */
 static psc_addr find_unchained(struct slot_search *search, const uint64_t *words, size_t count)
 {
-    size_t best = SIZE_MAX;
-    for (size_t w = 0; w < count; w++)
-        if (search->taken[w] && (best == SIZE_MAX || search->taken[w] > search->taken[best]) &&
-            chain_index_find(&search->chain, words[w]) == SIZE_MAX &&
-            python_is_frame_object(search->python, words[w]))
+    size_t slot = best_slot(search), best = SIZE_MAX, longest = 0;
+    for (size_t w = 0; w < count; w++) {
+        if ((slot != SIZE_MAX && !search->taken[w]) ||
+            chain_index_find(&search->chain, words[w]) != SIZE_MAX ||
+            !python_is_frame_object(search->python, words[w]))
+            continue;
+        size_t rank = search->taken[w];
+        if (slot == SIZE_MAX) {
+            struct python_stack callers = {0};
+            if (python_walk_from(search->python, words[w], &callers) == PSC_OK)
+                rank = callers.count;
+            python_stack_deinit(&callers);
+        }
+        if (rank > longest) {
             best = w;
+            longest = rank;
+        }
+    }
     return best == SIZE_MAX ? 0 : words[best];
 }
 
@@ -172,20 +187,49 @@ static size_t find_newest(const struct slot_search *search, const uint64_t *word
 }
 
 /*
- * What the words of the evaluators say of their frames: own[e] is an index into the chain, rising;
- * SIZE_MAX where they do not tell. False without memory.
+ * What the words of the evaluators from `first` on say of their frames: own[e] is an index into the
+ * chain, rising; SIZE_MAX where they do not tell.
+ * @return how many evaluators, the innermost apart, told theirs.
  */
-static bool find_own(struct slot_search *search, size_t *own)
+static size_t read_own(struct slot_search *search, size_t first, size_t *own)
 {
-    size_t next = 0;
+    size_t next = 0, told = 0;
     memset(search->taken, 0, sizeof(search->taken));
-    for (size_t e = 0; e < search->evaluator_count; e++) {
+    for (size_t e = 0; e < first && e < search->evaluator_count; e++)
+        own[e] = SIZE_MAX;
+    for (size_t e = first; e < search->evaluator_count; e++) {
         const struct native_frame *frame = &search->plan->native.frames[search->evaluators[e]];
         uint64_t words[FRAME_WORDS];
         size_t count = read_words(search->target, frame, words);
         own[e] = find_newest(search, words, count, next);
-        // CPython 3.9 and early 3.10 cut the chain while an exception is thrown into a generator:
-        // what follows is on the native stack only.
+        if (own[e] == SIZE_MAX)
+            continue;
+        for (size_t w = 0; w < count; w++)
+            search->taken[w] += words[w] == search->stack->frames[own[e]].address;
+        next = own[e] + 1;
+        told += e > 0;
+    }
+    return told;
+}
+
+/*
+ * CPython 3.9 and early 3.10 cut the chain while an exception is thrown into a generator: what
+ * follows is on the native stack only. Looked for in the evaluators outside of those that told
+ * theirs. False without memory.
+ */
+static bool find_cut_off(struct slot_search *search, size_t *own)
+{
+    size_t e = search->evaluator_count, next = 0;
+    while (e && own[e - 1] == SIZE_MAX)
+        e--;
+    if (e)
+        next = own[e - 1] + 1;
+    for (; e < search->evaluator_count; e++) {
+        const struct native_frame *frame = &search->plan->native.frames[search->evaluators[e]];
+        uint64_t words[FRAME_WORDS];
+        size_t count = read_words(search->target, frame, words);
+        // What was found for an evaluator further in may have brought this one's with it.
+        own[e] = find_newest(search, words, count, next);
         psc_addr unchained = own[e] == SIZE_MAX ? find_unchained(search, words, count) : 0;
         if (unchained) {
             own[e] = search->stack->count;
@@ -199,6 +243,27 @@ static bool find_own(struct slot_search *search, size_t *own)
         next = own[e] + 1;
     }
     return true;
+}
+
+/* A generator is called by something: where its frame is the last one the chain was cut. */
+static bool is_cut(const struct python_stack *stack)
+{
+    return stack->end != PYTHON_END_COMPLETE ||
+           (stack->count && stack->frames[stack->count - 1].generator);
+}
+
+/*
+ * The innermost evaluator may have just been entered, or be about to return, and runs no frame
+ * then, though it points to its caller's: the reading is right in which more of the others tell
+ * theirs.
+ */
+static bool find_own(struct slot_search *search, size_t *own)
+{
+    bool cut = is_cut(search->stack);
+    size_t running = read_own(search, 0, own);
+    if (read_own(search, 1, own) <= running)
+        read_own(search, 0, own);
+    return !cut || find_cut_off(search, own);
 }
 
 /*
@@ -220,10 +285,14 @@ static bool pair_between(struct slot_search *search, size_t first, size_t end, s
 static bool assign_all(struct slot_search *search)
 {
     size_t count = search->evaluator_count, first = 0, from = 0;
+    bool cut = is_cut(search->stack);
     search->count = 0;
-    // The rule up to 3.9, and nearly always in 3.10: one frame for each evaluator.
-    if (search->stack->end == PYTHON_END_COMPLETE && count == search->stack->count)
-        return pair_between(search, 0, count, 0, count);
+    // The rule up to 3.9: one frame for each evaluator, but for the innermost one's first and last
+    // instructions.
+    if (!cut && python_get_join(search->python) == PYTHON_JOIN_SLOT &&
+        search->plan->native.end == NATIVE_END_COMPLETE &&
+        (count == search->stack->count || count == search->stack->count + 1))
+        return pair_between(search, 0, count, 0, search->stack->count);
     size_t *own = calloc(count ? count : 1, sizeof(*own));
     bool fine = own && find_own(search, own);
     for (size_t e = 0; fine && e < count; e++) {
@@ -234,7 +303,9 @@ static bool assign_all(struct slot_search *search)
         first = e + 1;
         from = own[e] + 1;
     }
-    fine = fine && pair_between(search, first, count, from, search->stack->count);
+    // Evaluators outside of a cut have frames that are not known.
+    if (fine && !(cut && count - first > search->stack->count - from))
+        fine = pair_between(search, first, count, from, search->stack->count);
     free(own);
     return fine;
 }
