@@ -209,7 +209,7 @@ bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *
 /** What a call leaves: the caller's registers are gone, RAX is `result`. */
 void machine_state_return(struct machine_state *state, struct value result);
 
-/* ---- machine_explore.c ---- */
+/* ---- machine_report.c, machine_convention.c, machine_call.c ---- */
 
 /** Where an anchor gets something from. */
 struct machine_anchor {
@@ -253,9 +253,21 @@ struct machine_report {
 size_t machine_find_reports(struct machine *machine, uint64_t address, struct machine_report *ret,
                             size_t limit);
 
+enum machine_call_kind {
+    MACHINE_CALL_NONE,
+    MACHINE_CALL_MAY_FAIL,
+    MACHINE_CALL_HARMLESS,   /**< Of a function that only lets go of things or computes. */
+    MACHINE_CALL_CANNOT_FAIL /**< What it returns is no sign of a Python error. */
+};
+
+/** What kind of call ends at `pc`. */
+enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc);
+
 /** Where function `start` takes name, line and file from; false when it makes no code object. */
 bool machine_find_convention(struct machine *machine, uint64_t start, struct machine_anchor *ret);
 const struct machine_anchor *machine_find_anchor(const struct machine *machine, uint64_t start);
+/** A register's value, when that is where something comes from; else `from` itself. */
+struct value machine_resolve(const struct machine_state *state, struct value from);
 /** Name, line and file that a call of an anchor is given. */
 void machine_read_report(const struct machine *machine, const struct machine_anchor *anchor,
                          const struct machine_state *state, struct machine_report *ret);

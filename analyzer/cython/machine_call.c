@@ -1,0 +1,68 @@
+/* What kind of call an address stands behind. */
+#include "machine.h"
+
+/** The length of `ff /2` with this second byte and SIB, 0 when it is no call of 8 bytes' address.
+ */
+static size_t indirect_call_size(uint8_t mode, uint8_t scale)
+{
+    if ((mode & 0x38) != 0x10)
+        return 0;
+    bool has_scale = (mode & 7) == 4 && mode >> 6 != 3;
+    switch (mode >> 6) {
+    case 0:
+        return (mode & 7) == 5 || (has_scale && (scale & 7) == 5) ? 6 + has_scale : 2 + has_scale;
+    case 1:
+        return 3 + (size_t)has_scale;
+    case 2:
+        return 6 + (size_t)has_scale;
+    default:
+        return 2;
+    }
+}
+
+static bool is_python_name(const char *name)
+{
+    return strncmp(name, "Py", 2) == 0 || strncmp(name, "_Py", 3) == 0;
+}
+
+static enum machine_call_kind judge_call(struct machine *machine, struct machine_target target)
+{
+    if (target.import)
+        return is_python_name(target.import) && !machine_is_clean(machine, target)
+                   ? MACHINE_CALL_MAY_FAIL
+                   : MACHINE_CALL_CANNOT_FAIL;
+    return machine_is_clean(machine, target) ? MACHINE_CALL_HARMLESS : MACHINE_CALL_MAY_FAIL;
+}
+
+enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc)
+{
+    const struct machine_image *image = &machine->image;
+    const struct machine_function *function = machine_find_function(image, pc - 1);
+    size_t have;
+    const uint8_t *code = function ? machine_bytes(image, function->start, &have) : NULL;
+    size_t before = code ? (size_t)(pc - function->start) : 0;
+    if (!code || before > have)
+        return MACHINE_CALL_NONE;
+    const uint8_t *end = code + before;
+    if (before >= 5 && end[-5] == 0xe8) {
+        uint64_t to = pc + (uint64_t)(int64_t)(int32_t)load_u32(end - 4);
+        struct machine_target target = machine_target_of(image, to);
+        const struct machine_function *callee =
+            target.import ? NULL : machine_find_function(image, target.address);
+        if (target.import || (callee && callee->start == target.address))
+            return judge_call(machine, target);
+    }
+    for (size_t size = 7; size >= 2; size--) {
+        if (before < size || end[-(ptrdiff_t)size] != 0xff)
+            continue;
+        uint8_t mode = end[1 - (ptrdiff_t)size];
+        uint8_t scale = size > 2 ? end[2 - (ptrdiff_t)size] : 0;
+        if (indirect_call_size(mode, scale) != size)
+            continue;
+        if (mode != 0x15)
+            return MACHINE_CALL_MAY_FAIL;
+        uint64_t slot = pc + (uint64_t)(int64_t)(int32_t)load_u32(end - 4);
+        return judge_call(machine, machine_slot_target(image, slot));
+    }
+    return MACHINE_CALL_NONE;
+}

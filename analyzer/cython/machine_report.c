@@ -1,0 +1,192 @@
+/*
+ * The way of an error: from the return address forward to the anchor that reports it, and on to
+ * the reports of the functions into which that one was inlined.
+ */
+#include "machine_explore.h"
+
+#include <stdlib.h>
+
+/** Calls that may fail, on the way to a report. */
+#define CALL_LIMIT 3
+/** On the way from one report to that of the caller into which the function was inlined. */
+#define CHAIN_CALL_LIMIT 1
+
+/* ---- reports ---- */
+
+const struct machine_anchor *machine_find_anchor(const struct machine *machine, uint64_t start)
+{
+    for (size_t i = 0; start && i < machine->anchor_count; i++)
+        if (machine->anchors[i].start == start)
+            return &machine->anchors[i];
+    return NULL;
+}
+
+static enum machine_verdict report_call(struct machine_exploration *exploration,
+                                        struct machine_state *state, struct machine_target target)
+{
+    (void)state;
+    if (!target.import && machine_find_anchor(exploration->machine, target.address))
+        return MACHINE_FOUND;
+    return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
+                                                          : MACHINE_PASS_COUNTED;
+}
+
+struct value machine_resolve(const struct machine_state *state, struct value from)
+{
+    return from.kind == VALUE_ARGUMENT ? state->registers[from.number % MACHINE_REGISTERS] : from;
+}
+
+void machine_read_report(const struct machine *machine, const struct machine_anchor *anchor,
+                         const struct machine_state *state, struct machine_report *ret)
+{
+    struct value name = machine_resolve(state, anchor->name),
+                 file = machine_resolve(state, anchor->file),
+                 line = machine_resolve(state, anchor->line);
+    *ret = (struct machine_report){0};
+    if (name.kind == VALUE_CONSTANT)
+        ret->name = machine_string(&machine->image, name.number);
+    if (file.kind == VALUE_CONSTANT)
+        ret->file = machine_string(&machine->image, file.number);
+    uint32_t number = (uint32_t)line.number;
+    if (line.kind == VALUE_CONSTANT && number && number < INT32_MAX)
+        ret->line = number;
+}
+
+/** Which anchor the state is about to call. */
+static void read_found(struct machine *machine, const struct machine_state *state,
+                       struct machine_report *ret)
+{
+    struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct machine_target target = machine_operand_target(machine, &call.to);
+    const struct machine_anchor *anchor = machine_find_anchor(machine, target.address);
+    *ret = (struct machine_report){0};
+    if (anchor)
+        machine_read_report(machine, anchor, state, ret);
+}
+
+static bool same_report(const struct machine_report *a, const struct machine_report *b)
+{
+    return a->line == b->line && a->name == b->name && a->file == b->file;
+}
+
+/** Whether each way without another call ends in this very report. */
+static bool is_only_way(struct machine *machine, const struct machine_state *start, bool error,
+                        const struct machine_report *report)
+{
+    struct machine_exploration exploration = {.on_call = report_call, .error = error};
+    struct machine_state *state;
+    bool only = machine_exploration_init(&exploration, machine, start);
+    while (only && (state = machine_explore(&exploration))) {
+        struct machine_report other;
+        read_found(machine, state, &other);
+        only = same_report(report, &other);
+        free(state);
+    }
+    only = only && !exploration.escaped;
+    machine_exploration_deinit(&exploration);
+    return only;
+}
+
+/** @param trust  whether a branch on what the call returned is one on its failure. */
+static struct machine_state *search_report(struct machine *machine,
+                                           const struct machine_state *start, bool error,
+                                           bool trust, struct machine_report *ret)
+{
+    struct machine_exploration exploration = {
+        .on_call = report_call, .error = error, .call_limit = CALL_LIMIT};
+    struct machine_state *found = NULL;
+    if (machine_exploration_init(&exploration, machine, start))
+        found = machine_explore(&exploration);
+    machine_exploration_deinit(&exploration);
+    if (!found)
+        return NULL;
+    read_found(machine, found, ret);
+    ret->direct =
+        found->calls == 0 && ((trust && found->tested) || is_only_way(machine, start, error, ret));
+    return found;
+}
+
+/* ---- the reports of an address ---- */
+
+/** From one report on to the next, that of the function into which it was inlined. */
+static struct machine_state *search_next(struct machine *machine, struct machine_state *state,
+                                         struct machine_report *ret)
+{
+    struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
+    if (call.verb != MACHINE_CALL)
+        return NULL;
+    machine_state_return(state, (struct value){VALUE_UNKNOWN, 0});
+    state->pc = call.address + call.size;
+    state->calls = 0;
+    state->steps = 0;
+    struct machine_exploration exploration = {.on_call = report_call,
+                                              .error = true,
+                                              .call_limit = CHAIN_CALL_LIMIT,
+                                              .stop_at_return = true};
+    struct machine_state *found = NULL;
+    if (machine_exploration_init(&exploration, machine, state))
+        found = machine_explore(&exploration);
+    machine_exploration_deinit(&exploration);
+    if (found && exploration.returned) {
+        free(found);
+        found = NULL;
+    }
+    if (found) {
+        read_found(machine, found, ret);
+        ret->direct = found->calls == 0;
+    }
+    return found;
+}
+
+/** The innermost report. */
+static struct machine_state *search_first(struct machine *machine, struct machine_state *start,
+                                          enum machine_call_kind kind, struct machine_report *ret)
+{
+    bool may_fail = kind == MACHINE_CALL_MAY_FAIL || kind == MACHINE_CALL_HARMLESS;
+    struct machine_state *found = NULL;
+    struct machine_report plain;
+    if (may_fail) {
+        start->registers[MACHINE_RAX].kind = VALUE_ERROR;
+        found = search_report(machine, start, true, kind == MACHINE_CALL_MAY_FAIL, ret);
+        start->registers[MACHINE_RAX].kind = VALUE_UNKNOWN;
+    }
+    if (found && ret->direct)
+        return found;
+    struct machine_state *other = search_report(machine, start, false, false, &plain);
+    plain.direct = other && plain.direct && may_fail;
+    if (other && (!found || plain.direct)) {
+        free(found);
+        *ret = plain;
+        return other;
+    }
+    free(other);
+    return found;
+}
+
+size_t machine_find_reports(struct machine *machine, uint64_t address, struct machine_report *ret,
+                            size_t limit)
+{
+    struct machine_state start;
+    struct machine_state *found = NULL;
+    struct machine_report report;
+    enum machine_call_kind kind = machine_find_call(machine, address + 1);
+    uint64_t pc = kind == MACHINE_CALL_NONE ? address : address + 1;
+    const struct machine_function *function = machine_find_function(&machine->image, address);
+    if (!limit || !function || pc >= function->end)
+        return 0;
+    machine_state_init(&start, pc);
+    found = search_first(machine, &start, kind, &report);
+    size_t count = 0;
+    while (found && count < limit) {
+        bool repeated = count && same_report(&ret[count - 1], &report);
+        if (!repeated)
+            ret[count++] = report;
+        bool direct = report.direct;
+        struct machine_state *next = search_next(machine, found, &report);
+        free(found);
+        found = next;
+        report.direct = report.direct && direct;
+    }
+    free(found);
+    return count;
+}
