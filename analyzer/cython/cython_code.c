@@ -165,6 +165,8 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         last->function = whole.function;
         last->kind = whole.kind;
     }
+    if (!last->file && same_function(last, &whole, identity.bare))
+        last->file = whole.file;
     if (whole.function && !same_function(last, &whole, identity.bare)) {
         /* Of a function that was inlined. What is only near the call is none of it. */
         if (ret[0].estimate)

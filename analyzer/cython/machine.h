@@ -168,7 +168,8 @@ enum value_kind {
     VALUE_STACK,    /**< Where RSP was at the start, plus number. */
     VALUE_FRAME,    /**< Where RBP was at the start, plus number. */
     VALUE_ERROR,    /**< What a failed call returns: NULL or -1. */
-    VALUE_NONZERO   /**< The exception that is set. */
+    VALUE_SUCCESS,  /**< What another call returns: neither of these. */
+    VALUE_NONZERO   /**< The exception that is set; it is none of those that are asked for. */
 };
 
 struct value {
@@ -274,6 +275,8 @@ void machine_read_report(const struct machine *machine, const struct machine_anc
 
 /** True for imports and small functions that a way out may pass: they only let go of things. */
 bool machine_is_clean(struct machine *machine, struct machine_target target);
+/** True for those of them that tell whether an exception is of a type. */
+bool machine_is_match(struct machine *machine, struct machine_target target);
 /** True for imports that do not return. */
 bool machine_is_end(struct machine_target target);
 

@@ -19,10 +19,8 @@ static const char anchor_import[] = "PyTraceBack_Here";
 static const char *const clean_imports[] = {
     "PyBuffer_Release",
     "PyErr_Clear",
-    "PyErr_ExceptionMatches",
     "PyErr_Fetch",
     "PyErr_GetRaisedException",
-    "PyErr_GivenExceptionMatches",
     "PyErr_Occurred",
     "PyErr_Restore",
     "PyErr_SetRaisedException",
@@ -52,14 +50,27 @@ static const char *const clean_imports[] = {
     "vsnprintf",
 };
 
+/* Likewise; they tell whether an exception is of a type. */
+static const char *const match_imports[] = {
+    "PyErr_ExceptionMatches",
+    "PyErr_GivenExceptionMatches",
+};
+
 static const char *const end_imports[] = {
     "Py_FatalError", "_Py_FatalErrorFunc", "_Unwind_Resume", "__assert_fail", "__cxa_rethrow",
     "__cxa_throw",   "__stack_chk_fail",   "abort",          "exit",
 };
 
+/** What is known of a function or import that is passed. */
+enum trait {
+    TRAIT_CLEAN = 1,
+    TRAIT_MATCHES = 2, /**< Calls one of match_imports. */
+    TRAIT_CLEARS = 4   /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
+};
+
 struct clean_function {
     uint64_t start;
-    bool clean;
+    uint8_t traits; /**< enum trait; 0: it may fail. */
 };
 
 static bool is_listed(const char *const *list, size_t count, const char *name)
@@ -91,12 +102,12 @@ static struct clean_function *find_clean(const struct machine *machine, uint64_t
                                                                             : NULL;
 }
 
-static void keep_clean(struct machine *machine, uint64_t start, bool clean)
+static void keep_clean(struct machine *machine, uint64_t start, uint8_t traits)
 {
     size_t at;
     struct clean_function *known = find_clean(machine, start, &at);
     if (known) {
-        known->clean = clean;
+        known->traits = traits;
         return;
     }
     if (!array_reserve((void **)&machine->clean, &machine->clean_capacity, machine->clean_count + 1,
@@ -104,70 +115,89 @@ static void keep_clean(struct machine *machine, uint64_t start, bool clean)
         return;
     memmove(machine->clean + at + 1, machine->clean + at,
             (machine->clean_count - at) * sizeof(*machine->clean));
-    machine->clean[at] = (struct clean_function){start, clean};
+    machine->clean[at] = (struct clean_function){start, traits};
     machine->clean_count++;
 }
 
-static bool is_clean_target(struct machine *machine, struct machine_target target, unsigned depth);
+static uint8_t traits_of(struct machine *machine, struct machine_target target, unsigned depth);
 
-/** Whether everything that an instruction leads to outside of its function is clean. */
-static bool is_clean_instruction(struct machine *machine, const struct machine_function *function,
-                                 const struct machine_instruction *instruction, unsigned depth)
+/** Those of everything that an instruction leads to outside of its function. */
+static uint8_t traits_of_instruction(struct machine *machine,
+                                     const struct machine_function *function,
+                                     const struct machine_instruction *instruction, unsigned depth)
 {
     const struct machine_operand *to = &instruction->to;
     struct machine_target target = {0};
     if (instruction->verb != MACHINE_CALL && instruction->verb != MACHINE_JUMP)
-        return instruction->verb != MACHINE_BAD;
+        return instruction->verb != MACHINE_BAD ? TRAIT_CLEAN : 0;
     if (to->kind == MACHINE_IMMEDIATE)
         target = machine_target_of(&machine->image, (uint64_t)to->number);
     else if (to->kind == MACHINE_ABSOLUTE)
         target = machine_slot_target(&machine->image, (uint64_t)to->number);
-    else
-        return to->kind == MACHINE_BASED && to->number == 0x30; /* tp_dealloc */
+    else /* tp_dealloc */
+        return to->kind == MACHINE_BASED && to->number == 0x30 ? TRAIT_CLEAN : 0;
     if (!target.import && target.address >= function->start && target.address < function->end)
-        return true;
-    return machine_is_end(target) || is_clean_target(machine, target, depth + 1);
+        return TRAIT_CLEAN;
+    return machine_is_end(target) ? TRAIT_CLEAN : traits_of(machine, target, depth + 1);
 }
 
-static bool is_clean_function(struct machine *machine, const struct machine_function *function,
-                              unsigned depth)
+static uint8_t traits_of_function(struct machine *machine, const struct machine_function *function,
+                                  unsigned depth)
 {
+    uint8_t traits = 0;
     if (function->end - function->start > CLEAN_SIZE_LIMIT)
-        return false;
+        return 0;
     for (uint64_t at = function->start; at < function->end;) {
         struct machine_instruction instruction =
             *machine_decode(machine->decoder, &machine->image, at);
-        if (!is_clean_instruction(machine, function, &instruction, depth))
-            return false;
+        uint8_t more = traits_of_instruction(machine, function, &instruction, depth);
+        if (!more)
+            return 0;
+        traits |= more;
         at += instruction.size;
     }
-    return true;
+    return traits;
 }
 
-static bool is_clean_target(struct machine *machine, struct machine_target target, unsigned depth)
+static uint8_t traits_of_import(const char *import)
+{
+    if (is_listed(match_imports, PSC_ARRAY_SIZE(match_imports), import))
+        return TRAIT_CLEAN | TRAIT_MATCHES;
+    if (!is_listed(clean_imports, PSC_ARRAY_SIZE(clean_imports), import))
+        return 0;
+    return strcmp(import, "PyErr_Clear") == 0 ? TRAIT_CLEAN | TRAIT_CLEARS : TRAIT_CLEAN;
+}
+
+static uint8_t traits_of(struct machine *machine, struct machine_target target, unsigned depth)
 {
     size_t at;
     if (target.import)
-        return is_listed(clean_imports, PSC_ARRAY_SIZE(clean_imports), target.import);
+        return traits_of_import(target.import);
     const struct machine_function *function =
         machine_find_function(&machine->image, target.address);
     if (!function || function->start != target.address ||
         machine_find_anchor(machine, target.address))
-        return false;
+        return 0;
     const struct clean_function *known = find_clean(machine, target.address, &at);
     if (known)
-        return known->clean;
+        return known->traits;
     if (depth > CLEAN_DEPTH_LIMIT)
-        return false;
-    keep_clean(machine, target.address, false); /* Also while it is looked at: cycles. */
-    bool clean = is_clean_function(machine, function, depth);
-    keep_clean(machine, target.address, clean);
-    return clean;
+        return 0;
+    keep_clean(machine, target.address, 0); /* Also while it is looked at: cycles. */
+    uint8_t traits = traits_of_function(machine, function, depth);
+    keep_clean(machine, target.address, traits);
+    return traits;
 }
 
 bool machine_is_clean(struct machine *machine, struct machine_target target)
 {
-    return is_clean_target(machine, target, 0);
+    return traits_of(machine, target, 0) != 0;
+}
+
+bool machine_is_match(struct machine *machine, struct machine_target target)
+{
+    uint8_t traits = traits_of(machine, target, 0);
+    return traits & TRAIT_MATCHES && !(traits & TRAIT_CLEARS);
 }
 
 /* ---- finding them ---- */

@@ -103,6 +103,22 @@ static bool is_deallocation(const struct machine_operand *operand)
     return operand->kind == MACHINE_BASED && operand->number == 0x30;
 }
 
+/**
+ * What a call on an error's way returns. The exception is one that nobody expects, and nothing
+ * fails besides.
+ */
+static struct value result_of(const struct machine_exploration *exploration,
+                              const struct machine_state *state, struct machine_target target)
+{
+    if (!exploration->error)
+        return (struct value){VALUE_UNKNOWN, 0};
+    if (target.import && strcmp(target.import, "PyErr_Occurred") == 0)
+        return (struct value){VALUE_NONZERO, 0};
+    if (machine_is_match(exploration->machine, target))
+        return (struct value){VALUE_CONSTANT, 0};
+    return (struct value){state->tested ? VALUE_SUCCESS : VALUE_UNKNOWN, 0};
+}
+
 static enum machine_verdict pass_call(struct machine_exploration *exploration,
                                       struct machine_state *state,
                                       const struct machine_operand *operand)
@@ -114,14 +130,11 @@ static enum machine_verdict pass_call(struct machine_exploration *exploration,
                                        ? MACHINE_PASS_FREE
                                        : exploration->on_call(exploration, state, target);
     if (verdict == MACHINE_PASS_COUNTED && ++state->calls > exploration->call_limit) {
-        exploration->escaped = true;
+        exploration->cut_short = true;
         return MACHINE_END_WAY;
     }
-    struct value result = {VALUE_UNKNOWN, 0};
-    if (exploration->error && target.import && strcmp(target.import, "PyErr_Occurred") == 0)
-        result.kind = VALUE_NONZERO;
     if (verdict == MACHINE_PASS_FREE || verdict == MACHINE_PASS_COUNTED)
-        machine_state_return(state, result);
+        machine_state_return(state, result_of(exploration, state, target));
     return verdict;
 }
 
@@ -129,7 +142,7 @@ enum way { WAY_GOES_ON, WAY_ENDS, WAY_FOUND };
 
 static enum way step_return(struct machine_exploration *exploration)
 {
-    exploration->escaped = true;
+    exploration->left = true;
     exploration->returned = exploration->stop_at_return;
     return exploration->stop_at_return ? WAY_FOUND : WAY_ENDS;
 }
@@ -143,7 +156,7 @@ static enum way step_jump(struct machine_exploration *exploration, struct machin
         return WAY_GOES_ON;
     }
     if (!target.import && !target.address) {
-        exploration->escaped = true;
+        exploration->cut_short = true;
         return WAY_ENDS;
     }
     enum machine_verdict verdict = pass_call(exploration, state, &instruction->to);
@@ -165,7 +178,7 @@ static enum way step_branch(struct machine_exploration *exploration, struct mach
         return WAY_GOES_ON;
     }
     if (!push_copy(exploration, state, target) || !push_copy(exploration, state, next))
-        exploration->escaped = true;
+        exploration->cut_short = true;
     return WAY_ENDS;
 }
 
@@ -177,7 +190,7 @@ static enum way step(struct machine_exploration *exploration, struct machine_sta
     state->steps++;
     switch (instruction.verb) {
     case MACHINE_BAD:
-        exploration->escaped = true;
+        exploration->cut_short = true;
         return WAY_ENDS;
     case MACHINE_STOP:
         return WAY_ENDS;
@@ -195,7 +208,7 @@ static enum way step(struct machine_exploration *exploration, struct machine_sta
             return WAY_ENDS;
         /* Back to the heap: a way with fewer calls may be better now. */
         if (!push_copy(exploration, state, instruction.address + instruction.size))
-            exploration->escaped = true;
+            exploration->cut_short = true;
         return WAY_ENDS;
     }
     default:
@@ -212,7 +225,7 @@ struct machine_state *machine_explore(struct machine_exploration *exploration)
         enum way way = WAY_GOES_ON;
         while (way == WAY_GOES_ON) {
             if (exploration->steps >= STEP_LIMIT || machine->steps >= TOTAL_STEP_LIMIT) {
-                exploration->escaped = true;
+                exploration->cut_short = true;
                 free(state);
                 return NULL;
             }

@@ -33,8 +33,9 @@ struct machine_exploration {
     size_t heap_capacity;
     uint64_t *seen; /**< Hashes of states that were followed. */
     size_t steps;
-    bool escaped;  /**< Some way ended otherwise than found, or in a function that never returns. */
-    bool returned; /**< Stopped at a return. */
+    bool left;      /**< Some way left the function. */
+    bool cut_short; /**< Some way was not followed to its end. */
+    bool returned;  /**< Stopped at a return. */
 };
 
 /** False when the start is in no function, or there is no memory. Deinit in any case. */

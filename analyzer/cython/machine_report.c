@@ -8,6 +8,8 @@
 
 /** Calls that may fail, on the way to a report. */
 #define CALL_LIMIT 3
+/** The same when all ways are followed. */
+#define ONLY_CALL_LIMIT 8
 /** On the way from one report to that of the caller into which the function was inlined. */
 #define CHAIN_CALL_LIMIT 1
 
@@ -69,11 +71,16 @@ static bool same_report(const struct machine_report *a, const struct machine_rep
     return a->line == b->line && a->name == b->name && a->file == b->file;
 }
 
-/** Whether each way without another call ends in this very report. */
-static bool is_only_way(struct machine *machine, const struct machine_state *start, bool error,
-                        const struct machine_report *report)
+/**
+ * Whether no way leads to another report.
+ * @param call_limit  of the ways that are followed. With 0 none may leave the function either:
+ * there, one without a report says that the call does not fail.
+ */
+static bool is_only_report(struct machine *machine, const struct machine_state *start, bool error,
+                           unsigned call_limit, const struct machine_report *report)
 {
-    struct machine_exploration exploration = {.on_call = report_call, .error = error};
+    struct machine_exploration exploration = {
+        .on_call = report_call, .error = error, .call_limit = call_limit};
     struct machine_state *state;
     bool only = machine_exploration_init(&exploration, machine, start);
     while (only && (state = machine_explore(&exploration))) {
@@ -82,7 +89,7 @@ static bool is_only_way(struct machine *machine, const struct machine_state *sta
         only = same_report(report, &other);
         free(state);
     }
-    only = only && !exploration.escaped;
+    only = only && !exploration.cut_short && !(exploration.left && !call_limit);
     machine_exploration_deinit(&exploration);
     return only;
 }
@@ -101,8 +108,12 @@ static struct machine_state *search_report(struct machine *machine,
     if (!found)
         return NULL;
     read_found(machine, found, ret);
-    ret->direct =
-        found->calls == 0 && ((trust && found->tested) || is_only_way(machine, start, error, ret));
+    if (found->calls == 0)
+        ret->direct = (trust && found->tested) || is_only_report(machine, start, error, 0, ret);
+    else
+        /* A generator's body exchanges StopIteration for RuntimeError before it reports. */
+        ret->direct =
+            trust && found->tested && is_only_report(machine, start, error, ONLY_CALL_LIMIT, ret);
     return found;
 }
 

@@ -202,9 +202,30 @@ static bool decide_constants(const struct machine_state *state, uint8_t conditio
     return holds(condition, less != negative, left < right, left == right, negative);
 }
 
+static bool decide_exception(const struct machine_state *state, uint8_t condition, bool *ret)
+{
+    *ret = false;
+    return condition >> 1 == 2 && state->compared_width == 8;
+}
+
 /**
- * What failed returned NULL if it is a pointer that is compared with 0, else -1. An exception is
- * a pointer that is not NULL.
+ * What succeeded is a pointer that is not NULL, or a number that is not -1, and not negative
+ * where one asks for that.
+ */
+static bool decide_success(const struct machine_state *state, uint8_t condition, bool *ret)
+{
+    uint8_t width = state->compared_width;
+    uint64_t right = cut(state->right.number, width);
+    bool is_sign = condition >> 1 == 4 || condition >> 1 == 6;
+    if (state->right.kind != VALUE_CONSTANT || width < 4)
+        return false;
+    *ret = false;
+    return (right == 0 && (is_sign || (width == 8 && condition >> 1 == 2))) ||
+           (right == cut(UINT64_MAX, width) && condition >> 1 == 2);
+}
+
+/**
+ * What failed returned NULL if it is a pointer that is compared with 0, else -1.
  */
 static bool decide_error(const struct machine_state *state, uint8_t condition, bool *ret)
 {
@@ -213,10 +234,6 @@ static bool decide_error(const struct machine_state *state, uint8_t condition, b
     bool is_sign = condition >> 1 == 4 || condition >> 1 == 6 || condition >> 1 == 7;
     if (state->right.kind != VALUE_CONSTANT || width < 4)
         return false;
-    if (state->left.kind == VALUE_NONZERO) {
-        *ret = holds(condition, false, false, false, false);
-        return right == 0 && condition >> 1 == 2;
-    }
     if (right == 0 && (is_sign || (width == 4 && condition >> 1 == 2)))
         *ret = holds(condition, false, false, false, true);
     else if ((right == 0 || right == cut(UINT64_MAX, width)) && condition >> 1 == 2)
@@ -234,9 +251,14 @@ bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *
     if (state->left.kind == VALUE_CONSTANT && state->right.kind == VALUE_CONSTANT) {
         *ret = decide_constants(state, condition & (uint8_t)~1u);
         known = true;
-    } else if (state->left.kind == VALUE_ERROR || state->left.kind == VALUE_NONZERO) {
+    } else if (state->left.kind == VALUE_ERROR) {
         known = decide_error(state, condition & (uint8_t)~1u, ret);
         state->tested |= known;
+    } else if (state->left.kind == VALUE_NONZERO || state->right.kind == VALUE_NONZERO) {
+        known = decide_exception(state, condition & (uint8_t)~1u, ret);
+        state->tested |= known;
+    } else if (state->left.kind == VALUE_SUCCESS) {
+        known = decide_success(state, condition & (uint8_t)~1u, ret);
     }
     if (known && condition & 1)
         *ret = !*ret;
@@ -285,6 +307,8 @@ static struct value shifted(struct value value, uint64_t count, uint8_t width)
 {
     if (value.kind == VALUE_ERROR && count == 8u * width - 1)
         return constant(1);
+    if (value.kind == VALUE_SUCCESS && count == 8u * width - 1)
+        return constant(0);
     if (value.kind != VALUE_CONSTANT || count >= 8u * width)
         return unknown;
     return constant(cut(value.number, width) >> count);
@@ -294,7 +318,8 @@ static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
 {
     if (value.kind == VALUE_CONSTANT)
         return constant(cut((uint64_t)extend(value.number, from), to));
-    return value.kind == VALUE_ERROR && from == 4 ? value : unknown;
+    return (value.kind == VALUE_ERROR || value.kind == VALUE_SUCCESS) && from == 4 ? value
+                                                                                   : unknown;
 }
 
 static struct value address_of(const struct machine_state *state,
