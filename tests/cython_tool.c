@@ -1,9 +1,11 @@
 /*
- * For tests/cython_names.py: shows what room `cython` makes of symbols and of generated C.
+ * For tests/cython_names.py and cython_truth.py: shows what room `cython` makes of symbols and of
+ * generated C.
  *
  *     cython_tool names MODULE < SYMBOLS     symbol, kind, module, function, flags
  *     cython_tool lines FILE.c               C line, file, line
- *     cython_tool code FILE.so < ADDRESSES   address, then function, file, line for each level
+ *     cython_tool code FILE.so MODULE < ADDRESSES   address, then function, file, line for each
+ * level
  */
 #include "machine.h"
 
@@ -97,22 +99,21 @@ static int show_lines(const char *path)
     return 0;
 }
 
-static void show_code(struct machine *machine, uint64_t address)
+static void show_code(struct machine *machine, const char *module, uint64_t address)
 {
     struct cython_code levels[32];
     struct arena *arena = arena_create();
-    size_t count = cython_machine_find(machine, NULL, address, arena, levels, 32);
+    size_t count = cython_machine_find(machine, module, address, arena, levels, 32);
     printf("%" PRIx64, address);
     for (size_t i = 0; i < count; i++)
         printf("\t%s%s %s:%s%u%s", levels[i].kind == CYTHON_PLUMBING ? "-" : "",
-              or_dash(levels[i].function), or_dash(levels[i].file),
-               levels[i].estimate ? "~" : "", levels[i].line,
-               levels[i].parallel ? " parallel" : "");
+               or_dash(levels[i].function), or_dash(levels[i].file), levels[i].estimate ? "~" : "",
+               levels[i].line, levels[i].parallel ? " parallel" : "");
     putchar('\n');
     arena_destroy(arena);
 }
 
-static int show_codes(const char *path)
+static int show_codes(const char *path, const char *module)
 {
     struct stat status;
     uint64_t address;
@@ -132,7 +133,7 @@ static int show_codes(const char *path)
     fprintf(stderr, "%zu functions, %zu pointers, %zu anchors\n", machine->image.function_count,
             machine->image.pointer_count, machine->anchor_count);
     while (scanf("%" SCNx64, &address) == 1)
-        show_code(machine, address);
+        show_code(machine, module, address);
     machine_destroy(machine);
     munmap((void *)(uintptr_t)bytes, size);
     return 0;
@@ -144,9 +145,9 @@ int main(int argc, char **argv)
         return show_names(argv[2]);
     if (argc == 3 && strcmp(argv[1], "lines") == 0)
         return show_lines(argv[2]);
-    if (argc == 3 && strcmp(argv[1], "code") == 0)
-        return show_codes(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "code") == 0)
+        return show_codes(argv[2], argv[3]);
     fprintf(stderr, "usage: cython_tool names MODULE < SYMBOLS | cython_tool lines FILE.c | "
-                    "cython_tool code FILE.so < ADDRESSES\n");
+                    "cython_tool code FILE.so MODULE < ADDRESSES\n");
     return 64;
 }

@@ -84,8 +84,12 @@ static bool is_boilerplate(const char *name, const char *file)
     for (size_t i = 0; file && i < PSC_ARRAY_SIZE(files); i++)
         if (strcmp(file, files[i]) == 0)
             return true;
-    return name && (strncmp(name, "View.MemoryView.", strlen("View.MemoryView.")) == 0 ||
-                    strstr(name, "__pyx_fused_cpdef"));
+    static const char *const names[] = {"__pyx_fused_cpdef", "__reduce_cython__",
+                                        "__setstate_cython__", "__pyx_unpickle_"};
+    for (size_t i = 0; name && i < PSC_ARRAY_SIZE(names); i++)
+        if (strstr(name, names[i]))
+            return true;
+    return name && strncmp(name, "View.MemoryView.", strlen("View.MemoryView.")) == 0;
 }
 
 static enum cython_kind kind_of(const char *name, const char *file)

@@ -257,6 +257,7 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
 enum machine_call_kind {
     MACHINE_CALL_NONE,
     MACHINE_CALL_MAY_FAIL,
+    MACHINE_CALL_ENDS,       /**< Of what does not return: what follows it is not its way. */
     MACHINE_CALL_HARMLESS,   /**< Of a function that only lets go of things or computes. */
     MACHINE_CALL_CANNOT_FAIL /**< What it returns is no sign of a Python error. */
 };
@@ -273,12 +274,14 @@ struct value machine_resolve(const struct machine_state *state, struct value fro
 void machine_read_report(const struct machine *machine, const struct machine_anchor *anchor,
                          const struct machine_state *state, struct machine_report *ret);
 
+/* ---- machine_traits.c ---- */
+
 /** True for imports and small functions that a way out may pass: they only let go of things. */
 bool machine_is_clean(struct machine *machine, struct machine_target target);
 /** True for those of them that tell whether an exception is of a type. */
 bool machine_is_match(struct machine *machine, struct machine_target target);
-/** True for imports that do not return. */
-bool machine_is_end(struct machine_target target);
+/** True for those that do not return. */
+bool machine_is_end(struct machine *machine, struct machine_target target);
 
 /* ---- machine_anchor.c ---- */
 

@@ -27,10 +27,15 @@ static bool is_python_name(const char *name)
 
 static enum machine_call_kind judge_call(struct machine *machine, struct machine_target target)
 {
+    if (machine_is_end(machine, target))
+        return MACHINE_CALL_ENDS;
     if (target.import)
         return is_python_name(target.import) && !machine_is_clean(machine, target)
                    ? MACHINE_CALL_MAY_FAIL
                    : MACHINE_CALL_CANNOT_FAIL;
+    /* The report itself: the error is there already. */
+    if (machine_find_anchor(machine, target.address))
+        return MACHINE_CALL_CANNOT_FAIL;
     return machine_is_clean(machine, target) ? MACHINE_CALL_HARMLESS : MACHINE_CALL_MAY_FAIL;
 }
 

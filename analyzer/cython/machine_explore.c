@@ -124,7 +124,7 @@ static enum machine_verdict pass_call(struct machine_exploration *exploration,
                                       const struct machine_operand *operand)
 {
     struct machine_target target = machine_operand_target(exploration->machine, operand);
-    if (machine_is_end(target))
+    if (machine_is_end(exploration->machine, target))
         return MACHINE_END_WAY;
     enum machine_verdict verdict = is_deallocation(operand)
                                        ? MACHINE_PASS_FREE

@@ -134,7 +134,7 @@ static void sweep_call(struct machine *machine, struct sweep *sweep,
         machine_read_report(machine, anchor, state, &report);
         if (report.name)
             add_name(sweep, &report);
-    } else if (!machine_is_clean(machine, target) && !machine_is_end(target)) {
+    } else if (!machine_is_clean(machine, target) && !machine_is_end(machine, target)) {
         /* The first ones, then ever rarer ones. */
         size_t at = sweep->call_count++;
         if (at < VOTE_LIMIT / 2)

@@ -183,7 +183,7 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
     enum machine_call_kind kind = machine_find_call(machine, address + 1);
     uint64_t pc = kind == MACHINE_CALL_NONE ? address : address + 1;
     const struct machine_function *function = machine_find_function(&machine->image, address);
-    if (!limit || !function || pc >= function->end)
+    if (!limit || !function || pc >= function->end || kind == MACHINE_CALL_ENDS)
         return 0;
     machine_state_init(&start, pc);
     found = search_first(machine, &start, kind, &report);

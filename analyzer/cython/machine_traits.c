@@ -1,0 +1,198 @@
+/* Imports and small functions that a way out may pass: what is known of them. */
+#include "machine.h"
+
+/** A function that lets go of things is small. */
+#define CLEAN_SIZE_LIMIT  768
+#define CLEAN_DEPTH_LIMIT 3
+
+/* They free, count, lock or look; none begins anything that can fail. */
+static const char *const clean_imports[] = {
+    "PyBuffer_Release",
+    "PyErr_Clear",
+    "PyErr_Fetch",
+    "PyErr_GetRaisedException",
+    "PyErr_Occurred",
+    "PyErr_Restore",
+    "PyErr_SetRaisedException",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyException_GetTraceback",
+    "PyException_SetTraceback",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyMem_Free",
+    "PyObject_Free",
+    "PyObject_GC_Del",
+    "PyObject_GC_UnTrack",
+    "PyThreadState_Get",
+    "PyThreadState_GetUnchecked",
+    "PyThread_acquire_lock",
+    "PyThread_allocate_lock",
+    "PyThread_release_lock",
+    "Py_LeaveRecursiveCall",
+    "_PyThreadState_UncheckedGet",
+    "_Py_Dealloc",
+    "_Py_LeaveRecursiveCall",
+    "_ZdlPv",
+    "_ZdlPvm",
+    "__vsnprintf_chk",
+    "free",
+    "vsnprintf",
+};
+
+/* Likewise; they tell whether an exception is of a type. */
+static const char *const match_imports[] = {
+    "PyErr_ExceptionMatches",
+    "PyErr_GivenExceptionMatches",
+};
+
+static const char *const end_imports[] = {
+    "Py_FatalError", "_Py_FatalErrorFunc", "_Unwind_Resume", "__assert_fail", "__cxa_rethrow",
+    "__cxa_throw",   "__stack_chk_fail",   "abort",          "exit",
+};
+
+/** What is known of a function or import that is passed. */
+enum trait {
+    TRAIT_CLEAN = 1,
+    TRAIT_MATCHES = 2, /**< Calls one of match_imports. */
+    TRAIT_CLEARS = 4,  /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
+    TRAIT_RETURNS = 8  /**< Not only abort() and its like. */
+};
+
+struct clean_function {
+    uint64_t start;
+    uint8_t traits; /**< enum trait; 0: it may fail. */
+};
+
+static bool is_listed(const char *const *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+static struct clean_function *find_clean(const struct machine *machine, uint64_t start,
+                                         size_t *ret_at)
+{
+    size_t low = 0, high = machine->clean_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (machine->clean[middle].start < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_at = low;
+    return low < machine->clean_count && machine->clean[low].start == start ? &machine->clean[low]
+                                                                            : NULL;
+}
+
+static void keep_clean(struct machine *machine, uint64_t start, uint8_t traits)
+{
+    size_t at;
+    struct clean_function *known = find_clean(machine, start, &at);
+    if (known) {
+        known->traits = traits;
+        return;
+    }
+    if (!array_reserve((void **)&machine->clean, &machine->clean_capacity, machine->clean_count + 1,
+                       sizeof(*machine->clean)))
+        return;
+    memmove(machine->clean + at + 1, machine->clean + at,
+            (machine->clean_count - at) * sizeof(*machine->clean));
+    machine->clean[at] = (struct clean_function){start, traits};
+    machine->clean_count++;
+}
+
+static uint8_t traits_of(struct machine *machine, struct machine_target target, unsigned depth);
+
+/** Those of everything that an instruction leads to outside of its function. */
+static uint8_t traits_of_instruction(struct machine *machine,
+                                     const struct machine_function *function,
+                                     const struct machine_instruction *instruction, unsigned depth)
+{
+    const struct machine_operand *to = &instruction->to;
+    struct machine_target target = {0};
+    if (instruction->verb == MACHINE_BAD)
+        return 0;
+    if (instruction->verb != MACHINE_CALL && instruction->verb != MACHINE_JUMP)
+        return instruction->verb == MACHINE_RETURN ? TRAIT_CLEAN | TRAIT_RETURNS : TRAIT_CLEAN;
+    if (to->kind == MACHINE_IMMEDIATE)
+        target = machine_target_of(&machine->image, (uint64_t)to->number);
+    else if (to->kind == MACHINE_ABSOLUTE)
+        target = machine_slot_target(&machine->image, (uint64_t)to->number);
+    else /* tp_dealloc */
+        return to->kind == MACHINE_BASED && to->number == 0x30 ? TRAIT_CLEAN | TRAIT_RETURNS : 0;
+    if (!target.import && target.address >= function->start && target.address < function->end)
+        return TRAIT_CLEAN;
+    uint8_t traits = traits_of(machine, target, depth + 1);
+    return instruction->verb == MACHINE_JUMP ? traits : traits & (uint8_t)~TRAIT_RETURNS;
+}
+
+static uint8_t traits_of_function(struct machine *machine, const struct machine_function *function,
+                                  unsigned depth)
+{
+    uint8_t traits = 0;
+    if (function->end - function->start > CLEAN_SIZE_LIMIT)
+        return 0;
+    for (uint64_t at = function->start; at < function->end;) {
+        struct machine_instruction instruction =
+            *machine_decode(machine->decoder, &machine->image, at);
+        uint8_t more = traits_of_instruction(machine, function, &instruction, depth);
+        if (!more)
+            return 0;
+        traits |= more;
+        at += instruction.size;
+    }
+    return traits;
+}
+
+static uint8_t traits_of_import(const char *import)
+{
+    if (is_listed(match_imports, PSC_ARRAY_SIZE(match_imports), import))
+        return TRAIT_CLEAN | TRAIT_RETURNS | TRAIT_MATCHES;
+    if (is_listed(end_imports, PSC_ARRAY_SIZE(end_imports), import))
+        return TRAIT_CLEAN;
+    if (!is_listed(clean_imports, PSC_ARRAY_SIZE(clean_imports), import))
+        return 0;
+    uint8_t clears = strcmp(import, "PyErr_Clear") == 0 ? TRAIT_CLEARS : 0;
+    return TRAIT_CLEAN | TRAIT_RETURNS | clears;
+}
+
+static uint8_t traits_of(struct machine *machine, struct machine_target target, unsigned depth)
+{
+    size_t at;
+    if (target.import)
+        return traits_of_import(target.import);
+    const struct machine_function *function =
+        machine_find_function(&machine->image, target.address);
+    if (!function || function->start != target.address ||
+        machine_find_anchor(machine, target.address))
+        return 0;
+    const struct clean_function *known = find_clean(machine, target.address, &at);
+    if (known)
+        return known->traits;
+    if (depth > CLEAN_DEPTH_LIMIT)
+        return 0;
+    keep_clean(machine, target.address, 0); /* Also while it is looked at: cycles. */
+    uint8_t traits = traits_of_function(machine, function, depth);
+    keep_clean(machine, target.address, traits);
+    return traits;
+}
+
+bool machine_is_clean(struct machine *machine, struct machine_target target)
+{
+    return traits_of(machine, target, 0) & TRAIT_RETURNS;
+}
+
+bool machine_is_end(struct machine *machine, struct machine_target target)
+{
+    return traits_of(machine, target, 0) && !machine_is_clean(machine, target);
+}
+
+bool machine_is_match(struct machine *machine, struct machine_target target)
+{
+    uint8_t traits = traits_of(machine, target, 0);
+    return traits & TRAIT_MATCHES && !(traits & TRAIT_CLEARS);
+}
