@@ -4,11 +4,12 @@
 testdata/cython/forms calls every form of Cython function from inside the one before. It is
 compiled, stripped, and run twice: once the innermost call raises, and the traceback is kept;
 once it dies, and pystack-core prints the stack from the core file. Each entry of the traceback
-must be there with its function and line, and nothing else of Cython's.
+must be there with its function and line; estimates do not count. Then, for each call that
+stands in the module, what is answered is compared with debug information: see cython_truth.py.
 
 Bounded (for ctest): the Cython of the system, -O0 and -O2. --full: also Cython 0.29 to 3.3 from
 PyPI, gcc -O0 to -O3, -flto, clang. What can not be had is named. Exit code: 0 all at least
---least percent, 1 below, 77 nothing could be run.
+--least percent and good by cython_truth.py's bounds, 1 below, 77 nothing could be run.
 """
 import argparse
 import glob
@@ -22,18 +23,23 @@ import sys
 import tempfile
 from pathlib import Path
 
+import cython_truth
 from cython_names import installed_cythons, pypi_cythons
 
 SOURCES = Path(__file__).resolve().parent.parent / "testdata" / "cython" / "forms"
-WANTED = ["0.29.37", "3.0.12", "3.2.*", "3.3.*"]
+WANTED = ["0.29.37", "3.0.12", "3.1.*", "3.2.*", "3.3.*"]
 BOUNDED = {"gcc -O0": ["gcc", "-O0"], "gcc -O2": ["gcc", "-O2"]}
 FULL = {
     **BOUNDED,
     "gcc -O1": ["gcc", "-O1"],
     "gcc -O3": ["gcc", "-O3"],
     "gcc -O2 -flto": ["gcc", "-O2", "-flto"],
+    "clang -O0": ["clang", "-O0"],
     "clang -O2": ["clang", "-O2"],
 }
+# Modules compared with their debug information, and with which compilers; None: with all.
+TRUTH_BOUNDED = [(cython_truth.forms_source, ["gcc -O2"])]
+TRUTH_FULL = [(cython_truth.forms_source, None), (cython_truth.compiler_source, ["gcc -O2", "clang -O2"])]
 # What the file keeps: flags for the compiler and for strip.
 KEPT = {"stripped": (["-g0"], ["strip"]), "symbols": (["-g0"], None), "debug": (["-g"], None)}
 
@@ -54,7 +60,8 @@ def pythons():
 
 def shown_name(name):
     """__qualname__ from a traceback's function name."""
-    parts = [re.sub(r"^__pyx_fuse_\d+(_\d+)*", "", part) for part in name.split(".")]
+    parts = [re.sub(r"^__pyx_fuse_\d+(_\d+)*(__pyx_f_5forms_)?", "", part)
+             for part in name.split(".")]
     # Bodies of generators have neither module nor scope in tracebacks.
     parts = parts[1:] if parts[0] == "forms" else ["*"] + parts
     parts = [part for part in parts[:-1] if not re.fullmatch(r"genexpr\d+", part)] + parts[-1:]
@@ -221,9 +228,45 @@ def run_one(options, label, command, python, include, folder, compiler, kept):
     return percent
 
 
-def main():
+def run_truth(options, label, command, include, folder):
+    """For each module and compiler: whether the answers agree with debug information."""
+    results = []
+    for make_source, compilers in TRUTH_FULL if options.full else TRUTH_BOUNDED:
+        for compiler in compilers or options.compilers:
+            if compiler not in options.compilers or not wanted(options, label, compiler):
+                continue
+            place = folder / f"truth{len(results)}"
+            name = f"{label}, {compiler}, {make_source.module}"
+            try:
+                results.append(cython_truth.measure(options.tool, command, make_source, include, place,
+                                                    options.compilers[compiler], name, options.show))
+            except (subprocess.CalledProcessError, OSError) as error:
+                print(f"SKIP {name}: {error} {str(getattr(error, 'stderr', ''))[-300:]}")
+            shutil.rmtree(place, ignore_errors=True)
+            sys.stdout.flush()
+    return results
+
+
+def wanted(options, label, compiler):
+    return not options.only or options.only in label or options.only in compiler
+
+
+def find_cythons(options, scratch):
+    """(label, command) of each Cython that can be had."""
+    cythons = list(installed_cythons())
+    if not cythons:
+        print("SKIP installed Cython: no cython3 in PATH")
+    if options.full:
+        cache = options.cache or Path(scratch) / "cache"
+        cache.mkdir(parents=True, exist_ok=True)
+        cythons += pypi_cythons(cache, WANTED)
+    return cythons
+
+
+def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="pystack-core")
+    parser.add_argument("--tool", help="the program made from tests/cython_tool.c")
     parser.add_argument("--cache", type=Path, help="keeps the installed Cython versions")
     parser.add_argument("--full", action="store_true", help="all versions and compilers")
     parser.add_argument("--kept", action="append", choices=list(KEPT), help="what is not stripped")
@@ -234,32 +277,35 @@ def main():
     options.program = os.path.abspath(options.program)
     options.compilers = {name: command for name, command in (FULL if options.full else BOUNDED).items()
                          if shutil.which(command[0]) or print(f"SKIP {name}: no {command[0]}")}
+    return options
+
+
+def main():
+    options = read_options()
     python, include = next(pythons(), (None, None))
     if not python:
         print("SKIP: no Python.h")
         return 77
-    percents = []
+    missing = cython_truth.missing_tools() if options.tool else ["--tool"]
+    if missing:
+        print("SKIP the comparison with debug information: no", ", ".join(missing))
+    percents, agree = [], []
     with tempfile.TemporaryDirectory() as scratch:
-        cythons = list(installed_cythons())
-        if not cythons:
-            print("SKIP installed Cython: no cython3 in PATH")
-        if options.full:
-            cache = options.cache or Path(scratch) / "cache"
-            cache.mkdir(parents=True, exist_ok=True)
-            cythons += pypi_cythons(cache, WANTED)
-        for number, (label, command) in enumerate(cythons):
+        for number, (label, command) in enumerate(find_cythons(options, scratch)):
             folder = Path(scratch) / str(number)
             folder.mkdir()
             for compiler in options.compilers:
-                if options.only and options.only not in label and options.only not in compiler:
+                if not wanted(options, label, compiler):
                     continue
                 for kept in options.kept or ["stripped"]:
                     percent = run_one(options, label, command, python, include, folder, compiler, kept)
                     percents += [percent] if percent is not None else []
+            if not missing:
+                agree += run_truth(options, label, command, include, folder)
     if not percents:
         print("SKIP: nothing could be run")
         return 77
-    return 0 if min(percents) >= options.least else 1
+    return 0 if min(percents) >= options.least and all(agree) else 1
 
 
 if __name__ == "__main__":

@@ -16,6 +16,12 @@ static void add_component(struct text *text, struct slice part, struct slice out
     if (slice_skip(&rest, "__pyx_fuse_") && parse_cython_specialization(&rest, &specialization) &&
         rest.size)
         part = rest;
+    /* Cython 3.3 reports specialised cpdef functions by their C names. */
+    if (slice_skip(&rest, "__pyx_f_")) {
+        struct cython_path path;
+        parse_cython_path(rest, CYTHON_UNNUMBERED, NULL, &path);
+        part = path.leaf;
+    }
     if (is_lambda(part)) {
         text_add_string(text, "<lambda>");
         return;
@@ -76,20 +82,30 @@ const char *cython_traceback_function(const char *name, const char *module, stru
     return function;
 }
 
-/** Cython's own code in Cython: no file of anybody's. */
+/**
+ * Cython's own code in Cython is of no file of anybody's: "stringsource", "(tree fragment)",
+ * "<MemoryView>", "match_signatures_single" (of fused functions), "View.MemoryView",
+ * "vector.from_py".
+ */
+static bool is_pyx_file(const char *file)
+{
+    static const char *const endings[] = {".MemoryView", ".from_py", ".to_py"};
+    const char *dot = strrchr(path_base(file), '.');
+    for (size_t i = 0; dot && i < PSC_ARRAY_SIZE(endings); i++)
+        if (strcmp(dot, endings[i]) == 0)
+            return false;
+    return dot;
+}
+
 static bool is_boilerplate(const char *name, const char *file)
 {
-    static const char *const files[] = {"stringsource", "<stringsource>", "(tree fragment)",
-                                        "<MemoryView>"};
-    for (size_t i = 0; file && i < PSC_ARRAY_SIZE(files); i++)
-        if (strcmp(file, files[i]) == 0)
-            return true;
     static const char *const names[] = {"__pyx_fused_cpdef", "__reduce_cython__",
                                         "__setstate_cython__", "__pyx_unpickle_"};
     for (size_t i = 0; name && i < PSC_ARRAY_SIZE(names); i++)
         if (strstr(name, names[i]))
             return true;
-    return name && strncmp(name, "View.MemoryView.", strlen("View.MemoryView.")) == 0;
+    return (file && !is_pyx_file(file)) ||
+           (name && strncmp(name, "View.MemoryView.", strlen("View.MemoryView.")) == 0);
 }
 
 static enum cython_kind kind_of(const char *name, const char *file)

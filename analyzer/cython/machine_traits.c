@@ -10,9 +10,11 @@ static const char *const clean_imports[] = {
     "PyBuffer_Release",
     "PyErr_Clear",
     "PyErr_Fetch",
+    "PyErr_GetExcInfo",
     "PyErr_GetRaisedException",
     "PyErr_Occurred",
     "PyErr_Restore",
+    "PyErr_SetExcInfo",
     "PyErr_SetRaisedException",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
@@ -44,6 +46,7 @@ static const char *const clean_imports[] = {
 static const char *const match_imports[] = {
     "PyErr_ExceptionMatches",
     "PyErr_GivenExceptionMatches",
+    "PyType_IsSubtype",
 };
 
 static const char *const end_imports[] = {
