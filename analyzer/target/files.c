@@ -14,52 +14,79 @@
 #define DELETED_SUFFIX       " (deleted)"
 #define ELF_HEADER_BYTES     4096 /* Of an image: ELF header, program headers, the build-id note. */
 #define PROGRAM_HEADER_LIMIT 512
+#define NOTES_BYTES          1024 /* Of a note segment; build-ids come early. */
+
+/* gABI "Note Section"; alignment 8 only for NT_GNU_PROPERTY, whose segment says so. */
+static bool parse_notes(const uint8_t *note, uint64_t left, uint64_t segment_align,
+                        struct target_build_id *ret)
+{
+    uint64_t align = segment_align == 8 ? 8 : 4;
+    while (left >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr nhdr;
+        memcpy(&nhdr, note, sizeof(nhdr));
+        uint64_t name_at = sizeof(nhdr);
+        uint64_t desc_at = (name_at + nhdr.n_namesz + align - 1) & ~(align - 1);
+        uint64_t next = (desc_at + nhdr.n_descsz + align - 1) & ~(align - 1);
+        if (desc_at > left || nhdr.n_descsz > left - desc_at)
+            return false;
+        if (nhdr.n_type == NT_GNU_BUILD_ID && nhdr.n_namesz == 4 &&
+            !memcmp(note + name_at, "GNU", 4) && nhdr.n_descsz &&
+            nhdr.n_descsz <= TARGET_BUILD_ID_MAX) {
+            memcpy(ret->bytes, note + desc_at, nhdr.n_descsz);
+            ret->size = nhdr.n_descsz;
+            return true;
+        }
+        if (next >= left)
+            return false;
+        note += next;
+        left -= next;
+    }
+    return false;
+}
+
+/* How many program headers an image of our kind of ELF has; 0 for others. */
+static size_t program_header_count(const uint8_t *image, size_t size, uint64_t *ret_offset)
+{
+    Elf64_Ehdr header;
+    if (size < sizeof(header) || memcmp(image, ELFMAG, SELFMAG) != 0 ||
+        image[EI_CLASS] != ELFCLASS64 || image[EI_DATA] != ELFDATA2LSB)
+        return 0;
+    memcpy(&header, image, sizeof(header));
+    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > PROGRAM_HEADER_LIMIT)
+        return 0;
+    *ret_offset = header.e_phoff;
+    return header.e_phnum;
+}
+
+/* The next note segment from *index on, which is moved behind it. */
+static bool next_notes(const uint8_t *image, size_t size, size_t *index, Elf64_Phdr *ret)
+{
+    uint64_t offset = 0;
+    size_t count = program_header_count(image, size, &offset);
+    while (*index < count) {
+        uint64_t at = offset + (*index)++ * sizeof(*ret);
+        if (at > size || size - at < sizeof(*ret))
+            return false;
+        memcpy(ret, image + at, sizeof(*ret));
+        if (ret->p_type == PT_NOTE)
+            return true;
+    }
+    return false;
+}
 
 void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret)
 {
+    size_t index = 0;
+    Elf64_Phdr segment;
     ret->size = 0;
-    if (size < sizeof(Elf64_Ehdr) || memcmp(image, ELFMAG, SELFMAG) != 0)
-        return;
-    if (image[EI_CLASS] != ELFCLASS64 || image[EI_DATA] != ELFDATA2LSB)
-        return;
-    Elf64_Ehdr header;
-    memcpy(&header, image, sizeof(header));
-    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > PROGRAM_HEADER_LIMIT)
-        return;
-    for (size_t i = 0; i < header.e_phnum; i++) {
-        uint64_t at = header.e_phoff + i * sizeof(Elf64_Phdr);
-        Elf64_Phdr segment;
-        if (at > size || size - at < sizeof(segment))
-            return;
-        memcpy(&segment, image + at, sizeof(segment));
-        if (segment.p_type != PT_NOTE || segment.p_offset > size)
+    while (next_notes(image, size, &index, &segment)) {
+        if (segment.p_offset > size)
             continue;
         uint64_t left = size - segment.p_offset;
         if (segment.p_filesz < left)
             left = segment.p_filesz;
-        const uint8_t *note = image + segment.p_offset;
-        // gABI "Note Section"; alignment 8 only for NT_GNU_PROPERTY, whose segment says so.
-        uint64_t align = segment.p_align == 8 ? 8 : 4;
-        while (left >= sizeof(Elf64_Nhdr)) {
-            Elf64_Nhdr nhdr;
-            memcpy(&nhdr, note, sizeof(nhdr));
-            uint64_t name_at = sizeof(nhdr);
-            uint64_t desc_at = (name_at + nhdr.n_namesz + align - 1) & ~(align - 1);
-            uint64_t next = (desc_at + nhdr.n_descsz + align - 1) & ~(align - 1);
-            if (desc_at > left || nhdr.n_descsz > left - desc_at)
-                break;
-            if (nhdr.n_type == NT_GNU_BUILD_ID && nhdr.n_namesz == 4 &&
-                !memcmp(note + name_at, "GNU", 4) && nhdr.n_descsz &&
-                nhdr.n_descsz <= TARGET_BUILD_ID_MAX) {
-                memcpy(ret->bytes, note + desc_at, nhdr.n_descsz);
-                ret->size = nhdr.n_descsz;
-                return;
-            }
-            if (next >= left)
-                break;
-            note += next;
-            left -= next;
-        }
+        if (parse_notes(image + segment.p_offset, left, segment.p_align, ret))
+            return;
     }
 }
 
@@ -115,12 +142,38 @@ static void file_read_memory(struct target *target, const struct target_file *fi
     }
 }
 
+/* patchelf, which repairs the wheels of PyPI, moves the notes to the end of the file. */
+static void file_read_notes(struct target *target, const struct target_file *file,
+                            const struct memory_view *memory, struct target_build_id *ret)
+{
+    size_t index = 0;
+    Elf64_Phdr segment;
+    while (next_notes(memory->bytes, memory->size, &index, &segment)) {
+        uint8_t notes[NOTES_BYTES];
+        for (size_t i = 0; i < target->mapping_count; i++) {
+            const struct target_mapping *mapping = &target->mappings[i];
+            uint64_t inside = segment.p_offset - mapping->offset;
+            if (mapping->file != file || segment.p_offset < mapping->offset ||
+                inside >= mapping->end - mapping->start)
+                continue;
+            uint64_t want = mapping->end - mapping->start - inside;
+            if (want > segment.p_filesz)
+                want = segment.p_filesz;
+            if (want > sizeof(notes))
+                want = sizeof(notes);
+            size_t got = target_read_some(target, mapping->start + inside, notes, (size_t)want);
+            if (parse_notes(notes, got, segment.p_align, ret))
+                return;
+        }
+    }
+}
+
 static bool is_elf(const uint8_t *image, size_t size)
 {
     return size >= sizeof(Elf64_Ehdr) && !memcmp(image, ELFMAG, SELFMAG);
 }
 
-/* Without a build-id on either side, equal program headers are the proof. */
+/* Where the build-id is on neither side, or was not dumped, equal program headers are the proof. */
 static bool headers_are_equal(const struct memory_view *memory, const uint8_t *image, size_t size)
 {
     Elf64_Ehdr header;
@@ -142,7 +195,7 @@ static enum target_file_state file_compare(const struct memory_view *memory,
                    : TARGET_FILE_MISMATCH;
     if (!memory->size)
         return TARGET_FILE_UNVERIFIED;
-    if (!is_elf(memory->bytes, memory->size) || found.size)
+    if (!is_elf(memory->bytes, memory->size))
         return TARGET_FILE_MISMATCH;
     return headers_are_equal(memory, image, size) ? TARGET_FILE_FOUND : TARGET_FILE_MISMATCH;
 }
@@ -246,6 +299,8 @@ void target_file_open(struct target *target, struct target_file *file)
     file_read_memory(target, file, &memory);
     if (memory.size)
         parse_build_id(memory.bytes, memory.size, &file->build_id);
+    if (memory.size && !file->build_id.size)
+        file_read_notes(target, file, &memory, &file->build_id);
     if (memory.size && !is_elf(memory.bytes, memory.size))
         return;
     const struct target_options *options = &target->options;

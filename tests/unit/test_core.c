@@ -180,6 +180,65 @@ static void the_build_id_is_found_in_an_image(void **state)
     }
 }
 
+/** A library as patchelf leaves it: its build-id is not in the first page. */
+struct patched_image {
+    Elf64_Ehdr header;
+    Elf64_Phdr phdr;
+    uint8_t rest[8192 - sizeof(Elf64_Ehdr) - sizeof(Elf64_Phdr)];
+    uint32_t note[3];
+    char name[4];
+    uint8_t id[20];
+    uint8_t end[4096 - 36];
+};
+
+static const struct patched_image patched = {
+    .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
+               .e_phoff = sizeof(Elf64_Ehdr), .e_phnum = 1, .e_phentsize = sizeof(Elf64_Phdr)},
+    .phdr = {.p_type = PT_NOTE, .p_offset = 8192, .p_filesz = 36, .p_align = 4},
+    .note = {4, 20, NT_GNU_BUILD_ID}, .name = "GNU", .id = {1, 2, 3}};
+
+/** The state of the library's file, in a core that holds its first page and maybe its notes. */
+static enum target_file_state state_of_patched(const struct patched_image *dumped, bool with_notes)
+{
+    char library[] = "/tmp/psc-test-library-XXXXXX";
+    int fd = mkstemp(library);
+    assert_int_equal(write(fd, &patched, sizeof(patched)), sizeof(patched));
+    close(fd);
+    struct core_writer writer;
+    core_writer_init(&writer);
+    core_writer_thread(&writer, 7, 11, 0, 0, 0);
+    uint8_t note[512];
+    uint64_t words[8] = {2, 4096, 0x10000, 0x11000, 0, 0x40000, 0x41000, 2};
+    memcpy(note, words, sizeof(words));
+    memcpy(note + sizeof(words), library, sizeof(library));
+    memcpy(note + sizeof(words) + sizeof(library), library, sizeof(library));
+    core_writer_note(&writer, NT_FILE, note, sizeof(words) + 2 * sizeof(library));
+    core_writer_load(&writer, 0x10000, dumped, 4096, 4096, PF_R);
+    core_writer_load(&writer, 0x40000, &dumped->note, with_notes ? 4096 : 0, 4096, PF_R | PF_W);
+    struct target *target = open_written(&writer);
+    struct target_file *file = target_find_mapping(target, 0x40000)->file;
+    target_file_open(target, file);
+    enum target_file_state state = file->state;
+    assert_int_equal(file->build_id.size, state == TARGET_FILE_FOUND || with_notes ? 20 : 0);
+    target_close(target);
+    unlink(path);
+    unlink(library);
+    return state;
+}
+
+static void a_build_id_behind_the_first_page_is_compared(void **state)
+{
+    (void)state;
+    assert_int_equal(state_of_patched(&patched, true), TARGET_FILE_FOUND);
+    // Not dumped: the headers are the proof.
+    assert_int_equal(state_of_patched(&patched, false), TARGET_FILE_FOUND);
+    struct patched_image other = patched;
+    other.id[19] = 9;
+    assert_int_equal(state_of_patched(&other, true), TARGET_FILE_MISMATCH);
+    other.phdr.p_filesz = 40;
+    assert_int_equal(state_of_patched(&other, false), TARGET_FILE_MISMATCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +248,7 @@ int main(void)
         cmocka_unit_test_teardown(a_cut_core_says_so, remove_file),
         cmocka_unit_test_teardown(what_is_not_a_core_is_refused, remove_file),
         cmocka_unit_test(the_build_id_is_found_in_an_image),
+        cmocka_unit_test(a_build_id_behind_the_first_page_is_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
