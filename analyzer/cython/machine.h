@@ -207,6 +207,8 @@ void machine_state_step(struct machine_state *state, const struct machine_image 
                         const struct machine_instruction *instruction);
 /** Whether a condition holds; false when that is not known. Sets state->tested. */
 bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret);
+/** What was stored `offset` bytes above the stack pointer. */
+struct value machine_state_load(const struct machine_state *state, uint64_t offset, uint8_t width);
 /** What a call leaves: the caller's registers are gone, RAX is `result`. */
 void machine_state_return(struct machine_state *state, struct value result);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #define CONVENTION_CALL_LIMIT 12
-/** Functions between the anchor and PyCode_NewEmpty. */
+/** Functions between the anchor and what makes the code object. */
 #define CONVENTION_DEPTH 2
 
 /** What a function hands on to the making of a code object, best way so far. */
@@ -12,6 +12,7 @@ struct convention {
     struct machine_anchor best;
     int score;
     unsigned depth;
+    bool python2; /**< Strings are made with CPython 2's functions. */
 };
 
 static int score_of(const struct machine_anchor *anchor)
@@ -29,18 +30,56 @@ static struct value as_source(struct value value)
     return usable ? value : (struct value){VALUE_UNKNOWN, 0};
 }
 
-static void offer(struct convention *convention, const struct machine_state *state,
-                  const struct machine_anchor *sinks)
+static void offer(struct convention *convention, struct value name, struct value line,
+                  struct value file)
 {
     struct machine_anchor anchor = {
-        .name = as_source(machine_resolve(state, sinks->name)),
-        .line = as_source(machine_resolve(state, sinks->line)),
-        .file = as_source(machine_resolve(state, sinks->file)),
-    };
+        .name = as_source(name), .line = as_source(line), .file = as_source(file)};
     int score = score_of(&anchor);
     if (score > convention->score) {
         convention->score = score;
         convention->best = anchor;
+    }
+}
+
+static void offer_resolved(struct convention *convention, const struct machine_state *state,
+                           const struct machine_anchor *sinks)
+{
+    offer(convention, machine_resolve(state, sinks->name), machine_resolve(state, sinks->line),
+          machine_resolve(state, sinks->file));
+}
+
+/*
+ * PyCode_New(..., filename, name, firstlineno, lnotab), all of these on the stack: Cython 0.29 up
+ * to 0.29.24 (Cython/Utility/Exceptions.c). CPython 2 has one argument less in front of them.
+ */
+static void offer_stacked(struct convention *convention, const struct machine_state *state)
+{
+    uint64_t file_at = convention->python2 ? 4 * 8 : 5 * 8;
+    offer(convention, machine_state_load(state, file_at + 8, 8),
+          machine_state_load(state, file_at + 16, 4), machine_state_load(state, file_at, 8));
+}
+
+/** What makes a string object of its argument returns, for our purpose, that argument. */
+static void take_string(struct machine_exploration *exploration, const struct machine_state *state,
+                        const char *import)
+{
+    static const struct {
+        const char *import;
+        uint8_t argument;
+        bool python2;
+    } makers[] = {
+        {"PyUnicode_FromString", MACHINE_RDI, false},
+        {"PyUnicode_FromFormat", MACHINE_RSI, false}, /* "%s (%s:%d)", name, C file, C line */
+        {"PyString_FromString", MACHINE_RDI, true},
+        {"PyString_FromFormat", MACHINE_RSI, true},
+    };
+    for (size_t i = 0; import && i < PSC_ARRAY_SIZE(makers); i++) {
+        if (strcmp(import, makers[i].import) != 0)
+            continue;
+        struct convention *convention = exploration->context;
+        convention->python2 |= makers[i].python2;
+        exploration->result = as_source(state->registers[makers[i].argument]);
     }
 }
 
@@ -57,15 +96,20 @@ static enum machine_verdict convention_call(struct machine_exploration *explorat
                                                 .line = {VALUE_ARGUMENT, MACHINE_RDX}};
     struct convention *convention = exploration->context;
     if (target.import && strcmp(target.import, "PyCode_NewEmpty") == 0) {
-        offer(convention, state, &sinks);
+        offer_resolved(convention, state, &sinks);
         return MACHINE_END_WAY;
     }
+    if (target.import && strcmp(target.import, "PyCode_New") == 0) {
+        offer_stacked(convention, state);
+        return MACHINE_END_WAY;
+    }
+    take_string(exploration, state, target.import);
     const struct machine_function *callee =
         target.import ? NULL : machine_find_function(&exploration->machine->image, target.address);
     struct machine_anchor inner;
     if (callee && callee->start == target.address && convention->depth < CONVENTION_DEPTH &&
         find_convention(exploration->machine, callee->start, convention->depth + 1, &inner)) {
-        offer(convention, state, &inner);
+        offer_resolved(convention, state, &inner);
         return MACHINE_END_WAY;
     }
     return MACHINE_PASS_COUNTED;

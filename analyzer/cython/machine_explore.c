@@ -110,8 +110,8 @@ static bool is_deallocation(const struct machine_operand *operand)
 static struct value result_of(const struct machine_exploration *exploration,
                               const struct machine_state *state, struct machine_target target)
 {
-    if (!exploration->error)
-        return (struct value){VALUE_UNKNOWN, 0};
+    if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
+        return exploration->result;
     if (target.import && strcmp(target.import, "PyErr_Occurred") == 0)
         return (struct value){VALUE_NONZERO, 0};
     if (machine_is_match(exploration->machine, target))
@@ -126,6 +126,7 @@ static enum machine_verdict pass_call(struct machine_exploration *exploration,
     struct machine_target target = machine_operand_target(exploration->machine, operand);
     if (machine_is_end(exploration->machine, target))
         return MACHINE_END_WAY;
+    exploration->result = (struct value){VALUE_UNKNOWN, 0};
     enum machine_verdict verdict = is_deallocation(operand)
                                        ? MACHINE_PASS_FREE
                                        : exploration->on_call(exploration, state, target);

@@ -25,6 +25,8 @@ struct machine_exploration {
     unsigned call_limit; /**< Of MACHINE_PASS_COUNTED on one way. */
     bool error;          /**< The call before the start failed: an exception is set. */
     bool stop_at_return;
+    /** on_call may set what the call returns; unknown otherwise. */
+    struct value result;
     /* -- */
     struct machine *machine;
     const struct machine_function *home;

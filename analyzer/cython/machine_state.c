@@ -433,6 +433,13 @@ void machine_state_step(struct machine_state *state, const struct machine_image 
         forget_flags(state);
 }
 
+struct value machine_state_load(const struct machine_state *state, uint64_t offset, uint8_t width)
+{
+    struct value place = state->registers[MACHINE_RSP];
+    place.number += offset;
+    return load(state, place, width);
+}
+
 void machine_state_return(struct machine_state *state, struct value result)
 {
     static const uint8_t lost[] = {MACHINE_RCX, MACHINE_RDX, MACHINE_RSI, MACHINE_RDI,

@@ -26,7 +26,22 @@ VARIANTS = {
     "O0-symbols": ([], ["-g0", "-O0"], "machine-code"),
     "O0-stripped": ([], ["-g0", "-O0", "-s"], "machine-code"),
     "O2-stripped": ([], ["-g0", "-O2", "-s"], "machine-code"),
+    "O2-stripped-0.29.24": ([], ["-g0", "-O2", "-s"], "machine-code"),
 }
+# How Cython made the code objects of tracebacks up to 0.29.24, for a function that is never called.
+OLD_CODE = """\
+    PyObject *file = PyUnicode_FromString(filename), *name, *none = __pyx_empty_tuple;
+    if (!file) return NULL;
+    name = c_line ? PyUnicode_FromFormat("%s (%s:%d)", funcname, __pyx_cfilenm, c_line)
+                  : PyUnicode_FromString(funcname);
+    if (!name) return NULL;
+    py_code = ((PyCodeObject *(*)(
+        int, int, int, int, int, PyObject *, PyObject *, PyObject *, PyObject *, PyObject *,
+        PyObject *, PyObject *, PyObject *, int, PyObject *))PyCode_New)(
+        0, 0, 0, 0, 0, __pyx_empty_bytes, none, none, none, none, none, file, name, py_line,
+        __pyx_empty_bytes);
+"""
+NEW_CODE = "    py_code = PyCode_NewEmpty(filename, funcname, py_line);\n"
 
 
 def marked_lines():
@@ -58,6 +73,13 @@ def make_cython_core(variant):
         includes = shell(folder, "/usr/bin/python3-config", "--includes")
         suffix = shell(folder, "/usr/bin/python3-config", "--extension-suffix")[0]
         shell(folder, "/usr/bin/cython3", *cython_flags, "kern.pyx")
+        if variant.endswith("0.29.24"):
+            generated = os.path.join(folder, "kern.c")
+            with open(generated) as file:
+                text = file.read()
+            assert text.count(NEW_CODE) == 1
+            with open(generated, "w") as file:
+                file.write(text.replace(NEW_CODE, OLD_CODE))
         shell(folder, "cc", *c_flags, "-w", "-shared", "-fPIC", *includes, "-o", "kern" + suffix, "kern.c")
         how = cores.run_to_core([system.path, "-s", "run.py"], folder, {"PATH": "/usr/bin:/bin"})
         with open(os.path.join(folder, "made.json"), "w") as file:
