@@ -156,6 +156,14 @@ const char *psc_trace_warning(const struct psc_trace *trace, size_t index)
     return trace && index < trace->warnings.count ? trace->warnings.items[index].message : NULL;
 }
 
+enum psc_status psc_trace_core(const struct psc_trace *trace, struct psc_error *err)
+{
+    if (!trace || !trace->core_path)
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "no core file was asked for");
+    const struct psc_error *error = &trace->core_error;
+    return error->status ? psc_fail(err, error->status, "%s", error->message) : PSC_OK;
+}
+
 enum psc_status psc_print(const struct psc_trace *trace, const struct psc_print_options *options,
                           psc_write_fn write, void *context, struct psc_error *err)
 {
@@ -295,18 +303,41 @@ static void rehearse(void *context)
 {
     const struct capture_sources *sources = context;
     if (sources->python)
-        trace_rehearse(sources->python, sources->locals);
+        trace_rehearse(sources->python, sources->locals || sources->keeps_core);
 }
 
 static void take_pause(struct psc_trace *trace, const struct target_pause *pause)
 {
     trace->paused = true;
-    trace->pause = pause->stop + pause->registers + pause->stacks + pause->visit + pause->resume;
+    trace->pause =
+        pause->stop + pause->registers + pause->stacks + pause->visit + pause->save + pause->resume;
     text_printf(&trace->explain,
                 "pause: %.2f ms (stopping %.2f, registers %.2f, stacks %.2f, Python %.2f, "
                 "letting go %.2f)\n",
                 trace->pause, pause->stop, pause->registers, pause->stacks, pause->visit,
                 pause->resume);
+    if (trace->core_path)
+        text_printf(&trace->explain, "pause: %.2f ms of it for the core file\n", pause->save);
+}
+
+/* Before anything is done: a file that cannot be written is known then. */
+static enum psc_status begin_core(struct target *target, struct psc_trace *trace,
+                                  const struct psc_capture_options *options, struct psc_error *err)
+{
+    if (!options->core_path)
+        return PSC_OK;
+    if (target->kind != TARGET_PROCESS || options->no_pause)
+        return psc_fail(err, PSC_ERR_ARGUMENT,
+                        "a core file can be written of a living process that is stopped only");
+    trace->core_path = arena_strdup(trace->arena, options->core_path);
+    return target_keep_core(target, options->core_path, options->core_full, err);
+}
+
+/* The report is worth having without the file. */
+static void end_core(struct target *target, struct psc_trace *trace)
+{
+    if (trace->core_path && !trace->core_error.status)
+        trace->core_error.status = target_save_core(target, &trace->core_error);
 }
 
 /* Python frames only, from a process that goes on. */
@@ -375,6 +406,10 @@ static enum psc_status look_at_process(struct psc_target *target, struct psc_tra
         return psc_fail(err, status, "%s", why.message);
     target_warn(target->target, "traced", "%s; only its Python frames are shown", why.message);
     options->mode = PSC_MODE_PYTHON;
+    target_drop_core(target->target);
+    psc_fail(&trace->core_error, PSC_ERR_IO,
+             "%s: is not written: process %d could not be stopped, and a core file needs that",
+             trace->core_path, target->target->process.pid);
     return glance_at_process(target->target, sources, err);
 }
 
@@ -382,8 +417,10 @@ static enum psc_status open_sources(struct psc_target *target, struct psc_trace 
                                     struct psc_capture_options *options,
                                     struct capture_sources *ret, struct psc_error *err)
 {
-    *ret = (struct capture_sources){
-        .target = target->target, .modules = target->modules, .locals = options->locals};
+    *ret = (struct capture_sources){.target = target->target,
+                                    .modules = target->modules,
+                                    .locals = options->locals,
+                                    .keeps_core = options->core_path != NULL};
     enum psc_status status = target->target->kind == TARGET_PROCESS
                                  ? look_at_process(target, trace, options, ret, err)
                                  : open_python(target, trace, options->mode, &ret->python, err);
@@ -457,9 +494,11 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     warnings_init(&trace->warnings, arena);
     double since = now_in_milliseconds();
 
-    struct capture_sources sources;
+    struct capture_sources sources = {0};
     describe_process(trace, target->target);
-    enum psc_status status = open_sources(target, trace, &options, &sources, err);
+    enum psc_status status = begin_core(target->target, trace, &options, err);
+    if (status == PSC_OK)
+        status = open_sources(target, trace, &options, &sources, err);
     explain_stage(trace, "finding the interpreter", &since);
     if (status == PSC_OK)
         status = trace_fill(trace, &sources, &options, err);
@@ -469,8 +508,11 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     if (status == PSC_OK) {
         find_gil_holder(trace, options.thread < 0 && !options.threads);
         finish(trace, &sources);
+        end_core(target->target, trace);
     }
     close_sources(&sources);
+    if (target->target->kind == TARGET_PROCESS)
+        target_drop_core(target->target);
 
     if (status != PSC_OK) {
         psc_trace_destroy(trace);

@@ -181,6 +181,16 @@ static void complain_of(const char *label, const char *message)
         complain("%s: %s", label, message);
 }
 
+/* Says why the core file that was asked for is not there. */
+static bool is_core_saved(const struct psc_trace *trace, const struct options *options)
+{
+    struct psc_error err = {0};
+    if (!options->saves_core || psc_trace_core(trace, &err) == PSC_OK)
+        return true;
+    complain("%s", err.message);
+    return false;
+}
+
 /* Prints what was captured, and what was missing of it; frees it. */
 static int show_traces(struct psc_trace **traces, size_t count, const struct options *options)
 {
@@ -195,16 +205,56 @@ static int show_traces(struct psc_trace **traces, size_t count, const struct opt
             complain_of(options->pid ? label : options->core, psc_trace_warning(traces[i], j));
         if (!psc_trace_is_complete(traces[i]))
             code = EXIT_PARTIAL;
+        good = is_core_saved(traces[i], options) && good;
         psc_trace_destroy(traces[i]);
     }
     return good ? code : EXIT_NOTHING;
+}
+
+/* Whoever waits should know what for; a program that reads what is said should not. */
+static void announce_copy(int32_t pid)
+{
+    if (isatty(STDERR_FILENO))
+        complain("process %d stands still until its memory is copied (Ctrl-C lets it go)", pid);
+}
+
+/* malloc'd; of several processes each has its own. */
+static char *name_core(int32_t pid, const struct options *options)
+{
+    const char *file = options->core_file ? options->core_file : "core";
+    char *path;
+    if (options->core_file && !options->children)
+        return strdup(file);
+    return asprintf(&path, "%s.%d", file, pid) < 0 ? NULL : path;
+}
+
+/* psc_capture() of a process, with its core file if one is wanted. */
+static enum psc_status capture(struct psc_target *target, int32_t pid,
+                               const struct options *options, struct psc_trace **ret,
+                               struct psc_error *err)
+{
+    struct psc_capture_options capture = options->capture;
+    char *path = NULL;
+    if (options->saves_core) {
+        path = name_core(pid, options);
+        if (!path) {
+            snprintf(err->message, sizeof(err->message), "out of memory");
+            return PSC_ERR_MEMORY;
+        }
+        capture.core_path = path;
+        if (capture.core_full)
+            announce_copy(pid);
+    }
+    enum psc_status status = psc_capture(target, &capture, ret, err);
+    free(path);
+    return status;
 }
 
 static int show(struct psc_target *target, const struct options *options)
 {
     struct psc_error err = {0};
     struct psc_trace *trace;
-    if (psc_capture(target, &options->capture, &trace, &err)) {
+    if (capture(target, options->pid, options, &trace, &err)) {
         complain_of(options->pid ? options->label : options->core, err.message);
         return EXIT_NOTHING;
     }
@@ -217,7 +267,7 @@ static struct psc_trace *capture_process(int32_t pid, const struct options *opti
     struct psc_target *target = NULL;
     struct psc_trace *trace = NULL;
     if (psc_open_process(pid, &options->open, &target, &err) ||
-        psc_capture(target, &options->capture, &trace, &err))
+        capture(target, pid, options, &trace, &err))
         complain("%s", err.message);
     psc_close(target);
     return trace;
@@ -326,6 +376,7 @@ int main(int argc, char **argv)
     int code = EXIT_USAGE;
     hold_standard_streams();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* A file that is too large is an error that is named. */
     for (const struct command *command = commands; argc > 1 && command->name; command++) {
         if (!strcmp(argv[1], command->name)) {
             code = command->run(argc - 1, argv + 1);

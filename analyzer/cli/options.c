@@ -14,6 +14,7 @@ enum long_option {
     OPT_CHILDREN,
     OPT_NO_PAUSE,
     OPT_WATCH,
+    OPT_SAVE_CORE,
     OPT_OUTPUT,
     OPT_MODE,
     OPT_ALL,
@@ -38,6 +39,7 @@ static const struct option long_options[] = {
     {"children", no_argument, NULL, OPT_CHILDREN},
     {"no-pause", no_argument, NULL, OPT_NO_PAUSE},
     {"watch", required_argument, NULL, OPT_WATCH},
+    {"save-core", optional_argument, NULL, OPT_SAVE_CORE},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"output", required_argument, NULL, OPT_OUTPUT},
     {"mode", required_argument, NULL, OPT_MODE},
@@ -62,7 +64,7 @@ static const struct option long_options[] = {
 
 static const char help_text[] =
     "Usage: pystack-core [OPTIONS] CORE [EXECUTABLE]\n"
-    "       pystack-core [OPTIONS] --pid PID\n"
+    "       pystack-core [OPTIONS] --pid PID [--save-core[=full] [FILE]]\n"
     "       pystack-core demangle [SYMBOL...]\n"
     "\n"
     "Prints the merged native, Cython and Python stack of every thread of a core file, or of\n"
@@ -98,6 +100,12 @@ static const char help_text[] =
     "is\n"
     "                              read may be shown wrongly (the report says whether it did)\n"
     "      --watch SECONDS         again and again, until it has ended; JSON is one object a line\n"
+    "      --save-core [FILE]      also write what was looked at as a core file (core.PID): "
+    "registers,\n"
+    "                              stacks and all memory that the report needed; of descendants\n"
+    "                              FILE.PID each\n"
+    "      --save-core=full [FILE] with all memory, as the kernel would dump it (core(5)); the\n"
+    "                              process is stopped until that is copied: about a second a GB\n"
     "\n"
     "Where the files of the dead machine are now:\n"
     "      --sysroot DIR           look up its absolute paths below DIR first\n"
@@ -217,6 +225,16 @@ static bool parse_source_map(struct options *options, const char *word)
     return true;
 }
 
+/* FILE may stand for itself, since --pid takes no other word. */
+static void parse_save_core(struct options *options, const char *word)
+{
+    options->saves_core = true;
+    if (word && !strcmp(word, "full"))
+        options->capture.core_full = 1;
+    else if (word)
+        options->core_file = word;
+}
+
 static bool parse_option(struct options *options, int option, const char *value)
 {
     int choice = 0;
@@ -233,6 +251,9 @@ static bool parse_option(struct options *options, int option, const char *value)
         break;
     case OPT_WATCH:
         good = parse_interval(value, &options->interval);
+        break;
+    case OPT_SAVE_CORE:
+        parse_save_core(options, value);
         break;
     case OPT_NO_PAUSE:
         options->capture.no_pause = 1;
@@ -341,6 +362,30 @@ static void complain_option(int result, char **argv)
         complain("unknown or ambiguous option '%s'", word);
 }
 
+/* What does not go together. */
+static bool check_options(const struct options *options, int word_count)
+{
+    const struct psc_capture_options *capture = &options->capture;
+    if (options->pid ? word_count != 0 : word_count < 1 || word_count > 2)
+        return complain(options->pid      ? "--pid takes neither CORE nor EXECUTABLE"
+                        : word_count == 0 ? "neither a core file nor --pid is given"
+                                          : "more than CORE and EXECUTABLE");
+    if ((options->interval > 0 || options->children || options->saves_core) && !options->pid)
+        return complain("--watch, --children and --save-core go with --pid");
+    if (capture->no_pause &&
+        (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->thread >= 0))
+        return complain("--no-pause goes with --pid, not with --mode native or --thread");
+    if (options->saves_core && (capture->no_pause || options->interval > 0))
+        return complain("--save-core does not go with %s",
+                        capture->no_pause ? "--no-pause: a core file is of one moment, in which "
+                                            "the process stands still"
+                                          : "--watch: each look would write over the last one");
+    for (size_t i = 0; options->core_file && i < options->output_count; i++)
+        if (options->outputs[i].path && !strcmp(options->outputs[i].path, options->core_file))
+            return complain("--save-core: the report goes to %s, too", options->core_file);
+    return true;
+}
+
 enum options_result options_parse(struct options *options, int argc, char **argv)
 {
     if (!options_init(options, argc)) {
@@ -365,22 +410,10 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         if (!parse_option(options, option, optarg))
             return OPTIONS_WRONG;
     }
-    if (options->pid ? argc != optind : argc - optind < 1 || argc - optind > 2) {
-        complain(options->pid     ? "--pid takes neither CORE nor EXECUTABLE"
-                 : optind == argc ? "neither a core file nor --pid is given"
-                                  : "more than CORE and EXECUTABLE");
+    if (options->saves_core && options->pid && !options->core_file && argc - optind == 1)
+        options->core_file = argv[optind++];
+    if (!check_options(options, argc - optind))
         return OPTIONS_WRONG;
-    }
-    const struct psc_capture_options *capture = &options->capture;
-    if ((options->interval > 0 || options->children) && !options->pid) {
-        complain("--watch and --children go with --pid");
-        return OPTIONS_WRONG;
-    }
-    if (capture->no_pause &&
-        (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->thread >= 0)) {
-        complain("--no-pause goes with --pid, not with --mode native or --thread");
-        return OPTIONS_WRONG;
-    }
     options->print.one_line = options->interval > 0;
     if (!options->pid) {
         options->core = argv[optind];

@@ -24,11 +24,13 @@ enum options_result {
 
 /** Strings belong to argv, arrays to this. */
 struct options {
-    const char *core; /**< NULL with --pid. */
-    int32_t pid;      /**< 0 without --pid. */
-    char label[32];   /**< "process PID", for messages. */
-    bool children;    /**< Also what descends from the process. */
-    double interval;  /**< Seconds between looks; 0: one look. */
+    const char *core;      /**< NULL with --pid. */
+    int32_t pid;           /**< 0 without --pid. */
+    char label[32];        /**< "process PID", for messages. */
+    bool children;         /**< Also what descends from the process. */
+    bool saves_core;       /**< Also writes a core file. */
+    const char *core_file; /**< Where; NULL: core.PID. */
+    double interval;       /**< Seconds between looks; 0: one look. */
     const char *executable;
     enum color_choice color;
     struct output *outputs; /**< The main one first. */

@@ -118,6 +118,18 @@ struct psc_capture_options {
     uint32_t thread_count;
     /** Non-zero: arguments and local names of the Python frames, with their values as text. */
     uint32_t locals;
+    /**
+     * A living process that is stopped: where to write a core file of this very look, see
+     * psc_trace_core(); NULL for none. It holds registers, stacks and all memory that the report
+     * needs, and only its owner may read it. Nothing is there before it is whole.
+     */
+    const char *core_path;
+    /**
+     * Non-zero: with all memory that the kernel would dump (core(5), /proc/PID/coredump_filter).
+     * The process stands still until that is copied, which takes about a second a gigabyte.
+     */
+    uint32_t core_full;
+    uint32_t reserved;
 };
 
 /** How a trace is shown. */
@@ -253,6 +265,13 @@ PSC_API int psc_trace_is_complete(const struct psc_trace *trace);
 
 /** The id of the process; 0 when it is not known. */
 PSC_API int32_t psc_trace_pid(const struct psc_trace *trace);
+
+/**
+ * What became of psc_capture_options.core_path: PSC_OK when the file is there, PSC_ERR_NOT_FOUND
+ * when none was asked for, else why it is not there.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_core(const struct psc_trace *trace,
+                                                      struct psc_error *err);
 
 /** How many warnings the trace has. */
 PSC_API size_t psc_trace_warning_count(const struct psc_trace *trace);

@@ -1,4 +1,5 @@
 /* A core file as a target: mapped, never read whole. */
+#include "core_write.h"
 #include "target_private.h"
 
 #include <elf.h>
@@ -269,10 +270,14 @@ static enum psc_status core_read_notes(struct core *core, const GElf_Phdr *phdr,
             *truncated = true;
             break;
         }
-        if (name_size >= 4 && !memcmp(base + name_at, "CORE", 4)) {
+        if (name_size >= 4 && !memcmp(base + name_at, CORE_OWNER, 4)) {
             enum psc_status status = core_notes_add(notes, type, base + desc_at, desc_size);
             if (status != PSC_OK)
                 return status;
+        } else if (name_size == sizeof(CORE_OWNER_OURS) && type == CORE_NOTE_NAMES &&
+                   !memcmp(base + name_at, CORE_OWNER_OURS, sizeof(CORE_OWNER_OURS))) {
+            notes->names = base + desc_at;
+            notes->names_size = desc_size;
         }
         if (next >= size)
             break;

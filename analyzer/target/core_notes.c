@@ -1,4 +1,5 @@
 /* Notes of a core file: threads, signal, process, auxv, mapped files. */
+#include "core_write.h"
 #include "target_private.h"
 
 #include <elf.h>
@@ -127,6 +128,23 @@ static bool signal_is_from_debugger(const struct target_signal *signal)
            signal->number == SIGCONT;
 }
 
+/* They are in the order of the threads; some threads have none. */
+static void take_names(struct core_notes *notes)
+{
+    struct target *target = notes->target;
+    size_t thread = 0;
+    for (size_t at = 0; at + CORE_NAME_RECORD <= notes->names_size; at += CORE_NAME_RECORD) {
+        int32_t tid = (int32_t)load_u32(notes->names + at);
+        const char *name = (const char *)notes->names + at + 4;
+        while (thread < target->thread_count && target->threads[thread].tid != tid)
+            thread++;
+        if (thread == target->thread_count)
+            return;
+        target->threads[thread++].name =
+            arena_strndup(target->arena, name, strnlen(name, CORE_NAME_SIZE));
+    }
+}
+
 void core_notes_finish(struct core_notes *notes)
 {
     struct target *target = notes->target;
@@ -152,6 +170,8 @@ void core_notes_finish(struct core_notes *notes)
     for (size_t i = 0; i < target->thread_count; i++)
         if (target->threads[i].tid == process->pid)
             target->threads[i].name = process->name;
+    if (notes->names)
+        take_names(notes);
 }
 
 /* ---- NT_FILE ---- */

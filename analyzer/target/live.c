@@ -97,6 +97,7 @@ static void live_close(struct target *target)
     struct live *live = target->backend;
     if (!live)
         return;
+    target_drop_core(target);
     if (live->pages.memory >= 0)
         close(live->pages.memory);
     if (live->maps_fd >= 0)
@@ -157,11 +158,31 @@ static bool find_stack(const struct target *target, const struct live_thread *th
     return true;
 }
 
+/* The thread's own block, with the thread-local variables below it. */
+static bool find_block(const struct target *target, const struct live_thread *thread,
+                       struct live_range *ret)
+{
+    struct target_registers registers;
+    psc_addr pointer;
+    parse_user_registers(thread->registers, &registers, &pointer);
+    const struct target_mapping *mapping = target_find_mapping(target, pointer);
+    if (!mapping || !thread->stopped || thread->gone)
+        return false;
+    *ret = (struct live_range){mapping->start, mapping->end};
+    if (pointer - ret->start > LIVE_PAGE)
+        ret->start = pointer - LIVE_PAGE;
+    if (ret->end - pointer > LIVE_PAGE)
+        ret->end = pointer + LIVE_PAGE;
+    return true;
+}
+
 static enum psc_status copy_stacks(struct target *target)
 {
     struct live *live = target->backend;
+    const struct live_save *save = &live->save;
+    size_t most = live->stop.count + (save->wanted ? save->range_count + live->stop.count : 0);
     PSC_CLEANUP(cleanup_free)
-    struct live_range *ranges = calloc(live->stop.count + 1, sizeof(*ranges));
+    struct live_range *ranges = calloc(most + 1, sizeof(*ranges));
     size_t count = 0;
     if (!ranges)
         return PSC_ERR_MEMORY;
@@ -169,6 +190,11 @@ static enum psc_status copy_stacks(struct target *target)
         if (live->stop.threads[i].stopped && !live->stop.threads[i].gone &&
             find_stack(target, &live->stop.threads[i], &ranges[count]))
             count++;
+    for (size_t i = 0; save->wanted && i < live->stop.count; i++)
+        if (find_block(target, &live->stop.threads[i], &ranges[count]))
+            count++;
+    for (size_t i = 0; save->wanted && i < save->range_count; i++)
+        ranges[count++] = save->ranges[i];
     stacks_copy(&live->stacks, &live->pages, live->memory_tid, ranges, count);
     return PSC_OK;
 }
@@ -193,7 +219,14 @@ static void hold_and_copy(struct look *look)
     pause->stacks = stacks - registers;
     if (look->status == PSC_OK && look->visit && !live->stop.other_width)
         look->visit(look->context);
-    pause->visit = now_in_milliseconds() - stacks;
+    double visited = now_in_milliseconds();
+    pause->visit = visited - stacks;
+    if (look->status == PSC_OK && live->save.wanted) {
+        save_read_libraries(target);
+        if (live->save.full && !look->maps_error)
+            dump_copy(target);
+    }
+    pause->save = now_in_milliseconds() - visited;
 }
 
 /* The tracer of a thread is a thread: when it ends, the kernel lets go of all that it held. */
@@ -348,6 +381,8 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
     size_t threads = live->stop.count ? live->stop.count : target->thread_count;
     live->stop.count = 0;
     live->stop.refusal = 0;
+    if (live->save.wanted && !save_prepare(target))
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     pages_clear(&live->pages);
     if (!stacks_init(&live->stacks, threads))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");

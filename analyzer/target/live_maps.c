@@ -59,6 +59,7 @@ static bool parse_map(const char *at, const char *end, struct live_map *ret)
     ret->readable = at[0] == 'r';
     ret->writable = at[1] == 'w';
     ret->executable = at[2] == 'x';
+    ret->shared = at[3] == 's';
     at += 4;
     if (!take_character(&at, end, ' ') || !take_hexadecimal(&at, end, &ret->offset) ||
         !take_character(&at, end, ' ') || !take_hexadecimal(&at, end, &major) ||

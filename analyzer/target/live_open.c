@@ -133,8 +133,14 @@ enum psc_status target_open_process(int32_t pid, const struct target_options *op
         free(live);
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
-    *live = (struct live){
-        .pid = pid, .folder = -1, .root = "", .maps_fd = -1, .stop.pid = pid, .pages.memory = -1};
+    *live = (struct live){.pid = pid,
+                          .folder = -1,
+                          .root = "",
+                          .maps_fd = -1,
+                          .stop.pid = pid,
+                          .save.output.fd = -1,
+                          .save.dump.pagemap = -1,
+                          .pages.memory = -1};
     target->backend = live;
     status = live_open(target, err);
     if (status != PSC_OK) {

@@ -2,6 +2,8 @@
 #ifndef PSC_LIVE_PRIVATE_H
 #define PSC_LIVE_PRIVATE_H
 
+#include "core_write.h"
+#include "new_file.h"
 #include "target_private.h"
 
 #include <dirent.h>
@@ -21,6 +23,7 @@ struct live_map {
     bool readable;
     bool writable;
     bool executable;
+    bool shared;
 };
 
 /**
@@ -95,6 +98,10 @@ struct live_thread {
     bool stopped;
     bool gone;
     uint8_t registers[USER_REGISTERS_SIZE];
+    /* Of all_registers, in live_stop.more. */
+    size_t more_at;
+    size_t fp_size;       /**< NT_PRFPREG, at more_at. */
+    size_t extended_size; /**< NT_X86_XSTATE, behind it. */
 };
 
 /** All threads of a process, held by the calling thread. */
@@ -104,10 +111,12 @@ struct live_stop {
     struct live_thread *threads;
     size_t count;
     size_t capacity;
-    size_t running;   /**< Threads that did not stop in time. */
-    int refusal;      /**< errno of the first thread that could not be seized; 0. */
-    pid_t refused;    /**< That thread. */
-    bool other_width; /**< A 32-bit process. */
+    size_t running;     /**< Threads that did not stop in time. */
+    int refusal;        /**< errno of the first thread that could not be seized; 0. */
+    pid_t refused;      /**< That thread. */
+    bool other_width;   /**< A 32-bit process. */
+    bool all_registers; /**< Not only the general ones are wanted. */
+    struct text more;   /**< The others, of all threads. */
 };
 
 /**
@@ -117,6 +126,8 @@ struct live_stop {
  */
 PSC_MUST_CHECK enum psc_status stop_all(struct live_stop *stop);
 void stop_read_registers(struct live_stop *stop);
+/** The thread of that id, or NULL. */
+const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid);
 /** Lets all go, with the signals that were held back. */
 void stop_release(struct live_stop *stop);
 void stop_deinit(struct live_stop *stop);
@@ -151,6 +162,70 @@ pid_t live_find_tracer(pid_t pid);
 /** Checks what can be known beforehand: there is such a process, and it has memory of its own. */
 PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
 
+/* ---- live_dump.c ---- */
+
+/** Of one mapping, from /proc/PID/smaps. */
+struct dump_flags {
+    psc_addr start;
+    bool excluded; /**< By madvise(MADV_DONTDUMP), or memory of a device. */
+    bool huge;     /**< hugetlbfs */
+};
+
+struct dump {
+    unsigned filter; /**< /proc/PID/coredump_filter */
+    struct dump_flags *flags;
+    size_t flag_count;
+    size_t flag_capacity;
+    int pagemap;
+    uint8_t *buffer;
+    uint64_t *pages;
+};
+
+/** What of a mapping is dumped. */
+enum dump_part {
+    DUMP_NOTHING,
+    DUMP_FIRST_PAGE,
+    DUMP_TOUCHED, /**< All, of which pages that were never touched are known to be zeros. */
+    DUMP_ALL
+};
+
+/** What the kernel would dump; `flags` may be NULL. */
+enum dump_part dump_choose(const struct live_map *map, const struct dump_flags *flags,
+                           unsigned filter, bool written);
+/** Fills dump->flags from the text of smaps; false: out of memory. */
+bool parse_smaps(const char *text, size_t size, struct dump *dump);
+/** Before the stop. False: out of memory. */
+bool dump_prepare(struct target *target);
+/** In it: copies memory into the core file. */
+void dump_copy(struct target *target);
+void dump_deinit(struct dump *dump);
+
+/* ---- live_save.c ---- */
+
+/** A core file of the next look. */
+struct live_save {
+    bool wanted;
+    bool full;
+    const char *path; /**< As it was given. */
+    struct new_file output;
+    struct core_file file;
+    struct core_identity identity;
+    struct live_text auxv;
+    struct live_range *ranges; /**< Taken at the stop, beside the stacks. */
+    size_t range_count;
+    size_t range_capacity;
+    struct dump dump;
+};
+
+/** Before the stop, and before the pages are forgotten. False: out of memory. */
+bool save_prepare(struct target *target);
+/** In it: reads what debuggers need to find the libraries. */
+void save_read_libraries(struct target *target);
+
+/* ---- live_identity.c ---- */
+
+void live_read_identity(const struct target *target, struct core_identity *ret);
+
 /* ---- live.c ---- */
 
 struct live {
@@ -163,6 +238,7 @@ struct live {
     struct live_pages pages;
     struct live_stacks stacks;
     struct live_stop stop;
+    struct live_save save;
     bool stands; /**< The target stands still just now. */
 };
 

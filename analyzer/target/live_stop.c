@@ -19,6 +19,8 @@
 #define POLL_NANOSECONDS          20000
 /* Lists of the threads until one has nothing that is new. */
 #define LIST_LIMIT 1000
+/* XSAVE areas are 2.5 KB with AVX-512 and 11 KB with AMX. */
+#define EXTENDED_LIMIT 32768
 
 static int64_t now_in_nanoseconds(void)
 {
@@ -152,8 +154,34 @@ enum psc_status stop_all(struct live_stop *stop)
     return PSC_OK;
 }
 
+/* The kernel says how much of the room it used. */
+static size_t read_register_set(struct live_stop *stop, pid_t tid, int set)
+{
+    char bytes[EXTENDED_LIMIT];
+    struct iovec registers = {bytes, sizeof(bytes)};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)(intptr_t)set, &registers))
+        return 0;
+    text_add(&stop->more, bytes, registers.iov_len);
+    return stop->more.failed ? 0 : registers.iov_len;
+}
+
+static void read_other_registers(struct live_stop *stop, struct live_thread *thread)
+{
+    thread->more_at = stop->more.size;
+    thread->fp_size = read_register_set(stop, thread->tid, NT_PRFPREG);
+    thread->extended_size = read_register_set(stop, thread->tid, NT_X86_XSTATE);
+}
+
+const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid)
+{
+    const struct live_thread key = {.tid = tid};
+    return stop->count ? bsearch(&key, stop->threads, stop->count, sizeof(key), compare_threads)
+                       : NULL;
+}
+
 void stop_read_registers(struct live_stop *stop)
 {
+    text_clear(&stop->more);
     for (size_t i = 0; i < stop->count; i++) {
         struct live_thread *thread = &stop->threads[i];
         struct iovec registers = {thread->registers, sizeof(thread->registers)};
@@ -163,6 +191,8 @@ void stop_read_registers(struct live_stop *stop)
             thread->gone = true; /* Killed while it stood. */
         else if (registers.iov_len != sizeof(thread->registers))
             stop->other_width = true;
+        else if (stop->all_registers)
+            read_other_registers(stop, thread);
     }
 }
 
@@ -179,5 +209,6 @@ void stop_deinit(struct live_stop *stop)
     if (stop->tasks)
         closedir(stop->tasks);
     free(stop->threads);
+    text_deinit(&stop->more);
     *stop = (struct live_stop){0};
 }

@@ -130,6 +130,7 @@ struct target_pause {
     double registers; /**< And the list of mappings. */
     double stacks;
     double visit;
+    double save; /**< What only a core file needs; 0 without. */
     double resume;
     size_t pages;   /**< Of a glance: how many were read, and how many had changed */
     size_t changed; /**< when they were read again. */
@@ -225,6 +226,21 @@ PSC_MUST_CHECK enum psc_status target_prepare_look(struct target *target, bool *
  */
 PSC_MUST_CHECK enum psc_status target_look(struct target *target, void (*visit)(void *context),
                                            void *context, bool *ret_changed, struct psc_error *err);
+
+/**
+ * The next target_look() also keeps what a core file needs. Nothing is at `path` before
+ * target_save_core() has succeeded.
+ * @param full  all memory that the kernel would dump is copied while the process stands still.
+ */
+PSC_MUST_CHECK enum psc_status target_keep_core(struct target *target, const char *path, bool full,
+                                                struct psc_error *err);
+/**
+ * Writes the last look as a core file: registers, stacks, and all memory that was read for it
+ * and since. Nothing is kept any more, whatever comes of it.
+ */
+PSC_MUST_CHECK enum psc_status target_save_core(struct target *target, struct psc_error *err);
+/** Keeps nothing any more; nothing is written. */
+void target_drop_core(struct target *target);
 
 /**
  * As target_look(), without stopping anything and without registers: `visit` is called until what

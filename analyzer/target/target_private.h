@@ -59,6 +59,8 @@ struct core_notes {
     size_t files_size;
     const uint8_t *process; /**< NT_PRPSINFO. */
     size_t process_size;
+    const uint8_t *names; /**< Our own note, see core_write.h. */
+    size_t names_size;
     size_t thread_capacity;
     int32_t first_signal; /**< pr_cursig of the first thread. */
     bool has_foreign;     /**< Notes of another size than x86-64's were met. */

@@ -16,6 +16,7 @@ struct capture_sources {
     struct modules *modules;
     struct native *native; /**< NULL in PSC_MODE_PYTHON. */
     struct python *python;
+    bool keeps_core; /**< A core file is wanted, too: of what other reports may ask for. */
     bool locals; /**< Values are wanted: of a living process they are read while it stands still. */
 };
 

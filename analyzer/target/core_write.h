@@ -1,0 +1,96 @@
+/**
+ * @file
+ * Writing a core file: an ELF file of type ET_CORE that this program, gdb, lldb and elfutils read.
+ *
+ * Memory is appended as it comes; notes and headers stand at the end of the file, when it is known
+ * what there is. Knows no process: see live_save.c.
+ */
+#ifndef PSC_CORE_WRITE_H
+#define PSC_CORE_WRITE_H
+
+#include "target.h"
+
+/** Memory that the file holds. */
+struct core_extent {
+    psc_addr start;
+    psc_addr end;
+    uint64_t offset; /**< Of start, in the file. */
+};
+
+struct core_file {
+    int fd;       /**< The caller's. */
+    int error;    /**< errno of the first thing that went wrong; nothing is done after it. */
+    uint64_t end; /**< Of what was written. */
+    struct core_extent *extents;
+    size_t count;
+    size_t capacity;
+};
+
+/** Begins the file anew, whatever is in it. */
+void core_file_begin(struct core_file *file, int fd);
+void core_file_deinit(struct core_file *file);
+
+/**
+ * Appends memory; start and size are whole pages. Pages of zeros become holes. Of what is added
+ * twice the first counts.
+ */
+void core_file_add(struct core_file *file, psc_addr start, const uint8_t *bytes, size_t size);
+/** As core_file_add() of zeros only. */
+void core_file_add_zeros(struct core_file *file, psc_addr start, uint64_t size);
+/** True when the page is in one of the first `count` extents, which have come in order. */
+bool core_file_holds(const struct core_file *file, size_t count, psc_addr page);
+
+/**
+ * Writes notes and headers. Mappings of files have segments for all of them, with bytes where there
+ * are some; anonymous memory has segments for what is there. What lies outside of all mappings is
+ * left out.
+ */
+void core_file_finish(struct core_file *file, const struct target_mapping *mappings, size_t count,
+                      const struct text *notes);
+
+/* ---- notes: core_write_notes.c ---- */
+
+#define CORE_REGISTERS_SIZE ((size_t)27 * 8) /* struct user_regs_struct of x86-64 */
+
+/** What elf_prstatus and elf_prpsinfo say of a process. */
+struct core_identity {
+    int32_t pid;
+    int32_t parent;
+    int32_t group;
+    int32_t session;
+    uint32_t user;
+    uint32_t user_group;
+    int8_t nice;
+    char state; /**< As /proc/PID/stat has it. */
+    uint64_t flags;
+    const char *name; /**< Or NULL. */
+    const char *const *arguments;
+    size_t argument_count;
+};
+
+/** The owner of the kernel's notes for all machines; and of those that only Linux has. */
+#define CORE_OWNER       "CORE"
+#define CORE_OWNER_LINUX "LINUX"
+/**
+ * Notes of this program: cores of Linux have no names of threads. It is a list of entries of
+ * 20 bytes: tid, and 16 characters of name, cut or filled with zeros.
+ */
+#define CORE_OWNER_OURS  "pystack-core"
+#define CORE_NOTE_NAMES  0x656d616eu /* "name"; BFD goes by types below, whoever owns them. */
+#define CORE_NAME_SIZE   16u
+#define CORE_NAME_RECORD (4 + CORE_NAME_SIZE)
+
+/** Appends one note. */
+void core_put_note(struct text *notes, const char *owner, uint32_t type, const void *bytes,
+                   size_t size);
+/** NT_PRSTATUS: the first note of each thread. */
+void core_put_status(struct text *notes, const struct core_identity *identity, int32_t tid,
+                     const uint8_t registers[CORE_REGISTERS_SIZE], bool has_fp);
+/** NT_PRPSINFO */
+void core_put_process(struct text *notes, const struct core_identity *identity);
+/** NT_FILE, for all mappings of files. */
+void core_put_files(struct text *notes, const struct target_mapping *mappings, size_t count);
+/** Our own note: the names of the threads. */
+void core_put_names(struct text *notes, const struct target_thread *threads, size_t count);
+
+#endif

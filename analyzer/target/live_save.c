@@ -1,0 +1,329 @@
+/* What was looked at of a living process, as a core file. */
+#include "live_private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the writable data of modules: one mapping, and all of them. */
+#define DATA_LIMIT_ONE ((psc_addr)16 * 1024 * 1024)
+#define DATA_LIMIT_ALL ((psc_addr)64 * 1024 * 1024)
+/* Data that is constant since the program was linked, read when the process goes on. */
+#define CONSTANT_LIMIT_ONE ((psc_addr)64 * 1024 * 1024)
+/* argv, environment and auxv, at the end of the first stack. */
+#define STACK_END_LIMIT ((psc_addr)256 * 1024)
+/* Parts into which one file is mapped. */
+#define FILE_PART_LIMIT ((size_t)16)
+
+/* ---- what is taken while the target stands still ---- */
+
+static bool add_range(struct live_save *save, psc_addr start, psc_addr end)
+{
+    void *ranges = save->ranges;
+    if (start >= end)
+        return true;
+    if (!array_reserve(&ranges, &save->range_capacity, save->range_count + 1,
+                       sizeof(*save->ranges)))
+        return false;
+    save->ranges = ranges;
+    save->ranges[save->range_count++] = (struct live_range){start, end};
+    return true;
+}
+
+static int compare_pages(const void *left, const void *right)
+{
+    const struct live_page *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* The pages that were read, in order; malloc'd. */
+static struct live_page *list_pages(const struct live_pages *pages, size_t *ret_count)
+{
+    struct live_page *list = calloc(pages->count + 1, sizeof(*list));
+    size_t count = 0;
+    for (size_t i = 0; list && i <= pages->mask && count < pages->count; i++)
+        if (pages->table[i].address)
+            list[count++] = pages->table[i];
+    if (list)
+        qsort(list, count, sizeof(*list), compare_pages);
+    *ret_count = count;
+    return list;
+}
+
+/* Whatever was needed to find the interpreter is needed again in the core. */
+static bool add_pages_read_before(struct live *live)
+{
+    size_t count;
+    struct live_page *list PSC_CLEANUP(cleanup_free) = list_pages(&live->pages, &count);
+    if (!list)
+        return false;
+    for (size_t i = 0; i < count;) {
+        size_t next = i + 1;
+        while (next < count && list[next].address == list[next - 1].address + LIVE_PAGE)
+            next++;
+        if (!add_range(&live->save, list[i].address, list[next - 1].address + LIVE_PAGE))
+            return false;
+        i = next;
+    }
+    return true;
+}
+
+/* True for a part of a file of which another part beside it is code. */
+static bool is_of_module(const struct target *target, size_t index)
+{
+    const struct target_mapping *mapping = &target->mappings[index];
+    if (!mapping->file)
+        return false;
+    size_t first = index > FILE_PART_LIMIT ? index - FILE_PART_LIMIT : 0;
+    for (size_t i = first; i < target->mapping_count && i <= index + FILE_PART_LIMIT; i++)
+        if (target->mappings[i].file == mapping->file && target->mappings[i].executable)
+            return true;
+    return false;
+}
+
+/* The writable data of modules, with the zero-initialised part behind it. */
+static bool add_data(struct target *target)
+{
+    struct live_save *save = &((struct live *)target->backend)->save;
+    psc_addr left = DATA_LIMIT_ALL;
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        const struct target_mapping *mapping = &target->mappings[i], *next = mapping + 1;
+        if (!mapping->writable || !is_of_module(target, i))
+            continue;
+        psc_addr end = mapping->end;
+        if (i + 1 < target->mapping_count && next->start == end && !next->file && next->writable)
+            end = next->end;
+        if (end - mapping->start > DATA_LIMIT_ONE)
+            end = mapping->start + DATA_LIMIT_ONE;
+        if (end - mapping->start > left)
+            continue;
+        left -= end - mapping->start;
+        if (!add_range(save, mapping->start, end))
+            return false;
+    }
+    return true;
+}
+
+static bool add_stack_end(struct target *target)
+{
+    struct live_save *save = &((struct live *)target->backend)->save;
+    const struct target_mapping *mapping = target_find_mapping(target, target->auxv.execfn);
+    if (!target->auxv.execfn || !mapping)
+        return true;
+    psc_addr start = mapping->start;
+    if (mapping->end - start > STACK_END_LIMIT)
+        start = mapping->end - STACK_END_LIMIT;
+    return add_range(save, start, mapping->end);
+}
+
+bool save_prepare(struct target *target)
+{
+    struct live *live = target->backend;
+    struct live_save *save = &live->save;
+    save->range_count = 0;
+    core_file_begin(&save->file, save->output.fd);
+    return add_pages_read_before(live) && add_data(target) && add_stack_end(target) &&
+           (!save->full || dump_prepare(target));
+}
+
+/* ---- what the debuggers need: the list of loaded libraries ---- */
+
+#define PROGRAM_HEADER_LIMIT 512
+#define DYNAMIC_LIMIT        1024
+#define LIBRARY_LIMIT        20000
+#define NAMESPACE_LIMIT      16
+
+/* The address of r_debug, by the program's dynamic section; 0: there is none. */
+static psc_addr find_debug(struct target *target)
+{
+    psc_addr bias = 0, dynamic = 0, address;
+    for (size_t i = 0; i < target->auxv.phnum && i < PROGRAM_HEADER_LIMIT; i++) {
+        Elf64_Phdr header;
+        if (target_read(target, target->auxv.phdr + i * sizeof(header), &header, sizeof(header)))
+            return 0;
+        if (header.p_type == PT_PHDR)
+            bias = target->auxv.phdr - header.p_vaddr;
+        else if (header.p_type == PT_DYNAMIC)
+            dynamic = header.p_vaddr;
+    }
+    address = dynamic ? dynamic + bias : 0;
+    for (size_t i = 0; address && i < DYNAMIC_LIMIT; i++, address += sizeof(Elf64_Dyn)) {
+        Elf64_Dyn entry;
+        if (target_read(target, address, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
+            return 0;
+        if (entry.d_tag == DT_DEBUG)
+            return entry.d_un.d_ptr;
+    }
+    return 0;
+}
+
+/* What is read is kept: nothing has to be done with it. glibc's and musl's link.h. */
+void save_read_libraries(struct target *target)
+{
+    psc_addr debug = find_debug(target);
+    for (size_t n = 0; debug && n < NAMESPACE_LIMIT; n++) {
+        struct {
+            uint64_t version, map, breakpoint, state, base, next;
+        } list = {0};
+        if (target_read(target, debug, &list, 5 * sizeof(uint64_t)))
+            return;
+        psc_addr map = list.map;
+        for (size_t i = 0; map && i < LIBRARY_LIMIT; i++) {
+            struct {
+                uint64_t address, name, dynamic, next, previous;
+            } library;
+            char name[4096];
+            if (target_read(target, map, &library, sizeof(library)))
+                break;
+            if (target_read_string(target, library.name, name, sizeof(name)))
+                name[0] = '\0';
+            map = library.next;
+        }
+        // r_debug_extended of glibc 2.35: further namespaces (dlmopen).
+        debug = (uint32_t)list.version >= 2 &&
+                        !target_read_u64(target, debug + 5 * sizeof(uint64_t), &list.next)
+                    ? list.next
+                    : 0;
+    }
+}
+
+/* ---- what is constant: read when the target goes on ---- */
+
+static void keep_range(struct live_pages *pages, psc_addr start, psc_addr end)
+{
+    for (psc_addr page = start & ~(LIVE_PAGE - 1); page < end; page += LIVE_PAGE)
+        if (!pages_find(pages, page) && !pages_read(pages, page))
+            return;
+}
+
+/*
+ * The first page of each module, by which its file is recognised; what was relocated and is
+ * protected since; the vdso.
+ */
+static void keep_constants(struct target *target)
+{
+    struct live_pages *pages = &((struct live *)target->backend)->pages;
+    const struct target_mapping *vdso = target_find_mapping(target, target->auxv.vdso);
+    if (vdso)
+        keep_range(pages, vdso->start, vdso->end);
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        if (!mapping->readable || !is_of_module(target, i))
+            continue;
+        if (!mapping->offset)
+            keep_range(pages, mapping->start, mapping->start + LIVE_PAGE);
+        if (mapping->writable || mapping->end - mapping->start > CONSTANT_LIMIT_ONE)
+            continue;
+        target_file_open(target, mapping->file);
+        if (!mapping->file->image ||
+            !target_file_offset_is_constant(mapping->file, mapping->offset))
+            keep_range(pages, mapping->start, mapping->end);
+    }
+}
+
+/* ---- writing ---- */
+
+static void add_pages(struct live_save *save, const struct live_pages *pages)
+{
+    size_t count;
+    struct live_page *list PSC_CLEANUP(cleanup_free) = list_pages(pages, &count);
+    struct core_file *file = &save->file;
+    if (!list && !file->error)
+        file->error = ENOMEM;
+    const size_t copied = file->count;
+    for (size_t i = 0; list && i < count;) {
+        size_t next = i + 1;
+        while (next < count && list[next].address == list[next - 1].address + LIVE_PAGE &&
+               list[next].bytes == list[next - 1].bytes + LIVE_PAGE &&
+               !core_file_holds(file, copied, list[next].address))
+            next++;
+        if (!core_file_holds(file, copied, list[i].address))
+            core_file_add(file, list[i].address, list[i].bytes, (next - i) * LIVE_PAGE);
+        i = next;
+    }
+}
+
+static void put_threads(struct target *target, struct text *notes)
+{
+    const struct live *live = target->backend;
+    const struct live_stop *stop = &live->stop;
+    for (size_t i = 0; i < target->thread_count; i++) {
+        const struct live_thread *thread = stop_find(stop, target->threads[i].tid);
+        if (!thread)
+            continue;
+        core_put_status(notes, &live->save.identity, thread->tid, thread->registers,
+                        thread->fp_size > 0);
+        if (!i) {
+            core_put_process(notes, &live->save.identity);
+            core_put_note(notes, CORE_OWNER, NT_AUXV, live->save.auxv.bytes, live->save.auxv.size);
+            core_put_files(notes, target->mappings, target->mapping_count);
+            core_put_names(notes, target->threads, target->thread_count);
+        }
+        const char *more = stop->more.data;
+        if (thread->fp_size)
+            core_put_note(notes, CORE_OWNER, NT_FPREGSET, more + thread->more_at, thread->fp_size);
+        if (thread->extended_size)
+            core_put_note(notes, CORE_OWNER_LINUX, NT_X86_XSTATE,
+                          more + thread->more_at + thread->fp_size, thread->extended_size);
+    }
+}
+
+enum psc_status target_save_core(struct target *target, struct psc_error *err)
+{
+    struct live_save *save = &((struct live *)target->backend)->save;
+    struct text notes = {0};
+    keep_constants(target);
+    add_pages(save, &((struct live *)target->backend)->pages);
+    put_threads(target, &notes);
+    core_file_finish(&save->file, target->mappings, target->mapping_count, &notes);
+    text_deinit(&notes);
+    int error = save->file.error;
+    if (error)
+        new_file_drop(&save->output);
+    else
+        error = new_file_keep(&save->output);
+    enum psc_status status = PSC_OK;
+    if (error)
+        status = psc_fail(err, error == ENOMEM ? PSC_ERR_MEMORY : PSC_ERR_IO,
+                          "%s: the core file cannot be written: %s", save->path, strerror(error));
+    target_drop_core(target);
+    return status;
+}
+
+/* ---- the door ---- */
+
+enum psc_status target_keep_core(struct target *target, const char *path, bool full,
+                                 struct psc_error *err)
+{
+    struct live *live = target->backend;
+    struct live_save *save = &live->save;
+    target_drop_core(target);
+    save->path = arena_strdup(target->arena, path);
+    if (!save->path)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    enum psc_status status = new_file_open(&save->output, path, err);
+    if (status != PSC_OK)
+        return status;
+    save->wanted = true;
+    save->full = full;
+    live->stop.all_registers = true;
+    live_read_identity(target, &save->identity);
+    (void)live_read_path(live->folder, "auxv", &save->auxv);
+    return PSC_OK;
+}
+
+void target_drop_core(struct target *target)
+{
+    struct live *live = target->backend;
+    struct live_save *save = &live->save;
+    if (!save->wanted)
+        return;
+    new_file_drop(&save->output);
+    core_file_deinit(&save->file);
+    dump_deinit(&save->dump);
+    free(save->ranges);
+    free(save->auxv.bytes);
+    live->stop.all_registers = false;
+    *save = (struct live_save){.output.fd = -1};
+}
