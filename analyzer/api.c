@@ -303,7 +303,8 @@ static void rehearse(void *context)
 {
     const struct capture_sources *sources = context;
     if (sources->python)
-        trace_rehearse(sources->python, sources->locals || sources->keeps_core);
+        trace_rehearse(sources->python, sources->locals || sources->keeps_core,
+                       sources->tasks || sources->keeps_core);
 }
 
 static void take_pause(struct psc_trace *trace, const struct target_pause *pause)
@@ -420,7 +421,8 @@ static enum psc_status open_sources(struct psc_target *target, struct psc_trace 
     *ret = (struct capture_sources){.target = target->target,
                                     .modules = target->modules,
                                     .locals = options->locals,
-                                    .keeps_core = options->core_path != NULL};
+                                     .tasks = options->tasks,
+                                     .keeps_core = options->core_path != NULL};
     enum psc_status status = target->target->kind == TARGET_PROCESS
                                  ? look_at_process(target, trace, options, ret, err)
                                  : open_python(target, trace, options->mode, &ret->python, err);

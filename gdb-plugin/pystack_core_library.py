@@ -93,7 +93,7 @@ if ctypes:
                     ("no_pause", ctypes.c_uint32),
                     ("threads", ctypes.POINTER(ctypes.c_int32)), ("thread_count", ctypes.c_uint32),
                     ("locals", ctypes.c_uint32), ("core_path", ctypes.c_char_p),
-                    ("core_full", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+                    ("core_full", ctypes.c_uint32), ("tasks", ctypes.c_uint32)]
 
     class _PrintOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32), ("format", ctypes.c_int), ("all", ctypes.c_uint32),

@@ -20,6 +20,7 @@ enum long_option {
     OPT_ALL,
     OPT_ALL_INLINED,
     OPT_LOCALS,
+    OPT_TASKS,
     OPT_NO_SOURCE,
     OPT_UNWINDER,
     OPT_THREAD,
@@ -46,6 +47,7 @@ static const struct option long_options[] = {
     {"all", no_argument, NULL, OPT_ALL},
     {"all-inlined", no_argument, NULL, OPT_ALL_INLINED},
     {"locals", no_argument, NULL, OPT_LOCALS},
+    {"tasks", no_argument, NULL, OPT_TASKS},
     {"no-source", no_argument, NULL, OPT_NO_SOURCE},
     {"unwinder", required_argument, NULL, OPT_UNWINDER},
     {"thread", required_argument, NULL, OPT_THREAD},
@@ -87,6 +89,8 @@ static const char help_text[] =
     "      --all-inlined           also inlined calls that take long to look up (large compressed\n"
     "                              debug information, as of Debian's libc6-dbg)\n"
     "      --locals                arguments and local names of Python frames, with their values\n"
+    "      --tasks                 also asyncio's tasks that are not done, as a tree of who waits\n"
+    "                              for whom\n"
     "      --no-group              do not put threads with equal stacks together\n"
     "      --no-source             no lines of source\n"
     "      --explain               how each thing was found\n"
@@ -280,6 +284,9 @@ static bool parse_option(struct options *options, int option, const char *value)
     case OPT_LOCALS:
         options->capture.locals = 1;
         break;
+    case OPT_TASKS:
+        options->capture.tasks = 1;
+        break;
     case OPT_NO_SOURCE:
         options->capture.no_source = 1;
         break;
@@ -375,6 +382,8 @@ static bool check_options(const struct options *options, int word_count)
     if (capture->no_pause &&
         (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->thread >= 0))
         return complain("--no-pause goes with --pid, not with --mode native or --thread");
+    if (capture->tasks && capture->mode == PSC_MODE_NATIVE)
+        return complain("--tasks does not go with --mode native");
     if (options->saves_core && (capture->no_pause || options->interval > 0))
         return complain("--save-core does not go with %s",
                         capture->no_pause ? "--no-pause: a core file is of one moment, in which "

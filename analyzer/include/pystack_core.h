@@ -129,7 +129,8 @@ struct psc_capture_options {
      * The process stands still until that is copied, which takes about a second a gigabyte.
      */
     uint32_t core_full;
-    uint32_t reserved;
+    /** Non-zero: the tasks of asyncio that are not done, and what each waits for. */
+    uint32_t tasks;
 };
 
 /** How a trace is shown. */

@@ -5,31 +5,15 @@
  * memory. The output is ASCII (jansson escapes the rest as \uNNNN); bytes of the target
  * that are not UTF-8 become U+FFFD each.
  */
-#include "print_private.h"
+#include "json_values.h"
 
 #include <inttypes.h>
-#include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SCHEMA_NAME "pystack-core/1"
-#define CACHE_SIZE  256 /* A power of two. */
 
-/* The text of a location, for the frames that are there again. */
-struct cached_location {
-    const struct trace_location *location;
-    struct text text;
-};
-
-struct json_writer {
-    struct print_sink *sink;
-    bool failed; /* Out of memory. */
-    bool one_line;
-    struct cached_location cache[CACHE_SIZE];
-};
-
-static json_t *make_repaired_string(const char *bytes)
+json_t *json_make_repaired_string(const char *bytes)
 {
     struct text text = {0};
     size_t left = strlen(bytes);
@@ -47,35 +31,6 @@ static json_t *make_repaired_string(const char *bytes)
     json_t *value = text.failed ? NULL : json_string(text.data);
     text_deinit(&text);
     return value;
-}
-
-/* NULL is null; jansson refuses what is not UTF-8. */
-static json_t *make_string(const char *string)
-{
-    if (!string)
-        return json_null();
-    json_t *value = json_string(string);
-    return value ? value : make_repaired_string(string);
-}
-
-static json_t *make_address(bool known, psc_addr address)
-{
-    char digits[24];
-    if (!known)
-        return json_null();
-    snprintf(digits, sizeof(digits), "0x%" PRIx64, address);
-    return json_string(digits);
-}
-
-static json_t *make_integer(bool known, uint64_t value)
-{
-    return known && value <= INT64_MAX ? json_integer((json_int_t)value) : json_null();
-}
-
-static void set(struct json_writer *writer, json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new_nocheck(object, key, value))
-        writer->failed = true;
 }
 
 static void write_raw(struct json_writer *writer, const char *text)
@@ -277,7 +232,7 @@ static json_t *make_location(struct json_writer *writer, const struct trace_loca
 
 static void write_location(struct json_writer *writer, const struct trace_location *location)
 {
-    size_t slot = hash_u64((uintptr_t)location) & (CACHE_SIZE - 1);
+    size_t slot = hash_u64((uintptr_t)location) & (JSON_CACHE_SIZE - 1);
     struct cached_location *cached = &writer->cache[slot];
     if (cached->location != location) {
         text_clear(&cached->text);
@@ -364,7 +319,7 @@ static json_t *make_states(struct json_writer *writer, uint32_t state)
     return array;
 }
 
-static json_t *make_place(struct json_writer *writer, const struct trace_location *location)
+json_t *json_make_place(struct json_writer *writer, const struct trace_location *location)
 {
     json_t *object = json_object();
     set(writer, object, "function", make_string(location->function));
@@ -374,18 +329,12 @@ static json_t *make_place(struct json_writer *writer, const struct trace_locatio
     return object;
 }
 
-static void append(struct json_writer *writer, json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value))
-        writer->failed = true;
-}
-
 /* What all exceptions have, those of a chain as well. */
 static json_t *make_exception(struct json_writer *writer, const struct trace_exception *exception)
 {
     json_t *traceback = json_array();
     for (size_t i = 0; i < exception->traceback_count; i++)
-        append(writer, traceback, make_place(writer, exception->traceback[i]));
+        append(writer, traceback, json_make_place(writer, exception->traceback[i]));
     json_t *object = json_object();
     set(writer, object, "type", make_string(exception->type));
     set(writer, object, "message", make_string(exception->message));
@@ -458,6 +407,19 @@ static void write_threads(struct json_writer *writer, const struct psc_trace *tr
     write_raw(writer, "]");
 }
 
+/* Piece by piece as the threads: there may be many. */
+static void write_tasks(struct json_writer *writer, const struct trace_tasks *tasks)
+{
+    write_raw(writer, ",\n\"tasks\":[");
+    for (size_t i = 0; i < tasks->count && !writer->sink->stopped; i++) {
+        write_raw(writer, i ? ",\n" : "\n");
+        write_value(writer, json_make_task(writer, tasks, &tasks->items[i]));
+        print_sink_flush(writer->sink, false);
+    }
+    write_raw(writer, "],\n\"task_cycles\":");
+    write_value(writer, json_make_task_cycles(writer, tasks));
+}
+
 static void write_warnings(struct json_writer *writer, const struct warnings *warnings)
 {
     write_raw(writer, ",\n\"warnings\":[");
@@ -484,11 +446,13 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     write_raw(writer, ",\n\"crash\":");
     write_value(writer, make_crash(writer, trace->crash));
     write_threads(writer, trace, options);
+    if (trace->tasks)
+        write_tasks(writer, trace->tasks);
     write_raw(writer, ",\n\"signature\":");
     write_value(writer, make_string(trace->signature));
     write_warnings(writer, &trace->warnings);
     text_add_string(&sink->buffer, "}\n");
-    for (size_t i = 0; i < CACHE_SIZE; i++)
+    for (size_t i = 0; i < JSON_CACHE_SIZE; i++)
         text_deinit(&writer->cache[i].text);
     return writer->failed ? PSC_ERR_MEMORY : PSC_OK;
 }

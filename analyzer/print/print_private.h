@@ -51,6 +51,13 @@ void print_text_exceptions(const struct trace_thread *thread,
                            const struct psc_print_options *options, struct print_sink *sink);
 /** "raised: KeyError: 'rank'" of the first exception of a thread. */
 void print_text_exception_summary(const struct trace_exception *exception, struct text *text);
+/** The tasks of asyncio, when they were asked for. */
+enum psc_status print_text_tasks(const struct psc_trace *trace,
+                                 const struct psc_print_options *options, struct print_sink *sink);
+/** Columns that text takes on a terminal. */
+size_t print_measure_text(const char *text, size_t size);
+/** The widest function that makes the column of functions wider. */
+#define PRINT_FUNCTION_WIDTH 40
 /** A line for each name, `indent` columns in. */
 void print_text_locals(const struct trace_locals *locals, size_t indent,
                        const struct psc_print_options *options, struct print_sink *sink);

@@ -110,6 +110,8 @@ enum psc_status print_text_processes(const struct psc_trace *const *traces, size
         print_text_header(traces[i], options, sink);
     if (status == PSC_OK)
         status = print_text_threads(&joined, options, sink);
+    for (size_t i = 0; status == PSC_OK && i < count; i++)
+        status = print_text_tasks(traces[i], options, sink);
     for (size_t i = 0; joined.threads && i < joined.thread_count; i++)
         free(joined.threads[i].frames);
     free(joined.threads);

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FUNCTION_WIDTH_LIMIT 40
-#define LANGUAGE_WIDTH       6
+#define LANGUAGE_WIDTH 6
 
 /* Frames of a recursion are at few places: their text is kept. */
 #define RENDERED_COUNT 64
@@ -39,7 +38,7 @@ static const struct width_range width_ranges[] = {
     {0x1f300, 0x1f64f, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2},
 };
 
-static size_t measure_text(const char *text, size_t size)
+size_t print_measure_text(const char *text, size_t size)
 {
     size_t width = 0;
     while (size) {
@@ -88,8 +87,8 @@ static void layout_init(struct text_layout *layout, const struct trace_thread *t
         *slot = location;
         text_clear(&scratch);
         text_add_escaped(&scratch, get_function(location));
-        size_t width = measure_text(scratch.data, scratch.size);
-        if (width <= FUNCTION_WIDTH_LIMIT && width > layout->function_width)
+        size_t width = print_measure_text(scratch.data, scratch.size);
+        if (width <= PRINT_FUNCTION_WIDTH && width > layout->function_width)
             layout->function_width = width;
     }
     text_deinit(&scratch);
@@ -110,8 +109,8 @@ static void add_place(struct text *text, const struct trace_frame *frame)
     if (location->file && (location->line || !is_native || !location->module)) {
         text_add_escaped(text, location->file);
         if (location->line)
-            text_printf(text, location->line_source == TRACE_LINE_ESTIMATE ? ":~%" PRIu32
-                                                                           : ":%" PRIu32,
+            text_printf(text,
+                        location->line_source == TRACE_LINE_ESTIMATE ? ":~%" PRIu32 : ":%" PRIu32,
                         location->line);
     } else if (location->module) {
         text_add_escaped(text, location->module->name);
@@ -206,7 +205,7 @@ static void render_frame(struct text *text, const struct trace_frame *frame,
         print_add_style(text, options, choose_style(frame));
     size_t start = text->size;
     text_add_escaped(text, get_function(location));
-    size_t width = text->failed ? 0 : measure_text(text->data + start, text->size - start);
+    size_t width = text->failed ? 0 : print_measure_text(text->data + start, text->size - start);
     if (!frame->hidden)
         print_add_style(text, options, PRINT_PLAIN);
     if (width < layout->function_width)
@@ -400,5 +399,6 @@ enum psc_status print_text(const struct psc_trace *trace, const struct psc_print
                            struct print_sink *sink)
 {
     print_text_header(trace, options, sink);
-    return print_text_threads(trace, options, sink);
+    enum psc_status status = print_text_threads(trace, options, sink);
+    return status == PSC_OK ? print_text_tasks(trace, options, sink) : status;
 }

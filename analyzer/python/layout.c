@@ -73,6 +73,23 @@ const struct py_rules *layout_get_rules(size_t index)
     return index < PSC_ARRAY_SIZE(rules_table) ? &rules_table[index] : NULL;
 }
 
+enum py_generator_states layout_get_generator_states(const struct py_rules *rules)
+{
+    if (rules->major < 3 || rules->minor < 10)
+        return PY_GENERATORS_RUNNING;
+    return rules->minor == 10   ? PY_GENERATORS_FRAME
+           : rules->minor < 13  ? PY_GENERATORS_SUSPENDED
+           : rules->minor <= 14 ? PY_GENERATORS_AWAITING
+                                : PY_GENERATORS_COUNTED;
+}
+
+enum py_task_lists layout_get_task_lists(const struct py_rules *rules)
+{
+    return rules->minor <= 6   ? PY_TASKS_STATIC
+           : rules->minor < 14 ? PY_TASKS_SETS
+                               : PY_TASKS_LINKED;
+}
+
 bool layout_is_self_described(const struct py_rules *rules)
 {
     return layout_field_slot(rules, PY_OBJECT_SIZE) != 0;

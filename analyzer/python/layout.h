@@ -60,6 +60,22 @@ enum py_attributes {
 
 enum py_ints { PY_INTS_SIGNED_SIZE, PY_INTS_TAG };
 
+/** How a generator says what it is doing. */
+enum py_generator_states {
+    PY_GENERATORS_RUNNING,   /**< A flag; gi_frame is NULL when it has ended. */
+    PY_GENERATORS_FRAME,     /**< 3.10: f_state of its frame. */
+    PY_GENERATORS_SUSPENDED, /**< 3.11: gi_frame_state, one for each way to be suspended. */
+    PY_GENERATORS_AWAITING,  /**< 3.13: and another for "in yield from". */
+    PY_GENERATORS_COUNTED    /**< 3.15: from 0 on. */
+};
+
+/** Where the tasks of asyncio are listed. */
+enum py_task_lists {
+    PY_TASKS_STATIC, /**< 3.6: a WeakSet in a static variable of _asyncio. */
+    PY_TASKS_SETS,   /**< Sets in the module asyncio.tasks. */
+    PY_TASKS_LINKED  /**< 3.14: linked lists that _asyncio describes, and these sets. */
+};
+
 /** How a version behaves. */
 struct py_rules {
     uint8_t major;
@@ -90,6 +106,8 @@ struct py_layout {
 const struct py_rules *layout_find_rules(uint32_t hex);
 /** The rules at an index, NULL past the last; oldest first. */
 const struct py_rules *layout_get_rules(size_t index);
+enum py_generator_states layout_get_generator_states(const struct py_rules *rules);
+enum py_task_lists layout_get_task_lists(const struct py_rules *rules);
 /** True when the version has _Py_DebugOffsets, so that the table alone is not enough. */
 bool layout_is_self_described(const struct py_rules *rules);
 

@@ -172,6 +172,41 @@ PSC_MUST_CHECK enum psc_status python_read_exceptions(struct python *python,
                                                       struct python_exception **ret,
                                                       size_t *ret_count);
 
+/** What a task or greenlet is doing. */
+enum python_work {
+    PYTHON_WORK_UNKNOWN,
+    PYTHON_WORK_CREATED, /**< Has not begun. */
+    PYTHON_WORK_READY,   /**< Nothing is in its way: its event loop will go on with it. */
+    PYTHON_WORK_WAITING, /**< For a future. */
+    PYTHON_WORK_RUNNING
+};
+
+/** A task of asyncio that is not done. */
+struct python_task {
+    psc_addr address;
+    int64_t interpreter_id;
+    uint64_t thread_id; /**< Of the thread that runs its event loop; 0: not known. */
+    const char *name;   /**< Or NULL: it has none (up to 3.7). */
+    enum python_work work;
+    /** From what it stands at to its own coroutine; of one that runs, these frames of its thread.
+     */
+    struct python_frame *frames;
+    size_t frame_count;
+    bool frames_cut;    /**< Further frames could not be read. */
+    psc_addr future;    /**< That it waits for; 0: none. */
+    const char *awaits; /**< Type of the future, or of what its innermost frame awaits; or NULL. */
+    size_t *waits_for;  /**< Indices of the tasks that have to end before it goes on, rising. */
+    size_t waits_for_count;
+};
+
+#define PSC_PYTHON_TASK_LIMIT 100000u
+
+/** The tasks of all interpreters, by interpreter, thread and name; bounded. */
+PSC_MUST_CHECK enum psc_status python_read_tasks(struct python *python,
+                                                 const struct python_thread *threads,
+                                                 size_t thread_count, struct python_task **ret,
+                                                 size_t *ret_count);
+
 /** Where a frame is; strings live as long as the arena given to python_open(). */
 struct python_location {
     const char *name;     /**< co_name */

@@ -176,6 +176,36 @@ PSC_MUST_CHECK enum psc_status py_items_next(struct python *python, struct py_it
 PSC_MUST_CHECK enum psc_status py_items_find(struct python *python, struct py_items *items,
                                              const char *key, size_t limit, psc_addr *ret);
 
+/* ---- py_module.c ---- */
+
+/** The globals of a module of an interpreter, by its name in sys.modules. */
+PSC_MUST_CHECK enum psc_status py_module_open(struct python *python, psc_addr interpreter,
+                                              const char *name, struct py_items *ret);
+/** One of them. */
+PSC_MUST_CHECK enum psc_status py_module_find(struct python *python, psc_addr interpreter,
+                                              const char *module, const char *name, psc_addr *ret);
+/** An attribute in an instance's own dict. */
+PSC_MUST_CHECK enum psc_status py_attribute_find(struct python *python, psc_addr object,
+                                                 const char *name, psc_addr *ret);
+
+/* ---- py_set.c ---- */
+
+#define PY_SET_LIMIT (UINT64_C(1) << 24) /**< Entries of a table that is walked. */
+
+/** The items of a set. */
+struct py_set_items {
+    psc_addr table;
+    uint64_t count;
+    uint64_t next;
+};
+
+/** PSC_ERR_FORMAT when the object can be no set. */
+PSC_MUST_CHECK enum psc_status py_set_open(struct python *python, psc_addr set,
+                                           struct py_set_items *ret);
+/** PSC_ERR_NOT_FOUND after the last. */
+PSC_MUST_CHECK enum psc_status py_set_next(struct python *python, struct py_set_items *items,
+                                           psc_addr *ret);
+
 /* ---- code.c ---- */
 
 enum py_code_state {

@@ -2,42 +2,23 @@
 
 #include <stdlib.h>
 
-#define MODULE_LIMIT    (1u << 18) /* Entries of sys.modules. */
-#define GLOBALS_LIMIT   4096u
-#define ACTIVE_LIMIT    (1u << 18) /* Threads. */
-#define ATTRIBUTE_LIMIT 256u
-#define NAME_LIMIT      256u
+#define ACTIVE_LIMIT (1u << 18) /* Threads. */
+#define NAME_LIMIT   256u
 
-/* sys.modules['threading'].__dict__['_active'], a dict of {ident: Thread}. */
+/* threading._active, a dict of {ident: Thread}. */
 static enum psc_status open_active(struct python *python, psc_addr interpreter,
                                    struct py_items *ret)
 {
-    psc_addr modules;
-    psc_addr module;
-    psc_addr dict;
     psc_addr active;
-    struct py_items items;
-    enum psc_status status = py_read_u64(python, interpreter, PY_INTERP_MODULES, &modules);
-    if (status == PSC_OK)
-        status = py_dict_open(python, modules, &items);
-    if (status == PSC_OK)
-        status = py_items_find(python, &items, "threading", MODULE_LIMIT, &module);
-    if (status == PSC_OK)
-        status = py_read_u64(python, module, PY_MODULE_DICT, &dict);
-    if (status == PSC_OK)
-        status = py_dict_open(python, dict, &items);
-    if (status == PSC_OK)
-        status = py_items_find(python, &items, "_active", GLOBALS_LIMIT, &active);
+    enum psc_status status = py_module_find(python, interpreter, "threading", "_active", &active);
     return status == PSC_OK ? py_dict_open(python, active, ret) : status;
 }
 
 static const char *read_name(struct python *python, psc_addr thread)
 {
     psc_addr string;
-    struct py_items items;
     const char *name = NULL;
-    if (py_attributes_open(python, thread, &items) != PSC_OK ||
-        py_items_find(python, &items, "_name", ATTRIBUTE_LIMIT, &string) != PSC_OK ||
+    if (py_attribute_find(python, thread, "_name", &string) != PSC_OK ||
         py_read_string(python, string, NAME_LIMIT, &name) != PSC_OK)
         return NULL;
     return name;

@@ -18,6 +18,7 @@ struct capture_sources {
     struct python *python;
     bool keeps_core; /**< A core file is wanted, too: of what other reports may ask for. */
     bool locals; /**< Values are wanted: of a living process they are read while it stands still. */
+    bool tasks;  /**< The same of tasks. */
 };
 
 /** Fills trace->threads and trace->modules. */
@@ -30,6 +31,6 @@ PSC_MUST_CHECK enum psc_status trace_fill(struct psc_trace *trace,
  * Reads everything of Python that trace_fill() will read and that changes while a process runs: for
  * the moment in which a living one stands still, see target_look().
  */
-void trace_rehearse(struct python *python, bool locals);
+void trace_rehearse(struct python *python, bool locals, bool tasks);
 
 #endif

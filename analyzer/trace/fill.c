@@ -389,6 +389,10 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
         trace->thread_count++;
         plan_deinit(&filling->drafts[i].plan);
     }
+    if (status == PSC_OK && filling->options->tasks && filling->sources->python &&
+        filling->options->mode != PSC_MODE_NATIVE)
+        status = tasks_fill(trace, filling->sources->python, filling->places,
+                            filling->python_threads, filling->python_thread_count);
     if (status == PSC_OK && arena_is_exhausted(trace->arena))
         status = PSC_ERR_MEMORY;
     return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");

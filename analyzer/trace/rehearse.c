@@ -29,7 +29,19 @@ static void read_thread(struct python *python, const struct python_thread *threa
         return;
 }
 
-void trace_rehearse(struct python *python, bool locals)
+static void read_tasks(struct python *python, const struct python_thread *threads, size_t count)
+{
+    struct python_task *tasks;
+    size_t task_count;
+    if (python_read_tasks(python, threads, count, &tasks, &task_count) != PSC_OK)
+        return;
+    for (size_t i = 0; i < task_count; i++)
+        for (size_t k = 0; k < tasks[i].frame_count && k < LOCATION_LIMIT; k++)
+            if (!read_frame(python, &tasks[i].frames[k], false))
+                return;
+}
+
+void trace_rehearse(struct python *python, bool locals, bool tasks)
 {
     struct python_thread *threads;
     size_t count;
@@ -37,4 +49,6 @@ void trace_rehearse(struct python *python, bool locals)
         return;
     for (size_t i = 0; i < count; i++)
         read_thread(python, &threads[i], locals);
+    if (tasks)
+        read_tasks(python, threads, count);
 }

@@ -153,6 +153,46 @@ struct trace_thread {
     const struct trace_locals **locals;
 };
 
+/** What a task is doing. */
+enum trace_work {
+    TRACE_WORK_UNKNOWN,
+    TRACE_WORK_CREATED, /**< Has not begun. */
+    TRACE_WORK_READY,   /**< Nothing is in its way: its event loop will go on with it. */
+    TRACE_WORK_WAITING,
+    TRACE_WORK_RUNNING
+};
+
+/** A task of asyncio that is not done. */
+struct trace_task {
+    psc_addr id; /**< Its address. */
+    int64_t interpreter_id;
+    int32_t tid;      /**< Of the thread that runs its event loop; 0: not known. */
+    const char *name; /**< Or NULL. */
+    enum trace_work work;
+    /** Where it stands, the innermost first; one that runs stands on the stack of its thread. */
+    const struct trace_location **frames;
+    size_t frame_count;
+    bool frames_cut; /**< Further frames could not be read. */
+    const char
+        *awaits;     /**< Type of the future, or of the foreign thing, that it awaits; or NULL. */
+    psc_addr future; /**< The future; 0: none. */
+    const size_t *waits_for; /**< Indices of the tasks that it waits for, rising. */
+    size_t waits_for_count;
+};
+
+/** Tasks of which each waits for the next, and the last for the first. */
+struct trace_cycle {
+    const size_t *tasks;
+    size_t count;
+};
+
+struct trace_tasks {
+    const struct trace_task *items;
+    size_t count;
+    const struct trace_cycle *cycles;
+    size_t cycle_count;
+};
+
 struct trace_crash {
     int32_t signal_number;
     const char *signal; /**< "SIGSEGV" */
@@ -197,6 +237,7 @@ struct psc_trace {
     size_t module_count;
     struct trace_thread *threads; /**< The crashed one first; malloc'd. */
     size_t thread_count;
+    const struct trace_tasks *tasks; /**< NULL unless asked for. */
     struct warnings warnings;
     bool complete;       /**< Nothing is missing. */
     struct text explain; /**< How things were found, a line each; printed by --explain. */

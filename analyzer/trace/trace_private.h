@@ -37,7 +37,7 @@ struct place {
     struct module_symbol symbol; /**< name NULL: none. */
     bool interpreter;            /**< In the interpreter's own module. */
     bool extension;              /**< In an extension module: one that exports PyInit_NAME. */
-    bool cython_code; /**< In a Cython module that does not name its function. */
+    bool cython_code;            /**< In a Cython module that does not name its function. */
     bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
     struct place_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;
@@ -188,6 +188,18 @@ PSC_MUST_CHECK enum psc_status values_add_exceptions(struct psc_trace *trace, st
 PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace, struct python *python,
                                                  const struct plan *plan,
                                                  struct trace_thread *thread);
+
+/* ---- tasks.c ---- */
+
+/** Fills trace->tasks; the threads are there. */
+PSC_MUST_CHECK enum psc_status tasks_fill(struct psc_trace *trace, struct python *python,
+                                          struct places *places,
+                                          const struct python_thread *threads, size_t thread_count);
+
+/* ---- task_cycles.c ---- */
+
+/** One cycle of each group of tasks that wait for each other; in the arena. */
+PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trace_tasks *tasks);
 
 /* ---- states.c ---- */
 

@@ -67,6 +67,8 @@ SPECIAL_CASES = {
     "exceptions": ("exceptions.py", [], "signal"),
     "numpy_values": ("numpy_values.py", [], "signal"),
     "subinterpreters": ("subinterpreters.py", [], "signal"),
+    "asyncio_tasks": ("asyncio_tasks.py", [], "signal"),
+    "asyncio_tasks_python": ("asyncio_tasks.py", ["python"], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),
     "native_60000": ("native_recursion.py", ["60000"], "signal"),
     "broken_cycle": ("broken_chain.py", ["cycle"], "signal"),

@@ -1,8 +1,8 @@
 /*
- * _Py_DebugOffsets. The first byte chooses the version, so that random bytes get past the
- * cookie; the others are the words, each made small by what it is of.
+ * _Py_DebugOffsets, and what asyncio says of itself. The first byte chooses the version, so that
+ * random bytes get past the cookie; the others are the words, each made small by what it is of.
  */
-#include "layout.h"
+#include "py_task.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +27,27 @@ static void check(const uint8_t *bytes, size_t size)
         abort();
 }
 
+/* The section .AsyncioDebug, with words of two bytes as well. */
+static void check_asyncio(const uint8_t *data, size_t size)
+{
+    uint8_t bytes[PY_ASYNCIO_DEBUG_SIZE] = {0};
+    struct py_asyncio found;
+    for (size_t i = 0; i < PY_ASYNCIO_DEBUG_SIZE / 8 && 2 * i + 1 < size; i++)
+        memcpy(bytes + 8 * i, data + 2 * i, 2);
+    if (parse_asyncio_debug(data, size, &found) == PSC_OK && found.task_node % 8)
+        abort();
+    if (parse_asyncio_debug(bytes, sizeof(bytes), &found) != PSC_OK)
+        return;
+    if (found.task_coro >= load_u64(bytes) || !found.thread_tasks || found.interpreter_tasks % 8)
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint32_t versions[] = {0x030d00f0, 0x030e00f0, 0x030f00f0, 0x031000f0};
     uint8_t bytes[PY_DEBUG_OFFSETS_MAX] = {0};
     check(data, size);
+    check_asyncio(data, size);
     if (size < 1)
         return 0;
     uint64_t version = versions[data[0] & 3];

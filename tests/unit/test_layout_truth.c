@@ -368,6 +368,29 @@ static void compare_layout(const struct subject *subject, struct counts *counts)
     }
 }
 
+/* _asyncio and _datetime are extension modules where they are not built in. */
+static void collect_from_extensions(struct subject *subject, Dwarf **opened, int *fds, size_t limit)
+{
+    static const char *const names[] = {"_asyncio", "_datetime"};
+    size_t folder = (size_t)(strrchr(subject->image_path, '/') - subject->image_path);
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(names) && i < limit; i++) {
+        char pattern[700];
+        glob_t found;
+        opened[i] = NULL;
+        fds[i] = -1;
+        snprintf(pattern, sizeof(pattern), "%.*s/python3*/lib-dynload/%s.*.so", (int)folder,
+                 subject->image_path, names[i]);
+        if (!strstr(subject->image_path, "/libpython") ||
+            glob(pattern, GLOB_TILDE, NULL, &found) != 0)
+            continue;
+        fds[i] = open(found.gl_pathv[0], O_RDONLY);
+        opened[i] = fds[i] < 0 ? NULL : dwarf_begin(fds[i], DWARF_C_READ);
+        if (opened[i] && found.gl_pathc == 1)
+            collect_types(subject, opened[i]);
+        globfree(&found);
+    }
+}
+
 static void compare_subject(const char *path, struct counts *counts)
 {
     struct subject *subject = calloc(1, sizeof(*subject));
@@ -381,14 +404,22 @@ static void compare_subject(const char *path, struct counts *counts)
     int fd = open(subject->debug_path, O_RDONLY);
     Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
     if (dwarf) {
+        Dwarf *extensions[2];
+        int extension_fds[2];
         size_t compared = counts->compared;
         want_types(subject);
         collect_types(subject, dwarf);
+        collect_from_extensions(subject, extensions, extension_fds, PSC_ARRAY_SIZE(extensions));
         counts->interpreters++;
         for (int field = 0; field < PY_FIELD_COUNT; field++)
             compare_field(subject, (enum py_field)field, counts);
         compare_layout(subject, counts);
         printf("%s: %zu cells compared\n", path, counts->compared - compared);
+        for (size_t i = 0; i < PSC_ARRAY_SIZE(extensions); i++) {
+            dwarf_end(extensions[i]);
+            if (extension_fds[i] >= 0)
+                close(extension_fds[i]);
+        }
         dwarf_end(dwarf);
     }
     if (fd >= 0)

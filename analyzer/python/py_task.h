@@ -1,0 +1,85 @@
+/**
+ * @file
+ * The tasks of asyncio, from the lists that it keeps of them (task_list.c), what they are doing
+ * (task.c) and what they wait for (task_waits.c).
+ */
+#ifndef PSC_PY_TASK_H
+#define PSC_PY_TASK_H
+
+#include "py_generator.h"
+
+/** What the section .AsyncioDebug of 3.14 tells: offsets, 0 where a section was not found. */
+struct py_asyncio {
+    uint32_t task_name;
+    uint32_t task_awaited_by;
+    uint32_t task_awaited_by_is_set;
+    uint32_t task_coro;
+    uint32_t task_node;
+    uint32_t interpreter_tasks;
+    uint32_t thread_tasks;
+};
+
+#define PY_ASYNCIO_DEBUG_SIZE 104u
+
+/**
+ * CPython 3.14, Modules/_asynciomodule.c, struct _Py_AsyncioModuleDebugOffsets. Each offset is
+ * checked against the size of its struct.
+ */
+PSC_MUST_CHECK enum psc_status parse_asyncio_debug(const uint8_t *bytes, size_t size,
+                                                   struct py_asyncio *ret);
+
+/** A list of addresses, each once. */
+struct py_addresses {
+    psc_addr *items; /**< malloc'd */
+    size_t count;
+    size_t capacity;
+    size_t *slots; /**< Open addressing: index + 1. */
+    size_t slot_count;
+};
+
+/** False when memory is out. */
+bool py_addresses_add(struct py_addresses *list, psc_addr address);
+void py_addresses_deinit(struct py_addresses *list);
+
+/** The types of one interpreter's _asyncio; 0: it has none. */
+struct py_asyncio_types {
+    psc_addr future;
+    psc_addr task;
+};
+
+struct py_tasks {
+    struct python *python;
+    const struct python_thread *threads;
+    size_t thread_count;
+    bool described; /**< `asyncio` is filled. */
+    struct py_asyncio asyncio;
+    bool cut;       /**< A limit was reached, or a list could not be read to its end. */
+    size_t running; /**< Stacks of threads that were walked for tasks that run. */
+
+    /* Of the interpreter at hand. */
+    psc_addr interpreter;
+    int64_t interpreter_id;
+    psc_addr loop;        /**< The event loop of the last task, */
+    uint64_t loop_thread; /**< and the thread that runs it. */
+    struct py_asyncio_types types;
+    struct py_addresses found;
+};
+
+/** All task objects of tasks->interpreter, done or not, into tasks->found. */
+PSC_MUST_CHECK enum psc_status task_list_find(struct py_tasks *tasks);
+
+/** True for a future or a task, of _asyncio or of Python code. */
+bool task_is_future(struct py_tasks *tasks, psc_addr object);
+bool task_is_task(struct py_tasks *tasks, psc_addr object);
+/** A member of a future or task: of the C struct, or the attribute of one in Python code. */
+PSC_MUST_CHECK enum psc_status task_read_part(struct py_tasks *tasks, psc_addr object,
+                                              enum py_field field, const char *attribute,
+                                              psc_addr *ret);
+/** True when it waits for something; false also when that is not readable. */
+bool task_is_pending(struct py_tasks *tasks, psc_addr future);
+
+/** Fills waits_for of tasks of one interpreter; indices are those of items + first. */
+PSC_MUST_CHECK enum psc_status task_waits_find(struct py_tasks *tasks, struct python_task *items,
+                                               size_t count, size_t first);
+
+#endif

@@ -1,0 +1,359 @@
+#include "py_task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION_NAME      ".AsyncioDebug"
+#define STRUCT_LIMIT      (UINT64_C(1) << 20)
+#define INTERPRETER_LIMIT (UINT64_C(4) << 20)
+#define NODE_LIMIT        (2 * (size_t)PSC_PYTHON_TASK_LIMIT)
+#define SECTION_WORDS     (PY_ASYNCIO_DEBUG_SIZE / 8)
+
+/* ---- addresses ---- */
+
+static size_t address_slot(const struct py_addresses *list, psc_addr address)
+{
+    size_t slot = hash_u64(address) & (list->slot_count - 1);
+    while (list->slots[slot] && list->items[list->slots[slot] - 1] != address)
+        slot = (slot + 1) & (list->slot_count - 1);
+    return slot;
+}
+
+static bool grow_slots(struct py_addresses *list)
+{
+    size_t count = list->slot_count ? 2 * list->slot_count : 256;
+    size_t *slots = calloc(count, sizeof(*slots));
+    if (!slots)
+        return false;
+    free(list->slots);
+    list->slots = slots;
+    list->slot_count = count;
+    for (size_t i = 0; i < list->count; i++)
+        slots[address_slot(list, list->items[i])] = i + 1;
+    return true;
+}
+
+bool py_addresses_add(struct py_addresses *list, psc_addr address)
+{
+    if (2 * (list->count + 1) > list->slot_count && !grow_slots(list))
+        return false;
+    size_t slot = address_slot(list, address);
+    if (list->slots[slot])
+        return true;
+    void *items = list->items;
+    if (!array_reserve(&items, &list->capacity, list->count + 1, sizeof(psc_addr)))
+        return false;
+    list->items = items;
+    list->items[list->count++] = address;
+    list->slots[slot] = list->count;
+    return true;
+}
+
+void py_addresses_deinit(struct py_addresses *list)
+{
+    free(list->items);
+    free(list->slots);
+    *list = (struct py_addresses){0};
+}
+
+/* ---- the section ---- */
+
+enum psc_status parse_asyncio_debug(const uint8_t *bytes, size_t size, struct py_asyncio *ret)
+{
+    /* Of task, interpreter and thread: the word with the struct's size, then its offsets. */
+    static const struct {
+        uint8_t first, count;
+    } groups[] = {{0, 7}, {7, 2}, {9, 4}};
+    uint64_t words[SECTION_WORDS];
+    if (size < PY_ASYNCIO_DEBUG_SIZE)
+        return PSC_ERR_FORMAT;
+    for (size_t i = 0; i < SECTION_WORDS; i++)
+        words[i] = load_u64(bytes + 8 * i);
+    for (size_t group = 0; group < PSC_ARRAY_SIZE(groups); group++) {
+        uint64_t whole = words[groups[group].first];
+        if (whole < 8 || whole > (group ? INTERPRETER_LIMIT : STRUCT_LIMIT))
+            return PSC_ERR_FORMAT;
+        for (size_t i = 1; i < groups[group].count; i++)
+            if (words[groups[group].first + i] >= whole)
+                return PSC_ERR_FORMAT;
+    }
+    *ret = (struct py_asyncio){
+        .task_name = (uint32_t)words[1],
+        .task_awaited_by = (uint32_t)words[2],
+        .task_awaited_by_is_set = (uint32_t)words[4],
+        .task_coro = (uint32_t)words[5],
+        .task_node = (uint32_t)words[6],
+        .interpreter_tasks = (uint32_t)words[8],
+        .thread_tasks = (uint32_t)words[12],
+    };
+    const uint32_t pointers[] = {ret->task_name,         ret->task_awaited_by, ret->task_coro,
+                                 ret->interpreter_tasks, ret->thread_tasks,    ret->task_node};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(pointers); i++)
+        if (!pointers[i] || pointers[i] % 8)
+            return PSC_ERR_FORMAT;
+    return PSC_OK;
+}
+
+/* _asyncio is an extension module, or built into the interpreter. */
+static bool may_have_section(const struct python *python, const struct module *module)
+{
+    return module == python->info.module || module->is_executable_file ||
+           !strncmp(module->name, "_asyncio", strlen("_asyncio")) ||
+           strstr(module->name, "libpython");
+}
+
+static void find_section(struct py_tasks *tasks)
+{
+    struct python *python = tasks->python;
+    size_t count = modules_count(python->modules);
+    for (size_t i = 0; i < count && !tasks->described; i++) {
+        struct module *module = modules_get(python->modules, i);
+        uint8_t bytes[PY_ASYNCIO_DEBUG_SIZE];
+        psc_addr address;
+        uint64_t size;
+        tasks->described = may_have_section(python, module) &&
+                           module_find_section(module, SECTION_NAME, &address, &size) &&
+                           size >= sizeof(bytes) && address &&
+                           target_read(python->target, address, bytes, sizeof(bytes)) == PSC_OK &&
+                           parse_asyncio_debug(bytes, sizeof(bytes), &tasks->asyncio) == PSC_OK;
+    }
+}
+
+/* ---- what is a task ---- */
+
+#define BASE_LIMIT 32u
+
+static bool is_based_on(struct python *python, psc_addr type, psc_addr wanted)
+{
+    for (size_t i = 0; wanted && i < BASE_LIMIT && py_is_object_address(type); i++) {
+        if (type == wanted)
+            return true;
+        if (py_read_u64(python, type, PY_TYPE_BASE, &type) != PSC_OK)
+            break;
+    }
+    return false;
+}
+
+static bool is_derived(struct python *python, psc_addr object, psc_addr wanted)
+{
+    psc_addr type;
+    uint64_t flags;
+    return py_read_type(python, object, &type, &flags) == PSC_OK &&
+           is_based_on(python, type, wanted);
+}
+
+bool task_is_task(struct py_tasks *tasks, psc_addr object)
+{
+    psc_addr found;
+    return is_derived(tasks->python, object, tasks->types.task) ||
+           (py_attribute_find(tasks->python, object, "_coro", &found) == PSC_OK &&
+            py_attribute_find(tasks->python, object, "_fut_waiter", &found) == PSC_OK);
+}
+
+bool task_is_future(struct py_tasks *tasks, psc_addr object)
+{
+    psc_addr found;
+    return is_derived(tasks->python, object, tasks->types.future) ||
+           (py_attribute_find(tasks->python, object, "_loop", &found) == PSC_OK &&
+            py_attribute_find(tasks->python, object, "_callbacks", &found) == PSC_OK);
+}
+
+enum psc_status task_read_part(struct py_tasks *tasks, psc_addr object, enum py_field field,
+                               const char *attribute, psc_addr *ret)
+{
+    struct python *python = tasks->python;
+    uint32_t described = !tasks->described       ? 0
+                         : field == PY_TASK_CORO ? tasks->asyncio.task_coro
+                         : field == PY_TASK_NAME ? tasks->asyncio.task_name
+                                                 : 0;
+    psc_addr base = field >= PY_TASK_WAITER ? tasks->types.task : tasks->types.future;
+    if (is_derived(python, object, base))
+        return described ? target_read_u64(python->target, object + described, ret)
+                         : py_read_u64(python, object, field, ret);
+    return py_attribute_find(tasks->python, object, attribute, ret);
+}
+
+bool task_is_pending(struct py_tasks *tasks, psc_addr future)
+{
+    struct python *python = tasks->python;
+    psc_addr state;
+    int32_t number;
+    /* CPython, Modules/_asynciomodule.c: STATE_PENDING is 0. */
+    if (is_derived(python, future, tasks->types.future))
+        return py_read_i32(python, future, PY_FUTURE_STATE, &number) == PSC_OK && number == 0;
+    /* CPython, Lib/asyncio/futures.py: the class has the state of those that are pending. */
+    return py_attribute_find(python, future, "_callbacks", &state) == PSC_OK &&
+           (py_attribute_find(python, future, "_state", &state) != PSC_OK ||
+            py_string_equals(python, state, "PENDING"));
+}
+
+/* ---- the lists ---- */
+
+static enum psc_status add_task(struct py_tasks *tasks, psc_addr task)
+{
+    if (tasks->found.count >= PSC_PYTHON_TASK_LIMIT) {
+        tasks->cut = true;
+        return PSC_OK;
+    }
+    if (!py_value_spend(tasks->python, 8) || !task_is_task(tasks, task))
+        return PSC_OK;
+    return py_addresses_add(&tasks->found, task) ? PSC_OK : PSC_ERR_MEMORY;
+}
+
+/* A set of tasks; with `weak` of weak references to them. */
+static enum psc_status add_set(struct py_tasks *tasks, psc_addr set, bool weak)
+{
+    struct python *python = tasks->python;
+    struct py_set_items items;
+    psc_addr item;
+    if (py_set_open(python, set, &items) != PSC_OK)
+        return PSC_OK;
+    enum psc_status status = PSC_OK;
+    while (status == PSC_OK && py_value_spend(python, 1) &&
+           py_set_next(python, &items, &item) == PSC_OK) {
+        if (!weak || py_read_u64(python, item, PY_WEAKREF_OBJECT, &item) == PSC_OK)
+            status = add_task(tasks, item);
+    }
+    return status;
+}
+
+static bool is_weak_set(struct python *python, psc_addr object, psc_addr *ret_data)
+{
+    const struct py_type *type;
+    return py_type_of(python, object, &type) == PSC_OK && !strcmp(type->name, "WeakSet") &&
+           py_attribute_find(python, object, "data", ret_data) == PSC_OK;
+}
+
+static enum psc_status add_from_module(struct py_tasks *tasks)
+{
+    static const char *const names[] = {"_all_tasks", "_scheduled_tasks", "_eager_tasks"};
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < PSC_ARRAY_SIZE(names); i++) {
+        psc_addr set;
+        psc_addr data;
+        if (py_module_find(tasks->python, tasks->interpreter, "asyncio.tasks", names[i], &set) !=
+            PSC_OK)
+            continue;
+        status = is_weak_set(tasks->python, set, &data) ? add_set(tasks, data, true)
+                                                        : add_set(tasks, set, false);
+    }
+    return status;
+}
+
+/* 3.6: static variables of _asyncio that point to a WeakSet, and Task._all_tasks in Python. */
+struct static_search {
+    struct py_tasks *tasks;
+    enum psc_status status;
+};
+
+static bool visit_static(void *context, psc_addr address, const uint8_t *bytes, size_t size)
+{
+    struct static_search *search = context;
+    psc_addr data;
+    (void)address;
+    for (size_t at = 0; search->status == PSC_OK && at + 8 <= size; at += 8)
+        if (py_is_object_address(load_u64(bytes + at)) &&
+            py_value_spend(search->tasks->python, 1) &&
+            is_weak_set(search->tasks->python, load_u64(bytes + at), &data))
+            search->status = add_set(search->tasks, data, true);
+    return search->status == PSC_OK;
+}
+
+static enum psc_status add_from_statics(struct py_tasks *tasks)
+{
+    struct python *python = tasks->python;
+    struct static_search search = {.tasks = tasks};
+    size_t count = modules_count(python->modules);
+    for (size_t i = 0; i < count; i++) {
+        struct module *module = modules_get(python->modules, i);
+        if (!strncmp(module->name, "_asyncio", strlen("_asyncio")))
+            scan_writable(python, module, visit_static, &search);
+    }
+    psc_addr class;
+    psc_addr dict;
+    psc_addr set;
+    psc_addr data;
+    struct py_items items;
+    if (search.status == PSC_OK &&
+        py_module_find(python, tasks->interpreter, "asyncio.tasks", "_PyTask", &class) == PSC_OK &&
+        py_read_u64(python, class, PY_TYPE_DICT, &dict) == PSC_OK &&
+        py_dict_open(python, dict, &items) == PSC_OK &&
+        py_items_find(python, &items, "_all_tasks", PY_SET_LIMIT, &set) == PSC_OK &&
+        is_weak_set(python, set, &data))
+        search.status = add_set(tasks, data, true);
+    return search.status;
+}
+
+/* CPython 3.14, Include/internal/pycore_llist.h: next, then prev; the head is one of them. */
+static enum psc_status add_linked(struct py_tasks *tasks, psc_addr head)
+{
+    struct py_cycle cycle = {0};
+    psc_addr node;
+    if (target_read_u64(tasks->python->target, head, &node) != PSC_OK)
+        return PSC_OK;
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && node && node != head; i++) {
+        if (i == NODE_LIMIT || !py_is_object_address(node) || py_cycle_met(&cycle, node)) {
+            tasks->cut = true;
+            break;
+        }
+        status = add_task(tasks, node - tasks->asyncio.task_node);
+        if (target_read_u64(tasks->python->target, node, &node) != PSC_OK) {
+            tasks->cut = true;
+            break;
+        }
+    }
+    return status;
+}
+
+static enum psc_status add_all_linked(struct py_tasks *tasks)
+{
+    /* Without _asyncio the tasks are made in Python. */
+    if (!tasks->types.task)
+        return PSC_OK;
+    if (!tasks->described)
+        find_section(tasks);
+    if (!tasks->described) {
+        target_warn(tasks->python->target, "tasks",
+                    "asyncio's tasks are not complete: the section " SECTION_NAME
+                    " of the interpreter or of _asyncio was not found");
+        return PSC_OK;
+    }
+    enum psc_status status =
+        add_linked(tasks, tasks->interpreter + tasks->asyncio.interpreter_tasks);
+    for (size_t i = 0; status == PSC_OK && i < tasks->thread_count; i++)
+        if (tasks->threads[i].interpreter == tasks->interpreter)
+            status = add_linked(tasks, tasks->threads[i].tstate + tasks->asyncio.thread_tasks);
+    return status;
+}
+
+static psc_addr find_type(struct py_tasks *tasks, const char *name)
+{
+    psc_addr type;
+    if (py_module_find(tasks->python, tasks->interpreter, "_asyncio", name, &type) != PSC_OK ||
+        !py_has_flags(tasks->python, type, PY_FLAG_TYPE))
+        return 0;
+    return type;
+}
+
+enum psc_status task_list_find(struct py_tasks *tasks)
+{
+    struct py_items items;
+    if (py_module_open(tasks->python, tasks->interpreter, "asyncio.tasks", &items) != PSC_OK)
+        return PSC_OK;
+    tasks->types = (struct py_asyncio_types){.future = find_type(tasks, "Future"),
+                                             .task = find_type(tasks, "Task")};
+    switch (layout_get_task_lists(tasks->python->layout.rules)) {
+    case PY_TASKS_STATIC:
+        return add_from_statics(tasks);
+    case PY_TASKS_SETS:
+        break;
+    case PY_TASKS_LINKED: {
+        enum psc_status status = add_all_linked(tasks);
+        if (status != PSC_OK)
+            return status;
+        break;
+    }
+    }
+    return add_from_module(tasks);
+}
