@@ -1,6 +1,8 @@
 /* Instances by their attributes, exceptions, and the things that code is made of. */
 #include "py_value.h"
 
+#include "py_generator.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -178,11 +180,46 @@ void value_add_function(struct value_writer *writer, const struct py_type *type,
     text_printf(writer->text, " at 0x%" PRIx64 ">", object);
 }
 
+static void add_suspension(struct value_writer *writer, psc_addr object)
+{
+    struct py_generator generator;
+    struct python_location place;
+    const char *word = NULL;
+    if (py_generator_read(writer->python, object, &generator) != PSC_OK)
+        return;
+    switch (generator.state) {
+    case PY_GENERATOR_CREATED:
+        word = "not started";
+        break;
+    case PY_GENERATOR_SUSPENDED:
+    case PY_GENERATOR_AWAITING:
+        word = "suspended";
+        break;
+    case PY_GENERATOR_RUNNING:
+        word = "running";
+        break;
+    case PY_GENERATOR_ENDED:
+        word = "ended";
+        break;
+    case PY_GENERATOR_UNKNOWN:
+        return;
+    }
+    text_printf(writer->text, ", %s", word);
+    if (generator.state == PY_GENERATOR_ENDED || generator.state == PY_GENERATOR_RUNNING ||
+        python_read_location(writer->python, &generator.frame, &place) != PSC_OK || !place.file ||
+        !place.line)
+        return;
+    text_printf(writer->text, " at %s:%" PRIu32, place.file, place.line);
+}
+
+/* As repr() has it, and where it stands. */
 void value_add_generator(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
     text_printf(writer->text, "<%s object ", type->name);
     add_string_member(writer, object, PY_GEN_QUALNAME);
-    text_printf(writer->text, " at 0x%" PRIx64 ">", object);
+    text_printf(writer->text, " at 0x%" PRIx64, object);
+    add_suspension(writer, object);
+    text_add_char(writer->text, '>');
 }
 
 void value_open_method(struct value_writer *writer, const struct py_type *type, psc_addr object)

@@ -69,6 +69,28 @@ def generator():
     yield 1
 
 
+def delegating():
+    yield from generator()
+
+
+def runs_itself(itself):
+    inside_generator(itself[0])
+    yield
+
+
+async def coroutine():
+    await Awaited()
+
+
+class Awaited(object):
+    def __await__(self):
+        yield
+
+
+async def async_generator():
+    yield 1
+
+
 def finish(frame_names):
     witness.promise(values=truth, order=frame_names)
     witness.die()
@@ -159,10 +181,10 @@ def containers():
     named = equal("named", collections.namedtuple("Named", "left right")(1, [2]))
     ordered = equal("ordered", collections.OrderedDict([("a", 1)]), "OrderedDict({'a': 1})")
     default = equal("default", collections.defaultdict(list, {1: []}), "defaultdict({1: []})")
-    objects()
+    callables()
 
 
-def objects():
+def callables():
     function = equal("function", generator)
     function_inner = equal("function_inner", (lambda: None))
     builtin = equal("builtin", len)
@@ -171,7 +193,34 @@ def objects():
     class_builtin = equal("class_builtin", [int, dict, ValueError, collections.deque, type])
     module_builtin = equal("module_builtin", sys)
     module_file = equal("module_file", json)
-    running = equal("running", generator())
+    suspended = []
+    for name, made in [("at_yield", generator()), ("in_yield_from", delegating()),
+                       ("in_await", coroutine())]:
+        made.send(None)
+        frame = getattr(made, "gi_frame", None) or made.cr_frame
+        suspended.append(made)
+        truth[name] = {"is": "%s, suspended at %s:%d>" % (repr(made)[:-1], __file__, frame.f_lineno)}
+    at_yield, in_yield_from, in_await = suspended
+    not_started = generator()
+    truth["not_started"] = {"is": "%s, not started at %s:%d>" % (
+        repr(not_started)[:-1], __file__, generator.__code__.co_firstlineno)}
+    not_awaited = async_generator()
+    truth["not_awaited"] = {"is": "%s, not started at %s:%d>" % (
+        repr(not_awaited)[:-1], __file__, async_generator.__code__.co_firstlineno)}
+    ended = generator()
+    list(ended)
+    truth["ended"] = {"is": repr(ended)[:-1] + ", ended>"}
+    itself = []
+    itself.append(runs_itself(itself))
+    next(itself[0])
+
+
+def inside_generator(runs):
+    truth["runs"] = {"is": repr(runs)[:-1] + ", running>"}
+    objects()
+
+
+def objects():
     bare = equal("bare", object())
     nothing = equal("nothing", Plain())
     point = Point(1, [2])
