@@ -135,6 +135,7 @@ static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
 {
     enum psc_status status = PSC_OK;
     struct plan *plan = &draft->plan;
+    plan->sp = draft->native ? draft->native->registers.value[X86_RSP] : 0;
     if (filling->sources->native && draft->native)
         status = native_walk(filling->sources->native, draft->native_index, &plan->native);
     release_stack(filling, &plan->native);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SIDE_LIMIT 256u /* Interpreters on one thread whose order is looked for. */
+
 /* A run of Python frames that one evaluator call runs, newest first. */
 struct segment {
     size_t side;
@@ -174,6 +176,43 @@ static int compare_segments(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/*
+ * Several interpreters on one thread: what lies further in on the C stack comes first, whichever of
+ * them it is of; each one's own order is kept. Segments stand side by side.
+ */
+static enum psc_status order_segments(struct segments *segments, size_t side_count)
+{
+    if (side_count < 2 || side_count > SIDE_LIMIT)
+        return PSC_OK;
+    PSC_CLEANUP(cleanup_free) size_t *next = calloc(side_count, sizeof(*next));
+    if (!next)
+        return PSC_ERR_MEMORY;
+    for (size_t i = segments->count; i-- > 0;)
+        next[segments->items[i].side] = i;
+    size_t last = SIZE_MAX;
+    for (size_t order = 0; order < segments->count; order++) {
+        size_t best = SIZE_MAX;
+        for (size_t side = 0; side < side_count; side++) {
+            size_t at = next[side];
+            if (at >= segments->count || segments->items[at].side != side)
+                continue;
+            // Frames without an address follow those of their evaluator.
+            if (!segments->items[at].address && side == last) {
+                best = side;
+                break;
+            }
+            if (best == SIZE_MAX ||
+                segments->items[at].address < segments->items[next[best]].address)
+                best = side;
+        }
+        if (best == SIZE_MAX)
+            break;
+        segments->items[next[best]++].order = order;
+        last = best;
+    }
+    return PSC_OK;
+}
+
 /* ---- writing the plan ---- */
 
 static struct plan_item *plan_add(struct plan *plan, enum plan_kind kind)
@@ -325,8 +364,9 @@ enum psc_status merge_stacks(struct plan *plan, struct python *python, struct ta
     enum psc_status status = slots ? PSC_OK : PSC_ERR_MEMORY;
     bool by_slot = python && (python_get_join(python) == PYTHON_JOIN_SLOT ||
                               python_get_join(python) == PYTHON_JOIN_CFRAME_SLOT);
+    bool ordered = true;
     if (status == PSC_OK && by_slot)
-        status = merge_join_sides(plan, target);
+        status = merge_join_sides(plan, target, &ordered);
     for (size_t i = 0; status == PSC_OK && i < plan->side_count; i++) {
         if (by_slot) {
             size_t count = 0;
@@ -337,6 +377,13 @@ enum psc_status merge_stacks(struct plan *plan, struct python *python, struct ta
             status = add_anchored(&segments, plan, &extents, i);
         }
     }
+    if (status == PSC_OK && !by_slot)
+        status = order_segments(&segments, plan->side_count);
+    if (status == PSC_OK && !ordered && plan->side_count > 1)
+        status = plan_add_gap(plan, places_gap(places, "several interpreters on this thread; which "
+                                                       "of them runs another is not known"))
+                     ? PSC_OK
+                     : PSC_ERR_MEMORY;
     if (status == PSC_OK) {
         place_segments(&segments, plan, &extents);
         if (segments.count)

@@ -12,9 +12,12 @@
 #define SIDE_LIMIT       256u
 #define FRAME_WORD_LIMIT 512u
 
+#define PIECE_WORDS 512u
+#define PIECE_LIMIT 16384u /* 64 MB of stack. */
+
 struct side_place {
     size_t side;
-    size_t native; /* The innermost native frame that points to the side's newest frame. */
+    uint64_t place; /* How far out its evaluators are; UINT64_MAX: not known. */
 };
 
 static bool is_evaluator(const struct place *place)
@@ -35,17 +38,52 @@ static void note_words(const struct plan *plan, size_t native, struct target *ta
         return;
     for (size_t s = 0; s < plan->side_count; s++) {
         const struct python_stack *stack = &plan->sides[s].stack;
-        for (size_t w = 0; stack->count && places[s].native == SIZE_MAX && w < count; w++)
+        for (size_t w = 0; stack->count && places[s].place == UINT64_MAX && w < count; w++)
             if (words[w] == stack->frames[0].address)
-                places[s].native = native;
+                places[s].place = native;
     }
+}
+
+/*
+ * Without unwinding: the evaluator of a side's outermost frame points to it, and nothing further
+ * out does. What calls left behind further in does not matter, so the outermost pointer counts.
+ */
+static void note_stack(const struct plan *plan, struct target *target, struct side_place *places)
+{
+    uint64_t words[PIECE_WORDS];
+    psc_addr at = plan->sp & ~UINT64_C(7);
+    for (size_t piece = 0; at && piece < PIECE_LIMIT; piece++) {
+        size_t count = target_read_some(target, at, words, sizeof(words)) / 8;
+        for (size_t w = 0; w < count; w++)
+            for (size_t s = 0; s < plan->side_count; s++) {
+                const struct python_stack *stack = &plan->sides[s].stack;
+                if (stack->count && words[w] == stack->frames[stack->count - 1].address)
+                    places[s].place = at + 8 * w;
+            }
+        if (count < PIECE_WORDS)
+            break;
+        at += sizeof(words);
+    }
+}
+
+/* 3.10 leaves an object of each evaluator on the stack. */
+static bool note_anchors(const struct plan *plan, struct side_place *places)
+{
+    for (size_t s = 0; s < plan->side_count; s++) {
+        const struct python_stack *stack = &plan->sides[s].stack;
+        if (stack->count && !stack->anchor_count)
+            return false;
+        if (stack->count)
+            places[s].place = stack->anchors[0].address;
+    }
+    return true;
 }
 
 static int compare_places(const void *left, const void *right)
 {
     const struct side_place *a = left, *b = right;
-    if (a->native != b->native)
-        return a->native < b->native ? -1 : 1;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
     return a->side < b->side ? -1 : a->side > b->side;
 }
 
@@ -73,16 +111,30 @@ static enum psc_status join_chains(struct plan *plan, const struct side_place *p
     return PSC_OK;
 }
 
-enum psc_status merge_join_sides(struct plan *plan, struct target *target)
+enum psc_status merge_join_sides(struct plan *plan, struct target *target, bool *ret_ordered)
 {
     struct side_place places[SIDE_LIMIT];
-    if (plan->side_count < 2 || plan->side_count > SIDE_LIMIT || !plan->native.count)
+    *ret_ordered = plan->side_count < 2;
+    if (plan->side_count < 2 || plan->side_count > SIDE_LIMIT)
         return PSC_OK;
     for (size_t s = 0; s < plan->side_count; s++)
-        places[s] = (struct side_place){s, SIZE_MAX};
-    for (size_t i = 0; i < plan->native.count; i++)
-        if (is_evaluator(plan->native_places[i]))
-            note_words(plan, i, target, places);
+        places[s] = (struct side_place){s, UINT64_MAX};
+    if (plan->native.count) {
+        for (size_t i = 0; i < plan->native.count; i++)
+            if (is_evaluator(plan->native_places[i]))
+                note_words(plan, i, target, places);
+    } else if (!note_anchors(plan, places)) {
+        note_stack(plan, target, places);
+    }
     qsort(places, plan->side_count, sizeof(*places), compare_places);
+    *ret_ordered = true;
+    size_t unknown = 0;
+    for (size_t s = 0; s < plan->side_count; s++)
+        unknown += plan->sides[places[s].side].stack.count && places[s].place == UINT64_MAX;
+    if (unknown) {
+        *ret_ordered = false;
+        if (!plan->native.count)
+            return PSC_OK;
+    }
     return join_chains(plan, places);
 }

@@ -125,6 +125,7 @@ struct plan {
     struct place **native_places; /**< Parallel to native.frames; malloc'd. */
     struct python_side *sides;    /**< Several for sub-interpreters on one thread. */
     size_t side_count;
+    psc_addr sp; /**< The thread's stack pointer; 0: not known. */
     struct plan_item *items;
     size_t count;
     size_t capacity;
@@ -163,8 +164,12 @@ PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan, struct 
 
 /* ---- merge_sides.c ---- */
 
-/** For joins by slot: makes one chain of those of several interpreters, the inner one first. */
-PSC_MUST_CHECK enum psc_status merge_join_sides(struct plan *plan, struct target *target);
+/**
+ * For joins by slot: makes one chain of those of several interpreters, the inner one first.
+ * @param ret_ordered  false: nothing tells which of them is the inner one.
+ */
+PSC_MUST_CHECK enum psc_status merge_join_sides(struct plan *plan, struct target *target,
+                                                bool *ret_ordered);
 
 /* ---- resume.c ---- */
 

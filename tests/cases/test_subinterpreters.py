@@ -21,6 +21,14 @@ def test_frames_of_all_interpreters_in_one_stack(core):
 
 
 @pytest.mark.cases(["subinterpreters"])
+def test_order_without_unwinding(core):
+    """--mode python has no native frames to go by, but what evaluators leave on the C stack."""
+    thread = analyzer.json_of(core.path, "--mode", "python").json["threads"][0]
+    names = [frame["name"] for frame in thread["frames"] if frame["name"] not in ("run", "new")]
+    assert names == ["inside", "<module>", "between", "<module>", "outermost", "<module>"]
+
+
+@pytest.mark.cases(["subinterpreters"])
 def test_order_by_address(core):
     """Native frames of os.abort() inside, of the interpreters' calls between."""
     thread = analyzer.json_of(core.path).json["threads"][0]
