@@ -445,10 +445,13 @@ static void find_gil_holder(struct psc_trace *trace, bool all_threads)
     if (!trace->python)
         return;
     memcpy(&python, trace->python, sizeof(python));
-    for (size_t i = 0; i < trace->thread_count; i++)
+    for (size_t i = 0; i < trace->thread_count; i++) {
         if (trace->threads[i].state & TRACE_STATE_HOLDS_GIL)
             python.gil_holder_tid = trace->threads[i].tid;
-    python.gil_known = !python.free_threaded && (all_threads || python.gil_holder_tid);
+        if (trace->threads[i].state & TRACE_STATE_WITHOUT_GIL)
+            python.without_gil = true;
+    }
+    python.gil_known = python.gil_holder_tid || (!python.without_gil && all_threads);
     struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
     if (record) {
         *record = python;

@@ -138,7 +138,10 @@ static void add_interpreter_line(struct text *text, const struct psc_trace *trac
     if (trace->python && trace->python->gil_known && trace->python->gil_holder_tid) {
         text_add_string(text, separator);
         text_printf(text, "GIL held by %d", trace->python->gil_holder_tid);
-    } else if (trace->python && trace->python->gil_known && !trace->python->free_threaded) {
+    } else if (trace->python && trace->python->without_gil) {
+        text_add_string(text, separator);
+        text_add_string(text, "no GIL");
+    } else if (trace->python && trace->python->gil_known) {
         text_add_string(text, separator);
         text_add_string(text, "GIL free");
     }

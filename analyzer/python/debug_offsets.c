@@ -144,6 +144,10 @@ enum psc_status parse_debug_offsets(const uint8_t *bytes, size_t size, struct py
     if (head.free_threaded) {
         ret->managed_dict = -8;
         ret->string_kind_shift = rules->free_threaded_kind_shift;
+    } else {
+        /* With a GIL there is one bytecode for all threads, and 0 in these words. */
+        ret->offset[PY_FRAME_COPY] = PY_NO_OFFSET;
+        ret->offset[PY_CODE_COPIES] = PY_NO_OFFSET;
     }
     return PSC_OK;
 }

@@ -4,6 +4,8 @@
 #define OWNER_GENERATOR  1u
 #define OWNER_FIRST_SHIM 3u
 
+#define COPY_LIMIT (1u << 24) /* Threads that ever ran a code object. */
+
 static bool has_frame_objects(const struct python *python)
 {
     switch (python->layout.rules->top) {
@@ -21,12 +23,14 @@ void frame_init(struct python *python)
     static const enum py_field of_objects[] = {PY_OBJECT_REFCNT, PY_OBJECT_TYPE, PY_FRAMEOBJ_BACK,
                                                PY_FRAMEOBJ_CODE, PY_FRAMEOBJ_LASTI};
     static const enum py_field of_frames[] = {PY_FRAME_CODE, PY_FRAME_PREVIOUS, PY_FRAME_INSTR,
-                                              PY_FRAME_OWNER};
+                                              PY_FRAME_OWNER, PY_FRAME_COPY};
     bool objects = has_frame_objects(python);
     const enum py_field *fields = objects ? of_objects : of_frames;
     size_t count = objects ? PSC_ARRAY_SIZE(of_objects) : PSC_ARRAY_SIZE(of_frames);
     python->frame_window = 0;
     for (size_t i = 0; i < count; i++) {
+        if (python->layout.offset[fields[i]] == PY_NO_OFFSET)
+            continue;
         size_t end = (size_t)python->layout.offset[fields[i]] + layout_field_width(fields[i]);
         if (end > python->frame_window)
             python->frame_window = end;
@@ -97,15 +101,40 @@ static enum psc_status parse_frame_object(struct python *python, const uint8_t *
 /* Before the first traceable instruction a function has not begun: it is at its first line
    (CPython 3.11, _PyFrame_IsIncomplete). Generators pass there when they are made. Up to 3.12
    the pointer starts out at the unit before the code. */
-static int32_t instruction_offset(const struct py_code *code, psc_addr instruction, uint8_t owner)
+static int32_t instruction_offset(const struct py_code *code, psc_addr start, psc_addr instruction,
+                                  uint8_t owner)
 {
-    psc_addr before = code->start - 2;
-    if (instruction < before || instruction - before > INT32_MAX)
+    psc_addr before = start - 2;
+    if (!start || instruction < before || instruction - before > INT32_MAX)
         return INT32_MAX; /* Not in this code: no line. */
-    if (instruction < code->start ||
-        (owner != OWNER_GENERATOR && instruction < code->first_traceable))
+    if (instruction < start ||
+        (owner != OWNER_GENERATOR && instruction < start + code->first_traceable))
         return -1;
-    return (int32_t)(instruction - code->start);
+    return (int32_t)(instruction - start);
+}
+
+/*
+ * Without a GIL each thread runs a copy of its own of what it specialises (CPython 3.14,
+ * Include/internal/pycore_code.h, _PyCodeArray; pycore_frame.h, _PyFrame_GetBytecode). 0: the copy
+ * is not there, so no instruction is known.
+ */
+static psc_addr read_start(struct python *python, const struct py_code *code, const uint8_t *frame)
+{
+    uint32_t offset = python->layout.offset[PY_FRAME_COPY];
+    psc_addr copies;
+    psc_addr start;
+    uint64_t count;
+    if (offset == PY_NO_OFFSET)
+        return code->start;
+    uint32_t copy = load_u32(frame + offset);
+    if (!copy)
+        return code->start;
+    if (py_read_u64(python, code->address, PY_CODE_COPIES, &copies) != PSC_OK ||
+        target_read_u64(python->target, copies, &count) != PSC_OK || copy >= count ||
+        copy > COPY_LIMIT ||
+        target_read_u64(python->target, copies + 8 + 8 * (uint64_t)copy, &start) != PSC_OK)
+        return 0;
+    return start;
 }
 
 static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,
@@ -131,7 +160,8 @@ static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,
     psc_addr address = load_u64(bytes + offset[PY_FRAME_CODE]) & ~rules->pointer_tag;
     enum psc_status status = set_code(python, address, ret, &code);
     if (status == PSC_OK && code->state == PY_CODE_VALID)
-        ret->lasti = instruction_offset(code, load_u64(bytes + offset[PY_FRAME_INSTR]), owner);
+        ret->lasti = instruction_offset(code, read_start(python, code, bytes),
+                                        load_u64(bytes + offset[PY_FRAME_INSTR]), owner);
     return status;
 }
 

@@ -50,6 +50,7 @@ struct python_thread {
     uint64_t native_id; /**< gettid as the process saw it; 0 before 3.11. */
     const char *name;   /**< threading.Thread.name, or NULL. */
     bool main;          /**< The main thread of its interpreter. */
+    bool without_gil;   /**< Its interpreter is free-threaded and runs without its GIL. */
     enum python_truth holds_gil;
     enum python_truth collecting; /**< Its interpreter is collecting and it holds the GIL. */
     bool finalizing;

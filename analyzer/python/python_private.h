@@ -225,7 +225,7 @@ struct py_code {
     uint32_t flags; /**< co_flags */
     int32_t first_line;
     psc_addr start;           /**< Of the instructions that instr_ptr points into; from 3.11. */
-    psc_addr first_traceable; /**< First instruction after the prologue; from 3.11. */
+    uint32_t first_traceable; /**< Offset of the first instruction after the prologue; from 3.11. */
     const char *name;
     const char *file;
     const char *function;

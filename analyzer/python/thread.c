@@ -140,6 +140,7 @@ static enum psc_status add_threads(struct python *python, const struct interpret
 /* Who has a GIL; 0: nobody. False: not known. */
 struct gil {
     bool known;
+    bool off; /* A free-threaded build runs without it. */
     psc_addr holder;
 };
 
@@ -155,6 +156,14 @@ static struct gil read_gil_at(struct python *python, psc_addr locked_at, psc_add
     /* last_holder stays when the GIL is let go of. */
     gil.holder = locked == 1 ? holder : 0;
     return gil;
+}
+
+/* CPython 3.13, Include/internal/pycore_gil.h: with Py_GIL_DISABLED it begins with "int enabled".
+ */
+static bool is_enabled(struct python *python, psc_addr gil)
+{
+    uint32_t enabled;
+    return target_read_u32(python->target, gil, &enabled) == PSC_OK && enabled;
 }
 
 static struct gil read_gil(struct python *python, psc_addr interpreter)
@@ -175,8 +184,10 @@ static struct gil read_gil(struct python *python, psc_addr interpreter)
                               runtime + offset[PY_RUNTIME_GIL_HOLDER]);
         break;
     case PY_GIL_INTERPRETER:
-        if (!python->info.free_threaded &&
-            py_read_u64(python, interpreter, PY_INTERP_CEVAL_GIL, &at) == PSC_OK && at)
+        if (py_read_u64(python, interpreter, PY_INTERP_CEVAL_GIL, &at) != PSC_OK || !at)
+            break;
+        gil.off = python->info.free_threaded && !is_enabled(python, at);
+        if (!gil.off)
             gil = read_gil_at(python, at + (offset[PY_INTERP_GIL_LOCKED] - offset[PY_INTERP_GIL]),
                               at + (offset[PY_INTERP_GIL_HOLDER] - offset[PY_INTERP_GIL]));
         break;
@@ -220,6 +231,7 @@ static void describe_threads(struct python *python, psc_addr interpreter,
         struct python_thread *thread = &threads[i];
         thread->name = thread_names_find(names, name_count, thread->thread_id);
         thread->finalizing = finalizing == thread->tstate;
+        thread->without_gil = gil.off;
         if (gil.known)
             thread->holds_gil = gil.holder == thread->tstate ? PYTHON_YES : PYTHON_NO;
         thread->collecting = thread->holds_gil == PYTHON_YES || collecting == PYTHON_NO ? collecting

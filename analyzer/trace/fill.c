@@ -221,7 +221,7 @@ static struct trace_frame *add_frame(struct assembly *assembly,
 static bool waits_for_gil(const struct assembly *assembly, const struct place *place)
 {
     const char *inner = assembly->inner_symbol;
-    return place->interpreter && inner &&
+    return place->interpreter && inner && !(assembly->thread->state & TRACE_STATE_WITHOUT_GIL) &&
            (strstr(inner, "pthread_cond_timedwait") || strstr(inner, "pthread_cond_clockwait"));
 }
 
@@ -307,6 +307,7 @@ static void describe_thread(struct filling *filling, const struct draft *draft,
         if (side->name)
             thread->name = side->name;
         thread->state |= side->holds_gil == PYTHON_YES ? TRACE_STATE_HOLDS_GIL : 0u;
+        thread->state |= side->without_gil ? TRACE_STATE_WITHOUT_GIL : 0u;
         thread->state |= side->collecting == PYTHON_YES ? TRACE_STATE_COLLECTING : 0u;
         thread->state |= side->main ? TRACE_STATE_MAIN : 0u;
         thread->state |= side->finalizing ? TRACE_STATE_FINALIZING : 0u;

@@ -121,6 +121,7 @@ struct trace_exception {
 enum trace_state {
     TRACE_STATE_CRASHED = 1u << 0,
     TRACE_STATE_HOLDS_GIL = 1u << 1,
+    TRACE_STATE_WITHOUT_GIL = 1u << 16, /**< Its free-threaded interpreter does not use the GIL. */
     TRACE_STATE_WAITS_FOR_GIL = 1u << 2,
     TRACE_STATE_COLLECTING = 1u << 3,
     TRACE_STATE_MAIN = 1u << 4,
@@ -212,6 +213,7 @@ struct trace_python {
     bool debug;
     bool free_threaded;
     bool gil_known;         /**< Whether the holder could be read. */
+    bool without_gil;       /**< Free-threaded, and the GIL is not in use. */
     int32_t gil_holder_tid; /**< 0: nobody (or not known). */
 };
 

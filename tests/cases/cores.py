@@ -69,6 +69,7 @@ SPECIAL_CASES = {
     "subinterpreters": ("subinterpreters.py", [], "signal"),
     "asyncio_tasks": ("asyncio_tasks.py", [], "signal"),
     "asyncio_tasks_python": ("asyncio_tasks.py", ["python"], "signal"),
+    "hot_threads": ("hot_threads.py", [], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),
     "native_60000": ("native_recursion.py", ["60000"], "signal"),
     "broken_cycle": ("broken_chain.py", ["cycle"], "signal"),

@@ -188,8 +188,10 @@ static void test_header_variants(void **state)
     expect_part(trace, &(struct psc_print_options){0},
                 "\n  Python 3.13.0 debug build · x86_64 · 4 threads · GIL free\n");
     sample.python.free_threaded = true;
+    sample.python.gil_known = false;
+    sample.python.without_gil = true;
     expect_part(trace, &(struct psc_print_options){0},
-                "\n  Python 3.13.0 debug build free-threaded · x86_64 · 4 threads\n");
+                "\n  Python 3.13.0 debug build free-threaded · x86_64 · 4 threads · no GIL\n");
     sample.python.implementation = "PyPy";
     expect_part(trace, &(struct psc_print_options){0}, "\n  PyPy 3.13.0");
     sample.arguments[1] = "-c";
