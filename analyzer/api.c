@@ -1,4 +1,5 @@
 /* The public calls, and psc_capture(): the whole way in one place. */
+#include "api.h"
 #include "capture.h"
 #include "cython.h"
 #include "diagnose.h"
@@ -11,11 +12,6 @@
 
 /* Looks at a process that goes on loading libraries. */
 #define LOOK_LIMIT 5
-
-struct psc_target {
-    struct target *target;
-    struct modules *modules;
-};
 
 const char *psc_version(void)
 {

@@ -7,6 +7,7 @@ import gdb
 
 import pystack_core_frames as frames
 import pystack_core_gdb_filter as frame_filter
+import pystack_core_interface as interface
 import pystack_core_library as psc
 from pystack_core_gdb_target import (check_target, connection_kind, core_path, executable, lwp_of,
                                      open_target, parameter, places, read_register, selected_thread,
@@ -23,7 +24,7 @@ def quote(text):
 
 def hand_over(reason, arguments):
     """Lets the program do it; it needs nothing of gdb's Python."""
-    program = psc.find_program()
+    program = interface.find_program()
     kind = connection_kind()
     if kind not in ("core", "native"):
         raise gdb.GdbError("%s. Of a core file (generate-core-file) the program pystack-core shows the same."

@@ -300,6 +300,46 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_print_processes(const struct psc_trac
                                                            struct psc_error *err);
 
 /**
+ * Where the Python frame `frame` of thread `thread` is in the target, both counted as JSON lists
+ * them with `all`: a PyFrameObject up to 3.10, a _PyInterpreterFrame from 3.11 on.
+ * @return 0 when there is no such frame or when it is not one of Python.
+ */
+PSC_API psc_addr psc_trace_python_frame(const struct psc_trace *trace, size_t thread, size_t frame);
+
+/** Whose name it is. */
+enum psc_scope {
+    PSC_SCOPE_LOCAL = 0,
+    PSC_SCOPE_CLOSURE = 1, /**< Of an outer function, or one that inner functions share. */
+    PSC_SCOPE_GLOBAL = 2,
+    PSC_SCOPE_BUILTIN = 3
+};
+
+/**
+ * Writes the value of a name in a Python frame as text, bounded as psc_capture_options.locals has
+ * it. Locals go before globals, globals before builtins. Values are read, nothing is called: what
+ * only code of the program can give (a property) is PSC_ERR_UNSUPPORTED.
+ * The text may hold what the program holds, control characters too.
+ * @param target  a core file, or a process that a debugger holds. One that runs on is
+ *                PSC_ERR_UNSUPPORTED: its frames do not wait.
+ * @param frame   of a trace of this target, see psc_trace_python_frame().
+ * @param what    a name, and steps on from there: `self.rows[-1]['name']`.
+ * @param ret     whose name the first one is; may be NULL.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame,
+                                                       const char *what, psc_write_fn write,
+                                                       void *context, enum psc_scope *ret,
+                                                       struct psc_error *err);
+
+/**
+ * Writes the names that psc_frame_value() knows, each followed by a line break; those of locals
+ * first, some may come twice.
+ * @param what  NULL, or a value as above: then the names of its attributes.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame,
+                                                       const char *what, psc_write_fn write,
+                                                       void *context, struct psc_error *err);
+
+/**
  * The name that a person wrote, from a linker's symbol: Cython names as Python's __qualname__
  * ("Solver.steps"; "f [parallel]" for the body of a parallel block), C++ and Rust names qualified
  * but without parameters.

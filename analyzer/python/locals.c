@@ -1,35 +1,15 @@
+#include "py_slots.h"
 #include "py_value.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define SLOT_LIMIT    4096u /* Of one code object. */
-#define LOCAL_LIMIT   256u  /* That are shown of one frame. */
+#define LOCAL_LIMIT   256u /* That are shown of one frame. */
 #define NAME_LIMIT    256u
 #define GLOBALS_LIMIT 65536u
 
 /* co_flags */
-#define CODE_OPTIMIZED 0x1u
-#define CODE_VARARGS   0x4u
-#define CODE_VARKW     0x8u
-
-/* CPython 3.11, Include/internal/pycore_code.h: co_localspluskinds. */
-#define SLOT_CELL 0x40u
-#define SLOT_FREE 0x80u
-
-/* A place in a frame that has a name. */
-struct slot {
-    psc_addr name;
-    psc_addr value; /* 0: no value. */
-    bool cell;
-    bool done;
-};
-
-struct slots {
-    struct slot *items;
-    size_t count;
-    size_t nlocals; /* The first ones: arguments and plain names. */
-};
+#define CODE_VARARGS 0x4u
+#define CODE_VARKW   0x8u
 
 struct local_list {
     struct python *python;
@@ -39,31 +19,6 @@ struct local_list {
 };
 
 /* ---- values of slots ---- */
-
-/* 3.14 tags what a slot holds: 3 is a small int in place, the other bits say who owns it. */
-static bool add_tagged_int(const struct python *python, psc_addr slot, struct text *text)
-{
-    uint64_t tag = python->layout.rules->pointer_tag;
-    if (!tag || (slot & tag) != 3)
-        return false;
-    text_printf(text, "%lld", (long long)((int64_t)slot >> 2));
-    return true;
-}
-
-static psc_addr untag(const struct python *python, psc_addr slot)
-{
-    return slot & ~python->layout.rules->pointer_tag;
-}
-
-/* What a cell holds; the slot of a cell variable holds no cell before it is made. */
-static psc_addr follow_cell(struct python *python, psc_addr object)
-{
-    const struct py_type *type;
-    psc_addr value;
-    if (py_type_of(python, object, &type) != PSC_OK || type->kind != PY_KIND_CELL)
-        return object;
-    return py_read_u64(python, object, PY_CELL_REF, &value) == PSC_OK ? value : object;
-}
 
 static void add_local(struct local_list *list, psc_addr name, psc_addr slot)
 {
@@ -76,94 +31,33 @@ static void add_local(struct local_list *list, psc_addr name, psc_addr slot)
     }
     if (py_read_string(python, name, NAME_LIMIT, &name_text) != PSC_OK)
         name_text = "?";
-    if (!add_tagged_int(python, slot, &text))
-        value_add(python, untag(python, slot), &text);
+    if (!py_add_tagged_int(python, slot, &text))
+        value_add(python, py_untag(python, slot), &text);
     python->value_bytes -= text.size < python->value_bytes ? text.size : python->value_bytes;
     const char *value = value_keep(python, &text);
     list->items[list->count++] = (struct python_local){name_text, value ? value : "?"};
 }
 
-static void add_slot(struct local_list *list, struct slot *slot)
+static void add_slot(struct local_list *list, struct py_slot_value *slot)
 {
     psc_addr value = slot->value;
     if (slot->done)
         return;
     slot->done = true;
     if (slot->cell)
-        value = follow_cell(list->python, untag(list->python, value));
-    if (untag(list->python, value))
+        value = py_follow_cell(list->python, py_untag(list->python, value));
+    if (py_untag(list->python, value))
         add_local(list, slot->name, value);
 }
 
-/* ---- slots ---- */
-
-/* The names of one tuple of a code object, at slots->items[at...]. */
-static size_t take_names(struct python *python, psc_addr code, enum py_field field,
-                         struct slots *slots, size_t at, bool cell)
-{
-    psc_addr tuple;
-    psc_addr items;
-    size_t count;
-    if (py_read_u64(python, code, field, &tuple) != PSC_OK ||
-        py_read_tuple(python, tuple, &count, &items) != PSC_OK)
-        return at;
-    for (size_t i = 0; i < count && at < SLOT_LIMIT; i++) {
-        struct slot slot = {.cell = cell};
-        if (target_read_u64(python->target, items + 8 * i, &slot.name) != PSC_OK)
-            break;
-        slots->items[at++] = slot;
-    }
-    return at;
-}
-
-/* From 3.11: one tuple for all, and a byte each on what it is. */
-static void take_kinds(struct python *python, psc_addr code, struct slots *slots)
-{
-    psc_addr kinds;
-    uint8_t bytes[SLOT_LIMIT];
-    if (py_read_u64(python, code, PY_CODE_SLOT_KINDS, &kinds) != PSC_OK ||
-        !py_has_flags(python, kinds, PY_FLAG_BYTES) ||
-        target_read(python->target, py_field_address(python, kinds, PY_BYTES_DATA), bytes,
-                    slots->count) != PSC_OK)
-        return;
-    for (size_t i = 0; i < slots->count; i++)
-        slots->items[i].cell = bytes[i] & (SLOT_CELL | SLOT_FREE);
-}
-
-static void list_slots(struct python *python, psc_addr code, struct slots *slots)
-{
-    int32_t nlocals = 0;
-    if (python->layout.offset[PY_CODE_SLOT_NAMES] != PY_NO_OFFSET) {
-        slots->count = take_names(python, code, PY_CODE_SLOT_NAMES, slots, 0, false);
-        take_kinds(python, code, slots);
-    } else {
-        slots->count = take_names(python, code, PY_CODE_VARNAMES, slots, 0, false);
-        nlocals = (int32_t)slots->count;
-        slots->count = take_names(python, code, PY_CODE_CELLVARS, slots, slots->count, true);
-        slots->count = take_names(python, code, PY_CODE_FREEVARS, slots, slots->count, true);
-    }
-    if (py_read_i32(python, code, PY_CODE_NLOCALS, &nlocals) != PSC_OK || nlocals < 0)
-        nlocals = 0;
-    slots->nlocals = (size_t)nlocals < slots->count ? (size_t)nlocals : slots->count;
-}
-
-static bool read_values(struct python *python, psc_addr frame, struct slots *slots)
-{
-    psc_addr at = py_field_address(python, frame, PY_FRAME_LOCALSPLUS);
-    if (!at)
-        at = py_field_address(python, frame, PY_FRAMEOBJ_LOCALSPLUS);
-    for (size_t i = 0; i < slots->count; i++)
-        if (target_read_u64(python->target, at + 8 * i, &slots->items[i].value) != PSC_OK)
-            return false;
-    return true;
-}
+/* ---- arguments ---- */
 
 /* Up to 3.10 an argument that is a cell as well has its value there, under the same name. */
-static struct slot *find_holder(const struct python *python, const struct slots *slots,
-                                size_t index)
+static struct py_slot_value *find_holder(const struct python *python, const struct py_slots *slots,
+                                         size_t index)
 {
-    struct slot *slot = &slots->items[index];
-    if (untag(python, slot->value))
+    struct py_slot_value *slot = &slots->items[index];
+    if (py_untag(python, slot->value))
         return slot;
     for (size_t i = slots->nlocals; i < slots->count; i++)
         if (slots->items[i].name == slot->name)
@@ -172,7 +66,7 @@ static struct slot *find_holder(const struct python *python, const struct slots 
 }
 
 /* def f(a, *args, b, **more) has the slots a, b, args, more. */
-static void add_arguments(struct local_list *list, const struct slots *slots, psc_addr code,
+static void add_arguments(struct local_list *list, const struct py_slots *slots, psc_addr code,
                           uint32_t flags)
 {
     struct python *python = list->python;
@@ -218,13 +112,9 @@ static void add_dict(struct local_list *list, psc_addr frame)
 {
     struct python *python = list->python;
     struct py_items items;
-    psc_addr dict;
     psc_addr key;
     psc_addr value;
-    enum psc_status status = py_read_u64(python, frame, PY_FRAME_LOCALS, &dict);
-    if (status == PSC_ERR_UNSUPPORTED)
-        status = py_read_u64(python, frame, PY_FRAMEOBJ_LOCALS, &dict);
-    if (status != PSC_OK || !dict || py_dict_open(python, dict, &items) != PSC_OK)
+    if (py_frame_dict_open(python, frame, PY_FRAME_LOCALS, PY_FRAMEOBJ_LOCALS, &items) != PSC_OK)
         return;
     if (items.count > GLOBALS_LIMIT)
         items.count = GLOBALS_LIMIT;
@@ -242,18 +132,19 @@ static void add_dict(struct local_list *list, psc_addr frame)
 static enum psc_status read_frame(struct python *python, const struct python_frame *frame,
                                   uint32_t flags, struct local_list *list)
 {
-    struct slots slots = {.items = calloc(SLOT_LIMIT, sizeof(*slots.items))};
-    if (!slots.items)
-        return PSC_ERR_MEMORY;
-    list_slots(python, frame->code, &slots);
-    if (!(flags & CODE_OPTIMIZED))
+    struct py_slots slots;
+    bool readable = false;
+    enum psc_status status = py_slots_read(python, frame, &slots, &readable);
+    if (status != PSC_OK)
+        return status;
+    if (!(flags & PY_CODE_OPTIMIZED))
         add_dict(list, frame->address);
-    if (read_values(python, frame->address, &slots)) {
+    if (readable) {
         add_arguments(list, &slots, frame->code, flags);
         for (size_t i = 0; i < slots.count; i++)
             add_slot(list, &slots.items[i]);
     }
-    free(slots.items);
+    py_slots_deinit(&slots);
     return PSC_OK;
 }
 

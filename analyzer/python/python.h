@@ -145,6 +145,32 @@ PSC_MUST_CHECK enum psc_status python_read_locals(struct python *python,
                                                   const struct python_frame *frame,
                                                   struct python_local **ret, size_t *ret_count);
 
+/** Whose name it is. */
+enum python_scope {
+    PYTHON_SCOPE_LOCAL,
+    PYTHON_SCOPE_CLOSURE, /**< A cell: an outer function's, or one that inner ones share. */
+    PYTHON_SCOPE_GLOBAL,
+    PYTHON_SCOPE_BUILTIN
+};
+
+/**
+ * The value of a name in a frame, or of what it leads to (value_path.h): locals go before globals,
+ * globals before builtins. Nothing in the target is called: what only its code can give is
+ * PSC_ERR_UNSUPPORTED.
+ * @param frame  python_frame.address; what is no frame is refused.
+ * @param ret    as python_local.value.
+ */
+PSC_MUST_CHECK enum psc_status python_read_value(struct python *python, psc_addr frame,
+                                                 const char *typed, enum python_scope *ret_scope,
+                                                 const char **ret, struct psc_error *err);
+/**
+ * The names that have a value in a frame, locals first; with `typed`, those of the attributes of
+ * that value. Some may be there twice. `ret` is malloc'd, the names live as python_local's.
+ */
+PSC_MUST_CHECK enum psc_status python_list_names(struct python *python, psc_addr frame,
+                                                 const char *typed, const char ***ret,
+                                                 size_t *ret_count, struct psc_error *err);
+
 /** How an exception came to the one before it. */
 enum python_link {
     PYTHON_LINK_NONE,

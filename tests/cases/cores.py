@@ -64,6 +64,7 @@ CASES = {
 # Cases with tests of their own.
 SPECIAL_CASES = {
     "values": ("values.py", [], "signal"),
+    "frame_values": ("frame_values.py", [], "signal"),
     "exceptions": ("exceptions.py", [], "signal"),
     "numpy_values": ("numpy_values.py", [], "signal"),
     "subinterpreters": ("subinterpreters.py", [], "signal"),

@@ -166,7 +166,7 @@ def test_version_is_the_projects():
     """The scripts are written for the library of this tree."""
     with open(os.path.join(cores.SOURCE, "CMakeLists.txt")) as file:
         version = re.search(r"project\(\S+ VERSION (\S+)", file.read()).group(1)
-    with open(os.path.join(debuggers.PLUGIN, "pystack_core_library.py")) as file:
+    with open(os.path.join(debuggers.PLUGIN, "pystack_core_interface.py")) as file:
         assert 'VERSION = "%s"' % version in file.read()
 
 
@@ -174,11 +174,11 @@ def test_structures_fit_the_header():
     """The ctypes structures have the header's members, in its order."""
     with open(os.path.join(cores.SOURCE, "analyzer", "include", "pystack_core.h")) as file:
         header = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    with open(os.path.join(debuggers.PLUGIN, "pystack_core_library.py")) as file:
+    with open(os.path.join(debuggers.PLUGIN, "pystack_core_interface.py")) as file:
         script = file.read()
-    for ours, theirs in (("_OpenOptions", "open_options"), ("_CaptureOptions", "capture_options"),
-                         ("_PrintOptions", "print_options"), ("_HostMapping", "host_mapping"),
-                         ("_HostThread", "host_thread"), ("_Host", "host"), ("_Error", "error")):
+    for ours, theirs in (("OpenOptions", "open_options"), ("CaptureOptions", "capture_options"),
+                         ("PrintOptions", "print_options"), ("HostMapping", "host_mapping"),
+                         ("HostThread", "host_thread"), ("Host", "host"), ("Error", "error")):
         body = re.search(r"struct psc_%s \{(.*?)\n\};" % theirs, header, re.S).group(1)
         members = re.findall(r"\(\*(\w+)\)\(|(\w+)(?:\[\w+\])?;", re.sub(r"\)\([^;]*\);", ")();", body))
         members = [pointer or plain for pointer, plain in members]

@@ -5,6 +5,7 @@
 #include "../unit/python_memory.h"
 
 #include "py_value.h"
+#include "value_lookup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,6 +80,32 @@ static void check_value(struct memory *memory, psc_addr object)
     text_deinit(&text);
 }
 
+static bool take_none(void *context, psc_addr name)
+{
+    size_t *count = context;
+    (void)name;
+    return ++*count < 1000;
+}
+
+static void check_lookup(struct memory *memory, psc_addr object)
+{
+    static const struct value_step steps[] = {{VALUE_STEP_INDEX, "-1", -1, 1},
+                                              {VALUE_STEP_INDEX, "3", 3, 1},
+                                              {VALUE_STEP_KEY, "a", 0, 1}};
+    struct psc_error err = {0};
+    psc_addr found;
+    size_t count = 0;
+    if (lookup_attribute(&memory->python, object, "__a", &found, &err) != PSC_OK && !*err.message)
+        abort();
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(steps); i++) {
+        err.message[0] = '\0';
+        if (lookup_item(&memory->python, object, &steps[i], &found, &err) != PSC_OK &&
+            !*err.message)
+            abort();
+    }
+    lookup_list_attributes(&memory->python, object, take_none, &count);
+}
+
 static void check_thread(struct memory *memory, psc_addr tstate)
 {
     struct python_thread thread = {.tstate = tstate};
@@ -128,6 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                          types[(i / 16 + data[1]) % KIND_COUNT]);
     for (size_t i = 0; i < OBJECT_WORDS; i += 16)
         check_value(memory, objects + 8 * i);
+    for (size_t i = 0; i < OBJECT_WORDS; i += 64)
+        check_lookup(memory, objects + 8 * i);
     check_thread(memory, objects);
     psc_addr code =
         objects + 8 * 16 * ((KIND_COUNT - 4 + KIND_COUNT - data[1] % KIND_COUNT) % KIND_COUNT);

@@ -94,6 +94,9 @@ def main():
 
     write(folder, "fuzz_line_table", "locations",
           b"\x80\x12\x01\xd0\x04\x08\xe8\x02\xf0\x03\x01\x05\x09\xf8\xa0\x00\x11")
+    for index, typed in enumerate((b"self.rows[-1]['name']", b' a . b [ "it\'s" ] [ 7 ]', b".0[00012]",
+                                   b"d['\\'\\\\']", b"\xc3\xbc.x" + b"[0]" * 31)):
+        write(folder, "fuzz_value_path", str(index), typed)
     # Objects that point to each other, with small numbers between.
     choose = random.Random(7)
     for number in range(20):

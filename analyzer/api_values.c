@@ -1,0 +1,116 @@
+/* The public calls for single values in a frame. */
+#include "api.h"
+#include "python.h"
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+psc_addr psc_trace_python_frame(const struct psc_trace *trace, size_t thread, size_t frame)
+{
+    if (!trace || thread >= trace->thread_count || frame >= trace->threads[thread].frame_count)
+        return 0;
+    const struct trace_frame *found = &trace->threads[thread].frames[frame];
+    return found->location->kind == TRACE_PYTHON ? found->id : 0;
+}
+
+/* An interpreter for one question. */
+struct question {
+    struct arena *arena;
+    struct python *python;
+};
+
+static enum psc_status open_question(struct psc_target *target, struct question *ret,
+                                     struct psc_error *err)
+{
+    *ret = (struct question){0};
+    if (target->target->kind == TARGET_PROCESS)
+        return psc_fail(err, PSC_ERR_UNSUPPORTED,
+                        "process %d runs on: values in its frames can be read only while a "
+                        "debugger holds it",
+                        target->target->process.pid);
+    ret->arena = arena_create();
+    if (!ret->arena)
+        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    enum psc_status status =
+        python_open(target->target, target->modules, ret->arena, &ret->python, err);
+    if (status != PSC_OK)
+        arena_destroy(ret->arena);
+    return status;
+}
+
+static void close_question(struct question *question)
+{
+    python_close(question->python);
+    arena_destroy(question->arena);
+}
+
+static enum psc_status write_all(psc_write_fn write, void *context, const char *text,
+                                 struct psc_error *err)
+{
+    return write(context, text, strlen(text)) ? psc_fail(err, PSC_ERR_IO, "writing was stopped")
+                                              : PSC_OK;
+}
+
+static enum psc_scope scope_of(enum python_scope scope)
+{
+    switch (scope) {
+    case PYTHON_SCOPE_CLOSURE:
+        return PSC_SCOPE_CLOSURE;
+    case PYTHON_SCOPE_GLOBAL:
+        return PSC_SCOPE_GLOBAL;
+    case PYTHON_SCOPE_BUILTIN:
+        return PSC_SCOPE_BUILTIN;
+    case PYTHON_SCOPE_LOCAL:
+        break;
+    }
+    return PSC_SCOPE_LOCAL;
+}
+
+enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame, const char *what,
+                                psc_write_fn write, void *context, enum psc_scope *ret,
+                                struct psc_error *err)
+{
+    struct question question;
+    enum python_scope scope = PYTHON_SCOPE_LOCAL;
+    const char *text;
+    if (!target || !what || !write)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_value: unusable arguments");
+    enum psc_status status = open_question(target, &question, err);
+    if (status != PSC_OK)
+        return status;
+    status = python_read_value(question.python, frame, what, &scope, &text, err);
+    if (status == PSC_OK)
+        status = write_all(write, context, text, err);
+    if (status == PSC_OK && ret)
+        *ret = scope_of(scope);
+    close_question(&question);
+    return status;
+}
+
+enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame, const char *what,
+                                psc_write_fn write, void *context, struct psc_error *err)
+{
+    struct question question;
+    const char **names = NULL;
+    size_t count = 0;
+    if (!target || !write)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_names: unusable arguments");
+    enum psc_status status = open_question(target, &question, err);
+    if (status != PSC_OK)
+        return status;
+    status = python_list_names(question.python, frame, what, &names, &count, err);
+    struct text text = {0};
+    for (size_t i = 0; i < count; i++) {
+        text_add_string(&text, names[i]);
+        text_add_char(&text, '\n');
+    }
+    if (status == PSC_OK && text.failed)
+        status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    if (status == PSC_OK && text.size)
+        status = write_all(write, context, text.data, err);
+    text_deinit(&text);
+    free(names);
+    close_question(&question);
+    return status;
+}

@@ -1,0 +1,120 @@
+#include "py_slots.h"
+
+#include <stdlib.h>
+
+/* CPython 3.11, Include/internal/pycore_code.h: co_localspluskinds. */
+#define SLOT_CELL 0x40u
+#define SLOT_FREE 0x80u
+
+/* 3.14 tags what a slot holds: 3 is a small int in place, the other bits say who owns it. */
+bool py_add_tagged_int(const struct python *python, psc_addr slot, struct text *text)
+{
+    uint64_t tag = python->layout.rules->pointer_tag;
+    if (!tag || (slot & tag) != 3)
+        return false;
+    text_printf(text, "%lld", (long long)((int64_t)slot >> 2));
+    return true;
+}
+
+psc_addr py_untag(const struct python *python, psc_addr slot)
+{
+    return slot & ~python->layout.rules->pointer_tag;
+}
+
+psc_addr py_follow_cell(struct python *python, psc_addr object)
+{
+    const struct py_type *type;
+    psc_addr value;
+    if (py_type_of(python, object, &type) != PSC_OK || type->kind != PY_KIND_CELL)
+        return object;
+    return py_read_u64(python, object, PY_CELL_REF, &value) == PSC_OK ? value : object;
+}
+
+/* The names of one tuple of a code object, at slots->items[at...]. */
+static size_t take_names(struct python *python, psc_addr code, enum py_field field,
+                         struct py_slots *slots, size_t at, bool cell)
+{
+    psc_addr tuple;
+    psc_addr items;
+    size_t count;
+    if (py_read_u64(python, code, field, &tuple) != PSC_OK ||
+        py_read_tuple(python, tuple, &count, &items) != PSC_OK)
+        return at;
+    for (size_t i = 0; i < count && at < PY_SLOT_COUNT_LIMIT; i++) {
+        struct py_slot_value slot = {.cell = cell};
+        if (target_read_u64(python->target, items + 8 * i, &slot.name) != PSC_OK)
+            break;
+        slots->items[at++] = slot;
+    }
+    return at;
+}
+
+/* From 3.11: one tuple for all, and a byte each on what it is. */
+static void take_kinds(struct python *python, psc_addr code, struct py_slots *slots)
+{
+    psc_addr kinds;
+    uint8_t bytes[PY_SLOT_COUNT_LIMIT];
+    if (py_read_u64(python, code, PY_CODE_SLOT_KINDS, &kinds) != PSC_OK ||
+        !py_has_flags(python, kinds, PY_FLAG_BYTES) ||
+        target_read(python->target, py_field_address(python, kinds, PY_BYTES_DATA), bytes,
+                    slots->count) != PSC_OK)
+        return;
+    for (size_t i = 0; i < slots->count; i++)
+        slots->items[i].cell = bytes[i] & (SLOT_CELL | SLOT_FREE);
+}
+
+static void list_slots(struct python *python, psc_addr code, struct py_slots *slots)
+{
+    int32_t nlocals = 0;
+    if (python->layout.offset[PY_CODE_SLOT_NAMES] != PY_NO_OFFSET) {
+        slots->count = take_names(python, code, PY_CODE_SLOT_NAMES, slots, 0, false);
+        take_kinds(python, code, slots);
+    } else {
+        slots->count = take_names(python, code, PY_CODE_VARNAMES, slots, 0, false);
+        nlocals = (int32_t)slots->count;
+        slots->count = take_names(python, code, PY_CODE_CELLVARS, slots, slots->count, true);
+        slots->count = take_names(python, code, PY_CODE_FREEVARS, slots, slots->count, true);
+    }
+    if (py_read_i32(python, code, PY_CODE_NLOCALS, &nlocals) != PSC_OK || nlocals < 0)
+        nlocals = 0;
+    slots->nlocals = (size_t)nlocals < slots->count ? (size_t)nlocals : slots->count;
+}
+
+static bool read_values(struct python *python, psc_addr frame, struct py_slots *slots)
+{
+    psc_addr at = py_field_address(python, frame, PY_FRAME_LOCALSPLUS);
+    if (!at)
+        at = py_field_address(python, frame, PY_FRAMEOBJ_LOCALSPLUS);
+    for (size_t i = 0; i < slots->count; i++)
+        if (target_read_u64(python->target, at + 8 * i, &slots->items[i].value) != PSC_OK)
+            return false;
+    return true;
+}
+
+enum psc_status py_slots_read(struct python *python, const struct python_frame *frame,
+                              struct py_slots *ret, bool *ret_readable)
+{
+    *ret = (struct py_slots){.items = calloc(PY_SLOT_COUNT_LIMIT, sizeof(*ret->items))};
+    if (!ret->items)
+        return PSC_ERR_MEMORY;
+    list_slots(python, frame->code, ret);
+    *ret_readable = read_values(python, frame->address, ret);
+    return PSC_OK;
+}
+
+void py_slots_deinit(struct py_slots *slots)
+{
+    free(slots->items);
+}
+
+enum psc_status py_frame_dict_open(struct python *python, psc_addr frame, enum py_field field,
+                                   enum py_field object_field, struct py_items *ret)
+{
+    psc_addr dict;
+    enum psc_status status = py_read_u64(python, frame, field, &dict);
+    if (status == PSC_ERR_UNSUPPORTED)
+        status = py_read_u64(python, frame, object_field, &dict);
+    if (status != PSC_OK)
+        return status;
+    return dict ? py_dict_open(python, dict, ret) : PSC_ERR_NOT_FOUND;
+}
