@@ -172,7 +172,8 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         return 0;
     size_t room = limit - 1 < MACHINE_CHAIN_LIMIT ? limit - 1 : MACHINE_CHAIN_LIMIT;
     size_t count = machine_find_reports(machine, pc, reports, room);
-    struct machine_identity identity = machine_identify(machine, pc);
+    struct machine_identity identity =
+        machine_identify(machine, pc, count ? &reports[count - 1] : NULL);
     struct cython_code whole = convert_identity(machine, &identity, module_name, arena);
     for (size_t i = 0; i < count; i++)
         ret[i] = convert_report(machine, &reports[i], module_name, arena);

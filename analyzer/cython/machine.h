@@ -41,6 +41,9 @@ struct machine_function {
     uint64_t end;
     bool called;  /**< By some call here. */
     bool pointed; /**< Its address is in data. Neither: a fragment of another function. */
+    /** Of such a fragment, a function that jumps into it or takes its address; see there. */
+    uint32_t jumped_from;
+    uint32_t addressed_from;
 };
 
 struct machine_image {
@@ -236,6 +239,10 @@ struct machine {
     size_t method_count;
     size_t method_capacity;
     bool methods_read;
+    bool referrers_read;
+    struct known_identity *identities; /**< Of functions that were asked for, in no order. */
+    size_t identity_count;
+    size_t identity_capacity;
 };
 
 /** A call of an anchor. */
@@ -244,6 +251,7 @@ struct machine_report {
     const char *file; /**< Or NULL. */
     uint32_t line;    /**< 0: not known. */
     bool direct;      /**< It belongs to the call that the search began at. */
+    bool outermost;   /**< Behind it the function is left: it was not inlined. */
 };
 
 #define MACHINE_CHAIN_LIMIT 16
@@ -305,7 +313,11 @@ struct machine_identity {
 
 /** The string "pkg.mod.Class.<leaf>", when there is just one such. */
 const char *machine_find_whole_name(const struct machine_image *image, const char *leaf);
-/** @param address  anywhere in it. */
-struct machine_identity machine_identify(struct machine *machine, uint64_t address);
+/**
+ * @param address  anywhere in it.
+ * @param last     the report of the whole function, which saves the look at all of it; or NULL.
+ */
+struct machine_identity machine_identify(struct machine *machine, uint64_t address,
+                                         const struct machine_report *last);
 
 #endif

@@ -162,5 +162,6 @@ void machine_destroy(struct machine *machine)
     free(machine->anchors);
     free(machine->clean);
     free(machine->methods);
+    free(machine->identities);
     free(machine);
 }

@@ -5,10 +5,10 @@
 
 /** Instructions followed for one question. */
 #define STEP_LIMIT 6000
-/** For all questions about one module: a hostile file costs seconds, not hours. */
-#define TOTAL_STEP_LIMIT ((uint64_t)8 << 20)
-/** A power of two, over STEP_LIMIT. */
-#define SEEN_SIZE ((size_t)1 << 14)
+/** For all questions about one module: a hostile file costs a second or two, not hours. */
+#define TOTAL_STEP_LIMIT ((uint64_t)2 << 20)
+/** Hashes that there is room for at first; a power of two. */
+#define SEEN_SIZE ((size_t)1 << 8)
 
 /* ---- the heap ---- */
 
@@ -63,16 +63,45 @@ static bool push_copy(struct machine_exploration *exploration, const struct mach
     return heap_push(exploration, copy);
 }
 
+static size_t find_seen(const struct machine_exploration *exploration, uint64_t hash)
+{
+    size_t mask = exploration->seen_size - 1, at = hash & mask;
+    while (exploration->seen[at] && exploration->seen[at] != hash)
+        at = (at + 1) & mask;
+    return at;
+}
+
+static bool grow_seen(struct machine_exploration *exploration)
+{
+    struct machine_exploration grown = {.seen_size = exploration->seen_size * 2};
+    grown.seen = calloc(grown.seen_size, sizeof(*grown.seen));
+    if (!grown.seen)
+        return false;
+    for (size_t i = 0; i < exploration->seen_size; i++)
+        if (exploration->seen[i])
+            grown.seen[find_seen(&grown, exploration->seen[i])] = exploration->seen[i];
+    free(exploration->seen);
+    exploration->seen = grown.seen;
+    exploration->seen_size = grown.seen_size;
+    return true;
+}
+
 /** False when the state was there before. */
 static bool see(struct machine_exploration *exploration, const struct machine_state *state)
 {
     uint64_t hash = machine_state_hash(state);
-    size_t at = hash & (SEEN_SIZE - 1);
-    while (exploration->seen[at] && exploration->seen[at] != hash)
-        at = (at + 1) & (SEEN_SIZE - 1);
+    size_t at = find_seen(exploration, hash);
     if (exploration->seen[at])
         return false;
+    if (exploration->seen_count >= exploration->seen_size / 2) {
+        if (!grow_seen(exploration)) {
+            exploration->cut_short = true;
+            return false;
+        }
+        at = find_seen(exploration, hash);
+    }
     exploration->seen[at] = hash;
+    exploration->seen_count++;
     return true;
 }
 
@@ -246,6 +275,7 @@ bool machine_exploration_init(struct machine_exploration *exploration, struct ma
 {
     exploration->machine = machine;
     exploration->home = machine_find_function(&machine->image, start->pc);
+    exploration->seen_size = SEEN_SIZE;
     exploration->seen = calloc(SEEN_SIZE, sizeof(*exploration->seen));
     return exploration->home && exploration->seen && push_copy(exploration, start, start->pc);
 }

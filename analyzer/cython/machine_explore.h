@@ -33,7 +33,9 @@ struct machine_exploration {
     struct machine_state **heap; /**< The best first. */
     size_t heap_count;
     size_t heap_capacity;
-    uint64_t *seen; /**< Hashes of states that were followed. */
+    uint64_t *seen; /**< Hashes of states that were followed; open addressing, 0: empty. */
+    size_t seen_size;
+    size_t seen_count;
     size_t steps;
     bool left;      /**< Some way left the function. */
     bool cut_short; /**< Some way was not followed to its end. */

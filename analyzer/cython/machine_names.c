@@ -11,7 +11,7 @@
 /** Calls of a function that are asked for their reports, when its reports have several names. */
 #define VOTE_LIMIT 12
 /** Bytes of a function that are swept. */
-#define SWEEP_LIMIT ((uint64_t)256 << 10)
+#define SWEEP_LIMIT ((uint64_t)64 << 10)
 
 /** METH_VARARGS to METH_METHOD of CPython's methodobject.h. */
 #define METHOD_FLAGS 0x3ffu
@@ -271,47 +271,67 @@ static struct machine_identity identify(struct machine *machine, struct sweep *s
 
 /* ---- who leads to it ---- */
 
-enum reference { REFERENCE_JUMP, REFERENCE_ADDRESS };
-
-/** A function that jumps to, or takes the address of, a place in another one; NULL when none. */
-static const struct machine_function *
-find_referrer(struct machine *machine, const struct machine_function *to, enum reference how)
+static bool is_fragment(const struct machine_function *function)
 {
-    const struct machine_image *image = &machine->image;
+    return !function->called && !function->pointed;
+}
+
+/** Notes a jump (or taken address) from one function into a fragment. */
+static void note_referrer(struct machine_image *image, uint64_t from, uint64_t to, bool is_jump)
+{
+    struct machine_function *fragment = machine_find_function(image, to);
+    if (!fragment || !is_fragment(fragment) || (!is_jump && to != fragment->start))
+        return;
+    const struct machine_function *function = machine_find_function(image, from);
+    uint32_t *note = is_jump ? &fragment->jumped_from : &fragment->addressed_from;
+    if (function && function != fragment && !*note)
+        *note = (uint32_t)(function - image->functions) + 1;
+}
+
+/** Jumps, and `lea` of an address, wherever the bytes look like one. */
+static void read_referrers(struct machine *machine)
+{
+    struct machine_image *image = &machine->image;
+    machine->referrers_read = true;
     for (size_t k = 0; k < image->segment_count; k++) {
         const struct machine_segment *segment = &image->segments[k];
         const uint8_t *code = image->bytes + segment->offset;
         for (size_t i = 0; segment->executable && i + 7 <= segment->size; i++) {
-            bool jump = code[i] == 0x0f && (code[i + 1] & 0xf0) == 0x80;
+            bool branch = code[i] == 0x0f && (code[i + 1] & 0xf0) == 0x80;
+            bool jump = branch || code[i] == 0xe9;
             bool address = (code[i] & 0xfb) == 0x48 && code[i + 1] == 0x8d && /* lea (%rip) */
                            (code[i + 2] & 0xc7) == 0x05;
-            size_t field = i + (jump ? 2 : code[i] == 0xe9 ? 1 : 3);
-            jump |= code[i] == 0xe9;
-            if (how == REFERENCE_JUMP ? !jump : !address)
+            if (!jump && !address)
                 continue;
-            uint64_t target =
+            size_t field = i + (branch ? 2 : jump ? 1 : 3);
+            uint64_t to =
                 segment->address + field + 4 + (uint64_t)(int64_t)(int32_t)load_u32(code + field);
-            if (how == REFERENCE_JUMP ? target < to->start || target >= to->end
-                                      : target != to->start)
-                continue;
-            const struct machine_function *from =
-                machine_find_function(image, segment->address + i);
-            if (from && from != to)
-                return from;
+            note_referrer(image, segment->address + i, to, jump);
         }
     }
-    return NULL;
 }
 
-struct machine_identity machine_identify(struct machine *machine, uint64_t address)
+static const struct machine_function *referrer(const struct machine *machine, uint32_t note)
 {
-    const struct machine_function *function = machine_find_function(&machine->image, address);
+    return note ? &machine->image.functions[note - 1] : NULL;
+}
+
+/* ---- any address ---- */
+
+struct known_identity {
+    const struct machine_function *function;
+    struct machine_identity identity;
+};
+
+static struct machine_identity look_at(struct machine *machine,
+                                       const struct machine_function *function)
+{
     struct sweep sweep;
-    if (!function || machine_find_anchor(machine, function->start))
-        return (struct machine_identity){0};
-    if (!function->called && !function->pointed) {
+    if (is_fragment(function)) {
+        if (!machine->referrers_read)
+            read_referrers(machine);
         /* A cold part, or the body of a parallel block, which only the OpenMP runtime enters. */
-        const struct machine_function *parent = find_referrer(machine, function, REFERENCE_ADDRESS);
+        const struct machine_function *parent = referrer(machine, function->addressed_from);
         if (parent) {
             sweep_function(machine, parent, &sweep);
             if (sweep.starts_threads) {
@@ -320,10 +340,46 @@ struct machine_identity machine_identify(struct machine *machine, uint64_t addre
                 identity.method = identity.pointed = false;
                 return identity;
             }
-        } else if ((parent = find_referrer(machine, function, REFERENCE_JUMP))) {
-            function = parent;
+        } else if (function->jumped_from) {
+            function = referrer(machine, function->jumped_from);
         }
     }
     sweep_function(machine, function, &sweep);
     return identify(machine, &sweep, function);
+}
+
+/** What a report says that is known to be the whole function's; false when it is not. */
+static bool identify_by_report(struct machine *machine, const struct machine_function *function,
+                               const struct machine_report *last, struct machine_identity *ret)
+{
+    if (!last || !last->direct || !last->outermost || !last->name || !last->file ||
+        is_fragment(function))
+        return false;
+    const char *method = find_method(machine, function->start);
+    if (method && strcmp(leaf_of(last->name), method) != 0)
+        return false;
+    *ret = (struct machine_identity){.name = last->name,
+                                     .file = last->file,
+                                     .method = method,
+                                     .pointed = function->pointed && !method};
+    return true;
+}
+
+struct machine_identity machine_identify(struct machine *machine, uint64_t address,
+                                         const struct machine_report *last)
+{
+    const struct machine_function *function = machine_find_function(&machine->image, address);
+    struct machine_identity identity = {0};
+    if (!function || machine_find_anchor(machine, function->start) ||
+        identify_by_report(machine, function, last, &identity))
+        return identity;
+    for (size_t i = 0; i < machine->identity_count; i++)
+        if (machine->identities[i].function == function)
+            return machine->identities[i].identity;
+    identity = look_at(machine, function);
+    if (array_reserve((void **)&machine->identities, &machine->identity_capacity,
+                      machine->identity_count + 1, sizeof(*machine->identities)))
+        machine->identities[machine->identity_count++] =
+            (struct known_identity){function, identity};
+    return identity;
 }

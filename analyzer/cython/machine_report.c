@@ -12,6 +12,8 @@
 #define ONLY_CALL_LIMIT 8
 /** On the way from one report to that of the caller into which the function was inlined. */
 #define CHAIN_CALL_LIMIT 1
+/** Reports on one way, with those that say the same again. */
+#define ROUND_LIMIT (2 * MACHINE_CHAIN_LIMIT)
 
 /* ---- reports ---- */
 
@@ -119,10 +121,14 @@ static struct machine_state *search_report(struct machine *machine,
 
 /* ---- the reports of an address ---- */
 
-/** From one report on to the next, that of the function into which it was inlined. */
+/**
+ * From one report on to the next, that of the function into which it was inlined.
+ * @param ret_outermost  whether there is none since the way leaves the function.
+ */
 static struct machine_state *search_next(struct machine *machine, struct machine_state *state,
-                                         struct machine_report *ret)
+                                         struct machine_report *ret, bool *ret_outermost)
 {
+    *ret_outermost = false;
     struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
     if (call.verb != MACHINE_CALL)
         return NULL;
@@ -139,6 +145,7 @@ static struct machine_state *search_next(struct machine *machine, struct machine
         found = machine_explore(&exploration);
     machine_exploration_deinit(&exploration);
     if (found && exploration.returned) {
+        *ret_outermost = true;
         free(found);
         found = NULL;
     }
@@ -188,12 +195,13 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
     machine_state_init(&start, pc);
     found = search_first(machine, &start, kind, &report);
     size_t count = 0;
-    while (found && count < limit) {
+    for (unsigned round = 0; found && count < limit && round < ROUND_LIMIT; round++) {
         bool repeated = count && same_report(&ret[count - 1], &report);
         if (!repeated)
             ret[count++] = report;
         bool direct = report.direct;
-        struct machine_state *next = search_next(machine, found, &report);
+        struct machine_state *next =
+            search_next(machine, found, &report, &ret[count - 1].outermost);
         free(found);
         found = next;
         report.direct = report.direct && direct;
