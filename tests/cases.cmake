@@ -38,4 +38,6 @@ add_custom_target(bench
     --program $<TARGET_FILE:pystack-core> --folder ${PROJECT_BINARY_DIR}/bench
   COMMAND ${PSC_PYTEST_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/bench/pause.py
     --program $<TARGET_FILE:pystack-core> --folder ${PROJECT_BINARY_DIR}/bench
+  COMMAND ${PSC_PYTEST_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/bench/cython_cost.py
+    --program $<TARGET_FILE:pystack-core> --folder ${PROJECT_BINARY_DIR}/bench
   DEPENDS pystack-core USES_TERMINAL VERBATIM)

@@ -317,7 +317,8 @@ static void convert(csh handle, const cs_insn *from, struct machine_instruction 
 
 static struct machine_instruction *find_slot(struct machine_decoder *decoder, uint64_t address)
 {
-    size_t at = hash_u64(address) & (CACHE_SIZE - 1);
+    /* Not hashed: what is decoded together lies together. */
+    size_t at = (size_t)address & (CACHE_SIZE - 1);
     while (decoder->used[at] && decoder->cache[at].address != address)
         at = (at + 1) & (CACHE_SIZE - 1);
     return &decoder->cache[at];

@@ -353,6 +353,9 @@ static bool read_functions(struct machine_image *image, uint64_t header)
 struct machine_function *machine_find_function(const struct machine_image *image, uint64_t address)
 {
     size_t low = 0, high = image->function_count;
+    /* Most of what is asked for are bytes taken for an address. */
+    if (!high || address < image->functions[0].start)
+        return NULL;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (image->functions[middle].start <= address)
