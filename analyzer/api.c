@@ -46,6 +46,8 @@ static struct target_options make_target_options(const struct psc_open_options *
         .debug_directory = open->debug_directory,
         .source_maps = open->source_maps,
         .source_map_count = open->source_map_count,
+        .source_directories = open->source_directories,
+        .source_directory_count = open->source_directory_count,
     };
 }
 

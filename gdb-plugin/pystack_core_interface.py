@@ -73,7 +73,9 @@ if ctypes:
                     ("library_directories", ctypes.POINTER(ctypes.c_char_p)),
                     ("debug_directory", ctypes.c_char_p),
                     ("source_maps", ctypes.POINTER(ctypes.c_char_p)),
-                    ("source_map_count", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+                    ("source_map_count", ctypes.c_uint32),
+                    ("source_directory_count", ctypes.c_uint32),
+                    ("source_directories", ctypes.POINTER(ctypes.c_char_p))]
 
     class CaptureOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32), ("mode", ctypes.c_int), ("unwinder", ctypes.c_int),

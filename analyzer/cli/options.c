@@ -29,6 +29,7 @@ enum long_option {
     OPT_DEBUG_DIR,
     OPT_LIB_DIR,
     OPT_SOURCE_MAP,
+    OPT_SOURCE_DIR,
     OPT_COLOR,
     OPT_NO_GROUP,
     OPT_EXPLAIN,
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
     {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
     {"lib-dir", required_argument, NULL, OPT_LIB_DIR},
     {"source-map", required_argument, NULL, OPT_SOURCE_MAP},
+    {"source-dir", required_argument, NULL, OPT_SOURCE_DIR},
     {"color", required_argument, NULL, OPT_COLOR},
     {"no-group", no_argument, NULL, OPT_NO_GROUP},
     {"explain", no_argument, NULL, OPT_EXPLAIN},
@@ -116,6 +118,8 @@ static const char help_text[] =
     "      --lib-dir DIR           search DIR for its files; may be repeated\n"
     "      --debug-dir DIR         separate debug files (default /usr/lib/debug)\n"
     "      --source-map FROM=TO    source paths that begin with FROM are at TO; may be repeated\n"
+    "      --source-dir DIR        sources and generated C of Cython modules are somewhere below\n"
+    "                              DIR; may be repeated\n"
     "\n"
     "      --unwinder NAME         libunwind (default) or libdw\n"
     "  -h, --help                  this text\n"
@@ -313,6 +317,9 @@ static bool parse_option(struct options *options, int option, const char *value)
     case OPT_SOURCE_MAP:
         good = parse_source_map(options, value);
         break;
+    case OPT_SOURCE_DIR:
+        options->source_directories[options->open.source_directory_count++] = value;
+        break;
     case OPT_COLOR:
         good = choose("color", value, colors, &choice);
         options->color = (enum color_choice)choice;
@@ -338,6 +345,7 @@ static bool options_init(struct options *options, int argc)
         .output_count = 1,
         .library_directories = calloc(count, sizeof(*options->library_directories)),
         .source_maps = calloc(count, sizeof(*options->source_maps)),
+        .source_directories = calloc(count, sizeof(*options->source_directories)),
         .open.size = sizeof(options->open),
         .capture.size = sizeof(options->capture),
         .capture.thread = -1,
@@ -345,7 +353,9 @@ static bool options_init(struct options *options, int argc)
     };
     options->open.library_directories = options->library_directories;
     options->open.source_maps = options->source_maps;
-    return options->outputs && options->library_directories && options->source_maps;
+    options->open.source_directories = options->source_directories;
+    return options->outputs && options->library_directories && options->source_maps &&
+           options->source_directories;
 }
 
 void options_deinit(struct options *options)
@@ -353,6 +363,7 @@ void options_deinit(struct options *options)
     free(options->outputs);
     free(options->library_directories);
     free(options->source_maps);
+    free(options->source_directories);
     *options = (struct options){0};
 }
 

@@ -37,6 +37,7 @@ struct options {
     size_t output_count;
     const char **library_directories;
     const char **source_maps;
+    const char **source_directories;
     struct psc_open_options open;
     struct psc_capture_options capture;
     struct psc_print_options print;

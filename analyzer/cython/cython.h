@@ -87,19 +87,26 @@ struct cython_line {
 /** Reads the comment blocks of a generated C file (bytes; nothing is kept of them). */
 PSC_MUST_CHECK enum psc_status parse_cython_lines(const char *text, size_t size,
                                                   struct cython_lines **ret);
+/**
+ * Reads what `cython --gdb` wrote beside the C (Cython/Debugger/DebugWriter.py); bytes, nothing is
+ * kept of them. Of Cython 0.29, which does not say so, all lines count as of the module's file.
+ */
+PSC_MUST_CHECK enum psc_status parse_cython_xml(const char *text, size_t size,
+                                                struct cython_lines **ret);
 void cython_lines_destroy(struct cython_lines *lines);
 /** False for utility code, lines before the first block, and unknown lines. */
 bool cython_lines_get(const struct cython_lines *lines, uint32_t c_line, struct cython_line *ret);
 
 /**
- * The map for the C file that DWARF names, looked for where DWARF says and beside the module.
+ * The map for the C file that DWARF names. That is looked for where DWARF says, beside the module,
+ * and below the source directories; then the debug XML there.
  * NULL (without a warning) when there is none. Kept in `cache`; see cython_cache_create().
  */
 struct cython_cache;
 struct cython_cache *cython_cache_create(void);
 void cython_cache_destroy(struct cython_cache *cache);
 const struct cython_lines *cython_lines_find(struct cython_cache *cache, struct module *module,
-                                             const char *c_file);
+                                             const char *c_file, bool *ret_xml);
 /** cython_name_of(), with the names of each module read once and kept. */
 bool cython_cache_name_of(struct cython_cache *cache, struct module *module, const char *symbol,
                           struct arena *arena, struct cython_name *ret);

@@ -209,14 +209,33 @@ static enum psc_status scan_text(struct scan *scan, const char *text, size_t siz
     return PSC_OK;
 }
 
-enum psc_status parse_cython_lines(const char *text, size_t size, struct cython_lines **ret)
+struct cython_lines *cython_lines_create(void)
 {
     struct cython_lines *lines = calloc(1, sizeof(*lines));
+    if (lines && !(lines->arena = arena_create())) {
+        free(lines);
+        return NULL;
+    }
+    return lines;
+}
+
+bool cython_lines_add(struct cython_lines *lines, struct slice file, uint32_t c_line, uint32_t line)
+{
+    struct line_range gap = {.c_line = lines->last_c_line + 1, .file = NO_FILE};
+    struct line_range range = {.c_line = c_line, .file = intern_file(lines, file), .line = line};
+    if (c_line > gap.c_line && !add_range(lines, &gap))
+        return false;
+    lines->last_c_line = c_line;
+    return range.file == NO_FILE || add_range(lines, &range);
+}
+
+enum psc_status parse_cython_lines(const char *text, size_t size, struct cython_lines **ret)
+{
+    struct cython_lines *lines = cython_lines_create();
     if (!lines)
         return PSC_ERR_MEMORY;
     struct scan scan = {.lines = lines};
-    lines->arena = arena_create();
-    enum psc_status status = lines->arena ? scan_text(&scan, text, size) : PSC_ERR_MEMORY;
+    enum psc_status status = scan_text(&scan, text, size);
     if (status == PSC_OK && arena_is_exhausted(lines->arena))
         status = PSC_ERR_MEMORY;
     if (status != PSC_OK) {

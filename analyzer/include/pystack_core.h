@@ -77,7 +77,9 @@ struct psc_open_options {
     /** FROM=TO prefix replacements for source files. */
     const char *const *source_maps;
     uint32_t source_map_count;
-    uint32_t reserved;
+    uint32_t source_directory_count; /**< Entries in source_directories. */
+    /** Directories with the sources of Cython modules (.pyx, generated C), somewhere below them. */
+    const char *const *source_directories;
 };
 
 /** Which of the two stacks to take. */

@@ -136,10 +136,13 @@ static bool copy_options(struct target *target, const struct target_options *opt
             copy->debug_directory = arena_strdup(arena, options->debug_directory);
         copy->library_directory_count = options->library_directory_count;
         copy->source_map_count = options->source_map_count;
+        copy->source_directory_count = options->source_directory_count;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||
             !copy_strings(arena, options->source_maps, options->source_map_count,
-                          &copy->source_maps))
+                          &copy->source_maps) ||
+            !copy_strings(arena, options->source_directories, options->source_directory_count,
+                          &copy->source_directories))
             return false;
     }
     return !arena_is_exhausted(arena);
@@ -171,6 +174,7 @@ void target_close(struct target *target)
     if (target->ops && target->ops->close)
         target->ops->close(target);
     target_files_close(target);
+    target_sources_close(target);
     free(target->files);
     free(target->mappings);
     free(target->threads);

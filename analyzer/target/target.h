@@ -161,6 +161,8 @@ struct target_options {
     const char *debug_directory; /**< Never NULL once opened. */
     const char *const *source_maps;
     size_t source_map_count;
+    const char *const *source_directories;
+    size_t source_directory_count;
 };
 
 struct target {
@@ -170,6 +172,7 @@ struct target {
     struct arena *arena;
     struct warnings warnings;
     struct target_options options;
+    struct source_index *sources; /**< What is below the source directories; NULL until asked. */
     struct target_process process;
     struct target_auxv auxv;
     struct target_thread *threads;
@@ -289,6 +292,12 @@ void target_file_open(struct target *target, struct target_file *file);
  * maps, sysroot, the path itself. NULL when nothing is there. Owned by the target.
  */
 const char *target_find_local_path(struct target *target, const char *path);
+/**
+ * The file below the source directories whose path has the most components at its end in common
+ * with `path`: at least `least`, or all that it has. NULL when there is none, or several that
+ * differ.
+ */
+const char *target_find_source(struct target *target, const char *path, size_t least);
 
 /** Appends a file that the target names; " (deleted)" is taken off. NULL when out of memory. */
 struct target_file *target_add_file(struct target *target, const char *path);

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+/** Frees what target_find_source() keeps. */
+void target_sources_close(struct target *target);
 /** Unmaps what target_file_open() mapped. */
 void target_files_close(struct target *target);
 

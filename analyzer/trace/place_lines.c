@@ -41,16 +41,17 @@ static void set_cython_line(struct places *places, const struct place *place,
     struct cython_line mapped = {file, line};
     enum trace_line_source source = TRACE_LINE_DWARF;
     if (is_c_source(file)) {
-        const struct cython_lines *lines = cython_lines_find(places->cython, place->module, file);
-        if (lines) {
-            if (!cython_lines_get(lines, line, &mapped))
-                return;
-            source = TRACE_LINE_C_FILE;
-        }
+        bool xml;
+        const struct cython_lines *lines =
+            cython_lines_find(places->cython, place->module, file, &xml);
+        // Its line in the C file would say nothing to who wrote the .pyx.
+        if (!lines || !cython_lines_get(lines, line, &mapped))
+            return;
+        source = xml ? TRACE_LINE_XML : TRACE_LINE_C_FILE;
     }
     location->line = mapped.line;
     location->line_source = source;
-    location->file = is_cython_source(mapped.file) || source == TRACE_LINE_C_FILE
+    location->file = is_cython_source(mapped.file) || source != TRACE_LINE_DWARF
                          ? cython_source_path(place->module, file, mapped.file, arena)
                          : arena_strdup(arena, mapped.file);
     if (places->keep_source && location->file)

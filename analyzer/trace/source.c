@@ -74,6 +74,8 @@ static void source_open(struct sources *sources, struct source_file *file)
     if (!file->path[0] || file->path[0] == '<')
         return;
     const char *local = target_find_local_path(sources->target, file->path);
+    if (!local)
+        local = target_find_source(sources->target, file->path, 2);
     int fd = open(local ? local : file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return;

@@ -28,6 +28,9 @@ VARIANTS = {
     "O2-stripped": ([], ["-g0", "-O2", "-s"], "machine-code"),
     "O2-stripped-0.29.24": ([], ["-g0", "-O2", "-s"], "machine-code"),
 }
+# Not one of those: what it was made from lies elsewhere when it dies.
+MOVED = ["--gdb"], ["-g", "-O2"], None
+MOVED_TO = {"kern.c": "c/deep/kern.c", "cython_debug": "xml/cython_debug", "kern.pyx": "pyx/kern.pyx"}
 # How Cython made the code objects of tracebacks up to 0.29.24, for a function that is never called.
 OLD_CODE = """\
     PyObject *file = PyUnicode_FromString(filename), *name, *none = __pyx_empty_tuple;
@@ -61,7 +64,7 @@ def make_cython_core(variant):
     for tool in ("cython3", "python3-config"):
         if shutil.which(tool, path="/usr/bin") is None:
             pytest.skip("no /usr/bin/%s here" % tool)
-    cython_flags, c_flags, _ = VARIANTS[variant]
+    cython_flags, c_flags, _ = MOVED if variant == "moved" else VARIANTS[variant]
 
     def shell(folder, *command):
         done = subprocess.run(command, cwd=folder, check=True, capture_output=True)
@@ -81,6 +84,9 @@ def make_cython_core(variant):
             with open(generated, "w") as file:
                 file.write(text.replace(NEW_CODE, OLD_CODE))
         shell(folder, "cc", *c_flags, "-w", "-shared", "-fPIC", *includes, "-o", "kern" + suffix, "kern.c")
+        for name, place in MOVED_TO.items() if variant == "moved" else ():
+            os.makedirs(os.path.join(folder, "elsewhere", os.path.dirname(place)), exist_ok=True)
+            os.rename(os.path.join(folder, name), os.path.join(folder, "elsewhere", place))
         how = cores.run_to_core([system.path, "-s", "run.py"], folder, {"PATH": "/usr/bin:/bin"})
         with open(os.path.join(folder, "made.json"), "w") as file:
             json.dump({"by": how}, file)
@@ -183,3 +189,40 @@ def test_names_survive_without_the_generated_c(system, tmp_path):
     result = analyzer.json_of(str(lost / "core"), "--lib-dir", str(lost), "--source-map",
                               "%s=%s" % (os.path.dirname(path), lost))
     assert [name_of(frame) for frame in own_frames(result.json)] == STORY
+
+
+@pytest.mark.parametrize("below, origin", [
+    ([], "machine-code"),
+    (["pyx"], "machine-code"),
+    (["xml"], "xml"),
+    (["xml", "c"], "c-file"),
+    (["."], "c-file"),
+])
+def test_best_source_of_lines(system, below, origin):
+    """The generated C goes before the debug XML, that before machine code; each where it is."""
+    path = make_cython_core("moved")
+    elsewhere = os.path.join(os.path.dirname(path), "elsewhere")
+    options = [word for name in below for word in ("--source-dir", os.path.join(elsewhere, name))]
+    result = analyzer.json_of(path, *options)
+    analyzer.assert_fits_schema(result.json)
+    frames = [frame for frame in own_frames(result.json) if frame["kind"] == "cython"]
+    lines = marked_lines()
+    assert origin in {frame["line_source"] for frame in frames}
+    for frame in frames:
+        if origin != "machine-code":
+            assert frame["line_source"] == origin
+        if frame["line_source"] == origin and name_of(frame) in lines:
+            assert (name_of(frame), frame["line"]) == (name_of(frame), lines[name_of(frame)])
+        # The C itself is nobody's line.
+        assert frame["file"] is None or frame["file"].endswith("kern.pyx")
+    has_text = below and below[0] in (".", "pyx")
+    shown = {frame["file"] for frame in frames if frame["line"]}
+    assert {os.path.basename(file) for file in shown} == {"kern.pyx"}
+    assert (shown == {os.path.join(elsewhere, "pyx/kern.pyx")}) == bool(has_text)
+    text = analyzer.run(path, *options).stdout
+    assert ("rows.done" in text or "ask(" in text) == bool(has_text)
+
+
+def test_source_directory_that_is_not_there(system):
+    result = analyzer.json_of(make_cython_core("moved"), "--source-dir", "/no/such/folder")
+    assert [one["code"] for one in result.json["warnings"]] == ["source-dir-missing"]

@@ -86,6 +86,9 @@ def main():
     source = b"".join(block % line for line in range(3, 30))
     write(folder, "fuzz_cython_lines", "blocks",
           source + b"/* #### Code section: utility_code_def ### */\n" + source)
+    write(folder, "fuzz_cython_lines", "xml",
+          b'<Module filename="/b/m.pyx"><LineNumber src_path="/b/m.pyx" src_lineno="7" '
+          b'c_linenos="20 21 12" /><LineNumber cython_lineno="9" c_linenos="30" /></Module>')
     # CPython 3.11 location table: short, one-line, no column, long and none entries.
     with open("/proc/self/maps", "rb") as file:
         write(folder, "fuzz_live_maps", "own", file.read())

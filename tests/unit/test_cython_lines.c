@@ -206,6 +206,69 @@ static void test_large(void **state)
     text_deinit(&text);
 }
 
+static struct cython_lines *parse_xml(const char *text)
+{
+    struct cython_lines *lines = NULL;
+    assert_int_equal(parse_cython_xml(text, strlen(text), &lines), PSC_OK);
+    return lines;
+}
+
+/** Files are named since 3.0; lines in no list are of nobody. */
+static void test_debug_xml(void **state)
+{
+    (void)state;
+    struct cython_lines *lines = parse_xml(
+        "<cython_debug version=\"1.0\"><Module module_name=\"m\" filename=\"/b/m.pyx\" "
+        "c_filename=\"/b/m.c\"><LineNumberMapping>"
+        "<LineNumber src_path=\"/b/m&amp;n.pyx\" src_lineno=\"7\" c_linenos=\"20 21 12\" />"
+        "<LineNumber src_path=\"/b/i.pxi\" src_lineno=\"3\" c_linenos=\"30\" />"
+        "</LineNumberMapping></Module></cython_debug>");
+    check_line(lines, 12, "/b/m&n.pyx", 7);
+    check_none(lines, 13);
+    check_none(lines, 19);
+    check_line(lines, 20, "/b/m&n.pyx", 7);
+    check_line(lines, 21, "/b/m&n.pyx", 7);
+    check_none(lines, 22);
+    check_line(lines, 30, "/b/i.pxi", 3);
+    check_none(lines, 31);
+    cython_lines_destroy(lines);
+}
+
+static void test_debug_xml_of_0_29(void **state)
+{
+    (void)state;
+    struct cython_lines *lines =
+        parse_xml("<Module filename=\"/b/m.pyx\" module_name=\"m\">\n"
+                  "<LineNumber c_linenos=\"5 6\" cython_lineno=\"2\" />"
+                  "<LineNumber c_linenos=\"6 8\" cython_lineno=\"3\" />");
+    check_line(lines, 5, "/b/m.pyx", 2);
+    check_none(lines, 6); /* Two lines claim it. */
+    check_line(lines, 8, "/b/m.pyx", 3);
+    cython_lines_destroy(lines);
+}
+
+static void test_broken_xml(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "<LineNumber ",
+        "<LineNumber >",
+        "<LineNumber src_path=\"a\" src_lineno=\"1\"/>",
+        "<LineNumber src_path=\"a\" src_lineno=\"0\" c_linenos=\"1\"/>",
+        "<LineNumber src_path=\"a\" src_lineno=\"1\" c_linenos=\"99999999999999999999999 0\"/>",
+        "<LineNumber src_path=\"a src_lineno=\"1\" c_linenos=\"1/>",
+        "<LineNumber src_lineno=\"1\" c_linenos=\"1\"/>",
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(texts); i++) {
+        struct cython_lines *lines = parse_xml(texts[i]);
+        check_none(lines, 0);
+        check_none(lines, 1);
+        check_none(lines, UINT32_MAX);
+        cython_lines_destroy(lines);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,7 +276,8 @@ int main(void)
         cmocka_unit_test(test_utility_code), cmocka_unit_test(test_slots),
         cmocka_unit_test(test_false_blocks), cmocka_unit_test(test_block_after_broken_block),
         cmocka_unit_test(test_empty),        cmocka_unit_test(test_many_files),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_large),        cmocka_unit_test(test_debug_xml),
+        cmocka_unit_test(test_broken_xml),   cmocka_unit_test(test_debug_xml_of_0_29),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

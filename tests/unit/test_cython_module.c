@@ -220,11 +220,13 @@ static int remove_root(void **state)
 static void check_lines_found(struct module *module, const char *c_file, bool want)
 {
     struct cython_cache *cache = cython_cache_create();
-    const struct cython_lines *lines = cython_lines_find(cache, module, c_file);
+    bool xml = true;
+    const struct cython_lines *lines = cython_lines_find(cache, module, c_file, &xml);
+    assert_false(xml);
     struct cython_line line;
     if (!lines != !want)
         fail_msg("%s: %s", c_file, lines ? "found" : "not found");
-    assert_ptr_equal(cython_lines_find(cache, module, c_file), lines);
+    assert_ptr_equal(cython_lines_find(cache, module, c_file, &xml), lines);
     if (lines) {
         assert_true(cython_lines_get(lines, 5, &line));
         assert_string_equal(line.file, "pkg/m.pyx");

@@ -1,0 +1,160 @@
+/* Files of the building machine: the generated C, Cython's debug XML, the .pyx. */
+#include "cython_private.h"
+
+#include <sys/stat.h>
+
+/* Directories above a module in which a file is looked for. */
+#define PARENT_LIMIT 32
+
+static bool is_regular_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/** `tail` in a directory of the target, or NULL. */
+static const char *find_in_target(struct target *target, struct slice directory, const char *tail,
+                                  struct arena *arena)
+{
+    const char *path = arena_printf(arena, "%.*s/%s", (int)directory.size, directory.data, tail);
+    return path ? target_find_local_path(target, path) : NULL;
+}
+
+/** `tail` in a directory of this machine, or NULL. */
+static const char *find_here(struct slice directory, const char *tail, struct arena *arena)
+{
+    const char *path = arena_printf(arena, "%.*s/%s", (int)directory.size, directory.data, tail);
+    return path && is_regular_file(path) ? path : NULL;
+}
+
+static void go_up(struct slice *directory)
+{
+    size_t size = directory->size;
+    while (size && directory->data[size - 1] != '/')
+        size--;
+    directory->size = size ? size - 1 : 0;
+}
+
+/** A relative name in the directory of `path` and in each one above. */
+static const char *find_above(struct target *target, const char *path, const char *name,
+                              struct arena *arena)
+{
+    struct slice directory = path_directory(path);
+    for (size_t i = 0; i < PARENT_LIMIT && directory.size; i++, go_up(&directory)) {
+        const char *found = find_in_target(target, directory, name, arena);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static const char *find_above_here(const char *path, const char *name, struct arena *arena)
+{
+    struct slice directory = path_directory(path);
+    for (size_t i = 0; i < PARENT_LIMIT && directory.size; i++, go_up(&directory)) {
+        const char *found = find_here(directory, name, arena);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/** A relative name seen from the module's file, as the target has it and where it was found. */
+static const char *find_near_module(const struct module *module, struct target *target,
+                                    const char *name, struct arena *arena)
+{
+    const char *found = NULL;
+    if (module->path)
+        found = find_above(target, module->path, name, arena);
+    if (!found && module->file && module->file->local_path)
+        found = find_above_here(module->file->local_path, name, arena);
+    return found;
+}
+
+/* ---- the generated C ---- */
+
+static bool is_c_file(const char *path)
+{
+    static const char *const endings[] = {".c", ".cpp", ".cc", ".cxx", ".c++", ".C"};
+    const char *dot = strrchr(path_base(path), '.');
+    for (size_t i = 0; dot && i < PSC_ARRAY_SIZE(endings); i++) {
+        if (strcmp(dot, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/**
+ * Where a path of the building machine is: there, else near the module. The more directories of
+ * it agree the better, but at least one must.
+ */
+static const char *find_built_file(const struct module *module, struct target *target,
+                                   const char *path, struct arena *arena)
+{
+    const char *found = target_find_local_path(target, path);
+    const char *tail = path;
+    for (size_t i = 0; !found && i < PARENT_LIMIT; i++) {
+        while (*tail == '/')
+            tail++;
+        const char *slash = strchr(tail, '/');
+        if (!slash)
+            break;
+        found = find_near_module(module, target, tail, arena);
+        tail = slash + 1;
+    }
+    return found;
+}
+
+const char *cython_find_c_file(const struct module *module, const char *c_file, struct arena *arena)
+{
+    struct target *target = modules_target(module->owner);
+    if (!is_c_file(c_file))
+        return NULL;
+    const char *found = find_built_file(module, target, c_file, arena);
+    const char *base = path_base(c_file);
+    if (!found && module->path)
+        found = find_in_target(target, path_directory(module->path), base, arena);
+    if (!found && module->file && module->file->local_path)
+        found = find_here(path_directory(module->file->local_path), base, arena);
+    return found ? found : target_find_source(target, c_file, 1);
+}
+
+const char *cython_find_xml(const struct module *module, const char *module_name,
+                            const char *c_file, struct arena *arena)
+{
+    struct target *target = modules_target(module->owner);
+    const char *name = arena_printf(arena, "cython_debug/cython_debug_info_%s", module_name);
+    if (!name)
+        return NULL;
+    const char *found = find_near_module(module, target, name, arena);
+    if (!found)
+        found = find_above(target, c_file, name, arena);
+    return found ? found : target_find_source(target, name, 2);
+}
+
+/* ---- the .pyx ---- */
+
+const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
+                               struct arena *arena)
+{
+    struct target *target = modules_target(module->owner);
+    const char *found = NULL;
+    if (pyx_file[0] == '/') {
+        found = find_built_file(module, target, pyx_file, arena);
+        if (!found)
+            found = target_find_source(target, pyx_file, 1);
+        return found ? found : pyx_file;
+    }
+    /* A package's sources are often built from src/ but installed without it. */
+    const char *names[] = {pyx_file, strncmp(pyx_file, "src/", 4) == 0 ? pyx_file + 4 : NULL};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(names) && !found; i++) {
+        if (!names[i] || !*names[i])
+            continue;
+        found = find_near_module(module, target, names[i], arena);
+        if (!found && c_file)
+            found = find_above(target, c_file, names[i], arena);
+    }
+    if (!found)
+        found = target_find_source(target, pyx_file, 1);
+    return found ? found : pyx_file;
+}
