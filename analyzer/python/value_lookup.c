@@ -95,8 +95,8 @@ enum descriptor { NO_DESCRIPTOR, DESCRIPTOR, DATA_DESCRIPTOR };
 
 static enum descriptor descriptor_of(struct python *python, psc_addr value)
 {
-    static char property[] = "property";
-    static char getset[] = "getset_descriptor";
+    char property[] = "property";
+    char getset[] = "getset_descriptor";
     const struct py_type *type;
     psc_addr method;
     if (py_type_of(python, value, &type) != PSC_OK)
