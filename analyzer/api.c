@@ -357,6 +357,27 @@ static enum psc_status glance_at_process(struct target *target, struct capture_s
     return status;
 }
 
+/* A report without stacks, which says why. */
+static enum psc_status survey_process(struct target *target, struct psc_trace *trace,
+                                      struct psc_capture_options *options, const char *why,
+                                      struct psc_error *err)
+{
+    target_warn(target, "not-permitted", "%s", why);
+    trace->surveyed = true;
+    if (!trace->python)
+        trace->python_problem = "whether it runs Python cannot be told";
+    options->mode = PSC_MODE_PYTHON; // Nothing is there to be unwound.
+    return target_survey(target, err);
+}
+
+static void refuse_core(struct target *target, struct psc_trace *trace)
+{
+    target_drop_core(target);
+    psc_fail(&trace->core_error, PSC_ERR_IO,
+             "%s: is not written: process %d could not be stopped, and a core file needs that",
+             trace->core_path ? trace->core_path : "", target->process.pid);
+}
+
 /* Finds what has to be known of the process before it is looked at. */
 static enum psc_status prepare_look(struct psc_target *target, struct psc_trace *trace,
                                     enum psc_mode mode, bool again, struct capture_sources *sources,
@@ -372,7 +393,9 @@ static enum psc_status prepare_look(struct psc_target *target, struct psc_trace 
         status = modules_create(target->target, &target->modules, err);
         sources->modules = target->modules;
     }
-    return status == PSC_OK ? open_python(target, trace, mode, &sources->python, err) : status;
+    if (status != PSC_OK || target->target->refusal)
+        return status;
+    return open_python(target, trace, mode, &sources->python, err);
 }
 
 /*
@@ -392,6 +415,10 @@ static enum psc_status look_at_process(struct psc_target *target, struct psc_tra
         changed = false;
         if (status != PSC_OK)
             return status;
+        if (target->target->refusal) {
+            refuse_core(target->target, trace);
+            return survey_process(target->target, trace, options, target->target->refusal, err);
+        }
         if (options->no_pause)
             return glance_at_process(target->target, sources, err);
         status = target_look(target->target, rehearse, sources, &changed, &why);
@@ -400,16 +427,18 @@ static enum psc_status look_at_process(struct psc_target *target, struct psc_tra
         take_pause(trace, &target->target->pause);
         return PSC_OK;
     }
-    if (!target->target->pause.tracer || !sources->python || options->mode == PSC_MODE_NATIVE ||
-        options->thread >= 0)
+    if (!target->target->pause.refused)
         return psc_fail(err, status, "%s", why.message);
-    target_warn(target->target, "traced", "%s; only its Python frames are shown", why.message);
+    refuse_core(target->target, trace);
+    if (!sources->python || options->mode == PSC_MODE_NATIVE || options->thread >= 0)
+        return survey_process(target->target, trace, options, why.message, err);
     options->mode = PSC_MODE_PYTHON;
-    target_drop_core(target->target);
-    psc_fail(&trace->core_error, PSC_ERR_IO,
-             "%s: is not written: process %d could not be stopped, and a core file needs that",
-             trace->core_path, target->target->process.pid);
-    return glance_at_process(target->target, sources, err);
+    struct psc_error unread = {0};
+    if (glance_at_process(target->target, sources, &unread) != PSC_OK)
+        return survey_process(target->target, trace, options, why.message, err);
+    target_warn(target->target, "not-permitted", "%s; only its Python frames are shown",
+                why.message);
+    return PSC_OK;
 }
 
 static enum psc_status open_sources(struct psc_target *target, struct psc_trace *trace,

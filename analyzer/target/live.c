@@ -290,11 +290,12 @@ const char *live_read_name(struct target *target, pid_t tid)
     return arena_strdup(target->arena, name);
 }
 
-static void take_thread(struct target *target, const struct live_thread *from)
+static void take_thread(struct target *target, const struct live_thread *from, const char *veil)
 {
     struct target_thread *thread = &target->threads[target->thread_count++];
-    *thread = (struct target_thread){.tid = from->tid};
-    parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
+    *thread = (struct target_thread){.tid = from->tid, .veil = veil};
+    if (!veil)
+        parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
     thread->name = live_read_name(target, from->tid);
     if (from->tid == target->process.pid && target->thread_count > 1) {
         struct target_thread main_thread = *thread;
@@ -314,13 +315,19 @@ static enum psc_status take_threads(struct target *target)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < stop->count; i++) {
         const struct live_thread *thread = &stop->threads[i];
-        if (thread->stopped && !thread->gone)
-            take_thread(target, thread);
-        else if (!thread->gone)
+        const char *veil = NULL;
+        if (thread->gone)
+            continue;
+        if (!thread->stopped) {
+            veil = live_veil(target, thread->tid, true);
+            if (!veil)
+                continue;
             target_warn(target, "thread-not-stopped",
                         "thread %d is in an uninterruptible wait in the kernel and could not be "
                         "stopped; its native stack is not shown",
                         thread->tid);
+        }
+        take_thread(target, thread, veil);
     }
     return PSC_OK;
 }
@@ -365,6 +372,11 @@ enum psc_status target_prepare_look(struct target *target, bool *ret_changed, st
 {
     struct live *live = target->backend;
     target->pause = (struct target_pause){.prepare = now_in_milliseconds()};
+    if (target->refusal) {
+        target->warnings.count = 0;
+        *ret_changed = false;
+        return PSC_OK;
+    }
     int error = live_read_file(live->maps_fd, &live->maps);
     if (error || !live->maps.size)
         return live_refuse(live->pid, error ? error : ESRCH, err);
@@ -395,8 +407,9 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
     if (look.status == PSC_ERR_MEMORY)
         return psc_fail(err, look.status, "out of memory");
     if (look.status != PSC_OK) {
-        target->pause.tracer = live_find_tracer(live->pid);
-        return live_refuse(live->pid, live->stop.refusal, err);
+        enum psc_status status = live_refuse(live->pid, live->stop.refusal, err);
+        target->pause.refused = status == PSC_ERR_IO;
+        return status;
     }
     if (live->stop.other_width)
         return psc_fail(err, PSC_ERR_UNSUPPORTED,

@@ -102,9 +102,16 @@ static enum psc_status live_open(struct target *target, struct psc_error *err)
     struct live *live = target->backend;
     int memory = -1;
     bool changed;
+    struct psc_error why = {0};
     int error = open_files(live, &memory);
-    if (error)
+    if (error == EPERM || error == EACCES) {
+        if (live_refuse(live->pid, error, &why) != PSC_ERR_IO || !live->stop.tasks ||
+            live->folder < 0)
+            return psc_fail(err, why.status, "%s", why.message);
+        target->refusal = arena_strdup(target->arena, why.message);
+    } else if (error) {
         return live_refuse(live->pid, error, err);
+    }
     if (!pages_init(&live->pages, memory)) {
         live->pages.memory = memory;
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");

@@ -102,7 +102,8 @@ bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes)
 }
 
 /* How many whole pages could be read into the slab. */
-static size_t read_pages(struct live_pages *pages, psc_addr first, size_t count, uint8_t *buffer)
+static size_t read_pages(const struct live_pages *pages, psc_addr first, size_t count,
+                         uint8_t *buffer)
 {
     ssize_t got;
     do
@@ -167,6 +168,22 @@ static size_t count_different(const struct iovec *pages, const uint8_t *const *k
     return different;
 }
 
+/* Where process_vm_readv() is forbidden (seccomp) the file does; up to the first page that is gone.
+ */
+static size_t read_again(const struct live_pages *pages, pid_t pid, const struct iovec *remote,
+                         size_t count, uint8_t *buffer)
+{
+    const struct iovec local = {buffer, count * LIVE_PAGE};
+    ssize_t got = process_vm_readv(pid, &local, 1, remote, count, 0);
+    if (got >= 0 || errno == EFAULT)
+        return got < 0 ? 0 : (size_t)got;
+    size_t done = 0;
+    while (done < count && read_pages(pages, (psc_addr)(uintptr_t)remote[done].iov_base, 1,
+                                      buffer + done * LIVE_PAGE))
+        done++;
+    return done * LIVE_PAGE;
+}
+
 size_t pages_count_changed(const struct live_pages *pages, pid_t pid)
 {
     struct iovec remote[COMPARE_AT_ONCE];
@@ -181,9 +198,8 @@ size_t pages_count_changed(const struct live_pages *pages, pid_t pid)
             known[count++] = pages->table[i].bytes;
         }
         if (count == COMPARE_AT_ONCE || (count && i == pages->mask)) {
-            const struct iovec local = {buffer, count * LIVE_PAGE};
-            ssize_t got = process_vm_readv(pid, &local, 1, remote, count, 0);
-            changed += count_different(remote, known, count, buffer, got < 0 ? 0 : (size_t)got);
+            size_t got = read_again(pages, pid, remote, count, buffer);
+            changed += count_different(remote, known, count, buffer, got);
             count = 0;
         }
     }

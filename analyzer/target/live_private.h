@@ -155,12 +155,39 @@ void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid
 
 /* ---- live_refusal.c ---- */
 
+/** What is known of a process that may not be looked into, and of who wants to. */
+struct refusal {
+    pid_t pid;
+    int error; /**< errno of what was refused. */
+    char name[64];
+    char state; /**< As in /proc/PID/stat; 0: there is no such process. */
+    long parent;
+    long tracer; /**< 0: nobody. */
+    char tracer_name[64];
+    uint64_t user;
+    uint64_t own_user;
+    bool own_right;    /**< CAP_SYS_PTRACE */
+    bool own_filter;   /**< A seccomp filter decides what this program may call. */
+    bool memory_opens; /**< /proc/PID/mem can be opened all the same. */
+    bool undumpable;   /**< Its files in /proc belong to root. */
+    char ptrace_scope; /**< kernel.yama.ptrace_scope; 0: there is no Yama. */
+};
+
+/** The one sentence that such a refusal makes, with the way out; never PSC_OK. */
+enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error *err);
 /** Why nobody may look into the process, and the way out: one sentence. */
 enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err);
-/** Who traces the process; 0: nobody. */
-pid_t live_find_tracer(pid_t pid);
 /** Checks what can be known beforehand: there is such a process, and it has memory of its own. */
 PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
+
+/* ---- live_survey.c ---- */
+
+/**
+ * Why a thread has neither registers nor stack, with what /proc says of what it does. In the
+ * target's arena; NULL when it has ended.
+ * @param uninterruptible  it could not be stopped; else nobody was allowed to.
+ */
+const char *live_veil(struct target *target, pid_t tid, bool uninterruptible);
 
 /* ---- live_dump.c ---- */
 

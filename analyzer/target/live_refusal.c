@@ -22,8 +22,9 @@ struct standing {
     long parent;
     long tracer;
     uint64_t user;
-    uint64_t capabilities; /* Permitted. */
+    uint64_t capabilities; /* Effective. */
     bool kernel;
+    bool filtered; /* By seccomp. */
 };
 
 static size_t read_small(const char *path, char *buffer, size_t size)
@@ -63,6 +64,7 @@ static bool read_standing(const char *which, struct standing *ret)
     ret->tracer = strtol(find_field(text, "TracerPid"), NULL, 10);
     ret->user = strtoull(find_field(text, "Uid"), NULL, 10);
     ret->capabilities = strtoull(find_field(text, "CapEff"), NULL, 16);
+    ret->filtered = *find_field(text, "Seccomp") == '2';
 
     snprintf(path, sizeof(path), "/proc/%s/stat", which);
     read_small(path, text, sizeof(text));
@@ -106,18 +108,6 @@ enum psc_status live_check(pid_t pid, struct psc_error *err)
     return PSC_OK;
 }
 
-pid_t live_find_tracer(pid_t pid)
-{
-    struct standing standing;
-    return read_standing_of(pid, &standing) ? (pid_t)standing.tracer : 0;
-}
-
-static bool may_trace_all(void)
-{
-    struct standing self;
-    return read_standing("self", &self) && (self.capabilities >> CAP_SYS_PTRACE_BIT & 1);
-}
-
 static bool is_undumpable(pid_t pid, const struct standing *standing)
 {
     char path[64];
@@ -127,69 +117,136 @@ static bool is_undumpable(pid_t pid, const struct standing *standing)
     return standing->user && !stat(path, &status) && !status.st_uid;
 }
 
-enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err)
+static bool opens_memory(pid_t pid)
 {
-    struct standing standing, tracer;
-    char scope[16];
-    if (error == ENOMEM)
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* ---- sentences ---- */
+
+/* kernel.yama.ptrace_scope: Documentation/admin-guide/LSM/Yama.rst */
+static enum psc_status describe_scope(const struct refusal *refusal, struct psc_error *err)
+{
+    int pid = refusal->pid;
+    switch (refusal->ptrace_scope) {
+    case '1':
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d is no child of this one, and kernel.yama.ptrace_scope is 1; "
+                        "run as root (sudo pystack-core --pid %d), or allow it: sudo sysctl "
+                        "kernel.yama.ptrace_scope=0; in a container: --cap-add=SYS_PTRACE",
+                        pid, pid);
+    case '2':
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d may not be traced: kernel.yama.ptrace_scope is 2, which leaves "
+                        "that to root: sudo pystack-core --pid %d; in a container: "
+                        "--cap-add=SYS_PTRACE",
+                        pid, pid);
+    case '3':
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d may not be traced: kernel.yama.ptrace_scope is 3, and nobody "
+                        "may until the next boot; take a core instead (kill -ABRT %d)",
+                        pid, pid);
+    default:
+        if (!refusal->own_user)
+            return psc_fail(err, PSC_ERR_IO,
+                            "process %d may not be traced, since root has no CAP_SYS_PTRACE here; "
+                            "run the container with --cap-add=SYS_PTRACE, or this on the host",
+                            pid);
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d may not be traced from here; run as root (sudo pystack-core "
+                        "--pid %d), in a container give it the right: --cap-add=SYS_PTRACE",
+                        pid, pid);
+    }
+}
+
+static enum psc_status describe_user(const struct refusal *refusal, struct psc_error *err)
+{
+    // Root without the capability: in a container.
+    if (!refusal->own_user)
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d belongs to user %" PRIu64
+                        ", and root has no CAP_SYS_PTRACE here; run the container with "
+                        "--cap-add=SYS_PTRACE, or this on the host",
+                        refusal->pid, refusal->user);
+    return psc_fail(err, PSC_ERR_IO,
+                    "process %d belongs to user %" PRIu64
+                    "; run this as that user or as root: sudo pystack-core --pid %d",
+                    refusal->pid, refusal->user, refusal->pid);
+}
+
+enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error *err)
+{
+    int pid = refusal->pid;
+    if (refusal->error == ENOMEM)
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    if (!read_standing_of(pid, &standing))
+    if (!refusal->state)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "process %d has ended", pid);
-    if (standing.state == 'Z' || standing.state == 'X')
+    if (refusal->state == 'Z' || refusal->state == 'X')
         return psc_fail(err, PSC_ERR_NOT_FOUND,
                         "process %d (%s) is a zombie: it has ended and nothing of it is left but "
                         "its exit status, which its parent, process %ld, has not asked for",
-                        pid, standing.name, standing.parent);
-    if (standing.tracer) {
-        if (!read_standing_of((pid_t)standing.tracer, &tracer))
-            tracer.name[0] = '\0';
+                        pid, refusal->name, refusal->parent);
+    bool refused = refusal->error == EPERM || refusal->error == EACCES;
+    if (refusal->tracer && (!refused || refusal->memory_opens))
         return psc_fail(err, PSC_ERR_IO,
                         "process %d is traced by %ld%s%s%s, and a process can have one tracer "
                         "only; detach that one first",
-                        pid, standing.tracer, tracer.name[0] ? " (" : "", tracer.name,
-                        tracer.name[0] ? ")" : "");
-    }
-    if (error != EPERM && error != EACCES)
-        return psc_fail(err, PSC_ERR_IO, "process %d cannot be stopped: %s", pid, strerror(error));
-    if (may_trace_all())
+                        pid, refusal->tracer, refusal->tracer_name[0] ? " (" : "",
+                        refusal->tracer_name, refusal->tracer_name[0] ? ")" : "");
+    if (!refused)
+        return psc_fail(err, PSC_ERR_IO, "process %d cannot be stopped: %s", pid,
+                        strerror(refusal->error));
+    if (refusal->own_filter && refusal->memory_opens)
+        return psc_fail(err, PSC_ERR_IO,
+                        "process %d cannot be stopped: a seccomp filter forbids ptrace here; run "
+                        "the container with --cap-add=SYS_PTRACE or --security-opt "
+                        "seccomp=unconfined, or this on the host",
+                        pid);
+    if (refusal->ptrace_scope == '3')
+        return describe_scope(refusal, err);
+    if (refusal->own_right)
         return psc_fail(
             err, PSC_ERR_IO,
             "process %d may not be looked into although this is allowed to trace "
             "(CAP_SYS_PTRACE); a security module or a user namespace of its own forbids "
             "it: run this in the process's own container, or on the host as root",
             pid);
-    if (standing.user != geteuid())
-        return psc_fail(err, PSC_ERR_IO,
-                        "process %d belongs to user %" PRIu64
-                        "; run this as that user or as root: sudo pystack-core --pid %d",
-                        pid, standing.user, pid);
-    if (is_undumpable(pid, &standing))
+    if (refusal->user != refusal->own_user)
+        return describe_user(refusal, err);
+    if (refusal->undumpable)
         return psc_fail(err, PSC_ERR_IO,
                         "process %d does not let others of its user look into it (it is setuid, or "
                         "asked for that by prctl); run as root: sudo pystack-core --pid %d",
                         pid, pid);
-    read_small("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope));
-    switch (scope[0]) {
-    case '1':
-        return psc_fail(err, PSC_ERR_IO,
-                        "process %d is no child of this one, and kernel.yama.ptrace_scope is 1; "
-                        "run as root (sudo pystack-core --pid %d), or allow it: sudo sysctl "
-                        "kernel.yama.ptrace_scope=0",
-                        pid, pid);
-    case '2':
-        return psc_fail(err, PSC_ERR_IO,
-                        "kernel.yama.ptrace_scope is 2: only root may look into processes: sudo "
-                        "pystack-core --pid %d; in a container: --cap-add=SYS_PTRACE",
-                        pid);
-    case '3':
-        return psc_fail(err, PSC_ERR_IO,
-                        "kernel.yama.ptrace_scope is 3: nobody may look into processes until the "
-                        "next boot; take a core instead (kill -ABRT %d)",
-                        pid);
-    default:
-        return psc_fail(err, PSC_ERR_IO,
-                        "process %d may not be traced from here; run as root (sudo pystack-core "
-                        "--pid %d), in a container give it the right: --cap-add=SYS_PTRACE",
-                        pid, pid);
+    return describe_scope(refusal, err);
+}
+
+enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err)
+{
+    struct refusal refusal = {.pid = pid, .error = error, .own_user = geteuid()};
+    struct standing standing, other;
+    char scope[16];
+    if (read_standing_of(pid, &standing)) {
+        memcpy(refusal.name, standing.name, sizeof(refusal.name));
+        refusal.state = standing.state;
+        refusal.parent = standing.parent;
+        refusal.tracer = standing.tracer;
+        refusal.user = standing.user;
+        refusal.undumpable = is_undumpable(pid, &standing);
+        refusal.memory_opens = opens_memory(pid);
     }
+    if (refusal.tracer && read_standing_of((pid_t)refusal.tracer, &other))
+        memcpy(refusal.tracer_name, other.name, sizeof(refusal.tracer_name));
+    if (read_standing("self", &other)) {
+        refusal.own_right = other.capabilities >> CAP_SYS_PTRACE_BIT & 1;
+        refusal.own_filter = other.filtered;
+    }
+    if (read_small("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)))
+        refusal.ptrace_scope = scope[0];
+    return describe_refusal(&refusal, err);
 }

@@ -45,6 +45,7 @@ struct target_thread {
     psc_addr thread_pointer; /**< fs_base; equals pthread_self() with glibc and musl. */
     const char *name;        /**< Native name or NULL; cores have it for the main thread only. */
     bool crashed;            /**< Took the signal that killed the process. */
+    const char *veil; /**< Why neither registers nor stack could be had, and its state; or NULL. */
 };
 
 /** Whether the file of a mapping may stand in for pages that are not in the core. */
@@ -134,7 +135,7 @@ struct target_pause {
     double resume;
     size_t pages;   /**< Of a glance: how many were read, and how many had changed */
     size_t changed; /**< when they were read again. */
-    int32_t tracer; /**< Who has stopped the process already, so that we could not; or 0. */
+    bool refused;   /**< It may not be stopped; what can be read of it is another question. */
 };
 
 enum target_kind { TARGET_CORE, TARGET_PROCESS, TARGET_HOST };
@@ -186,7 +187,8 @@ struct target {
     const char *proc;            /**< /proc/PID of a living process, else NULL. */
     bool foreign_root;           /**< Its paths are to be looked up below proc/root. */
     struct target_pause pause;   /**< Of the last look at a living process. */
-    void *backend;               /**< Owned by the kind. */
+    const char *refusal; /**< Why the memory of a living process may not be read; NULL: it may. */
+    void *backend;       /**< Owned by the kind. */
 };
 
 /**
@@ -208,7 +210,8 @@ PSC_MUST_CHECK enum psc_status target_open_host(const struct psc_host *host, con
 void target_close(struct target *target);
 
 /**
- * Opens a living process. It has no threads until target_look() was called.
+ * Opens a living process. It has no threads until target_look() was called. One whose memory may
+ * not be read has target->refusal, no mappings, and can only be surveyed.
  * @param options  copied; may be NULL.
  */
 PSC_MUST_CHECK enum psc_status target_open_process(int32_t pid,
@@ -251,6 +254,9 @@ void target_drop_core(struct target *target);
  */
 PSC_MUST_CHECK enum psc_status target_glance(struct target *target, void (*visit)(void *context),
                                              void *context, struct psc_error *err);
+
+/** Fills threads by what everybody may know: names and states. All are veiled. */
+PSC_MUST_CHECK enum psc_status target_survey(struct target *target, struct psc_error *err);
 
 /** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
 PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,

@@ -53,7 +53,17 @@ static enum psc_status add_side(struct draft *draft, const struct python_thread 
     return PSC_OK;
 }
 
-/* The join of native and Python threads: pthread_self() is the thread pointer (glibc, musl). */
+/*
+ * The join of native and Python threads: pthread_self() is the thread pointer (glibc, musl). Of a
+ * thread without registers the id has to do, which 3.11 and later keep.
+ */
+static bool is_same_thread(const struct target_thread *native, const struct python_thread *python)
+{
+    if (native->veil)
+        return python->native_id && python->native_id == (uint64_t)native->tid;
+    return python->thread_id && python->thread_id == native->thread_pointer;
+}
+
 static enum psc_status draft_threads(struct filling *filling)
 {
     const struct target *target = filling->sources->target;
@@ -69,8 +79,7 @@ static enum psc_status draft_threads(struct filling *filling)
         draft->native_index = i;
         for (size_t p = 0; p < filling->python_thread_count; p++) {
             const struct python_thread *thread = &filling->python_threads[p];
-            if (thread->thread_id && thread->thread_id == draft->native->thread_pointer &&
-                add_side(draft, thread) != PSC_OK)
+            if (is_same_thread(draft->native, thread) && add_side(draft, thread) != PSC_OK)
                 return PSC_ERR_MEMORY;
         }
     }
@@ -80,7 +89,7 @@ static enum psc_status draft_threads(struct filling *filling)
         const struct python_thread *thread = &filling->python_threads[p];
         bool joined = false;
         for (size_t i = 0; i < target->thread_count && !joined; i++)
-            joined = target->threads[i].thread_pointer == thread->thread_id;
+            joined = is_same_thread(&target->threads[i], thread);
         // 3.12+ makes the state of a thread before the thread: without an id it has not begun.
         if (joined || !thread->thread_id)
             continue;
@@ -136,7 +145,7 @@ static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
     enum psc_status status = PSC_OK;
     struct plan *plan = &draft->plan;
     plan->sp = draft->native ? draft->native->registers.value[X86_RSP] : 0;
-    if (filling->sources->native && draft->native)
+    if (filling->sources->native && draft->native && !draft->native->veil)
         status = native_walk(filling->sources->native, draft->native_index, &plan->native);
     release_stack(filling, &plan->native);
     bool with_python = filling->options->mode != PSC_MODE_NATIVE;
@@ -338,6 +347,8 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     if (!draft->native && filling->sources->native)
         fine = add_gap(&assembly, places_gap(filling->places, "the native thread of this Python "
                                                               "thread is not there"));
+    if (draft->native && draft->native->veil)
+        fine = add_gap(&assembly, places_gap(filling->places, "%s", draft->native->veil));
     for (size_t i = 0; fine && i < draft->plan.count; i++) {
         const struct plan_item *item = &draft->plan.items[i];
         switch (item->kind) {

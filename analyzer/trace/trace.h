@@ -223,8 +223,9 @@ struct psc_trace {
     const char *path; /**< Of the core file, or NULL. */
     bool paused;      /**< A living process was stopped for `pause` milliseconds. */
     double pause;
-    bool held;                   /**< A debugger has stopped it. */
-    const char *core_path;       /**< Of a core file that was to be written, or NULL. */
+    bool held;             /**< A debugger has stopped it. */
+    bool surveyed;         /**< Nothing of a living process could be read but names and states. */
+    const char *core_path; /**< Of a core file that was to be written, or NULL. */
     struct psc_error core_error; /**< Why it was not. */
     int32_t pid;
     const char *executable; /**< Or NULL. */

@@ -1,6 +1,5 @@
 """A living process: what is shown is right, and it lives on as if nobody had looked."""
 import contextlib
-import ctypes
 import json
 import os
 import random
@@ -327,78 +326,6 @@ def test_thread_id():
         with living.stopped(process):
             tid = max(tid for tid in living.thread_states(process.pid) if tid != process.pid)
             refused(tid, "--pid %d" % process.pid)
-
-
-def test_traced_process():
-    """What another tracer holds can be read without stopping it again."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    seize, detach, interrupt = 0x4206, 17, 0x4207
-    with one_busy() as process:
-        # Stopped as a whole, so that it can be seen that nothing is a mixture.
-        with living.stopped(process):
-            assert libc.ptrace(seize, process.pid, None, None) == 0
-            assert libc.ptrace(interrupt, process.pid, None, None) == 0
-            os.waitpid(process.pid, 0x40000000)
-            result = living.look(process.pid)
-            refused(process.pid, "traced by %d" % os.getpid(), "detach", options=("--mode", "native"))
-            assert libc.ptrace(detach, process.pid, None, None) == 0
-        assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
-        assert "traced by %d" % os.getpid() in result.stderr
-        assert "mixture" not in result.stderr
-        assert "/busy.py:" in result.stdout and "read without stopping it" in result.stdout
-        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_process_of_another_user():
-    with one_busy() as process:
-        result = subprocess.run([analyzer.PROGRAM, "--pid", str(process.pid)], user=65534, group=65534,
-                                extra_groups=[], capture_output=True, timeout=60)
-        assert result.returncode == analyzer.EXIT_NOTHING
-        assert b"belongs to user 0" in result.stderr and b"sudo" in result.stderr, result.stderr
-        living.assert_runs_free(process.pid)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_process_that_lets_nobody_look():
-    program = ("import ctypes, time\n"
-               "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n"
-               "print('ready', flush=True); time.sleep(600)\n")
-    system = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
-    someone = {"user": 65534, "group": 65534, "extra_groups": []}
-    with living.running([system.path, "-s", "-c", program], **someone) as process:
-        result = subprocess.run([analyzer.PROGRAM, "--pid", str(process.pid)], capture_output=True,
-                                timeout=60, **someone)
-        assert result.returncode == analyzer.EXIT_NOTHING
-        assert b"prctl" in result.stderr and b"sudo" in result.stderr, result.stderr
-
-
-def test_thread_that_cannot_be_stopped():
-    """vfork() holds its caller in an uninterruptible wait; the other threads are still shown."""
-    system = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
-    source = ("#include <unistd.h>\n"
-              "int hold(void) { if (vfork() == 0) { sleep(5); _exit(0); } return 0; }\n")
-    program = ("import ctypes, sys, threading, time\n"
-               "def rest(): time.sleep(600)\n"
-               "threading.Thread(target=rest, name='rest', daemon=True).start()\n"
-               "def hold(): ctypes.CDLL(sys.argv[1]).hold()\n"
-               "threading.Thread(target=hold, name='hold', daemon=True).start()\n"
-               "time.sleep(0.2)\n"
-               "print('ready', flush=True); time.sleep(600)\n")
-    command = [system.path, "-s", "-c", program, compiled("hold.so", source, "-shared", "-fPIC")]
-    with living.running(command) as process:
-        start = time.monotonic()
-        result = living.look(process.pid)
-        assert time.monotonic() - start < 4
-        assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
-        assert "uninterruptible" in result.stderr, result.stderr
-        assert '"rest"' in result.stdout and '"hold"' in result.stdout, result.stdout
-        assert living.process_state(process.pid) == ("S", 0)
-        time.sleep(5)
-        living.assert_runs_free(process.pid)
-
-
 
 
 # ---- containers ----

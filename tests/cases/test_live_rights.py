@@ -1,0 +1,270 @@
+"""Processes that may not, or cannot, be stopped: what can be read is shown, with one sentence."""
+import contextlib
+import ctypes
+import os
+import re
+import struct
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+import analyzer
+import interpreters
+import living
+from test_live import compiled
+
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+SEIZE, DETACH, INTERRUPT = 0x4206, 17, 0x4207
+SYS_PTRACE, SYS_READV = 101, 310  # arch/x86/entry/syscalls/syscall_64.tbl
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+RESTING = """
+import sys, threading, time
+def rest():
+    time.sleep(600)
+for number in range(3):
+    threading.Thread(target=rest, name="rest-%d" % number, daemon=True).start()
+time.sleep(0.1)
+print("ready", flush=True)
+while True:
+    sum(range(1000)) if "busy" in sys.argv else time.sleep(600)
+"""
+
+
+def one():
+    return interpreters.find_system() or interpreters.find_wanted()[-1]
+
+
+def resting(*words, program=RESTING, **more):
+    return living.running([one().path, "-s", "-c", program, *words], **more)
+
+
+def look_as(pid, *options, prepare=None, **someone):
+    """Looks as somebody else, or after `prepare` was called in the child."""
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    command = [analyzer.PROGRAM, *options, "--pid", str(pid)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
+                          env=environment, preexec_fn=prepare, **someone)
+    result = analyzer.Result(command, done.returncode, done.stdout, done.stderr)
+    assert "Sanitizer" not in result.stderr, result.describe()
+    return result
+
+
+def assert_surveyed(result, pid, *words):
+    """Names and states of threads, one sentence, and the exit code of an incomplete report."""
+    assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
+    assert result.stderr.count("\n") == 1 and "process %d " % pid in result.stderr, result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+    assert "only the names and states" in result.stdout
+    headings = re.findall(r"^Thread (\d+)", result.stdout, re.M)
+    assert sorted(map(int, headings)) == sorted(living.thread_states(pid))
+    assert result.stdout.count("gap: ") == len(headings)
+
+
+# ---- not allowed ----
+
+@needs_root
+def test_process_of_another_user():
+    with resting("busy") as process:
+        result = look_as(process.pid, **NOBODY)
+        assert_surveyed(result, process.pid, "belongs to user 0", "sudo")
+        assert result.stdout.count("it is sleeping") == 3 and "it is running" in result.stdout
+        document = look_as(process.pid, "--format", "json", **NOBODY).json
+        analyzer.assert_fits_schema(document)
+        assert document["target"]["python"] is None and len(document["warnings"]) == 1
+        for options in (["--no-pause"], ["--mode", "native"], ["--locals", "--all"]):
+            assert_surveyed(look_as(process.pid, *options, **NOBODY), process.pid, "user 0")
+        alone = look_as(process.pid, "--thread", str(process.pid), **NOBODY)
+        assert alone.stdout.count("gap: ") == 1 and alone.returncode == analyzer.EXIT_PARTIAL
+        living.assert_runs_free(process.pid)
+
+
+@needs_root
+def test_process_that_lets_nobody_look():
+    program = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n" + RESTING
+    with resting(program=program, **NOBODY) as process:
+        assert_surveyed(look_as(process.pid, **NOBODY), process.pid, "prctl", "sudo")
+        # Root may.
+        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+
+
+def drop_right_to_trace():
+    """From the bounding set, so that the program starts without CAP_SYS_PTRACE."""
+    assert ctypes.CDLL(None).prctl(24, 19, 0, 0, 0) == 0
+
+
+@needs_root
+def test_root_of_a_container_without_the_right():
+    with resting() as process:
+        result = look_as(process.pid, prepare=drop_right_to_trace)
+        assert_surveyed(result, process.pid, "--cap-add=SYS_PTRACE")
+    with resting(**NOBODY) as process:
+        result = look_as(process.pid, prepare=drop_right_to_trace)
+        assert_surveyed(result, process.pid, "belongs to user 65534", "--cap-add=SYS_PTRACE")
+
+
+@needs_root
+def test_core_of_what_may_not_be_stopped():
+    with resting() as process, tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        result = look_as(process.pid, "--save-core=%s/saved" % folder, **NOBODY)
+        assert os.listdir(folder) == []
+    assert result.returncode == analyzer.EXIT_NOTHING and "is not written" in result.stderr
+    assert "gap: " in result.stdout
+
+
+# ---- seccomp ----
+
+def forbid(*numbers):
+    """A filter by which these system calls fail with EPERM (Documentation/userspace-api)."""
+    def install():
+        libc = ctypes.CDLL(None, use_errno=True)
+        code = [struct.pack("=HBBI", 0x20, 0, 0, 0)]  # The number.
+        for number in numbers:
+            code += [struct.pack("=HBBI", 0x15, 0, 1, number), struct.pack("=HBBI", 6, 0, 0, 0x50001)]
+        code.append(struct.pack("=HBBI", 6, 0, 0, 0x7fff0000))
+        text = ctypes.create_string_buffer(b"".join(code))
+        program = ctypes.create_string_buffer(struct.pack("=H6xQ", len(code), ctypes.addressof(text)))
+        assert libc.prctl(38, 1, 0, 0, 0) == 0
+        assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
+    return install
+
+
+@pytest.mark.parametrize("calls", [[SYS_PTRACE], [SYS_PTRACE, SYS_READV]])
+def test_we_may_not_call_ptrace(calls):
+    """Memory can be read all the same: Python frames, without a stop, and it is said."""
+    with resting() as process:
+        result = look_as(process.pid, "--no-group", prepare=forbid(*calls))
+        assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
+        assert result.stderr.count("\n") == 1, result.stderr
+        assert "seccomp filter forbids ptrace" in result.stderr and "--cap-add" in result.stderr
+        assert "read without stopping it" in result.stdout
+        assert result.stdout.count("Python  rest ") == 3 and '"rest-2"' in result.stdout
+        native = look_as(process.pid, "--mode", "native", prepare=forbid(*calls))
+        assert_surveyed(native, process.pid, "seccomp filter")
+        glance = look_as(process.pid, "--no-pause", prepare=forbid(*calls))
+        assert glance.returncode == analyzer.EXIT_COMPLETE, glance.describe()
+
+
+def test_we_may_not_read_by_the_fast_call():
+    with resting() as process:
+        result = look_as(process.pid, prepare=forbid(SYS_READV))
+        assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+
+
+def test_process_with_a_filter_of_its_own():
+    """What it may not call does not matter to us."""
+    with resting(preexec_fn=forbid(SYS_PTRACE, SYS_READV, 1000)) as process:
+        result = living.look(process.pid)
+        assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+        living.assert_runs_free(process.pid)
+
+
+# ---- held by somebody else ----
+
+@contextlib.contextmanager
+def traced(process):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    assert libc.ptrace(SEIZE, process.pid, None, None) == 0
+    assert libc.ptrace(INTERRUPT, process.pid, None, None) == 0
+    os.waitpid(process.pid, 0x40000000)
+    try:
+        yield
+    finally:
+        assert libc.ptrace(DETACH, process.pid, None, None) == 0
+
+
+def test_traced_process(tmp_path):
+    """What another tracer holds can be read without stopping it again."""
+    me = "traced by %d (" % os.getpid()
+    with living.running([one().path, "-s", living.BUSY, "600"]) as process:
+        # Stopped as a whole, so that it can be seen that nothing is a mixture.
+        with living.stopped(process):
+            with traced(process):
+                result = living.look(process.pid)
+                assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
+                assert me in result.stderr and "detach" in result.stderr
+                assert "mixture" not in result.stderr
+                assert "/busy.py:" in result.stdout and "read without stopping it" in result.stdout
+                assert_surveyed(living.look(process.pid, "--mode", "native"), process.pid, me)
+                saved = living.look(process.pid, "--save-core", tmp_path / "saved")
+                assert saved.returncode == analyzer.EXIT_NOTHING and os.listdir(tmp_path) == []
+                assert "/busy.py:" in saved.stdout and "could not be stopped" in saved.stderr
+            assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+
+
+# ---- cannot be stopped ----
+
+VFORK = """
+#include <unistd.h>
+int hold(const int *end)
+{
+    char byte;
+    if (vfork() == 0) { read(*end, &byte, 1); _exit(0); }
+    return 0;
+}
+"""
+
+HOLDING = """
+import ctypes, os, sys, threading, time
+def rest(): time.sleep(600)
+def hold(): library.hold(ctypes.byref(ctypes.c_int(reader)))
+library = ctypes.CDLL(sys.argv[1])
+reader = int(sys.argv[2])
+threading.Thread(target=rest, name='rest', daemon=True).start()
+thread = threading.Thread(target=hold, name='hold', daemon=True)
+thread.start()
+print('ready', flush=True)
+thread.join()
+print('done', flush=True)
+time.sleep(600)
+"""
+
+
+def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
+    """vfork() holds its caller in an uninterruptible wait; all others are shown."""
+    library = compiled("hold.so", VFORK, "-shared", "-fPIC")
+    reader, writer = os.pipe()
+    command = [interpreter.path, "-s", "-c", HOLDING, library, str(reader)]
+    with living.running(command, pass_fds=[reader]) as process:
+        living.wait_until(lambda: any(state == "D" for state, _ in
+                                      living.thread_states(process.pid).values()), "vfork")
+        held = next(tid for tid, (state, _) in living.thread_states(process.pid).items() if state == "D")
+        start = time.monotonic()
+        result = living.look(process.pid, "--format", "json")
+        assert time.monotonic() - start < (20 if analyzer.SANITIZED else 5)
+        text = living.look(process.pid, "--save-core", tmp_path / "saved").stdout
+        assert living.process_state(process.pid) == ("S", 0)
+        os.write(writer, b"x")
+        assert process.stdout.readline().strip() == b"done"
+        living.assert_runs_free(process.pid)
+    os.close(reader)
+    os.close(writer)
+    assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
+    assert "thread %d is in an uninterruptible wait" % held in result.stderr, result.stderr
+    analyzer.assert_fits_schema(result.json)
+    assert '"rest"' in text and '"hold"' in text, text
+    thread = analyzer.thread_by_tid(result.json, held)
+    assert "could not be stopped" in analyzer.gaps(thread)[0]["function"]
+    if interpreter.minor >= (3, 11):  # Before, a thread state does not know its thread's id.
+        assert thread["name"] == "hold" and thread["python_thread_id"]
+        assert [frame["name"] for frame in analyzer.python_frames(thread)][0] == "hold"
+    # Of the others a core can be written.
+    dead = analyzer.run("--format", "json", tmp_path / "saved").json
+    tids = {thread["tid"] for thread in result.json["threads"] if thread["tid"]}
+    assert {thread["tid"] for thread in dead["threads"] if thread["tid"]} - {held} == tids - {held}
+
+
+# ---- nothing to be looked at ----
+
+def test_our_own_process_and_the_first_one():
+    ours = subprocess.run(["sh", "-c", 'exec "%s" --pid $$' % analyzer.PROGRAM], capture_output=True,
+                          timeout=60)
+    assert ours.returncode == analyzer.EXIT_NOTHING and b"is pystack-core itself" in ours.stderr
+    first = living.look(1)
+    assert first.returncode in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL), first.describe()
+    assert living.process_state(1)[1] == 0
