@@ -13,9 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* System V ABI, AMD64 supplement, 3.2.2: leaf functions use this much below rsp. */
-#define RED_ZONE 128
-
 #define THREAD_STACK ((size_t)1024 * 1024)
 
 static double now_in_milliseconds(void)
@@ -123,79 +120,52 @@ struct look {
     int maps_error;
 };
 
-/* Taken of a stack of which neither mapping nor end is known, and searched for its end. */
-#define UNKNOWN_STACK         ((psc_addr)256 * 1024)
-#define LARGEST_UNKNOWN_STACK ((psc_addr)64 * 1024 * 1024)
-
-/* What of a thread's stack is in use: up to its end, which the thread's own block marks where
-   stacks lie in one mapping with others. */
-static bool find_stack(const struct target *target, const struct live_thread *thread,
-                       struct live_range *ret)
+/* Of threads on another stack than their own the latter is copied, too: as soon as the first is. */
+static void copy_home_stacks(struct target *target, const struct live_thread *const *threads,
+                             struct live_range *others, size_t count)
 {
-    struct target_registers registers;
-    psc_addr pointer;
-    parse_user_registers(thread->registers, &registers, &pointer);
-    psc_addr from = registers.value[X86_RSP] - RED_ZONE;
-    const struct target_mapping *mapping = target_find_mapping(target, from);
-    if (!mapping)
-        mapping = target_find_mapping(target, registers.value[X86_RSP]);
-    if (!mapping) {
-        // Mapped since the list was read: a thread that was born since. Its own block is at the
-        // end of its stack.
-        psc_addr sp = registers.value[X86_RSP];
-        ret->start = sp;
-        ret->end = sp + UNKNOWN_STACK;
-        if (pointer > sp && pointer - sp < LARGEST_UNKNOWN_STACK)
-            ret->end = pointer + LIVE_PAGE;
-        return true;
+    struct live *live = target->backend;
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct live_range home;
+        if (ranges_find_home(target, threads[i], &others[i], &home))
+            others[found++] = home;
     }
-    if (mapping->file)
-        return false;
-    ret->start = from < mapping->start ? mapping->start : from;
-    ret->end = mapping->end;
-    if (pointer > ret->start && pointer < ret->end && ret->end - pointer > LIVE_PAGE)
-        ret->end = pointer + LIVE_PAGE;
-    return true;
-}
-
-/* The thread's own block, with the thread-local variables below it. */
-static bool find_block(const struct target *target, const struct live_thread *thread,
-                       struct live_range *ret)
-{
-    struct target_registers registers;
-    psc_addr pointer;
-    parse_user_registers(thread->registers, &registers, &pointer);
-    const struct target_mapping *mapping = target_find_mapping(target, pointer);
-    if (!mapping || !thread->stopped || thread->gone)
-        return false;
-    *ret = (struct live_range){mapping->start, mapping->end};
-    if (pointer - ret->start > LIVE_PAGE)
-        ret->start = pointer - LIVE_PAGE;
-    if (ret->end - pointer > LIVE_PAGE)
-        ret->end = pointer + LIVE_PAGE;
-    return true;
+    if (found)
+        stacks_copy(&live->stacks, &live->pages, live->memory_tid, others, found);
 }
 
 static enum psc_status copy_stacks(struct target *target)
 {
     struct live *live = target->backend;
     const struct live_save *save = &live->save;
-    size_t most = live->stop.count + (save->wanted ? save->range_count + live->stop.count : 0);
-    PSC_CLEANUP(cleanup_free)
-    struct live_range *ranges = calloc(most + 1, sizeof(*ranges));
-    size_t count = 0;
-    if (!ranges)
+    size_t threads = live->stop.count, count = 0, other_count = 0;
+    size_t most = threads + (save->wanted ? save->range_count + threads : 0);
+    struct live_range *ranges PSC_CLEANUP(cleanup_free) = calloc(most + 1, sizeof(*ranges));
+    struct live_range *others PSC_CLEANUP(cleanup_free) = calloc(threads + 1, sizeof(*others));
+    const struct live_thread **movers PSC_CLEANUP(cleanup_free) =
+        calloc(threads + 1, sizeof(*movers));
+    if (!ranges || !others || !movers)
         return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < live->stop.count; i++)
-        if (live->stop.threads[i].stopped && !live->stop.threads[i].gone &&
-            find_stack(target, &live->stop.threads[i], &ranges[count]))
+    for (size_t i = 0; i < threads; i++) {
+        const struct live_thread *thread = &live->stop.threads[i];
+        bool elsewhere;
+        if (!thread->stopped || thread->gone)
+            continue;
+        if (ranges_find_stack(target, thread, &ranges[count], &elsewhere)) {
+            if (elsewhere) {
+                others[other_count] = ranges[count];
+                movers[other_count++] = thread;
+            }
             count++;
-    for (size_t i = 0; save->wanted && i < live->stop.count; i++)
-        if (find_block(target, &live->stop.threads[i], &ranges[count]))
+        }
+        if (save->wanted && ranges_find_block(target, thread, &ranges[count]))
             count++;
+    }
     for (size_t i = 0; save->wanted && i < save->range_count; i++)
         ranges[count++] = save->ranges[i];
     stacks_copy(&live->stacks, &live->pages, live->memory_tid, ranges, count);
+    copy_home_stacks(target, movers, others, other_count);
     return PSC_OK;
 }
 

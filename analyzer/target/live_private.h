@@ -153,6 +153,26 @@ struct live_range {
 void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid,
                  const struct live_range *ranges, size_t count);
 
+/* ---- live_ranges.c ---- */
+
+/**
+ * What of a thread's stack is in use: from its stack pointer to the stack's end.
+ * @param ret_elsewhere  it is not on the stack that it was started on.
+ * @return false when it cannot be told.
+ */
+bool ranges_find_stack(const struct target *target, const struct live_thread *thread,
+                       struct live_range *ret, bool *ret_elsewhere);
+/**
+ * What is in use of the stack that a thread was started on, when it runs on another one.
+ * @param other  of ranges_find_stack(), whose pages are there.
+ * @return false when nothing on the other stack points to it.
+ */
+bool ranges_find_home(struct target *target, const struct live_thread *thread,
+                      const struct live_range *other, struct live_range *ret);
+/** The thread's own block, with thread-local variables below it; false: it has none. */
+bool ranges_find_block(const struct target *target, const struct live_thread *thread,
+                       struct live_range *ret);
+
 /* ---- live_refusal.c ---- */
 
 /** What is known of a process that may not be looked into, and of who wants to. */

@@ -1,0 +1,146 @@
+/* Which memory of a thread is its stack, and which is to be copied while it stands still. */
+#include "live_private.h"
+
+/* System V ABI, AMD64 supplement, 3.2.2: leaf functions use this much below rsp. */
+#define RED_ZONE 128
+/* Taken of a stack of which neither mapping nor end is known, and searched for its end. */
+#define UNKNOWN_STACK         ((psc_addr)256 * 1024)
+#define LARGEST_UNKNOWN_STACK ((psc_addr)64 * 1024 * 1024)
+/* Taken of a stack that lies in other memory than the thread's own: it may be a part of the heap.
+ */
+#define OTHER_STACK ((psc_addr)1024 * 1024)
+/* Mappings that one stack may be split into, by mprotect() or madvise(). */
+#define PART_LIMIT 64
+
+static bool may_be_stack(const struct target_mapping *mapping)
+{
+    return mapping && !mapping->file && mapping->readable && mapping->writable;
+}
+
+/*
+ * The end of the stack that the thread was started on: the kernel's (with the program's name above
+ * argv and environment), or the thread's own block, which glibc and musl put at the end. 0:
+ * unknown.
+ */
+static psc_addr find_home_end(const struct target *target, pid_t tid, psc_addr thread_pointer)
+{
+    if (tid != target->process.pid)
+        return thread_pointer ? thread_pointer + LIVE_PAGE : 0;
+    const struct target_mapping *mapping = target_find_mapping(target, target->auxv.execfn);
+    return may_be_stack(mapping) ? mapping->end : 0;
+}
+
+/* True when memory that may be stack reaches from one address to the other without a hole. */
+static bool reaches(const struct target *target, psc_addr from, psc_addr to)
+{
+    for (size_t i = 0; from < to && i < PART_LIMIT; i++) {
+        const struct target_mapping *mapping = target_find_mapping(target, from);
+        if (!may_be_stack(mapping))
+            return false;
+        from = mapping->end;
+    }
+    return from >= to;
+}
+
+bool ranges_find_stack(const struct target *target, const struct live_thread *thread,
+                       struct live_range *ret, bool *ret_elsewhere)
+{
+    struct target_registers registers;
+    psc_addr pointer;
+    parse_user_registers(thread->registers, &registers, &pointer);
+    psc_addr sp = registers.value[X86_RSP], from = sp - RED_ZONE;
+    psc_addr home_end = find_home_end(target, thread->tid, pointer);
+    const struct target_mapping *mapping = target_find_mapping(target, from);
+    *ret_elsewhere = false;
+    if (!mapping || !may_be_stack(mapping))
+        mapping = target_find_mapping(target, sp);
+    if (!mapping) {
+        // Mapped since the list was read: a thread that was born since. Its own block is at the
+        // end of its stack.
+        ret->start = sp;
+        ret->end = sp + UNKNOWN_STACK;
+        if (pointer > sp && pointer - sp < LARGEST_UNKNOWN_STACK)
+            ret->end = pointer + LIVE_PAGE;
+        return true;
+    }
+    if (mapping->file)
+        return false;
+    ret->start = from < mapping->start ? mapping->start : from;
+    ret->end = mapping->end;
+    if (home_end > sp && reaches(target, sp, home_end - LIVE_PAGE)) {
+        ret->end = home_end;
+        return true;
+    }
+    // A signal's own stack, a coroutine's.
+    *ret_elsewhere = home_end != 0;
+    if (home_end && ret->end - ret->start > OTHER_STACK)
+        ret->end = ret->start + OTHER_STACK;
+    return true;
+}
+
+/* The lowest address of the stack that ends there. */
+static psc_addr find_home_start(const struct target *target, psc_addr end)
+{
+    psc_addr start = end;
+    for (size_t i = 0; start && i < PART_LIMIT; i++) {
+        const struct target_mapping *mapping = target_find_mapping(target, start - 1);
+        if (!may_be_stack(mapping))
+            break;
+        start = mapping->start;
+    }
+    return start;
+}
+
+/*
+ * What was interrupted left its stack pointer on the other stack: in the signal's frame, or where a
+ * coroutine keeps it. All words that point into the home stack are taken for such a one.
+ */
+static psc_addr find_lowest_pointer(struct live_pages *pages, const struct live_range *other,
+                                    psc_addr start, psc_addr end)
+{
+    psc_addr lowest = end;
+    for (psc_addr at = (other->start + 7) & ~(psc_addr)7; at + 8 <= other->end; at += 8) {
+        const uint8_t *page = pages_find(pages, at & ~(LIVE_PAGE - 1));
+        if (!page) {
+            at = (at | (LIVE_PAGE - 1)) - 7;
+            continue;
+        }
+        psc_addr word = load_u64(page + (at & (LIVE_PAGE - 1)));
+        if (word >= start && word < lowest)
+            lowest = word;
+    }
+    return lowest;
+}
+
+bool ranges_find_home(struct target *target, const struct live_thread *thread,
+                      const struct live_range *other, struct live_range *ret)
+{
+    struct live *live = target->backend;
+    struct target_registers registers;
+    psc_addr pointer;
+    parse_user_registers(thread->registers, &registers, &pointer);
+    psc_addr end = find_home_end(target, thread->tid, pointer);
+    // The thread's block may end its mapping, too.
+    psc_addr top = target_find_mapping(target, end - 1) ? end : end - LIVE_PAGE;
+    psc_addr start = find_home_start(target, top);
+    psc_addr lowest = find_lowest_pointer(&live->pages, other, start, top);
+    *ret = (struct live_range){lowest - start > RED_ZONE ? lowest - RED_ZONE : start, end};
+    return lowest < top;
+}
+
+bool ranges_find_block(const struct target *target, const struct live_thread *thread,
+                       struct live_range *ret)
+{
+    struct target_registers registers;
+    psc_addr pointer;
+    parse_user_registers(thread->registers, &registers, &pointer);
+    const struct target_mapping *mapping = target_find_mapping(target, pointer);
+    if (!mapping)
+        return false;
+    *ret = (struct live_range){mapping->start, mapping->end};
+    if (pointer - ret->start > LIVE_PAGE)
+        ret->start = pointer - LIVE_PAGE;
+    if (ret->end - pointer > LIVE_PAGE)
+        ret->end = pointer + LIVE_PAGE;
+    return true;
+}
