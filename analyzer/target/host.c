@@ -269,7 +269,7 @@ static void take_thread_pointer(struct target *target, psc_addr tcb, const uint8
             target->threads[i].thread_pointer = tcb;
 }
 
-static void search_thread_pointers(struct target *target)
+void target_search_thread_pointers(struct target *target)
 {
     bool wanted = false;
     for (size_t i = 0; i < target->thread_count; i++)
@@ -313,7 +313,7 @@ static enum psc_status host_fill(struct target *target, const struct psc_host *g
     target->process.pid = given->pid;
     if (copy_mappings(target, given) != PSC_OK || copy_threads(target, given) != PSC_OK)
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    search_thread_pointers(target);
+    target_search_thread_pointers(target);
     copy_signal(target, given);
     if (given->auxv)
         parse_auxv(given->auxv, given->auxv_size, &target->auxv);

@@ -275,30 +275,54 @@ static void take_thread(struct target *target, const struct live_thread *from, c
     }
 }
 
+/* It stands where it is, as long as the kernel keeps it; how that is shown, or why it is not. */
+static const char *take_waiting(struct target *target, struct live_thread *thread)
+{
+    bool placed = live_read_waiting(target->backend, thread->tid, thread->registers);
+    const char *veil = placed ? NULL : live_veil(target, thread->tid, true);
+    if (placed || veil)
+        target_warn(target, "thread-not-stopped",
+                    "thread %d is in an uninterruptible wait in the kernel and could not be "
+                    "stopped; %s",
+                    thread->tid,
+                    placed ? "its stack is shown by its stack pointer alone"
+                           : "its native stack is not shown");
+    thread->gone = !placed && !veil;
+    return veil;
+}
+
+/* Of threads that were not stopped, which the core file of the look has, too. */
+static void find_thread_pointers(struct target *target)
+{
+    struct live_stop *stop = &((struct live *)target->backend)->stop;
+    target_search_thread_pointers(target);
+    for (size_t i = 0; i < stop->count; i++)
+        for (size_t j = 0; !stop->threads[i].stopped && j < target->thread_count; j++)
+            if (target->threads[j].tid == stop->threads[i].tid)
+                store_thread_pointer(target->threads[j].thread_pointer, stop->threads[i].registers);
+}
+
 static enum psc_status take_threads(struct target *target)
 {
-    const struct live_stop *stop = &((struct live *)target->backend)->stop;
+    struct live_stop *stop = &((struct live *)target->backend)->stop;
+    bool waiting = false;
     free(target->threads);
     target->thread_count = 0;
     target->threads = calloc(stop->count + 1, sizeof(*target->threads));
     if (!target->threads)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < stop->count; i++) {
-        const struct live_thread *thread = &stop->threads[i];
+        struct live_thread *thread = &stop->threads[i];
         const char *veil = NULL;
-        if (thread->gone)
-            continue;
-        if (!thread->stopped) {
-            veil = live_veil(target, thread->tid, true);
-            if (!veil)
-                continue;
-            target_warn(target, "thread-not-stopped",
-                        "thread %d is in an uninterruptible wait in the kernel and could not be "
-                        "stopped; its native stack is not shown",
-                        thread->tid);
+        if (!thread->stopped && !thread->gone) {
+            veil = take_waiting(target, thread);
+            waiting |= !veil;
         }
-        take_thread(target, thread, veil);
+        if (!thread->gone)
+            take_thread(target, thread, veil);
     }
+    if (waiting)
+        find_thread_pointers(target);
     return PSC_OK;
 }
 

@@ -9,6 +9,8 @@
 #include <dirent.h>
 #include <sys/types.h>
 
+struct live;
+
 /* ---- live_maps.c ---- */
 
 /** One line of /proc/PID/maps. */
@@ -172,6 +174,17 @@ bool ranges_find_home(struct target *target, const struct live_thread *thread,
 /** The thread's own block, with thread-local variables below it; false: it has none. */
 bool ranges_find_block(const struct target *target, const struct live_thread *thread,
                        struct live_range *ret);
+
+/* ---- live_waiting.c ---- */
+
+/**
+ * What /proc/PID/task/TID/syscall says of a thread that waits in the kernel, as registers: its
+ * stack pointer, its place, its system call and arguments; the others are 0.
+ * @return false for one that runs, and for text that says something else.
+ */
+bool parse_waiting(const char *text, size_t size, uint8_t ret[USER_REGISTERS_SIZE]);
+/** Reads that; false also when nobody may. */
+bool live_read_waiting(const struct live *live, pid_t tid, uint8_t ret[USER_REGISTERS_SIZE]);
 
 /* ---- live_refusal.c ---- */
 

@@ -21,3 +21,8 @@ void parse_user_registers(const uint8_t *bytes, struct target_registers *ret,
     ret->system_call = ret->in_system_call ? (uint32_t)call : 0;
     *ret_thread_pointer = load_u64(bytes + 8 * USER_REGS_FS_BASE);
 }
+
+void store_thread_pointer(psc_addr thread_pointer, uint8_t *bytes)
+{
+    __builtin_memcpy(bytes + 8 * USER_REGS_FS_BASE, &thread_pointer, sizeof(thread_pointer));
+}

@@ -52,6 +52,12 @@ struct target_file *file_names_find(struct file_names *names, struct target *tar
 void parse_user_registers(const uint8_t *bytes, struct target_registers *ret,
                           psc_addr *ret_thread_pointer);
 
+/** Puts a thread pointer into such a struct. */
+void store_thread_pointer(psc_addr thread_pointer, uint8_t *bytes);
+
+/** Looks in memory for the blocks of threads of which the thread pointer is 0 (glibc). */
+void target_search_thread_pointers(struct target *target);
+
 /** Notes of a core file. */
 struct core_notes {
     struct target *target;

@@ -55,11 +55,11 @@ static enum psc_status add_side(struct draft *draft, const struct python_thread 
 
 /*
  * The join of native and Python threads: pthread_self() is the thread pointer (glibc, musl). Of a
- * thread without registers the id has to do, which 3.11 and later keep.
+ * thread that was not stopped the id may have to do, which 3.11 and later keep.
  */
 static bool is_same_thread(const struct target_thread *native, const struct python_thread *python)
 {
-    if (native->veil)
+    if (!native->thread_pointer)
         return python->native_id && python->native_id == (uint64_t)native->tid;
     return python->thread_id && python->thread_id == native->thread_pointer;
 }

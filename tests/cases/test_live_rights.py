@@ -226,7 +226,7 @@ time.sleep(600)
 
 
 def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
-    """vfork() holds its caller in an uninterruptible wait; all others are shown."""
+    """vfork() holds its caller in an uninterruptible wait; it is shown as it waits there."""
     library = compiled("hold.so", VFORK, "-shared", "-fPIC")
     reader, writer = os.pipe()
     command = [interpreter.path, "-s", "-c", HOLDING, library, str(reader)]
@@ -248,15 +248,16 @@ def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
     assert "thread %d is in an uninterruptible wait" % held in result.stderr, result.stderr
     analyzer.assert_fits_schema(result.json)
     assert '"rest"' in text and '"hold"' in text, text
+    # It is all on its stack, which nothing changes. What its other registers would tell is not known:
+    # who called vfork(), which takes its return address off the stack.
     thread = analyzer.thread_by_tid(result.json, held)
-    assert "could not be stopped" in analyzer.gaps(thread)[0]["function"]
-    if interpreter.minor >= (3, 11):  # Before, a thread state does not know its thread's id.
-        assert thread["name"] == "hold" and thread["python_thread_id"]
-        assert [frame["name"] for frame in analyzer.python_frames(thread)][0] == "hold"
-    # Of the others a core can be written.
-    dead = analyzer.run("--format", "json", tmp_path / "saved").json
-    tids = {thread["tid"] for thread in result.json["threads"] if thread["tid"]}
-    assert {thread["tid"] for thread in dead["threads"] if thread["tid"]} - {held} == tids - {held}
+    assert thread["name"] == "hold" and thread["python_thread_id"]
+    assert not analyzer.gaps(thread)
+    assert [frame["name"] for frame in analyzer.python_frames(thread)][:2] == ["hold", "run"]
+    symbols = [frame["symbol"] for frame in thread["frames"]]
+    assert "vfork" in symbols[0] and symbols[-1] in ("clone3", "__clone3", "clone"), symbols
+    dead = analyzer.run("--format", "json", tmp_path / "saved")
+    assert dead.json["threads"] == result.json["threads"]
 
 
 # ---- nothing to be looked at ----

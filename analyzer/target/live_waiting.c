@@ -1,0 +1,55 @@
+/* Threads that wait in the kernel where nothing can stop them. */
+#include "live_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_COUNT 9 /* The system call, six arguments, stack pointer, place. */
+
+/* Blanks, then a number, decimal or hexadecimal behind 0x; negative ones wrap around. */
+static bool take_number(const char **at, uint64_t *ret)
+{
+    char *end;
+    *ret = strtoull(*at, &end, 0);
+    bool taken = end != *at;
+    *at = end;
+    return taken;
+}
+
+bool parse_waiting(const char *text, size_t size, uint8_t ret[USER_REGISTERS_SIZE])
+{
+    /*
+     * fs/proc/base.c, proc_pid_syscall(): "running", "-1 sp pc" where it is in no system call, or
+     * "number a1 a2 a3 a4 a5 a6 sp pc". Below: the index into user_regs_struct of each.
+     */
+    static const uint8_t places[NUMBER_COUNT] = {15, 14, 13, 12, 7, 9, 8, 19, 16};
+    uint64_t numbers[NUMBER_COUNT];
+    char line[256];
+    size_t count = 0;
+    if (size >= sizeof(line))
+        return false;
+    memcpy(line, text, size);
+    line[size] = '\0';
+    for (const char *at = line; count < NUMBER_COUNT && take_number(&at, &numbers[count]);)
+        count++;
+    memset(ret, 0, USER_REGISTERS_SIZE);
+    if (count != NUMBER_COUNT && (count != 3 || numbers[0] != UINT64_MAX))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t place = places[count == 3 && i ? NUMBER_COUNT - 3 + i : i];
+        memcpy(ret + 8 * place, &numbers[i], sizeof(numbers[i]));
+    }
+    return true;
+}
+
+bool live_read_waiting(const struct live *live, pid_t tid, uint8_t ret[USER_REGISTERS_SIZE])
+{
+    char path[64];
+    struct live_text text = {0};
+    snprintf(path, sizeof(path), "%d/syscall", tid);
+    bool waits = !live_read_path(dirfd(live->stop.tasks), path, &text) && text.size &&
+                 parse_waiting(text.bytes, text.size, ret);
+    free(text.bytes);
+    return waits;
+}
