@@ -43,7 +43,10 @@ def resting(*words, program=RESTING, **more):
 
 def look_as(pid, *options, prepare=None, **someone):
     """Looks as somebody else, or after `prepare` was called in the child."""
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    # The sanitizer's own search for leaks needs ptrace.
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+                   "ASAN_OPTIONS": "exitcode=%d:detect_leaks=%d" % (analyzer.SANITIZER_EXIT,
+                                                                    prepare is None)}
     command = [analyzer.PROGRAM, *options, "--pid", str(pid)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
                           env=environment, preexec_fn=prepare, **someone)
