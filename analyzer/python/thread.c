@@ -197,11 +197,20 @@ static struct gil read_gil(struct python *python, psc_addr interpreter)
 
 static enum python_truth read_collecting(struct python *python, psc_addr interpreter)
 {
-    int32_t collecting;
+    int32_t collecting = 0;
     psc_addr gc;
+    struct module_symbol symbol;
     enum psc_status status = PSC_ERR_UNSUPPORTED;
     switch (python->layout.rules->collecting) {
     case PY_COLLECTING_HIDDEN:
+        /* CPython 3.6, Modules/gcmodule.c: a static int, where symbols of that kind are kept. */
+        if (python->info.module &&
+            module_find_symbol_named(python->info.module, "collecting", &symbol) &&
+            symbol.size == sizeof(collecting)) {
+            uint32_t word = 0;
+            status = target_read_u32(python->target, symbol.address, &word);
+            collecting = word != 0;
+        }
         break;
     case PY_COLLECTING_RUNTIME:
         if (python->info.runtime)
@@ -216,6 +225,23 @@ static enum python_truth read_collecting(struct python *python, psc_addr interpr
     return status != PSC_OK ? PYTHON_UNKNOWN : collecting ? PYTHON_YES : PYTHON_NO;
 }
 
+/* The thread state that ends the interpreter; 0: none, or not known. */
+static psc_addr read_finalizing(struct python *python)
+{
+    struct module_symbol symbol;
+    psc_addr thread;
+    if (python->info.runtime)
+        return py_read_u64(python, python->info.runtime, PY_RUNTIME_FINALIZING, &thread) == PSC_OK
+                   ? thread
+                   : 0;
+    /* CPython 3.6, Python/pylifecycle.c. */
+    return python->info.module &&
+                   module_find_symbol_named(python->info.module, "_Py_Finalizing", &symbol) &&
+                   target_read_u64(python->target, symbol.address, &thread) == PSC_OK
+               ? thread
+               : 0;
+}
+
 static void describe_threads(struct python *python, psc_addr interpreter,
                              struct python_thread *threads, size_t count)
 {
@@ -223,14 +249,11 @@ static void describe_threads(struct python *python, psc_addr interpreter,
     size_t name_count = thread_names_read(python, interpreter, &names);
     struct gil gil = read_gil(python, interpreter);
     enum python_truth collecting = read_collecting(python, interpreter);
-    psc_addr finalizing = 0;
-    if (python->info.runtime &&
-        py_read_u64(python, python->info.runtime, PY_RUNTIME_FINALIZING, &finalizing) != PSC_OK)
-        finalizing = 0;
+    psc_addr finalizing = read_finalizing(python);
     for (size_t i = 0; i < count; i++) {
         struct python_thread *thread = &threads[i];
         thread->name = thread_names_find(names, name_count, thread->thread_id);
-        thread->finalizing = finalizing == thread->tstate;
+        thread->finalizing = finalizing && finalizing == thread->tstate;
         thread->without_gil = gil.off;
         if (gil.known)
             thread->holds_gil = gil.holder == thread->tstate ? PYTHON_YES : PYTHON_NO;

@@ -369,6 +369,18 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     return add_values(filling, &draft->plan, thread);
 }
 
+/* Interpreters that another thread runs than the one that made them. */
+static enum psc_status find_homes(struct filling *filling)
+{
+    PSC_CLEANUP(cleanup_free)
+    struct plan **plans = calloc(filling->draft_count ? filling->draft_count : 1, sizeof(*plans));
+    if (!plans)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < filling->draft_count; i++)
+        plans[i] = &filling->drafts[i].plan;
+    return merge_find_homes(plans, filling->draft_count, filling->sources->target);
+}
+
 static enum psc_status fill_threads(struct filling *filling, struct psc_error *err)
 {
     enum psc_status status = PSC_OK;
@@ -386,6 +398,8 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
     qsort(filling->drafts, filling->draft_count, sizeof(*filling->drafts), compare_drafts);
     for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++)
         status = walk_draft(filling, &filling->drafts[i]);
+    if (status == PSC_OK)
+        status = find_homes(filling);
     for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++) {
         status = merge_draft(filling, &filling->drafts[i]);
         mark_wanted(filling, &filling->drafts[i].plan);

@@ -26,6 +26,23 @@ static bool is_evaluator(const struct place *place)
            place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR;
 }
 
+bool merge_points_to(const struct plan *plan, size_t native, struct target *target,
+                     psc_addr address)
+{
+    const struct native_frame *frame = &plan->native.frames[native];
+    uint64_t words[FRAME_WORD_LIMIT];
+    if (!is_evaluator(plan->native_places[native]) || frame->cfa <= frame->sp ||
+        frame->cfa - frame->sp > sizeof(words))
+        return false;
+    size_t count = (size_t)(frame->cfa - frame->sp) / 8;
+    if (target_read(target, frame->sp, words, 8 * count) != PSC_OK)
+        return false;
+    for (size_t w = 0; w < count; w++)
+        if (words[w] == address)
+            return true;
+    return false;
+}
+
 static void note_words(const struct plan *plan, size_t native, struct target *target,
                        struct side_place *places)
 {

@@ -171,6 +171,16 @@ PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan, struct 
 PSC_MUST_CHECK enum psc_status merge_join_sides(struct plan *plan, struct target *target,
                                                 bool *ret_ordered);
 
+/** True when the native frame is an evaluator and holds this address. */
+bool merge_points_to(const struct plan *plan, size_t native, struct target *target,
+                     psc_addr address);
+
+/* ---- merge_homes.c ---- */
+
+/** Gives sides of other interpreters to the thread on whose stack they run. */
+PSC_MUST_CHECK enum psc_status merge_find_homes(struct plan *const *plans, size_t count,
+                                                struct target *target);
+
 /* ---- resume.c ---- */
 
 /** Learns from a well-unwound evaluator frame of the plan where its anchor lies. */

@@ -1,5 +1,7 @@
 /* Ways to die and ways to call, for tests/cases/programs.
  * Made by: cc -g -O1 -shared -fPIC -pthread -o libways.so ways.c */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -104,4 +106,39 @@ int ways_start_thread(callback call)
 {
     pthread_t thread;
     return pthread_create(&thread, NULL, ways_thread, (void *)(uintptr_t)call);
+}
+
+typedef int (*ensure_function)(void);
+typedef void *(*save_function)(void);
+
+/* A thread state for this thread, whose GIL is let go of again. */
+static void *ways_abandon_thread(void *argument)
+{
+    ensure_function ensure = (ensure_function)(uintptr_t)dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    save_function save = (save_function)(uintptr_t)dlsym(RTLD_DEFAULT, "PyEval_SaveThread");
+    ensure();
+    save();
+    return argument;
+}
+
+void ways_abandon(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, ways_abandon_thread, NULL) == 0)
+        pthread_join(thread, NULL);
+}
+
+static void *ways_attached_thread(void *argument)
+{
+    ensure_function ensure = (ensure_function)(uintptr_t)dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    ensure();
+    ways_write_null();
+    return argument;
+}
+
+void ways_attach_and_die(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, ways_attached_thread, NULL) == 0)
+        pthread_join(thread, NULL);
 }

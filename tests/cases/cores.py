@@ -68,6 +68,9 @@ SPECIAL_CASES = {
     "exceptions": ("exceptions.py", [], "signal"),
     "numpy_values": ("numpy_values.py", [], "signal"),
     "subinterpreters": ("subinterpreters.py", [], "signal"),
+    **{"state_" + mode: ("states.py", [mode], "signal") for mode in (
+        "weakref_callback", "collector_callback", "collector_native", "finalizing", "fork_in_thread",
+        "at_fork", "raw_fork", "abandoned", "no_frame", "own_gil")},
     "asyncio_tasks": ("asyncio_tasks.py", [], "signal"),
     "asyncio_tasks_python": ("asyncio_tasks.py", ["python"], "signal"),
     "hot_threads": ("hot_threads.py", [], "signal"),
@@ -287,7 +290,7 @@ def _run_to_gcore(command, folder, env, timeout=60):
 
 # Programs that use what older versions do not have.
 SINCE = {"asyncio_task": (3, 7), "asyncio_cancel": (3, 7), "control_names": (3, 8),
-         "subinterpreters": (3, 8)}
+         "subinterpreters": (3, 8), "state_own_gil": (3, 12), "state_at_fork": (3, 7)}
 
 
 def can_make(case, interpreter):

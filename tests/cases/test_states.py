@@ -1,0 +1,106 @@
+"""Threads in the odd moments of an interpreter: collecting, finalising, forked, gone, without frames."""
+import pytest
+
+import analyzer
+
+OTHER_SUITES = True
+NOT_THERE = "the native thread of this Python thread is not there"
+
+
+def names_of(thread):
+    return [frame["name"] for frame in analyzer.python_frames(thread)]
+
+
+def native_symbols(thread):
+    return [frame["symbol"] for frame in thread["frames"] if frame["kind"] == "native"]
+
+
+def document_of(core):
+    document = analyzer.json_of(core.path).json
+    analyzer.assert_fits_schema(document)
+    assert "crashed" in document["threads"][0]["state"]
+    for thread in document["threads"]:
+        reasons = [gap["function"] for gap in analyzer.gaps(thread)]
+        assert reasons == ([NOT_THERE] if "terminated" in thread["state"] else [])
+    return document
+
+
+@pytest.mark.cases(["state_weakref_callback", "state_collector_callback", "state_collector_native"])
+def test_inside_the_collector(core):
+    crashed = document_of(core)["threads"][0]
+    assert {"crashed", "main", "holds-gil", "collecting-garbage"} <= set(crashed["state"])
+    mode = core.made_by["command"][-1]
+    names = names_of(crashed)
+    assert names[-2:] == [mode, "<module>"]
+    assert ("die" in names) == (mode != "collector_native")
+
+
+@pytest.mark.cases(["state_finalizing"])
+def test_while_the_interpreter_ends(core):
+    document = document_of(core)
+    crashed = document["threads"][0]
+    assert {"main", "holds-gil", "finalizing"} <= set(crashed["state"])
+    assert names_of(crashed) == ["__del__"]
+    others = document["threads"][1:]
+    assert len(others) == 1 and "idle" in others[0]["state"]
+    assert not {"finalizing", "holds-gil", "main"} & set(others[0]["state"])
+
+
+@pytest.mark.cases(["state_fork_in_thread", "state_at_fork"])
+def test_child_of_fork(core):
+    """Only the thread that forked is there."""
+    document = document_of(core)
+    assert len(document["threads"]) == 1
+    crashed = document["threads"][0]
+    assert int(crashed["python_thread_id"]) == core.truth["dying"]
+    assert "holds-gil" in crashed["state"] and "die" in names_of(crashed)
+    if "fork_in_thread" in core.case:
+        assert "forks" in names_of(crashed) and crashed["name"] == "forks"
+
+
+@pytest.mark.cases(["state_raw_fork"])
+def test_child_of_a_fork_behind_its_back(core):
+    """The interpreter still lists threads that the child does not have."""
+    document = document_of(core)
+    assert len(document["threads"]) == 2
+    gone = next(thread for thread in document["threads"] if thread["name"] == "sleeper")
+    assert "terminated" in gone["state"] and "idle" not in gone["state"]
+    assert not native_symbols(gone)
+    assert "terminated" not in document["threads"][0]["state"]
+    assert "terminated" in analyzer.run(core.path).stdout
+
+
+@pytest.mark.cases(["state_abandoned"])
+def test_thread_that_ended(core):
+    document = document_of(core)
+    assert len(document["threads"]) == 2
+    ended = document["threads"][1]
+    assert ended["state"] == ["terminated"] and names_of(ended) == []
+
+
+@pytest.mark.cases(["state_no_frame"])
+def test_attached_without_python_code(core):
+    document = document_of(core)
+    crashed, main = document["threads"]
+    assert names_of(crashed) == [] and crashed["python_thread_id"] is not None
+    assert "holds-gil" in crashed["state"] and "main" not in crashed["state"]
+    assert "ways_attached_thread" in native_symbols(crashed)
+    assert names_of(main)[-2:] == ["no_frame", "<module>"]
+    assert "main" in main["state"] and not {"holds-gil", "waits-for-gil"} & set(main["state"])
+
+
+@pytest.mark.cases(["state_own_gil"])
+def test_interpreters_with_a_gil_each(core):
+    """Each thread with the frames and the state of its own interpreter."""
+    document = document_of(core)
+    truth = core.truth["promises"]["threads"]
+    spins = sleeps = None
+    for ident, interpreter in truth.items():
+        thread = analyzer.thread_by_ident(document, int(ident))
+        names = names_of(thread)
+        spins = thread if "spins" in names else spins
+        sleeps = thread if "sleeps" in names else sleeps
+        assert names[:2] in (["spins", "<module>"], ["sleeps", "<module>"])
+    assert "holds-gil" in spins["state"] and "idle" not in spins["state"]
+    assert "holds-gil" not in sleeps["state"] and "idle" in sleeps["state"]
+    assert "holds-gil" in document["threads"][0]["state"]
