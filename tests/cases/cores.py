@@ -156,8 +156,8 @@ def compile_c(sources, output, *flags):
 
 
 def native_helpers():
-    """Folder of libways.so, libsilent.so and plain."""
-    sources = [os.path.join(NATIVE, name) for name in ("ways.c", "silent.c", "plain.c")]
+    """Folder of libways.so, libsilent.so, plain, libearly.so and bare."""
+    sources = [os.path.join(NATIVE, name) for name in ("ways.c", "silent.c", "plain.c", "early.c", "bare.c")]
 
     def make(folder):
         compile_c([sources[0]], os.path.join(folder, "libways.so"), "-g", "-O1", "-shared", "-fPIC",
@@ -165,6 +165,8 @@ def native_helpers():
         compile_c([sources[1]], os.path.join(folder, "libsilent.so"), "-O2", "-fomit-frame-pointer",
                   "-fno-asynchronous-unwind-tables", "-fno-exceptions", "-shared", "-fPIC")
         compile_c([sources[2]], os.path.join(folder, "plain"), "-g", "-O1", "-pthread")
+        compile_c([sources[3]], os.path.join(folder, "libearly.so"), "-g", "-O1", "-shared", "-fPIC", "-w")
+        compile_c([sources[4]], os.path.join(folder, "bare"), "-g", "-O1", "-ldl")
 
     return made_once("native-helpers", digest(NATIVE, *sources), make)
 
@@ -325,6 +327,37 @@ def make_core(case, interpreter):
     if interpreter.root:
         ROOTS[os.path.join(folder, "core")] = interpreter.root
     return Core(folder, interpreter, case)
+
+
+def make_early_core(interpreter, allocation):
+    """The path of a core of an interpreter that died while it started."""
+    helpers = native_helpers()
+    status = os.stat(interpreter.file)
+
+    def make(folder):
+        how = run_to_core([interpreter.path, "-S", "-c", "1"], folder, {
+            "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "LD_PRELOAD": os.path.join(helpers, "libearly.so"),
+            "EARLY_DEATH": str(allocation), "PYTHONMALLOC": "malloc"})
+        with open(os.path.join(folder, "made.json"), "w") as file:
+            json.dump({"by": how}, file)
+
+    key = digest(interpreter.file, status.st_size, status.st_mtime_ns, helpers, kernel_writes_here())
+    return os.path.join(made_once("early_%d-%s" % (allocation, interpreter.label), key, make), "core")
+
+
+def make_bare_core(interpreter, library):
+    """The path of a core of a program that started an interpreter, and did nothing with it."""
+    helpers = native_helpers()
+
+    def make(folder):
+        prefix = os.path.dirname(os.path.dirname(interpreter.file))
+        how = run_to_core([os.path.join(helpers, "bare"), library], folder,
+                          {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONHOME": prefix})
+        with open(os.path.join(folder, "made.json"), "w") as file:
+            json.dump({"by": how}, file)
+
+    key = digest(library, os.stat(library).st_mtime_ns, helpers, kernel_writes_here())
+    return os.path.join(made_once("bare-" + interpreter.label, key, make), "core")
 
 
 def make_plain_core():

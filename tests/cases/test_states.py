@@ -1,7 +1,11 @@
 """Threads in the odd moments of an interpreter: collecting, finalising, forked, gone, without frames."""
+import glob
+import os
+
 import pytest
 
 import analyzer
+import cores
 
 OTHER_SUITES = True
 NOT_THERE = "the native thread of this Python thread is not there"
@@ -104,3 +108,40 @@ def test_interpreters_with_a_gil_each(core):
     assert "holds-gil" in spins["state"] and "idle" not in spins["state"]
     assert "holds-gil" not in sleeps["state"] and "idle" in sleeps["state"]
     assert "holds-gil" in document["threads"][0]["state"]
+
+
+@pytest.mark.parametrize("allocation", [30, 300, 3000, 7000, 12000])
+def test_inside_py_initialize(interpreter, allocation):
+    """At some allocation of an interpreter that starts: the native stack is whole, and what there is
+    of Python has its place in it."""
+    result = analyzer.run("--format", "json", "--all", cores.make_early_core(interpreter, allocation))
+    document = result.json
+    analyzer.assert_fits_schema(document)
+    assert len(document["threads"]) == 1
+    thread = document["threads"][0]
+    assert analyzer.gaps(thread) == [] and "terminated" not in thread["state"]
+    names = [frame["function"] for frame in thread["frames"]]
+    assert "malloc" in names and "_start" in names
+    evaluators = [frame for frame in thread["frames"] if analyzer.is_evaluator(frame)]
+    frames = analyzer.python_frames(thread)
+    # One each up to 3.10; 3.11 runs several in one.
+    assert len(frames) == len(evaluators) if interpreter.minor < (3, 11) else len(frames) >= len(evaluators)
+    if allocation == 12000:
+        assert frames and "holds-gil" in thread["state"]
+    if allocation == 30:
+        assert not frames and len(document["warnings"]) == 1
+
+
+def test_interpreter_without_a_frame(interpreter):
+    """Embedded, and nothing of Python was called."""
+    prefix = os.path.dirname(os.path.dirname(interpreter.file))
+    found = glob.glob(os.path.join(prefix, "lib", "libpython%d.%d*.so.*" % interpreter.minor))
+    if not found:
+        pytest.skip("no shared libpython of %s" % interpreter.label)
+    document = analyzer.run("--format", "json", cores.make_bare_core(interpreter, found[0])).json
+    analyzer.assert_fits_schema(document)
+    assert len(document["threads"]) == 1
+    thread = document["threads"][0]
+    assert {"crashed", "main", "holds-gil"} <= set(thread["state"])
+    assert names_of(thread) == [] and analyzer.gaps(thread) == []
+    assert "main" in native_symbols(thread) and document["warnings"] == []
