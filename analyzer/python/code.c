@@ -49,10 +49,11 @@ void code_deinit(struct python *python)
 static bool looks_like_code(struct python *python, psc_addr address)
 {
     static const enum py_field strings[] = {PY_CODE_FILENAME, PY_CODE_NAME};
+    const uint64_t text = py_is_2(python) ? PY_FLAG_BYTES : PY_FLAG_STR;
     psc_addr member;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(strings); i++)
         if (py_read_u64(python, address, strings[i], &member) != PSC_OK ||
-            !py_has_flags(python, member, PY_FLAG_STR))
+            !py_has_flags(python, member, text))
             return false;
     return py_read_u64(python, address, PY_CODE_LINES, &member) == PSC_OK &&
            py_has_flags(python, member, PY_FLAG_BYTES);

@@ -27,8 +27,9 @@ static psc_addr read_object(struct python *python, psc_addr object, enum py_fiel
 static void add_plain(struct python *python, psc_addr object, struct text *text)
 {
     const char *string = NULL;
-    if (py_has_flags(python, object, PY_FLAG_STR) &&
-        py_read_string(python, object, VALUE_TEXT_LIMIT, &string) == PSC_OK)
+    bool is_text = py_has_flags(python, object, PY_FLAG_STR) ||
+                   (py_is_2(python) && py_has_flags(python, object, PY_FLAG_BYTES));
+    if (is_text && py_read_string(python, object, VALUE_TEXT_LIMIT, &string) == PSC_OK)
         text_add_string(text, string);
     else
         value_add(python, object, text);
@@ -94,7 +95,8 @@ static void add_args(struct python *python, psc_addr args, bool quoted, struct t
 static const char *read_message(struct python *python, psc_addr object, psc_addr type)
 {
     struct text text = {0};
-    if (is_kind_of(python, type, "OSError") && add_os_error(python, object, &text))
+    if ((is_kind_of(python, type, "OSError") || is_kind_of(python, type, "EnvironmentError")) &&
+        add_os_error(python, object, &text))
         return value_keep(python, &text);
     psc_addr args = read_object(python, object, PY_EXC_ARGS);
     if (!args)
@@ -103,13 +105,27 @@ static const char *read_message(struct python *python, psc_addr object, psc_addr
     return value_keep(python, &text);
 }
 
+/* What 2.7 can raise besides exceptions. */
+static bool is_old_class(struct python *python, psc_addr object)
+{
+    psc_addr type;
+    uint64_t flags;
+    return python->types.class && py_read_type(python, object, &type, &flags) == PSC_OK &&
+           type == python->types.class;
+}
+
 static const char *read_type_name(struct python *python, psc_addr type)
 {
     const struct py_type *known;
     struct text text = {0};
-    if (py_type_find(python, type, &known) != PSC_OK)
+    if (type && type == python->types.instance)
+        return "instance";
+    if (py_type_find(python, type, &known) == PSC_OK)
+        py_type_add_name(known, &text);
+    else if (is_old_class(python, type))
+        value_add_old_name(python, type, &text);
+    else
         return "?";
-    py_type_add_name(known, &text);
     const char *name = value_keep(python, &text);
     return name ? name : "?";
 }
@@ -224,7 +240,8 @@ static void add_unmade(struct exception_list *list, psc_addr type, psc_addr valu
 {
     struct python *python = list->python;
     struct text text = {0};
-    if (list->count == EXCEPTION_LIMIT || !py_has_flags(python, type, PY_FLAG_TYPE))
+    if (list->count == EXCEPTION_LIMIT ||
+        (!py_has_flags(python, type, PY_FLAG_TYPE) && !is_old_class(python, type)))
         return;
     struct python_exception *exception = &list->items[list->count++];
     *exception = (struct python_exception){.raised = true};
@@ -253,15 +270,33 @@ static void add_raised(struct exception_list *list, psc_addr tstate)
 
 /* ---- handled ---- */
 
+/* CPython 2.7, Python/ceval.c, set_exc_info(): a frame that catches keeps what was caught before.
+ */
+static void add_caught(struct exception_list *list, psc_addr tstate)
+{
+    struct python *python = list->python;
+    psc_addr frame = read_object(python, tstate, PY_THREAD_FRAME);
+    struct py_cycle cycle = {0};
+    for (size_t i = 0; i < HANDLED_LIMIT && py_is_object_address(frame); i++) {
+        if (py_cycle_met(&cycle, frame))
+            return;
+        add_with_chain(list, read_object(python, frame, PY_FRAMEOBJ_CAUGHT_VALUE),
+                       read_object(python, frame, PY_FRAMEOBJ_CAUGHT_TRACE), false);
+        frame = read_object(python, frame, PY_FRAMEOBJ_BACK);
+    }
+}
+
 static void add_handled(struct exception_list *list, psc_addr tstate)
 {
     struct python *python = list->python;
     psc_addr item = read_object(python, tstate, PY_THREAD_HANDLED);
     struct py_cycle cycle = {0};
-    /* 3.6 and 2.7 have the newest only; older ones are its context. */
+    /* 3.6 and 2.7 have the newest only; in 3.6 older ones are its context. */
     if (python->layout.offset[PY_THREAD_HANDLED] == PY_NO_OFFSET)
         add_with_chain(list, read_object(python, tstate, PY_THREAD_HANDLED_VALUE),
                        read_object(python, tstate, PY_THREAD_HANDLED_TRACE), false);
+    if (python->layout.offset[PY_FRAMEOBJ_CAUGHT_VALUE] != PY_NO_OFFSET)
+        add_caught(list, tstate);
     for (size_t i = 0; i < HANDLED_LIMIT && py_is_object_address(item); i++) {
         if (py_cycle_met(&cycle, item))
             return;

@@ -9,6 +9,7 @@
 #define MRO_LIMIT        64u
 #define CLASS_DICT_LIMIT 4096u
 #define CELL_LIMIT       256u
+#define CLASS_NAME_LIMIT 256u
 #define WRAPPER_LIMIT    8u
 #define WRAPPER_ITEMS    16u
 
@@ -94,13 +95,14 @@ static psc_addr match_attribute(struct python *python, psc_addr object, psc_addr
     return 0;
 }
 
-static psc_addr search_class(struct python *python, psc_addr class, psc_addr code)
+static psc_addr search_dict(struct python *python, psc_addr class, enum py_field field,
+                            psc_addr code)
 {
     psc_addr dict;
     psc_addr key;
     psc_addr value;
     struct py_items items;
-    if (py_read_u64(python, class, PY_TYPE_DICT, &dict) != PSC_OK ||
+    if (py_read_u64(python, class, field, &dict) != PSC_OK ||
         py_dict_open(python, dict, &items) != PSC_OK)
         return 0;
     for (size_t i = 0; i < CLASS_DICT_LIMIT; i++) {
@@ -111,6 +113,53 @@ static psc_addr search_class(struct python *python, psc_addr class, psc_addr cod
             return function;
     }
     return 0;
+}
+
+/* 2.7's functions do not know their class; it is the one that they were found in. */
+static const char *name_within(struct python *python, const char *class, psc_addr function)
+{
+    const char *name = read_qualname(python, function, PY_FUNC_QUALNAME);
+    return class && name ? arena_printf(python->arena, "%s.%s", class, name) : name;
+}
+
+static const char *read_class_name(struct python *python, psc_addr class)
+{
+    char name[CLASS_NAME_LIMIT];
+    psc_addr at;
+    if (py_read_u64(python, class, PY_TYPE_NAME, &at) != PSC_OK ||
+        target_read_string(python->target, at, name, sizeof(name)) != PSC_OK)
+        return NULL;
+    const char *dot = strrchr(name, '.');
+    return arena_strdup(python->arena, dot ? dot + 1 : name);
+}
+
+/* Depth first, as attributes of 2.7's classes without a type are looked up. */
+static const char *name_from_old_class(struct python *python, psc_addr class, psc_addr code)
+{
+    psc_addr pending[MRO_LIMIT] = {class};
+    size_t count = 1;
+    for (size_t i = 0; count && i < MRO_LIMIT; i++) {
+        psc_addr bases;
+        psc_addr items;
+        psc_addr name;
+        size_t base_count = 0;
+        const char *text = NULL;
+        class = pending[--count];
+        psc_addr function = search_dict(python, class, PY_CLASS_DICT, code);
+        if (function)
+            return py_read_u64(python, class, PY_CLASS_NAME, &name) == PSC_OK &&
+                           py_read_string(python, name, CLASS_NAME_LIMIT, &text) == PSC_OK
+                       ? name_within(python, text, function)
+                       : NULL;
+        if (py_read_u64(python, class, PY_CLASS_BASES, &bases) != PSC_OK ||
+            py_read_tuple(python, bases, &base_count, &items) != PSC_OK)
+            continue;
+        for (size_t b = base_count; b-- > 0 && count < MRO_LIMIT;)
+            if (b < MRO_LIMIT &&
+                target_read_u64(python->target, items + 8 * b, &pending[count]) == PSC_OK)
+                count++;
+    }
+    return NULL;
 }
 
 static const char *name_from_class(struct python *python, psc_addr class, psc_addr code)
@@ -126,7 +175,9 @@ static const char *name_from_class(struct python *python, psc_addr class, psc_ad
     for (size_t i = 0; i < count && i < MRO_LIMIT; i++) {
         if (target_read_u64(python->target, items + 8 * i, &base) != PSC_OK)
             return NULL;
-        psc_addr function = search_class(python, base, code);
+        psc_addr function = search_dict(python, base, PY_TYPE_DICT, code);
+        if (function && py_is_2(python))
+            return name_within(python, read_class_name(python, base), function);
         if (function)
             return read_qualname(python, function, PY_FUNC_QUALNAME);
     }
@@ -192,6 +243,12 @@ const char *function_name_read(struct python *python, psc_addr frame, psc_addr c
     uint64_t flags;
     if (!self || py_read_type(python, self, &type, &flags) != PSC_OK)
         return name;
+    if (python->types.class && type == python->types.class)
+        return name_from_old_class(python, self, code);
+    if (python->types.instance && type == python->types.instance)
+        return py_read_u64(python, self, PY_INSTANCE_CLASS, &type) == PSC_OK
+                   ? name_from_old_class(python, type, code)
+                   : NULL;
     if (flags & PY_FLAG_TYPE)
         name = name_from_class(python, self, code);
     return name ? name : name_from_class(python, type, code);

@@ -75,6 +75,8 @@ enum py_task_lists {
     PY_TASKS_SETS,   /**< Sets in the module asyncio.tasks. */
     PY_TASKS_LINKED  /**< 3.14: linked lists that _asyncio describes, and these sets. */
 };
+/** Python 2: str is bytes, unicode a thing of its own, int and long, classes without a type. */
+enum py_objects { PY_OBJECTS_2, PY_OBJECTS_3 };
 
 /** How a version behaves. */
 struct py_rules {
@@ -93,6 +95,7 @@ struct py_rules {
     enum py_attributes attributes;
     enum py_ints ints;
     uint32_t free_threaded_kind_shift; /**< See string_kind_shift. */
+    enum py_objects objects;
 };
 
 struct py_layout {

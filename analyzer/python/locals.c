@@ -105,7 +105,8 @@ static bool is_definition(struct python *python, psc_addr value)
     if (py_type_of(python, value, &type) != PSC_OK)
         return false;
     return type->kind == PY_KIND_MODULE || type->kind == PY_KIND_FUNCTION ||
-           type->kind == PY_KIND_TYPE || type->kind == PY_KIND_BUILTIN;
+           type->kind == PY_KIND_TYPE || type->kind == PY_KIND_OLD_CLASS ||
+           type->kind == PY_KIND_BUILTIN;
 }
 
 static void add_dict(struct local_list *list, psc_addr frame)

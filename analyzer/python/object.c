@@ -67,9 +67,18 @@ bool py_has_flags(struct python *python, psc_addr object, uint64_t flags)
     return py_read_type(python, object, &type, &found) == PSC_OK && (found & flags) == flags;
 }
 
+/* 2.7's int; its long is the int of later versions. */
+static enum psc_status read_plain_int(struct python *python, psc_addr object, uint64_t *ret)
+{
+    enum psc_status status = py_read_u64(python, object, PY_INT_VALUE, ret);
+    return status == PSC_OK && (int64_t)*ret < 0 ? PSC_ERR_LIMIT : status;
+}
+
 enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *ret)
 {
     uint64_t size;
+    if (py_is_2(python) && py_has_flags(python, object, PY_FLAG_PLAIN_INT))
+        return read_plain_int(python, object, ret);
     if (!py_has_flags(python, object, PY_FLAG_INT))
         return PSC_ERR_FORMAT;
     enum psc_status status = py_read_u64(python, object, PY_INT_SIZE, &size);

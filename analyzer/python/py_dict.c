@@ -47,10 +47,26 @@ static enum psc_status open_keys(struct python *python, psc_addr keys, struct py
     return PSC_OK;
 }
 
+/* CPython 2.7, Include/dictobject.h: one table of (hash, key, value), most of it free. */
+static enum psc_status open_table(struct python *python, psc_addr dict, struct py_items *ret)
+{
+    uint64_t mask = 0;
+    enum psc_status status = py_read_u64(python, dict, PY_DICT_MASK, &mask);
+    *ret = (struct py_items){.entry_size = 24, .key_at = 8, .value_at = 16};
+    if (status == PSC_OK)
+        status = py_read_u64(python, dict, PY_DICT_TABLE, &ret->entries);
+    if (status == PSC_OK && mask >= PY_DICT_LIMIT)
+        return PSC_ERR_FORMAT;
+    ret->count = mask + 1;
+    return status;
+}
+
 enum psc_status py_dict_open_unchecked(struct python *python, psc_addr dict, struct py_items *ret)
 {
     psc_addr keys;
     psc_addr values;
+    if (python->layout.rules->dicts == PY_DICTS_TABLE)
+        return open_table(python, dict, ret);
     enum psc_status status = py_read_u64(python, dict, PY_DICT_KEYS, &keys);
     if (status == PSC_OK)
         status = py_read_u64(python, dict, PY_DICT_VALUES, &values);
@@ -174,9 +190,14 @@ enum psc_status py_attributes_open(struct python *python, psc_addr object, struc
 {
     psc_addr type;
     uint64_t flags;
+    psc_addr dict;
     enum psc_status status = py_read_type(python, object, &type, &flags);
     if (status != PSC_OK)
         return status;
+    if (python->types.instance && type == python->types.instance) {
+        status = py_read_u64(python, object, PY_INSTANCE_DICT, &dict);
+        return status == PSC_OK ? py_dict_open(python, dict, ret) : status;
+    }
     uint64_t word;
     psc_addr managed = object + (psc_addr)(int64_t)python->layout.managed_dict;
     switch (python->layout.rules->attributes) {

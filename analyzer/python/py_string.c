@@ -3,11 +3,61 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define JUDGED_CHARACTERS 64u
+
+/*
+ * A build of 2.7 has unicode of 2 or of 4 bytes a character, and names of functions that say which
+ * (Include/unicodeobject.h). Without them the text itself tells: as 4-byte characters it is none,
+ * or it does not end where it should.
+ */
+static uint32_t judge_width(struct python *python, psc_addr data, uint64_t length)
+{
+    uint32_t character;
+    uint64_t count = length < JUDGED_CHARACTERS ? length : JUDGED_CHARACTERS;
+    for (uint64_t i = 0; i < count; i++)
+        if (target_read_u32(python->target, data + 4 * i, &character) != PSC_OK ||
+            character > 0x10ffff)
+            return 2;
+    return target_read_u32(python->target, data + 4 * length, &character) == PSC_OK && !character
+               ? 4
+               : 2;
+}
+
+/* CPython 2.7, Include/stringobject.h and unicodeobject.h. */
+static enum psc_status open_string_2(struct python *python, psc_addr object,
+                                     struct py_characters *ret)
+{
+    psc_addr type;
+    uint64_t flags;
+    enum psc_status status = py_read_type(python, object, &type, &flags);
+    if (status != PSC_OK)
+        return status;
+    ret->encoded = flags & PY_FLAG_BYTES;
+    if (ret->encoded) {
+        ret->width = 1;
+        ret->data = py_field_address(python, object, PY_BYTES_DATA);
+        return py_read_u64(python, object, PY_VAR_SIZE, &ret->length);
+    }
+    if (!(flags & PY_FLAG_STR))
+        return PSC_ERR_FORMAT;
+    status = py_read_u64(python, object, PY_STR_LENGTH, &ret->length);
+    if (status == PSC_OK)
+        status = py_read_u64(python, object, PY_STR_DATA, &ret->data);
+    if (status != PSC_OK)
+        return status;
+    ret->width =
+        python->unicode_width ? python->unicode_width : judge_width(python, ret->data, ret->length);
+    return PSC_OK;
+}
+
 /* CPython, Include/cpython/unicodeobject.h: compact ASCII, compact, with a data pointer, and
    up to 3.11 the legacy form that has only wchar_t. */
 enum psc_status py_string_open(struct python *python, psc_addr object, struct py_characters *ret)
 {
     int32_t state;
+    ret->encoded = false;
+    if (py_is_2(python))
+        return open_string_2(python, object, ret);
     if (!py_has_flags(python, object, PY_FLAG_STR))
         return PSC_ERR_FORMAT;
     enum psc_status status = py_read_i32(python, object, PY_STR_STATE, &state);
@@ -43,6 +93,17 @@ static void add_characters(struct text *text, const uint8_t *bytes, size_t count
     }
 }
 
+/* Bytes that are no UTF-8 are shown as U+FFFD each. */
+static void add_encoded(struct text *text, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        uint32_t character = 0;
+        size_t used = utf8_decode(bytes + i, count - i, &character);
+        text_add_code_point(text, used && character ? character : 0xfffd);
+        i += used ? used : 1;
+    }
+}
+
 enum psc_status py_read_string(struct python *python, psc_addr object, size_t limit,
                                const char **ret)
 {
@@ -64,7 +125,10 @@ enum psc_status py_read_string(struct python *python, psc_addr object, size_t li
             return status;
     }
     struct text text = {0};
-    add_characters(&text, bytes, count, shape.width);
+    if (shape.encoded)
+        add_encoded(&text, (const char *)bytes, count);
+    else
+        add_characters(&text, bytes, count, shape.width);
     text_add_string(&text, cut ? "..." : "");
     *ret = text.failed ? NULL : arena_strndup(python->arena, text.data ? text.data : "", text.size);
     text_deinit(&text);

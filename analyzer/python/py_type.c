@@ -50,8 +50,18 @@ static const struct kind_name kind_names[] = {
     {"numpy.generic", PY_KIND_NUMPY_SCALAR},
 };
 
-static enum py_kind kind_of_name(const char *name)
+/* 2.7 only: some of these names mean another thing later. */
+static const struct kind_name kind_names_2[] = {
+    {"int", PY_KIND_PLAIN_INT},         {"instancemethod", PY_KIND_METHOD},
+    {"instance", PY_KIND_OLD_INSTANCE}, {"classobj", PY_KIND_OLD_CLASS},
+    {"xrange", PY_KIND_RANGE},
+};
+
+static enum py_kind kind_of_name(const struct python *python, const char *name)
 {
+    for (size_t i = 0; py_is_2(python) && i < PSC_ARRAY_SIZE(kind_names_2); i++)
+        if (!strcmp(kind_names_2[i].name, name))
+            return kind_names_2[i].kind;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(kind_names); i++)
         if (!strcmp(kind_names[i].name, name))
             return kind_names[i].kind;
@@ -101,9 +111,11 @@ const char *py_builtin_name(struct python *python, psc_addr object)
     for (size_t i = 0; i < BUILTINS_LIMIT; i++) {
         if (py_items_next(python, &items, &key, &value) != PSC_OK)
             return NULL;
-        if (value != object)
+        if (value != object || py_read_string(python, key, TYPE_NAME_LIMIT, &name) != PSC_OK)
             continue;
-        return py_read_string(python, key, TYPE_NAME_LIMIT, &name) == PSC_OK ? name : NULL;
+        /* __package__ may be None, _ is what an interactive session computed last. */
+        if (*name != '_')
+            return name;
     }
     return NULL;
 }
@@ -137,6 +149,12 @@ static bool find_in_class(struct python *python, psc_addr type, const char *key,
            py_items_find(python, &items, key, CLASS_DICT_LIMIT, ret) == PSC_OK;
 }
 
+static bool is_builtin_module(const struct python *python, const char *module)
+{
+    return py_is_2(python) ? !strcmp(module, "__builtin__") || !strcmp(module, "exceptions")
+                           : !strcmp(module, "builtins");
+}
+
 static void set_names(struct python *python, struct py_type *type, const char *c_name)
 {
     psc_addr string;
@@ -158,7 +176,7 @@ static void set_names(struct python *python, struct py_type *type, const char *c
     }
     if (!type->name)
         type->name = "?";
-    if (type->module && !strcmp(type->module, "builtins"))
+    if (type->module && is_builtin_module(python, type->module))
         type->module = NULL;
 }
 
@@ -194,7 +212,7 @@ static void set_kind(struct python *python, struct py_type *type)
         /* A class may have any name; a type made in C with a dot has its module's. */
         if (read_c_name(python, base, flags, name) &&
             (!(flags & PY_FLAG_HEAPTYPE) || strchr(name, '.'))) {
-            enum py_kind kind = kind_of_name(name);
+            enum py_kind kind = kind_of_name(python, name);
             if (kind != PY_KIND_OBJECT) {
                 type->kind = kind;
                 type->exact = i == 0;
@@ -204,7 +222,8 @@ static void set_kind(struct python *python, struct py_type *type)
         if (py_read_u64(python, base, PY_TYPE_BASE, &base) != PSC_OK)
             break;
     }
-    type->kind = kind_of_flags(type->flags);
+    type->kind = py_is_2(python) && type->flags & PY_FLAG_PLAIN_INT ? PY_KIND_PLAIN_INT
+                                                                    : kind_of_flags(type->flags);
     type->exact = !type->module && !(type->flags & PY_FLAG_HEAPTYPE);
 }
 

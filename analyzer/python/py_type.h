@@ -11,11 +11,12 @@ enum py_kind {
     PY_KIND_ELLIPSIS,
     PY_KIND_NOT_IMPLEMENTED,
     PY_KIND_BOOL,
-    PY_KIND_INT,
+    PY_KIND_INT,       /**< 2.7: long. */
+    PY_KIND_PLAIN_INT, /**< 2.7: int. */
     PY_KIND_FLOAT,
     PY_KIND_COMPLEX,
-    PY_KIND_STR,
-    PY_KIND_BYTES,
+    PY_KIND_STR,   /**< 2.7: unicode. */
+    PY_KIND_BYTES, /**< 2.7: str. */
     PY_KIND_BYTEARRAY,
     PY_KIND_TUPLE,
     PY_KIND_LIST,
@@ -34,6 +35,8 @@ enum py_kind {
     PY_KIND_CELL,
     PY_KIND_MEMBER, /**< The descriptor of a slot. */
     PY_KIND_EXCEPTION,
+    PY_KIND_OLD_INSTANCE, /**< 2.7: of a class without a type. */
+    PY_KIND_OLD_CLASS,
     PY_KIND_DATE,
     PY_KIND_DATETIME,
     PY_KIND_TIME,

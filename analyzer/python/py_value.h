@@ -61,6 +61,8 @@ void value_take(struct value_level *level, psc_addr key, psc_addr value);
 /* ---- value_number.c ---- */
 
 void value_add_int(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** 2.7's int. */
+void value_add_plain_int(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_float(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_complex(struct value_writer *writer, const struct py_type *type, psc_addr object);
 /** repr() of a float: the shortest text that reads back as the same. */
@@ -77,7 +79,9 @@ void format_int(const uint32_t *digits, size_t count, bool negative, struct text
 void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_bytes(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object);
-/** repr() of characters of 1, 2 or 4 bytes each, with quotes. */
+/** repr() of characters of 1, 2 or 4 bytes each, with quotes; in 2.7's way all that is not ASCII
+    is escaped, two surrogates together. */
+void format_str_2(const uint8_t *characters, size_t count, uint32_t width, struct text *text);
 void format_str(const uint8_t *characters, size_t count, uint32_t width, struct text *text);
 /** repr() of bytes, without the b. */
 void format_bytes(const uint8_t *bytes, size_t count, struct text *text);
@@ -96,6 +100,14 @@ void value_open_deque(struct value_writer *writer, const struct py_type *type, p
 
 /** "<Point object at 0x...>", and its attributes. */
 void value_open_instance(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** 2.7's classes without a type: value_old.c. */
+void value_open_old_instance(struct value_writer *writer, const struct py_type *type,
+                             psc_addr object);
+void value_add_old_class(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** Adds "module.Name" of such a class. */
+void value_add_old_name(struct python *python, psc_addr class, struct text *text);
+/** The name of such a class, as a str. */
+psc_addr value_old_name(struct python *python, psc_addr class);
 void value_open_exception(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_slice(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object);

@@ -45,6 +45,8 @@ struct py_types {
     psc_addr staticmethod_;
     psc_addr property;
     psc_addr member;
+    psc_addr instance; /**< Of 2.7's classes without a type, and those. */
+    psc_addr class;
 };
 
 struct py_type_flags {
@@ -69,7 +71,8 @@ struct python {
     psc_addr interpreters;   /**< The newest interpreter: head of their list. */
     psc_addr current_thread; /**< &_PyThreadState_Current, before 3.7. */
     struct py_types types;
-    size_t frame_window; /**< Bytes at the start of a frame that hold all we read of it. */
+    uint32_t unicode_width; /**< Bytes of a character of 2.7's unicode: 2 or 4; 0: not known. */
+    size_t frame_window;    /**< Bytes at the start of a frame that hold all we read of it. */
     struct py_type_flags type_flags[PY_TYPE_CACHE];
 
     struct py_code **codes; /**< Open addressing by address. */
@@ -98,10 +101,17 @@ PSC_MUST_CHECK enum psc_status py_read_u8(struct python *python, psc_addr base, 
 /** base + offset, or 0 when this version has no such field. */
 psc_addr py_field_address(const struct python *python, psc_addr base, enum py_field field);
 
-/* CPython, Include/object.h. */
+/** True for Python 2, whose objects are others. */
+static inline bool py_is_2(const struct python *python)
+{
+    return python->layout.rules->objects == PY_OBJECTS_2;
+}
+
+/* CPython, Include/object.h; in 2.7 INT is long, BYTES is str, and STR is unicode. */
 #define PY_FLAG_INLINE_VALUES (UINT64_C(1) << 2)
 #define PY_FLAG_MANAGED_DICT  (UINT64_C(1) << 4)
 #define PY_FLAG_HEAPTYPE      (UINT64_C(1) << 9)
+#define PY_FLAG_PLAIN_INT     (UINT64_C(1) << 23) /* 2.7 only; later something else. */
 #define PY_FLAG_INT           (UINT64_C(1) << 24)
 #define PY_FLAG_LIST          (UINT64_C(1) << 25)
 #define PY_FLAG_TUPLE         (UINT64_C(1) << 26)
@@ -137,8 +147,10 @@ struct py_characters {
     psc_addr data;
     uint64_t length;
     uint32_t width;
+    bool encoded; /**< 2.7's str: bytes, most often UTF-8. */
 };
 
+/** Of a str; in 2.7 of a str or a unicode. */
 PSC_MUST_CHECK enum psc_status py_string_open(struct python *python, psc_addr object,
                                               struct py_characters *ret);
 /** A str as UTF-8 in the arena; at most `limit` characters, then "...". */
@@ -167,6 +179,7 @@ PSC_MUST_CHECK enum psc_status py_dict_open(struct python *python, psc_addr dict
 /** The same for what is laid out as a dict, whatever its type says. */
 PSC_MUST_CHECK enum psc_status py_dict_open_unchecked(struct python *python, psc_addr dict,
                                                       struct py_items *ret);
+/** Of an instance, or of one of 2.7's classes without a type. */
 PSC_MUST_CHECK enum psc_status py_attributes_open(struct python *python, psc_addr object,
                                                   struct py_items *ret);
 /** PSC_ERR_NOT_FOUND after the last. */

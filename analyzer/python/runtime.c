@@ -127,6 +127,17 @@ static uint32_t find_header_size(struct python *python, struct module *module)
     return 16;
 }
 
+static void adopt_2(struct python *python, struct module *module)
+{
+    struct module_symbol symbol;
+    python->types.instance = type_address(module, "PyInstance_Type");
+    python->types.class = type_address(module, "PyClass_Type");
+    python->unicode_width =
+        module_find_symbol_named(module, "PyUnicodeUCS4_FromUnicode", &symbol)   ? 4
+        : module_find_symbol_named(module, "PyUnicodeUCS2_FromUnicode", &symbol) ? 2
+                                                                                 : 0;
+}
+
 static void adopt(struct python *python, struct module *module)
 {
     struct module_symbol symbol;
@@ -144,6 +155,8 @@ static void adopt(struct python *python, struct module *module)
         .property = type_address(module, "PyProperty_Type"),
         .member = type_address(module, "PyMemberDescr_Type"),
     };
+    if (py_is_2(python))
+        adopt_2(python, module);
     /* Compiled with Py_REF_DEBUG only, which Py_DEBUG implies. */
     python->info.debug = module_find_symbol_named(module, "_Py_NegativeRefcount", &symbol);
 }
@@ -177,6 +190,26 @@ static bool take_self_described(struct python *python, psc_addr runtime, const u
     python->interpreters = interpreters;
     python->info.runtime = runtime;
     return true;
+}
+
+static bool has_modules(struct python *python)
+{
+    psc_addr modules;
+    return py_read_u64(python, python->interpreters, PY_INTERP_MODULES, &modules) == PSC_OK &&
+           py_has_flags(python, modules, PY_FLAG_DICT);
+}
+
+/* Without PyType_Type's address: the longer header is there when sys.modules is a dict only so. */
+static void settle_header(struct python *python, uint64_t runtime_size)
+{
+    struct py_layout plain = python->layout;
+    if (has_modules(python) ||
+        layout_from_table(plain.rules, 32, runtime_size, &python->layout) != PSC_OK)
+        return;
+    memset(python->type_flags, 0, sizeof(python->type_flags));
+    if (!has_modules(python))
+        python->layout = plain;
+    memset(python->type_flags, 0, sizeof(python->type_flags));
 }
 
 /* The layout for a version that was found out; false: not one we have in the table. */
@@ -223,6 +256,7 @@ static bool take_by_table(struct python *python, struct module *module, psc_addr
     }
     python->interpreters = interpreters;
     python->info.runtime = runtime;
+    settle_header(python, runtime_size);
     return true;
 }
 
@@ -296,6 +330,7 @@ static bool scan_with_layout(struct python *python, struct module *module, struc
     if (!use_table(python, module, 0, err) ||
         !scan_find_interpreter(python, module, &python->interpreters, &pointer))
         return false;
+    settle_header(python, 0);
     guess_runtime(python, pointer);
     python->info.found_by = arena_printf(python->arena,
                                          "scan: a pointer at 0x%llx in %s to an interpreter whose "

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SET_LIMIT   (UINT64_C(1) << 24)
-#define SCAN_LIMIT  4096u /* Free entries that are passed by. */
-#define BLOCK_ITEMS 64u   /* CPython, Modules/_collectionsmodule.c, BLOCKLEN. */
-#define COUNT_LIMIT (UINT64_C(1) << 40)
+#define SET_LIMIT  (UINT64_C(1) << 24)
+#define SCAN_LIMIT 4096u /* Free entries that are passed by. */
+/* CPython, Modules/_collectionsmodule.c, BLOCKLEN. */
+#define BLOCK_ITEMS   64u
+#define BLOCK_ITEMS_2 62u
+#define COUNT_LIMIT   (UINT64_C(1) << 40)
 
 static bool read_size(struct value_writer *writer, psc_addr object, enum py_field field,
                       uint64_t *ret)
@@ -117,8 +119,9 @@ static void take_set(struct value_writer *writer, struct value_level *level, psc
         if (py_read_u64(python, entry, PY_SETENTRY_KEY, &key) != PSC_OK ||
             py_read_u64(python, entry, PY_SETENTRY_HASH, &hash) != PSC_OK)
             break;
-        /* No key of a set has the hash -1; what was taken out has. */
-        if (key && hash != UINT64_MAX)
+        /* No key of a set has the hash -1; what was taken out has. In 2.7 it is that text. */
+        if (key && hash != UINT64_MAX &&
+            !(py_is_2(python) && py_string_equals(python, key, "<dummy key>")))
             value_take(level, 0, key);
     }
     level->more = used - level->count;
@@ -136,7 +139,9 @@ void value_open_set(struct value_writer *writer, const struct py_type *type, psc
         add_broken(writer, type, object);
         return;
     }
-    bool plain = type->exact && type->kind == PY_KIND_SET;
+    const char *open = py_is_2(python) ? "([" : "({";
+    const char *close = py_is_2(python) ? "])" : "})";
+    bool plain = type->exact && type->kind == PY_KIND_SET && !py_is_2(python);
     if (plain && used) {
         struct value_level *level = value_push(writer, object, "{", "}");
         if (level)
@@ -145,10 +150,10 @@ void value_open_set(struct value_writer *writer, const struct py_type *type, psc
     }
     text_add_string(writer->text, py_type_short_name(type));
     if (!used) {
-        text_add_string(writer->text, "()");
+        text_add_string(writer->text, py_is_2(python) ? "([])" : "()");
         return;
     }
-    struct value_level *level = value_push(writer, object, "({", "})");
+    struct value_level *level = value_push(writer, object, open, close);
     if (level)
         take_set(writer, level, table, mask + 1, used);
 }
@@ -160,12 +165,13 @@ static void take_blocks(struct value_writer *writer, struct value_level *level, 
     psc_addr block;
     psc_addr item;
     uint64_t index;
+    const uint64_t block_items = py_is_2(python) ? BLOCK_ITEMS_2 : BLOCK_ITEMS;
     level->more = count;
     if (py_read_u64(python, object, PY_DEQUE_BLOCK, &block) != PSC_OK ||
         py_read_u64(python, object, PY_DEQUE_INDEX, &index) != PSC_OK)
         return;
     while (level->more && level->count < VALUE_ITEM_LIMIT) {
-        if (index >= BLOCK_ITEMS) {
+        if (index >= block_items) {
             if (py_read_u64(python, block, PY_BLOCK_RIGHT, &block) != PSC_OK)
                 return;
             index = 0;
@@ -183,7 +189,7 @@ void value_open_deque(struct value_writer *writer, const struct py_type *type, p
     uint64_t count;
     uint64_t most;
     char close[40] = "])";
-    if (!read_size(writer, object, PY_VAR_SIZE, &count) ||
+    if (!read_size(writer, object, PY_DEQUE_COUNT, &count) ||
         py_read_u64(writer->python, object, PY_DEQUE_MAXLEN, &most) != PSC_OK) {
         add_broken(writer, type, object);
         return;

@@ -56,7 +56,9 @@ void value_add_int(struct value_writer *writer, const struct py_type *type, psc_
     uint32_t digits[DIGIT_LIMIT];
     uint64_t size;
     bool negative = false;
-    if (py_read_u64(python, object, PY_INT_SIZE, &size) != PSC_OK) {
+    enum py_field field =
+        type->kind == PY_KIND_BOOL && py_is_2(python) ? PY_INT_VALUE : PY_INT_SIZE;
+    if (py_read_u64(python, object, field, &size) != PSC_OK) {
         text_add_string(writer->text, "<int: not readable>");
         return;
     }
@@ -74,11 +76,23 @@ void value_add_int(struct value_writer *writer, const struct py_type *type, psc_
         text_add_string(writer->text, size ? "True" : "False");
         return;
     }
+    const char *suffix = py_is_2(python) ? "L" : "";
     psc_addr at = py_field_address(python, object, PY_INT_DIGITS);
     if (size > DIGIT_LIMIT)
         add_huge(writer, at, size, negative);
     else if (target_read(python->target, at, digits, 4 * (size_t)size) == PSC_OK)
         format_int(digits, (size_t)size, negative, writer->text);
+    else
+        suffix = "<int: not readable>";
+    text_add_string(writer->text, size > DIGIT_LIMIT ? "" : suffix);
+}
+
+void value_add_plain_int(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    uint64_t value;
+    (void)type;
+    if (py_read_u64(writer->python, object, PY_INT_VALUE, &value) == PSC_OK)
+        text_printf(writer->text, "%" PRId64, (int64_t)value);
     else
         text_add_string(writer->text, "<int: not readable>");
 }

@@ -150,8 +150,35 @@ void value_open_slice(struct value_writer *writer, const struct py_type *type, p
             value_take(level, 0, part);
 }
 
+/* CPython 2.7, Objects/rangeobject.c, range_repr(). */
+static void add_xrange(struct value_writer *writer, psc_addr object)
+{
+    struct python *python = writer->python;
+    uint64_t start = 0;
+    uint64_t step = 1;
+    uint64_t count;
+    if (py_read_u64(python, object, PY_RANGE_START, &start) != PSC_OK ||
+        py_read_u64(python, object, PY_RANGE_STEP, &step) != PSC_OK ||
+        py_read_u64(python, object, PY_RANGE_COUNT, &count) != PSC_OK) {
+        text_add_string(writer->text, "<xrange: not readable>");
+        return;
+    }
+    int64_t stop = (int64_t)(start + count * step);
+    if (start == 0 && step == 1)
+        text_printf(writer->text, "xrange(%" PRId64 ")", stop);
+    else if (step == 1)
+        text_printf(writer->text, "xrange(%" PRId64 ", %" PRId64 ")", (int64_t)start, stop);
+    else
+        text_printf(writer->text, "xrange(%" PRId64 ", %" PRId64 ", %" PRId64 ")", (int64_t)start,
+                    stop, (int64_t)step);
+}
+
 void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
+    if (py_is_2(writer->python)) {
+        add_xrange(writer, object);
+        return;
+    }
     static const enum py_field parts[] = {PY_RANGE_START, PY_RANGE_STOP, PY_RANGE_STEP};
     struct value_level *level = value_push(writer, object, "range(", ")");
     psc_addr part;
@@ -215,11 +242,31 @@ static void add_suspension(struct value_writer *writer, psc_addr object)
 /* As repr() has it, and where it stands. */
 void value_add_generator(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
+    psc_addr code = 0;
     text_printf(writer->text, "<%s object ", type->name);
-    add_string_member(writer, object, PY_GEN_QUALNAME);
+    /* 2.7's generators have no name of their own. */
+    if (py_read_u64(writer->python, object, PY_GEN_CODE, &code) == PSC_OK)
+        add_string_member(writer, code, PY_CODE_NAME);
+    else
+        add_string_member(writer, object, PY_GEN_QUALNAME);
     text_printf(writer->text, " at 0x%" PRIx64, object);
     add_suspension(writer, object);
     text_add_char(writer->text, '>');
+}
+
+/* "Class." of a method of 2.7, whose function does not know its class. */
+static void add_class_prefix(struct value_writer *writer, psc_addr method)
+{
+    struct python *python = writer->python;
+    const struct py_type *class;
+    psc_addr object;
+    if (py_read_u64(python, method, PY_METHOD_CLASS, &object) != PSC_OK)
+        return;
+    if (py_type_find(python, object, &class) == PSC_OK)
+        text_add_string(writer->text, py_type_short_name(class));
+    else
+        value_add_name(writer, value_old_name(python, object));
+    text_add_char(writer->text, '.');
 }
 
 void value_open_method(struct value_writer *writer, const struct py_type *type, psc_addr object)
@@ -231,12 +278,18 @@ void value_open_method(struct value_writer *writer, const struct py_type *type, 
     if (py_read_u64(python, object, PY_METHOD_FUNC, &function) != PSC_OK ||
         py_read_u64(python, object, PY_METHOD_SELF, &self) != PSC_OK)
         function = 0;
-    text_add_string(writer->text, "<bound method ");
     (void)type;
+    text_add_string(writer->text, self ? "<bound method " : "<unbound method ");
+    if (py_is_2(python))
+        add_class_prefix(writer, object);
     if (py_type_of(python, function, &callable) == PSC_OK && callable->kind == PY_KIND_FUNCTION)
         add_string_member(writer, function, PY_FUNC_QUALNAME);
     else
         text_add_char(writer->text, '?');
+    if (!self) {
+        text_add_char(writer->text, '>');
+        return;
+    }
     struct value_level *level = value_push(writer, object, " of ", ">");
     if (level)
         value_take(level, 0, self);
@@ -273,7 +326,9 @@ void value_add_type(struct value_writer *writer, const struct py_type *type, psc
         text_printf(writer->text, "<class at 0x%" PRIx64 ": not readable>", object);
         return;
     }
-    text_add_string(writer->text, "<class '");
+    text_add_string(writer->text, py_is_2(writer->python) && !(shown->flags & PY_FLAG_HEAPTYPE)
+                                      ? "<type '"
+                                      : "<class '");
     py_type_add_name(shown, writer->text);
     text_add_string(writer->text, "'>");
 }
@@ -320,6 +375,8 @@ static struct origin read_origin(struct python *python, psc_addr module)
         py_attributes_open(python, spec, &items) != PSC_OK) {
         if (find_global(python, module, "__file__", &place))
             origin.file = place;
+        else if (py_is_2(python))
+            origin.word = "built-in";
         return origin;
     }
     if (find_attribute(python, spec, "_set_fileattr", &has_file) &&
@@ -335,19 +392,27 @@ static struct origin read_origin(struct python *python, psc_addr module)
     return origin;
 }
 
+static void add_quoted(struct value_writer *writer, const struct py_type *type, psc_addr string)
+{
+    if (py_is_2(writer->python))
+        value_add_bytes(writer, type, string);
+    else
+        value_add_str(writer, type, string);
+}
+
 void value_add_module(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
     struct text *text = writer->text;
     struct origin origin = read_origin(writer->python, object);
     psc_addr name;
     text_add_string(text, "<module ");
-    if (find_global(writer->python, object, "__name__", &name))
-        value_add_str(writer, type, name);
-    else
+    if (!find_global(writer->python, object, "__name__", &name))
         text_add_char(text, '?');
+    else
+        add_quoted(writer, type, name);
     if (origin.file) {
         text_add_string(text, " from ");
-        value_add_str(writer, type, origin.file);
+        add_quoted(writer, type, origin.file);
     } else if (origin.word) {
         text_printf(text, " (%s)", origin.word);
     }

@@ -71,6 +71,10 @@ static void format_quoted(const uint8_t *characters, size_t count, uint32_t widt
     text_add_char(text, quote);
     for (size_t i = 0; i < count; i++) {
         uint32_t character = character_at(characters, i, width);
+        if (ascii && width == 2 && i + 1 < count && character >> 10 == 0xd800 >> 10 &&
+            character_at(characters, i + 1, width) >> 10 == 0xdc00 >> 10)
+            character = 0x10000 + ((character & 0x3ff) << 10) +
+                        (character_at(characters, ++i, width) & 0x3ff);
         if (character == '\\' || character == (uint32_t)quote) {
             text_add_char(text, '\\');
             text_add_char(text, (char)character);
@@ -88,6 +92,11 @@ static void format_quoted(const uint8_t *characters, size_t count, uint32_t widt
 void format_str(const uint8_t *characters, size_t count, uint32_t width, struct text *text)
 {
     format_quoted(characters, count, width, false, text);
+}
+
+void format_str_2(const uint8_t *characters, size_t count, uint32_t width, struct text *text)
+{
+    format_quoted(characters, count, width, true, text);
 }
 
 void format_bytes(const uint8_t *bytes, size_t count, struct text *text)
@@ -117,7 +126,12 @@ void value_add_str(struct value_writer *writer, const struct py_type *type, psc_
         text_add_string(writer->text, "<str: not readable>");
         return;
     }
-    format_str(buffer, count, characters.width, writer->text);
+    if (py_is_2(python)) {
+        text_add_char(writer->text, 'u');
+        format_str_2(buffer, count, characters.width, writer->text);
+    } else {
+        format_str(buffer, count, characters.width, writer->text);
+    }
     add_rest(writer->text, characters.length - count);
 }
 
@@ -133,8 +147,12 @@ void value_add_name(struct value_writer *writer, psc_addr object)
         text_add_char(writer->text, '?');
         return;
     }
-    for (size_t i = 0; i < characters.length; i++) {
+    size_t used = 1;
+    for (size_t i = 0; i < characters.length; i += used) {
         uint32_t character = character_at(buffer, i, characters.width);
+        if (characters.encoded)
+            used = utf8_decode((const char *)buffer + i, characters.length - i, &character);
+        used = used ? used : 1;
         if (is_printable(character))
             text_add_code_point(writer->text, character);
         else
@@ -142,7 +160,8 @@ void value_add_name(struct value_writer *writer, psc_addr object)
     }
 }
 
-static void add_binary(struct value_writer *writer, psc_addr data, uint64_t size)
+static void add_binary(struct value_writer *writer, psc_addr data, uint64_t size,
+                       const char *prefix)
 {
     uint8_t buffer[VALUE_CHARACTERS];
     size_t count = size < VALUE_CHARACTERS ? (size_t)size : VALUE_CHARACTERS;
@@ -150,7 +169,7 @@ static void add_binary(struct value_writer *writer, psc_addr data, uint64_t size
         text_add_string(writer->text, "<bytes: not readable>");
         return;
     }
-    text_add_char(writer->text, 'b');
+    text_add_string(writer->text, prefix);
     format_bytes(buffer, count, writer->text);
     add_rest(writer->text, size - count);
 }
@@ -161,7 +180,8 @@ void value_add_bytes(struct value_writer *writer, const struct py_type *type, ps
     (void)type;
     if (py_read_u64(writer->python, object, PY_VAR_SIZE, &size) != PSC_OK)
         size = UINT64_MAX;
-    add_binary(writer, py_field_address(writer->python, object, PY_BYTES_DATA), size);
+    add_binary(writer, py_field_address(writer->python, object, PY_BYTES_DATA), size,
+               py_is_2(writer->python) ? "" : "b");
 }
 
 void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object)
@@ -173,6 +193,6 @@ void value_add_bytearray(struct value_writer *writer, const struct py_type *type
         py_read_u64(writer->python, object, PY_BYTEARRAY_START, &start) != PSC_OK)
         size = UINT64_MAX;
     text_add_string(writer->text, "bytearray(");
-    add_binary(writer, start, size);
+    add_binary(writer, start, size, "b");
     text_add_char(writer->text, ')');
 }

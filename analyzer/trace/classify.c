@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define EVALUATOR_2 "PyEval_EvalFrameEx"
+
 struct name_rule {
     const char *name; /* A '*' at the end matches any rest. */
     enum function_class is;
@@ -182,9 +184,12 @@ static size_t base_length(const char *name)
     return dot ? (size_t)(dot - name) : strlen(name);
 }
 
-enum function_class classify_interpreter_function(const char *name)
+enum function_class classify_interpreter_function(const char *name, bool python_2)
 {
     size_t length = base_length(name);
+    /* Python 2.7, Python/ceval.c; later only a way to the evaluator. */
+    if (python_2 && length == strlen(EVALUATOR_2) && !strncmp(name, EVALUATOR_2, length))
+        return FUNCTION_EVALUATOR;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(rules); i++) {
         size_t rule = strlen(rules[i].name);
         bool prefix = rules[i].name[rule - 1] == '*';

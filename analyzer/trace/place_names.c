@@ -61,6 +61,12 @@ static bool is_header_helper(const char *symbol)
     return !strncmp(symbol, "Py", 2) || !strncmp(symbol, "_Py", 3);
 }
 
+static bool runs_python_2(const struct places *places)
+{
+    const struct python *python = places->sources.python;
+    return python && python_get_info(python)->hex >> 24 == 2;
+}
+
 void places_name_level(struct places *places, const struct place *place, struct place_level *level,
                        const char *symbol)
 {
@@ -76,7 +82,7 @@ void places_name_level(struct places *places, const struct place *place, struct 
         location->function = arena_strndup(arena, symbol, length_without_clones(symbol));
     }
     if (place->interpreter)
-        level->function_class = classify_interpreter_function(symbol);
+        level->function_class = classify_interpreter_function(symbol, runs_python_2(places));
     else
         name_cython_level(places, place, level, symbol);
     bool inside_cython = level != place->levels + (place->level_count - 1) && !place->interpreter &&

@@ -18,7 +18,7 @@ enum function_class {
 };
 
 /** For functions of the interpreter's own modules. */
-enum function_class classify_interpreter_function(const char *name);
+enum function_class classify_interpreter_function(const char *name, bool python_2);
 
 /* ---- places.c ---- */
 

@@ -122,11 +122,12 @@ def physical_pcs(thread):
 
 
 EVALUATOR = re.compile(r"_PyEval_EvalFrameDefault(\.|$)")
+EVALUATOR_2 = re.compile(r"PyEval_EvalFrameEx(\.|$)")
 
 
-def is_evaluator(frame):
+def is_evaluator(frame, python_2=False):
     return frame["kind"] == "native" and not frame["inlined"] and \
-        EVALUATOR.match(frame["symbol"] or "") is not None
+        (EVALUATOR_2 if python_2 else EVALUATOR).match(frame["symbol"] or "") is not None
 
 
 # ---- what may stand in text ----

@@ -73,6 +73,8 @@ SPECIAL_CASES = {
         "at_fork", "raw_fork", "abandoned", "no_frame", "own_gil")},
     "asyncio_tasks": ("asyncio_tasks.py", [], "signal"),
     "asyncio_tasks_python": ("asyncio_tasks.py", ["python"], "signal"),
+    "objects_2": ("objects_2.py", [], "signal"),
+    "exceptions_2": ("exceptions_2.py", [], "signal"),
     "hot_threads": ("hot_threads.py", [], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),
     "native_60000": ("native_recursion.py", ["60000"], "signal"),
@@ -291,13 +293,18 @@ def _run_to_gcore(command, folder, env, timeout=60):
 
 
 # Programs that use what older versions do not have.
-SINCE = {"asyncio_task": (3, 7), "asyncio_cancel": (3, 7), "control_names": (3, 8),
+SINCE = {**{case: (2, 7) for case in (
+    "threads", "worker_crash", "callbacks", "signal_handler", "compiled_code", "importing", "language",
+    "exception_handled", "recursion_900", "recursion_20000", "native_threads", "hot_threads", "abort",
+    "null_call", "overflow", "objects_2", "exceptions_2")},
+         "asyncio_task": (3, 7), "asyncio_cancel": (3, 7), "control_names": (3, 8),
          "subinterpreters": (3, 8), "state_own_gil": (3, 12), "state_at_fork": (3, 7)}
 
 
 def can_make(case, interpreter):
     """Programs of another root die by themselves: gcore would look for their files in this one."""
     return interpreter.minor >= SINCE.get(case, (3, 6)) and \
+        (interpreter.minor < (3,) or not case.endswith("_2")) and \
         (not interpreter.root or {**CASES, **SPECIAL_CASES}[case][2] == "signal")
 
 

@@ -3,7 +3,7 @@
 Searched: PATH, /usr/bin, /usr/local/bin, pyenv's and uv's folders, and PSC_TEST_INTERPRETERS
 (paths, separated by colons). What is wanted and not there is a skip with a name.
 
-Newer versions come from another Debian suite, unpacked below a folder and run with chroot
+Others come from older and newer Debian suites, unpacked below a folder and run with chroot
 (tests/tools/debian_root.sh): used when the folder is there, made with PSC_TEST_SUITES=1.
 """
 import functools
@@ -15,14 +15,16 @@ import subprocess
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SUITE = "forky"
-SUITE_PACKAGES = ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg"]
+SUITES = {
+    "bullseye": ["python2.7", "python2.7-dbg", "python3.9", "python3.9-dbg"],
+    "forky": ["python3.14", "python3.14-dbg", "python3.15", "python3.15-dbg"],
+}
 SUITE_FOLDER = os.environ.get("PSC_TEST_ROOTS", os.path.join(
     os.environ.get("PSC_TEST_CORES", os.path.join(tempfile.gettempdir(), "pystack-core-cores")), "roots"))
 
 WANTED = [(3, minor) for minor in range(8, 14)]
 # In the tests that say OTHER_SUITES = True: what the interpreter alone decides.
-ALSO_OLDER = [(3, 6), (3, 7)]
+ALSO_OLDER = [(2, 7), (3, 6), (3, 7)]
 ALSO_NEWER = [(3, 14), (3, 15)]
 
 PROBE = """
@@ -122,19 +124,22 @@ def _enter(root):
 
 @functools.lru_cache(maxsize=None)
 def find_in_suites():
-    """Those of the other suite; unpacks it when that is asked for."""
-    root = os.path.join(SUITE_FOLDER, SUITE)
+    """Those of the other suites; unpacks them when that is asked for."""
     if os.geteuid() != 0:
         return []
+    return [one for suite in sorted(SUITES) for one in _find_in_suite(suite, os.path.join(SUITE_FOLDER, suite))]
+
+
+def _find_in_suite(suite, root):
     if os.environ.get("PSC_TEST_SUITES") == "1":
         os.makedirs(SUITE_FOLDER, exist_ok=True)
-        subprocess.run([os.path.join(HERE, "..", "tools", "debian_root.sh"), SUITE, root, *SUITE_PACKAGES],
+        subprocess.run([os.path.join(HERE, "..", "tools", "debian_root.sh"), suite, root, *SUITES[suite]],
                        check=True, stdout=subprocess.DEVNULL)
     if not os.path.exists(os.path.join(root, ".unpacked")):
         return []
     found = []
-    for path in sorted(glob.glob(root + "/usr/bin/python3.*")):
-        if not re.fullmatch(r"python3\.\d+d?", os.path.basename(path)):
+    for path in sorted(glob.glob(root + "/usr/bin/python[23].*")):
+        if not re.fullmatch(r"python[23]\.\d+(d|-dbg)?", os.path.basename(path)) or os.path.islink(path):
             continue
         inside = path[len(root):]
         output = subprocess.run([inside, "-E", "-s", "-c", PROBE], capture_output=True, timeout=60,

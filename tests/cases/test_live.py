@@ -347,6 +347,8 @@ exec unshare -p -f --kill-child --mount-proc="$1/proc" chroot "$1" "$2" -s /tmp/
 @contextlib.contextmanager
 def contained(interpreter, folder, program):
     """A process of which neither files nor ids are what they are here; its id as seen from here."""
+    if interpreter.path.startswith("/tmp/"):
+        pytest.skip("the container has a /tmp of its own, without %s" % interpreter.path)
     folder.mkdir()
     command = ["unshare", "-m", "sh", "-c", CONTAINER, "sh", str(folder), interpreter.path, program]
     with living.running(command) as outer:

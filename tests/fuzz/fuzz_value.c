@@ -42,6 +42,11 @@ static const struct {
     {"numpy.ndarray", 0},
     {"numpy.float64", 0},
     {"thing", 0},
+    {"int", PY_FLAG_PLAIN_INT},
+    {"instance", 0},
+    {"classobj", 0},
+    {"xrange", 0},
+    {"instancemethod", 0},
     {"member_descriptor", 0},
     {"code", 0},
     {"frame", 0},
@@ -132,7 +137,8 @@ static void check_frame(struct memory *memory, psc_addr address, psc_addr code)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint32_t versions[] = {0x030600f0, 0x030800f0, 0x030a00f0, 0x030b00f0, 0x030c00f0};
+    static const uint32_t versions[] = {0x030600f0, 0x030800f0, 0x030a00f0,
+                                        0x030b00f0, 0x030c00f0, 0x020712f0};
     psc_addr types[KIND_COUNT];
     if (size < 2)
         return 0;
@@ -145,6 +151,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memory->python.types.code = types[KIND_COUNT - 4];
     memory->python.types.member = types[KIND_COUNT - 5];
+    memory->python.types.class = types[KIND_COUNT - 8];
+    memory->python.types.instance = types[KIND_COUNT - 9];
     memory->python.value_work = 1u << 20;
     psc_addr objects = memory_reserve(memory, 8 * OBJECT_WORDS);
     for (size_t i = 0; i < OBJECT_WORDS && 3 + 2 * i < size; i++)

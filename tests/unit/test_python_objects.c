@@ -31,6 +31,93 @@ static void test_strings_of_every_width(void **state)
     }
 }
 
+/* ---- Python 2.7 ---- */
+
+static psc_addr memory_bytes(struct memory *memory, const char *text)
+{
+    psc_addr string = memory_object(memory, memory->bytes_type, 64 + strlen(text));
+    memory_put_field(memory, string, PY_VAR_SIZE, strlen(text));
+    psc_addr data = py_field_address(&memory->python, string, PY_BYTES_DATA);
+    memcpy(memory->bytes + (data - MEMORY_BASE), text, strlen(text) + 1);
+    return string;
+}
+
+static psc_addr memory_unicode(struct memory *memory, const void *characters, size_t count,
+                               size_t width)
+{
+    psc_addr data = memory_reserve(memory, (count + 1) * width);
+    memcpy(memory->bytes + (data - MEMORY_BASE), characters, count * width);
+    psc_addr string = memory_object(memory, memory->str_type, 64);
+    memory_put_field(memory, string, PY_STR_LENGTH, count);
+    memory_put_field(memory, string, PY_STR_DATA, data);
+    return string;
+}
+
+static void test_strings_of_2(void **state)
+{
+    static const uint16_t narrow[] = {'f', 0xfc, 0x20ac, 'x', 'y'};
+    static const uint32_t wide[] = {'f', 0x1f600, 0x20ac};
+    struct memory *memory = memory_create(0x020712f0);
+    (void)state;
+    check_string(memory, memory_bytes(memory, "plain"), "plain");
+    check_string(memory, memory_bytes(memory, "\xc3\xa9t\xc3"), "ét\xef\xbf\xbd");
+    assert_true(py_string_equals(&memory->python, memory_bytes(memory, "key"), "key"));
+    /* Without the symbols that tell, the text does. */
+    for (int known = 0; known < 2; known++) {
+        memory->python.unicode_width = known ? 2 : 0;
+        check_string(memory, memory_unicode(memory, narrow, 5, 2), "fü€xy");
+        memory->python.unicode_width = known ? 4 : 0;
+        check_string(memory, memory_unicode(memory, wide, 3, 4), "f😀€");
+    }
+    memory_destroy(memory);
+}
+
+static void test_numbers_of_2(void **state)
+{
+    struct memory *memory = memory_create(0x020712f0);
+    uint64_t value;
+    (void)state;
+    psc_addr type = memory_type(memory, PY_FLAG_PLAIN_INT);
+    psc_addr number = memory_object(memory, type, 24);
+    memory_put_field(memory, number, PY_INT_VALUE, UINT64_C(1) << 62);
+    assert_int_equal(py_read_int(&memory->python, number, &value), PSC_OK);
+    assert_true(value == UINT64_C(1) << 62);
+    memory_put_field(memory, number, PY_INT_VALUE, UINT64_MAX);
+    assert_int_equal(py_read_int(&memory->python, number, &value), PSC_ERR_LIMIT);
+    psc_addr large = memory_object(memory, memory->int_type, 32);
+    memory_put_field(memory, large, PY_INT_SIZE, 1);
+    memory_put_field(memory, large, PY_INT_DIGITS, 77);
+    assert_int_equal(py_read_int(&memory->python, large, &value), PSC_OK);
+    assert_int_equal(value, 77);
+    memory_destroy(memory);
+}
+
+static void test_dicts_of_2(void **state)
+{
+    struct memory *memory = memory_create(0x020712f0);
+    struct py_items items;
+    psc_addr key;
+    psc_addr value;
+    (void)state;
+    psc_addr table = memory_reserve(memory, 8 * 24);
+    psc_addr name = memory_bytes(memory, "name");
+    psc_addr dict = memory_object(memory, memory->dict_type, 64);
+    memory_put_field(memory, dict, PY_DICT_MASK, 7);
+    memory_put_field(memory, dict, PY_DICT_TABLE, table);
+    memory_put(memory, table + 24 * 2 + 8, name, 8); /* Taken out: no value. */
+    memory_put(memory, table + 24 * 5 + 8, name, 8);
+    memory_put(memory, table + 24 * 5 + 16, dict, 8);
+    assert_int_equal(py_dict_open(&memory->python, dict, &items), PSC_OK);
+    assert_int_equal(py_items_next(&memory->python, &items, &key, &value), PSC_OK);
+    assert_true(key == name && value == dict);
+    assert_int_equal(py_items_next(&memory->python, &items, &key, &value), PSC_ERR_NOT_FOUND);
+    memory_put_field(memory, dict, PY_DICT_MASK, UINT64_MAX);
+    assert_int_equal(py_dict_open(&memory->python, dict, &items), PSC_ERR_FORMAT);
+    memory_put_field(memory, dict, PY_DICT_MASK, PY_DICT_LIMIT);
+    assert_int_equal(py_dict_open(&memory->python, dict, &items), PSC_ERR_FORMAT);
+    memory_destroy(memory);
+}
+
 static void test_free_threaded_314_has_its_kind_elsewhere(void **state)
 {
     static const uint16_t wide[] = {0x51fd};
@@ -229,6 +316,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings_of_every_width),
+        cmocka_unit_test(test_strings_of_2),
+        cmocka_unit_test(test_numbers_of_2),
+        cmocka_unit_test(test_dicts_of_2),
         cmocka_unit_test(test_free_threaded_314_has_its_kind_elsewhere),
         cmocka_unit_test(test_strings_with_a_data_pointer),
         cmocka_unit_test(test_what_is_no_string_is_refused),

@@ -39,15 +39,21 @@ static void interpreter_functions_have_their_class(void **state)
         {"", FUNCTION_OTHER},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++)
-        if (classify_interpreter_function(cases[i].name) != cases[i].expected)
-            fail_msg("%s: %d", cases[i].name, classify_interpreter_function(cases[i].name));
+        if (classify_interpreter_function(cases[i].name, false) != cases[i].expected)
+            fail_msg("%s: %d", cases[i].name, classify_interpreter_function(cases[i].name, false));
+    assert_int_equal(classify_interpreter_function("PyEval_EvalFrameEx", true), FUNCTION_EVALUATOR);
+    assert_int_equal(classify_interpreter_function("PyEval_EvalFrameEx.cold", true),
+                     FUNCTION_EVALUATOR);
+    assert_int_equal(classify_interpreter_function("PyEval_EvalCodeEx", true), FUNCTION_CALL);
 }
 
 static void an_address_lies_in_one_extent(void **state)
 {
     (void)state;
     struct native_frame frames[] = {
-        {.sp = 0x1000, .cfa = 0x1100}, {.sp = 0x1100, .cfa = 0x1108}, {.sp = 0x1108, .cfa = 0x2000},
+        {.sp = 0x1000, .cfa = 0x1100},
+        {.sp = 0x1100, .cfa = 0x1108},
+        {.sp = 0x1108, .cfa = 0x2000},
         {.sp = 0x2000, .cfa = 0},
     };
     struct native_stack stack = {.frames = frames, .count = 4};
@@ -70,7 +76,9 @@ static void a_handler_on_its_own_stack_is_found_too(void **state)
     (void)state;
     // A signal handler runs on an alternate stack that lies above the thread's.
     struct native_frame frames[] = {
-        {.sp = 0x9000, .cfa = 0x9100}, {.sp = 0x9100, .cfa = 0x9800}, {.sp = 0x1000, .cfa = 0x1800},
+        {.sp = 0x9000, .cfa = 0x9100},
+        {.sp = 0x9100, .cfa = 0x9800},
+        {.sp = 0x1000, .cfa = 0x1800},
         {.sp = 0x1800, .cfa = 0x2000},
     };
     struct native_stack stack = {.frames = frames, .count = 4};

@@ -24,13 +24,13 @@ class Callable:
             return value
 
 
-class Formats:
+class Formats(object):
     def __format__(self, spec):
         return str([call(1) for call in (Callable(),)])
 
     def __bool__(self):
         return "{:>5}".format(self) == ""
-
+    __nonzero__ = __bool__  # 2.7's name for it
 
 def closure(value):
     def inner():

@@ -1,10 +1,10 @@
 # Threads that sleep, wait for a lock, a queue, a condition, and for the GIL; the main thread is killed.
 import ctypes
-import queue
 import threading
 import time
 
 import witness
+import queue  # behind witness, which gives it to 2.7
 
 held = threading.Lock()
 held.acquire()
@@ -40,8 +40,8 @@ def worker(function):
 
 busy = []
 for function in (sleeps, waits_for_lock, waits_for_item, waits_for_condition, spins):
-    thread = threading.Thread(target=worker, args=(function,), name="worker " + function.__name__,
-                              daemon=True)
+    thread = threading.Thread(target=worker, args=(function,), name="worker " + function.__name__)
+    thread.daemon = True
     thread.start()
     if function is spins:
         busy.append(thread.ident)
