@@ -17,7 +17,7 @@ struct name_rule {
 
 static const struct name_rule rules[] = {
     {"_PyEval_EvalFrameDefault", FUNCTION_EVALUATOR},
-    {"_TAIL_CALL_*", FUNCTION_EVALUATOR},
+    {"_TAIL_CALL_*", FUNCTION_EVALUATOR_STEP},
 
     {"take_gil*", FUNCTION_TAKE_GIL},
     {"drop_gil*", FUNCTION_TAKE_GIL},

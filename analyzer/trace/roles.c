@@ -20,6 +20,8 @@ static enum trace_role role_by_class(const struct roles *roles, const struct pla
         return TRACE_ROLE_PLUMBING;
     case FUNCTION_DISPATCH:
         return roles->user_inside ? TRACE_ROLE_PLUMBING : TRACE_ROLE_VISIBLE;
+    case FUNCTION_EVALUATOR_STEP:
+        return TRACE_ROLE_EVALUATOR;
     case FUNCTION_TAKE_GIL:
         return TRACE_ROLE_TAKE_GIL;
     case FUNCTION_COLLECT:

@@ -12,6 +12,7 @@ enum function_class {
     FUNCTION_EVALUATOR,
     FUNCTION_CALL,     /**< Connects calls: always plumbing. */
     FUNCTION_DISPATCH, /**< Abstract-object machinery: plumbing between Python frames. */
+    FUNCTION_EVALUATOR_STEP, /**< One instruction of an evaluator that is made of tail calls. */
     FUNCTION_TAKE_GIL,
     FUNCTION_COLLECT,
     FUNCTION_MAIN /**< The interpreter's own main(). */

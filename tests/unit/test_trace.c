@@ -21,7 +21,7 @@ static void interpreter_functions_have_their_class(void **state)
         {"_PyEval_EvalFrameDefault", FUNCTION_EVALUATOR},
         {"_PyEval_EvalFrameDefault.cold", FUNCTION_EVALUATOR},
         {"_PyEval_EvalFrameDefault.lto_priv.0", FUNCTION_EVALUATOR},
-        {"_TAIL_CALL_LOAD_FAST.llvm.1234", FUNCTION_EVALUATOR},
+        {"_TAIL_CALL_LOAD_FAST.llvm.1234", FUNCTION_EVALUATOR_STEP},
         {"_PyEval_EvalFrame", FUNCTION_CALL},
         {"PyEval_EvalFrameEx", FUNCTION_CALL},
         {"_PyEval_Vector", FUNCTION_CALL},
