@@ -37,6 +37,11 @@ static bool take_options(void *known, size_t known_size, const void *given)
     return true;
 }
 
+enum psc_status end_call(const struct target *target, enum psc_status status, struct psc_error *err)
+{
+    return target->interrupted ? psc_fail(err, PSC_ERR_INTERRUPTED, "interrupted") : status;
+}
+
 static struct target_options make_target_options(const struct psc_open_options *open)
 {
     return (struct target_options){
@@ -48,6 +53,8 @@ static struct target_options make_target_options(const struct psc_open_options *
         .source_map_count = open->source_map_count,
         .source_directories = open->source_directories,
         .source_directory_count = open->source_directory_count,
+        .interrupted = open->interrupted,
+        .interrupt_context = open->interrupt_context,
     };
 }
 
@@ -62,6 +69,7 @@ static enum psc_status finish_open(struct target *target, struct psc_target **re
     }
     opened->target = target;
     enum psc_status status = modules_create(target, &opened->modules, err);
+    status = end_call(target, status, err);
     if (status != PSC_OK) {
         psc_close(opened);
         return status;
@@ -533,7 +541,7 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
         status = open_sources(target, trace, &options, &sources, err);
     explain_stage(trace, "finding the interpreter", &since);
     if (status == PSC_OK)
-        status = trace_fill(trace, &sources, &options, err);
+        status = end_call(target->target, trace_fill(trace, &sources, &options, err), err);
     explain_stage(trace, "walking, merging and looking up", &since);
     if (status == PSC_OK)
         status = diagnose_crash(target->target, trace);
@@ -545,6 +553,7 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     close_sources(&sources);
     if (target->target->kind == TARGET_PROCESS)
         target_drop_core(target->target);
+    status = end_call(target->target, status, err);
 
     if (status != PSC_OK) {
         psc_trace_destroy(trace);

@@ -9,4 +9,8 @@ struct psc_target {
     struct modules *modules;
 };
 
+/** The status of a call on the target: what came of it does not count when it was interrupted. */
+PSC_MUST_CHECK enum psc_status end_call(const struct target *target, enum psc_status status,
+                                        struct psc_error *err);
+
 #endif

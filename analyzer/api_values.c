@@ -20,6 +20,12 @@ struct question {
     struct python *python;
 };
 
+static void close_question(struct question *question)
+{
+    python_close(question->python);
+    arena_destroy(question->arena);
+}
+
 static enum psc_status open_question(struct psc_target *target, struct question *ret,
                                      struct psc_error *err)
 {
@@ -34,15 +40,10 @@ static enum psc_status open_question(struct psc_target *target, struct question 
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     enum psc_status status =
         python_open(target->target, target->modules, ret->arena, &ret->python, err);
+    status = end_call(target->target, status, err);
     if (status != PSC_OK)
-        arena_destroy(ret->arena);
+        close_question(ret);
     return status;
-}
-
-static void close_question(struct question *question)
-{
-    python_close(question->python);
-    arena_destroy(question->arena);
 }
 
 static enum psc_status write_all(psc_write_fn write, void *context, const char *text,
@@ -79,7 +80,8 @@ enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame, const
     enum psc_status status = open_question(target, &question, err);
     if (status != PSC_OK)
         return status;
-    status = python_read_value(question.python, frame, what, &scope, &text, err);
+    status = end_call(target->target,
+                      python_read_value(question.python, frame, what, &scope, &text, err), err);
     if (status == PSC_OK)
         status = write_all(write, context, text, err);
     if (status == PSC_OK && ret)
@@ -99,7 +101,8 @@ enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame, const
     enum psc_status status = open_question(target, &question, err);
     if (status != PSC_OK)
         return status;
-    status = python_list_names(question.python, frame, what, &names, &count, err);
+    status = end_call(target->target,
+                      python_list_names(question.python, frame, what, &names, &count, err), err);
     struct text text = {0};
     for (size_t i = 0; i < count; i++) {
         text_add_string(&text, names[i]);

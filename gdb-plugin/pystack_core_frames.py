@@ -6,7 +6,7 @@ what the report has for it, so that every command shows it alike.
 import os
 import re
 
-_BLOCK = re.compile(r"^  (\S+)")
+_BLOCK = re.compile(r"^  (?:\x1b\[[\d;]*m)*(#\d+|--)")
 _STATES = [("crashed", "crashed"), ("holds-gil", "holds the GIL"), ("waits-for-gil", "waiting for the GIL"),
            ("collecting-garbage", "collecting garbage"), ("finalizing", "finalizing"),
            ("no-python", "no Python state")]
@@ -20,14 +20,16 @@ class Frame:
         self.number, self.record, self.text = number, record, text
         self.kind = record["kind"]
         self.pc, self.sp = address(record["pc"]), address(record["sp"])
+        self.place = None  # of a Python frame: where it is in the target
 
     @property
     def is_native(self):
         return self.pc is not None
 
-    @property
-    def has_source_of_its_own(self):
-        return self.kind in ("python", "cython")
+    def locals(self):
+        """(name, value) of each local that is known, or None: nobody has looked for them."""
+        found = self.record.get("locals")
+        return None if found is None else [(escape(name), escape(value)) for name, value in found.items()]
 
 
 def address(text):
@@ -37,32 +39,35 @@ def address(text):
 def split_text(text):
     """The report of one thread: its header, the thread's heading, one text for each frame."""
     header, _, rest = text.partition("\n\n")
-    heading, _, body = rest.partition("\n")
-    blocks = []
-    for line in body.splitlines(True):
-        if _BLOCK.match(line) or not blocks:
+    heading, blocks = "", []
+    for line in rest.splitlines(True):
+        if _BLOCK.match(line):
             blocks.append(line)
-        else:
+        elif blocks:
             blocks[-1] += line
-    return header + "\n", heading + "\n", blocks
+        else:
+            heading += line
+    return header + "\n", heading, blocks
 
 
 class Stack:
     """The merged stack of one thread, innermost frame first."""
 
     def __init__(self, trace, color=False):
+        """trace is of one thread alone."""
         document = trace.document(show_all=True)
         self.thread = document["threads"][0] if document["threads"] else {"tid": None, "frames": []}
         self.records = self.thread["frames"]  # also those that are hidden
         self.has_python = document["target"]["python"] is not None
         self.warnings = trace.warnings()
-        shown = [record for record in self.records if not record["hidden"]]
-        _, self.heading, plain = split_text(trace.text(no_group=True))
-        blocks = split_text(trace.text(no_group=True, color=True))[2] if color else plain
+        shown = [at for at, record in enumerate(self.records) if not record["hidden"]]
+        blocks = split_text(trace.text(no_group=True, color=color))[2]
         self.frames = []
-        for record, text, label in zip(shown, blocks, plain):
-            number = _BLOCK.match(label).group(1)
-            self.frames.append(Frame(int(number[1:]) if number[0] == "#" else None, record, text))
+        for at, text in zip(shown, blocks):
+            number = _BLOCK.match(text).group(1)
+            frame = Frame(int(number[1:]) if number[0] == "#" else None, self.records[at], text)
+            frame.place = trace.python_frame(0, at)
+            self.frames.append(frame)
         self.numbered = [frame for frame in self.frames if frame.number is not None]
 
     def place_of(self, pc, sp):

@@ -5,6 +5,7 @@ import re
 import gdb
 
 import pystack_core_library as psc
+from pystack_core_commands import Wrong
 
 # Signals whose default is to end the process with a core file (signal(7)), but for SIGTRAP, which
 # breakpoints use.
@@ -42,7 +43,7 @@ def connection_kind():
 def core_path():
     found = re.search(r"Local core dump file:\s*[`'](.*)', file type", ask("info target"))
     if not found:
-        raise gdb.GdbError("gdb does not say which core file it has open.")
+        raise Wrong("gdb does not say which core file it has open.")
     return found.group(1)
 
 
@@ -80,11 +81,7 @@ def executable():
 def check_target():
     inferior = gdb.selected_inferior()
     if not inferior.pid and not inferior.threads():
-        raise gdb.GdbError("There is no process and no core file.")
-
-
-def threads_by_lwp():
-    return {thread.ptid[1] or thread.ptid[0]: thread for thread in gdb.selected_inferior().threads()}
+        raise Wrong("There is no process and no core file.")
 
 
 def lwp_of(thread):
@@ -94,7 +91,7 @@ def lwp_of(thread):
 def selected_thread():
     thread = gdb.selected_thread()
     if thread is None or not thread.is_valid():
-        raise gdb.GdbError("No thread is selected.")
+        raise Wrong("No thread is selected.")
     return thread
 
 
@@ -140,7 +137,7 @@ def host_thread(thread):
     thread.switch()
     frame = gdb.newest_frame()
     if frame.architecture().name() != "i386:x86-64":
-        raise gdb.GdbError("This is a process of %s; only x86-64 is handled." % frame.architecture().name())
+        raise Wrong("This is a process of %s; only x86-64 is handled." % frame.architecture().name())
     registers = [read_register(frame, name) for name in psc.REGISTERS]
     try:
         thread_pointer = read_register(frame, "fs_base")
@@ -174,7 +171,7 @@ def remote_mappings():
     try:
         text = ask("info proc mappings")
     except gdb.error as reason:
-        raise gdb.GdbError("The target does not list its mappings: %s" % reason) from None
+        raise Wrong("The target does not list its mappings: %s" % reason) from None
     mappings = []
     for start, end, offset, letters, path in MAPPING_LINE.findall(text):
         bits = sum(bit for letter, bit in zip("rwx", (psc.READ, psc.WRITE, psc.EXECUTE)) if letter in letters)
@@ -203,7 +200,7 @@ def make_host():
     inferior = gdb.selected_inferior()
     listed, signal, running = host_threads(inferior)
     if not listed:
-        raise gdb.GdbError("The process is running; interrupt it first.")
+        raise Wrong("The process is running; interrupt it first.")
 
     def read(start, size):
         return bytes(inferior.read_memory(start, size))
@@ -215,7 +212,7 @@ def make_host():
             maps = read_proc(inferior.pid, "maps")
             host.auxv = read_proc(inferior.pid, "auxv")
         except OSError as reason:
-            raise gdb.GdbError("The process cannot be read: %s" % reason) from None
+            raise Wrong("The process cannot be read: %s" % reason) from None
         host.mappings = psc.parse_maps(os.fsdecode(maps))
         host.memory_path = "/proc/%d/mem" % inferior.pid
     else:
@@ -228,8 +225,6 @@ def make_host():
 
 
 def open_target():
-    """The target under gdb; close it, best by `with`, before it goes on."""
-    check_target()
     if connection_kind() == "core":
         return psc.open_core(core_path(), executable(), places())
     return psc.open_host(make_host(), executable(), places())

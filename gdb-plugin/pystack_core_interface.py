@@ -62,6 +62,7 @@ def find_program():
 if ctypes:
     READ_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_uint64,
                                      ctypes.c_void_p, ctypes.c_size_t)
+    INTERRUPT_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
     WRITE_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
     class Error(ctypes.Structure):
@@ -75,7 +76,8 @@ if ctypes:
                     ("source_maps", ctypes.POINTER(ctypes.c_char_p)),
                     ("source_map_count", ctypes.c_uint32),
                     ("source_directory_count", ctypes.c_uint32),
-                    ("source_directories", ctypes.POINTER(ctypes.c_char_p))]
+                    ("source_directories", ctypes.POINTER(ctypes.c_char_p)),
+                    ("interrupted", INTERRUPT_FUNCTION), ("interrupt_context", ctypes.c_void_p)]
 
     class CaptureOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32), ("mode", ctypes.c_int), ("unwinder", ctypes.c_int),

@@ -1,8 +1,9 @@
 """Targets and traces of libpystack_core for the debuggers' Pythons. Knows neither gdb nor lldb."""
-import json
 import os
+import sys
 
 import pystack_core_interface as c
+import pystack_core_records as records
 from pystack_core_interface import LibraryUnusable, ctypes, load  # noqa: F401
 
 REGISTERS = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
@@ -80,140 +81,66 @@ def parse_maps(text):
     return mappings
 
 
-# ---- targets and traces ----
+# ---- calls ----
 
-class _Handle:
-    """Something of the library that must be given back; use it with `with`."""
-    _release = None
-
-    def __init__(self, pointer, interrupts):
-        self.pointer = pointer
-        self.interrupts = interrupts
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        if self.pointer:
-            getattr(load(), self._release)(self.pointer)
-            self.pointer = None
-
-    def _check(self, status, error):
-        _raise_first(self.interrupts)
-        if status:
-            raise Failed(error.message.decode("utf-8", "replace"))
+_asks = []
 
 
-def _raise_first(interrupts):
-    if interrupts:
-        raise interrupts.pop(0)
+def ask_for_interrupts(question):
+    """For a debugger whose Ctrl-C is no KeyboardInterrupt: question() is true when it was pressed."""
+    _asks[:] = [question]
 
 
-def _make_writer(pieces, interrupts):
-    def write(_, address, size):
+def check_interrupt():
+    if any(question() for question in _asks):
+        raise KeyboardInterrupt
+
+
+def _call(name, interrupts, *arguments):
+    """Calls the library. What its callbacks met is in `interrupts` then.
+
+    An interrupt that comes where a callback of ours begins goes to Python's hook for such: it is kept too.
+    """
+    function, hook = getattr(load(), name), getattr(sys, "unraisablehook", None)
+
+    def keep(report):
+        if issubclass(report.exc_type, KeyboardInterrupt):
+            interrupts.append(KeyboardInterrupt())
+        else:
+            hook(report)
+
+    if hook is None:  # Python 3.7
+        return function(*arguments)
+    sys.unraisablehook = keep
+    try:
+        return function(*arguments)
+    finally:
+        sys.unraisablehook = hook
+
+
+def _make_interrupt(interrupts):
+    def call(_):
         try:
-            pieces.append(ctypes.string_at(address, size))
-            return 0
+            if not interrupts:
+                check_interrupt()
         except BaseException as reason:
             interrupts.append(reason)
-            return 1
+        return 1 if interrupts else 0
+
+    return c.INTERRUPT_FUNCTION(call)
+
+
+def _make_writer(take, interrupts):
+    def write(_, address, size):
+        try:
+            if not interrupts:
+                check_interrupt()
+                take(ctypes.string_at(address, size))
+        except BaseException as reason:
+            interrupts.append(reason)
+        return 1 if interrupts else 0
 
     return c.WRITE_FUNCTION(write)
-
-
-class Trace(_Handle):
-    _release = "psc_trace_destroy"
-
-    def warnings(self):
-        library = load()
-        return [library.psc_trace_warning(self.pointer, i).decode("utf-8", "replace")
-                for i in range(library.psc_trace_warning_count(self.pointer))]
-
-    def _print(self, **settings):
-        pieces = []
-        options = c.PrintOptions(size=ctypes.sizeof(c.PrintOptions), **settings)
-        error = c.Error()
-        status = load().psc_print(self.pointer, ctypes.byref(options), _make_writer(pieces, self.interrupts), None,
-                                  ctypes.byref(error))
-        self._check(status, error)
-        return b"".join(pieces).decode("utf-8", "replace")
-
-    def python_frame(self, thread, frame):
-        """Where that frame of document(show_all=True) is in the target; 0 when it is not one of Python."""
-        return load().psc_trace_python_frame(self.pointer, thread, frame)
-
-    def text(self, show_all=False, color=False, no_group=False):
-        return self._print(format=0, all=int(show_all), color=int(color), no_group=int(no_group))
-
-    def json_text(self, show_all=False):
-        return self._print(format=1, all=int(show_all))
-
-    def document(self, show_all=False):
-        return json.loads(self.json_text(show_all))
-
-
-class Target(_Handle):
-    _release = "psc_close"
-
-    def capture(self, thread=ALL_THREADS, threads=None, mode=MODE_MERGED, show_all=False,
-                no_source=False, all_modules=False, with_locals=False):
-        """A Trace of all threads, of one (its id), or of those in the list `threads`."""
-        options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), mode=mode, thread=thread,
-                                  detail_hidden=int(show_all), no_source=int(no_source),
-                                  all_modules=int(all_modules), locals=int(with_locals))
-        if threads is not None:
-            options.threads = (ctypes.c_int32 * max(len(threads), 1))(*threads)
-            options.thread_count = len(threads)
-        pointer, error = ctypes.c_void_p(), c.Error()
-        status = load().psc_capture(self.pointer, ctypes.byref(options), ctypes.byref(pointer),
-                                    ctypes.byref(error))
-        trace = Trace(pointer, self.interrupts)
-        if self.interrupts:
-            trace.close()
-        self._check(status, error)
-        return trace
-
-    def value(self, frame, what):
-        """(scope, text) of a name, or of what it leads to, in a Python frame (Trace.python_frame())."""
-        pieces, scope, error = [], ctypes.c_int(), c.Error()
-        status = load().psc_frame_value(self.pointer, frame, _bytes(what), _make_writer(pieces, self.interrupts),
-                                        None, ctypes.byref(scope), ctypes.byref(error))
-        self._check(status, error)
-        return SCOPES[scope.value], b"".join(pieces).decode("utf-8", "replace")
-
-    def names(self, frame, what=None):
-        """The names there, or those of the attributes of a value."""
-        pieces, error = [], c.Error()
-        status = load().psc_frame_names(self.pointer, frame, _bytes(what), _make_writer(pieces, self.interrupts),
-                                        None, ctypes.byref(error))
-        self._check(status, error)
-        return b"".join(pieces).decode("utf-8", "replace").split("\n")[:-1]
-
-
-def _open(function, first, executable, places, interrupts):
-    options = c.OpenOptions(size=ctypes.sizeof(c.OpenOptions))
-    if places:
-        options.sysroot = _bytes(places.sysroot)
-        options.debug_directory = _bytes(places.debug_directory)
-        options.library_directories = _string_array(places.library_directories)
-        options.library_directory_count = len(places.library_directories)
-        options.source_maps = _string_array(places.source_maps)
-        options.source_map_count = len(places.source_maps)
-    pointer, error = ctypes.c_void_p(), c.Error()
-    status = function(first, _bytes(executable), ctypes.byref(options), ctypes.byref(pointer),
-                      ctypes.byref(error))
-    target = Target(pointer, interrupts)
-    if interrupts:
-        target.close()
-    target._check(status, error)
-    return target
-
-
-def open_core(path, executable=None, places=None):
-    return _open(load().psc_open_core, os.fsencode(path), executable, places, [])
 
 
 def _make_reader(read, interrupts):
@@ -234,8 +161,133 @@ def _make_reader(read, interrupts):
     return c.READ_FUNCTION(call)
 
 
+# ---- targets and traces ----
+
+class _Handle:
+    """Something of the library that must be given back; use it with `with`."""
+    _release = None
+
+    def __init__(self, interrupts):
+        self.pointer = ctypes.c_void_p()
+        self.interrupts = interrupts
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+    def close(self):
+        pointer, self.pointer = self.pointer, None
+        if pointer:
+            getattr(load(), self._release)(pointer)
+
+    def _run(self, name, *arguments):
+        """Calls the library with an error behind the arguments."""
+        error = c.Error()
+        status = _call(name, self.interrupts, *arguments, ctypes.byref(error))
+        if self.interrupts:
+            reason = self.interrupts[0]
+            del self.interrupts[:]
+            raise reason
+        if status:
+            raise Failed(error.message.decode("utf-8", "replace"))
+
+    def _make(self, made, name, *arguments):
+        """Calls the library for a new handle, which is put into `made`."""
+        try:
+            self._run(name, *arguments, ctypes.byref(made.pointer))
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def _text(self, name, first, last):
+        """Calls the library for a text; arguments up to where the writer comes, and those behind its context."""
+        pieces = []
+        self._run(name, *first, _make_writer(pieces.append, self.interrupts), None, *last)
+        return b"".join(pieces).decode("utf-8", "replace")
+
+
+class Trace(_Handle):
+    _release = "psc_trace_destroy"
+
+    def warnings(self):
+        library = load()
+        return [library.psc_trace_warning(self.pointer, i).decode("utf-8", "replace")
+                for i in range(library.psc_trace_warning_count(self.pointer))]
+
+    def _print(self, **settings):
+        options = c.PrintOptions(size=ctypes.sizeof(c.PrintOptions), **settings)
+        return self._text("psc_print", [self.pointer, ctypes.byref(options)], [])
+
+    def python_frame(self, thread, frame):
+        """Where that frame of document(show_all=True) is in the target; 0 when it is not one of Python."""
+        return load().psc_trace_python_frame(self.pointer, thread, frame)
+
+    def text(self, show_all=False, color=False, no_group=False):
+        return self._print(format=0, all=int(show_all), color=int(color), no_group=int(no_group))
+
+    def json_text(self, show_all=False):
+        return self._print(format=1, all=int(show_all))
+
+    def document(self, show_all=False):
+        """The JSON object; its frames are records."""
+        reader = records.Reader()
+        options = c.PrintOptions(size=ctypes.sizeof(c.PrintOptions), format=1, all=int(show_all))
+        self._run("psc_print", self.pointer, ctypes.byref(options), _make_writer(reader.feed, self.interrupts), None)
+        return reader.document()
+
+
+class Target(_Handle):
+    _release = "psc_close"
+
+    def capture(self, thread=ALL_THREADS, threads=None, mode=MODE_MERGED, show_all=False,
+                no_source=False, all_modules=False, with_locals=False):
+        """A Trace of all threads, of one (its id), or of those in the list `threads`."""
+        options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), mode=mode, thread=thread,
+                                   detail_hidden=int(show_all), no_source=int(no_source),
+                                   all_modules=int(all_modules), locals=int(with_locals))
+        if threads is not None:
+            options.threads = (ctypes.c_int32 * max(len(threads), 1))(*threads)
+            options.thread_count = len(threads)
+        return self._make(Trace(self.interrupts), "psc_capture", self.pointer, ctypes.byref(options))
+
+    def value(self, frame, what):
+        """(scope, text) of a name, or of what it leads to, in a Python frame (Trace.python_frame())."""
+        scope = ctypes.c_int()
+        text = self._text("psc_frame_value", [self.pointer, frame, _bytes(what)], [ctypes.byref(scope)])
+        return SCOPES[scope.value], text
+
+    def names(self, frame, what=None):
+        """The names there, or those of the attributes of a value."""
+        return self._text("psc_frame_names", [self.pointer, frame, _bytes(what)], []).split("\n")[:-1]
+
+
+def _open(name, first, executable, places, interrupts, kept):
+    options = c.OpenOptions(size=ctypes.sizeof(c.OpenOptions), interrupted=_make_interrupt(interrupts))
+    if places:
+        options.sysroot = _bytes(places.sysroot)
+        options.debug_directory = _bytes(places.debug_directory)
+        options.library_directories = _string_array(places.library_directories)
+        options.library_directory_count = len(places.library_directories)
+        options.source_maps = _string_array(places.source_maps)
+        options.source_map_count = len(places.source_maps)
+    target = Target(interrupts)
+    target.kept = (options, kept)  # what is called until the target is closed
+    return target._make(target, name, first, _bytes(executable), ctypes.byref(options))
+
+
+def open_core(path, executable=None, places=None):
+    load()
+    return _open("psc_open_core", os.fsencode(path), executable, places, [], None)
+
+
 def open_host(host, executable=None, places=None):
-    library = load()
+    load()
     interrupts = []
     mappings = (c.HostMapping * max(len(host.mappings), 1))()
     for at, one in enumerate(host.mappings):
@@ -255,6 +307,4 @@ def open_host(host, executable=None, places=None):
                   auxv_size=len(host.auxv), signal_number=host.signal.number,
                   signal_code=host.signal.code, signal_sender=host.signal.sender,
                   fault_address=host.signal.address)
-    target = _open(library.psc_open_host, ctypes.byref(given), executable, places, interrupts)
-    target.reader = reader  # called until the target is closed
-    return target
+    return _open("psc_open_host", ctypes.byref(given), executable, places, interrupts, reader)

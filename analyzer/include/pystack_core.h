@@ -49,7 +49,8 @@ enum psc_status {
     PSC_ERR_UNSUPPORTED = 5, /**< Understood, but not of a kind that is handled. */
     PSC_ERR_NOT_FOUND = 6,   /**< Looked for and not there. */
     PSC_ERR_FAULT = 7,       /**< Target memory that cannot be read. */
-    PSC_ERR_LIMIT = 8        /**< A named bound was reached. */
+    PSC_ERR_LIMIT = 8,       /**< A named bound was reached. */
+    PSC_ERR_INTERRUPTED = 9  /**< psc_open_options.interrupted said so. */
 };
 
 /** One sentence on what went wrong; filled only when a call fails. */
@@ -80,6 +81,14 @@ struct psc_open_options {
     uint32_t source_directory_count; /**< Entries in source_directories. */
     /** Directories with the sources of Cython modules (.pyx, generated C), somewhere below them. */
     const char *const *source_directories;
+    /**
+     * Asked now and then while a call works on the target, in the thread of the caller; anything
+     * but 0 ends the call soon, with PSC_ERR_INTERRUPTED, and the target is then good for nothing
+     * but psc_close(). May be NULL. Must not call into this library. A living process
+     * (psc_open_process()) is never left while it stands still.
+     */
+    int (*interrupted)(void *context);
+    void *interrupt_context;
 };
 
 /** Which of the two stacks to take. */

@@ -84,9 +84,10 @@ static bool find_in_classes(struct python *python, psc_addr type, const char *na
 
 static bool is_type_named(void *context, struct python *python, psc_addr class)
 {
+    const struct class_search *search = context;
     const struct py_type *type;
     return py_type_find(python, class, &type) == PSC_OK && !type->module &&
-           !strcmp(type->name, context);
+           !strcmp(type->name, search->name);
 }
 
 /* Whether what is found in a class is a descriptor: its __get__ is code, and what that gives is not
@@ -95,14 +96,14 @@ enum descriptor { NO_DESCRIPTOR, DESCRIPTOR, DATA_DESCRIPTOR };
 
 static enum descriptor descriptor_of(struct python *python, psc_addr value)
 {
-    char property[] = "property";
-    char getset[] = "getset_descriptor";
+    struct class_search property = {.name = "property"};
+    struct class_search getset = {.name = "getset_descriptor"};
     const struct py_type *type;
     psc_addr method;
     if (py_type_of(python, value, &type) != PSC_OK)
         return NO_DESCRIPTOR;
-    if (visit_classes(python, type->address, is_type_named, property) ||
-        visit_classes(python, type->address, is_type_named, getset))
+    if (visit_classes(python, type->address, is_type_named, &property) ||
+        visit_classes(python, type->address, is_type_named, &getset))
         return DATA_DESCRIPTOR;
     if (!(type->flags & PY_FLAG_HEAPTYPE) || type->kind != PY_KIND_OBJECT ||
         !find_in_classes(python, type->address, "__get__", &method))

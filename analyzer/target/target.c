@@ -3,8 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASKED_AFTER 256u /* Reads, or pages of large ones. */
+
+bool target_interrupted(struct target *target)
+{
+    const struct target_options *options = &target->options;
+    target->unasked = 0;
+    if (options->interrupted && !target->interrupted)
+        target->interrupted = options->interrupted(options->interrupt_context) != 0;
+    return target->interrupted;
+}
+
+/* What a living process is read for in its pause is read in another thread. */
+static bool may_read(struct target *target, size_t size)
+{
+    if (!target->options.interrupted || target->kind == TARGET_PROCESS)
+        return true;
+    target->unasked += 1 + size / 4096;
+    return target->unasked < ASKED_AFTER ? !target->interrupted : !target_interrupted(target);
+}
+
 enum psc_status target_read(struct target *target, psc_addr address, void *buffer, size_t size)
 {
+    if (!may_read(target, size))
+        return PSC_ERR_FAULT;
     return target->ops->read(target, address, buffer, size);
 }
 
@@ -79,7 +101,8 @@ enum psc_status target_read_string(struct target *target, psc_addr address, char
 
 const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
 {
-    return target->ops->peek ? target->ops->peek(target, address, size) : NULL;
+    return target->ops->peek && may_read(target, size) ? target->ops->peek(target, address, size)
+                                                       : NULL;
 }
 
 void target_prefetch(struct target *target, psc_addr address, size_t size)
@@ -137,6 +160,8 @@ static bool copy_options(struct target *target, const struct target_options *opt
         copy->library_directory_count = options->library_directory_count;
         copy->source_map_count = options->source_map_count;
         copy->source_directory_count = options->source_directory_count;
+        copy->interrupted = options->interrupted;
+        copy->interrupt_context = options->interrupt_context;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||
             !copy_strings(arena, options->source_maps, options->source_map_count,

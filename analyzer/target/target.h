@@ -164,6 +164,8 @@ struct target_options {
     size_t source_map_count;
     const char *const *source_directories;
     size_t source_directory_count;
+    int (*interrupted)(void *context); /**< See psc_open_options; or NULL. */
+    void *interrupt_context;
 };
 
 struct target {
@@ -188,6 +190,8 @@ struct target {
     bool foreign_root;           /**< Its paths are to be looked up below proc/root. */
     struct target_pause pause;   /**< Of the last look at a living process. */
     const char *refusal; /**< Why the memory of a living process may not be read; NULL: it may. */
+    bool interrupted;    /**< The caller wants no more: nothing can be read. */
+    size_t unasked;      /**< What was read since the caller was asked, in pages or less. */
     void *backend;       /**< Owned by the kind. */
 };
 
@@ -285,6 +289,12 @@ const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
 void target_prefetch(struct target *target, psc_addr address, size_t size);
 /** Lets go of the memory behind a large range that was read; it can still be read again. */
 void target_release(struct target *target, psc_addr address, size_t size);
+
+/**
+ * Asks the caller whether the work is still wanted: for loops that take long and read little.
+ * Reading asks by itself now and then, and fails from then on, so that every walk ends soon.
+ */
+bool target_interrupted(struct target *target);
 
 /** The mapping that holds the address, or NULL. */
 const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address);

@@ -381,6 +381,12 @@ static enum psc_status find_homes(struct filling *filling)
     return merge_find_homes(plans, filling->draft_count, filling->sources->target);
 }
 
+/* What is there when the caller wants no more is thrown away. */
+static bool goes_on(struct filling *filling, enum psc_status status)
+{
+    return status == PSC_OK && !target_interrupted(filling->sources->target);
+}
+
 static enum psc_status fill_threads(struct filling *filling, struct psc_error *err)
 {
     enum psc_status status = PSC_OK;
@@ -396,11 +402,11 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
                             ? filling->options->threads[0]
                             : filling->options->thread);
     qsort(filling->drafts, filling->draft_count, sizeof(*filling->drafts), compare_drafts);
-    for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++)
+    for (size_t i = 0; goes_on(filling, status) && i < filling->draft_count; i++)
         status = walk_draft(filling, &filling->drafts[i]);
-    if (status == PSC_OK)
+    if (goes_on(filling, status))
         status = find_homes(filling);
-    for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++) {
+    for (size_t i = 0; goes_on(filling, status) && i < filling->draft_count; i++) {
         status = merge_draft(filling, &filling->drafts[i]);
         mark_wanted(filling, &filling->drafts[i].plan);
     }
@@ -411,7 +417,7 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
         calloc(filling->draft_count ? filling->draft_count : 1, sizeof(*trace->threads));
     if (!trace->threads)
         status = PSC_ERR_MEMORY;
-    for (size_t i = 0; status == PSC_OK && i < filling->draft_count; i++) {
+    for (size_t i = 0; goes_on(filling, status) && i < filling->draft_count; i++) {
         status = assemble(filling, &filling->drafts[i], &trace->threads[i]);
         trace->thread_count++;
         plan_deinit(&filling->drafts[i].plan);

@@ -164,7 +164,7 @@ static enum psc_status resolve_module(struct places *places, struct place **grou
     for (size_t i = 0; i < count; i++)
         addresses[i] = group[i]->pc;
     module_find_lines(group[0]->module, addresses, count, lines);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !target_interrupted(places->sources.target); i++) {
         enum psc_status status = place_resolve(places, group[i], &lines[i]);
         if (status != PSC_OK)
             return status;
@@ -183,7 +183,8 @@ enum psc_status places_resolve(struct places *places)
         if (places->all[i]->wanted && places->all[i]->module)
             wanted[count++] = places->all[i];
     qsort(wanted, count, sizeof(struct place *), compare_by_module);
-    for (size_t first = 0, end; first < count; first = end) {
+    for (size_t first = 0, end; first < count && !target_interrupted(places->sources.target);
+         first = end) {
         for (end = first + 1; end < count && wanted[end]->module == wanted[first]->module; end++)
             ;
         enum psc_status status = resolve_module(places, wanted + first, end - first);

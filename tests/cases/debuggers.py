@@ -1,4 +1,7 @@
-"""Runs gdb with the project's commands in it, and programs for it to attach to."""
+"""Runs gdb with the project's commands in it, and programs for it to attach to.
+
+PSC_TEST_GDB, PSC_TEST_GDBSERVER and PSC_TEST_LLDB name others than those that PATH finds.
+"""
 import contextlib
 import fcntl
 import json
@@ -17,11 +20,17 @@ import pytest
 
 import analyzer
 import cores
+import interpreters
 
 PLUGIN = os.path.join(cores.SOURCE, "gdb-plugin")
 GDB_SCRIPT = os.path.join(PLUGIN, "pystack_core_gdb.py")
 BUILD = os.environ.get("PSC_BUILD_DIR", os.path.join(cores.SOURCE, "build"))
 LIBRARY = os.path.join(BUILD, "analyzer", "libpystack_core.so.0")
+GDB = os.environ.get("PSC_TEST_GDB", "gdb")
+GDBSERVER = os.environ.get("PSC_TEST_GDBSERVER", "gdbserver")
+LLDB = os.environ.get("PSC_TEST_LLDB", "lldb")
+# For a session: the frame that gdb has selected, as this project's JSON says places.
+SELECTED = 'python-value (lambda f: [hex(f.pc()), hex(int(f.read_register("rsp")) & (2**64 - 1))])(gdb.selected_frame())'
 QUIET = ["-nx", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off",
          "-iex", "set startup-with-shell off", "-iex", "set confirm off"]
 
@@ -47,10 +56,10 @@ class Answers(list):
 
 def gdb(commands, *arguments, env=None, timeout=120, script=GDB_SCRIPT, cwd=None):
     """Runs gdb with commands and returns their Answers; gdb itself must end well."""
-    need("gdb")
+    need(GDB)
     with tempfile.NamedTemporaryFile("r", suffix=".json") as said:
         setup = ["-iex", "source " + script] if script else []
-        command = ["gdb", *QUIET, *setup, "-batch", "-x", os.path.join(cores.HERE, "gdb_session.py"),
+        command = [GDB, *QUIET, *setup, "-batch", "-x", os.path.join(cores.HERE, "gdb_session.py"),
                    *map(str, arguments)]
         told = {"PSC_COMMANDS": json.dumps(commands), "PSC_ANSWERS": said.name}
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=cwd,
@@ -61,6 +70,22 @@ def gdb(commands, *arguments, env=None, timeout=120, script=GDB_SCRIPT, cwd=None
     answers = Answers(json.loads(text))
     answers.console = console
     return answers
+
+
+def open_core(core):
+    return ["file " + core.interpreter.path, "core-file " + core.path]
+
+
+def show(*arguments):
+    """What the program prints."""
+    result = analyzer.run("--color", "never", *arguments)
+    assert result.returncode in (0, 1), result.describe()
+    return result.stdout
+
+
+def some_core(case):
+    """By the distribution's Python, which has no symbols."""
+    return cores.make_core(case, interpreters.find_system() or interpreters.find_wanted()[-1])
 
 
 def without_warnings(text):

@@ -50,7 +50,7 @@ def main(core, executable, pid):
         for _ in range(3):
             memory.reads = 0
             with psc.open_host(host_of(pid, **how)) as target, target.capture() as trace:
-                answers[name] = trace.document(show_all=True)
+                answers[name] = json.loads(trace.json_text(show_all=True))
                 answers[name + " reads"] = memory.reads
                 answers[name + " text"] = trace.text()
 

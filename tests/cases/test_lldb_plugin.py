@@ -38,22 +38,22 @@ def __lldb_init_module(debugger, _):
 
 def python_path():
     """Where the lldb module is: Debian's lldb-14 looks in a folder that is not there."""
-    found = subprocess.run(["lldb", "-P"], capture_output=True).stdout.decode().strip()
+    found = subprocess.run([debuggers.LLDB, "-P"], capture_output=True).stdout.decode().strip()
     folders = [found] + sorted(glob.glob("/usr/lib/llvm-*/lib/python3*/dist-packages"))
-    version = subprocess.run(["lldb", "--version"], capture_output=True).stdout.decode()
+    version = subprocess.run([debuggers.LLDB, "--version"], capture_output=True).stdout.decode()
     number = re.search(r"version (\d+)", version).group(1)
     good = [folder for folder in folders if os.path.isdir(os.path.join(folder, "lldb"))]
     return next((folder for folder in good if "llvm-%s/" % number in folder), good[0] if good else "")
 
 
 def lldb(commands, timeout=120, **env):
-    debuggers.need("lldb")
+    debuggers.need(debuggers.LLDB)
     with tempfile.TemporaryDirectory() as folder:
         session, said = os.path.join(folder, "psc_session.py"), os.path.join(folder, "said")
         with open(session, "w") as file:
             file.write(SESSION)
         told = {"PSC_COMMANDS": json.dumps(commands), "PSC_ANSWERS": said, "PYTHONPATH": python_path()}
-        command = ["lldb", "--no-lldbinit", "--batch", "-o", "settings set use-color false",
+        command = [debuggers.LLDB, "--no-lldbinit", "--batch", "-o", "settings set use-color false",
                    "-o", "settings set symbols.enable-external-lookup false",
                    "-o", "command script import " + SCRIPT, "-o", "command script import " + session]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -98,7 +98,7 @@ def test_moving_along():
     assert not answers[1]["error"]
     rest = answers[1 + len(shown):]
     assert [answer["text"].split()[0] for answer in rest[:3]] == ["#0", "#2", "#1"]
-    assert "no merged frame at level 99" in rest[3]["error"] and "one number is wanted" in rest[4]["error"]
+    assert "No merged frame at level 99" in rest[3]["error"] and "Not a number: x" in rest[4]["error"]
 
 
 def test_list():
@@ -128,18 +128,18 @@ def test_attached(interpreter):
             [frame["function"] for frame in analyzer.python_frames(thread)]
         assert same["python_thread_id"] == thread["python_thread_id"]
     assert "a living process, held by a debugger" in answers[2]["text"]
-    assert "there is no process" in answers[-1]["error"]
+    assert "There is no process" in answers[-1]["error"]
 
 
 def test_words_that_make_no_sense():
     core = cores.make_core("threads", interpreters.find_wanted()[-1])
     answers = lldb(["py-bt-merged", "py-up-merged", open_core(core), "py-bt-merged foo", "py-bt-merged 99999",
                     "py-bt-merged --x", "help py-bt-merged"])
-    assert "there is no process and no core file" in answers[0]["error"] and not answers[0]["good"]
-    assert "there is no process and no core file" in answers[1]["error"]
-    assert "one number is wanted" in answers[3]["error"] and "unknown thread 99999" in answers[4]["error"]
-    assert "unknown option --x" in answers[5]["error"]
-    assert "Usage: py-bt-merged [all|THREAD...]" in answers[6]["text"]
+    assert "There is no process and no core file" in answers[0]["error"] and not answers[0]["good"]
+    assert "There is no process and no core file" in answers[1]["error"]
+    assert "Invalid thread ID: foo" in answers[3]["error"] and "Unknown thread 99999." in answers[4]["error"]
+    assert "Unknown option --x" in answers[5]["error"]
+    assert "Usage: py-bt-merged [all|THREAD...] [--all] [--locals] [--json]" in answers[6]["text"]
 
 
 def test_library_is_missing():

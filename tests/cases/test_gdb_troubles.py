@@ -1,0 +1,126 @@
+"""gdb lives, and one sentence says what is wrong."""
+import os
+
+import analyzer
+import cores
+import debuggers
+import interpreters
+
+
+MISSING = {"PYSTACK_CORE_LIBRARY": "/nonexistent/libpystack_core.so"}
+
+
+def test_library_is_missing():
+    """The program does it, and that is said; what it cannot do is one sentence."""
+    core = debuggers.some_core("threads")
+    commands = ["py-bt-merged all", "py-bt-merged 2", "py-bt-merged --all --locals", "py-why", "py-threads-merged",
+                "py-up-merged 3", "py-down-merged", "py-locals-merged", "bt 1"]
+    ours = debuggers.gdb(debuggers.open_core(core) + commands)[2:]
+    answers = debuggers.gdb(debuggers.open_core(core) + commands + ["py-print-merged x"],
+                            env=MISSING)[2:]
+    said = "warning: /nonexistent/libpystack_core.so cannot be loaded"
+    assert answers[0].startswith(said) and "the program %s does it instead" % analyzer.PROGRAM in answers[0]
+    assert [debuggers.without_warnings(one) for one in answers[:len(ours)]] == \
+        [debuggers.without_warnings(one) for one in ours]
+    assert answers[-1].startswith("error: ") and "\n" not in answers[-1]
+    answers = debuggers.gdb(debuggers.open_core(core) + ["print $py_current_line()", "py-bt-merged"],
+                            env={**MISSING, "PYSTACK_CORE_PROGRAM": ""}, script=copied_script())
+    assert "/nonexistent/libpystack_core.so cannot be loaded" in answers[2] and "\n" not in answers[2].strip()
+    assert answers[3].startswith("error: ") and "is not found either" in answers[3]
+
+
+def test_library_is_missing_for_a_process():
+    """The program can read the Python side of what gdb holds."""
+    with debuggers.living(interpreters.find_wanted()[-1]) as (pid, _):
+        answers = debuggers.gdb(["attach %d" % pid, "py-bt-merged", "py-why", "py-up-merged 0", "detach"], env=MISSING)
+    assert "the program %s does it instead" % analyzer.PROGRAM in answers[1]
+    assert 'Thread %d "MainThread"' % pid in answers[1] and "only its Python frames" in answers[1]
+    assert answers[1].count("Thread ") == 1 and "2 threads alive" in answers[2]
+    assert answers[3].splitlines()[1].split()[:2] == ["#0", "Python"]
+
+
+def copied_script():
+    """The scripts in a folder that has neither the library nor the program near it."""
+    sources = [os.path.join(debuggers.PLUGIN, name) for name in os.listdir(debuggers.PLUGIN) if name.endswith(".py")]
+
+    def make(folder):
+        for source in sources:
+            with open(source) as file, open(os.path.join(folder, os.path.basename(source)), "w") as copy:
+                copy.write(file.read())
+
+    return os.path.join(cores.made_once("gdb-scripts", cores.digest(*sorted(sources)), make), "pystack_core_gdb.py")
+
+
+def test_library_beside_the_script():
+    core = debuggers.some_core("threads")
+    folder = os.path.dirname(copied_script())
+    nowhere = {"PYSTACK_CORE_LIBRARY": ""}
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=copied_script())
+    assert "libpystack_core.so.0 cannot be loaded" in answers[2]
+    link = os.path.join(folder, "libpystack_core.so.0")
+    os.symlink(debuggers.LIBRARY, link)
+    try:
+        answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=copied_script())
+    finally:
+        os.unlink(link)
+    assert "died of" in answers[2]
+
+
+def test_library_of_another_version(tmp_path):
+    source, library = tmp_path / "other.c", tmp_path / "libpystack_core.so.0"
+    source.write_text('const char *psc_version(void); const char *psc_version(void) { return "97.1.0"; }\n')
+    cores.compile_c([str(source)], str(library), "-shared", "-fPIC")
+    core = debuggers.some_core("threads")
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-bt-merged", "py-threads-merged"],
+                            env={"PYSTACK_CORE_LIBRARY": str(library)})
+    assert "is version 97.1.0, these commands are for" in answers[2]
+    assert "is version 97.1.0" in answers[3]
+    assert "died of" in answers[2] and "MainThread" in answers[3]
+    source.write_text("int nothing;\n")
+    cores.compile_c([str(source)], str(library), "-shared", "-fPIC")
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env={"PYSTACK_CORE_LIBRARY": str(library)})
+    assert "psc_version" in answers[2] and "does it instead" in answers[2]
+
+
+def test_python_of_gdb_without_ctypes(tmp_path):
+    """As with a PYTHONPATH for another Python."""
+    (tmp_path / "ctypes.py").write_text("raise ImportError('SIZEOF_TIME_T')\n")
+    core = debuggers.some_core("threads")
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-bt-merged", "py-up-merged", "bt 2"], env={"PYTHONPATH": str(tmp_path)})
+    assert "no working ctypes (ImportError: SIZEOF_TIME_T)" in answers[2]
+    assert "died of" in answers[2]
+    assert "no working ctypes" in answers[3] and "#1 " in answers[3]
+    assert answers[4].startswith("#0")
+
+
+def test_broken_cores(tmp_path):
+    """gdb lives, and every command says something."""
+    core = debuggers.some_core("threads")
+    with open(core.path, "rb") as file:
+        whole = file.read(8 << 20)
+    for number, (size, damage) in enumerate([(len(whole) // 2, 0), (len(whole), 7), (1 << 20, 0), (20000, 0)]):
+        damaged = bytearray(whole[:size])
+        for at in range(5000, len(damaged), 997) if damage else ():
+            damaged[at] ^= damage
+        path = tmp_path / ("core%d" % number)
+        path.write_bytes(damaged)
+        answers = debuggers.gdb(["file " + core.interpreter.path, "core-file %s" % path, "py-bt-merged all",
+                                 "py-bt-merged", "py-why", "py-up-merged", "py-threads-merged", "bt 3", "print 6*7"])
+        assert all(answer for answer in answers[2:]), answers
+        assert answers[-1] == "$1 = 42\n"
+        assert "defect" not in "".join(answers)
+
+
+MEMORY = ("python-value int([line for line in open('/proc/self/status') if line.startswith('VmRSS')][0].split()[1])")
+
+
+def test_a_hundred_calls():
+    core = debuggers.some_core("threads")
+    calls = ["py-bt-merged all", "py-why", "core-file " + core.path, "py-up-merged", "py-down-merged"]
+    with debuggers.living(interpreters.find_wanted()[-1]) as (pid, _):
+        on_core = debuggers.gdb(debuggers.open_core(core) + calls * 10 + [MEMORY] + calls * 100 + [MEMORY])
+        attached = debuggers.gdb(["attach %d" % pid] + ["py-bt-merged all"] * 10 + [MEMORY] +
+                                 ["py-bt-merged all"] * 100 + [MEMORY])
+    for answers in (on_core, attached):
+        before, after = [answer for answer in answers if isinstance(answer, int)]
+        assert after - before < 6000, "%d KB more after a hundred calls" % (after - before)
