@@ -31,42 +31,38 @@ static bool read_cframe(struct python *python, psc_addr address, struct py_cfram
     return status == PSC_OK || status == PSC_ERR_UNSUPPORTED;
 }
 
-enum psc_status anchors_list_cframes(struct python *python, psc_addr tstate, struct py_cframe **ret,
-                                     size_t *ret_count, struct py_cframe *ret_root)
+void cframes_deinit(struct py_cframes *cframes)
+{
+    free(cframes->items);
+    *cframes = (struct py_cframes){0};
+}
+
+enum psc_status anchors_list_cframes(struct python *python, psc_addr tstate, psc_addr first,
+                                     struct py_cframes *ret)
 {
     psc_addr root = py_field_address(python, tstate, PY_THREAD_ROOT_CFRAME);
-    psc_addr address;
-    size_t capacity = 0;
-    *ret = NULL;
-    *ret_count = 0;
-    *ret_root = (struct py_cframe){.address = root};
-    if (py_read_u64(python, tstate, PY_THREAD_CFRAME, &address) != PSC_OK) {
-        target_warn(python->target, "python-thread",
-                    "Python thread 0x%llx: its cframe can not be read", (unsigned long long)tstate);
-        return PSC_OK;
-    }
+    psc_addr address = first;
+    *ret = (struct py_cframes){.root.address = root};
     struct py_cycle cycle = {0};
     while (address) {
         struct py_cframe cframe;
         psc_addr previous;
-        if (*ret_count >= CFRAME_LIMIT || py_cycle_met(&cycle, address) ||
-            !read_cframe(python, address, &cframe, &previous)) {
-            target_warn(python->target, "python-anchors",
-                        "Python thread 0x%llx: its CFrame list ends at 0x%llx",
-                        (unsigned long long)tstate, (unsigned long long)address);
+        if (ret->count >= CFRAME_LIMIT || py_cycle_met(&cycle, address) ||
+            !read_cframe(python, address, &cframe, &previous))
             break;
-        }
         if (address == root) {
-            *ret_root = cframe;
+            ret->root = cframe;
+            ret->whole = true;
             break;
         }
-        void *cframes = *ret;
-        if (!array_reserve(&cframes, &capacity, *ret_count + 1, sizeof(cframe)))
+        void *items = ret->items;
+        if (!array_reserve(&items, &ret->capacity, ret->count + 1, sizeof(cframe)))
             return PSC_ERR_MEMORY;
-        *ret = cframes;
-        (*ret)[(*ret_count)++] = cframe;
+        ret->items = items;
+        ret->items[ret->count++] = cframe;
         address = previous;
     }
+    ret->end = address;
     return PSC_OK;
 }
 

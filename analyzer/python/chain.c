@@ -5,6 +5,10 @@
 /* This many frames in a row whose code is something else: the chain has left the stack. */
 #define FOREIGN_LIMIT 8u
 
+/* Bytes of a C stack that are searched for a CFrame, and its greatest distance to the next one. */
+#define WALK_BETWEEN_LIMIT ((psc_addr)64 * 1024)
+#define LARGEST_STACK      ((psc_addr)1024 * 1024 * 1024)
+
 /* A chain that runs into itself after `count` frames, `length` before its end. */
 static void cut_cycle(struct python_stack *stack, size_t length)
 {
@@ -94,50 +98,136 @@ static bool is_being_entered(const struct python_stack *stack)
  * is there whose callers include the next older CFrame's frame. The same memory served the last
  * call, too: it may point to where the new frame is just being made.
  */
-static enum psc_status walk_cframes(struct python *python, struct py_cframe *cframes, size_t count,
-                                    const struct py_cframe *root, struct python_stack *ret)
+static enum psc_status walk_cframes(struct python *python, struct py_cframes *cframes,
+                                    struct python_stack *ret)
 {
-    psc_addr newest = count ? cframes[0].current : root->current;
-    psc_addr older = count > 1 ? cframes[1].current : root->current;
+    struct py_cframe *items = cframes->items;
+    psc_addr newest = cframes->count ? items[0].current : cframes->root.current;
+    psc_addr older = cframes->count > 1 ? items[1].current : cframes->root.current;
     enum psc_status status = chain_walk(python, newest, ret);
-    if (status != PSC_OK || !count)
+    if (status != PSC_OK || !cframes->count)
         return status;
     bool believed = ret->count && ret->frames[0].kind != PYTHON_FRAME_UNREADABLE &&
                     may_contain(ret, older) && !is_being_entered(ret);
     if (believed || (!older && newest && ret->count))
         return PSC_OK;
-    cframes[0].current = 0;
+    ret->doubtful = items[0].address;
+    items[0].current = 0;
     return chain_walk(python, older, ret);
+}
+
+/* What a CFrame and the shim of the same evaluator call (3.12) are apart at most. */
+#define SHIM_DISTANCE 4096u
+
+static bool is_stack_of(struct python *python, psc_addr cframe, const struct python_stack *stack)
+{
+    if (stack->end != PYTHON_END_COMPLETE || stack->doubtful || !stack->anchor_count ||
+        stack->frames[0].kind == PYTHON_FRAME_UNREADABLE)
+        return false;
+    // The newest one may not be filled in, or belong to the last call that had this memory.
+    psc_addr anchor = stack->anchors[0].address;
+    return python->layout.rules->join == PYTHON_JOIN_CFRAME
+               ? anchor == cframe
+               : anchor > cframe && anchor - cframe < SHIM_DISTANCE;
+}
+
+static enum psc_status walk_and_anchor(struct python *python, const struct python_thread *thread,
+                                       struct py_cframes *cframes, struct python_stack *ret)
+{
+    enum psc_status status = walk_cframes(python, cframes, ret);
+    if (status != PSC_OK)
+        return status;
+    status = python->layout.rules->join == PYTHON_JOIN_CFRAME
+                 ? anchors_from_cframes(cframes->items, cframes->count, ret)
+                 : anchors_from_shims(python, thread->tstate, ret);
+    if (cframes->count && !is_stack_of(python, cframes->items[0].address, ret))
+        ret->doubtful = cframes->items[0].address;
+    return status;
 }
 
 static enum psc_status walk_from_cframes(struct python *python, const struct python_thread *thread,
                                          struct python_stack *ret)
 {
-    PSC_CLEANUP(cleanup_free) struct py_cframe *cframes = NULL;
-    struct py_cframe root = {0};
-    size_t count = 0;
-    enum psc_status status = anchors_list_cframes(python, thread->tstate, &cframes, &count, &root);
-    if (status != PSC_OK)
-        return status;
-    status = walk_cframes(python, cframes, count, &root, ret);
-    if (status != PSC_OK)
-        return status;
-    if (python->layout.rules->join == PYTHON_JOIN_CFRAME)
-        return anchors_from_cframes(cframes, count, ret);
-    return anchors_from_shims(python, thread->tstate, ret);
+    struct py_cframes cframes = {0};
+    psc_addr first;
+    if (py_read_u64(python, thread->tstate, PY_THREAD_CFRAME, &first) != PSC_OK) {
+        ret->loose = thread->tstate;
+        return PSC_OK;
+    }
+    enum psc_status status = anchors_list_cframes(python, thread->tstate, first, &cframes);
+    if (status == PSC_OK)
+        status = walk_and_anchor(python, thread, &cframes, ret);
+    if (!cframes.whole) {
+        ret->doubtful = first;
+        ret->loose = cframes.end ? cframes.end : first;
+    }
+    cframes_deinit(&cframes);
+    return status;
 }
 
+/* Newer ones lie lower, and each points into the chain of frames further out than the one before.
+ */
+static bool is_list_of_stack(const struct py_cframes *cframes)
+{
+    for (size_t i = 1; i < cframes->count; i++)
+        if (cframes->items[i].address <= cframes->items[i - 1].address)
+            return false;
+    return cframes->whole && cframes->count;
+}
+
+static enum psc_status walk_if_cframe(struct python *python, const struct python_thread *thread,
+                                      psc_addr address, struct python_stack *ret)
+{
+    struct py_cframes cframes = {0};
+    enum psc_status status = anchors_list_cframes(python, thread->tstate, address, &cframes);
+    if (status == PSC_OK && !is_list_of_stack(&cframes))
+        status = PSC_ERR_NOT_FOUND;
+    if (status == PSC_OK)
+        status = walk_and_anchor(python, thread, &cframes, ret);
+    cframes_deinit(&cframes);
+    if (status == PSC_OK && !is_stack_of(python, address, ret))
+        status = PSC_ERR_NOT_FOUND;
+    if (status != PSC_OK)
+        python_stack_deinit(ret);
+    return status;
+}
+
+enum psc_status python_walk_between(struct python *python, const struct python_thread *thread,
+                                    psc_addr low, psc_addr high, struct python_stack *ret)
+{
+    psc_addr root = py_field_address(python, thread->tstate, PY_THREAD_ROOT_CFRAME);
+    if (python->layout.rules->top != PY_TOP_CFRAME)
+        return PSC_ERR_NOT_FOUND;
+    low = (low + 7) & ~(psc_addr)7;
+    for (psc_addr at = low; at < high && at - low < WALK_BETWEEN_LIMIT; at += 8) {
+        psc_addr previous;
+        if (py_read_u64(python, at, PY_CFRAME_PREVIOUS, &previous) != PSC_OK)
+            return PSC_ERR_NOT_FOUND;
+        if (previous != root && (previous <= at || previous - at > LARGEST_STACK))
+            continue;
+        enum psc_status status = walk_if_cframe(python, thread, at, ret);
+        if (status != PSC_ERR_NOT_FOUND)
+            return status;
+    }
+    return PSC_ERR_NOT_FOUND;
+}
+
+/* The frames need no CFrames, which only help to go on where the native stack breaks. */
 static enum psc_status walk_frame_objects(struct python *python, const struct python_thread *thread,
                                           psc_addr first, struct python_stack *ret)
 {
-    PSC_CLEANUP(cleanup_free) struct py_cframe *cframes = NULL;
-    struct py_cframe root = {0};
-    size_t count = 0;
+    struct py_cframes cframes = {0};
+    psc_addr newest;
     enum psc_status status = chain_walk(python, first, ret);
     if (status != PSC_OK || python->layout.offset[PY_THREAD_CFRAME] == PY_NO_OFFSET)
         return status;
-    status = anchors_list_cframes(python, thread->tstate, &cframes, &count, &root);
-    return status == PSC_OK ? anchors_in_order(cframes, count, ret) : status;
+    if (py_read_u64(python, thread->tstate, PY_THREAD_CFRAME, &newest) != PSC_OK)
+        return PSC_OK;
+    status = anchors_list_cframes(python, thread->tstate, newest, &cframes);
+    if (status == PSC_OK && cframes.whole)
+        status = anchors_in_order(cframes.items, cframes.count, ret);
+    cframes_deinit(&cframes);
+    return status;
 }
 
 enum psc_status python_walk(struct python *python, const struct python_thread *thread,

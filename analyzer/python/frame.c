@@ -20,8 +20,9 @@ static bool has_frame_objects(const struct python *python)
 
 void frame_init(struct python *python)
 {
-    static const enum py_field of_objects[] = {PY_OBJECT_REFCNT, PY_OBJECT_TYPE, PY_FRAMEOBJ_BACK,
-                                               PY_FRAMEOBJ_CODE, PY_FRAMEOBJ_LASTI};
+    static const enum py_field of_objects[] = {PY_OBJECT_REFCNT,  PY_OBJECT_TYPE,
+                                               PY_FRAMEOBJ_BACK,  PY_FRAMEOBJ_CODE,
+                                               PY_FRAMEOBJ_LASTI, PY_FRAMEOBJ_STATE};
     static const enum py_field of_frames[] = {PY_FRAME_CODE, PY_FRAME_PREVIOUS, PY_FRAME_INSTR,
                                               PY_FRAME_OWNER, PY_FRAME_COPY};
     bool objects = has_frame_objects(python);

@@ -116,12 +116,26 @@ struct python_stack {
     size_t anchor_capacity;
     enum python_end end;
     psc_addr end_address;
+    /** The thread's newest CFrame, when it is not, or not yet, what it should be; else 0. */
+    psc_addr doubtful;
+    /** Where the list of CFrames ended without its root; 0 when it is whole. */
+    psc_addr loose;
 };
 
 /** Walks the frames of a thread state into a zeroed `ret`. Faults end the walk, see `end`. */
 PSC_MUST_CHECK enum psc_status
 python_walk(struct python *python, const struct python_thread *thread, struct python_stack *ret);
 void python_stack_deinit(struct python_stack *stack);
+
+/**
+ * For threads whose newest evaluator is being entered: CPython 3.11 and 3.12 publish its CFrame
+ * before they fill it in, so that the list of CFrames goes astray for some instructions. Walks from
+ * the first CFrame within [low, high) of the C stack that leads to the root.
+ * @return PSC_ERR_NOT_FOUND when there is none.
+ */
+PSC_MUST_CHECK enum psc_status python_walk_between(struct python *python,
+                                                   const struct python_thread *thread, psc_addr low,
+                                                   psc_addr high, struct python_stack *ret);
 
 /** For the slot joins (<= 3.10): true when a PyFrameObject that is being run is at the address. */
 bool python_is_frame_object(struct python *python, psc_addr address);

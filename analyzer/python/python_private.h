@@ -285,10 +285,19 @@ struct py_cframe {
     psc_addr current; /**< 0: none. */
 };
 
-/** The CFrames of a thread, newest first, without the root; malloc'd. `ret_root` is the root's. */
+struct py_cframes {
+    struct py_cframe *items; /**< Newest first, without the root. */
+    size_t count;
+    size_t capacity;
+    struct py_cframe root; /**< In the thread state. */
+    bool whole;            /**< The list leads to the root. */
+    psc_addr end;          /**< Where it ended. */
+};
+
+void cframes_deinit(struct py_cframes *cframes);
+/** The CFrames from the one at `first` on. */
 PSC_MUST_CHECK enum psc_status anchors_list_cframes(struct python *python, psc_addr tstate,
-                                                    struct py_cframe **ret, size_t *ret_count,
-                                                    struct py_cframe *ret_root);
+                                                    psc_addr first, struct py_cframes *ret);
 PSC_MUST_CHECK enum psc_status anchors_from_shims(struct python *python, psc_addr tstate,
                                                   struct python_stack *stack);
 PSC_MUST_CHECK enum psc_status anchors_from_cframes(const struct py_cframe *cframes, size_t count,

@@ -154,6 +154,8 @@ static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
             python_walk(filling->sources->python, plan->sides[i].thread, &plan->sides[i].stack);
     if (status == PSC_OK)
         status = look_up_places(filling, plan);
+    if (status == PSC_OK && with_python)
+        status = entering_walk_again(plan, filling->sources->python, filling->sources->target);
     if (status == PSC_OK)
         resume_learn(&filling->facts, plan);
     return status;

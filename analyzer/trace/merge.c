@@ -61,13 +61,15 @@ static enum psc_status add_anchored(struct segments *segments, const struct plan
         struct segment *segment = segments_add(segments);
         if (!segment)
             return PSC_ERR_MEMORY;
-        // From where the last one ended: the shim itself stands between two runs.
+        // From where the last one ended: the shim itself stands between two runs. One without
+        // frames may lie within the run of the one before.
+        size_t end = anchor->first + anchor->count;
         segment->side = side;
         segment->first = done;
-        segment->count = anchor->first + anchor->count - done;
+        segment->count = end > done ? end - done : 0;
         segment->address = anchor->address;
         segment->native = extents_find(extents, anchor->address);
-        done = anchor->first + anchor->count;
+        done += segment->count;
     }
     if (done < stack->count) {
         struct segment *segment = segments_add(segments);
@@ -126,15 +128,17 @@ static size_t segment_key(const struct segment *segment)
     return segment->native != SIZE_MAX ? 2 * segment->native + 1 : 2 * segment->before;
 }
 
-/* The next evaluator by name from a native frame on; SIZE_MAX: none. */
-static size_t next_evaluator(const struct plan *plan, size_t from)
+bool place_is_evaluator(const struct place *place)
 {
-    for (size_t i = from; i < plan->native.count; i++) {
-        const struct place *place = plan->native_places[i];
-        if (place->interpreter &&
-            place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR)
+    return place->interpreter && place->level_count &&
+           place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR;
+}
+
+size_t plan_next_evaluator(const struct plan *plan, size_t from)
+{
+    for (size_t i = from; i < plan->native.count; i++)
+        if (place_is_evaluator(plan->native_places[i]))
             return i;
-    }
     return SIZE_MAX;
 }
 
@@ -156,7 +160,7 @@ static void place_segments(struct segments *segments, const struct plan *plan,
         if (segment->native != SIZE_MAX && segment_key(segment) < lowest)
             segment->native = SIZE_MAX;
         if (segment->native == SIZE_MAX && !segment->address)
-            segment->native = next_evaluator(plan, (lowest + 1) / 2);
+            segment->native = plan_next_evaluator(plan, (lowest + 1) / 2);
         if (segment->native == SIZE_MAX) {
             segment->before =
                 segment->address ? extents_next(extents, segment->address) : extents->stack->count;

@@ -20,18 +20,12 @@ struct side_place {
     uint64_t place; /* How far out its evaluators are; UINT64_MAX: not known. */
 };
 
-static bool is_evaluator(const struct place *place)
-{
-    return place->interpreter && place->level_count &&
-           place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR;
-}
-
 bool merge_points_to(const struct plan *plan, size_t native, struct target *target,
                      psc_addr address)
 {
     const struct native_frame *frame = &plan->native.frames[native];
     uint64_t words[FRAME_WORD_LIMIT];
-    if (!is_evaluator(plan->native_places[native]) || frame->cfa <= frame->sp ||
+    if (!place_is_evaluator(plan->native_places[native]) || frame->cfa <= frame->sp ||
         frame->cfa - frame->sp > sizeof(words))
         return false;
     size_t count = (size_t)(frame->cfa - frame->sp) / 8;
@@ -138,7 +132,7 @@ enum psc_status merge_join_sides(struct plan *plan, struct target *target, bool 
         places[s] = (struct side_place){s, UINT64_MAX};
     if (plan->native.count) {
         for (size_t i = 0; i < plan->native.count; i++)
-            if (is_evaluator(plan->native_places[i]))
+            if (place_is_evaluator(plan->native_places[i]))
                 note_words(plan, i, target, places);
     } else if (!note_anchors(plan, places)) {
         note_stack(plan, target, places);

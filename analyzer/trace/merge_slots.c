@@ -53,7 +53,8 @@ struct slot_search {
     struct python *python;
     struct target *target;
     struct chain_index chain;
-    size_t *evaluators; /* Native indices, innermost first. */
+    psc_addr delegating; /* A frame of the chain that no evaluator runs; 0: none. */
+    size_t *evaluators;  /* Native indices, innermost first. */
     size_t evaluator_count;
     uint64_t evaluator_size;     /* Of their native frames. */
     uint32_t taken[FRAME_WORDS]; /* How often each word held the evaluator's own frame. */
@@ -83,8 +84,7 @@ static size_t best_slot(const struct slot_search *search)
 static bool is_evaluator(const struct slot_search *search, size_t native, size_t slot)
 {
     const struct place *place = search->plan->native_places[native];
-    if (place->interpreter && place->level_count &&
-        place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR)
+    if (place_is_evaluator(place))
         return true;
     // The cold part of a stripped evaluator has no name, but the same frame and a frame object.
     const struct native_frame *frame = &search->plan->native.frames[native];
@@ -127,30 +127,33 @@ static bool add_found(struct slot_search *search, size_t native, size_t chain_in
     return true;
 }
 
+static bool is_unchained(const struct slot_search *search, psc_addr address)
+{
+    return chain_index_find(&search->chain, address) == SIZE_MAX &&
+           python_is_frame_object(search->python, address);
+}
+
 /*
  * A frame that no chain reaches, in a word that held an evaluator's own frame before; 0: none.
- * Where no evaluator told its frame, any word does, and the frame that calls most others is the
+ * Where there is none in such a word any word does, and the frame that calls most others is the
  * newest.
  */
 static psc_addr find_unchained(struct slot_search *search, const uint64_t *words, size_t count)
 {
-    size_t slot = best_slot(search), best = SIZE_MAX, longest = 0;
-    for (size_t w = 0; w < count; w++) {
-        if ((slot != SIZE_MAX && !search->taken[w]) ||
-            chain_index_find(&search->chain, words[w]) != SIZE_MAX ||
-            !python_is_frame_object(search->python, words[w]))
-            continue;
-        size_t rank = search->taken[w];
-        if (slot == SIZE_MAX) {
-            struct python_stack callers = {0};
-            if (python_walk_from(search->python, words[w], &callers) == PSC_OK)
-                rank = callers.count;
-            python_stack_deinit(&callers);
-        }
-        if (rank > longest) {
+    size_t best = SIZE_MAX, longest = 0;
+    for (size_t w = 0; w < count; w++)
+        if (search->taken[w] && (best == SIZE_MAX || search->taken[w] > search->taken[best]) &&
+            is_unchained(search, words[w]))
             best = w;
-            longest = rank;
+    for (size_t w = 0, any = best == SIZE_MAX; any && w < count; w++) {
+        struct python_stack callers = {0};
+        if (is_unchained(search, words[w]) &&
+            python_walk_from(search->python, words[w], &callers) == PSC_OK &&
+            callers.count > longest) {
+            best = w;
+            longest = callers.count;
         }
+        python_stack_deinit(&callers);
     }
     return best == SIZE_MAX ? 0 : words[best];
 }
@@ -180,7 +183,7 @@ static size_t find_newest(const struct slot_search *search, const uint64_t *word
     size_t newest = SIZE_MAX;
     for (size_t w = 0; w < count; w++) {
         size_t at = chain_index_find(&search->chain, words[w]);
-        if (at != SIZE_MAX && at >= done && at < newest)
+        if (at != SIZE_MAX && at >= done && at < newest && words[w] != search->delegating)
             newest = at;
     }
     return newest;
@@ -212,10 +215,23 @@ static size_t read_own(struct slot_search *search, size_t first, size_t *own)
     return told;
 }
 
+static bool points_to(const struct slot_search *search, size_t e, psc_addr frame)
+{
+    uint64_t words[FRAME_WORDS];
+    if (e >= search->evaluator_count)
+        return false;
+    size_t count =
+        read_words(search->target, &search->plan->native.frames[search->evaluators[e]], words);
+    for (size_t w = 0; w < count; w++)
+        if (words[w] == frame)
+            return true;
+    return false;
+}
+
 /*
  * CPython 3.9 and early 3.10 cut the chain while an exception is thrown into a generator: what
  * follows is on the native stack only. Looked for in the evaluators outside of those that told
- * theirs. False without memory.
+ * theirs; of which the innermost may point to its caller's. False without memory.
  */
 static bool find_cut_off(struct slot_search *search, size_t *own)
 {
@@ -231,6 +247,8 @@ static bool find_cut_off(struct slot_search *search, size_t *own)
         // What was found for an evaluator further in may have brought this one's with it.
         own[e] = find_newest(search, words, count, next);
         psc_addr unchained = own[e] == SIZE_MAX ? find_unchained(search, words, count) : 0;
+        if (unchained && !e && points_to(search, 1, unchained))
+            continue;
         if (unchained) {
             own[e] = search->stack->count;
             if (!continue_chain(search, unchained))
@@ -252,6 +270,16 @@ static bool is_cut(const struct python_stack *stack)
            (stack->count && stack->frames[stack->count - 1].generator);
 }
 
+/* Where it was cut, a generator is thrown into that waits for another and is not being run. */
+static psc_addr find_delegating(const struct slot_search *search)
+{
+    const struct python_stack *stack = search->stack;
+    if (stack->end != PYTHON_END_COMPLETE || !stack->count)
+        return 0;
+    psc_addr last = stack->frames[stack->count - 1].address;
+    return python_is_frame_object(search->python, last) ? 0 : last;
+}
+
 /*
  * The innermost evaluator may have just been entered, or be about to return, and runs no frame
  * then, though it points to its caller's: the reading is right in which more of the others tell
@@ -260,6 +288,7 @@ static bool is_cut(const struct python_stack *stack)
 static bool find_own(struct slot_search *search, size_t *own)
 {
     bool cut = is_cut(search->stack);
+    search->delegating = cut ? find_delegating(search) : 0;
     size_t running = read_own(search, 0, own);
     if (read_own(search, 1, own) <= running)
         read_own(search, 0, own);

@@ -4,6 +4,9 @@
 /* Frames whose place is looked up while the process waits; recursion has few distinct places. */
 #define LOCATION_LIMIT ((size_t)100000)
 
+/* Of the C stack above an evaluator that is being entered; the next one's CFrame lies there. */
+#define SEARCHED_STACK ((psc_addr)64 * 1024)
+
 static bool read_frame(struct python *python, const struct python_frame *frame, bool locals)
 {
     struct python_location location;
@@ -14,15 +17,25 @@ static bool read_frame(struct python *python, const struct python_frame *frame, 
     return !locals || python_read_locals(python, frame, &values, &count) != PSC_ERR_MEMORY;
 }
 
+static void read_frames(struct python *python, const struct python_stack *stack, bool locals)
+{
+    for (size_t i = 0; i < stack->count && i < LOCATION_LIMIT; i++)
+        if (!read_frame(python, &stack->frames[i], locals))
+            return;
+}
+
 static void read_thread(struct python *python, const struct python_thread *thread, bool locals)
 {
-    struct python_stack stack = {0};
+    struct python_stack stack = {0}, other = {0};
     struct python_exception *exceptions;
     size_t count;
     if (python_walk(python, thread, &stack) == PSC_OK)
-        for (size_t i = 0; i < stack.count && i < LOCATION_LIMIT; i++)
-            if (!read_frame(python, &stack.frames[i], locals))
-                break;
+        read_frames(python, &stack, locals);
+    // Which of the two is right the native stack will tell.
+    if (stack.doubtful && python_walk_between(python, thread, stack.doubtful + 8,
+                                              stack.doubtful + SEARCHED_STACK, &other) == PSC_OK)
+        read_frames(python, &other, locals);
+    python_stack_deinit(&other);
     python_stack_deinit(&stack);
     // What was not readable now is not later either: the merge says so.
     if (python_read_exceptions(python, thread, &exceptions, &count) != PSC_OK)

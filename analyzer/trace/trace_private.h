@@ -133,6 +133,10 @@ struct plan {
 };
 
 void plan_deinit(struct plan *plan);
+/** By name, in the interpreter's own module. */
+bool place_is_evaluator(const struct place *place);
+/** The next evaluator by name from a native frame on; SIZE_MAX: none. */
+size_t plan_next_evaluator(const struct plan *plan, size_t from);
 
 /** What merging learns of the evaluator, from any thread, to go on behind broken unwinding. */
 struct evaluator_facts {
@@ -162,6 +166,15 @@ struct slot_assignment {
 PSC_MUST_CHECK enum psc_status merge_find_slots(const struct plan *plan, struct python_side *side,
                                                 struct python *python, struct target *target,
                                                 struct slot_assignment **ret, size_t *ret_count);
+
+/* ---- entering.c ---- */
+
+/**
+ * Walks the chains of those sides again whose newest CFrame is not filled in yet: the evaluator
+ * that stands further out tells where the list goes on.
+ */
+PSC_MUST_CHECK enum psc_status entering_walk_again(struct plan *plan, struct python *python,
+                                                   struct target *target);
 
 /* ---- merge_sides.c ---- */
 

@@ -15,9 +15,10 @@ def pytest_configure(config):
         pytest.exit("no program %s: set PSC_PROGRAM" % analyzer.PROGRAM, returncode=4)
 
 
-def wanted_interpreters(suites=False):
+def wanted_interpreters(suites=False, older=False):
     """One parameter for each interpreter, and a skipped one for each that is missing."""
-    found = interpreters.find_wanted() + (interpreters.find_also() if suites else [])
+    also = interpreters.find_also() if suites else interpreters.find_older() if older else []
+    found = interpreters.find_wanted() + also
     missing = interpreters.find_missing() + (interpreters.find_also_missing() if suites else [])
     return [pytest.param(one, id=one.label) for one in found] + [
         pytest.param(None, id=version, marks=pytest.mark.skip(reason="no CPython %s here" % version))
@@ -56,7 +57,8 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("case,interpreter",
                              case_parameters(*marker.args, suites=suites, **marker.kwargs))
     elif "interpreter" in metafunc.fixturenames:
-        metafunc.parametrize("interpreter", wanted_interpreters())
+        older = getattr(metafunc.module, "ALSO_OLDER", False)
+        metafunc.parametrize("interpreter", wanted_interpreters(older=older))
 
 
 @pytest.fixture

@@ -157,6 +157,11 @@ def find_also():
     return [one for one in find_all() if one.minor in ALSO_OLDER + ALSO_NEWER] + find_in_suites()
 
 
+def find_older():
+    """Those before find_wanted() that can be run without entering another root."""
+    return [one for one in find_all() if one.minor in ALSO_OLDER]
+
+
 def find_others():
     """Versions that are not promised: they must still give native stacks and a clear word."""
     return [one for one in find_all() if one.minor not in WANTED]

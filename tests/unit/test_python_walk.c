@@ -203,8 +203,42 @@ static void test_a_cframe_list_that_loops(void **state)
     memory_put_field(memory, thread.tstate, PY_THREAD_CFRAME, cframe);
     assert_int_equal(python_walk(&memory->python, &thread, &stack), PSC_OK);
     assert_int_equal(stack.count, 1);
-    assert_int_equal(memory->target.warnings.count, 1);
+    assert_int_equal(stack.loose, cframe);
+    assert_int_equal(stack.doubtful, cframe);
     python_stack_deinit(&stack);
+    memory_destroy(memory);
+}
+
+/* The newest 3.11 CFrame before its previous is filled in: the next one is found on the C stack. */
+static void test_a_cframe_that_leads_astray(void **state)
+{
+    struct memory *memory = memory_create(0x030b00f0);
+    psc_addr code = memory_code(memory, "f");
+    struct python_thread thread = make_thread(memory);
+    struct python_stack stack = {0}, found = {0}, none = {0};
+    (void)state;
+    psc_addr outer = make_frame(memory, code, 0);
+    psc_addr inner = make_frame(memory, code, outer);
+    psc_addr newest = make_cframe(memory, inner, 4242);
+    psc_addr next = make_cframe(memory, inner, 0);
+    psc_addr last = make_cframe(memory, outer, root_cframe(memory, &thread));
+    memory_put_field(memory, next, PY_CFRAME_PREVIOUS, last);
+    memory_put_field(memory, thread.tstate, PY_THREAD_CFRAME, newest);
+    assert_int_equal(python_walk(&memory->python, &thread, &stack), PSC_OK);
+    assert_int_equal(stack.doubtful, newest);
+    assert_int_equal(stack.loose, 4242);
+    assert_int_equal(python_walk_between(&memory->python, &thread, newest + 8, last + 8, &found),
+                     PSC_OK);
+    assert_int_equal(found.count, 2);
+    assert_int_equal(found.anchor_count, 2);
+    check_anchor(&found, 0, next, 0, 1);
+    check_anchor(&found, 1, last, 1, 1);
+    assert_int_equal(found.doubtful, 0);
+    assert_int_equal(found.loose, 0);
+    assert_int_equal(python_walk_between(&memory->python, &thread, newest + 8, next, &none),
+                     PSC_ERR_NOT_FOUND);
+    python_stack_deinit(&stack);
+    python_stack_deinit(&found);
     memory_destroy(memory);
 }
 
@@ -320,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_shims_part_the_chain),
         cmocka_unit_test(test_a_cframe_that_is_being_entered),
         cmocka_unit_test(test_a_cframe_list_that_loops),
+        cmocka_unit_test(test_a_cframe_that_leads_astray),
         cmocka_unit_test(test_frames_that_have_not_begun),
         cmocka_unit_test(test_an_instruction_outside_its_code_has_no_line),
         cmocka_unit_test(test_code_is_known_without_symbols),
