@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Depth of calls inlined into each other, with the lexical blocks between them. */
-#define INLINE_DEPTH_LIMIT 128
 /** Depth of namespaces and classes around a function. */
 #define NAMESPACE_DEPTH_LIMIT 32
 /** Units of a file, and ranges of a unit or function. */
@@ -124,8 +122,7 @@ static bool find_unit(struct module *module, struct inline_index *index, Dwarf *
     return find_range(&index->units, address, &offset) && dwarf_offdie(dwarf, offset, ret);
 }
 
-/** The next DIE of the same parent; a reference back (only in a broken file) ends the list. */
-static bool next_sibling(Dwarf_Die *die)
+bool die_next_sibling(Dwarf_Die *die)
 {
     Dwarf_Die next;
     if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= dwarf_dieoffset(die))
@@ -149,7 +146,7 @@ static void list_functions(Dwarf_Die *unit, struct die_ranges *ret)
         depth = 1;
     while (depth > 0) {
         Dwarf_Die die = stack[depth - 1];
-        if (!next_sibling(&stack[depth - 1]))
+        if (!die_next_sibling(&stack[depth - 1]))
             depth--;
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram)
@@ -192,11 +189,11 @@ static bool find_scope(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret)
                      tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
         if (scope && dwarf_haspc(ret, address) > 0)
             return true;
-    } while (next_sibling(ret));
+    } while (die_next_sibling(ret));
     return false;
 }
 
-static const char *function_name(Dwarf_Die *die)
+const char *die_function_name(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
@@ -222,42 +219,43 @@ static void describe_call(struct module *module, Dwarf_Die *unit, Dwarf_Die *cal
 {
     uint64_t lines;
     uint32_t file;
-    *ret = (struct module_inline){.function = function_name(call)};
+    *ret = (struct module_inline){.function = die_function_name(call)};
     if (!get_number(call, DW_AT_call_line, &ret->call_line))
         ret->call_line = 0;
     if (get_number(call, DW_AT_call_file, &file) && unit_statement_list(unit, &lines))
         ret->call_file = module_line_file(module, lines, file);
 }
 
-size_t module_find_inlines(struct module *module, psc_addr address, struct module_inline *ret,
-                           size_t limit)
+size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwarf_Die *ret_unit,
+                              Dwarf_Die ret[SCOPE_DEPTH_LIMIT])
 {
     struct module_debug *debug = module->debug;
     Dwarf *dwarf = module_dwarf(module);
     if (!debug->inlines)
         debug->inlines = calloc(1, sizeof(*debug->inlines));
-    if (!dwarf || !debug->inlines)
-        return 0;
-    uint64_t file_address = address - module->bias;
-    Dwarf_Die unit;
     Dwarf_Off function;
-    if (!find_unit(module, debug->inlines, dwarf, file_address, &unit))
+    if (!dwarf || !debug->inlines ||
+        !find_unit(module, debug->inlines, dwarf, file_address, ret_unit))
         return 0;
-    const struct die_ranges *functions = unit_functions(debug->inlines, &unit);
-    Dwarf_Die scope;
+    const struct die_ranges *functions = unit_functions(debug->inlines, ret_unit);
     if (!functions || !find_range(functions, file_address, &function) ||
-        !dwarf_offdie(dwarf, function, &scope))
+        !dwarf_offdie(dwarf, function, &ret[0]))
         return 0;
+    size_t count = 1;
+    while (count < SCOPE_DEPTH_LIMIT && find_scope(&ret[count - 1], file_address, &ret[count]))
+        count++;
+    return count;
+}
 
-    Dwarf_Die calls[INLINE_DEPTH_LIMIT];
-    size_t depth = 0;
-    for (size_t i = 0; i < INLINE_DEPTH_LIMIT && find_scope(&scope, file_address, &calls[depth]);
-         i++) {
-        scope = calls[depth];
-        depth += dwarf_tag(&scope) == DW_TAG_inlined_subroutine;
-    }
-    size_t count = depth < limit ? depth : limit;
-    for (size_t i = 0; i < count; i++)
-        describe_call(module, &unit, &calls[depth - 1 - i], &ret[i]);
+size_t module_find_inlines(struct module *module, psc_addr address, struct module_inline *ret,
+                           size_t limit)
+{
+    Dwarf_Die unit;
+    Dwarf_Die scopes[SCOPE_DEPTH_LIMIT];
+    size_t count = 0;
+    for (size_t i = module_find_scope_dies(module, address - module->bias, &unit, scopes);
+         i > 1 && count < limit; i--)
+        if (dwarf_tag(&scopes[i - 1]) == DW_TAG_inlined_subroutine)
+            describe_call(module, &unit, &scopes[i - 1], &ret[count++]);
     return count;
 }

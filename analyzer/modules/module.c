@@ -451,6 +451,7 @@ void modules_destroy(struct modules *modules)
         symbol_table_destroy(module->symbols);
         line_cache_destroy(module->debug->lines);
         inline_index_destroy(module->debug->inlines);
+        type_table_destroy(module->debug->types);
         module_close_files(module);
     }
     free(modules->items);

@@ -128,6 +128,122 @@ struct module_inline {
 size_t module_find_inlines(struct module *module, psc_addr address, struct module_inline *ret,
                            size_t limit);
 
+/* ---- variables ---- */
+
+/** One operation of a DWARF expression (DWARF 5, 2.5), as plain data. */
+struct debug_operation {
+    uint8_t code;         /**< DW_OP_...; GNU's forerunners are given as the ones of DWARF 5. */
+    uint64_t number;      /**< Addresses are the target's; jumps: index of the operation. */
+    uint64_t number2;     /**< Of typed operations: the size of the type. */
+    uint8_t encoding;     /**< Of typed operations: DW_ATE_... of the type. */
+    uint16_t offset;      /**< Within the expression. */
+    const uint8_t *bytes; /**< DW_OP_implicit_value, DW_OP_const_type: `number` of them. */
+    const struct debug_expression *inner; /**< DW_OP_entry_value. */
+};
+
+struct debug_expression {
+    const struct debug_operation *operations;
+    size_t count;
+};
+
+enum debug_kind {
+    DEBUG_KIND_OTHER, /**< Nothing that this library can show. */
+    DEBUG_KIND_VOID,
+    DEBUG_KIND_SIGNED,
+    DEBUG_KIND_UNSIGNED,
+    DEBUG_KIND_CHARACTER,          /**< char and signed char. */
+    DEBUG_KIND_UNSIGNED_CHARACTER, /**< unsigned char. */
+    DEBUG_KIND_BOOL,
+    DEBUG_KIND_FLOAT,
+    DEBUG_KIND_COMPLEX,
+    DEBUG_KIND_ENUM,
+    DEBUG_KIND_POINTER,
+    DEBUG_KIND_REFERENCE,
+    DEBUG_KIND_STRUCT, /**< Classes too. */
+    DEBUG_KIND_UNION,
+    DEBUG_KIND_ARRAY,
+    DEBUG_KIND_FUNCTION
+};
+
+#define DEBUG_DIMENSION_LIMIT 4
+
+/** A type; one for each that was met, owned by the module. Typedefs and qualifiers are peeled. */
+struct debug_type {
+    enum debug_kind kind;
+    const char *name; /**< The outermost typedef's, else the type's own; NULL: it has none. */
+    const char *tag;  /**< The type's own; NULL: it has none. */
+    uint64_t size;    /**< In bytes; 0: not known. */
+    uint64_t dimensions[DEBUG_DIMENSION_LIMIT]; /**< Of an array; 0: not known. */
+    size_t dimension_count;
+};
+
+struct debug_member {
+    const char *name; /**< NULL: a base class or an unnamed struct, whose members are its own. */
+    const struct debug_type *type; /**< NULL: not known. */
+    uint64_t offset;
+    uint32_t bit_offset; /**< Of a bit field, from `offset`. */
+    uint32_t bit_size;   /**< 0: no bit field. */
+};
+
+/** What a pointer points to, or what an array holds; NULL: nothing that is known. */
+const struct debug_type *debug_type_target(const struct debug_type *type);
+/** In the order of declaration, static ones left out; owned by the module. */
+size_t debug_type_members(const struct debug_type *type, const struct debug_member **ret);
+/** The name of an enum's value, or NULL. */
+const char *debug_type_enumerator(const struct debug_type *type, uint64_t value);
+
+struct debug_variable {
+    const char *name;
+    const struct debug_type *type; /**< NULL: not known. */
+    bool argument;
+    uint32_t line;                           /**< Of its declaration; 0: not known. */
+    const struct debug_expression *location; /**< NULL: nowhere at this address. */
+    const uint8_t *constant; /**< DW_AT_const_value: its bytes, instead of a location. */
+    size_t constant_size;
+};
+
+/** A function at an address: the physical one, or one that was inlined. */
+struct debug_scope {
+    const char *function;             /**< As struct module_inline has it; NULL: none. */
+    struct debug_variable *variables; /**< Arguments first, then from inner blocks outward. */
+    size_t count;
+};
+
+/** The functions that an address is in, innermost first, and their variables there. */
+struct debug_scopes {
+    struct debug_scope *items;
+    size_t count;
+    const struct debug_expression *frame_base; /**< Of the physical function, or NULL. */
+    psc_addr entry;                            /**< Where that begins, in the target; 0: unknown. */
+};
+
+/**
+ * Arguments and variables of the code at an address (of the call, not behind it), by libdw.
+ * @return what was found, made anew on each call and owned by the module; NULL for nothing.
+ */
+const struct debug_scopes *module_find_variables(struct module *module, psc_addr address);
+
+/** What a caller has put into a register. */
+struct debug_call_parameter {
+    uint8_t register_number;
+    const struct debug_expression *value;
+};
+
+/** A call, as the compiler describes it for those who look for what the arguments were. */
+struct debug_call_site {
+    psc_addr target;  /**< The function that is called, in the target; 0: see the others. */
+    const char *name; /**< Or its linker name, or NULL. */
+    const struct debug_expression *target_value; /**< Of a call through a pointer, or NULL. */
+    struct debug_call_parameter *parameters;
+    size_t count;
+};
+
+/**
+ * The call that returns to an address.
+ * @return as module_find_variables().
+ */
+const struct debug_call_site *module_find_call_site(struct module *module, psc_addr return_address);
+
 /* ---- for native/: libdw's view of the file ---- */
 
 struct Elf;

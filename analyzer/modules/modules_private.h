@@ -35,6 +35,7 @@ struct module_layout {
 
 struct line_cache;
 struct inline_index;
+struct type_table;
 
 struct module_debug {
     struct module_layout layout;
@@ -53,6 +54,7 @@ struct module_debug {
 
     struct line_cache *lines;
     struct inline_index *inlines;
+    struct type_table *types;
 };
 
 /* ---- debug_file.c ---- */
@@ -94,7 +96,36 @@ bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t a
 
 /* ---- inlines.c ---- */
 
+/** Depth of calls inlined into each other, with the lexical blocks between them. */
+#define SCOPE_DEPTH_LIMIT 128
+
 void inline_index_destroy(struct inline_index *index);
+/**
+ * The DIEs that hold an address of the file: the function, then what is nested in it.
+ * @return how many.
+ */
+size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwarf_Die *ret_unit,
+                              Dwarf_Die ret[SCOPE_DEPTH_LIMIT]);
+/** The next DIE of the same parent; a reference back (only in a broken file) ends the list. */
+bool die_next_sibling(Dwarf_Die *die);
+/** DW_AT_linkage_name else DW_AT_name, or NULL. */
+const char *die_function_name(Dwarf_Die *die);
+
+/* ---- debug_types.c ---- */
+
+void type_table_destroy(struct type_table *table);
+/** The type that a DIE's DW_AT_type names; NULL when there is none. */
+const struct debug_type *module_type_of(struct module *module, Dwarf_Die *die);
+/** Kind (of what can be computed with) and size of the base type of a typed operation. */
+bool debug_base_type(Dwarf_Die *type, uint8_t *ret_encoding, uint64_t *ret_size);
+/** A number, whichever form it has; false when there is none. */
+bool die_get_number(Dwarf_Die *die, unsigned int name, uint64_t *ret);
+
+/* ---- debug_expressions.c ---- */
+
+/** An attribute's expression (a list's: that for the address) in the arena; NULL for none. */
+const struct debug_expression *module_copy_expression(struct module *module,
+                                                      Dwarf_Attribute *attribute, uint64_t address);
 
 /* ---- symbols.c ---- */
 

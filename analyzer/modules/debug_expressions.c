@@ -1,0 +1,174 @@
+/* DWARF expressions as plain data: what libdw knows of each operation is asked for here. */
+#include "modules_private.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#define OPERATION_LIMIT ((size_t)512)
+#define BLOCK_LIMIT     ((size_t)4096)
+/* DW_OP_entry_value in DW_OP_entry_value. */
+#define NESTING_LIMIT 3u
+
+static uint8_t standard_code(uint8_t code)
+{
+    switch (code) {
+    case DW_OP_GNU_entry_value:
+        return DW_OP_entry_value;
+    case DW_OP_GNU_const_type:
+        return DW_OP_const_type;
+    case DW_OP_GNU_regval_type:
+        return DW_OP_regval_type;
+    case DW_OP_GNU_deref_type:
+        return DW_OP_deref_type;
+    case DW_OP_GNU_convert:
+        return DW_OP_convert;
+    case DW_OP_GNU_reinterpret:
+        return DW_OP_reinterpret;
+    case DW_OP_GNU_addr_index:
+        return DW_OP_addrx;
+    case DW_OP_GNU_const_index:
+        return DW_OP_constx;
+    case DW_OP_GNU_implicit_pointer:
+        return DW_OP_implicit_pointer;
+    default:
+        return code;
+    }
+}
+
+static const struct debug_expression *copy_operations(struct module *module,
+                                                      Dwarf_Attribute *attribute,
+                                                      const Dwarf_Op *operations, size_t count,
+                                                      unsigned depth);
+
+static bool copy_block(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
+                       struct debug_operation *ret)
+{
+    Dwarf_Attribute block;
+    Dwarf_Block bytes;
+    if (dwarf_getlocation_attr(attribute, from, &block) != 0 ||
+        dwarf_formblock(&block, &bytes) != 0 || bytes.length > BLOCK_LIMIT)
+        return false;
+    uint8_t *copy = arena_alloc(module->owner->arena, bytes.length + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, bytes.data, bytes.length);
+    ret->bytes = copy;
+    ret->number = bytes.length;
+    return true;
+}
+
+static bool copy_inner(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
+                       unsigned depth, struct debug_operation *ret)
+{
+    Dwarf_Attribute inner;
+    Dwarf_Op *operations;
+    size_t count;
+    if (depth >= NESTING_LIMIT || dwarf_getlocation_attr(attribute, from, &inner) != 0 ||
+        dwarf_getlocation(&inner, &operations, &count) != 0)
+        return false;
+    // Of a location list libdw names a unit that has no types (0.188, dwarf_getlocation_attr.c).
+    inner.cu = attribute->cu;
+    ret->inner = copy_operations(module, &inner, operations, count, depth + 1);
+    return ret->inner;
+}
+
+static bool copy_type(Dwarf_Attribute *attribute, const Dwarf_Op *from, struct debug_operation *ret)
+{
+    Dwarf_Die type;
+    return dwarf_getlocation_die(attribute, from, &type) == 0 &&
+           debug_base_type(&type, &ret->encoding, &ret->number2);
+}
+
+static bool copy_operation(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
+                           unsigned depth, struct debug_operation *ret)
+{
+    Dwarf_Attribute value;
+    Dwarf_Addr address;
+    *ret = (struct debug_operation){.code = standard_code(from->atom),
+                                    .number = from->number,
+                                    .number2 = from->number2,
+                                    .offset = (uint16_t)from->offset};
+    if (from->offset > UINT16_MAX)
+        return false;
+    switch (ret->code) {
+    case DW_OP_addr:
+        ret->number += module->bias;
+        return true;
+    case DW_OP_addrx:
+    case DW_OP_constx:
+        if (dwarf_getlocation_attr(attribute, from, &value) != 0 ||
+            dwarf_formaddr(&value, &address) != 0)
+            return false;
+        ret->number = address + (ret->code == DW_OP_addrx ? module->bias : 0);
+        return true;
+    case DW_OP_implicit_value:
+        return copy_block(module, attribute, from, ret);
+    case DW_OP_const_type:
+        return copy_type(attribute, from, ret) && copy_block(module, attribute, from, ret);
+    case DW_OP_regval_type:
+    case DW_OP_deref_type:
+        return copy_type(attribute, from, ret);
+    case DW_OP_convert:
+    case DW_OP_reinterpret:
+        // 0 is the type of addresses.
+        ret->encoding = DW_ATE_unsigned;
+        ret->number2 = 8;
+        return !from->number || copy_type(attribute, from, ret);
+    case DW_OP_entry_value:
+        return copy_inner(module, attribute, from, depth, ret);
+    default:
+        return true;
+    }
+}
+
+/* Jumps lead to an operation, or behind the last. */
+static bool set_jumps(struct debug_operation *operations, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct debug_operation *jump = &operations[i];
+        if (jump->code != DW_OP_bra && jump->code != DW_OP_skip)
+            continue;
+        int64_t target = (int64_t)jump->offset + 3 + (int16_t)jump->number;
+        size_t to = 0;
+        while (to < count && operations[to].offset != target)
+            to++;
+        if (to == count && target <= operations[count - 1].offset)
+            return false;
+        jump->number = to;
+    }
+    return true;
+}
+
+/* An operation that cannot be copied makes the whole one that nobody can evaluate. */
+static const struct debug_expression *copy_operations(struct module *module,
+                                                      Dwarf_Attribute *attribute,
+                                                      const Dwarf_Op *operations, size_t count,
+                                                      unsigned depth)
+{
+    struct arena *arena = module->owner->arena;
+    struct debug_expression *expression = arena_alloc(arena, sizeof(*expression));
+    bool whole = count <= OPERATION_LIMIT;
+    size_t room = whole && count ? count : 1;
+    struct debug_operation *copy = arena_array(arena, room, sizeof(*copy));
+    if (!expression || !copy)
+        return NULL;
+    for (size_t i = 0; whole && i < count; i++)
+        whole = copy_operation(module, attribute, &operations[i], depth, &copy[i]);
+    if (whole)
+        whole = set_jumps(copy, count);
+    if (!whole)
+        copy[0] = (struct debug_operation){.code = 0};
+    *expression = (struct debug_expression){copy, whole ? count : 1};
+    return expression;
+}
+
+const struct debug_expression *module_copy_expression(struct module *module,
+                                                      Dwarf_Attribute *attribute, uint64_t address)
+{
+    Dwarf_Op *operations;
+    size_t count;
+    if (!attribute || dwarf_getlocation_addr(attribute, address, &operations, &count, 1) != 1 ||
+        !count)
+        return NULL;
+    return copy_operations(module, attribute, operations, count, 0);
+}
