@@ -60,6 +60,19 @@ enum native_end {
 /** Frames per thread after which a walk stops: deep recursion is a real crash, endless is not. */
 #define PSC_NATIVE_FRAME_LIMIT 4000000u
 
+/** The registers that a call preserves, as they are in one frame: rbx, rbp, r12 to r15. */
+#define NATIVE_SAVED_COUNT 6
+struct native_saved {
+    uint64_t value[NATIVE_SAVED_COUNT];
+    uint8_t known; /**< A bit for each. */
+};
+
+/** All registers of a frame that stands at its place: nothing has been called since. */
+struct native_exact {
+    size_t frame;
+    struct target_registers registers;
+};
+
 struct native_stack {
     struct native_frame *frames; /**< Innermost first; malloc'd, see native_stack_deinit(). */
     size_t count;
@@ -68,7 +81,18 @@ struct native_stack {
     psc_addr end_address; /**< For UNREADABLE: the address; for NO_RULE and CYCLE: the pc. */
     /** Registers at the last frame, to reason about going on. */
     struct target_registers last;
+    /** Set before the walk: registers are kept, for native_get_context(). */
+    bool keep_registers;
+    struct native_saved *saved; /**< Of the first frames, at most NATIVE_SAVED_LIMIT; malloc'd. */
+    size_t saved_count;
+    size_t saved_capacity;
+    struct native_exact *exact; /**< By rising frame; malloc'd. */
+    size_t exact_count;
+    size_t exact_capacity;
 };
+
+/** Frames of one stack whose registers are kept. */
+#define NATIVE_SAVED_LIMIT ((size_t)1 << 18)
 
 struct native;
 
@@ -107,6 +131,59 @@ PSC_MUST_CHECK enum psc_status native_walk_from(struct native *native,
 PSC_MUST_CHECK enum psc_status native_step(struct native *native,
                                            const struct target_registers *registers, bool exact,
                                            struct target_registers *ret, psc_addr *ret_cfa);
+
+/* ---- where variables are ---- */
+
+/** What is known of the registers in one frame. */
+struct native_context {
+    struct target_registers registers;
+    uint32_t known; /**< A bit for each register, by its DWARF number. */
+    psc_addr cfa;   /**< 0: not known. */
+};
+
+/** The registers of a frame of a stack that was walked with keep_registers. */
+void native_get_context(const struct native_stack *stack, size_t index, struct native_context *ret);
+
+/** Bytes of a variable that lies in registers or in pieces; larger ones have to be in memory. */
+#define NATIVE_VALUE_LIMIT 512u
+
+/** Where a variable is, or what it is. */
+struct native_value {
+    bool in_memory;
+    psc_addr address; /**< With in_memory. */
+    size_t size;      /**< Of bytes[]; 0 with in_memory. */
+    uint8_t bytes[NATIVE_VALUE_LIMIT];
+    uint8_t known[NATIVE_VALUE_LIMIT]; /**< Not 0 where the byte is known. */
+};
+
+/** What an expression is evaluated in. */
+struct native_evaluation {
+    const struct native_context *context;
+    const struct debug_expression *frame_base; /**< May be NULL. */
+    /**
+     * What the expression was when the function was entered, as its caller knows; NULL: nothing
+     * is known.
+     */
+    bool (*enter)(void *entry, const struct debug_expression *expression, uint64_t *ret);
+    void *entry;
+};
+
+enum native_location {
+    NATIVE_LOCATION_FOUND,
+    NATIVE_LOCATION_LOST,       /**< It is nowhere any more. */
+    NATIVE_LOCATION_UNREADABLE, /**< Memory on the way there can not be read. */
+    NATIVE_LOCATION_UNSUPPORTED /**< Its description is not understood. */
+};
+
+/** Finds a variable of `size` bytes by the description that debug information has of its place. */
+enum native_location native_locate(struct target *target,
+                                   const struct native_evaluation *evaluation,
+                                   const struct debug_expression *expression, uint64_t size,
+                                   struct native_value *ret);
+/** An expression that is a value: a call site's, say. */
+enum native_location native_evaluate(struct target *target,
+                                     const struct native_evaluation *evaluation,
+                                     const struct debug_expression *expression, uint64_t *ret);
 
 const struct native_statistics *native_get_statistics(const struct native *native);
 void native_stack_deinit(struct native_stack *stack);

@@ -9,6 +9,8 @@
  *   rows_libdw.c      rows and steps by libdw; expression.c evaluates its operations
  *   cfi_check.c       what call frame information must look like to be given to either
  *   heuristics.c      a caller without a row; code_bytes.c reads machine code for it
+ *   contexts.c        the registers of each frame, where they are asked for
+ *   location.c        where variables are; location_stack.c computes
  */
 #ifndef PSC_NATIVE_PRIVATE_H
 #define PSC_NATIVE_PRIVATE_H
@@ -105,6 +107,8 @@ enum step_result libunwind_try(struct libunwind_place *place, const struct row *
                                struct step *ret);
 void libunwind_commit(struct libunwind_place *place);
 void libunwind_get_registers(struct libunwind_place *place, struct target_registers *ret);
+/** Of the registers that calls preserve those that can be read; the others are not known. */
+void libunwind_get_saved(struct libunwind_place *place, struct native_saved *ret);
 enum step_result libunwind_step(struct libunwind_engine *engine, const struct row *row,
                                 const struct target_registers *registers,
                                 struct target_registers *ret, struct step *ret_step);
@@ -187,6 +191,20 @@ bool code_begins_thread(struct native *native, const struct target_registers *re
 bool heuristics_find_caller(struct native *native, const struct row *row,
                             const struct target_registers *registers, size_t *budget,
                             struct target_registers *ret, enum native_trust *ret_trust);
+
+/* ---- contexts.c ---- */
+
+/** DWARF numbers of what struct native_saved holds. */
+extern const uint8_t native_saved_numbers[NATIVE_SAVED_COUNT];
+#define NATIVE_SAVED_ALL ((1u << NATIVE_SAVED_COUNT) - 1)
+
+/**
+ * Keeps the registers of the last frame of the stack.
+ * @param registers  NULL: they are in `saved`.
+ */
+PSC_MUST_CHECK enum psc_status contexts_keep(struct native_stack *stack,
+                                             const struct target_registers *registers,
+                                             const struct native_saved *saved);
 
 /* ---- the room's memory ---- */
 

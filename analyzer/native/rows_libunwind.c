@@ -343,6 +343,19 @@ void libunwind_get_registers(struct libunwind_place *place, struct target_regist
     get_registers(place, &place->cursors[place->current], ret);
 }
 
+void libunwind_get_saved(struct libunwind_place *place, struct native_saved *ret)
+{
+    unw_cursor_t *cursor = &place->cursors[place->current];
+    place->access.reads_left = STEP_READ_LIMIT;
+    ret->known = 0;
+    for (size_t i = 0; i < NATIVE_SAVED_COUNT; i++) {
+        unw_word_t value = 0;
+        if (unw_get_reg(cursor, native_saved_numbers[i], &value) >= 0)
+            ret->known |= (uint8_t)(1u << i);
+        ret->value[i] = value;
+    }
+}
+
 enum step_result libunwind_step(struct libunwind_engine *engine, const struct row *row,
                                 const struct target_registers *registers,
                                 struct target_registers *ret, struct step *ret_step)

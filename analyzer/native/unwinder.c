@@ -66,6 +66,8 @@ const struct native_statistics *native_get_statistics(const struct native *nativ
 void native_stack_deinit(struct native_stack *stack)
 {
     free(stack->frames);
+    free(stack->saved);
+    free(stack->exact);
     *stack = (struct native_stack){0};
 }
 
@@ -147,7 +149,30 @@ struct walker {
     bool exact;
     unsigned switches;
     size_t scan_budget;
+    uint8_t known; /* Which preserved registers are right: heuristics do not restore them. */
 };
+
+static void take_registers(struct walker *walker);
+
+/* The registers of the frame that was just appended, when they are wanted. */
+static enum psc_status keep_registers(struct walker *walker)
+{
+    struct native_saved saved;
+    if (!walker->stack->keep_registers)
+        return PSC_OK;
+    if (walker->exact)
+        take_registers(walker);
+    if (walker->at_place) {
+        libunwind_get_saved(walker->place, &saved);
+    } else {
+        for (size_t i = 0; i < NATIVE_SAVED_COUNT; i++)
+            saved.value[i] = walker->registers.value[native_saved_numbers[i]];
+        saved.known = NATIVE_SAVED_ALL;
+    }
+    saved.known &= walker->known;
+    bool whole = walker->exact && walker->known == NATIVE_SAVED_ALL;
+    return contexts_keep(walker->stack, whole ? &walker->registers : NULL, &saved);
+}
 
 static enum psc_status append(struct walker *walker, enum native_trust trust,
                               enum native_engine engine)
@@ -162,7 +187,7 @@ static enum psc_status append(struct walker *walker, enum native_trust trust,
                                                           .trust = (uint8_t)trust,
                                                           .engine = (uint8_t)engine,
                                                           .exact = walker->exact};
-    return PSC_OK;
+    return keep_registers(walker);
 }
 
 static struct native_frame *last_frame(struct walker *walker)
@@ -241,6 +266,8 @@ static enum psc_status go_by_row(struct walker *walker, struct row *row, const s
     walker->pc = step->pc;
     walker->sp = step->sp;
     walker->exact = row->signal;
+    if (row->signal)
+        walker->known = NATIVE_SAVED_ALL;
     if (row->kind == ROW_LIBUNWIND)
         libunwind_commit(walker->place);
     else
@@ -262,6 +289,7 @@ static enum psc_status go_by_heuristics(struct walker *walker, struct row *row, 
     walker->pc = walker->registers.value[X86_RIP];
     walker->sp = walker->registers.value[X86_RSP];
     walker->exact = false;
+    walker->known = 0;
     last_frame(walker)->cfa = walker->sp;
     enum psc_status status = row_find(walker->native, walker->pc, false, row);
     return status == PSC_OK ? append(walker, trust, NATIVE_ENGINE_HEURISTIC) : status;
@@ -366,7 +394,8 @@ static void init_walker(struct walker *walker, struct native *native, struct nat
                               .pc = registers->value[X86_RIP],
                               .sp = registers->value[X86_RSP],
                               .exact = exact,
-                              .scan_budget = SCAN_WORD_LIMIT};
+                              .scan_budget = SCAN_WORD_LIMIT,
+                              .known = NATIVE_SAVED_ALL};
     if (native->libunwind)
         walker->place = libunwind_walk_place(native->libunwind);
 }
@@ -386,5 +415,7 @@ enum psc_status native_walk_from(struct native *native, const struct target_regi
 {
     struct walker walker;
     init_walker(&walker, native, ret, registers, exact);
+    if (trust != NATIVE_TRUST_CONTEXT)
+        walker.known = 0;
     return walk(&walker, trust);
 }

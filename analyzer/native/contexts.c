@@ -1,0 +1,68 @@
+/* The registers of each frame, for those who look for variables there. */
+#include "native_private.h"
+
+#include <stdlib.h>
+
+/* System V ABI, AMD64 supplement, figure 3.4: what a called function preserves. */
+const uint8_t native_saved_numbers[NATIVE_SAVED_COUNT] = {X86_RBX, X86_RBP, X86_R12,
+                                                          13,      14,      X86_R15};
+
+enum psc_status contexts_keep(struct native_stack *stack, const struct target_registers *registers,
+                              const struct native_saved *saved)
+{
+    void *items = stack->saved;
+    if (stack->saved_count >= NATIVE_SAVED_LIMIT || stack->saved_count + 1 != stack->count)
+        return PSC_OK;
+    if (!array_reserve(&items, &stack->saved_capacity, stack->saved_count + 1,
+                       sizeof(*stack->saved)))
+        return PSC_ERR_MEMORY;
+    stack->saved = items;
+    stack->saved[stack->saved_count++] = *saved;
+    if (!registers)
+        return PSC_OK;
+    items = stack->exact;
+    if (!array_reserve(&items, &stack->exact_capacity, stack->exact_count + 1,
+                       sizeof(*stack->exact)))
+        return PSC_ERR_MEMORY;
+    stack->exact = items;
+    stack->exact[stack->exact_count++] =
+        (struct native_exact){.frame = stack->count - 1, .registers = *registers};
+    return PSC_OK;
+}
+
+static const struct native_exact *find_exact(const struct native_stack *stack, size_t frame)
+{
+    size_t low = 0;
+    size_t high = stack->exact_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stack->exact[middle].frame < frame)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < stack->exact_count && stack->exact[low].frame == frame ? &stack->exact[low] : NULL;
+}
+
+void native_get_context(const struct native_stack *stack, size_t index, struct native_context *ret)
+{
+    const struct native_frame *frame = &stack->frames[index];
+    const struct native_exact *exact = find_exact(stack, index);
+    *ret = (struct native_context){.cfa = frame->cfa};
+    if (exact) {
+        ret->registers = exact->registers;
+        ret->known = (1u << X86_COUNT) - 1;
+        return;
+    }
+    ret->registers.value[X86_RIP] = frame->pc;
+    ret->registers.value[X86_RSP] = frame->sp;
+    ret->known = 1u << X86_RIP | 1u << X86_RSP;
+    if (index >= stack->saved_count)
+        return;
+    for (size_t i = 0; i < NATIVE_SAVED_COUNT; i++) {
+        if (!(stack->saved[index].known >> i & 1))
+            continue;
+        ret->registers.value[native_saved_numbers[i]] = stack->saved[index].value[i];
+        ret->known |= 1u << native_saved_numbers[i];
+    }
+}

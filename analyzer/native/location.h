@@ -1,0 +1,46 @@
+/** @file The machine that DWARF expressions run on: location.c, location_stack.c. */
+#ifndef PSC_LOCATION_H
+#define PSC_LOCATION_H
+
+#include "native_private.h"
+
+#define LOCATION_STACK_SIZE 64u
+
+/** What an expression comes to, before a piece or its end takes it. */
+enum result_kind { RESULT_ADDRESS, RESULT_REGISTER, RESULT_VALUE, RESULT_BYTES, RESULT_LOST };
+
+/** DWARF 5, 2.5.1: the type of what no typed operation made; compared and divided as signed. */
+#define GENERIC_ENCODING 0u
+#define GENERIC_SIZE     8u
+
+/** A whole number, to 64 bits with the sign of its type. */
+struct slot {
+    uint64_t value;
+    uint8_t encoding; /* DW_ATE_... */
+    uint8_t size;
+};
+
+struct machine {
+    struct target *target;
+    const struct native_evaluation *evaluation;
+    struct slot stack[LOCATION_STACK_SIZE];
+    size_t depth;
+    enum result_kind kind;
+    uint64_t register_number;
+    const struct debug_operation *bytes;
+    bool base; /* The frame base is being evaluated. */
+};
+
+enum native_location location_push_slot(struct machine *machine, struct slot slot);
+/** Pushes what no typed operation made. */
+enum native_location location_push(struct machine *machine, uint64_t value);
+/** Pushes a register plus an offset; LOST when it is not known in this frame. */
+enum native_location location_push_register(struct machine *machine, uint64_t number,
+                                            uint64_t offset);
+/** Cut to the size of a type and extended by its sign. */
+uint64_t location_extend(uint64_t value, uint8_t encoding, uint64_t size);
+/** Operations on the stack and on memory, typed ones too; UNSUPPORTED for all others. */
+enum native_location location_compute(struct machine *machine,
+                                      const struct debug_operation *operation);
+
+#endif

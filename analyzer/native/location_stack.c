@@ -1,0 +1,312 @@
+/* What DWARF expressions compute on their stack, DWARF 5 section 2.5.1. */
+#include "location.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+enum native_location location_push_slot(struct machine *machine, struct slot slot)
+{
+    if (machine->depth == LOCATION_STACK_SIZE)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    machine->stack[machine->depth++] = slot;
+    return NATIVE_LOCATION_FOUND;
+}
+
+enum native_location location_push(struct machine *machine, uint64_t value)
+{
+    return location_push_slot(machine, (struct slot){value, GENERIC_ENCODING, GENERIC_SIZE});
+}
+
+/* xmm registers and the like are not at hand. */
+enum native_location location_push_register(struct machine *machine, uint64_t number,
+                                            uint64_t offset)
+{
+    const struct native_context *context = machine->evaluation->context;
+    if (number >= X86_COUNT || !(context->known >> number & 1))
+        return NATIVE_LOCATION_LOST;
+    return location_push(machine, context->registers.value[number] + offset);
+}
+
+static uint64_t cut(uint64_t value, uint64_t size)
+{
+    return size < 8 ? value & ((UINT64_C(1) << 8 * size) - 1) : value;
+}
+
+static bool is_signed(uint8_t encoding)
+{
+    return encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+}
+
+static bool is_whole(uint8_t encoding, uint64_t size)
+{
+    return size && size <= 8 &&
+           (is_signed(encoding) || encoding == DW_ATE_unsigned ||
+            encoding == DW_ATE_unsigned_char || encoding == DW_ATE_boolean ||
+            encoding == DW_ATE_address || encoding == DW_ATE_UTF);
+}
+
+/* To 64 bits, with the sign of the type. */
+uint64_t location_extend(uint64_t value, uint8_t encoding, uint64_t size)
+{
+    if (!size)
+        return value;
+    value = cut(value, size);
+    if (is_signed(encoding) && size < 8 && value >> (8 * size - 1))
+        value |= ~((UINT64_C(1) << 8 * size) - 1);
+    return value;
+}
+
+static enum native_location read_memory(struct machine *machine, uint64_t address, uint64_t size,
+                                        uint64_t *ret)
+{
+    uint8_t bytes[8] = {0};
+    if (!size || size > sizeof(bytes))
+        return NATIVE_LOCATION_UNSUPPORTED;
+    if (target_read(machine->target, address, bytes, size) != PSC_OK)
+        return NATIVE_LOCATION_UNREADABLE;
+    *ret = load_u64(bytes);
+    return NATIVE_LOCATION_FOUND;
+}
+
+/* ---- arithmetic ---- */
+
+static uint64_t shift_right_signed(uint64_t value, uint64_t by)
+{
+    uint64_t sign = value >> 63 ? UINT64_MAX : 0;
+    if (by >= 64)
+        return sign;
+    return by ? value >> by | sign << (64 - by) : value;
+}
+
+static bool is_signed_slot(const struct slot *slot)
+{
+    return slot->encoding == GENERIC_ENCODING || is_signed(slot->encoding);
+}
+
+static bool divide(struct slot *left, uint64_t right, bool modulo)
+{
+    int64_t by = (int64_t)right;
+    int64_t value = (int64_t)left->value;
+    if (!by || (value == INT64_MIN && by == -1))
+        return false;
+    bool with_sign = is_signed_slot(left) && !(modulo && left->encoding == GENERIC_ENCODING);
+    if (modulo)
+        left->value = with_sign ? (uint64_t)(value % by) : left->value % right;
+    else
+        left->value = with_sign ? (uint64_t)(value / by) : left->value / right;
+    return true;
+}
+
+static bool compare(const struct slot *left, uint64_t right, uint8_t code)
+{
+    bool below = is_signed_slot(left) ? (int64_t)left->value < (int64_t)right : left->value < right;
+    bool equal = left->value == right;
+    switch (code) {
+    case DW_OP_eq:
+        return equal;
+    case DW_OP_ne:
+        return !equal;
+    case DW_OP_lt:
+        return below;
+    case DW_OP_le:
+        return below || equal;
+    case DW_OP_gt:
+        return !below && !equal;
+    default:
+        return !below;
+    }
+}
+
+/* Operations that take two and leave one, of the type of the first. */
+static enum native_location combine(struct machine *machine, uint8_t code)
+{
+    if (machine->depth < 2)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    if (machine->stack[machine->depth - 1].encoding == DW_ATE_float)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    uint64_t right = machine->stack[--machine->depth].value;
+    struct slot *left = &machine->stack[machine->depth - 1];
+    if (left->encoding == DW_ATE_float)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    switch (code) {
+    case DW_OP_plus:
+        left->value += right;
+        break;
+    case DW_OP_minus:
+        left->value -= right;
+        break;
+    case DW_OP_mul:
+        left->value *= right;
+        break;
+    case DW_OP_div:
+    case DW_OP_mod:
+        if (!divide(left, right, code == DW_OP_mod))
+            return NATIVE_LOCATION_UNSUPPORTED;
+        break;
+    case DW_OP_and:
+        left->value &= right;
+        break;
+    case DW_OP_or:
+        left->value |= right;
+        break;
+    case DW_OP_xor:
+        left->value ^= right;
+        break;
+    case DW_OP_shl:
+        left->value = right < 64 ? left->value << right : 0;
+        break;
+    case DW_OP_shr:
+        left->value = right < 64 ? cut(left->value, left->size) >> right : 0;
+        break;
+    case DW_OP_shra:
+        left->value = shift_right_signed(left->value, right);
+        break;
+    case DW_OP_eq:
+    case DW_OP_ne:
+    case DW_OP_ge:
+    case DW_OP_gt:
+    case DW_OP_le:
+    case DW_OP_lt:
+        *left = (struct slot){compare(left, right, code), GENERIC_ENCODING, GENERIC_SIZE};
+        return NATIVE_LOCATION_FOUND;
+    default:
+        return NATIVE_LOCATION_UNSUPPORTED;
+    }
+    left->value = location_extend(left->value, left->encoding, left->size);
+    return NATIVE_LOCATION_FOUND;
+}
+
+/* Operations on the top of the stack alone. */
+static enum native_location change_top(struct machine *machine,
+                                       const struct debug_operation *operation)
+{
+    struct slot *top = &machine->stack[machine->depth - 1];
+    if (top->encoding == DW_ATE_float)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    switch (operation->code) {
+    case DW_OP_plus_uconst:
+        top->value += operation->number;
+        break;
+    case DW_OP_not:
+        top->value = ~top->value;
+        break;
+    case DW_OP_neg:
+        top->value = 0 - top->value;
+        break;
+    case DW_OP_abs:
+        if (is_signed_slot(top) && top->value >> 63)
+            top->value = 0 - top->value;
+        break;
+    case DW_OP_deref:
+    case DW_OP_deref_size:
+        *top = (struct slot){top->value, GENERIC_ENCODING, GENERIC_SIZE};
+        return read_memory(machine, top->value,
+                           operation->code == DW_OP_deref ? GENERIC_SIZE : operation->number,
+                           &top->value);
+    default:
+        return combine(machine, operation->code);
+    }
+    top->value = location_extend(top->value, top->encoding, top->size);
+    return NATIVE_LOCATION_FOUND;
+}
+
+/* Operations that move what is on the stack. */
+static enum native_location arrange(struct machine *machine,
+                                    const struct debug_operation *operation)
+{
+    size_t depth = machine->depth;
+    struct slot *stack = machine->stack;
+    if (!depth)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    struct slot top = stack[depth - 1];
+    switch (operation->code) {
+    case DW_OP_dup:
+        return location_push_slot(machine, top);
+    case DW_OP_drop:
+        machine->depth--;
+        return NATIVE_LOCATION_FOUND;
+    case DW_OP_over:
+        return depth >= 2 ? location_push_slot(machine, stack[depth - 2])
+                          : NATIVE_LOCATION_UNSUPPORTED;
+    case DW_OP_pick:
+        return operation->number < depth
+                   ? location_push_slot(machine, stack[depth - 1 - operation->number])
+                   : NATIVE_LOCATION_UNSUPPORTED;
+    case DW_OP_swap:
+        if (depth < 2)
+            return NATIVE_LOCATION_UNSUPPORTED;
+        stack[depth - 1] = stack[depth - 2];
+        stack[depth - 2] = top;
+        return NATIVE_LOCATION_FOUND;
+    case DW_OP_rot:
+        if (depth < 3)
+            return NATIVE_LOCATION_UNSUPPORTED;
+        stack[depth - 1] = stack[depth - 2];
+        stack[depth - 2] = stack[depth - 3];
+        stack[depth - 3] = top;
+        return NATIVE_LOCATION_FOUND;
+    default:
+        return change_top(machine, operation);
+    }
+}
+
+/* ---- typed operations: whole numbers; floating ones are only passed on ---- */
+
+/* What they need not be converted for. */
+static bool may_become(const struct slot *slot, const struct debug_operation *operation)
+{
+    bool from_float = slot->encoding == DW_ATE_float;
+    bool to_float = operation->encoding == DW_ATE_float;
+    if (operation->code == DW_OP_convert)
+        return !from_float && !to_float;
+    return operation->code != DW_OP_reinterpret || slot->size == operation->number2;
+}
+
+static enum native_location run_typed(struct machine *machine,
+                                      const struct debug_operation *operation)
+{
+    enum native_location found = NATIVE_LOCATION_FOUND;
+    uint8_t bytes[8] = {0};
+    uint64_t size = operation->number2;
+    bool single_or_double = operation->encoding == DW_ATE_float && (size == 4 || size == 8);
+    if (!is_whole(operation->encoding, size) && !single_or_double)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    if (operation->code == DW_OP_const_type) {
+        if (!operation->bytes || operation->number > sizeof(bytes))
+            return NATIVE_LOCATION_UNSUPPORTED;
+        memcpy(bytes, operation->bytes, operation->number);
+        found = location_push(machine, load_u64(bytes));
+    } else if (operation->code == DW_OP_regval_type) {
+        found = location_push_register(machine, operation->number, 0);
+    }
+    if (found != NATIVE_LOCATION_FOUND)
+        return found;
+    if (!machine->depth)
+        return NATIVE_LOCATION_UNSUPPORTED;
+    struct slot *top = &machine->stack[machine->depth - 1];
+    if (!may_become(top, operation))
+        return NATIVE_LOCATION_UNSUPPORTED;
+    if (operation->code == DW_OP_deref_type)
+        found = read_memory(machine, top->value, operation->number, &top->value);
+    top->value = location_extend(top->value, operation->encoding, size);
+    top->encoding = operation->encoding;
+    top->size = (uint8_t)size;
+    return found;
+}
+
+enum native_location location_compute(struct machine *machine,
+                                      const struct debug_operation *operation)
+{
+    switch (operation->code) {
+    case DW_OP_nop:
+        return NATIVE_LOCATION_FOUND;
+    case DW_OP_const_type:
+    case DW_OP_regval_type:
+    case DW_OP_deref_type:
+    case DW_OP_convert:
+    case DW_OP_reinterpret:
+        return run_typed(machine, operation);
+    default:
+        return arrange(machine, operation);
+    }
+}
