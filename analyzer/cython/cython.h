@@ -75,6 +75,15 @@ bool cython_name_of(struct module *module, const char *symbol, struct arena *are
 /** Dotted name of a Cython extension module, from its symbols or its path; NULL if not one. */
 const char *cython_module_name(struct module *module, struct arena *arena);
 
+/**
+ * The name that a variable, argument or attribute of the generated C has in the .pyx ("__pyx_v_x":
+ * "x"), in the arena; NULL for what Cython made for itself.
+ */
+const char *cython_variable_name(const char *c_name, struct arena *arena);
+/** That of an enum's value: the end of the given text, which is all of it when it is not Cython's.
+ */
+const char *cython_enumerator_name(const char *c_name);
+
 /* ---- generated C line -> .pyx line ---- */
 
 struct cython_lines;

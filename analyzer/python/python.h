@@ -185,6 +185,24 @@ PSC_MUST_CHECK enum psc_status python_list_names(struct python *python, psc_addr
                                                  const char *typed, const char ***ret,
                                                  size_t *ret_count, struct psc_error *err);
 
+/**
+ * Adds the text of an object, as in python_local.value; NULL and what is no object are said so.
+ * What it costs is taken from what all values together may.
+ */
+void python_add_value(struct python *python, psc_addr object, struct text *text);
+/**
+ * Adds "<module.Name object at 0x...", without the end, for an instance of a class that is not
+ * derived from a built-in one; false for all others.
+ */
+bool python_add_identity(struct python *python, psc_addr object, struct text *text);
+/** Adds a number as repr() has that of a float. */
+void python_add_float(double value, struct text *text);
+/** The same for single precision: the shortest text that reads back as the same one. */
+void python_add_single(float value, struct text *text);
+
+/** Adds two numbers as repr() has a complex one; `single`: they are of single precision. */
+void python_add_complex(double real, double imaginary, bool single, struct text *text);
+
 /** How an exception came to the one before it. */
 enum python_link {
     PYTHON_LINK_NONE,

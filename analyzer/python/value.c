@@ -251,6 +251,38 @@ void value_add(struct python *python, psc_addr object, struct text *text)
         cut(&writer);
 }
 
+void python_add_value(struct python *python, psc_addr object, struct text *text)
+{
+    size_t before = text->size;
+    if (!python->value_bytes || !python->value_work) {
+        text_add_string(text, "\u2026");
+        return;
+    }
+    value_add(python, object, text);
+    size_t added = text->size - before;
+    python->value_bytes -= added < python->value_bytes ? added : python->value_bytes;
+}
+
+bool python_add_identity(struct python *python, psc_addr object, struct text *text)
+{
+    const struct py_type *type;
+    struct value_writer writer = {.python = python, .text = text};
+    if (py_type_of(python, object, &type) != PSC_OK || type->kind != PY_KIND_OBJECT)
+        return false;
+    value_add_identity(&writer, type, object);
+    return true;
+}
+
+void python_add_float(double value, struct text *text)
+{
+    format_float(value, text);
+}
+
+void python_add_single(float value, struct text *text)
+{
+    format_single(value, true, text);
+}
+
 const char *value_keep(struct python *python, struct text *text)
 {
     const char *bytes = text->data ? text->data : "";

@@ -212,14 +212,27 @@ void value_add_complex(struct value_writer *writer, const struct py_type *type, 
         text_add_string(text, "<complex: not readable>");
         return;
     }
+    python_add_complex(real, imaginary, false, text);
+}
+
+static void add_part(double value, bool single, struct text *text)
+{
+    if (single)
+        format_single((float)value, false, text);
+    else
+        format_float_part(value, text);
+}
+
+void python_add_complex(double real, double imaginary, bool single, struct text *text)
+{
     /* CPython, Objects/complexobject.c: a real part of 0 is left out, one of -0 is not. */
     bool both = real != 0 || signbit(real);
     if (both) {
         text_add_char(text, '(');
-        format_float_part(real, text);
+        add_part(real, single, text);
         if (isnan(imaginary) || !signbit(imaginary))
             text_add_char(text, '+');
     }
-    format_float_part(imaginary, text);
+    add_part(imaginary, single, text);
     text_add_string(text, both ? "j)" : "j");
 }

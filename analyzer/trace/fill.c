@@ -145,6 +145,7 @@ static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
     enum psc_status status = PSC_OK;
     struct plan *plan = &draft->plan;
     plan->sp = draft->native ? draft->native->registers.value[X86_RSP] : 0;
+    plan->native.keep_registers = filling->options->locals;
     if (filling->sources->native && draft->native && !draft->native->veil)
         status = native_walk(filling->sources->native, draft->native_index, &plan->native);
     release_stack(filling, &plan->native);
@@ -331,12 +332,11 @@ static enum psc_status add_values(struct filling *filling, const struct plan *pl
                                   struct trace_thread *thread)
 {
     struct python *python = filling->sources->python;
-    if (!python || filling->options->mode == PSC_MODE_NATIVE)
-        return PSC_OK;
-    enum psc_status status =
-        values_add_exceptions(filling->trace, python, filling->places, plan, thread);
+    enum psc_status status = PSC_OK;
+    if (python && filling->options->mode != PSC_MODE_NATIVE)
+        status = values_add_exceptions(filling->trace, python, filling->places, plan, thread);
     if (status == PSC_OK && filling->options->locals)
-        status = values_add_locals(filling->trace, python, plan, thread);
+        status = values_add_locals(filling->trace, filling->sources, plan, thread);
     return status;
 }
 

@@ -40,6 +40,11 @@ struct place {
     bool extension;              /**< In an extension module: one that exports PyInit_NAME. */
     bool cython_code;            /**< In a Cython module that does not name its function. */
     bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
+    /** Variables here, and the call that is under way; looked up once, where they are asked for. */
+    bool scopes_known;
+    bool call_site_known;
+    const struct debug_scopes *scopes;
+    const struct debug_call_site *call_site;
     struct place_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;
 };
@@ -213,8 +218,9 @@ PSC_MUST_CHECK enum psc_status resume_native(struct plan *plan, struct native *n
 PSC_MUST_CHECK enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
                                                      struct places *places, const struct plan *plan,
                                                      struct trace_thread *thread);
-/** Fills thread->locals for the Python frames that are shown, which stand in the plan's order. */
-PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace, struct python *python,
+/** Fills thread->locals for the frames that are shown, which stand in the plan's order. */
+PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace,
+                                                 const struct capture_sources *sources,
                                                  const struct plan *plan,
                                                  struct trace_thread *thread);
 
@@ -229,6 +235,21 @@ PSC_MUST_CHECK enum psc_status tasks_fill(struct psc_trace *trace, struct python
 
 /** One cycle of each group of tasks that wait for each other; in the arena. */
 PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trace_tasks *tasks);
+
+/* ---- native_values.c ---- */
+
+struct c_values;
+
+/** What is needed to read variables of native frames of one stack; NULL when out of memory. */
+struct c_values *c_values_create(struct psc_trace *trace, const struct capture_sources *sources,
+                                 const struct plan *plan);
+void c_values_destroy(struct c_values *values);
+/**
+ * Arguments and variables of a level of a native frame, by debug information; in *ret, which
+ * stays as it is when there are none. `level` counts from the innermost.
+ */
+PSC_MUST_CHECK enum psc_status c_values_read(struct c_values *values, size_t native, size_t level,
+                                             const struct trace_locals **ret);
 
 /* ---- states.c ---- */
 

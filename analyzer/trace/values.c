@@ -87,29 +87,45 @@ static enum psc_status read_locals(struct psc_trace *trace, struct python *pytho
     return PSC_OK;
 }
 
-enum psc_status values_add_locals(struct psc_trace *trace, struct python *python,
+/* The frames that a step of the plan became. */
+static size_t frames_of(const struct plan *plan, const struct plan_item *item)
+{
+    return item->kind == PLAN_NATIVE ? plan->native_places[item->is.native]->level_count : 1;
+}
+
+static enum psc_status add_item_locals(struct psc_trace *trace,
+                                       const struct capture_sources *sources,
+                                       struct c_values *natives, const struct plan_item *item,
+                                       size_t count, const struct trace_frame *frames,
+                                       const struct trace_locals **ret)
+{
+    enum psc_status status = PSC_OK;
+    if (item->kind == PLAN_PYTHON && item->is.python.kind == PYTHON_FRAME_CODE && sources->python)
+        status = read_locals(trace, sources->python, &item->is.python, &ret[0]);
+    for (size_t i = 0; item->kind == PLAN_NATIVE && status == PSC_OK && i < count; i++)
+        if (!frames[i].hidden)
+            status = c_values_read(natives, item->is.native, i, &ret[i]);
+    return status;
+}
+
+enum psc_status values_add_locals(struct psc_trace *trace, const struct capture_sources *sources,
                                   const struct plan *plan, struct trace_thread *thread)
 {
-    size_t at = 0;
     size_t count = thread->frame_count;
+    size_t planned = 0;
     thread->locals = calloc(count ? count : 1, sizeof(struct trace_locals *));
-    if (!thread->locals)
-        return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct plan_item *item = &plan->items[i];
-        if (item->kind != PLAN_PYTHON)
-            continue;
-        while (at < count &&
-               (thread->frames[at].id != item->is.python.address || thread->frames[at].has_pc))
-            at++;
-        if (at == count)
-            break;
-        if (item->is.python.kind != PYTHON_FRAME_CODE)
-            continue;
-        enum psc_status status = read_locals(trace, python, &item->is.python, &thread->locals[at]);
-        if (status != PSC_OK)
-            return status;
-        at++;
+    struct c_values *natives = c_values_create(trace, sources, plan);
+    enum psc_status status = thread->locals && natives ? PSC_OK : PSC_ERR_MEMORY;
+    for (size_t i = 0; i < plan->count; i++)
+        planned += frames_of(plan, &plan->items[i]);
+    // A gap for a native thread that is not there comes first.
+    size_t at = count - planned;
+    for (size_t i = 0; status == PSC_OK && i < plan->count; i++) {
+        size_t taken = frames_of(plan, &plan->items[i]);
+        status = add_item_locals(trace, sources, natives, &plan->items[i], taken,
+                                 &thread->frames[at], &thread->locals[at]);
+        at += taken;
     }
-    return PSC_OK;
+    c_values_destroy(natives);
+    return status;
 }

@@ -1,0 +1,478 @@
+#include "c_value.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BASE_DEPTH_LIMIT 8
+
+/* ---- bytes ---- */
+
+enum c_read c_read(const struct c_writer *writer, struct c_place place, uint64_t offset, void *ret,
+                   size_t size)
+{
+    const struct native_value *value = place.value;
+    uint64_t at = place.at + offset;
+    if (!value)
+        return target_read(writer->target, at, ret, size) == PSC_OK ? C_READ_OK : C_READ_FAULT;
+    if (at < offset || at > value->size || size > value->size - at)
+        return C_READ_LOST;
+    for (size_t i = 0; i < size; i++)
+        if (!value->known[at + i])
+            return C_READ_LOST;
+    memcpy(ret, value->bytes + at, size);
+    return C_READ_OK;
+}
+
+void c_add_missing(struct c_writer *writer, enum c_read why, psc_addr address)
+{
+    if (why == C_READ_LOST)
+        text_add_string(writer->text, "<optimised out>");
+    else
+        text_printf(writer->text, "<not readable at 0x%" PRIx64 ">", address);
+}
+
+bool c_is_full(const struct c_writer *writer)
+{
+    return writer->text->failed || writer->text->size - writer->start > C_VALUE_TEXT_LIMIT;
+}
+
+/* ---- numbers ---- */
+
+static void add_wide(struct text *text, uint64_t low, uint64_t high, bool is_signed)
+{
+    char digits[40];
+    size_t at = sizeof(digits);
+    unsigned __int128 value = (unsigned __int128)high << 64 | low;
+    bool negative = is_signed && high >> 63;
+    if (negative)
+        value = 0 - value;
+    do {
+        digits[--at] = (char)('0' + (int)(value % 10));
+        value /= 10;
+    } while (value);
+    if (negative)
+        text_add_char(text, '-');
+    text_add(text, digits + at, sizeof(digits) - at);
+}
+
+static uint64_t extend_sign(uint64_t value, uint64_t bits)
+{
+    return bits && bits < 64 && value >> (bits - 1) & 1 ? value | ~((UINT64_C(1) << bits) - 1)
+                                                        : value;
+}
+
+/* 'a' as gdb has it. */
+static void add_character(struct text *text, uint8_t value)
+{
+    static const struct {
+        uint8_t value;
+        char letter;
+    } escapes[] = {{7, 'a'},  {8, 'b'},  {9, 't'},     {10, 'n'},   {11, 'v'},
+                   {12, 'f'}, {13, 'r'}, {'\\', '\\'}, {'\'', '\''}};
+    text_add_string(text, " '");
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(escapes); i++)
+        if (escapes[i].value == value) {
+            text_printf(text, "\\%c'", escapes[i].letter);
+            return;
+        }
+    if (value < 32 || value > 126)
+        text_printf(text, "\\%03o'", value);
+    else
+        text_printf(text, "%c'", value);
+}
+
+static void add_enum(struct c_writer *writer, const struct debug_type *type, uint64_t value)
+{
+    const char *name = debug_type_enumerator(type, value);
+    if (name)
+        text_add_string(writer->text, cython_enumerator_name(name));
+    else
+        text_printf(writer->text, "%" PRId64, (int64_t)extend_sign(value, 8 * type->size));
+}
+
+/* Whole numbers that were read: of `bits` bits, the higher ones 0. */
+static void add_whole(struct c_writer *writer, const struct debug_type *type, uint64_t value,
+                      uint64_t bits)
+{
+    struct text *text = writer->text;
+    switch (type->kind) {
+    case DEBUG_KIND_BOOL:
+        if (writer->cython)
+            text_add_string(text, value ? "True" : "False");
+        else if (value <= 1)
+            text_add_string(text, value ? "true" : "false");
+        else
+            text_printf(text, "%" PRIu64, value);
+        return;
+    case DEBUG_KIND_ENUM:
+        add_enum(writer, type, value);
+        return;
+    case DEBUG_KIND_SIGNED:
+    case DEBUG_KIND_CHARACTER:
+        text_printf(text, "%" PRId64, (int64_t)extend_sign(value, bits));
+        break;
+    case DEBUG_KIND_UNSIGNED:
+    case DEBUG_KIND_UNSIGNED_CHARACTER:
+    case DEBUG_KIND_OTHER:
+    case DEBUG_KIND_VOID:
+    case DEBUG_KIND_FLOAT:
+    case DEBUG_KIND_COMPLEX:
+    case DEBUG_KIND_POINTER:
+    case DEBUG_KIND_REFERENCE:
+    case DEBUG_KIND_STRUCT:
+    case DEBUG_KIND_UNION:
+    case DEBUG_KIND_ARRAY:
+    case DEBUG_KIND_FUNCTION:
+        text_printf(text, "%" PRIu64, value);
+        break;
+    }
+    bool character =
+        type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
+    if (character && !writer->cython)
+        add_character(text, (uint8_t)value);
+}
+
+static bool add_float(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
+{
+    float single;
+    double value;
+    long double extended = 0;
+    if (size == sizeof(single)) {
+        memcpy(&single, bytes, sizeof(single));
+        python_add_single(single, writer->text);
+    } else if (size == sizeof(value)) {
+        memcpy(&value, bytes, sizeof(value));
+        python_add_float(value, writer->text);
+    } else if (size == sizeof(extended)) {
+        // x87's 80 bits, and padding.
+        memcpy(&extended, bytes, 10);
+        text_printf(writer->text, "%.18Lg", extended);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
+{
+    float singles[2];
+    double parts[2];
+    if (size == sizeof(singles)) {
+        memcpy(singles, bytes, sizeof(singles));
+        python_add_complex(singles[0], singles[1], true, writer->text);
+    } else if (size == sizeof(parts)) {
+        memcpy(parts, bytes, sizeof(parts));
+        python_add_complex(parts[0], parts[1], false, writer->text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void add_number(struct c_writer *writer, const struct debug_type *type, struct c_place place)
+{
+    uint8_t bytes[32] = {0};
+    if (!type->size || type->size > sizeof(bytes)) {
+        text_printf(writer->text, "<%" PRIu64 " bytes>", type->size);
+        return;
+    }
+    // Of a long double 10 bytes mean something; a constant may have no others.
+    bool extended = type->kind == DEBUG_KIND_FLOAT && type->size == sizeof(long double);
+    enum c_read found = c_read(writer, place, 0, bytes, extended ? 10 : type->size);
+    if (found != C_READ_OK)
+        c_add_missing(writer, found, place.at);
+    else if (type->kind == DEBUG_KIND_COMPLEX && c_add_complex(writer, bytes, type->size))
+        return;
+    else if (type->kind == DEBUG_KIND_FLOAT && add_float(writer, bytes, type->size))
+        return;
+    else if (type->size == 16 && type->kind != DEBUG_KIND_COMPLEX)
+        add_wide(writer->text, load_u64(bytes), load_u64(bytes + 8),
+                 type->kind == DEBUG_KIND_SIGNED);
+    else if (type->size <= 8 && type->kind != DEBUG_KIND_COMPLEX)
+        add_whole(writer, type, load_u64(bytes), 8 * type->size);
+    else
+        text_printf(writer->text, "<%" PRIu64 " bytes>", type->size);
+}
+
+static void add_bits(struct c_writer *writer, const struct debug_member *member,
+                     struct c_place place)
+{
+    uint8_t bytes[8] = {0};
+    size_t size = (member->bit_offset + member->bit_size + 7) / 8;
+    enum c_read found = c_read(writer, place, member->offset, bytes, size);
+    if (found != C_READ_OK || !member->type) {
+        c_add_missing(writer, found, place.at + member->offset);
+        return;
+    }
+    uint64_t value = load_u64(bytes) >> member->bit_offset;
+    if (member->bit_size < 64)
+        value &= (UINT64_C(1) << member->bit_size) - 1;
+    add_whole(writer, member->type, value, member->bit_size);
+}
+
+/* ---- objects ---- */
+
+bool c_is_object(const struct debug_type *type)
+{
+    for (size_t i = 0; type && i < BASE_DEPTH_LIMIT; i++) {
+        const struct debug_member *members;
+        if (type->kind != DEBUG_KIND_STRUCT)
+            return false;
+        if (type->tag && !strcmp(type->tag, "_object"))
+            return true;
+        size_t count = debug_type_members(type, &members);
+        if (!count || members[0].offset)
+            return false;
+        // Up to 3.7 and with Py_TRACE_REFS the head may be spelled out.
+        if (count > 1 && members[0].name && !strcmp(members[0].name, "ob_refcnt"))
+            return members[1].name && !strcmp(members[1].name, "ob_type");
+        type = members[0].type;
+    }
+    return false;
+}
+
+bool c_find_member(const struct debug_type *type, const char *name, struct debug_member *ret)
+{
+    uint64_t offset = 0;
+    for (size_t depth = 0; type && depth < BASE_DEPTH_LIMIT; depth++) {
+        const struct debug_member *members;
+        const struct debug_type *base = NULL;
+        size_t count = debug_type_members(type, &members);
+        for (size_t i = 0; i < count; i++) {
+            if (members[i].name && !strcmp(members[i].name, name)) {
+                *ret = members[i];
+                ret->offset += offset;
+                return true;
+            }
+            if (!members[i].name && !base) {
+                base = members[i].type;
+                offset += members[i].offset;
+            }
+        }
+        type = base;
+    }
+    return false;
+}
+
+/* The attributes that a cdef class declares, those of its base class first. */
+static void add_attributes(struct c_writer *writer, const struct debug_type *type, psc_addr object,
+                           bool *ret_any, unsigned depth)
+{
+    const struct debug_type *bases[BASE_DEPTH_LIMIT];
+    size_t base_count = 0;
+    while (type && base_count < BASE_DEPTH_LIMIT && type->tag &&
+           !strncmp(type->tag, "__pyx_obj_", 10)) {
+        const struct debug_member *members;
+        size_t count = debug_type_members(type, &members);
+        bases[base_count++] = type;
+        type = count && members[0].name && !strcmp(members[0].name, "__pyx_base") ? members[0].type
+                                                                                  : NULL;
+    }
+    size_t shown = 0;
+    while (base_count--) {
+        const struct debug_member *members;
+        size_t count = debug_type_members(bases[base_count], &members);
+        for (size_t i = 0; i < count && !c_is_full(writer); i++) {
+            const char *name = members[i].name;
+            if (!name || !members[i].type || !strncmp(name, "__pyx_", 6) ||
+                !strcmp(name, "ob_base") || !strcmp(name, "ob_refcnt") ||
+                !strcmp(name, "ob_type") || !strcmp(name, "__weakref__"))
+                continue;
+            if (shown++ == C_VALUE_ITEM_LIMIT) {
+                text_add_string(writer->text, ", \u2026");
+                return;
+            }
+            text_printf(writer->text, "%s%s=", *ret_any ? ", " : ": ", name);
+            *ret_any = true;
+            c_value_add(writer, members[i].type, (struct c_place){NULL, object + members[i].offset},
+                        depth + 1);
+        }
+    }
+}
+
+static void add_object(struct c_writer *writer, const struct debug_type *type, psc_addr object,
+                       unsigned depth)
+{
+    bool any = false;
+    if (!object || !writer->python) {
+        text_printf(writer->text, writer->cython && !object ? "NULL" : "0x%" PRIx64, object);
+        return;
+    }
+    bool own = type->tag && !strncmp(type->tag, "__pyx_obj_", 10);
+    if (!own || depth + 1 >= C_VALUE_DEPTH_LIMIT ||
+        !python_add_identity(writer->python, object, writer->text)) {
+        python_add_value(writer->python, object, writer->text);
+        return;
+    }
+    add_attributes(writer, type, object, &any, depth);
+    text_add_char(writer->text, '>');
+}
+
+/* ---- pointers ---- */
+
+static bool is_character(const struct debug_type *type)
+{
+    return type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
+}
+
+static void add_function(struct c_writer *writer, psc_addr address)
+{
+    struct module_symbol symbol;
+    struct module *module = modules_find(writer->modules, address);
+    if (module && module_find_symbol(module, address, &symbol) && symbol.address == address)
+        text_printf(writer->text, " <%s>", symbol.name);
+}
+
+static void add_pointed(struct c_writer *writer, const struct debug_type *target, psc_addr address,
+                        unsigned depth)
+{
+    struct text *text = writer->text;
+    if (is_character(target)) {
+        text_add_char(text, ' ');
+        size_t before = text->size;
+        if (!c_add_string(writer, address, C_VALUE_CHARACTERS, true) && !text->failed)
+            text->data[text->size = before - 1] = '\0';
+    } else if (target->kind == DEBUG_KIND_FUNCTION) {
+        add_function(writer, address);
+    } else if (target->kind == DEBUG_KIND_STRUCT && writer->cython && !depth) {
+        text_add_char(text, ' ');
+        c_value_add(writer, target, (struct c_place){NULL, address}, depth + 1);
+    }
+}
+
+static void add_pointer(struct c_writer *writer, const struct debug_type *type,
+                        struct c_place place, unsigned depth)
+{
+    uint8_t bytes[8];
+    enum c_read found = c_read(writer, place, 0, bytes, sizeof(bytes));
+    if (found != C_READ_OK || type->size != sizeof(bytes)) {
+        c_add_missing(writer, found, place.at);
+        return;
+    }
+    psc_addr address = load_u64(bytes);
+    const struct debug_type *target = debug_type_target(type);
+    if (target && c_is_object(target)) {
+        add_object(writer, target, address, depth);
+        return;
+    }
+    if (target && type->kind == DEBUG_KIND_REFERENCE && depth < C_VALUE_DEPTH_LIMIT) {
+        text_printf(writer->text, "@0x%" PRIx64 ": ", address);
+        c_value_add(writer, target, (struct c_place){NULL, address}, depth + 1);
+        return;
+    }
+    if (!address && writer->cython)
+        text_add_string(writer->text, "NULL");
+    else
+        text_printf(writer->text, "0x%" PRIx64, address);
+    if (target && address)
+        add_pointed(writer, target, address, depth);
+}
+
+/* ---- structs ---- */
+
+static void add_struct(struct c_writer *writer, const struct debug_type *type, struct c_place place,
+                       unsigned depth)
+{
+    const struct debug_member *members;
+    size_t count = debug_type_members(type, &members);
+    if (c_add_known_struct(writer, type, place, depth))
+        return;
+    if (!place.value && writer->python && c_is_object(type)) {
+        add_object(writer, type, place.at, depth);
+        return;
+    }
+    text_add_char(writer->text, '{');
+    if (depth >= C_VALUE_DEPTH_LIMIT)
+        count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct debug_member *member = &members[i];
+        if (i)
+            text_add_string(writer->text, ", ");
+        if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
+            text_add_string(writer->text, "\u2026");
+            break;
+        }
+        if (member->name)
+            text_printf(writer->text, "%s = ", member->name);
+        if (member->bit_size)
+            add_bits(writer, member, place);
+        else if (member->type)
+            c_value_add(writer, member->type,
+                        (struct c_place){place.value, place.at + member->offset}, depth + 1);
+        else
+            text_add_char(writer->text, '?');
+    }
+    if (depth >= C_VALUE_DEPTH_LIMIT)
+        text_add_string(writer->text, "\u2026");
+    text_add_char(writer->text, '}');
+}
+
+/* Of several dimensions, all but the first belong to the items. */
+static void add_array(struct c_writer *writer, const struct debug_type *type, struct c_place place,
+                      size_t dimension, unsigned depth)
+{
+    const struct debug_type *item = debug_type_target(type);
+    uint64_t stride = item ? item->size : 0;
+    for (size_t i = dimension + 1; i < type->dimension_count; i++)
+        if (__builtin_mul_overflow(stride, type->dimensions[i], &stride))
+            stride = 0;
+    uint64_t count = dimension < type->dimension_count ? type->dimensions[dimension] : 0;
+    if (!stride || depth >= C_VALUE_DEPTH_LIMIT) {
+        text_add_string(writer->text, writer->cython ? "[\u2026]" : "{\u2026}");
+        return;
+    }
+    if (dimension + 1 >= type->dimension_count) {
+        if (is_character(item) && !place.value &&
+            c_add_string(writer, place.at, count < C_VALUE_CHARACTERS ? count : C_VALUE_CHARACTERS,
+                         true))
+            return;
+        c_add_items(writer, item, place, stride, count, depth);
+        return;
+    }
+    text_add_char(writer->text, writer->cython ? '[' : '{');
+    for (uint64_t i = 0; i < count; i++) {
+        if (i)
+            text_add_string(writer->text, ", ");
+        if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
+            text_printf(writer->text, "\u2026 %" PRIu64 " more", count - i);
+            break;
+        }
+        add_array(writer, type, (struct c_place){place.value, place.at + i * stride}, dimension + 1,
+                  depth + 1);
+    }
+    text_add_char(writer->text, writer->cython ? ']' : '}');
+}
+
+void c_value_add(struct c_writer *writer, const struct debug_type *type, struct c_place place,
+                 unsigned depth)
+{
+    switch (type->kind) {
+    case DEBUG_KIND_SIGNED:
+    case DEBUG_KIND_UNSIGNED:
+    case DEBUG_KIND_CHARACTER:
+    case DEBUG_KIND_UNSIGNED_CHARACTER:
+    case DEBUG_KIND_BOOL:
+    case DEBUG_KIND_FLOAT:
+    case DEBUG_KIND_COMPLEX:
+    case DEBUG_KIND_ENUM:
+        add_number(writer, type, place);
+        return;
+    case DEBUG_KIND_POINTER:
+    case DEBUG_KIND_REFERENCE:
+        add_pointer(writer, type, place, depth);
+        return;
+    case DEBUG_KIND_STRUCT:
+    case DEBUG_KIND_UNION:
+        add_struct(writer, type, place, depth);
+        return;
+    case DEBUG_KIND_ARRAY:
+        add_array(writer, type, place, 0, depth);
+        return;
+    case DEBUG_KIND_OTHER:
+    case DEBUG_KIND_VOID:
+    case DEBUG_KIND_FUNCTION:
+        break;
+    }
+    text_printf(writer->text, "<%s>", type->name ? type->name : "?");
+}

@@ -1,0 +1,65 @@
+/**
+ * @file
+ * Values of C variables as text, by their types in the debug information.
+ *
+ * In a Cython frame they look as Python's do (`[1, 2]`, `1.5`), else as gdb shows them (`{1, 2}`).
+ */
+#ifndef PSC_C_VALUE_H
+#define PSC_C_VALUE_H
+
+#include "trace_private.h"
+
+#define C_VALUE_TEXT_LIMIT  2000u /**< Bytes of one value's text. */
+#define C_VALUE_DEPTH_LIMIT 4u    /**< Structs in structs. */
+#define C_VALUE_ITEM_LIMIT  32u   /**< Items of one array, members of one struct. */
+#define C_VALUE_CHARACTERS  200u  /**< Bytes of one string. */
+
+/** Who writes. */
+struct c_writer {
+    struct target *target;
+    struct modules *modules;
+    struct python *python; /**< NULL: objects are pointers. */
+    struct arena *arena;   /**< For what is not needed after one value. */
+    struct text *text;
+    size_t start; /**< Of this value in the text. */
+    bool cython;
+};
+
+/** Where a value, or a part of one, is. */
+struct c_place {
+    const struct native_value *value; /**< NULL: in memory. */
+    uint64_t at;                      /**< The address, or the offset in value->bytes. */
+};
+
+enum c_read { C_READ_OK, C_READ_LOST, C_READ_FAULT };
+
+/** Bytes of a value. */
+enum c_read c_read(const struct c_writer *writer, struct c_place place, uint64_t offset, void *ret,
+                   size_t size);
+/** Says why there is no value. */
+void c_add_missing(struct c_writer *writer, enum c_read why, psc_addr address);
+void c_value_add(struct c_writer *writer, const struct debug_type *type, struct c_place place,
+                 unsigned depth);
+
+/** A struct that begins as every Python object does, or a pointer to one. */
+bool c_is_object(const struct debug_type *type);
+/** The member of that name, also within base structs; false when there is none. */
+bool c_find_member(const struct debug_type *type, const char *name, struct debug_member *ret);
+/** True when a value is long enough, or memory is out. */
+bool c_is_full(const struct c_writer *writer);
+
+/** Two numbers of single or double precision; false for other sizes. */
+bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size);
+
+/* ---- c_container.c ---- */
+
+/** Arrays of Cython, strings and vectors of C++, by their members; false for other structs. */
+bool c_add_known_struct(struct c_writer *writer, const struct debug_type *type,
+                        struct c_place place, unsigned depth);
+/** Items in a row. `count`: as many as there are. */
+void c_add_items(struct c_writer *writer, const struct debug_type *item, struct c_place place,
+                 uint64_t stride, uint64_t count, unsigned depth);
+/** Text at an address up to its end, in quotes; false when it can not be read. */
+bool c_add_string(struct c_writer *writer, psc_addr address, uint64_t limit, bool terminated);
+
+#endif

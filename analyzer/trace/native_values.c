@@ -1,0 +1,449 @@
+/* Arguments and variables of native frames, by debug information. */
+#include "c_value.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOCAL_LIMIT 256u /* Of one frame. */
+/* Functions around a closure whose variables it has; attributes of one scope. */
+#define CLOSURE_LIMIT 8u
+/* Callers that are asked what an argument was. */
+#define ENTRY_DEPTH_LIMIT 8u
+/* Text of all variables of a stack. */
+#define STACK_BYTES_LIMIT ((size_t)16 << 20)
+
+struct c_values {
+    struct psc_trace *trace;
+    const struct capture_sources *sources;
+    const struct plan *plan;
+    struct arena *arena;
+    size_t bytes; /* That may still be used. */
+    struct trace_local items[LOCAL_LIMIT];
+    size_t count;
+    struct native_value value; /* That is being written. */
+};
+
+struct c_values *c_values_create(struct psc_trace *trace, const struct capture_sources *sources,
+                                 const struct plan *plan)
+{
+    struct c_values *values = calloc(1, sizeof(*values));
+    if (!values)
+        return NULL;
+    values->trace = trace;
+    values->sources = sources;
+    values->plan = plan;
+    values->arena = trace->arena;
+    values->bytes = STACK_BYTES_LIMIT;
+    return values;
+}
+
+void c_values_destroy(struct c_values *values)
+{
+    free(values);
+}
+
+/* ---- places ---- */
+
+static const struct debug_scopes *scopes_of(struct place *place)
+{
+    if (!place->scopes_known && place->module)
+        place->scopes = module_find_variables(place->module, place->pc);
+    place->scopes_known = true;
+    return place->scopes;
+}
+
+static const struct debug_call_site *call_site_of(struct place *place)
+{
+    if (!place->call_site_known && place->module)
+        place->call_site = module_find_call_site(place->module, place->pc + 1);
+    place->call_site_known = true;
+    return place->call_site;
+}
+
+/*
+ * What the debug information knows of a level. The levels of a place may be fewer than the calls
+ * that were inlined there: only the physical function is then known to be the same.
+ */
+static const struct debug_scope *scope_of(struct place *place, size_t level)
+{
+    const struct debug_scopes *scopes = scopes_of(place);
+    if (!scopes || !scopes->count)
+        return NULL;
+    if (scopes->count == place->level_count)
+        return &scopes->items[level];
+    return level + 1 == place->level_count ? &scopes->items[scopes->count - 1] : NULL;
+}
+
+/* ---- what arguments were ---- */
+
+/* A frame whose caller is asked. */
+struct entry {
+    struct c_values *values;
+    size_t native;
+    unsigned depth;
+};
+
+static bool find_entry_value(void *context, const struct debug_expression *expression,
+                             uint64_t *ret);
+
+static enum native_location evaluate(struct c_values *values, size_t native, unsigned depth,
+                                     const struct debug_expression *expression, uint64_t *ret)
+{
+    struct native_context context;
+    struct place *place = values->plan->native_places[native];
+    const struct debug_scopes *scopes = scopes_of(place);
+    struct entry entry = {values, native, depth};
+    struct native_evaluation evaluation = {.context = &context,
+                                           .frame_base = scopes ? scopes->frame_base : NULL,
+                                           .enter = find_entry_value,
+                                           .entry = &entry};
+    native_get_context(&values->plan->native, native, &context);
+    return native_evaluate(values->sources->target, &evaluation, expression, ret);
+}
+
+/* Tail calls leave no frame: what the caller says may be about another function's arguments. */
+static bool calls_function(struct c_values *values, size_t caller, unsigned depth,
+                           const struct debug_call_site *site, struct place *callee)
+{
+    uint64_t target;
+    const struct debug_scopes *scopes = scopes_of(callee);
+    if (!scopes || !scopes->count)
+        return false;
+    const char *name = scopes->items[scopes->count - 1].function;
+    if (site->target)
+        return site->target == scopes->entry;
+    if (site->name)
+        return name && !strcmp(site->name, name);
+    return site->target_value &&
+           evaluate(values, caller, depth, site->target_value, &target) == NATIVE_LOCATION_FOUND &&
+           target == scopes->entry;
+}
+
+static bool register_of(const struct debug_expression *expression, uint64_t *ret)
+{
+    const struct debug_operation *operation = &expression->operations[0];
+    if (expression->count != 1)
+        return false;
+    if (operation->code >= DW_OP_reg0 && operation->code <= DW_OP_reg31)
+        *ret = (uint64_t)operation->code - DW_OP_reg0;
+    else if (operation->code == DW_OP_regx || operation->code == DW_OP_regval_type)
+        *ret = operation->number;
+    else
+        return false;
+    return true;
+}
+
+static bool find_entry_value(void *context, const struct debug_expression *expression,
+                             uint64_t *ret)
+{
+    const struct entry *entry = context;
+    struct c_values *values = entry->values;
+    const struct native_stack *stack = &values->plan->native;
+    size_t caller = entry->native + 1;
+    uint64_t wanted;
+    if (entry->depth >= ENTRY_DEPTH_LIMIT || caller >= stack->count ||
+        !register_of(expression, &wanted) || stack->frames[caller].trust > NATIVE_TRUST_CFI ||
+        stack->frames[caller].exact || stack->frames[caller].signal)
+        return false;
+    const struct debug_call_site *site = call_site_of(values->plan->native_places[caller]);
+    if (!site || !calls_function(values, caller, entry->depth + 1, site,
+                                 values->plan->native_places[entry->native]))
+        return false;
+    for (size_t i = 0; i < site->count; i++)
+        if (site->parameters[i].register_number == wanted)
+            return evaluate(values, caller, entry->depth + 1, site->parameters[i].value, ret) ==
+                   NATIVE_LOCATION_FOUND;
+    return false;
+}
+
+/* ---- one variable ---- */
+
+/* What is nowhere has a size of 0 and no memory. */
+static enum native_location locate(struct c_values *values, size_t native,
+                                   const struct debug_variable *variable, struct c_place *ret)
+{
+    struct native_context context;
+    const struct debug_scopes *scopes = scopes_of(values->plan->native_places[native]);
+    struct entry entry = {values, native, 0};
+    struct native_evaluation evaluation = {.context = &context,
+                                           .frame_base = scopes ? scopes->frame_base : NULL,
+                                           .enter = find_entry_value,
+                                           .entry = &entry};
+    struct native_value *value = &values->value;
+    *ret = (struct c_place){value, 0};
+    value->size = 0;
+    if (variable->constant) {
+        size_t size = variable->constant_size;
+        if (size > NATIVE_VALUE_LIMIT)
+            return NATIVE_LOCATION_UNSUPPORTED;
+        memcpy(value->bytes, variable->constant, size);
+        memset(value->known, 1, size);
+        value->size = size;
+        return NATIVE_LOCATION_FOUND;
+    }
+    if (!variable->location)
+        return NATIVE_LOCATION_LOST;
+    native_get_context(&values->plan->native, native, &context);
+    enum native_location found = native_locate(values->sources->target, &evaluation,
+                                               variable->location, variable->type->size, value);
+    if (found == NATIVE_LOCATION_FOUND && value->in_memory)
+        *ret = (struct c_place){NULL, value->address};
+    return found;
+}
+
+static struct c_writer make_writer(struct c_values *values, struct text *text, bool cython)
+{
+    return (struct c_writer){.target = values->sources->target,
+                             .modules = values->sources->modules,
+                             .python = values->sources->python,
+                             .arena = values->arena,
+                             .text = text,
+                             .cython = cython};
+}
+
+static bool is_named(const struct c_values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (!strcmp(values->items[i].name, name))
+            return true;
+    return false;
+}
+
+/* Takes the text over. */
+static void keep(struct c_values *values, const char *name, struct text *text)
+{
+    const char *kept = text->failed
+                           ? NULL
+                           : arena_strndup(values->arena, text->data ? text->data : "", text->size);
+    values->bytes -= text->size < values->bytes ? text->size : values->bytes;
+    text_deinit(text);
+    if (kept && name && values->count < LOCAL_LIMIT)
+        values->items[values->count++] = (struct trace_local){name, kept};
+}
+
+static void add_variable(struct c_values *values, size_t native,
+                         const struct debug_variable *variable, const char *name, bool cython)
+{
+    struct text text = {0};
+    struct c_place place;
+    struct c_writer writer = make_writer(values, &text, cython);
+    if (!variable->type) {
+        text_add_string(&text, "<not known>");
+        keep(values, name, &text);
+        return;
+    }
+    switch (locate(values, native, variable, &place)) {
+    case NATIVE_LOCATION_FOUND:
+        c_value_add(&writer, variable->type, place, 0);
+        break;
+    case NATIVE_LOCATION_LOST:
+        text_add_string(&text, "<optimised out>");
+        break;
+    case NATIVE_LOCATION_UNREADABLE:
+        text_add_string(&text, "<not readable>");
+        break;
+    case NATIVE_LOCATION_UNSUPPORTED:
+        text_add_string(&text, "<not computable>");
+        break;
+    }
+    keep(values, name, &text);
+}
+
+/* ---- Cython ---- */
+
+static bool is_object_pointer(const struct debug_type *type)
+{
+    const struct debug_type *target =
+        type && type->kind == DEBUG_KIND_POINTER ? debug_type_target(type) : NULL;
+    return target && c_is_object(target);
+}
+
+/* A pointer's value; false when it is not known. */
+static bool read_pointer(struct c_values *values, size_t native,
+                         const struct debug_variable *variable, uint64_t *ret)
+{
+    struct c_place place;
+    uint8_t bytes[8];
+    struct c_writer writer = make_writer(values, NULL, true);
+    if (!variable->type || variable->type->kind != DEBUG_KIND_POINTER ||
+        locate(values, native, variable, &place) != NATIVE_LOCATION_FOUND ||
+        c_read(&writer, place, 0, bytes, sizeof(bytes)) != C_READ_OK)
+        return false;
+    *ret = load_u64(bytes);
+    return true;
+}
+
+static const struct debug_variable *find_variable(const struct debug_scope *scope, const char *name)
+{
+    for (size_t i = 0; i < scope->count; i++)
+        if (!strcmp(scope->variables[i].name, name))
+            return &scope->variables[i];
+    return NULL;
+}
+
+/* The object that holds variables which inner functions use too, or which outlive a yield. */
+struct closure {
+    const struct debug_type *type; /* NULL: there is none. */
+    psc_addr object;
+};
+
+/* A generator's body has its scope in a variable, which is made from the generator. */
+static struct closure find_closure(struct c_values *values, size_t native,
+                                   const struct debug_scope *scope, const char *name)
+{
+    struct closure closure = {NULL, 0};
+    struct debug_member member;
+    const struct debug_variable *variable = find_variable(scope, name);
+    const struct debug_variable *generator = find_variable(scope, "__pyx_generator");
+    if (!variable || !variable->type || variable->type->kind != DEBUG_KIND_POINTER)
+        return closure;
+    const struct debug_type *type = debug_type_target(variable->type);
+    bool found = read_pointer(values, native, variable, &closure.object);
+    if (!found && generator && read_pointer(values, native, generator, &closure.object)) {
+        const struct debug_type *target = debug_type_target(generator->type);
+        found = target && c_find_member(target, "closure", &member) &&
+                target_read_u64(values->sources->target, closure.object + member.offset,
+                                &closure.object) == PSC_OK;
+    }
+    if (found && closure.object && type && c_is_object(type))
+        closure.type = type;
+    return closure;
+}
+
+static bool find_closure_member(struct c_values *values, const struct closure *closure,
+                                const char *name, struct debug_member *ret)
+{
+    const struct debug_member *members;
+    size_t count = closure->type ? debug_type_members(closure->type, &members) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *own =
+            members[i].name ? cython_variable_name(members[i].name, values->arena) : NULL;
+        if (own && !strcmp(own, name)) {
+            *ret = members[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_unbound(struct c_values *values, const struct debug_type *type, psc_addr address)
+{
+    uint64_t pointer;
+    return is_object_pointer(type) &&
+           target_read_u64(values->sources->target, address, &pointer) == PSC_OK && !pointer;
+}
+
+static void add_closure_member(struct c_values *values, const struct closure *closure,
+                               const struct debug_member *member, const char *name)
+{
+    struct text text = {0};
+    struct c_writer writer = make_writer(values, &text, true);
+    psc_addr address = closure->object + member->offset;
+    if (!member->type || is_unbound(values, member->type, address) || is_named(values, name))
+        return;
+    c_value_add(&writer, member->type, (struct c_place){NULL, address}, 0);
+    keep(values, name, &text);
+}
+
+/* Its own scope's variables, then those of the functions around it. */
+static void add_closure(struct c_values *values, struct closure closure)
+{
+    for (size_t depth = 0; closure.type && depth < CLOSURE_LIMIT; depth++) {
+        const struct debug_member *members;
+        const struct debug_member *outer = NULL;
+        size_t count = debug_type_members(closure.type, &members);
+        for (size_t i = 0; i < count; i++) {
+            const char *name =
+                members[i].name ? cython_variable_name(members[i].name, values->arena) : NULL;
+            if (name)
+                add_closure_member(values, &closure, &members[i], name);
+            else if (members[i].name && !strcmp(members[i].name, "__pyx_outer_scope"))
+                outer = &members[i];
+        }
+        closure.type = NULL;
+        if (outer && outer->type && outer->type->kind == DEBUG_KIND_POINTER &&
+            target_read_u64(values->sources->target, closure.object + outer->offset,
+                            &closure.object) == PSC_OK &&
+            closure.object)
+            closure.type = debug_type_target(outer->type);
+        if (closure.type && !c_is_object(closure.type))
+            closure.type = NULL;
+    }
+}
+
+static bool is_unbound_variable(struct c_values *values, size_t native,
+                                const struct debug_variable *variable)
+{
+    uint64_t pointer;
+    return !variable->argument && is_object_pointer(variable->type) &&
+           read_pointer(values, native, variable, &pointer) && !pointer;
+}
+
+static void add_cython_variables(struct c_values *values, size_t native,
+                                 const struct debug_scope *scope)
+{
+    struct closure own = find_closure(values, native, scope, "__pyx_cur_scope");
+    for (size_t i = 0; i < scope->count; i++) {
+        const struct debug_variable *variable = &scope->variables[i];
+        const char *name = cython_variable_name(variable->name, values->arena);
+        struct debug_member member;
+        if (!name || is_named(values, name))
+            continue;
+        // What an inner function uses too is no longer in the variable of that name.
+        if (find_closure_member(values, &own, name, &member))
+            add_closure_member(values, &own, &member, name);
+        else if (!is_unbound_variable(values, native, variable))
+            add_variable(values, native, variable, name, true);
+    }
+    add_closure(values, own);
+    add_closure(values, find_closure(values, native, scope, "__pyx_outer_scope"));
+}
+
+/* ---- C ---- */
+
+/* Variables that are declared further on hold nothing yet. */
+static void add_c_variables(struct c_values *values, size_t native, const struct debug_scope *scope,
+                            uint32_t line)
+{
+    for (size_t i = 0; i < scope->count; i++) {
+        const struct debug_variable *variable = &scope->variables[i];
+        if (variable->argument || !line || variable->line <= line)
+            add_variable(values, native, variable, arena_strdup(values->arena, variable->name),
+                         false);
+    }
+}
+
+/* ---- a frame ---- */
+
+enum psc_status c_values_read(struct c_values *values, size_t native, size_t level,
+                              const struct trace_locals **ret)
+{
+    struct place *place = values->plan->native_places[native];
+    const struct place_level *shown = &place->levels[level];
+    const struct debug_scope *scope = scope_of(place, level);
+    if (!scope)
+        return PSC_OK;
+    if (!values->bytes) {
+        target_warn(values->sources->target, "values-limit",
+                    "not all values are shown: what they may take in all is used up");
+        return PSC_OK;
+    }
+    values->count = 0;
+    if (shown->cython.kind != CYTHON_NONE)
+        add_cython_variables(values, native, scope);
+    else
+        add_c_variables(values, native, scope, shown->location->line);
+    if (arena_is_exhausted(values->arena))
+        return PSC_ERR_MEMORY;
+    if (!values->count)
+        return PSC_OK;
+    struct trace_locals *locals = arena_alloc(values->arena, sizeof(*locals));
+    struct trace_local *items = arena_array(values->arena, values->count, sizeof(*items));
+    if (!locals || !items)
+        return PSC_ERR_MEMORY;
+    memcpy(items, values->items, values->count * sizeof(*items));
+    *locals = (struct trace_locals){items, values->count};
+    *ret = locals;
+    return PSC_OK;
+}

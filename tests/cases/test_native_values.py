@@ -1,0 +1,213 @@
+"""--locals of Cython and C frames: what the program said of itself, and what gdb reads of the same core."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+CYTHON = os.path.join(cores.SOURCE, "testdata", "cython")
+VARIABLES = os.path.join(cores.SOURCE, "tests", "tools", "gdb_variables.py")
+LOST = "<optimised out>"
+DECLARED = {
+    "dereference": ["place", "factor", "note"], "finish": ["note"],
+    "Solver.visit": ["self", "count", "row", "turned", "big"],
+    "Solver.solve.inner": ["extra"], "Solver.solve": ["self", "count"],
+    "fit": ["callback", "factors", "depth"],
+}
+
+
+# ---- Cython ----
+
+def shell(folder, *command):
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return done.stdout.decode().split()
+
+
+def make_extension(folder, *flags):
+    """Builds values.pyx by the distribution's cython3 for its python3."""
+    for name in ("values.pyx", "values_run.py"):
+        shutil.copy(os.path.join(CYTHON, name), folder)
+    includes = shell(folder, "/usr/bin/python3-config", "--includes")
+    suffix = shell(folder, "/usr/bin/python3-config", "--extension-suffix")[0]
+    shell(folder, "/usr/bin/cython3", "values.pyx")
+    shell(folder, "cc", "-w", "-shared", "-fPIC", *includes, *flags, "-o", "values" + suffix, "values.c")
+
+
+def cython_core(variant, flags):
+    system = interpreters.find_system()
+    for tool in ("cython3", "python3-config"):
+        if shutil.which(tool, path="/usr/bin") is None:
+            pytest.skip("no /usr/bin/%s here" % tool)
+
+    def make(folder):
+        make_extension(folder, *flags)
+        how = cores.run_to_core([system.path, "-s", "values_run.py"], folder, {"PATH": "/usr/bin:/bin"})
+        with open(os.path.join(folder, "made.json"), "w") as file:
+            json.dump({"by": how}, file)
+
+    key = cores.digest(__file__, os.path.join(CYTHON, "values.pyx"), os.path.join(CYTHON, "values_run.py"),
+                       system.path, os.stat(system.path).st_mtime_ns, " ".join(flags))
+    return cores.made_once("values-" + variant, key, make)
+
+
+VARIANTS = {"O0": ["-g", "-O0"], "O2": ["-g", "-O2"], "O2-dwarf4": ["-g", "-gdwarf-4", "-O2"]}
+
+
+@pytest.fixture(params=VARIANTS)
+def cython(request, system):
+    folder = cython_core(request.param, VARIANTS[request.param])
+    document = analyzer.json_of(os.path.join(folder, "core"), "--locals").json
+    analyzer.assert_fits_schema(document)
+    with open(os.path.join(folder, "truth.json")) as file:
+        truth = json.load(file)
+    frames = {frame["function"]: frame["locals"] for frame in document["threads"][0]["frames"]
+              if frame["kind"] == "cython"}
+    return request.param, frames, truth
+
+
+def test_cython_values_are_what_the_program_said(cython):
+    variant, frames, truth = cython
+    wrong, lost, right = [], [], 0
+    for function, said in truth.items():
+        for name, text in said.items():
+            shown = frames[function].get(name)
+            if shown is not None and LOST in shown:
+                lost.append("%s: %s" % (function, name))
+            elif shown is None or not (shown == text or text.endswith(("0x", ": ")) and shown.startswith(text)):
+                wrong.append("%s: %s is %r, not %r" % (function, name, shown, text))
+            else:
+                right += 1
+    assert not wrong, "\n".join(wrong)
+    assert right + len(lost) > 30
+    if variant == "O0":
+        assert not lost
+    else:
+        assert len(lost) <= 12, lost
+
+
+def test_cython_arguments_come_first(cython):
+    _, frames, _ = cython
+    for function, names in DECLARED.items():
+        assert list(frames[function])[:len(names)] == names, function
+    assert "deleted" not in frames["Solver.visit"]
+    for function, found in frames.items():
+        assert not [name for name in found if name.startswith("__pyx")], function
+
+
+def test_attributes_of_cdef_classes(cython):
+    variant, frames, truth = cython
+    shown = frames["fit"]["solver"]
+    assert shown.startswith(truth["fit"]["solver"])
+    assert re.search(r'label = 0x[0-9a-f]+ "a \\"label\\""\}, flag=200>$', shown)
+    if variant == "O0":
+        assert re.fullmatch(r"0x[0-9a-f]+ \{value = 42, .*", frames["Solver.visit"]["where"])
+
+
+# ---- C ----
+
+def c_core(variant, compiler, flags):
+    source = os.path.join(cores.NATIVE, "values.c")
+    if shutil.which(compiler) is None:
+        pytest.skip("no %s here" % compiler)
+
+    def make(folder):
+        subprocess.run([compiler, "-w", *flags, "-o", os.path.join(folder, "values"), source, "-lm"], check=True)
+        how = cores.run_to_core([os.path.join(folder, "values")], folder)
+        with open(os.path.join(folder, "made.json"), "w") as file:
+            json.dump({"by": how}, file)
+
+    key = cores.digest(__file__, source, compiler, " ".join(flags))
+    return cores.made_once("c-values-" + variant, key, make)
+
+
+C_VARIANTS = {
+    "O0": ("cc", ["-g", "-O0"]), "O1": ("cc", ["-g", "-O1"]), "O2": ("cc", ["-g", "-O2"]),
+    "O3": ("cc", ["-g", "-O3"]), "O2-dwarf4": ("cc", ["-g", "-gdwarf-4", "-O2"]),
+    "O2-frame-pointer": ("cc", ["-g", "-O2", "-fno-omit-frame-pointer"]),
+    "clang-O0": ("clang", ["-g", "-O0"]), "clang-O2": ("clang", ["-g", "-O2"]),
+}
+OWN = ("inlined", "innermost", "middle", "spends", "recurse", "main")
+
+
+def gdb_variables(executable, core):
+    if shutil.which("gdb") is None:
+        pytest.skip("no gdb here")
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as said:
+        subprocess.run(["gdb", "-nx", "-batch", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off",
+                        "-ex", "py output=%r" % said.name, "-x", VARIABLES, executable, core],
+                       check=True, capture_output=True, timeout=120)
+        return json.load(said)
+
+
+def tokens(text):
+    """Numbers as numbers; what is a matter of taste is left out."""
+    found = []
+    for token in re.findall(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|0x[0-9a-f]+|-?\d[\d.]*(?:e[+-]?\d+)?|<[^>]*>|\w+',
+                            text):
+        if token[0] == '"':
+            # gdb shows all of an array, and control characters in octal.
+            plain = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), token)
+            plain = re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match.group(1), 16)), plain)
+            found.append(plain.strip('"').rstrip("\0"))
+        elif token[0] in "-0123456789" and not token.startswith("0x"):
+            found.append(float(token))
+        elif token[0] != "<":
+            found.append(token)
+    return found
+
+
+@pytest.mark.parametrize("variant", C_VARIANTS)
+def test_c_values_are_what_gdb_reads(variant):
+    folder = c_core(variant, *C_VARIANTS[variant])
+    executable, core = os.path.join(folder, "values"), os.path.join(folder, "core")
+    theirs = gdb_variables(executable, core)
+    document = analyzer.json_of(core, "--mode", "native", "--locals", "--all").json
+    analyzer.assert_fits_schema(document)
+    frames = document["threads"][0]["frames"]
+    assert [frame["pc"] for frame in frames] == [frame["pc"] for frame in theirs]
+    wrong, compared, lost, missing = [], 0, [], []
+    for ours, said in zip(frames, theirs):
+        own = said["name"] in OWN
+        for name, text in said["variables"].items():
+            shown = ours.get("locals", {}).get(name)
+            place = "%s: %s" % (said["name"], name)
+            if shown is None:
+                missing += [place] if own else []
+            elif LOST in shown:
+                lost += [place] if own and text is not None else []
+            elif text is not None and not text.startswith("error:") and name != "pair":
+                compared += 1
+                if tokens(shown) != tokens(text):
+                    wrong.append("%s is %r, for gdb %r" % (place, shown, text))
+    assert not wrong, "\n".join(wrong)
+    assert compared > 25
+    # Declared behind the line that a frame is at: it holds nothing yet.
+    assert not [place for place in missing if place != "recurse: below" and not variant.startswith("clang")]
+    if variant.endswith("O0"):
+        assert not lost
+    # gdb believes in registers that nobody has saved; that is all that it may know more of.
+    assert len(lost) <= 8, lost
+
+
+def test_arguments_that_only_the_caller_knows():
+    """spends() has overwritten its second argument; the call in recurse() tells what it was."""
+    folder = c_core("O2", *C_VARIANTS["O2"])
+    document = analyzer.json_of(os.path.join(folder, "core"), "--mode", "native", "--locals").json
+    frames = {frame["function"]: frame["locals"] for frame in document["threads"][0]["frames"] if "locals" in frame}
+    assert frames["spends"]["second"] == "-1"
+    assert frames["middle"]["single"] == "1.5" and frames["middle"]["extended"] == "3.125"
+    assert frames["innermost"]["huge"] == "18446744073709551615"
+    assert list(frames["inlined"])[:2] == ["count", "node"]
+
+
+def test_nothing_is_read_unless_asked_for():
+    folder = c_core("O0", *C_VARIANTS["O0"])
+    result = analyzer.json_of(os.path.join(folder, "core"), "--mode", "native")
+    assert '"locals"' not in result.stdout
