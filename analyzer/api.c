@@ -270,6 +270,7 @@ static void describe_python(struct psc_trace *trace, const struct python *python
 {
     const struct python_info *info = python_get_info(python);
     struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
+    bool again = trace->python;
     if (!record)
         return;
     record->implementation = info->implementation;
@@ -277,6 +278,8 @@ static void describe_python(struct psc_trace *trace, const struct python *python
     record->debug = info->debug;
     record->free_threaded = info->free_threaded;
     trace->python = record;
+    if (again)
+        return;
     text_printf(&trace->explain, "python: %s %s at 0x%" PRIx64 ", found by %s; layout from %s\n",
                 info->implementation, info->version, info->runtime, info->found_by,
                 info->layout_from);
@@ -311,6 +314,8 @@ static void rehearse(void *context)
     if (sources->python)
         trace_rehearse(sources->python, sources->locals || sources->keeps_core,
                        sources->tasks || sources->keeps_core);
+    if (sources->native_locals)
+        trace_rehearse_native(sources);
 }
 
 static void take_pause(struct psc_trace *trace, const struct target_pause *pause)
@@ -408,7 +413,8 @@ static enum psc_status prepare_look(struct psc_target *target, struct psc_trace 
 
 /*
  * The interpreter is found before the stop, its stacks are read in it. When the process has just
- * loaded a library the look is worth nothing, and another one is taken. When somebody else has
+ * loaded a library the look is worth nothing, and another one is taken. Variables of native frames
+ * take two looks: the first one tells what debug information is needed. When somebody else has
  * stopped the process its Python side can still be read.
  */
 static enum psc_status look_at_process(struct psc_target *target, struct psc_trace *trace,
@@ -417,9 +423,11 @@ static enum psc_status look_at_process(struct psc_target *target, struct psc_tra
 {
     struct psc_error why = {0};
     enum psc_status status = PSC_OK;
-    bool changed = true;
-    for (size_t i = 0; status == PSC_OK && changed && i < LOOK_LIMIT; i++) {
-        status = prepare_look(target, trace, options->mode, i > 0, sources, err);
+    bool changed = false;
+    bool natives = options->locals && options->mode != PSC_MODE_PYTHON;
+    bool again = true;
+    for (size_t i = 0; status == PSC_OK && again && i < LOOK_LIMIT; i++) {
+        status = prepare_look(target, trace, options->mode, changed, sources, err);
         changed = false;
         if (status != PSC_OK)
             return status;
@@ -430,6 +438,11 @@ static enum psc_status look_at_process(struct psc_target *target, struct psc_tra
         if (options->no_pause)
             return glance_at_process(target->target, sources, err);
         status = target_look(target->target, rehearse, sources, &changed, &why);
+        again = changed || (natives && !sources->native_locals);
+        sources->native_locals = natives && !changed;
+        // The process goes on while the debug information is read; then it is looked at again.
+        if (status == PSC_OK && again && !changed)
+            trace_rehearse_native(sources);
     }
     if (status == PSC_OK) {
         take_pause(trace, &target->target->pause);

@@ -2,12 +2,80 @@
 #include "modules_private.h"
 
 #include <dwarf.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Variables of one function, and the children of one DIE that are looked at. */
 #define VARIABLE_LIMIT  ((size_t)256)
 #define CHILD_LIMIT     ((size_t)1 << 16)
 #define PARAMETER_LIMIT ((size_t)32)
+
+/* ---- answers, kept by address ---- */
+
+struct answer {
+    psc_addr address; /* 0: free. */
+    const void *found;
+};
+
+struct answer_table {
+    struct answer *slots; /* Open addressing. */
+    size_t capacity;
+    size_t count;
+};
+
+struct variable_cache {
+    struct answer_table scopes;
+    struct answer_table call_sites;
+};
+
+void variable_cache_destroy(struct variable_cache *cache)
+{
+    if (!cache)
+        return;
+    free(cache->scopes.slots);
+    free(cache->call_sites.slots);
+    free(cache);
+}
+
+static struct variable_cache *variable_cache_of(struct module *module)
+{
+    if (!module->debug->variables)
+        module->debug->variables = calloc(1, sizeof(*module->debug->variables));
+    return module->debug->variables;
+}
+
+static struct answer *answer_slot(const struct answer_table *table, psc_addr address)
+{
+    size_t at = (size_t)hash_u64(address) & (table->capacity - 1);
+    while (table->slots[at].address && table->slots[at].address != address)
+        at = (at + 1) & (table->capacity - 1);
+    return &table->slots[at];
+}
+
+/* Where the answer is, or is to be put; NULL without memory. */
+static struct answer *find_answer(struct answer_table *table, psc_addr address)
+{
+    if (2 * (table->count + 1) > table->capacity) {
+        struct answer_table larger = {.capacity = table->capacity ? 2 * table->capacity : 64,
+                                      .count = table->count};
+        larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+        if (!larger.slots)
+            return NULL;
+        for (size_t i = 0; i < table->capacity; i++)
+            if (table->slots[i].address)
+                *answer_slot(&larger, table->slots[i].address) = table->slots[i];
+        free(table->slots);
+        *table = larger;
+    }
+    return answer_slot(table, address);
+}
+
+static void keep_answer(struct answer_table *table, struct answer *answer, psc_addr address,
+                        const void *found)
+{
+    *answer = (struct answer){address, found};
+    table->count++;
+}
 
 /* ---- variables ---- */
 
@@ -134,7 +202,7 @@ static bool fill_scope(struct module *module, Dwarf_Die *scopes, size_t count, u
     return true;
 }
 
-const struct debug_scopes *module_find_variables(struct module *module, psc_addr address)
+static const struct debug_scopes *read_scopes(struct module *module, psc_addr address)
 {
     Dwarf_Die unit;
     Dwarf_Die dies[SCOPE_DEPTH_LIMIT];
@@ -160,6 +228,17 @@ const struct debug_scopes *module_find_variables(struct module *module, psc_addr
     if (dwarf_entrypc(&dies[0], &entry) == 0)
         scopes->entry = entry + module->bias;
     return scopes;
+}
+
+const struct debug_scopes *module_find_variables(struct module *module, psc_addr address)
+{
+    struct variable_cache *cache = variable_cache_of(module);
+    struct answer *answer = cache && address ? find_answer(&cache->scopes, address) : NULL;
+    if (!answer)
+        return NULL;
+    if (!answer->address)
+        keep_answer(&cache->scopes, answer, address, read_scopes(module, address));
+    return answer->found;
 }
 
 /* ---- call sites ---- */
@@ -250,7 +329,7 @@ static void take_parameters(struct module *module, Dwarf_Die *site, struct debug
     } while (ret->count < PARAMETER_LIMIT && die_next_sibling(&child));
 }
 
-const struct debug_call_site *module_find_call_site(struct module *module, psc_addr return_address)
+static const struct debug_call_site *read_call_site(struct module *module, psc_addr return_address)
 {
     Dwarf_Die unit;
     Dwarf_Die dies[SCOPE_DEPTH_LIMIT];
@@ -270,4 +349,17 @@ const struct debug_call_site *module_find_call_site(struct module *module, psc_a
         return found;
     }
     return NULL;
+}
+
+const struct debug_call_site *module_find_call_site(struct module *module, psc_addr return_address)
+{
+    struct variable_cache *cache = variable_cache_of(module);
+    struct answer *answer =
+        cache && return_address ? find_answer(&cache->call_sites, return_address) : NULL;
+    if (!answer)
+        return NULL;
+    if (!answer->address)
+        keep_answer(&cache->call_sites, answer, return_address,
+                    read_call_site(module, return_address));
+    return answer->found;
 }

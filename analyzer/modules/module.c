@@ -452,6 +452,7 @@ void modules_destroy(struct modules *modules)
         line_cache_destroy(module->debug->lines);
         inline_index_destroy(module->debug->inlines);
         type_table_destroy(module->debug->types);
+        variable_cache_destroy(module->debug->variables);
         module_close_files(module);
     }
     free(modules->items);

@@ -219,7 +219,7 @@ struct debug_scopes {
 
 /**
  * Arguments and variables of the code at an address (of the call, not behind it), by libdw.
- * @return what was found, made anew on each call and owned by the module; NULL for nothing.
+ * @return what was found, once for each address, and is owned by the module; NULL for nothing.
  */
 const struct debug_scopes *module_find_variables(struct module *module, psc_addr address);
 

@@ -36,6 +36,7 @@ struct module_layout {
 struct line_cache;
 struct inline_index;
 struct type_table;
+struct variable_cache;
 
 struct module_debug {
     struct module_layout layout;
@@ -55,6 +56,7 @@ struct module_debug {
     struct line_cache *lines;
     struct inline_index *inlines;
     struct type_table *types;
+    struct variable_cache *variables;
 };
 
 /* ---- debug_file.c ---- */
@@ -120,6 +122,10 @@ const struct debug_type *module_type_of(struct module *module, Dwarf_Die *die);
 bool debug_base_type(Dwarf_Die *type, uint8_t *ret_encoding, uint64_t *ret_size);
 /** A number, whichever form it has; false when there is none. */
 bool die_get_number(Dwarf_Die *die, unsigned int name, uint64_t *ret);
+
+/* ---- debug_variables.c ---- */
+
+void variable_cache_destroy(struct variable_cache *cache);
 
 /* ---- debug_expressions.c ---- */
 

@@ -169,6 +169,8 @@ static enum psc_status copy_stacks(struct target *target)
     return PSC_OK;
 }
 
+static enum psc_status take_threads(struct target *target, bool standing);
+
 static void hold_and_copy(struct look *look)
 {
     struct target *target = look->target;
@@ -185,6 +187,8 @@ static void hold_and_copy(struct look *look)
     double registers = now_in_milliseconds();
     pause->registers = registers - stopped;
     look->status = copy_stacks(target);
+    if (look->status == PSC_OK)
+        look->status = take_threads(target, true);
     double stacks = now_in_milliseconds();
     pause->stacks = stacks - registers;
     if (look->status == PSC_OK && look->visit && !live->stop.other_width)
@@ -266,7 +270,6 @@ static void take_thread(struct target *target, const struct live_thread *from, c
     *thread = (struct target_thread){.tid = from->tid, .veil = veil};
     if (!veil)
         parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
-    thread->name = live_read_name(target, from->tid);
     if (from->tid == target->process.pid && target->thread_count > 1) {
         struct target_thread main_thread = *thread;
         memmove(target->threads + 1, target->threads,
@@ -302,7 +305,8 @@ static void find_thread_pointers(struct target *target)
                 store_thread_pointer(target->threads[j].thread_pointer, stop->threads[i].registers);
 }
 
-static enum psc_status take_threads(struct target *target)
+/* `standing`: those that are stopped alone. The others, and names, may take longer. */
+static enum psc_status take_threads(struct target *target, bool standing)
 {
     struct live_stop *stop = &((struct live *)target->backend)->stop;
     bool waiting = false;
@@ -314,6 +318,8 @@ static enum psc_status take_threads(struct target *target)
     for (size_t i = 0; i < stop->count; i++) {
         struct live_thread *thread = &stop->threads[i];
         const char *veil = NULL;
+        if (standing && !thread->stopped)
+            continue;
         if (!thread->stopped && !thread->gone) {
             veil = take_waiting(target, thread);
             waiting |= !veil;
@@ -413,8 +419,10 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
         if (status != PSC_OK)
             return status;
     }
-    if (take_threads(target) != PSC_OK)
+    if (take_threads(target, false) != PSC_OK)
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    for (size_t i = 0; i < target->thread_count; i++)
+        target->threads[i].name = live_read_name(target, target->threads[i].tid);
     if (!target->thread_count && !live->stop.running)
         return live_refuse(live->pid, ESRCH, err);
     return PSC_OK;

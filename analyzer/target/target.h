@@ -229,9 +229,10 @@ PSC_MUST_CHECK enum psc_status target_open_process(int32_t pid,
 PSC_MUST_CHECK enum psc_status target_prepare_look(struct target *target, bool *ret_changed,
                                                    struct psc_error *err);
 /**
- * Stops all threads, takes registers and stacks, calls `visit`, and lets them go. What `visit`
+ * Stops all threads, takes registers and stacks, fills threads (but for their names), calls
+ * `visit`, and lets them go. What `visit`
  * reads stays as it was then, until the next look; it must do no more than that, and runs
- * in a thread of its own. Fills threads.
+ * in a thread of its own.
  * @param ret_changed  as above: other files were mapped at the stop than at the preparation.
  */
 PSC_MUST_CHECK enum psc_status target_look(struct target *target, void (*visit)(void *context),

@@ -19,6 +19,7 @@ struct capture_sources {
     bool keeps_core; /**< A core file is wanted, too: of what other reports may ask for. */
     bool locals; /**< Values are wanted: of a living process they are read while it stands still. */
     bool tasks;  /**< The same of tasks. */
+    bool native_locals; /**< Those of native frames too: their debug information was read before. */
 };
 
 /** Fills trace->threads and trace->modules. */
@@ -32,5 +33,10 @@ PSC_MUST_CHECK enum psc_status trace_fill(struct psc_trace *trace,
  * the moment in which a living one stands still, see target_look().
  */
 void trace_rehearse(struct python *python, bool locals, bool tasks);
+/**
+ * The same for the variables of native frames. What their debug information says is kept by the
+ * modules: when it was called before, a second time is fast.
+ */
+void trace_rehearse_native(const struct capture_sources *sources);
 
 #endif

@@ -45,20 +45,14 @@ void c_values_destroy(struct c_values *values)
 
 /* ---- places ---- */
 
-static const struct debug_scopes *scopes_of(struct place *place)
+static const struct debug_scopes *scopes_of(const struct place *place)
 {
-    if (!place->scopes_known && place->module)
-        place->scopes = module_find_variables(place->module, place->pc);
-    place->scopes_known = true;
-    return place->scopes;
+    return place->module ? module_find_variables(place->module, place->pc) : NULL;
 }
 
-static const struct debug_call_site *call_site_of(struct place *place)
+static const struct debug_call_site *call_site_of(const struct place *place)
 {
-    if (!place->call_site_known && place->module)
-        place->call_site = module_find_call_site(place->module, place->pc + 1);
-    place->call_site_known = true;
-    return place->call_site;
+    return place->module ? module_find_call_site(place->module, place->pc + 1) : NULL;
 }
 
 /*
@@ -446,4 +440,18 @@ enum psc_status c_values_read(struct c_values *values, size_t native, size_t lev
     *locals = (struct trace_locals){items, values->count};
     *ret = locals;
     return PSC_OK;
+}
+
+bool c_values_rehearse(struct c_values *values, size_t native)
+{
+    const struct debug_scopes *scopes = scopes_of(values->plan->native_places[native]);
+    for (size_t i = 0; scopes && i < scopes->count; i++) {
+        const struct debug_scope *scope = &scopes->items[i];
+        values->count = 0;
+        if (scope->function && strstr(scope->function, "__pyx_"))
+            add_cython_variables(values, native, scope);
+        else
+            add_c_variables(values, native, scope, 0);
+    }
+    return !arena_is_exhausted(values->arena);
 }

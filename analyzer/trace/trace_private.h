@@ -40,11 +40,6 @@ struct place {
     bool extension;              /**< In an extension module: one that exports PyInit_NAME. */
     bool cython_code;            /**< In a Cython module that does not name its function. */
     bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
-    /** Variables here, and the call that is under way; looked up once, where they are asked for. */
-    bool scopes_known;
-    bool call_site_known;
-    const struct debug_scopes *scopes;
-    const struct debug_call_site *call_site;
     struct place_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;
 };
@@ -244,6 +239,8 @@ struct c_values;
 struct c_values *c_values_create(struct psc_trace *trace, const struct capture_sources *sources,
                                  const struct plan *plan);
 void c_values_destroy(struct c_values *values);
+/** Reads what c_values_read() will read of a frame, whatever its levels. False: out of memory. */
+bool c_values_rehearse(struct c_values *values, size_t native);
 /**
  * Arguments and variables of a level of a native frame, by debug information; in *ret, which
  * stays as it is when there are none. `level` counts from the innermost.

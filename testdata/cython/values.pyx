@@ -117,3 +117,14 @@ def finish(note):
     truth['finish'] = {'note': repr(note), 'nothing': 'NULL'}
     truth['dereference'] = {'place': 'NULL', 'factor': '2.5', 'note': repr(note)}
     return dereference(nothing, 2.5, note)
+
+
+def spin():
+    """Never ends; what it holds belongs together at each moment."""
+    cdef long count = 1000
+    cdef long *where = &count
+    while True:
+        items = [count, [count], (count, str(count))]
+        count += 1
+        if count > 100000:
+            where[0] = 1000

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -108,6 +109,36 @@ def test_attributes_of_cdef_classes(cython):
     assert re.search(r'label = 0x[0-9a-f]+ "a \\"label\\""\}, flag=200>$', shown)
     if variant == "O0":
         assert re.fullmatch(r"0x[0-9a-f]+ \{value = 42, .*", frames["Solver.visit"]["where"])
+
+
+def test_values_of_a_living_process_are_of_one_moment(system, tmp_path):
+    """The program goes on at full speed; a list that is read later would be another one."""
+    folder = cython_core("O0", VARIANTS["O0"])
+    ready = tmp_path / "ready"
+    code = "import values; open(%r, 'w').close(); values.spin()" % str(ready)
+    process = subprocess.Popen([system.path, "-s", "-c", code], cwd=folder, stdin=subprocess.DEVNULL,
+                               env={"PATH": "/usr/bin:/bin"})
+    try:
+        while not ready.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        seen = 0
+        for _ in range(8):
+            result = analyzer.run("--pid", process.pid, "--locals", "--format", "json", timeout=60)
+            analyzer.assert_fits_schema(result.json)
+            frames = [frame for frame in result.json["threads"][0]["frames"] if frame.get("function") == "spin"]
+            if not frames or "items" not in frames[0]["locals"]:
+                continue  # in the import still, or between two lists
+            found = frames[0]["locals"]
+            numbers = {int(number) for number in re.findall(r"\d+", found["items"])}
+            assert re.fullmatch(r"\[\d+, \[\d+\], \(\d+, '\d+'\)\]", found["items"]), found
+            assert len(numbers) == 1 and found["where"].startswith("0x"), found
+            assert int(found["count"]) - min(numbers) in (0, 1, 1000 - min(numbers)), found
+            seen += 1
+        assert seen
+    finally:
+        process.kill()
+        process.wait()
 
 
 # ---- C ----
