@@ -120,7 +120,8 @@ static enum native_location run_one(struct machine *machine,
 static void put_bytes(struct native_value *value, const void *bytes, size_t size, size_t wanted)
 {
     size_t copied = size < wanted ? size : wanted;
-    memcpy(value->bytes + value->size, bytes, copied);
+    if (copied)
+        memcpy(value->bytes + value->size, bytes, copied);
     memset(value->known + value->size, 1, copied);
     memset(value->bytes + value->size + copied, 0, wanted - copied);
     memset(value->known + value->size + copied, 0, wanted - copied);
@@ -152,6 +153,8 @@ static enum native_location put_result(struct machine *machine, uint64_t size,
         put_bytes(value, &number, sizeof(number), size);
         return NATIVE_LOCATION_FOUND;
     case RESULT_BYTES:
+        if (!machine->bytes->bytes)
+            return NATIVE_LOCATION_UNSUPPORTED;
         put_bytes(value, machine->bytes->bytes, machine->bytes->number, size);
         return NATIVE_LOCATION_FOUND;
     case RESULT_ADDRESS:

@@ -7,7 +7,9 @@ so that the repository holds no binaries.
 import os
 import random
 import struct
+import subprocess
 import sys
+import tempfile
 
 
 def write(folder, fuzzer, name, data):
@@ -61,6 +63,15 @@ def small_core():
     return b"".join(out) + notes + b"".join(data for _, data, _ in loads)
 
 
+def small_library(folder, flags):
+    """A library with debug information that the machine's own compiler makes; less than 64 KB."""
+    source = os.path.join(os.path.dirname(__file__), "..", "..", "testdata", "native", "values.c")
+    output = os.path.join(folder, "values.so")
+    subprocess.run(["cc", "-w", "-shared", "-fPIC", "-nostdlib", *flags, "-o", output, source], check=True)
+    with open(output, "rb") as file:
+        return file.read()
+
+
 def main():
     folder = sys.argv[1]
     core = small_core()
@@ -100,6 +111,11 @@ def main():
     for index, typed in enumerate((b"self.rows[-1]['name']", b' a . b [ "it\'s" ] [ 7 ]', b".0[00012]",
                                    b"d['\\'\\\\']", b"\xc3\xbc.x" + b"[0]" * 31)):
         write(folder, "fuzz_value_path", str(index), typed)
+    for name, flags in (("gcc-4", ["-gdwarf-4", "-O1"]), ("gcc-5", ["-gdwarf-5", "-O2"])):
+        with tempfile.TemporaryDirectory() as scratch:
+            write(folder, "fuzz_debug_variables", name, small_library(scratch, flags))
+    for number in range(8):
+        write(folder, "fuzz_location", "random-%d" % number, random.Random(number).randbytes(130))
     # Objects that point to each other, with small numbers between.
     choose = random.Random(7)
     for number in range(20):
