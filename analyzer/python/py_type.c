@@ -46,6 +46,14 @@ static const struct kind_name kind_names[] = {
     {"datetime.time", PY_KIND_TIME},
     {"datetime.timedelta", PY_KIND_TIMEDELTA},
     {"datetime.timezone", PY_KIND_TIMEZONE},
+    {"mappingproxy", PY_KIND_MAPPINGPROXY},
+    {"dict_keys", PY_KIND_DICTVIEW},
+    {"dict_values", PY_KIND_DICTVIEW},
+    {"dict_items", PY_KIND_DICTVIEW},
+    {"weakref", PY_KIND_WEAKREF},
+    {"weakref.ReferenceType", PY_KIND_WEAKREF},
+    {"memoryview", PY_KIND_MEMORYVIEW},
+    {"decimal.Decimal", PY_KIND_DECIMAL},
     {"numpy.ndarray", PY_KIND_NUMPY_ARRAY},
     {"numpy.generic", PY_KIND_NUMPY_SCALAR},
 };
@@ -57,8 +65,18 @@ static const struct kind_name kind_names_2[] = {
     {"xrange", PY_KIND_RANGE},
 };
 
+/* Cython's functions are of a type in a module that is named after its version. */
+static bool is_cython_function(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    name = dot ? dot + 1 : name;
+    return !strcmp(name, "cython_function_or_method") || !strcmp(name, "fused_cython_function");
+}
+
 static enum py_kind kind_of_name(const struct python *python, const char *name)
 {
+    if (is_cython_function(name))
+        return PY_KIND_CYFUNCTION;
     for (size_t i = 0; py_is_2(python) && i < PSC_ARRAY_SIZE(kind_names_2); i++)
         if (!strcmp(kind_names_2[i].name, name))
             return kind_names_2[i].kind;
@@ -224,6 +242,9 @@ static void set_kind(struct python *python, struct py_type *type)
     }
     type->kind = py_is_2(python) && type->flags & PY_FLAG_PLAIN_INT ? PY_KIND_PLAIN_INT
                                                                     : kind_of_flags(type->flags);
+    if (type->kind == PY_KIND_OBJECT && type->module && !strcmp(type->module, "uuid") &&
+        !strcmp(type->name, "UUID"))
+        type->kind = PY_KIND_UUID;
     type->exact = !type->module && !(type->flags & PY_FLAG_HEAPTYPE);
 }
 
@@ -291,7 +312,8 @@ static void set_slots(struct python *python, struct py_type *type)
 {
     psc_addr base = type->address;
     uint64_t flags = type->flags;
-    if (!(flags & PY_FLAG_HEAPTYPE) || type->kind != PY_KIND_OBJECT || !python->types.member)
+    if (!(flags & PY_FLAG_HEAPTYPE) ||
+        (type->kind != PY_KIND_OBJECT && type->kind != PY_KIND_UUID) || !python->types.member)
         return;
     type->slots = arena_array(python->arena, PY_SLOT_LIMIT, sizeof(*type->slots));
     for (size_t i = 0; i < BASE_LIMIT && type->slots && py_is_object_address(base); i++) {

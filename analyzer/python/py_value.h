@@ -27,6 +27,7 @@ struct value_level {
     bool has_keys;
     bool attributes; /**< Keys are names: "name=value", else "key: value". */
     bool value_next; /**< The key was written. */
+    bool own_first;  /**< The first is the object itself, as one of the class it is derived from. */
     char close[48];  /**< What is written behind the last. */
 };
 
@@ -120,9 +121,28 @@ void value_add_module(struct value_writer *writer, const struct py_type *type, p
 /** "<Point object at 0x...", without the end. */
 void value_add_identity(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
+/** The attributes of an object: those of __slots__, then those of its __dict__. */
+void value_take_attributes(struct value_writer *writer, struct value_level *level,
+                           const struct py_type *type, psc_addr object);
+bool value_find_attribute(struct python *python, const struct py_type *type, psc_addr object,
+                          const char *name, psc_addr *ret);
+
 /* ---- value_time.c ---- */
 
 void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- value_library.c ---- */
+
+void value_open_proxy(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_view(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_weakref(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_decimal(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_cyfunction(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- value_memoryview.c ---- */
+
+void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
 /* ---- value_numpy.c ---- */
 

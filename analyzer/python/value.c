@@ -22,6 +22,7 @@ struct value_level *value_push(struct value_writer *writer, psc_addr object, con
     level->has_keys = false;
     level->attributes = false;
     level->value_next = false;
+    level->own_first = false;
     size_t size = strlen(close);
     size = size < sizeof(level->close) - 1 ? size : sizeof(level->close) - 1;
     memcpy(level->close, close, size);
@@ -134,9 +135,40 @@ static const struct {
     [PY_KIND_TIME] = {value_open_time, false},
     [PY_KIND_TIMEDELTA] = {value_open_time, false},
     [PY_KIND_TIMEZONE] = {value_open_time, false},
+    [PY_KIND_MAPPINGPROXY] = {value_open_proxy, false},
+    [PY_KIND_DICTVIEW] = {value_open_view, false},
+    [PY_KIND_WEAKREF] = {value_add_weakref, false},
+    [PY_KIND_MEMORYVIEW] = {value_add_memoryview, false},
+    [PY_KIND_DECIMAL] = {value_add_decimal, false},
+    [PY_KIND_UUID] = {value_add_uuid, false},
+    [PY_KIND_CYFUNCTION] = {value_add_cyfunction, false},
     [PY_KIND_NUMPY_ARRAY] = {value_add_numpy, false},
     [PY_KIND_NUMPY_SCALAR] = {value_add_numpy, false},
 };
+
+/* An object of a class derived from a plain one that has attributes too: "Text('a', note=1)". */
+static bool open_derived(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct py_items items;
+    psc_addr key;
+    psc_addr value;
+    struct py_items first;
+    if (py_attributes_open(writer->python, object, &items) != PSC_OK)
+        return false;
+    first = items;
+    if (py_items_next(writer->python, &first, &key, &value) != PSC_OK)
+        return false;
+    text_add_string(writer->text, py_type_short_name(type));
+    struct value_level *level = value_push(writer, object, "(", ")");
+    if (!level)
+        return true;
+    level->has_keys = true;
+    level->attributes = true;
+    level->own_first = true;
+    value_take(level, 0, object);
+    value_take_attributes(writer, level, type, object);
+    return true;
+}
 
 static void begin(struct value_writer *writer, psc_addr object)
 {
@@ -160,6 +192,8 @@ static void begin(struct value_writer *writer, psc_addr object)
     }
     size_t depth = writer->depth;
     bool wrapped = kinds[type->kind].plain && !type->exact && !type->enumeration && !type->fields;
+    if (wrapped && open_derived(writer, type, object))
+        return;
     if (wrapped) {
         text_add_string(writer->text, py_type_short_name(type));
         text_add_char(writer->text, '(');
@@ -206,6 +240,13 @@ static void step(struct value_writer *writer)
         return;
     }
     size_t at = level->next;
+    const struct py_type *type;
+    if (level->own_first && at == 0) {
+        level->next++;
+        if (py_type_of(writer->python, level->object, &type) == PSC_OK)
+            kinds[type->kind].add(writer, type, level->object);
+        return;
+    }
     if (!level->has_keys) {
         add_separator(writer, level);
     } else if (level->attributes) {

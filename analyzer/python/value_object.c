@@ -21,8 +21,8 @@ void value_add_identity(struct value_writer *writer, const struct py_type *type,
 
 /* ---- attributes ---- */
 
-static void take_attributes(struct value_writer *writer, struct value_level *level,
-                            const struct py_type *type, psc_addr object)
+void value_take_attributes(struct value_writer *writer, struct value_level *level,
+                           const struct py_type *type, psc_addr object)
 {
     struct python *python = writer->python;
     struct py_items items;
@@ -73,6 +73,16 @@ static bool find_attribute(struct python *python, psc_addr object, const char *n
            py_items_find(python, &items, name, SPEC_LIMIT, ret) == PSC_OK;
 }
 
+bool value_find_attribute(struct python *python, const struct py_type *type, psc_addr object,
+                          const char *name, psc_addr *ret)
+{
+    for (size_t i = 0; i < type->slot_count; i++)
+        if (py_string_equals(python, type->slots[i].name, name))
+            return target_read_u64(python->target, object + type->slots[i].offset, ret) == PSC_OK &&
+                   *ret;
+    return find_attribute(python, object, name, ret);
+}
+
 /* "<Color.RED: 1>" */
 static void open_member(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
@@ -111,7 +121,7 @@ void value_open_instance(struct value_writer *writer, const struct py_type *type
         return;
     level->has_keys = true;
     level->attributes = true;
-    take_attributes(writer, level, type, object);
+    value_take_attributes(writer, level, type, object);
     if (type->data)
         sort_fields(writer, level, type->data);
     else if (!level->count && !writer->text->failed)

@@ -37,7 +37,8 @@ static bool runs_python(const struct rehearsal *rehearsal, const struct place *p
     struct module_symbol symbol;
     return python && place->module == python_get_info(python)->module &&
            module_find_symbol(place->module, place->pc, &symbol) &&
-           classify_interpreter_function(symbol.name) != FUNCTION_OTHER;
+           classify_interpreter_function(symbol.name, python_get_info(python)->hex >> 24 == 2) !=
+               FUNCTION_OTHER;
 }
 
 static void read_frames(struct rehearsal *rehearsal, struct plan *plan)

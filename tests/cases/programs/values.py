@@ -1,4 +1,5 @@
 # Values of every kind in the frames of one stack; truth.json has what repr() says of each.
+import array as arrays
 import collections
 import datetime
 import decimal
@@ -6,6 +7,9 @@ import enum
 import functools
 import json
 import sys
+import types
+import uuid
+import weakref
 
 import witness
 
@@ -45,7 +49,24 @@ class Level(enum.IntEnum):
     LOW = 10
 
 
+class Access(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
 class Text(str):
+    pass
+
+
+class List(list):
+    pass
+
+
+class Number(int):
+    pass
+
+
+class Table(dict):
     pass
 
 
@@ -265,7 +286,53 @@ def objects():
                   "datetime.timedelta(days=-1, seconds=5, microseconds=7)")
     delta_zero = equal("delta_zero", datetime.timedelta(0))
     part = begins("part", functools.partial(int, base=2), "<functools.partial object at 0x")
-    decimal_ = begins("decimal_", decimal.Decimal("1.5"), "<decimal.Decimal object at 0x")
+    library()
+
+
+def library():
+    decimals = equal("decimals", [decimal.Decimal(text) for text in (
+        "1.5", "-0", "0", "123", "-123.4500", "1E+5", "1E-6", "1E-7", "0.0000001", "0E-7", "0E+3", "Infinity",
+        "-Infinity", "NaN", "sNaN", "1234567890123456789012345.678901234567890123456789", "10000000000000000000",
+        "9999999999999999999", "1E+999999", "12E-5", "1.000000000000000000000000000000000000001")])
+    identity = equal("identity", uuid.UUID("00345678-1234-5678-9234-567812345678"))
+    proxy = equal("proxy", types.MappingProxyType({"key": 1, "more": [2]}))
+    class_proxy = begins("class_proxy", vars(Color), "mappingproxy({'")
+    viewed = {"a": 1, "b": [2]}
+    keys = equal("keys", viewed.keys())
+    values = equal("values", viewed.values())
+    items = equal("items", viewed.items(), "dict_items({'a': 1, 'b': [2]})")
+    kept = Plain()
+    reference = equal("reference", weakref.ref(kept))
+    dead = equal("dead", weakref.ref(Plain()))
+    view = equal("view", memoryview(b"abc"), "<memoryview B (3,): 97, 98, 99>")
+    numbers_view = memoryview(arrays.array("d", [1.5, 2.5, 3.5, 4.5])).cast("B").cast("d", (2, 2))
+    equal("numbers_view", numbers_view, "<memoryview d (2, 2): 1.5, 2.5, 3.5, 4.5>")
+    turned_view = equal("turned_view", memoryview(arrays.array("h", [1, -2, 3, -4]))[::-2], "<memoryview h (2,): -4, -2>")
+    long_view = equal("long_view", memoryview(bytes(1000)), "<memoryview B (1000,): " + "0, " * 16 + u"… 984 more>")
+    released = memoryview(b"abc")
+    released.release()
+    equal("released", released)
+    flag = equal("flag", Access.READ)
+    if sys.version_info >= (3, 11):
+        flags = equal("flags", Access.READ | Access.WRITE)
+    if sys.version_info >= (3, 7):
+        import dataclasses
+        data_object = equal("data_object", dataclasses.make_dataclass("Data", ["x", "y"])(1, [2]))
+    if sys.version_info >= (3, 10):
+        data_slots = equal("data_slots", dataclasses.make_dataclass("Slim", ["x", "y"], slots=True)(1, [2]))
+    counted = equal("counted", collections.Counter("aab"))
+    noted = Text("noted")
+    noted.note = [1]
+    equal("noted", noted, "Text('noted', note=[1])")
+    listed = List([1, 2])
+    listed.itself = listed
+    equal("listed", listed, "List([1, 2], itself=[...])")
+    small_number = Number(5)
+    small_number.unit = "m"
+    equal("small_number", small_number, "Number(5, unit='m')")
+    table = Table(a=1)
+    table.title = "t"
+    equal("table", table, "Table({'a': 1}, title='t')")
     arguments(1, 2, 3, 4, key="word", extra="more", other="still")
 
 
