@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 
 import pytest
 
@@ -46,7 +47,7 @@ def python_path():
     return next((folder for folder in good if "llvm-%s/" % number in folder), good[0] if good else "")
 
 
-def lldb(commands, timeout=120, **env):
+def lldb(commands, timeout=120, script=SCRIPT, **env):
     debuggers.need(debuggers.LLDB)
     with tempfile.TemporaryDirectory() as folder:
         session, said = os.path.join(folder, "psc_session.py"), os.path.join(folder, "said")
@@ -55,9 +56,9 @@ def lldb(commands, timeout=120, **env):
         told = {"PSC_COMMANDS": json.dumps(commands), "PSC_ANSWERS": said, "PYTHONPATH": python_path()}
         command = [debuggers.LLDB, "--no-lldbinit", "--batch", "-o", "settings set use-color false",
                    "-o", "settings set symbols.enable-external-lookup false",
-                   "-o", "command script import " + SCRIPT, "-o", "command script import " + session]
+                   "-o", "command script import " + script, "-o", "command script import " + session]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              env=debuggers.environment(**told, **env), timeout=timeout)
+                              env=debuggers.environment(**{**told, **env}), timeout=timeout)
         console = done.stdout.decode("utf-8", "replace")
         assert done.returncode == 0 and os.path.exists(said), console[-3000:]
         with open(said) as file:
@@ -101,16 +102,41 @@ def test_moving_along():
     assert "No merged frame at level 99" in rest[3]["error"] and "Not a number: x" in rest[4]["error"]
 
 
-def test_list():
+def test_list_threads_and_why():
+    """As gdb's commands say it, but for the marks of the selected thread."""
     core = cores.make_core("threads", interpreters.find_wanted()[-1])
     source = os.path.join(cores.PROGRAMS, "threads.py")
     thread = analyzer.json_of(core.path).json["threads"][0]
     shown = [frame for frame in thread["frames"] if not frame["hidden"] and frame["kind"] != "gap"]
     number = next(at for at, frame in enumerate(shown) if frame["file"] == source)
-    answers = lldb([open_core(core), "py-frame-merged %d" % number, "py-list-merged"])
-    with open(source) as file:
-        line = file.read().splitlines()[shown[number]["line"] - 1]
-    assert "->%d\t%s\n" % (shown[number]["line"], line) in answers[2]["text"] + "\n"
+    commands = ["py-frame-merged %d" % number, "py-list-merged", "py-list-merged", "py-list-merged 5",
+                "py-list-merged 999", "py-why", "py-threads-merged"]
+    ours = [(answer["error"] or answer["text"]).rstrip("\n") for answer in lldb([open_core(core)] + commands)[1:]]
+    theirs = [answer.rstrip("\n") for answer in debuggers.gdb(debuggers.open_core(core) + commands)[2:]]
+    assert "->%d\t" % shown[number]["line"] in ours[1]
+    assert ours[:6] == theirs[:6]
+    strip = [[re.sub(r"^[* ] \d+ +", "", line) for line in sorted(text.splitlines())] for text in (ours[6], theirs[6])]
+    assert sorted(strip[0]) == sorted(strip[1]) and ours[6].startswith("* 1 ")
+
+
+@pytest.mark.cases(["frame_values"])
+def test_values(core):
+    """py-bt-merged --locals, py-locals-merged and py-print-merged."""
+    document = analyzer.json_of(core.path, "--locals").json
+    shown = [one for one in document["threads"][0]["frames"] if not one["hidden"] and one["kind"] != "gap"]
+    number, frame = next((at, one) for at, one in enumerate(shown) if one["name"] == "deepest")
+    promised = core.truth["promises"]["values"]["deepest"]
+    answers = lldb([open_core(core), "py-bt-merged all --locals", "py-frame-merged %d" % number, "py-locals-merged"] +
+                   ["py-print-merged " + what for what in promised] +
+                   ["py-print-merged nothing", "py-frame-merged 0", "py-locals-merged", "py-print-merged x"])[1:]
+    assert answers[0]["text"] == analyzer.run("--color", "never", "--locals", core.path).stdout
+    assert answers[2]["text"].splitlines() == ["%s = %s" % one for one in frame["locals"].items()]
+    for (what, (scope, text)), answer in zip(promised.items(), answers[3:]):
+        assert answer["text"] == "%s %s = %s\n" % (scope, what.strip(), text), answer
+    wrong = answers[3 + len(promised):]
+    assert wrong[0]["error"] == "error: there is no 'nothing' among the locals, globals and builtins of this frame\n"
+    assert wrong[2]["text"] or wrong[2]["error"]
+    assert "is not one of Python" in wrong[3]["error"]
 
 
 def test_attached(interpreter):
@@ -143,6 +169,36 @@ def test_words_that_make_no_sense():
 
 
 def test_library_is_missing():
+    """The program does it, and that is said."""
     core = cores.make_core("threads", interpreters.find_wanted()[-1])
-    answers = lldb([open_core(core), "py-bt-merged"], PYSTACK_CORE_LIBRARY="/nonexistent/libpystack_core.so")
-    assert "/nonexistent/libpystack_core.so cannot be loaded" in answers[1]["error"]
+    missing = {"PYSTACK_CORE_LIBRARY": "/nonexistent/libpystack_core.so"}
+    commands = ["py-bt-merged all", "py-bt-merged 2", "py-why", "py-threads-merged", "py-up-merged 2",
+                "py-locals-merged"]
+    ours = lldb([open_core(core)] + commands)[1:]
+    answers = lldb([open_core(core)] + commands + ["py-print-merged x"], **missing)[1:]
+    for one, other in zip(ours, answers):
+        assert one["text"] == other["text"] and other["good"]
+        assert "/nonexistent/libpystack_core.so cannot be loaded" in other["error"] + other["text"] or \
+            other["error"] == one["error"]
+    assert "does it instead" in answers[0]["error"] and not answers[-1]["good"]
+    answers = lldb([open_core(core), "py-why"], **missing, PYSTACK_CORE_PROGRAM="/nonexistent/program")
+    assert "/nonexistent" in answers[1]["error"] and not answers[1]["good"]
+
+
+def test_interrupt():
+    """Ctrl-C at any moment: the prompt comes back, and the commands go on to work."""
+    core = cores.make_core("recursion_20000", interpreters.find_wanted()[-1])
+    debuggers.need(debuggers.LLDB)
+    command = [debuggers.LLDB, "--no-lldbinit", "-o", "settings set symbols.enable-external-lookup false",
+               "-o", "settings set use-color false", "-o", "command script import " + SCRIPT, "-o", open_core(core)]
+    env = debuggers.environment(PYTHONPATH=python_path(), TERM="xterm")
+    with debuggers.Terminal(command, env) as terminal:
+        terminal.expect(r"Core file .* was loaded")
+        for delay in (0.0, 0.05, 0.1, 0.2, 0.4):
+            terminal.send("py-bt-merged\n")
+            time.sleep(delay)
+            os.write(terminal.fd, b"\x03")
+            terminal.send("script print(6 * 7)\n")
+            terminal.expect(r"(?m)^42\s")
+        terminal.send("py-why\n")
+        terminal.expect("died of SIGSEGV")
