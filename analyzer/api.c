@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+/* Frames of each thread whose values a core file has, when the report does not show them. */
+#define KEPT_LOCALS ((size_t)2000)
 /* Looks at a process that goes on loading libraries. */
 #define LOOK_LIMIT 5
 
@@ -311,9 +313,9 @@ static enum psc_status open_python(struct psc_target *target, struct psc_trace *
 static void rehearse(void *context)
 {
     const struct capture_sources *sources = context;
+    size_t locals = sources->locals ? SIZE_MAX : sources->keeps_core ? KEPT_LOCALS : 0;
     if (sources->python)
-        trace_rehearse(sources->python, sources->locals || sources->keeps_core,
-                       sources->tasks || sources->keeps_core);
+        trace_rehearse(sources->python, locals, sources->tasks || sources->keeps_core);
     if (sources->native_locals)
         trace_rehearse_native(sources);
 }
@@ -469,8 +471,8 @@ static enum psc_status open_sources(struct psc_target *target, struct psc_trace 
     *ret = (struct capture_sources){.target = target->target,
                                     .modules = target->modules,
                                     .locals = options->locals,
-                                     .tasks = options->tasks,
-                                     .keeps_core = options->core_path != NULL};
+                                    .tasks = options->tasks,
+                                    .keeps_core = options->core_path != NULL};
     enum psc_status status = target->target->kind == TARGET_PROCESS
                                  ? look_at_process(target, trace, options, ret, err)
                                  : open_python(target, trace, options->mode, &ret->python, err);

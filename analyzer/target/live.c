@@ -150,7 +150,7 @@ static enum psc_status copy_stacks(struct target *target)
     for (size_t i = 0; i < threads; i++) {
         const struct live_thread *thread = &live->stop.threads[i];
         bool elsewhere;
-        if (!thread->stopped || thread->gone)
+        if ((!thread->stopped && !thread->waits) || thread->gone)
             continue;
         if (ranges_find_stack(target, thread, &ranges[count], &elsewhere)) {
             if (elsewhere) {
@@ -183,10 +183,12 @@ static void hold_and_copy(struct look *look)
     if (look->status != PSC_OK)
         return;
     stop_read_registers(&live->stop);
+    stop_read_waiting(&live->stop);
     look->maps_error = live_read_file(live->maps_fd, &live->maps);
     double registers = now_in_milliseconds();
     pause->registers = registers - stopped;
     look->status = copy_stacks(target);
+    stop_check_waiting(&live->stop);
     if (look->status == PSC_OK)
         look->status = take_threads(target, true);
     double stacks = now_in_milliseconds();
@@ -278,19 +280,18 @@ static void take_thread(struct target *target, const struct live_thread *from, c
     }
 }
 
-/* It stands where it is, as long as the kernel keeps it; how that is shown, or why it is not. */
+/* How a thread that was not stopped is shown: without a veil, or why not. */
 static const char *take_waiting(struct target *target, struct live_thread *thread)
 {
-    bool placed = live_read_waiting(target->backend, thread->tid, thread->registers);
-    const char *veil = placed ? NULL : live_veil(target, thread->tid, true);
-    if (placed || veil)
+    const char *veil = thread->waits ? NULL : live_veil(target, thread->tid, true);
+    thread->gone = !thread->waits && !veil;
+    if (!thread->gone)
         target_warn(target, "thread-not-stopped",
                     "thread %d is in an uninterruptible wait in the kernel and could not be "
                     "stopped; %s",
                     thread->tid,
-                    placed ? "its stack is shown by its stack pointer alone"
-                           : "its native stack is not shown");
-    thread->gone = !placed && !veil;
+                    veil ? "its native stack is not shown"
+                         : "its stack is shown by its stack pointer alone");
     return veil;
 }
 

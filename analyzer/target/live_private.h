@@ -98,6 +98,7 @@ struct live_thread {
     pid_t tid;
     int signal; /**< Was about to be delivered when it stopped; handed back. */
     bool stopped;
+    bool waits; /**< Was not stopped, and stands still all the same: in the kernel. */
     bool gone;
     uint8_t registers[USER_REGISTERS_SIZE];
     /* Of all_registers, in live_stop.more. */
@@ -183,8 +184,10 @@ bool ranges_find_block(const struct target *target, const struct live_thread *th
  * @return false for one that runs, and for text that says something else.
  */
 bool parse_waiting(const char *text, size_t size, uint8_t ret[USER_REGISTERS_SIZE]);
-/** Reads that; false also when nobody may. */
-bool live_read_waiting(const struct live *live, pid_t tid, uint8_t ret[USER_REGISTERS_SIZE]);
+/** Reads that of each thread that did not stop. */
+void stop_read_waiting(struct live_stop *stop);
+/** After their stacks were copied: those that have moved since do not count. */
+void stop_check_waiting(struct live_stop *stop);
 
 /* ---- live_refusal.c ---- */
 

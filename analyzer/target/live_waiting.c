@@ -43,13 +43,33 @@ bool parse_waiting(const char *text, size_t size, uint8_t ret[USER_REGISTERS_SIZ
     return true;
 }
 
-bool live_read_waiting(const struct live *live, pid_t tid, uint8_t ret[USER_REGISTERS_SIZE])
+static bool read_waiting(const struct live_stop *stop, pid_t tid, uint8_t ret[USER_REGISTERS_SIZE])
 {
     char path[64];
     struct live_text text = {0};
     snprintf(path, sizeof(path), "%d/syscall", tid);
-    bool waits = !live_read_path(dirfd(live->stop.tasks), path, &text) && text.size &&
+    bool waits = !live_read_path(dirfd(stop->tasks), path, &text) && text.size &&
                  parse_waiting(text.bytes, text.size, ret);
     free(text.bytes);
     return waits;
+}
+
+void stop_read_waiting(struct live_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct live_thread *thread = &stop->threads[i];
+        if (!thread->stopped && !thread->gone)
+            thread->waits = read_waiting(stop, thread->tid, thread->registers);
+    }
+}
+
+void stop_check_waiting(struct live_stop *stop)
+{
+    uint8_t now[USER_REGISTERS_SIZE];
+    for (size_t i = 0; i < stop->count; i++) {
+        struct live_thread *thread = &stop->threads[i];
+        if (thread->waits)
+            thread->waits = read_waiting(stop, thread->tid, now) &&
+                            !memcmp(now, thread->registers, sizeof(now));
+    }
 }

@@ -31,8 +31,9 @@ PSC_MUST_CHECK enum psc_status trace_fill(struct psc_trace *trace,
 /**
  * Reads everything of Python that trace_fill() will read and that changes while a process runs: for
  * the moment in which a living one stands still, see target_look().
+ * @param locals  of how many frames of each thread, from the innermost on.
  */
-void trace_rehearse(struct python *python, bool locals, bool tasks);
+void trace_rehearse(struct python *python, size_t locals, bool tasks);
 /**
  * The same for the variables of native frames. What their debug information says is kept by the
  * modules: when it was called before, a second time is fast.

@@ -17,14 +17,14 @@ static bool read_frame(struct python *python, const struct python_frame *frame, 
     return !locals || python_read_locals(python, frame, &values, &count) != PSC_ERR_MEMORY;
 }
 
-static void read_frames(struct python *python, const struct python_stack *stack, bool locals)
+static void read_frames(struct python *python, const struct python_stack *stack, size_t locals)
 {
     for (size_t i = 0; i < stack->count && i < LOCATION_LIMIT; i++)
-        if (!read_frame(python, &stack->frames[i], locals))
+        if (!read_frame(python, &stack->frames[i], i < locals))
             return;
 }
 
-static void read_thread(struct python *python, const struct python_thread *thread, bool locals)
+static void read_thread(struct python *python, const struct python_thread *thread, size_t locals)
 {
     struct python_stack stack = {0}, other = {0};
     struct python_exception *exceptions;
@@ -54,7 +54,7 @@ static void read_tasks(struct python *python, const struct python_thread *thread
                 return;
 }
 
-void trace_rehearse(struct python *python, bool locals, bool tasks)
+void trace_rehearse(struct python *python, size_t locals, bool tasks)
 {
     struct python_thread *threads;
     size_t count;
