@@ -112,12 +112,19 @@ struct interpreter_search {
     psc_addr pointer;
 };
 
-static bool is_thread_pointer(const struct target *target, uint64_t value)
+/*
+ * The threads of a living process are known only when it has been stopped; but what fs_base points
+ * to begins with its own address (glibc, sysdeps/x86_64/nptl/tls.h, tcbhead_t; musl,
+ * src/internal/pthread_impl.h, struct pthread).
+ */
+static bool is_thread_pointer(struct target *target, uint64_t value)
 {
+    uint64_t self;
     for (size_t i = 0; i < target->thread_count; i++)
         if (value && target->threads[i].thread_pointer == value)
             return true;
-    return false;
+    return target->kind == TARGET_PROCESS && py_is_object_address(value) &&
+           target_read_u64(target, value, &self) == PSC_OK && self == value;
 }
 
 static bool is_proved(struct python *python, psc_addr interpreter)
