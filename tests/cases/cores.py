@@ -75,6 +75,7 @@ SPECIAL_CASES = {
     "asyncio_tasks_python": ("asyncio_tasks.py", ["python"], "signal"),
     "objects_2": ("objects_2.py", [], "signal"),
     "exceptions_2": ("exceptions_2.py", [], "signal"),
+    "jit": ("jit.py", [], "signal"),
     "hot_threads": ("hot_threads.py", [], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),
     "native_60000": ("native_recursion.py", ["60000"], "signal"),

@@ -1,5 +1,7 @@
-"""Builds of CPython that are not the usual ones: free-threaded; skipped by name when none is here."""
+"""Builds of CPython that are not the usual ones: free-threaded, with a JIT. Missing ones are skips."""
+import functools
 import os
+import subprocess
 
 import pytest
 
@@ -7,6 +9,7 @@ import analyzer
 import cores
 import interpreters
 import truth
+from test_values import without_files
 
 OTHER_SUITES = True
 
@@ -62,3 +65,55 @@ def test_free_threaded_with_its_gil(free_threaded, tmp_path):
     for waiting in core.truth["promises"]["waits_for_gil"]:
         assert "waits-for-gil" in analyzer.thread_by_ident(document, waiting)["state"]
     assert "GIL held by" in analyzer.run(core.path).stdout.splitlines()[2]
+
+
+@functools.lru_cache(maxsize=None)
+def has_jit(interpreter):
+    """Debian's 3.14 and 3.15 have a JIT that PYTHON_JIT=1 turns on."""
+    def enter():
+        if interpreter.root:
+            os.chroot(interpreter.root)
+            os.chdir("/")
+    program = "import sys; sys.exit(not (hasattr(sys, '_jit') and sys._jit.is_available()))"
+    return subprocess.run([interpreter.path, "-E", "-s", "-c", program], preexec_fn=enter).returncode == 0
+
+
+JITS = [pytest.param(one, id=one.label)
+        for one in interpreters.find_all() + interpreters.find_in_suites()
+        if one.minor >= (3, 14) and has_jit(one)] or [
+            pytest.param(None, id="none", marks=pytest.mark.skip(reason="no CPython with a JIT here"))]
+
+
+@pytest.mark.parametrize("jit", JITS)
+def test_code_made_by_the_jit(jit):
+    """Python frames are what faulthandler said at the end; the native stack goes on behind that code."""
+    core = cores.make_core("jit", jit)
+    document = analyzer.json_of(core.path, "--all").json
+    thread = analyzer.thread_by_ident(document, core.truth["dying"])
+    found = [truth.key_of_json(frame) for frame in analyzer.python_frames(thread)]
+    assert found == truth.parse_faulthandler(core.faulthandler_text)[core.truth["dying"]]
+    assert [frame["name"] for frame in analyzer.python_frames(thread)] == \
+        ["send", "repeat", "<lambda>", "by_key", "<module>"]
+    symbols = [frame["symbol"] for frame in thread["frames"]]
+    assert any(frame["kind"] == "native" and frame["module"] is None for frame in thread["frames"]), \
+        "the code that the JIT made is not on the stack"
+    assert any(symbol and "sort" in symbol for symbol in symbols), symbols
+    assert symbols[-1] == "_start"
+
+
+@pytest.mark.cases(["hot_threads"])
+def test_found_when_no_file_of_the_dead_machine_is_there(core, tmp_path):
+    """By what it says of itself from 3.13 on, before by what its threads point to."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    options = ("--mode", "python", "--sysroot", empty, without_files(core, tmp_path))
+    result = analyzer.run("--format", "json", *options)
+    stacks = {int(ident): [truth.key_of(frame) for frame in stack] for ident, stack in core.truth["stacks"].items()}
+    for ident, stack in stacks.items():
+        frames = analyzer.python_frames(analyzer.thread_by_ident(result.json, ident))
+        assert [truth.key_of_json(frame) for frame in frames] == stack
+    explained = analyzer.run("--explain", *options).stdout
+    found = next(line for line in explained.splitlines() if "python: CPython " in line)
+    assert ("found by cookie" if core.interpreter.minor >= (3, 13) else "found by scan") in found
+    files = {module["file"] for module in result.json["target"]["modules"] if "python" in module["path"]}
+    assert files == {"missing"}
