@@ -1,5 +1,6 @@
 """Builds of CPython that are not the usual ones: free-threaded, with a JIT. Missing ones are skips."""
 import functools
+import json
 import os
 import subprocess
 
@@ -117,3 +118,76 @@ def test_found_when_no_file_of_the_dead_machine_is_there(core, tmp_path):
     assert ("found by cookie" if core.interpreter.minor >= (3, 13) else "found by scan") in found
     files = {module["file"] for module in result.json["target"]["modules"] if "python" in module["path"]}
     assert files == {"missing"}
+
+
+@pytest.mark.cases(["mapped_twice"])
+def test_the_interpreter_is_mapped_more_than_once(core):
+    """The one that runs is found, its symbols are where it was loaded, and nothing is warned of."""
+    result = analyzer.json_of(core.path)
+    thread = analyzer.thread_by_ident(result.json, core.truth["dying"])
+    assert [truth.key_of_json(frame) for frame in analyzer.python_frames(thread)] == \
+        truth.stacks(core)[core.truth["dying"]]
+    assert result.json["warnings"] == []
+    whole = analyzer.json_of(core.path, "--all").json["threads"][0]["frames"]
+    assert "PyEval_EvalCode" in {frame["symbol"] for frame in whole}
+
+
+BUILD_FACTS = """
+import json, sysconfig
+names = "LIBPL LIBRARY LIBS SYSLIBS INCLUDEPY prefix MODLIBS".split()
+print(json.dumps({name: sysconfig.get_config_var(name) or "" for name in names}))
+"""
+SCRIPT = """
+import os, signal
+
+
+def last(item):
+    with open("pid", "w") as out:
+        out.write(str(os.getpid()))
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def middle():
+    return sorted([1], key=last)
+
+
+list(map(lambda item: middle(), [1]))
+"""
+
+
+def embed(interpreter, folder, *flags):
+    """A program with the interpreter's static library in it; it runs SCRIPT and dies. Its core."""
+    facts = json.loads(subprocess.run([interpreter.path, "-E", "-s", "-c", BUILD_FACTS], check=True,
+                                      capture_output=True).stdout.decode())
+    library = os.path.join(facts["LIBPL"], facts["LIBRARY"])
+    if not os.path.exists(library):
+        pytest.skip("%s has no static library" % interpreter)
+    program = folder / "host-of-python"
+    libraries = [name for name in (facts["LIBS"] + " " + facts["SYSLIBS"] + " " + facts["MODLIBS"]).split()
+                 if name.startswith("-l")]
+    cores.compile_c([cores.NATIVE + "/embed.c", library, *libraries], str(program), "-g", "-O1",
+                    "-I" + facts["INCLUDEPY"], "-pthread", *flags)
+    (folder / "script.py").write_text(SCRIPT)
+    cores.run_to_core([str(program), "-S", "script.py"], str(folder),
+                      {"PATH": "/usr/bin:/bin", "PYTHONHOME": facts["prefix"]})
+    return str(folder / "core")
+
+
+def crash_story(document):
+    return [(frame["name"], frame["line"]) for frame in document["threads"][0]["frames"]
+            if frame["kind"] == "python" and not frame["hidden"]]
+
+
+@pytest.mark.parametrize("flags", [["-Wl,-E"], ["-s"]], ids=["exported", "stripped"])
+def test_linked_into_a_program(interpreter, flags, tmp_path):
+    """With its names exported, and without any name at all: by its section, its cookie or a scan."""
+    if interpreter.is_system:
+        pytest.skip("linked against the shared one in test_unknown_python.py")
+    document = analyzer.run("--format", "json", embed(interpreter, tmp_path, *flags)).json
+    assert document["target"]["python"]["version"] == interpreter.version
+    assert crash_story(document) == [("last", 8), ("middle", 12), ("<lambda>", 15), ("<module>", 15)]
+    gaps = analyzer.gaps(document["threads"][0])
+    if interpreter.minor >= (3, 11) or "-s" not in flags:
+        assert not gaps
+    else:  # where the evaluator is known by its name alone
+        assert len(gaps) == 1 and gaps[0]["function"]
