@@ -127,7 +127,8 @@ struct cython_code {
     const char *function; /**< As __qualname__; NULL: not known. */
     /**
      * CYTHON_WRAPPER for what Python calls, CYTHON_SLOT for what a type's table holds,
-     * CYTHON_MODULE, CYTHON_PLUMBING for Cython's own code; else CYTHON_C_FUNCTION.
+     * CYTHON_BODY for what only a wrapper of that name calls, CYTHON_MODULE, CYTHON_PLUMBING for
+     * Cython's own code; else CYTHON_C_FUNCTION.
      */
     enum cython_kind kind;
     const char *file; /**< As Cython's tracebacks name it; NULL: not known. */

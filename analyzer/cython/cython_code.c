@@ -148,8 +148,12 @@ static struct cython_code convert_identity(const struct machine *machine,
         .file = identity->file,
         .parallel = identity->parallel,
     };
-    if (code.kind == CYTHON_C_FUNCTION && (identity->method || identity->pointed))
+    if (identity->plumbing)
+        code.kind = CYTHON_PLUMBING;
+    else if (code.kind == CYTHON_C_FUNCTION && (identity->method || identity->pointed))
         code.kind = identity->method ? CYTHON_WRAPPER : CYTHON_SLOT;
+    else if (code.kind == CYTHON_C_FUNCTION && identity->body)
+        code.kind = CYTHON_BODY;
     if (identity->name)
         code.function =
             cython_traceback_function(whole_name(machine, identity->name), module, arena);
@@ -179,7 +183,7 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         ret[i] = convert_report(machine, &reports[i], module_name, arena);
     if (!count) {
         ret[0] = whole;
-        return whole.function || whole.file ? 1 : 0;
+        return whole.function || whole.file || identity.plumbing ? 1 : 0;
     }
     struct cython_code *last = &ret[count - 1];
     if (!last->function) {

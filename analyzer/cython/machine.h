@@ -308,7 +308,9 @@ struct machine_identity {
     bool bare;        /**< The name is a method table's. */
     bool method;      /**< It is in a method table: Python calls it. */
     bool pointed;     /**< Its address is in some other table. */
+    bool body;        /**< A function in a method table, of the same name, calls it. */
     bool parallel;    /**< It is the body of a parallel block of `name`. */
+    bool plumbing;    /**< It is a method of Cython's own types; there is no name. */
 };
 
 /** The string "pkg.mod.Class.<leaf>", when there is just one such. */

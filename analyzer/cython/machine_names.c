@@ -19,18 +19,19 @@
 struct machine_method {
     uint64_t function;
     const char *name;
+    bool plumbing;
 };
 
 /* ---- method tables ---- */
 
-static bool add_method(struct machine *machine, uint64_t function, const char *name)
+static bool add_method(struct machine *machine, struct machine_method method)
 {
     if (machine->method_count == METHOD_LIMIT)
         return true;
     if (!array_reserve((void **)&machine->methods, &machine->method_capacity,
                        machine->method_count + 1, sizeof(*machine->methods)))
         return false;
-    machine->methods[machine->method_count++] = (struct machine_method){function, name};
+    machine->methods[machine->method_count++] = method;
     return true;
 }
 
@@ -44,6 +45,23 @@ static bool is_function_start(const struct machine_image *image, uint64_t addres
 {
     const struct machine_function *function = machine_find_function(image, address);
     return function && function->start == address;
+}
+
+/** The methods of Cython's own generators and coroutines, by their documentation (Coroutine.c). */
+static bool is_generator_method(const struct machine_image *image, uint64_t doc)
+{
+    static const char *const beginnings[] = {"send(arg) -> send 'arg' into ",
+                                             "throw(typ[,val[,tb]]) -> raise exception in ",
+                                             "close() -> raise GeneratorExit inside "};
+    const struct machine_pointer *pointer = machine_find_pointer(image, doc);
+    size_t have;
+    const uint8_t *text = pointer ? machine_bytes(image, pointer->value, &have) : NULL;
+    for (size_t i = 0; text && i < PSC_ARRAY_SIZE(beginnings); i++) {
+        size_t size = strlen(beginnings[i]);
+        if (have >= size && memcmp(text, beginnings[i], size) == 0)
+            return true;
+    }
+    return false;
 }
 
 /** PyMethodDef: const char *name, function, int flags, const char *doc. PyGetSetDef has no flags.
@@ -64,14 +82,16 @@ static void read_methods(struct machine *machine)
             machine_find_pointer(image, name->address + 16))
             continue;
         const char *text = machine_string(image, name->value);
-        if (text && !add_method(machine, function->value, text))
+        struct machine_method method = {.function = function->value, .name = text};
+        method.plumbing = is_generator_method(image, name->address + 24);
+        if (text && !add_method(machine, method))
             return;
     }
     if (machine->method_count)
         qsort(machine->methods, machine->method_count, sizeof(*machine->methods), compare_methods);
 }
 
-static const char *find_method(struct machine *machine, uint64_t function)
+static const struct machine_method *find_method(struct machine *machine, uint64_t function)
 {
     size_t low = 0;
     if (!machine->methods_read)
@@ -85,7 +105,7 @@ static const char *find_method(struct machine *machine, uint64_t function)
             high = middle;
     }
     return low < machine->method_count && machine->methods[low].function == function
-               ? machine->methods[low].name
+               ? &machine->methods[low]
                : NULL;
 }
 
@@ -246,7 +266,10 @@ const char *machine_find_whole_name(const struct machine_image *image, const cha
 static struct machine_identity identify(struct machine *machine, struct sweep *sweep,
                                         const struct machine_function *function)
 {
-    const char *method = find_method(machine, function->start);
+    const struct machine_method *found = find_method(machine, function->start);
+    if (found && found->plumbing)
+        return (struct machine_identity){.plumbing = true};
+    const char *method = found ? found->name : NULL;
     struct machine_identity identity = {
         .name = method, .bare = method, .method = method, .pointed = function->pointed && !method};
     const struct machine_report *chosen = NULL;
@@ -348,6 +371,35 @@ static struct machine_identity look_at(struct machine *machine,
     return identify(machine, &sweep, function);
 }
 
+static bool calls(const struct machine_image *image, const struct machine_function *from,
+                  uint64_t to)
+{
+    size_t have;
+    const uint8_t *code = machine_bytes(image, from->start, &have);
+    uint64_t size = from->end - from->start;
+    for (uint64_t i = 0; code && i + 5 <= size && i + 5 <= have && i < SWEEP_LIMIT; i++)
+        if (code[i] == 0xe8 &&
+            from->start + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1) == to)
+            return true;
+    return false;
+}
+
+/** Whether a method of this name is only what parses the arguments of this function. */
+static bool is_body(struct machine *machine, const struct machine_function *function,
+                    const char *leaf)
+{
+    if (!machine->methods_read)
+        read_methods(machine);
+    for (size_t i = 0; i < machine->method_count; i++) {
+        const struct machine_method *method = &machine->methods[i];
+        if (strcmp(method->name, leaf) == 0 && method->function != function->start &&
+            calls(&machine->image, machine_find_function(&machine->image, method->function),
+                  function->start))
+            return true;
+    }
+    return false;
+}
+
 /** What a report says that is known to be the whole function's; false when it is not. */
 static bool identify_by_report(struct machine *machine, const struct machine_function *function,
                                const struct machine_report *last, struct machine_identity *ret)
@@ -355,13 +407,14 @@ static bool identify_by_report(struct machine *machine, const struct machine_fun
     if (!last || !last->direct || !last->outermost || !last->name || !last->file ||
         is_fragment(function))
         return false;
-    const char *method = find_method(machine, function->start);
-    if (method && strcmp(leaf_of(last->name), method) != 0)
+    const struct machine_method *method = find_method(machine, function->start);
+    if (method && (method->plumbing || strcmp(leaf_of(last->name), method->name) != 0))
         return false;
     *ret = (struct machine_identity){.name = last->name,
                                      .file = last->file,
                                      .method = method,
                                      .pointed = function->pointed && !method};
+    ret->body = !method && !ret->pointed && is_body(machine, function, leaf_of(last->name));
     return true;
 }
 
@@ -377,6 +430,8 @@ struct machine_identity machine_identify(struct machine *machine, uint64_t addre
         if (machine->identities[i].function == function)
             return machine->identities[i].identity;
     identity = look_at(machine, function);
+    if (identity.name && !identity.method && !identity.pointed && !identity.parallel)
+        identity.body = is_body(machine, function, leaf_of(identity.name));
     if (array_reserve((void **)&machine->identities, &machine->identity_capacity,
                       machine->identity_count + 1, sizeof(*machine->identities)))
         machine->identities[machine->identity_count++] =
