@@ -1,4 +1,4 @@
-/* /proc/PID/maps, of which the paths are the target's choice. */
+/* maps and smaps of /proc/PID, of which the paths are the target's choice, and its syscall. */
 #include "live_private.h"
 
 #include <stdlib.h>
@@ -23,6 +23,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (mapping->file && !mapping->file->path))
             abort();
     }
+    struct dump dump = {.pagemap = -1};
+    uint8_t registers[USER_REGISTERS_SIZE];
+    if (!parse_smaps(copy, size, &dump))
+        abort();
+    for (size_t i = 0; i < dump.flag_count; i++)
+        if (!dump.flags[i].start)
+            abort();
+    dump_deinit(&dump);
+    (void)parse_waiting(copy, size, registers);
     target_close(target);
     free(copy);
     return 0;

@@ -19,8 +19,10 @@ def write(folder, fuzzer, name, data):
         file.write(data)
 
 
-def note(kind, data):
-    return struct.pack("<III", 5, len(data), kind) + b"CORE\0\0\0\0" + data + b"\0" * (-len(data) % 4)
+def note(kind, data, owner=b"CORE"):
+    name = owner + b"\0"
+    return struct.pack("<III", len(name), len(data), kind) + name + b"\0" * (-len(name) % 4) + \
+        data + b"\0" * (-len(data) % 4)
 
 
 def prstatus(tid, signal, registers):
@@ -49,7 +51,8 @@ def small_core():
     files = struct.pack("<QQQQQ", 1, 4096, 0x400000, 0x402000, 0) + b"/bin/true\0"
     notes = (note(1, prstatus(100, 11, {16: 0x401000, 19: stack_at + 0x800, 21: 0x1000}))
              + note(3, bytes(psinfo)) + note(0x53494749, siginfo) + note(6, auxv)
-             + note(0x46494C45, files) + note(1, prstatus(101, 0, {16: 0x401010, 19: stack_at})))
+             + note(0x46494C45, files) + note(1, prstatus(101, 0, {16: 0x401010, 19: stack_at}))
+             + note(0x656D616E, struct.pack("<i16si16s", 100, b"first", 101, b"x" * 16), b"pystack-core"))
     loads = [(stack_at, bytes(stack), 6), (0x401000, b"\xc3" * 64, 5)]
     header_size = 64 + 56 * (1 + len(loads))
     out = [b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 4, 62, 1, 0, 64, 0, 0, 64,
@@ -106,6 +109,9 @@ def main():
     write(folder, "fuzz_live_maps", "odd",
           b"1000-2000 rwxp 0 8:1 7 /a\\012b (deleted)\n2000-1000 r--p 0 0:0 0\n1800-2800 r--p 0 8:1 7 /a\n")
 
+    with open("/proc/self/smaps", "rb") as file:
+        write(folder, "fuzz_live_maps", "smaps", file.read(8192))
+    write(folder, "fuzz_live_maps", "syscall", b"58 0x1 0x2 0x3 0x4 0x5 0x6 0x7fff00 0x401000\n")
     write(folder, "fuzz_line_table", "locations",
           b"\x80\x12\x01\xd0\x04\x08\xe8\x02\xf0\x03\x01\x05\x09\xf8\xa0\x00\x11")
     for index, typed in enumerate((b"self.rows[-1]['name']", b' a . b [ "it\'s" ] [ 7 ]', b".0[00012]",
