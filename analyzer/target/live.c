@@ -408,7 +408,8 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
     if (look.status == PSC_ERR_MEMORY)
         return psc_fail(err, look.status, "out of memory");
     if (look.status != PSC_OK) {
-        enum psc_status status = live_refuse(live->pid, live->stop.refusal, err);
+        enum psc_status status =
+            live_refuse_thread(live->pid, live->stop.refused, live->stop.refusal, err);
         target->pause.refused = status == PSC_ERR_IO;
         return status;
     }

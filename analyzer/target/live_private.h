@@ -213,6 +213,8 @@ struct refusal {
 enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error *err);
 /** Why nobody may look into the process, and the way out: one sentence. */
 enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err);
+/** The same of one of its threads. */
+enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_error *err);
 /** Checks what can be known beforehand: there is such a process, and it has memory of its own. */
 PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
 

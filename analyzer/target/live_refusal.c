@@ -228,6 +228,11 @@ enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error
 
 enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err)
 {
+    return live_refuse_thread(pid, pid, error, err);
+}
+
+enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_error *err)
+{
     struct refusal refusal = {.pid = pid, .error = error, .own_user = geteuid()};
     struct standing standing, other;
     char scope[16];
@@ -240,6 +245,9 @@ enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err)
         refusal.undumpable = is_undumpable(pid, &standing);
         refusal.memory_opens = opens_memory(pid);
     }
+    // Threads are traced one by one.
+    if (!refusal.tracer && tid != pid && read_standing_of(tid, &other))
+        refusal.tracer = other.tracer;
     if (refusal.tracer && read_standing_of((pid_t)refusal.tracer, &other))
         memcpy(refusal.tracer_name, other.name, sizeof(refusal.tracer_name));
     if (read_standing("self", &other)) {

@@ -169,16 +169,16 @@ def test_process_with_a_filter_of_its_own():
 # ---- held by somebody else ----
 
 @contextlib.contextmanager
-def traced(process):
+def traced(tid):
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    assert libc.ptrace(SEIZE, process.pid, None, None) == 0
-    assert libc.ptrace(INTERRUPT, process.pid, None, None) == 0
-    os.waitpid(process.pid, 0x40000000)
+    assert libc.ptrace(SEIZE, tid, None, None) == 0
+    assert libc.ptrace(INTERRUPT, tid, None, None) == 0
+    os.waitpid(tid, 0x40000000)
     try:
         yield
     finally:
-        assert libc.ptrace(DETACH, process.pid, None, None) == 0
+        assert libc.ptrace(DETACH, tid, None, None) == 0
 
 
 def test_traced_process(tmp_path):
@@ -187,7 +187,7 @@ def test_traced_process(tmp_path):
     with living.running([one().path, "-s", living.BUSY, "600"]) as process:
         # Stopped as a whole, so that it can be seen that nothing is a mixture.
         with living.stopped(process):
-            with traced(process):
+            with traced(process.pid):
                 result = living.look(process.pid)
                 assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
                 assert me in result.stderr and "detach" in result.stderr
@@ -198,6 +198,17 @@ def test_traced_process(tmp_path):
                 assert saved.returncode == analyzer.EXIT_NOTHING and os.listdir(tmp_path) == []
                 assert "/busy.py:" in saved.stdout and "could not be stopped" in saved.stderr
             assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+
+
+def test_process_of_which_one_thread_is_traced():
+    with resting() as process:
+        with traced(max(living.thread_states(process.pid))):
+            result = living.look(process.pid)
+            assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
+            assert "process %d is traced by %d (" % (process.pid, os.getpid()) in result.stderr
+            assert "time.sleep(600)" in result.stdout
+        living.assert_runs_free(process.pid)
+        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
 # ---- cannot be stopped ----
@@ -261,6 +272,26 @@ def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
     assert "vfork" in symbols[0] and symbols[-1] in ("clone3", "__clone3", "clone"), symbols
     dead = analyzer.run("--format", "json", tmp_path / "saved")
     assert dead.json["threads"] == result.json["threads"]
+
+
+def test_process_that_cannot_be_stopped_at_all():
+    """Its only thread waits in vfork()."""
+    library = compiled("hold.so", VFORK, "-shared", "-fPIC")
+    reader, writer = os.pipe()
+    program = ("import ctypes, sys\n"
+               "print('ready', flush=True)\n"
+               "def hold(): ctypes.CDLL(sys.argv[1]).hold(ctypes.byref(ctypes.c_int(int(sys.argv[2]))))\n"
+               "hold()\n")
+    with living.running([one().path, "-s", "-c", program, library, str(reader)],
+                        pass_fds=[reader]) as process:
+        living.wait_until(lambda: living.process_state(process.pid)[0] == "D", "vfork")
+        result = living.look(process.pid)
+        os.write(writer, b"x")
+        assert process.wait(timeout=60) == 0
+    os.close(reader)
+    os.close(writer)
+    assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
+    assert "uninterruptible" in result.stderr and "Python  hold " in result.stdout, result.stdout
 
 
 # ---- nothing to be looked at ----
