@@ -93,7 +93,7 @@ static const char help_text[] =
     "      --locals                arguments and variables with their values: of Python frames, and\n"
     "                              of Cython and C frames that have debug information\n"
     "      --tasks                 also asyncio's tasks that are not done, as a tree of who waits\n"
-    "                              for whom\n"
+    "                              for whom; and greenlets that are suspended\n"
     "      --no-group              do not put threads with equal stacks together\n"
     "      --no-source             no lines of source\n"
     "      --explain               how each thing was found\n"

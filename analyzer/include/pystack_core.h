@@ -140,7 +140,7 @@ struct psc_capture_options {
      * The process stands still until that is copied, which takes about a second a gigabyte.
      */
     uint32_t core_full;
-    /** Non-zero: the tasks of asyncio that are not done, and what each waits for. */
+    /** Non-zero: asyncio's tasks that are not done and what each waits for, suspended greenlets. */
     uint32_t tasks;
 };
 

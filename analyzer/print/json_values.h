@@ -68,6 +68,7 @@ json_t *json_make_place(struct json_writer *writer, const struct trace_location 
 
 json_t *json_make_task(struct json_writer *writer, const struct trace_tasks *tasks,
                        const struct trace_task *task);
+json_t *json_make_greenlet(struct json_writer *writer, const struct trace_task *greenlet);
 /** Lists of ids. */
 json_t *json_make_task_cycles(struct json_writer *writer, const struct trace_tasks *tasks);
 

@@ -420,6 +420,17 @@ static void write_tasks(struct json_writer *writer, const struct trace_tasks *ta
     write_value(writer, json_make_task_cycles(writer, tasks));
 }
 
+static void write_greenlets(struct json_writer *writer, const struct trace_tasks *greenlets)
+{
+    write_raw(writer, ",\n\"greenlets\":[");
+    for (size_t i = 0; i < greenlets->count && !writer->sink->stopped; i++) {
+        write_raw(writer, i ? ",\n" : "\n");
+        write_value(writer, json_make_greenlet(writer, &greenlets->items[i]));
+        print_sink_flush(writer->sink, false);
+    }
+    write_raw(writer, "]");
+}
+
 static void write_warnings(struct json_writer *writer, const struct warnings *warnings)
 {
     write_raw(writer, ",\n\"warnings\":[");
@@ -448,6 +459,8 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     write_threads(writer, trace, options);
     if (trace->tasks)
         write_tasks(writer, trace->tasks);
+    if (trace->greenlets)
+        write_greenlets(writer, trace->greenlets);
     write_raw(writer, ",\n\"signature\":");
     write_value(writer, make_string(trace->signature));
     write_warnings(writer, &trace->warnings);

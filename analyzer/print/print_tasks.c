@@ -36,8 +36,16 @@ struct place {
     size_t at;
 };
 
+/* What is shown. */
+struct noun {
+    const char *module;
+    const char *name;
+    const char *title;
+};
+
 struct task_printer {
     const struct trace_tasks *tasks;
+    const struct noun *noun;
     const struct psc_print_options *options;
     struct print_sink *sink;
     uint8_t *marks; /* enum mark of each task. */
@@ -140,6 +148,9 @@ static void add_work(struct text *text, const struct task_printer *printer,
     case TRACE_WORK_UNKNOWN:
         text_add_string(text, "state not known");
         break;
+    case TRACE_WORK_SUSPENDED:
+        text_add_string(text, "suspended");
+        break;
     case TRACE_WORK_WAITING:
         if (task->waits_for_count)
             text_printf(text, "waits for %zu task%s", task->waits_for_count,
@@ -148,7 +159,8 @@ static void add_work(struct text *text, const struct task_printer *printer,
             text_add_string(text, "waits for a future");
         break;
     }
-    bool usual = !task->awaits || !strcmp(task->awaits, "_asyncio.Future") ||
+    bool usual = !task->awaits || !strcmp(task->awaits, "greenlet.greenlet") ||
+                 !strcmp(task->awaits, "_asyncio.Future") ||
                  !strcmp(task->awaits, "_asyncio.Task") ||
                  !strcmp(task->awaits, "asyncio.tasks._GatheringFuture");
     if (!usual) {
@@ -229,7 +241,8 @@ static void add_heading(struct task_printer *printer, const struct entry *entrie
     struct text *text = &printer->sink->buffer;
     const struct trace_task *items = printer->tasks->items;
     print_add_style(text, printer->options, PRINT_BOLD);
-    text_add_string(text, count > 1 ? "Tasks " : "Task ");
+    text_add_string(text, printer->noun->title);
+    text_add_string(text, count > 1 ? "s " : " ");
     for (size_t i = 0; i < count && i < NAME_COUNT; i++) {
         text_add_string(text, i ? ", " : "");
         add_name(text, &items[entries[i].task]);
@@ -238,7 +251,7 @@ static void add_heading(struct task_printer *printer, const struct entry *entrie
         text_add_string(text, " \u2026");
     print_add_style(text, printer->options, PRINT_PLAIN);
     if (count > 1)
-        text_printf(text, " \u00b7 %zu tasks", count);
+        text_printf(text, " \u00b7 %zu %ss", count, printer->noun->name);
     add_work(text, printer, &items[entries[0].task]);
     if (remark) {
         text_add_string(text, " \u00b7 ");
@@ -406,27 +419,26 @@ static bool print_all(struct task_printer *printer)
     for (size_t i = 1; i < tasks->count; i++)
         printer->many_threads |= tasks->items[i].tid != tasks->items[0].tid;
     print_add_style(&printer->sink->buffer, printer->options, PRINT_BOLD);
-    text_add_string(&printer->sink->buffer, "\nasyncio \u00b7 ");
+    text_printf(&printer->sink->buffer, "\n%s \u00b7 ", printer->noun->module);
     if (tasks->count)
-        text_printf(&printer->sink->buffer, "%zu task%s\n", tasks->count,
+        text_printf(&printer->sink->buffer, "%zu %s%s\n", tasks->count, printer->noun->name,
                     tasks->count == 1 ? "" : "s");
     else
-        text_add_string(&printer->sink->buffer, "no tasks\n");
+        text_printf(&printer->sink->buffer, "no %ss\n", printer->noun->name);
     print_add_style(&printer->sink->buffer, printer->options, PRINT_PLAIN);
     add_cycles(printer);
     return !tasks->count || (find_groups(printer) && show_trees(printer));
 }
 
-enum psc_status print_text_tasks(const struct psc_trace *trace,
-                                 const struct psc_print_options *options, struct print_sink *sink)
+static enum psc_status print_list(const struct trace_tasks *tasks, const struct noun *noun,
+                                  const struct psc_print_options *options, struct print_sink *sink)
 {
-    if (!trace->tasks)
-        return PSC_OK;
-    size_t count = trace->tasks->count ? trace->tasks->count : 1;
+    size_t count = tasks->count ? tasks->count : 1;
     PSC_CLEANUP(cleanup_free) uint8_t *marks = calloc(count, sizeof(*marks));
     PSC_CLEANUP(cleanup_free) size_t *groups = calloc(count, sizeof(*groups));
     PSC_CLEANUP(cleanup_free) struct place *places = calloc(count, sizeof(*places));
-    struct task_printer printer = {.tasks = trace->tasks,
+    struct task_printer printer = {.tasks = tasks,
+                                   .noun = noun,
                                    .options = options,
                                    .sink = sink,
                                    .marks = marks,
@@ -435,4 +447,17 @@ enum psc_status print_text_tasks(const struct psc_trace *trace,
     bool good = marks && groups && places && print_all(&printer);
     text_deinit(&printer.prefix);
     return good ? PSC_OK : PSC_ERR_MEMORY;
+}
+
+enum psc_status print_text_tasks(const struct psc_trace *trace,
+                                 const struct psc_print_options *options, struct print_sink *sink)
+{
+    static const struct noun tasks = {"asyncio", "task", "Task"};
+    static const struct noun greenlets = {"greenlet", "greenlet", "Greenlet"};
+    enum psc_status status = PSC_OK;
+    if (trace->tasks)
+        status = print_list(trace->tasks, &tasks, options, sink);
+    return status == PSC_OK && trace->greenlets
+               ? print_list(trace->greenlets, &greenlets, options, sink)
+               : status;
 }

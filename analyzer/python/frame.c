@@ -42,6 +42,9 @@ const uint8_t *frame_peek(struct python *python, psc_addr address, uint8_t *buff
 {
     if (!py_is_object_address(address) || python->frame_window > PY_FRAME_WINDOW)
         return NULL;
+    const struct py_moved *moved = &python->moved;
+    if (address - moved->start < moved->size)
+        address = moved->copy + (address - moved->start);
     const uint8_t *bytes = target_peek(python->target, address, python->frame_window);
     if (bytes)
         return bytes;

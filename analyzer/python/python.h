@@ -237,7 +237,8 @@ enum python_work {
     PYTHON_WORK_CREATED, /**< Has not begun. */
     PYTHON_WORK_READY,   /**< Nothing is in its way: its event loop will go on with it. */
     PYTHON_WORK_WAITING, /**< For a future. */
-    PYTHON_WORK_RUNNING
+    PYTHON_WORK_RUNNING,
+    PYTHON_WORK_SUSPENDED /**< A greenlet that another one was switched to from. */
 };
 
 /** A task of asyncio that is not done. */
@@ -265,6 +266,30 @@ PSC_MUST_CHECK enum psc_status python_read_tasks(struct python *python,
                                                  const struct python_thread *threads,
                                                  size_t thread_count, struct python_task **ret,
                                                  size_t *ret_count);
+
+/** A greenlet that is not running and has not ended. */
+struct python_greenlet {
+    psc_addr address;
+    int64_t interpreter_id;
+    const char *type;      /**< With its module: "greenlet.greenlet", "gevent.greenlet.Greenlet". */
+    enum python_work work; /**< PYTHON_WORK_SUSPENDED, PYTHON_WORK_CREATED. */
+    psc_addr stack;        /**< In its C stack, which tells the thread; 0: none yet. */
+    struct python_frame *frames; /**< Innermost first. */
+    size_t frame_count;
+    bool frames_cut; /**< Further frames could not be read. */
+};
+
+#define PSC_PYTHON_GREENLET_LIMIT 100000u
+
+/**
+ * The greenlets of all interpreters, from the lists of objects that the collector keeps; bounded.
+ * Only their Python frames: what they had on the C stack was copied elsewhere.
+ */
+PSC_MUST_CHECK enum psc_status python_read_greenlets(struct python *python,
+                                                     const struct python_thread *threads,
+                                                     size_t thread_count,
+                                                     struct python_greenlet **ret,
+                                                     size_t *ret_count);
 
 /** Where a frame is; strings live as long as the arena given to python_open(). */
 struct python_location {

@@ -62,12 +62,20 @@ struct py_type_flags {
 
 struct py_type;
 
+/** Memory that was copied elsewhere while something else uses its place; size 0: none. */
+struct py_moved {
+    psc_addr start;
+    uint64_t size;
+    psc_addr copy;
+};
+
 struct python {
     struct target *target;
     struct modules *modules;
     struct arena *arena;
     struct python_info info;
     struct py_layout layout;
+    struct py_moved moved;
     psc_addr interpreters;   /**< The newest interpreter: head of their list. */
     psc_addr current_thread; /**< &_PyThreadState_Current, before 3.7. */
     struct py_types types;
@@ -271,6 +279,21 @@ PSC_MUST_CHECK enum psc_status frame_read(struct python *python, psc_addr addres
                                           struct python_frame *ret, psc_addr *ret_previous);
 /** Sets python->frame_window. */
 void frame_init(struct python *python);
+
+/* ---- gc_list.c ---- */
+
+#define PY_OBJECT_LIMIT (UINT64_C(1) << 26) /**< Objects of an interpreter that are looked at. */
+
+/** Looks at an object of the collector's lists; false ends the walk. */
+typedef bool py_object_visit(void *context, psc_addr object);
+
+/**
+ * Visits every object that the collector of an interpreter tracks.
+ * @return PSC_ERR_UNSUPPORTED: it keeps no lists, or where they are is not known; PSC_ERR_FAULT,
+ *         PSC_ERR_LIMIT: a list could not be followed to its end.
+ */
+PSC_MUST_CHECK enum psc_status py_each_object(struct python *python, psc_addr interpreter,
+                                              py_object_visit *visit, void *context);
 
 /* ---- chain.c: the frames from one address on ---- */
 

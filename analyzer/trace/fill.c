@@ -371,6 +371,19 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     return add_values(filling, &draft->plan, thread);
 }
 
+static enum psc_status fill_suspended(struct filling *filling)
+{
+    struct python *python = filling->sources->python;
+    if (!filling->options->tasks || !python || filling->options->mode == PSC_MODE_NATIVE)
+        return PSC_OK;
+    enum psc_status status = tasks_fill(filling->trace, python, filling->places,
+                                        filling->python_threads, filling->python_thread_count);
+    return status == PSC_OK
+               ? greenlets_fill(filling->trace, python, filling->sources->target, filling->places,
+                                filling->python_threads, filling->python_thread_count)
+               : status;
+}
+
 /* Interpreters that another thread runs than the one that made them. */
 static enum psc_status find_homes(struct filling *filling)
 {
@@ -424,10 +437,8 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
         trace->thread_count++;
         plan_deinit(&filling->drafts[i].plan);
     }
-    if (status == PSC_OK && filling->options->tasks && filling->sources->python &&
-        filling->options->mode != PSC_MODE_NATIVE)
-        status = tasks_fill(trace, filling->sources->python, filling->places,
-                            filling->python_threads, filling->python_thread_count);
+    if (status == PSC_OK)
+        status = fill_suspended(filling);
     if (status == PSC_OK && arena_is_exhausted(trace->arena))
         status = PSC_ERR_MEMORY;
     return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");

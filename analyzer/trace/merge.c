@@ -62,7 +62,7 @@ static enum psc_status add_anchored(struct segments *segments, const struct plan
         if (!segment)
             return PSC_ERR_MEMORY;
         // From where the last one ended: the shim itself stands between two runs. One without
-        // frames may lie within the run of the one before.
+        // frames may lie within the run of the one before; greenlets leave such.
         size_t end = anchor->first + anchor->count;
         segment->side = side;
         segment->first = done;

@@ -52,6 +52,13 @@ static void read_tasks(struct python *python, const struct python_thread *thread
         for (size_t k = 0; k < tasks[i].frame_count && k < LOCATION_LIMIT; k++)
             if (!read_frame(python, &tasks[i].frames[k], false))
                 return;
+    struct python_greenlet *greenlets;
+    if (python_read_greenlets(python, threads, count, &greenlets, &task_count) != PSC_OK)
+        return;
+    for (size_t i = 0; i < task_count; i++)
+        for (size_t k = 0; k < greenlets[i].frame_count && k < LOCATION_LIMIT; k++)
+            if (!read_frame(python, &greenlets[i].frames[k], false))
+                return;
 }
 
 void trace_rehearse(struct python *python, size_t locals, bool tasks)

@@ -160,10 +160,11 @@ enum trace_work {
     TRACE_WORK_CREATED, /**< Has not begun. */
     TRACE_WORK_READY,   /**< Nothing is in its way: its event loop will go on with it. */
     TRACE_WORK_WAITING,
-    TRACE_WORK_RUNNING
+    TRACE_WORK_RUNNING,
+    TRACE_WORK_SUSPENDED /**< A greenlet that another one was switched to from. */
 };
 
-/** A task of asyncio that is not done. */
+/** A task of asyncio that is not done; or a greenlet, which waits for nobody in particular. */
 struct trace_task {
     psc_addr id; /**< Its address. */
     int64_t interpreter_id;
@@ -240,7 +241,8 @@ struct psc_trace {
     size_t module_count;
     struct trace_thread *threads; /**< The crashed one first; malloc'd. */
     size_t thread_count;
-    const struct trace_tasks *tasks; /**< NULL unless asked for. */
+    const struct trace_tasks *tasks;     /**< NULL unless asked for. */
+    const struct trace_tasks *greenlets; /**< NULL unless asked for and there are any. */
     struct warnings warnings;
     bool complete;       /**< Nothing is missing. */
     struct text explain; /**< How things were found, a line each; printed by --explain. */

@@ -226,6 +226,12 @@ PSC_MUST_CHECK enum psc_status tasks_fill(struct psc_trace *trace, struct python
                                           struct places *places,
                                           const struct python_thread *threads, size_t thread_count);
 
+/** Fills trace->greenlets. */
+PSC_MUST_CHECK enum psc_status greenlets_fill(struct psc_trace *trace, struct python *python,
+                                              const struct target *target, struct places *places,
+                                              const struct python_thread *threads,
+                                              size_t thread_count);
+
 /* ---- task_cycles.c ---- */
 
 /** One cycle of each group of tasks that wait for each other; in the arena. */

@@ -66,6 +66,8 @@ SPECIAL_CASES = {
     "values": ("values.py", [], "signal"),
     "frame_values": ("frame_values.py", [], "signal"),
     "exceptions": ("exceptions.py", [], "signal"),
+    "greenlets": ("greenlets.py", [], "signal"),
+    "gevent": ("gevent_sleeps.py", [], "signal"),
     "numpy_values": ("numpy_values.py", [], "signal"),
     "subinterpreters": ("subinterpreters.py", [], "signal"),
     **{"state_" + mode: ("states.py", [mode], "signal") for mode in (
@@ -310,18 +312,18 @@ def can_make(case, interpreter):
         (not interpreter.root or {**CASES, **SPECIAL_CASES}[case][2] == "signal")
 
 
-def make_core(case, interpreter):
-    """The Core of a case in CASES or SPECIAL_CASES."""
+def make_core(case, interpreter, packages=None):
+    """The Core of a case in CASES or SPECIAL_CASES; `packages` is a folder to import from."""
     program, arguments, ending = {**CASES, **SPECIAL_CASES}[case]
     source = os.path.join(PROGRAMS, program)
     helpers = native_helpers()
     status = os.stat(interpreter.file)
     key = digest(PROGRAMS, source, os.path.join(PROGRAMS, "witness.py"), arguments, ending, interpreter.file,
-                 status.st_size, status.st_mtime_ns, helpers, kernel_writes_here())
+                 status.st_size, status.st_mtime_ns, helpers, kernel_writes_here(), packages)
 
     def make(folder):
         env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent",
-               "PYTHONDONTWRITEBYTECODE": "1"}
+               "PYTHONDONTWRITEBYTECODE": "1", **({"PYTHONPATH": packages} if packages else {})}
         command = [interpreter.path, "-s", source, folder, os.path.join(helpers, "libways.so"),
                    *arguments]
         if interpreter.root:
@@ -332,7 +334,8 @@ def make_core(case, interpreter):
         with open(os.path.join(folder, "made.json"), "w") as file:
             json.dump({"by": how, "command": command, "program": source}, file)
 
-    folder = made_once("%s-%s" % (case, interpreter.label), key, make)
+    folder = made_once("-".join([case, interpreter.label, *([os.path.basename(packages)] if packages else [])]),
+                       key, make)
     if interpreter.root:
         ROOTS[os.path.join(folder, "core")] = interpreter.root
     return Core(folder, interpreter, case)

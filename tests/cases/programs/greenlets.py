@@ -1,0 +1,93 @@
+# Greenlets at different places, one of them with C between its Python frames; each notes its own
+# stack just before it is switched from.
+import sys
+import threading
+import time
+
+import greenlet
+
+import witness
+
+stacks = {}
+everything = []
+
+
+def note():
+    frame = sys._getframe(1)
+    stack = []
+    while frame is not None:
+        stack.append([frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name])
+        frame = frame.f_back
+    stacks["%#x" % id(greenlet.getcurrent())] = stack
+
+
+def plain(depth):
+    if depth:
+        return plain(depth - 1)
+    note(), greenlet.getcurrent().parent.switch()
+
+
+def through_c():
+    sorted([1], key=in_key)
+
+
+def in_key(item):
+    list(map(in_map, [item]))
+
+
+def in_map(item):
+    note(), greenlet.getcurrent().parent.switch()
+
+
+def generates():
+    for item in generator():
+        pass
+
+
+def generator():
+    yield 1
+    note(), greenlet.getcurrent().parent.switch()
+
+
+class Derived(greenlet.greenlet):
+    def run(self):
+        self.hub = greenlet.greenlet(plain)
+        self.hub.switch(1)
+        note(), self.parent.switch()
+
+
+def make(kind, *arguments):
+    made = kind if isinstance(kind, greenlet.greenlet) else greenlet.greenlet(kind)
+    everything.append(made)
+    made.switch(*arguments)
+    return made
+
+
+def thread():
+    make(plain, 2)
+    time.sleep(600)
+
+
+for function, arguments in [(plain, (0,)), (plain, (5,)), (through_c, ()), (generates, ()), (Derived(), ())]:
+    make(function, *arguments)
+everything.append(everything[-1].hub)
+other = threading.Thread(target=thread, name="other")
+other.daemon = True
+other.start()
+time.sleep(0.5)
+created = greenlet.greenlet(plain)
+ended = greenlet.greenlet(lambda: None)
+ended.switch()
+
+
+def dies():
+    stacks["%#x" % id(greenlet.getcurrent().parent)] = None  # the main one, suspended here
+    witness.promise(stacks=stacks, created="%#x" % id(created), ended="%#x" % id(ended),
+                    types={"%#x" % id(one): type(one).__module__ + "." + type(one).__name__
+                           for one in everything},
+                    version=greenlet.__version__)
+    witness.die()
+
+
+everything.append(greenlet.greenlet(dies))
+everything[-1].switch()

@@ -1,0 +1,92 @@
+"""--tasks: greenlets that wait to be switched to, each against what it noted itself before.
+
+Debian's greenlet where it is installed; others from the package index, once for each pair of
+versions below PSC_TEST_ROOTS, with PSC_TEST_SUITES=1.
+"""
+import os
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+# One of each layout: the plain struct, and the C++ object as its members moved.
+VERSIONS = {
+    (3, 6): ["0.4.17", "1.1.3"], (3, 7): ["1.1.3", "2.0.2"], (3, 8): ["1.0.0", "3.1.1"],
+    (3, 9): ["1.1.3", "2.0.2", "3.2.4"], (3, 10): ["1.1.3", "3.0.3", "3.5.6"], (3, 11): ["2.0.2", "3.5.6"],
+    (3, 12): ["3.0.3", "3.1.1", "3.5.6"], (3, 13): ["3.1.1", "3.2.4", "3.5.6"],
+}
+
+
+def pairs():
+    return [pytest.param(one, version, id="%s-%s" % (one.label, version))
+            for one in interpreters.find_wanted() + interpreters.find_also()
+            if not one.root and not one.is_system for version in VERSIONS.get(one.minor, [])]
+
+
+def packages_of(interpreter, requirement):
+    """A folder with what pip installs for the requirement."""
+    name = requirement.replace("==", "-")
+    folder = os.path.join(interpreters.SUITE_FOLDER, "packages", interpreter.label, name)
+    if not os.path.isdir(folder):
+        if os.environ.get("PSC_TEST_SUITES") != "1":
+            pytest.skip("no %s for %s: PSC_TEST_SUITES=1 installs it" % (requirement, interpreter.label))
+        done = subprocess.run([interpreter.path, "-m", "pip", "install", "-q", "--only-binary", ":all:",
+                               "--target", folder + ".part", requirement], capture_output=True, timeout=300)
+        if done.returncode:
+            pytest.skip("pip: %s" % done.stderr.decode(errors="replace").strip().splitlines()[-1])
+        os.rename(folder + ".part", folder)
+    return folder
+
+
+def assert_greenlets_are(core):
+    document = analyzer.json_of(core.path, "--tasks").json
+    analyzer.assert_fits_schema(document)
+    assert document["warnings"] == []
+    truth = core.truth["promises"]
+    found = {greenlet["id"]: greenlet for greenlet in document["greenlets"]}
+    for number, stack in truth["stacks"].items():
+        greenlet = found[number]
+        frames = [[frame["file"], frame["line"], frame["name"]] for frame in greenlet["frames"]]
+        if stack is None:  # the main one
+            assert [frame[2] for frame in frames] == ["<module>"]
+        else:
+            assert frames == stack
+        assert greenlet["state"] == "suspended" and not greenlet["frames_cut"]
+    for number, name in truth["types"].items():
+        assert number not in found or found[number]["type"] == name
+    assert found[truth["created"]]["state"] == "created" and found[truth["created"]]["frames"] == []
+    # Those that run or have ended are not there.
+    assert set(found) == set(truth["stacks"]) | {truth["created"]}
+    threads = {thread["name"]: thread["tid"] for thread in document["threads"]}
+    on_other = [greenlet for greenlet in document["greenlets"] if greenlet["thread"] == threads["other"]]
+    assert len(on_other) == 1 and [frame["name"] for frame in on_other[0]["frames"]] == ["plain"] * 3
+    text = analyzer.run("--tasks", core.path).stdout
+    assert "\ngreenlet \u00b7 %d greenlets\n" % len(found) in text
+    assert text.count("Greenlet 0x") + text.count("Greenlets 0x") >= 2 and "\u00b7 not started" in text
+
+
+@pytest.mark.parametrize("one,version", pairs())
+def test_greenlets_of_the_index(one, version):
+    folder = packages_of(one, "greenlet==" + version)
+    assert_greenlets_are(cores.make_core("greenlets", one, folder))
+
+
+def test_greenlets_of_the_distribution(system):
+    if subprocess.run([system.path, "-s", "-c", "import greenlet"], capture_output=True).returncode:
+        pytest.skip("%s has no greenlet: install python3-greenlet" % system.label)
+    assert_greenlets_are(cores.make_core("greenlets", system))
+
+
+def test_gevent():
+    """Its hub runs, and what it spawned waits in it."""
+    interpreter = interpreters.find_version(3, 12)
+    if interpreter is None:
+        pytest.skip("no CPython 3.12 here")
+    core = cores.make_core("gevent", interpreter, packages_of(interpreter, "gevent==24.11.1"))
+    document = analyzer.json_of(core.path, "--tasks").json
+    stacks = sorted([frame["name"] for frame in greenlet["frames"]] for greenlet in document["greenlets"])
+    assert stacks.count(["sleep", "sleeps"]) == 3 and stacks.count(["sleep", "sleeps", "deeper"]) == 1
+    assert {greenlet["type"] for greenlet in document["greenlets"]} >= {"gevent._gevent_cgreenlet.Greenlet"}
