@@ -41,10 +41,11 @@ struct py_addresses {
 bool py_addresses_add(struct py_addresses *list, psc_addr address);
 void py_addresses_deinit(struct py_addresses *list);
 
-/** The types of one interpreter's _asyncio; 0: it has none. */
+/** Types of one interpreter's _asyncio and functools; 0: it has none. */
 struct py_asyncio_types {
     psc_addr future;
     psc_addr task;
+    psc_addr partial;
 };
 
 struct py_tasks {

@@ -138,6 +138,34 @@ const char *py_builtin_name(struct python *python, psc_addr object)
     return NULL;
 }
 
+/* The module types has more of them under names of its own. */
+static const char *name_in_types(struct python *python, psc_addr type)
+{
+    static const struct {
+        const char *name;
+        const char *c_name;
+    } names[] = {
+        {"GeneratorType", "generator"},
+        {"CoroutineType", "coroutine"},
+        {"AsyncGeneratorType", "async_generator"},
+        {"FunctionType", "function"},
+        {"MethodType", "method"},
+        {"BuiltinFunctionType", "builtin_function_or_method"},
+        {"ModuleType", "module"},
+        {"CellType", "cell"},
+        {"MemberDescriptorType", "member_descriptor"},
+    };
+    psc_addr found;
+    if (!py_value_spend(python, BUILTINS_LIMIT))
+        return NULL;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++)
+        if (py_module_find(python, python->interpreters, "types", names[i].name, &found) ==
+                PSC_OK &&
+            found == type)
+            return names[i].c_name;
+    return NULL;
+}
+
 /* tp_name: "collections.deque" of a C type, "Point" of a class. False when it is not there. */
 static bool read_c_name(struct python *python, psc_addr type, uint64_t flags,
                         char ret[TYPE_NAME_LIMIT])
@@ -149,6 +177,8 @@ static bool read_c_name(struct python *python, psc_addr type, uint64_t flags,
     if (status == PSC_OK || status == PSC_ERR_LIMIT)
         return *ret;
     const char *builtin = flags & PY_FLAG_HEAPTYPE ? NULL : py_builtin_name(python, type);
+    if (!builtin && !(flags & PY_FLAG_HEAPTYPE))
+        builtin = name_in_types(python, type);
     if (!builtin || strlen(builtin) >= TYPE_NAME_LIMIT)
         return false;
     memcpy(ret, builtin, strlen(builtin) + 1);

@@ -306,6 +306,30 @@ static enum psc_status add_linked(struct py_tasks *tasks, psc_addr head)
     return status;
 }
 
+struct object_search {
+    struct py_tasks *tasks;
+    enum psc_status status;
+};
+
+static bool visit_object(void *context, psc_addr object)
+{
+    struct object_search *search = context;
+    if (is_derived(search->tasks->python, object, search->tasks->types.task))
+        search->status = add_task(search->tasks, object);
+    return search->status == PSC_OK;
+}
+
+/* Without the section, as where the file of _asyncio is missing: among all objects. */
+static enum psc_status add_from_objects(struct py_tasks *tasks)
+{
+    struct object_search search = {.tasks = tasks};
+    if (py_each_object(tasks->python, tasks->interpreter, visit_object, &search) != PSC_OK)
+        target_warn(tasks->python->target, "tasks",
+                    "asyncio's tasks are not complete: neither the section " SECTION_NAME
+                    " of the interpreter or of _asyncio nor all objects could be read");
+    return search.status;
+}
+
 static enum psc_status add_all_linked(struct py_tasks *tasks)
 {
     /* Without _asyncio the tasks are made in Python. */
@@ -313,12 +337,8 @@ static enum psc_status add_all_linked(struct py_tasks *tasks)
         return PSC_OK;
     if (!tasks->described)
         find_section(tasks);
-    if (!tasks->described) {
-        target_warn(tasks->python->target, "tasks",
-                    "asyncio's tasks are not complete: the section " SECTION_NAME
-                    " of the interpreter or of _asyncio was not found");
-        return PSC_OK;
-    }
+    if (!tasks->described)
+        return add_from_objects(tasks);
     enum psc_status status =
         add_linked(tasks, tasks->interpreter + tasks->asyncio.interpreter_tasks);
     for (size_t i = 0; status == PSC_OK && i < tasks->thread_count; i++)
@@ -327,10 +347,10 @@ static enum psc_status add_all_linked(struct py_tasks *tasks)
     return status;
 }
 
-static psc_addr find_type(struct py_tasks *tasks, const char *name)
+static psc_addr find_type(struct py_tasks *tasks, const char *module, const char *name)
 {
     psc_addr type;
-    if (py_module_find(tasks->python, tasks->interpreter, "_asyncio", name, &type) != PSC_OK ||
+    if (py_module_find(tasks->python, tasks->interpreter, module, name, &type) != PSC_OK ||
         !py_has_flags(tasks->python, type, PY_FLAG_TYPE))
         return 0;
     return type;
@@ -341,8 +361,9 @@ enum psc_status task_list_find(struct py_tasks *tasks)
     struct py_items items;
     if (py_module_open(tasks->python, tasks->interpreter, "asyncio.tasks", &items) != PSC_OK)
         return PSC_OK;
-    tasks->types = (struct py_asyncio_types){.future = find_type(tasks, "Future"),
-                                             .task = find_type(tasks, "Task")};
+    tasks->types = (struct py_asyncio_types){.future = find_type(tasks, "_asyncio", "Future"),
+                                             .task = find_type(tasks, "_asyncio", "Task"),
+                                             .partial = find_type(tasks, "functools", "partial")};
     switch (layout_get_task_lists(tasks->python->layout.rules)) {
     case PY_TASKS_STATIC:
         return add_from_statics(tasks);

@@ -172,7 +172,7 @@ static void take_callback(struct waits *waits, psc_addr callback)
             take_object(waits, part);
     } else if (type->kind == PY_KIND_FUNCTION) {
         take_function(waits, callback);
-    } else if (!strcmp(type->name, "partial")) {
+    } else if (type->address == waits->tasks->types.partial) {
         if (py_read_u64(python, callback, PY_PARTIAL_ARGS, &part) == PSC_OK)
             take_tuple(waits, part, false);
         if (py_read_u64(python, callback, PY_PARTIAL_FUNCTION, &part) == PSC_OK)

@@ -63,6 +63,9 @@ static enum psc_status list_interpreters(struct python *python, struct interpret
         (*ret)[(*ret_count)++] = interpreter;
         address = next;
     }
+    /* Up to 3.6 they have no numbers: in the order in which they were made. */
+    for (size_t i = 0; python->layout.offset[PY_INTERP_ID] == PY_NO_OFFSET && i < *ret_count; i++)
+        (*ret)[i].id = (int64_t)(*ret_count - 1 - i);
     if (*ret_count)
         qsort(*ret, *ret_count, sizeof(**ret), compare_interpreters);
     return PSC_OK;

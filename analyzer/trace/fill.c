@@ -321,7 +321,7 @@ static void describe_thread(struct filling *filling, const struct draft *draft,
         thread->state |= side->holds_gil == PYTHON_YES ? TRACE_STATE_HOLDS_GIL : 0u;
         thread->state |= side->without_gil ? TRACE_STATE_WITHOUT_GIL : 0u;
         thread->state |= side->collecting == PYTHON_YES ? TRACE_STATE_COLLECTING : 0u;
-        thread->state |= side->main ? TRACE_STATE_MAIN : 0u;
+        thread->state |= side->main && !side->interpreter_id ? TRACE_STATE_MAIN : 0u;
         thread->state |= side->finalizing ? TRACE_STATE_FINALIZING : 0u;
     }
     if (!thread->has_python && filling->sources->python)

@@ -127,7 +127,7 @@ class Mutator:
 
 def subjects():
     """Small cores of different interpreters, and one with C and Python in turns."""
-    return [(case, one) for one in interpreters.find_wanted() for case in ("callbacks", "worker_crash", "values", "exceptions")]
+    return [(case, one) for one in interpreters.find_wanted() for case in ("callbacks", "worker_crash", "values", "exceptions", "asyncio_tasks")]
 
 
 @pytest.mark.parametrize("number", range(COUNT), ids=lambda number: "mutation-%d-" % number)
@@ -143,6 +143,7 @@ def test_mutation(number, tmp_path):
     print("seed %d, mutation %d of %s %s: %s" % (SEED, number, case, interpreter, ", ".join(did)))
     options = choose.choice([("--format", "json"), ("--format", "json", "--all"), ("--all",), (),
                              ("--locals",), ("--format", "json", "--locals"),
+                             ("--tasks",), ("--format", "json", "--tasks"),
                              ("--mode", "python"), ("--mode", "native", "--unwinder", "libdw")])
     result = analyzer.run(*options, path, timeout=SECONDS, memory=2 * analyzer.GIGABYTE)
     assert result.returncode in (0, 1, 2), result.describe()

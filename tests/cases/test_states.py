@@ -6,6 +6,7 @@ import pytest
 
 import analyzer
 import cores
+import interpreters
 
 OTHER_SUITES = True
 NOT_THERE = "the native thread of this Python thread is not there"
@@ -105,6 +106,7 @@ def test_interpreters_with_a_gil_each(core):
         spins = thread if "spins" in names else spins
         sleeps = thread if "sleeps" in names else sleeps
         assert names[:2] in (["spins", "<module>"], ["sleeps", "<module>"])
+        assert "main" not in thread["state"]
     assert "holds-gil" in spins["state"] and "idle" not in spins["state"]
     assert "holds-gil" not in sleeps["state"] and "idle" in sleeps["state"]
     assert "holds-gil" in document["threads"][0]["state"]
@@ -145,3 +147,18 @@ def test_interpreter_without_a_frame(interpreter):
     assert {"crashed", "main", "holds-gil"} <= set(thread["state"])
     assert names_of(thread) == [] and analyzer.gaps(thread) == []
     assert "main" in native_symbols(thread) and document["warnings"] == []
+
+
+@pytest.mark.cases(["threads"], when=lambda case, interpreter: interpreter not in interpreters.find_wanted())
+def test_who_has_the_gil_and_who_waits(core):
+    """As test_crash.py has it for the other versions; some of these are stripped."""
+    document, promises = document_of(core), core.truth["promises"]
+
+    def idents(state):
+        return {int(thread["python_thread_id"]) for thread in document["threads"] if state in thread["state"]}
+
+    assert idents("holds-gil") == {promises["holds_gil"]}
+    assert idents("waits-for-gil") == set(promises["waits_for_gil"])
+    named = {int(ident) for ident in core.truth["names"]}
+    assert idents("idle") == named - {core.truth["dying"]} - set(promises["waits_for_gil"])
+    assert idents("main") == {core.truth["main"]}

@@ -1,7 +1,4 @@
 """--locals: each value as the interpreter's own repr() has it, or as it is promised to differ."""
-import os
-import subprocess
-
 import pytest
 
 import analyzer
@@ -66,30 +63,10 @@ def test_values_in_text(core):
     assert "second = 2\n" not in analyzer.run(core.path).stdout
 
 
-def without_files(core, folder):
-    """A copy of the core that names files which are nowhere."""
-    copy = os.path.join(folder, "core")
-    subprocess.run(["cp", "--sparse=always", core.path, copy], check=True)
-    with open(copy, "r+b") as file:
-        for note in elf.notes(core.path):
-            if note.type != elf.NT_FILE:
-                continue
-            file.seek(note.offset)
-            data = bytearray(file.read(note.size))
-            count = int.from_bytes(data[:8], "little")
-            at = 16 + 24 * count
-            for _ in range(count):
-                data[at + 1] = ord("~")
-                at = data.index(0, at) + 1
-            file.seek(note.offset)
-            file.write(data)
-    return copy
-
-
 @pytest.mark.cases(["values"])
 def test_values_without_the_dead_machines_files(core, tmp_path):
     """The interpreter is found in memory; names of built-in types come from the builtins module."""
-    result = analyzer.run("--format", "json", "--locals", "--mode", "python", without_files(core, tmp_path))
+    result = analyzer.run("--format", "json", "--locals", "--mode", "python", elf.without_files(core.path, str(tmp_path)))
     frames = frames_by_name(result.json, core.truth["dying"])
     assert frames["arguments"]["locals"]["rest"] == "(3, 4)"
     assert frames["arguments"]["locals"]["more"] == "{'extra': 'more', 'other': 'still'}"
