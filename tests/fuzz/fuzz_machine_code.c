@@ -3,85 +3,12 @@
  * put into an otherwise sound extension: a call of PyTraceBack_Here, unwind table, relocations.
  * Every second input is taken as the whole file instead.
  */
-#include "machine.h"
+#include "../unit/machine_file.h"
 
-#include <elf.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define CODE_AT   0x1000u
-#define CODE_SIZE 0x800u
-#define FILE_SIZE 0x2000u
-#define STRINGS   "\0PyTraceBack_Here\0PyCode_NewEmpty\0pkg.mod.f\0pkg/mod.pyx"
-
-static void put(uint8_t *file, size_t at, const void *bytes, size_t size)
-{
-    memcpy(file + at, bytes, size);
-}
-
-static void put_u32(uint8_t *file, size_t at, uint32_t value)
-{
-    put(file, at, &value, sizeof(value));
-}
-
-/** One description at `at` for [start, end), and its entry in the search table. */
-static void put_function(uint8_t *file, unsigned index, uint32_t start, uint32_t end)
-{
-    uint32_t entry = 0x700 + 0x20 + 20 * index, header = 0x600;
-    put_u32(file, entry, 16);
-    put_u32(file, entry + 4, entry + 4 - 0x700);
-    put_u32(file, entry + 8, start - (entry + 8));
-    put_u32(file, entry + 12, end - start);
-    put_u32(file, header + 12 + 8 * index, start - header);
-    put_u32(file, header + 16 + 8 * index, entry - header);
-}
-
-static void make_file(uint8_t *file, const uint8_t *code, size_t size)
-{
-    static const uint8_t anchor[] = {
-        0x50,                               /* push %rax */
-        0x48, 0x89, 0xfe,                   /* mov %rdi,%rsi */
-        0x89, 0xd2,                         /* mov %edx,%edx */
-        0x48, 0x89, 0xcf,                   /* mov %rcx,%rdi */
-        0xff, 0x15, 0xf1, 0xf9, 0xff, 0xff, /* call *0xa00(%rip) below */
-        0xff, 0x15, 0xf3, 0xf9, 0xff, 0xff, 0x58, 0xc3,
-    };
-    Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                         .e_type = ET_DYN,
-                         .e_machine = EM_X86_64,
-                         .e_phoff = 0x40,
-                         .e_phentsize = sizeof(Elf64_Phdr),
-                         .e_phnum = 3};
-    Elf64_Phdr segments[] = {
-        {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = FILE_SIZE},
-        {.p_type = PT_DYNAMIC, .p_vaddr = 0x200, .p_filesz = 0x100},
-        {.p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x600, .p_filesz = 0x40},
-    };
-    Elf64_Dyn dynamic[] = {{DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {0x60}},
-                           {DT_RELA, {0x500}},   {DT_RELASZ, {72}},    {DT_NULL, {0}}};
-    Elf64_Sym symbols[] = {{0}, {.st_name = 1}, {.st_name = 18}};
-    Elf64_Rela relocations[] = {{0xa00, ELF64_R_INFO(2, R_X86_64_GLOB_DAT), 0},
-                                {0xa08, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 0},
-                                {0xa10, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100}};
-    static const uint8_t table[] = {1, 0x1b, 3, 0x3b};
-    static const uint8_t common[] = {16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b};
-    memset(file, 0, FILE_SIZE);
-    put(file, 0, &header, sizeof(header));
-    put(file, 0x40, segments, sizeof(segments));
-    put(file, 0x200, dynamic, sizeof(dynamic));
-    put(file, 0x300, symbols, sizeof(symbols));
-    put(file, 0x400, STRINGS, sizeof(STRINGS));
-    put(file, 0x500, relocations, sizeof(relocations));
-    put(file, 0x600, table, sizeof(table));
-    put_u32(file, 0x608, 2);
-    put(file, 0x700, common, sizeof(common));
-    put_function(file, 0, CODE_AT, CODE_AT + 0x100);
-    put_function(file, 1, CODE_AT + 0x100, CODE_AT + 0x100 + CODE_SIZE);
-    put(file, CODE_AT, anchor, sizeof(anchor));
-    put(file, CODE_AT + 0x100, code, size < CODE_SIZE ? size : CODE_SIZE);
-}
 
 static void ask(const uint8_t *bytes, size_t size, bool must_open)
 {
@@ -117,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     uint8_t *file = malloc(FILE_SIZE);
     if (file) {
-        make_file(file, data + 1, size - 1);
+        machine_file_make(file, data + 1, size - 1);
         ask(file, FILE_SIZE, true);
         /* Damage that the input chooses. */
         for (size_t i = 1; i + 2 < size && i < 24; i += 3)

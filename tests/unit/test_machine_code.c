@@ -1,0 +1,243 @@
+/* Ways of an error through hand-made machine code. */
+#include "machine_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+/** Code that is being written, at CODE_AT + 0x100. */
+struct code {
+    uint8_t bytes[CODE_SIZE];
+    size_t size;
+};
+
+static uint64_t here(const struct code *code)
+{
+    return CODE_AT + 0x100 + code->size;
+}
+
+static void add(struct code *code, const void *bytes, size_t size)
+{
+    memcpy(code->bytes + code->size, bytes, size);
+    code->size += size;
+}
+
+#define ADD(code, ...) \
+    add(code, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+/** The four bytes that lead from behind them to an address. */
+static void add_relative(struct code *code, uint64_t to)
+{
+    uint32_t distance = (uint32_t)(to - (here(code) + 4));
+    add(code, &distance, sizeof(distance));
+}
+
+/** What follows the call stands at the address that is returned. */
+static uint64_t add_call(struct code *code)
+{
+    ADD(code, 0xff, 0xd0); /* call *%rax */
+    return here(code);
+}
+
+#define REPORT_SIZE 24
+
+static void add_report(struct code *code, uint64_t name, uint8_t line)
+{
+    ADD(code, 0x48, 0x8d, 0x3d); /* lea name(%rip),%rdi */
+    add_relative(code, name);
+    ADD(code, 0xba, line, 0, 0, 0); /* mov $line,%edx */
+    ADD(code, 0x48, 0x8d, 0x0d);    /* lea file(%rip),%rcx */
+    add_relative(code, FILE_AT);
+    ADD(code, 0xe8);
+    add_relative(code, CODE_AT);
+}
+
+/** test %rax,%rax; jne behind `size` bytes. */
+static void add_test(struct code *code, uint8_t size)
+{
+    ADD(code, 0x48, 0x85, 0xc0, 0x75, size);
+}
+
+static void add_return(struct code *code)
+{
+    ADD(code, 0x31, 0xc0, 0xc3); /* xor %eax,%eax; ret */
+}
+
+struct answer {
+    struct machine_report reports[MACHINE_CHAIN_LIMIT];
+    char names[MACHINE_CHAIN_LIMIT][16];
+    size_t count;
+};
+
+/** The reports of the call that ends at `address`. */
+static struct answer ask(const struct code *code, uint64_t address)
+{
+    struct answer answer = {.count = 0};
+    uint8_t *file = malloc(FILE_SIZE);
+    assert_non_null(file);
+    machine_file_make(file, code->bytes, code->size);
+    struct machine *machine = machine_create(file, FILE_SIZE);
+    assert_non_null(machine);
+    answer.count = machine_find_reports(machine, address - 1, answer.reports, MACHINE_CHAIN_LIMIT);
+    for (size_t i = 0; i < answer.count; i++)
+        if (answer.reports[i].name)
+            strcpy(answer.names[i], answer.reports[i].name);
+    machine_destroy(machine);
+    free(file);
+    return answer;
+}
+
+static void check(const struct answer *answer, size_t index, const char *name, uint32_t line,
+                  bool direct)
+{
+    assert_true(index < answer->count);
+    assert_string_equal(answer->names[index], name);
+    assert_int_equal(answer->reports[index].line, line);
+    assert_int_equal(answer->reports[index].direct, direct);
+}
+
+static void test_failed_call(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, REPORT_SIZE);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+    assert_true(answer.reports[0].outermost);
+}
+
+/** A generator's body exchanges the exception before it reports. */
+static void test_call_before_the_report(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, 2 + REPORT_SIZE);
+    add_call(&code);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
+/** What stands in `finally` may fail too, with a line of its own. */
+static void test_nothing_fails_besides(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, 2 + 5 + 2 * REPORT_SIZE + 3);
+    add_call(&code);
+    add_test(&code, REPORT_SIZE + 3);
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
+/** `except`: the handler is not entered, whatever may fail there. */
+static void test_exception_matches_nothing(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, 6 + 4 + 2 * REPORT_SIZE + 6);
+    ADD(&code, 0xff, 0x15); /* call *slot(%rip) */
+    add_relative(&code, MATCHES_AT);
+    ADD(&code, 0x85, 0xc0, 0x74, REPORT_SIZE + 3); /* test %eax,%eax; je */
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
+/** A call that nothing is asked about: the next one's report is near, no more. */
+static void test_estimate(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_call(&code);
+    add_test(&code, REPORT_SIZE);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, false);
+}
+
+static void test_inlined(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, 2 * REPORT_SIZE + 7);
+    add_report(&code, NAME_G_AT, 5);
+    ADD(&code, 0x31, 0xc0); /* xor %eax,%eax */
+    add_test(&code, REPORT_SIZE);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 2);
+    check(&answer, 0, "pkg.mod.g", 5, true);
+    check(&answer, 1, "pkg.mod.f", 10, true);
+    assert_false(answer.reports[0].outermost);
+    assert_true(answer.reports[1].outermost);
+}
+
+/** What stands behind a call that does not return is not its way. */
+static void test_no_return(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    ADD(&code, 0xe8);
+    add_relative(&code, STOP_AT);
+    uint64_t call = here(&code);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    assert_int_equal(ask(&code, call).count, 0);
+}
+
+static void test_endless(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, REPORT_SIZE + 2);
+    add_report(&code, NAME_F_AT, 10);
+    ADD(&code, 0xeb, (uint8_t)(0 - REPORT_SIZE - 2)); /* jmp to the report */
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failed_call),
+        cmocka_unit_test(test_call_before_the_report),
+        cmocka_unit_test(test_nothing_fails_besides),
+        cmocka_unit_test(test_exception_matches_nothing),
+        cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_no_return),
+        cmocka_unit_test(test_endless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
