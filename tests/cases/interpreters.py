@@ -148,6 +148,24 @@ def _find_in_suite(suite, root):
     return found
 
 
+def find_with_numpy_2():
+    """An interpreter of an environment with numpy 2, made from the newest one here when that is asked for."""
+    folder = os.path.join(os.path.dirname(SUITE_FOLDER), "numpy-2")
+    path = os.path.join(folder, "bin", "python")
+    if os.environ.get("PSC_TEST_SUITES") == "1" and not os.path.exists(os.path.join(folder, ".made")):
+        newest = [one for one in find_all() if not one.debug and not one.free_threaded][-1]
+        subprocess.run([newest.path, "-m", "venv", "--clear", folder], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([path, "-m", "pip", "-q", "install", "--only-binary", ":all:", "numpy>=2"], check=True,
+                       stdout=subprocess.DEVNULL)
+        open(os.path.join(folder, ".made"), "w").close()
+    if not os.path.exists(os.path.join(folder, ".made")):
+        return None
+    facts = json.loads(subprocess.run([path, "-c", PROBE], capture_output=True, check=True).stdout.decode())
+    found = Interpreter(path, facts)
+    found.label += "-numpy-2"
+    return found
+
+
 def find_wanted():
     return [one for one in find_all() if one.minor in WANTED]
 

@@ -27,12 +27,23 @@ def has_numpy(interpreter):
     return subprocess.run([interpreter.path, "-s", "-c", "import numpy"], capture_output=True).returncode == 0
 
 
+def check(interpreter):
+    core = cores.make_core("numpy_values", interpreter)
+    thread = analyzer.json_of(core.path, "--locals").json["threads"][0]
+    frame = next(frame for frame in analyzer.python_frames(thread) if frame["name"] == "holds")
+    assert frame["locals"] == VALUES
+
+
 def test_arrays_and_scalars():
     found = [one for one in interpreters.find_wanted() if has_numpy(one)]
     if not found:
         pytest.skip("no CPython here has numpy: install python3-numpy")
     for interpreter in found:
-        core = cores.make_core("numpy_values", interpreter)
-        thread = analyzer.json_of(core.path, "--locals").json["threads"][0]
-        frame = next(frame for frame in analyzer.python_frames(thread) if frame["name"] == "holds")
-        assert frame["locals"] == VALUES
+        check(interpreter)
+
+
+def test_arrays_and_scalars_of_numpy_2():
+    interpreter = interpreters.find_with_numpy_2()
+    if interpreter is None:
+        pytest.skip("no numpy 2 here: PSC_TEST_SUITES=1 fetches it")
+    check(interpreter)
