@@ -392,6 +392,9 @@ int main(int argc, char **argv)
         break;
     case OPTIONS_WRONG:
         break;
+    case OPTIONS_NO_MEMORY:
+        code = EXIT_NOTHING;
+        break;
     }
     options_deinit(&options);
     return code;

@@ -410,8 +410,8 @@ static bool check_options(const struct options *options, int word_count)
 enum options_result options_parse(struct options *options, int argc, char **argv)
 {
     if (!options_init(options, argc)) {
-        complain("out of memory");
-        return OPTIONS_WRONG;
+        fputs("pystack-core: out of memory\n", stderr);
+        return OPTIONS_NO_MEMORY;
     }
     opterr = 0;
     int option;

@@ -18,8 +18,9 @@ struct output {
 
 enum options_result {
     OPTIONS_RUN,
-    OPTIONS_DONE, /**< --help or --version: nothing else is wanted. */
-    OPTIONS_WRONG /**< Said so on standard error. */
+    OPTIONS_DONE,     /**< --help or --version: nothing else is wanted. */
+    OPTIONS_WRONG,    /**< Said so on standard error. */
+    OPTIONS_NO_MEMORY /**< The same. */
 };
 
 /** Strings belong to argv, arrays to this. */

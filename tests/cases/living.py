@@ -7,7 +7,9 @@ import time
 
 import analyzer
 import cores
+import interpreters
 
+OUTERMOST = ("_start", "clone3", "__clone3", "clone", "__clone", "start_thread")
 BUSY = os.path.join(cores.PROGRAMS, "busy.py")
 WAIT = 30
 
@@ -98,3 +100,65 @@ def native_thread_names(pid):
         with contextlib.suppress(OSError), open("/proc/%d/task/%s/comm" % (pid, tid)) as file:
             names[int(tid)] = file.read().rstrip("\n")
     return names
+
+
+def start_busy(interpreter, seconds=600):
+    return running([interpreter.path, "-s", BUSY, str(seconds)])
+
+
+def one_busy():
+    return start_busy(interpreters.find_system() or interpreters.find_wanted()[-1])
+
+
+COUNTER = """
+#include <signal.h>
+#include <stdio.h>
+static volatile sig_atomic_t count, last;
+static void handle(int number) { if (number == SIGRTMIN) count++; else last = 1; }
+int main(void)
+{
+    signal(SIGRTMIN, handle);
+    signal(SIGRTMIN + 1, handle);
+    puts("ready");
+    fflush(stdout);
+    while (!last) ;
+    printf("%d\\n", (int)count);
+    return 0;
+}
+"""
+
+
+def compiled(name, source, *flags):
+    folder = cores.made_once(name, cores.digest(source), lambda where: subprocess.run(
+        ["cc", "-w", *flags, "-x", "c", "-", "-o", os.path.join(where, name)],
+        input=source.encode(), check=True))
+    return os.path.join(folder, name)
+
+
+def assert_whole(thread):
+    """Both stacks are there from end to end."""
+    shown = [frame for frame in thread["frames"] if not frame["inlined"]]
+    assert not analyzer.gaps(thread), analyzer.gaps(thread)
+    native = [frame for frame in shown if frame["kind"] in ("native", "cython")]
+    python = analyzer.python_frames(thread)
+    assert native and native[-1]["symbol"] in OUTERMOST or native[-1]["function"] is None, native[-1]
+    if python:
+        assert python[-1]["name"] in ("<module>", "_bootstrap"), python[-1]
+    assert native[0]["trust"] == "context"
+    # Code without unwind information is met for some instructions: libffi's trampolines, .init.
+    guessed = [(frame["trust"], frame["module"], frame["offset"]) for frame in native[2:]
+               if frame["trust"] != "cfi"]
+    assert not guessed, guessed
+    assert_all_run(shown)
+
+
+def assert_all_run(frames):
+    """Each evaluator runs a frame, but the innermost, which may have just been entered or be returning."""
+    runs = []
+    for frame in frames:
+        if analyzer.is_evaluator(frame):
+            runs.append([])
+        elif frame["kind"] == "python":
+            assert runs, frame["name"]
+            runs[-1].append(frame["name"])
+    assert all(runs[1:]), [(frame["kind"], frame["symbol"] or frame["name"]) for frame in frames]

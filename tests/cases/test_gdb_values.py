@@ -6,7 +6,6 @@ import re
 import pytest
 
 import analyzer
-import cores
 import debuggers
 import test_cython
 

@@ -1,0 +1,106 @@
+"""Living processes with another root, other ids, and files that are not there any more."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+import analyzer
+import living
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None,
+                                reason="needs root and unshare")
+
+# Its own file system, of which the root is a folder here, and its own process ids.
+CONTAINER = """
+set -e
+mount --make-rprivate /
+mount --bind / "$1"
+mount -t tmpfs none "$1/tmp"
+cp "$3" "$1/tmp/inside.py"
+exec unshare -p -f --kill-child --mount-proc="$1/proc" chroot "$1" "$2" -s /tmp/inside.py 600
+"""
+
+
+@contextlib.contextmanager
+def contained(interpreter, folder, program):
+    """A process of which neither files nor ids are what they are here; its id as seen from here."""
+    if interpreter.path.startswith("/tmp/"):
+        pytest.skip("the container has a /tmp of its own, without %s" % interpreter.path)
+    folder.mkdir()
+    command = ["unshare", "-m", "sh", "-c", CONTAINER, "sh", str(folder), interpreter.path, program]
+    with living.running(command) as outer:
+        inner = outer.pid
+        while True:
+            with open("/proc/%d/task/%d/children" % (inner, inner)) as file:
+                children = file.read().split()
+            if not children:
+                break
+            inner = int(children[0])
+        try:
+            yield inner
+        finally:
+            os.kill(inner, signal.SIGKILL)
+
+
+@needs_root
+def test_container_from_outside(interpreter, tmp_path):
+    with contained(interpreter, tmp_path / "root", living.BUSY) as pid:
+        result = living.look(pid, "--format", "json", "--all")
+        text = living.look(pid).stdout
+    assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+    assert result.json["threads"][0]["tid"] == pid
+    assert all(module["file"] == "found" for module in result.json["target"]["modules"])
+    for thread in result.json["threads"]:
+        living.assert_whole(thread)
+    # Its source is in a file system that only the container has.
+    assert re.search(r" /tmp/inside\.py:\d+\n +[a-z]", text), text
+
+
+@needs_root
+def test_container_from_inside(interpreter, tmp_path):
+    with contained(interpreter, tmp_path / "root", living.BUSY) as pid:
+        shutil.copy(analyzer.PROGRAM, "/proc/%d/root/tmp/program" % pid)
+        inside = subprocess.run(["nsenter", "-t", str(pid), "-p", "-m", "-r", "-w", "/tmp/program",
+                                 "--pid", "1", "--format", "json"], capture_output=True, timeout=60)
+    assert inside.returncode == analyzer.EXIT_COMPLETE, inside.stderr
+    document = json.loads(inside.stdout)
+    assert document["target"]["pid"] == document["threads"][0]["tid"] == 1
+
+
+@needs_root
+def test_chroot(tmp_path):
+    """Another root alone: its paths are written in full, and mean what they say only inside."""
+    program = living.compiled("static", living.COUNTER, "-static")
+    shutil.copy(program, tmp_path / "inside")
+    with living.running(["chroot", str(tmp_path), "/inside"]) as process:
+        result = living.look(process.pid, "--format", "json", "--mode", "native")
+    assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+    assert result.json["target"]["executable"] == "/inside"
+    assert any(frame["symbol"] == "main" for frame in result.json["threads"][0]["frames"])
+
+
+@needs_root
+@pytest.mark.parametrize("fate", ["deleted", "replaced", "damaged"])
+def test_files_that_are_not_there_any_more(fate, tmp_path):
+    """The very file that is mapped is found, whatever has become of its name."""
+    program = tmp_path / "program"
+    shutil.copy(living.compiled("counter", living.COUNTER), program)
+    with living.running([str(program)]) as process:
+        if fate == "deleted":
+            program.unlink()
+        elif fate == "replaced":
+            shutil.copy("/bin/true", tmp_path / "other")
+            os.rename(tmp_path / "other", program)
+        else:
+            program.unlink()
+            program.write_bytes(b"not a program")
+        result = living.look(process.pid, "--format", "json", "--mode", "native")
+    assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+    assert any(frame["symbol"] == "main" for frame in result.json["threads"][0]["frames"])
+
+
