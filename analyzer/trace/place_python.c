@@ -31,7 +31,8 @@ static bool python_table_grow(struct places *places)
     return true;
 }
 
-/* From a UTF-8 byte offset to a column in characters from 1; 0 when the line is not at hand. */
+/* From a UTF-8 byte offset to a column in characters from 1; 0 when the line is not at hand, or is
+   not the one that was compiled. */
 static uint32_t column_in_characters(struct places *places, const char *file, uint32_t line,
                                      int32_t offset)
 {
@@ -40,9 +41,14 @@ static uint32_t column_in_characters(struct places *places, const char *file, ui
     if (!text || (size_t)offset > size)
         return 0;
     uint32_t column = 1;
-    for (size_t at = 0; at < (size_t)offset; at++)
-        column += ((uint8_t)text[at] & 0xc0) != 0x80;
-    return column;
+    uint32_t character;
+    size_t at = 0;
+    for (size_t used; at < (size_t)offset; at += used, column++) {
+        used = utf8_decode(text + at, size - at, &character);
+        if (!used)
+            return 0;
+    }
+    return at == (size_t)offset ? column : 0;
 }
 
 static void fill_python_location(struct places *places, const struct python_frame *frame,

@@ -16,6 +16,8 @@ struct source_file {
     const char *path; /* As the target names it. */
     const char *text; /* NULL: not at hand. */
     size_t size;
+    void *mapping; /* NULL: the text is malloc'd. */
+    size_t mapping_size;
     uint32_t *starts; /* Offset of each line. */
     size_t line_count;
 };
@@ -44,8 +46,10 @@ void sources_destroy(struct sources *sources)
     if (!sources)
         return;
     for (size_t i = 0; i < sources->count; i++) {
-        if (sources->files[i].text)
-            munmap((void *)(uintptr_t)sources->files[i].text, sources->files[i].size);
+        if (sources->files[i].mapping)
+            munmap(sources->files[i].mapping, sources->files[i].mapping_size);
+        else
+            free((void *)(uintptr_t)sources->files[i].text);
         free(sources->files[i].starts);
     }
     free(sources->files);
@@ -61,10 +65,31 @@ static void source_index_lines(struct source_file *file)
                            sizeof(*file->starts)))
             return;
         file->starts[file->line_count++] = (uint32_t)(at - file->text);
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        if (!newline)
-            return;
-        at = newline + 1;
+        at += source_line_length(at, (size_t)(end - at));
+    }
+}
+
+static void source_take_text(struct source_file *file)
+{
+    static const size_t mark = 3;
+    char *converted;
+    size_t size;
+    file->text = file->mapping;
+    file->size = file->mapping_size;
+    switch (source_decode(file->text, file->size, &converted, &size)) {
+    case SOURCE_UTF8:
+    case SOURCE_UNKNOWN:
+        break;
+    case SOURCE_UTF8_MARKED:
+        file->text += mark;
+        file->size -= mark;
+        break;
+    case SOURCE_CONVERTED:
+        munmap(file->mapping, file->mapping_size);
+        file->mapping = NULL;
+        file->text = converted;
+        file->size = size;
+        break;
     }
 }
 
@@ -84,8 +109,9 @@ static void source_open(struct sources *sources, struct source_file *file)
         status.st_size <= SOURCE_SIZE_LIMIT) {
         void *text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (text != MAP_FAILED) {
-            file->text = text;
-            file->size = (size_t)status.st_size;
+            file->mapping = text;
+            file->mapping_size = (size_t)status.st_size;
+            source_take_text(file);
             source_index_lines(file);
         }
     }

@@ -10,8 +10,8 @@
 enum function_class {
     FUNCTION_OTHER,
     FUNCTION_EVALUATOR,
-    FUNCTION_CALL,     /**< Connects calls: always plumbing. */
-    FUNCTION_DISPATCH, /**< Abstract-object machinery: plumbing between Python frames. */
+    FUNCTION_CALL,           /**< Connects calls: always plumbing. */
+    FUNCTION_DISPATCH,       /**< Abstract-object machinery: plumbing between Python frames. */
     FUNCTION_EVALUATOR_STEP, /**< One instruction of an evaluator that is made of tail calls. */
     FUNCTION_TAKE_GIL,
     FUNCTION_COLLECT,
@@ -84,6 +84,20 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
 void roles_pass_python(struct roles *roles);
 void roles_pass_gap(struct roles *roles);
 bool role_is_hidden(enum trace_role role);
+
+/* ---- source_text.c ---- */
+
+enum source_encoding {
+    SOURCE_UTF8,
+    SOURCE_UTF8_MARKED, /**< Behind a byte order mark. */
+    SOURCE_CONVERTED,   /**< `ret` is the text in UTF-8, malloc'd. */
+    SOURCE_UNKNOWN      /**< It says that it is something that is not known here. */
+};
+
+/** What a source file says of its encoding, as PEP 263 has it. */
+enum source_encoding source_decode(const char *text, size_t size, char **ret, size_t *ret_size);
+/** Bytes of the first line with its end: "\n", "\r\n" or "\r". */
+size_t source_line_length(const char *text, size_t size);
 
 /* ---- source.c ---- */
 

@@ -78,6 +78,7 @@ SPECIAL_CASES = {
     "objects_2": ("objects_2.py", [], "signal"),
     "exceptions_2": ("exceptions_2.py", [], "signal"),
     "mapped_twice": ("mapped_twice.py", [], "signal"),
+    "positions": ("positions.py", [], "signal"),
     "jit": ("jit.py", [], "signal"),
     "hot_threads": ("hot_threads.py", [], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),

@@ -122,6 +122,8 @@ def main():
             write(folder, "fuzz_debug_variables", name, small_library(scratch, flags))
     for number in range(8):
         write(folder, "fuzz_location", "random-%d" % number, random.Random(number).randbytes(130))
+    write(folder, "fuzz_source_text", "latin", b"#!/x\n# -*- coding: latin-1 -*-\r\nx = '\xe9'\r")
+    write(folder, "fuzz_source_text", "japanese", b"\f\n# coding=euc_jp\n\xc6\xfc\xcb\xdc\n")
     # Objects that point to each other, with small numbers between.
     choose = random.Random(7)
     for number in range(20):

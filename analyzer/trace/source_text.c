@@ -1,0 +1,117 @@
+/* A source file as the compiler saw it: in UTF-8, without its byte order mark, and by lines. */
+#include "trace_private.h"
+
+#include <iconv.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_LIMIT 40u
+
+static bool is_name_character(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+}
+
+/* PEP 263: "coding[:=]\s*([-\w.]+)" in a comment that has a line to itself. */
+static bool find_declaration(const char *line, size_t size, char ret[NAME_LIMIT])
+{
+    static const char word[] = "coding";
+    const char *end = line + size;
+    while (line < end && (*line == ' ' || *line == '\t' || *line == '\f'))
+        line++;
+    if (line == end || *line != '#')
+        return false;
+    const char *at = line;
+    while ((at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
+        at += sizeof(word) - 1;
+        if (at == end || (*at != ':' && *at != '='))
+            continue;
+        const char *name = at + 1;
+        while (name < end && (*name == ' ' || *name == '\t'))
+            name++;
+        size_t length = 0;
+        while (name + length < end && length + 1 < NAME_LIMIT && is_name_character(name[length]))
+            length++;
+        if (!length)
+            continue;
+        for (size_t i = 0; i < length; i++)
+            ret[i] = name[i] == '_' ? '-'
+                                    : (char)(name[i] | (name[i] >= 'A' && name[i] <= 'Z' ? 32 : 0));
+        ret[length] = '\0';
+        return true;
+    }
+    return false;
+}
+
+/* Of the first two lines; the second counts only behind a comment or a blank line. */
+static bool find_encoding(const char *text, size_t size, char ret[NAME_LIMIT])
+{
+    for (size_t line = 0; line < 2 && size; line++) {
+        size_t length = source_line_length(text, size);
+        if (find_declaration(text, length, ret))
+            return true;
+        size_t blank = 0;
+        while (blank < length && memchr(" \t\f\r\n", text[blank], 5))
+            blank++;
+        if (blank < length && text[blank] != '#')
+            return false;
+        text += length;
+        size -= length;
+    }
+    return false;
+}
+
+size_t source_line_length(const char *text, size_t size)
+{
+    const char *newline = memchr(text, '\n', size);
+    size_t length = newline ? (size_t)(newline - text) + 1 : size;
+    const char *carriage = memchr(text, '\r', length);
+    /* CPython, Parser/tokenizer, translate_newlines(): "\r" alone ends a line, too. */
+    if (carriage && carriage + 1 != newline)
+        length = (size_t)(carriage - text) + 1;
+    return length;
+}
+
+/* Names that Python knows (Lib/encodings/aliases.py) and iconv does not. */
+static const char *iconv_name(const char *name)
+{
+    if (!strncmp(name, "latin-1", 7) || !strncmp(name, "iso-latin-1", 11) || !strcmp(name, "l1") ||
+        !strcmp(name, "8859"))
+        return "ISO-8859-1";
+    return name;
+}
+
+/* Malloc'd; NULL: not known how, or it does not fit. */
+static char *convert(const char *text, size_t size, const char *from, size_t *ret_size)
+{
+    iconv_t converter = iconv_open("UTF-8", iconv_name(from));
+    if (converter == (iconv_t)-1)
+        return NULL;
+    /* A byte becomes at most one character of the basic plane: three bytes. */
+    size_t room = 3 * size;
+    char *converted = malloc(room + 1);
+    char *in = (char *)(uintptr_t)text;
+    char *out = converted;
+    size_t left = size;
+    if (converted && iconv(converter, &in, &left, &out, &room) == (size_t)-1) {
+        free(converted);
+        converted = NULL;
+    }
+    iconv_close(converter);
+    *ret_size = converted ? (size_t)(out - converted) : 0;
+    return converted;
+}
+
+enum source_encoding source_decode(const char *text, size_t size, char **ret, size_t *ret_size)
+{
+    char name[NAME_LIMIT];
+    *ret = NULL;
+    if (size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
+        return SOURCE_UTF8_MARKED;
+    if (!find_encoding(text, size, name) || !strncmp(name, "utf-8", 5) || !strcmp(name, "utf8") ||
+        !strcmp(name, "ascii") || !strcmp(name, "us-ascii"))
+        return SOURCE_UTF8;
+    *ret = convert(text, size, name, ret_size);
+    return *ret ? SOURCE_CONVERTED : SOURCE_UNKNOWN;
+}
