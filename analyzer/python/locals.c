@@ -65,29 +65,59 @@ static struct py_slot_value *find_holder(const struct python *python, const stru
     return slot;
 }
 
-/* def f(a, *args, b, **more) has the slots a, b, args, more. */
-static void add_arguments(struct local_list *list, const struct py_slots *slots, psc_addr code,
-                          uint32_t flags)
+/* def f(a, *args, b, **more) has the slots a, b, args, more: their numbers as they were declared.
+ */
+static size_t order_arguments(struct python *python, const struct py_slots *slots, psc_addr code,
+                              uint32_t flags, size_t ret[PY_SLOT_COUNT_LIMIT])
 {
-    struct python *python = list->python;
     int32_t positional = 0;
     int32_t keyword = 0;
+    size_t count = 0;
     if (py_read_i32(python, code, PY_CODE_ARGCOUNT, &positional) != PSC_OK || positional < 0 ||
         (size_t)positional > slots->nlocals)
-        return;
+        return 0;
     if (py_read_i32(python, code, PY_CODE_KWONLYCOUNT, &keyword) != PSC_OK || keyword < 0 ||
         (size_t)keyword > slots->nlocals - (size_t)positional)
         keyword = 0;
     size_t first_keyword = (size_t)positional;
     size_t next = first_keyword + (size_t)keyword;
     for (size_t i = 0; i < first_keyword; i++)
-        add_slot(list, find_holder(python, slots, i));
+        ret[count++] = i;
     if (flags & CODE_VARARGS && next < slots->nlocals)
-        add_slot(list, find_holder(python, slots, next++));
+        ret[count++] = next++;
     for (size_t i = first_keyword; i < first_keyword + (size_t)keyword; i++)
-        add_slot(list, find_holder(python, slots, i));
+        ret[count++] = i;
     if (flags & CODE_VARKW && next < slots->nlocals)
-        add_slot(list, find_holder(python, slots, next));
+        ret[count++] = next;
+    return count;
+}
+
+static void add_arguments(struct local_list *list, const struct py_slots *slots, psc_addr code,
+                          uint32_t flags)
+{
+    size_t order[PY_SLOT_COUNT_LIMIT];
+    size_t count = order_arguments(list->python, slots, code, flags, order);
+    for (size_t i = 0; i < count; i++)
+        add_slot(list, find_holder(list->python, slots, order[i]));
+}
+
+size_t python_list_arguments(struct python *python, psc_addr address, const char **ret,
+                             size_t limit)
+{
+    size_t order[PY_SLOT_COUNT_LIMIT];
+    const struct py_code *code = address ? code_find(python, address) : NULL;
+    if (!code || code->state != PY_CODE_VALID)
+        return 0;
+    struct py_slots slots;
+    if (py_slots_list(python, address, &slots) != PSC_OK)
+        return 0;
+    size_t count = order_arguments(python, &slots, address, code->flags, order);
+    count = count < limit ? count : limit;
+    for (size_t i = 0; i < count; i++)
+        if (py_read_string(python, slots.items[order[i]].name, NAME_LIMIT, &ret[i]) != PSC_OK)
+            ret[i] = "?";
+    py_slots_deinit(&slots);
+    return count;
 }
 
 /* ---- names of modules and classes ---- */

@@ -91,13 +91,21 @@ static bool read_values(struct python *python, psc_addr frame, struct py_slots *
     return true;
 }
 
-enum psc_status py_slots_read(struct python *python, const struct python_frame *frame,
-                              struct py_slots *ret, bool *ret_readable)
+enum psc_status py_slots_list(struct python *python, psc_addr code, struct py_slots *ret)
 {
     *ret = (struct py_slots){.items = calloc(PY_SLOT_COUNT_LIMIT, sizeof(*ret->items))};
     if (!ret->items)
         return PSC_ERR_MEMORY;
-    list_slots(python, frame->code, ret);
+    list_slots(python, code, ret);
+    return PSC_OK;
+}
+
+enum psc_status py_slots_read(struct python *python, const struct python_frame *frame,
+                              struct py_slots *ret, bool *ret_readable)
+{
+    enum psc_status status = py_slots_list(python, frame->code, ret);
+    if (status != PSC_OK)
+        return status;
     *ret_readable = read_values(python, frame->address, ret);
     return PSC_OK;
 }

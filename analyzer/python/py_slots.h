@@ -27,6 +27,9 @@ struct py_slots {
 PSC_MUST_CHECK enum psc_status py_slots_read(struct python *python,
                                              const struct python_frame *frame, struct py_slots *ret,
                                              bool *ret_readable);
+/** The slots of a code object's frames, without values. */
+PSC_MUST_CHECK enum psc_status py_slots_list(struct python *python, psc_addr code,
+                                             struct py_slots *ret);
 void py_slots_deinit(struct py_slots *slots);
 
 /** Adds the text of an int that lies in the slot itself (3.14+); false when none does. */

@@ -185,6 +185,9 @@ PSC_MUST_CHECK enum psc_status python_list_names(struct python *python, psc_addr
                                                  const char *typed, const char ***ret,
                                                  size_t *ret_count, struct psc_error *err);
 
+/** The names of a code object's arguments as they were declared, at most `limit`; the arena's. */
+size_t python_list_arguments(struct python *python, psc_addr code, const char **ret, size_t limit);
+
 /**
  * Adds the text of an object, as in python_local.value; NULL and what is no object are said so.
  * What it costs is taken from what all values together may.
@@ -285,11 +288,9 @@ struct python_greenlet {
  * The greenlets of all interpreters, from the lists of objects that the collector keeps; bounded.
  * Only their Python frames: what they had on the C stack was copied elsewhere.
  */
-PSC_MUST_CHECK enum psc_status python_read_greenlets(struct python *python,
-                                                     const struct python_thread *threads,
-                                                     size_t thread_count,
-                                                     struct python_greenlet **ret,
-                                                     size_t *ret_count);
+PSC_MUST_CHECK enum psc_status
+python_read_greenlets(struct python *python, const struct python_thread *threads,
+                      size_t thread_count, struct python_greenlet **ret, size_t *ret_count);
 
 /** Where a frame is; strings live as long as the arena given to python_open(). */
 struct python_location {

@@ -8,6 +8,8 @@
 #define LOCAL_LIMIT 256u /* Of one frame. */
 /* Functions around a closure whose variables it has; attributes of one scope. */
 #define CLOSURE_LIMIT 8u
+/* Arguments of a generator that are put in order. */
+#define ARGUMENT_LIMIT 64u
 /* Callers that are asked what an argument was. */
 #define ENTRY_DEPTH_LIMIT 8u
 /* Text of all variables of a stack. */
@@ -374,10 +376,34 @@ static bool is_unbound_variable(struct c_values *values, size_t native,
            read_pointer(values, native, variable, &pointer) && !pointer;
 }
 
+/* A generator's arguments are in its scope, where they stand by the alphabet: its code object. */
+static void add_generator_arguments(struct c_values *values, size_t native,
+                                    const struct debug_scope *scope, const struct closure *own)
+{
+    const char *names[ARGUMENT_LIMIT];
+    struct debug_member member;
+    psc_addr address;
+    psc_addr code;
+    struct python *python = values->sources->python;
+    const struct debug_variable *generator = find_variable(scope, "__pyx_generator");
+    if (!python || !own->type || !generator || !generator->type ||
+        !read_pointer(values, native, generator, &address))
+        return;
+    const struct debug_type *type = debug_type_target(generator->type);
+    if (!type || !c_find_member(type, "gi_code", &member) ||
+        target_read_u64(values->sources->target, address + member.offset, &code) != PSC_OK)
+        return;
+    size_t count = python_list_arguments(python, code, names, ARGUMENT_LIMIT);
+    for (size_t i = 0; i < count; i++)
+        if (find_closure_member(values, own, names[i], &member))
+            add_closure_member(values, own, &member, names[i]);
+}
+
 static void add_cython_variables(struct c_values *values, size_t native,
                                  const struct debug_scope *scope)
 {
     struct closure own = find_closure(values, native, scope, "__pyx_cur_scope");
+    add_generator_arguments(values, native, scope, &own);
     for (size_t i = 0; i < scope->count; i++) {
         const struct debug_variable *variable = &scope->variables[i];
         const char *name = cython_variable_name(variable->name, values->arena);

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, binding=True
 # Variables of every kind on one stack, and what they hold as the program itself says, in `truth`.
 # Made into C by: cython3 values.pyx
 

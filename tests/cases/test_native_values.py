@@ -19,7 +19,7 @@ LOST = "<optimised out>"
 DECLARED = {
     "dereference": ["place", "factor", "note"], "finish": ["note"],
     "Solver.visit": ["self", "count", "row", "turned", "big"],
-    "Solver.solve.inner": ["extra"], "Solver.solve": ["self", "count"],
+    "Solver.steps": ["self", "count", "rest", "key", "named"], "Solver.solve.inner": ["extra"], "Solver.solve": ["self", "count"],
     "fit": ["callback", "factors", "depth"],
 }
 

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define INPUT_LIMIT ((size_t)1 << 16)
+#define INPUT_LIMIT  ((size_t)1 << 16)
 #define CORPUS_LIMIT 512
 
 static uint8_t *corpus[CORPUS_LIMIT];
@@ -68,7 +68,8 @@ static void add_path(const char *path)
 
 static size_t change(uint8_t *bytes, size_t size)
 {
-    static const uint64_t interesting[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff,
+    static const uint64_t interesting[] = {0,          1,          0x7f,           0x80,
+                                           0xff,       0x7fff,     0xffff,         0x7fffffff,
                                            0xffffffff, UINT64_MAX, UINT64_MAX / 2, 4096};
     for (uint64_t times = 1 + next_random() % 8; times; times--) {
         uint64_t value = interesting[next_random() % (sizeof(interesting) / sizeof(*interesting))];

@@ -158,14 +158,18 @@ static void the_build_id_is_found_in_an_image(void **state)
         uint32_t note[3];
         char name[4];
         uint8_t id[20];
-    } image = {.header = {.e_phoff = sizeof(Elf64_Ehdr), .e_phnum = 1,
-                          .e_phentsize = sizeof(Elf64_Phdr)},
-               .note = {4, 20, NT_GNU_BUILD_ID}, .name = "GNU", .id = {1, 2, 3}};
+    } image = {
+        .header = {.e_phoff = sizeof(Elf64_Ehdr), .e_phnum = 1, .e_phentsize = sizeof(Elf64_Phdr)},
+        .note = {4, 20, NT_GNU_BUILD_ID},
+        .name = "GNU",
+        .id = {1, 2, 3}};
     memcpy(image.header.e_ident, ELFMAG, SELFMAG);
     image.header.e_ident[EI_CLASS] = ELFCLASS64;
     image.header.e_ident[EI_DATA] = ELFDATA2LSB;
-    image.phdr = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof(Elf64_Ehdr) +
-                              sizeof(Elf64_Phdr), .p_filesz = 36, .p_align = 4};
+    image.phdr = (Elf64_Phdr){.p_type = PT_NOTE,
+                              .p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
+                              .p_filesz = 36,
+                              .p_align = 4};
     struct target_build_id id;
     parse_build_id((const uint8_t *)&image, sizeof(image), &id);
     assert_int_equal(id.size, 20);
@@ -193,9 +197,13 @@ struct patched_image {
 
 static const struct patched_image patched = {
     .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
-               .e_phoff = sizeof(Elf64_Ehdr), .e_phnum = 1, .e_phentsize = sizeof(Elf64_Phdr)},
+               .e_phoff = sizeof(Elf64_Ehdr),
+               .e_phnum = 1,
+               .e_phentsize = sizeof(Elf64_Phdr)},
     .phdr = {.p_type = PT_NOTE, .p_offset = 8192, .p_filesz = 36, .p_align = 4},
-    .note = {4, 20, NT_GNU_BUILD_ID}, .name = "GNU", .id = {1, 2, 3}};
+    .note = {4, 20, NT_GNU_BUILD_ID},
+    .name = "GNU",
+    .id = {1, 2, 3}};
 
 /** The state of the library's file, in a core that holds its first page and maybe its notes. */
 static enum target_file_state state_of_patched(const struct patched_image *dumped, bool with_notes)

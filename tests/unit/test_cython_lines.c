@@ -237,10 +237,9 @@ static void test_debug_xml(void **state)
 static void test_debug_xml_of_0_29(void **state)
 {
     (void)state;
-    struct cython_lines *lines =
-        parse_xml("<Module filename=\"/b/m.pyx\" module_name=\"m\">\n"
-                  "<LineNumber c_linenos=\"5 6\" cython_lineno=\"2\" />"
-                  "<LineNumber c_linenos=\"6 8\" cython_lineno=\"3\" />");
+    struct cython_lines *lines = parse_xml("<Module filename=\"/b/m.pyx\" module_name=\"m\">\n"
+                                           "<LineNumber c_linenos=\"5 6\" cython_lineno=\"2\" />"
+                                           "<LineNumber c_linenos=\"6 8\" cython_lineno=\"3\" />");
     check_line(lines, 5, "/b/m.pyx", 2);
     check_none(lines, 6); /* Two lines claim it. */
     check_line(lines, 8, "/b/m.pyx", 3);
