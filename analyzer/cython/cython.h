@@ -149,6 +149,13 @@ size_t cython_cache_find_code(struct cython_cache *cache, struct module *module,
                               struct arena *arena, struct cython_code *ret, size_t limit);
 
 /**
+ * Whether the function at an address, for which cython_cache_find_code() has no name, is Cython's
+ * own code: it calls Python, but does nothing that a function of somebody's would do besides.
+ * Libraries that were linked in do not call Python.
+ */
+bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, psc_addr pc);
+
+/**
  * Where the .pyx that a comment block, #line or traceback entry names is, seen from
  * the C file and the module: absolute, or as named when it cannot be found.
  */

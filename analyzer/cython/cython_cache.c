@@ -104,6 +104,13 @@ size_t cython_cache_find_code(struct cython_cache *cache, struct module *module,
                                pc - module->bias, arena, ret, limit);
 }
 
+bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, psc_addr pc)
+{
+    struct cython_module *known;
+    struct machine *machine = cache_machine(cache, module, &known);
+    return machine && cython_machine_is_helper(machine, pc - module->bias);
+}
+
 /* ---- from C lines to those of the .pyx ---- */
 
 typedef enum psc_status (*lines_parser)(const char *text, size_t size, struct cython_lines **ret);

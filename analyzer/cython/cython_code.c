@@ -17,10 +17,12 @@ static void add_component(struct text *text, struct slice part, struct slice out
         rest.size)
         part = rest;
     /* Cython 3.3 reports specialised cpdef functions by their C names. */
+    rest = part;
     if (slice_skip(&rest, "__pyx_f_")) {
         struct cython_path path;
         parse_cython_path(rest, CYTHON_UNNUMBERED, NULL, &path);
-        part = path.leaf;
+        if (path.leaf.size)
+            part = path.leaf;
     }
     if (is_lambda(part)) {
         text_add_string(text, "<lambda>");
@@ -139,6 +141,25 @@ static struct cython_code convert_report(const struct machine *machine,
     return code;
 }
 
+/** Methods of Cython's own types for functions, generators and coroutines. */
+static bool is_own_method(const char *name)
+{
+    static const char *const names[] = {"send",
+                                        "throw",
+                                        "close",
+                                        "asend",
+                                        "athrow",
+                                        "aclose",
+                                        "__reduce__",
+                                        "__dir__",
+                                        "__reduce_cython__",
+                                        "__setstate_cython__"};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static struct cython_code convert_identity(const struct machine *machine,
                                            const struct machine_identity *identity,
                                            const char *module, struct arena *arena)
@@ -154,9 +175,13 @@ static struct cython_code convert_identity(const struct machine *machine,
         code.kind = identity->method ? CYTHON_WRAPPER : CYTHON_SLOT;
     else if (code.kind == CYTHON_C_FUNCTION && identity->body)
         code.kind = CYTHON_BODY;
-    if (identity->name)
-        code.function =
-            cython_traceback_function(whole_name(machine, identity->name), module, arena);
+    if (!identity->name)
+        return code;
+    /* One that a class of the user's has, has a whole name somewhere: it can fail. */
+    const char *whole = whole_name(machine, identity->name);
+    if (identity->bare && whole == identity->name && is_own_method(whole))
+        code.kind = CYTHON_PLUMBING;
+    code.function = cython_traceback_function(whole, module, arena);
     return code;
 }
 

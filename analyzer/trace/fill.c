@@ -237,6 +237,34 @@ static bool waits_for_gil(const struct assembly *assembly, const struct place *p
            (strstr(inner, "pthread_cond_timedwait") || strstr(inner, "pthread_cond_clockwait"));
 }
 
+/*
+ * A parallel block and the function around it are one frame: the block's, unless only the
+ * function has a line, which is that of the block. @return the role of the function's frame.
+ */
+static enum trace_role fold_parallel(struct assembly *assembly, const struct place_level *function,
+                                     enum trace_role role)
+{
+    struct roles *roles = &assembly->roles;
+    struct trace_thread *thread = assembly->thread;
+    bool hides = assembly->filling->options->mode != PSC_MODE_NATIVE;
+    size_t distance = roles->parallel_distance;
+    const struct trace_location *inner = roles->parallel->location;
+    bool keeps_block = inner->function && (inner->line || !function->location->line);
+    roles->parallel = NULL;
+    if (role_is_hidden(role) || distance > thread->frame_count)
+        return role;
+    struct trace_frame *block = &thread->frames[thread->frame_count - distance];
+    for (size_t i = 1; i < distance; i++) {
+        block[i].role = TRACE_ROLE_PLUMBING;
+        block[i].hidden = hides;
+    }
+    if (keeps_block)
+        return TRACE_ROLE_FOLDED;
+    block->role = TRACE_ROLE_FOLDED;
+    block->hidden = hides;
+    return role;
+}
+
 static bool add_native_levels(struct assembly *assembly, const struct plan_item *item)
 {
     const struct plan *plan = assembly->plan;
@@ -249,6 +277,8 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
     for (size_t i = 0; i < place->level_count; i++) {
         const struct place_level *level = &place->levels[i];
         enum trace_role role = roles_take(&assembly->roles, place, level, item->evaluator);
+        if (assembly->roles.closes_parallel)
+            role = fold_parallel(assembly, level, role);
         // Where a thread stands is shown whatever it is, but for an evaluator at work.
         bool innermost = item->is.native == 0 && i == 0;
         if (innermost && role == TRACE_ROLE_PLUMBING && !level->plumbing)

@@ -73,6 +73,9 @@ bool places_name_by_code(struct places *places, struct place *place)
     size_t count = cython_cache_find_code(places->cython, place->module, place->pc,
                                           places->trace->arena, codes, CODE_LIMIT);
     struct place_level *levels = arena_array(places->trace->arena, count, sizeof(*levels));
+    if (!count)
+        place->levels[0].plumbing =
+            cython_cache_is_helper(places->cython, place->module, place->pc);
     if (!count || !levels)
         return true;
     for (size_t i = 0; i < count; i++)

@@ -33,10 +33,8 @@ static enum trace_role role_by_class(const struct roles *roles, const struct pla
         // Entering or leaving: it runs no Python frame now.
         return TRACE_ROLE_VISIBLE;
     case FUNCTION_OTHER:
-        // A nameless function of a stripped interpreter, between two things people wrote; or of a
-        // Cython module, its own or another's that was imported first: it only connects calls.
-        return !level->location->function && roles->user_inside &&
-                       (place->interpreter || (place->cython_code && roles->toward_python))
+        // A nameless function of a stripped interpreter, between two things people wrote.
+        return !level->location->function && roles->user_inside && place->interpreter
                    ? TRACE_ROLE_PLUMBING
                    : TRACE_ROLE_VISIBLE;
     }
@@ -79,12 +77,54 @@ static bool is_bare_wrapper(const struct place *place, const struct place_level 
            (level->cython.kind == CYTHON_WRAPPER && dot && !strcmp(dot + 1, function));
 }
 
+/*
+ * gcc splits a function and puts the parts together again: it then stands in itself. A cdef
+ * function may do so because it calls itself; the others are called through Python only.
+ */
+static bool is_split(const struct roles *roles, const struct place *place,
+                     const struct place_level *level)
+{
+    const struct cython_name *outer = &level->cython, *inner = roles->inner;
+    return level > place->levels && inner == &level[-1].cython && inner->kind == outer->kind &&
+           inner->kind != CYTHON_C_FUNCTION && inner->function && outer->function &&
+           !strcmp(inner->function, outer->function);
+}
+
+/* A slot of the class that goes on to another one: tp_new to tp_new's own part of Cython 3.3. */
+static bool is_outer_slot(const struct cython_name *outer, const struct cython_name *inner)
+{
+    return outer->kind == CYTHON_SLOT && inner->kind == CYTHON_SLOT && outer->function &&
+           inner->function && strcmp(outer->function, inner->function) != 0 &&
+           cython_slot_calls(outer, inner);
+}
+
+/*
+ * The slot of attributes asks for an attribute as every object does, and only then calls the
+ * class's __getattr__() (Cython/Compiler/ModuleNode.py, generate_getattro_function()).
+ */
+static bool is_attribute_slot(const struct roles *roles, const struct place_level *level)
+{
+    const char *function = level->cython.function;
+    const char *dot = function ? strrchr(function, '.') : NULL;
+    return roles->generic_attribute && level->cython.kind == CYTHON_SLOT && dot &&
+           !strncmp(dot + 1, "__getattr__", strlen("__getattr__"));
+}
+
+static bool is_generic_attribute(const struct place *place, const struct place_level *level)
+{
+    const char *function = level->location->function;
+    return place->interpreter && function && strstr(function, "Object_GenericGetAttr");
+}
+
 /* A wrapper right outside of its function is one call with it; recursion is not. */
 static bool folds(const struct roles *roles, const struct place *place,
                   const struct place_level *level)
 {
     const struct cython_name *outer = &level->cython, *inner = roles->inner;
     if (inner && roles->inner_module == place->module && is_bare_wrapper(place, level, inner))
+        return true;
+    if (inner && roles->inner_module == place->module &&
+        (is_split(roles, place, level) || is_outer_slot(outer, inner)))
         return true;
     int depth = cython_depth(outer->kind);
     if (!inner || !depth || cython_depth(inner->kind) >= depth ||
@@ -93,13 +133,57 @@ static bool folds(const struct roles *roles, const struct place *place,
     return !strcmp(inner->function, outer->function) || cython_slot_calls(outer, inner);
 }
 
+/* OpenMP's runtimes: gcc's libgomp, LLVM's and Intel's; wheels bring copies, libgomp-d22c30c5.so.
+ */
+static bool is_parallel_runtime(const struct place *place, const struct place_level *level)
+{
+    static const char *const modules[] = {"libgomp", "libomp", "libiomp"};
+    static const char *const functions[] = {"GOMP_", "gomp_", "__kmp"};
+    const char *function = level->location->function;
+    for (size_t i = 0; place->module && i < PSC_ARRAY_SIZE(modules); i++)
+        if (!strncmp(place->module->name, modules[i], strlen(modules[i])) ||
+            (function && !strncmp(function, functions[i], strlen(functions[i]))))
+            return true;
+    return false;
+}
+
+/*
+ * The body of a parallel block is a function of its own, that the runtime calls: on the thread
+ * that began it, right inside of the function whose block it is. That is one call. Without
+ * symbols the body may have no name: nothing else stands there.
+ */
+static void follow_parallel(struct roles *roles, const struct place *place,
+                            const struct place_level *level)
+{
+    const struct cython_name *name = &level->cython;
+    roles->closes_parallel = false;
+    roles->parallel_distance++;
+    bool nameless = place->cython_code && !level->location->function;
+    if ((name->kind != CYTHON_NONE && name->parallel) || nameless) {
+        roles->parallel = level;
+        roles->parallel_module = place->module;
+        roles->parallel_distance = 0;
+        return;
+    }
+    if (!roles->parallel || is_parallel_runtime(place, level))
+        return;
+    const char *block = roles->parallel->cython.function;
+    roles->closes_parallel = roles->parallel_distance > 1 && name->kind != CYTHON_NONE &&
+                             place->module == roles->parallel_module && name->function &&
+                             (!block || !strcmp(name->function, block));
+    if (!roles->closes_parallel)
+        roles->parallel = NULL;
+}
+
 enum trace_role roles_take(struct roles *roles, const struct place *place,
                            const struct place_level *level, bool evaluator)
 {
+    follow_parallel(roles, place, level);
     bool physical = level == &place->levels[place->level_count - 1];
     enum trace_role role = physical && evaluator ? TRACE_ROLE_EVALUATOR
-                           : level->plumbing     ? TRACE_ROLE_PLUMBING
-                                                 : role_by_class(roles, place, level);
+                           : level->plumbing || is_attribute_slot(roles, level)
+                               ? TRACE_ROLE_PLUMBING
+                               : role_by_class(roles, place, level);
     if (role == TRACE_ROLE_VISIBLE && level->cython.kind != CYTHON_NONE) {
         if (folds(roles, place, level))
             role = TRACE_ROLE_FOLDED;
@@ -115,20 +199,19 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
                               (roles->behind_evaluator && level->function_class == FUNCTION_CALL);
     if (place->extension)
         roles->user_inside = true;
-    roles->toward_python =
-        place->interpreter || level->cython.kind != CYTHON_NONE || role == TRACE_ROLE_PLUMBING;
+    roles->generic_attribute = is_generic_attribute(place, level);
     return role;
 }
 
 void roles_pass_python(struct roles *roles)
 {
+    roles->parallel = NULL;
     roles->user_inside = true;
     roles->inner = NULL;
-    roles->toward_python = true;
 }
 
 void roles_pass_gap(struct roles *roles)
 {
+    roles->parallel = NULL;
     roles->inner = NULL;
-    roles->toward_python = false;
 }

@@ -75,7 +75,13 @@ struct roles {
     bool behind_evaluator; /**< The last frame runs Python frames, or connects to one that does. */
     const struct cython_name *inner; /**< The last Cython frame, while only plumbing followed. */
     const struct module *inner_module;
-    bool toward_python; /**< The frame further in is Python's, the interpreter's or Cython's. */
+    bool generic_attribute; /**< It is the interpreter's own way to find an attribute. */
+    /** The body of a parallel block, while only the threads' runtime followed. */
+    const struct place_level *parallel;
+    const struct module *parallel_module;
+    size_t parallel_distance; /**< How many levels further in it is. */
+    /** The last level is the function around that block; the levels in between connect the two. */
+    bool closes_parallel;
 };
 
 /** The role of the next level of a native frame outward. */

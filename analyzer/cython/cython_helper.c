@@ -1,0 +1,71 @@
+/* Which functions without a name are Cython's own: they work for Python, and report no error. */
+#include "machine_explore.h"
+
+/** A helper is small; what calls Python from a larger function has a name. */
+#define HELPER_SIZE_LIMIT 8192
+
+/** What a function calls. */
+struct calls {
+    bool python;
+    bool takes_gil;
+    bool unraisable; /**< It tells of an error that it can not raise. */
+};
+
+static bool is_listed(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (strcmp(name, *list) == 0)
+            return true;
+    return false;
+}
+
+static void note_import(struct calls *calls, const char *import)
+{
+    static const char *const gil[] = {"PyGILState_Ensure", "PyGILState_Release",
+                                      "PyEval_SaveThread", "PyEval_RestoreThread", NULL};
+    if (strcmp(import, "PyErr_WriteUnraisable") == 0)
+        calls->unraisable = true;
+    else if (is_listed(import, gil))
+        calls->takes_gil = true;
+    else if (strncmp(import, "Py", 2) == 0 || strncmp(import, "_Py", 3) == 0)
+        calls->python = true;
+}
+
+static void note_calls(struct machine *machine, const struct machine_function *function,
+                       bool follow, struct calls *calls)
+{
+    uint64_t end = function->end - function->start > HELPER_SIZE_LIMIT
+                       ? function->start + HELPER_SIZE_LIMIT
+                       : function->end;
+    for (uint64_t at = function->start; at < end;) {
+        struct machine_instruction instruction =
+            *machine_decode(machine->decoder, &machine->image, at);
+        if (instruction.verb == MACHINE_BAD)
+            return;
+        at += instruction.size;
+        if (instruction.verb != MACHINE_CALL && instruction.verb != MACHINE_JUMP)
+            continue;
+        struct machine_target target = machine_operand_target(machine, &instruction.to);
+        if (target.import) {
+            note_import(calls, target.import);
+            continue;
+        }
+        const struct machine_function *callee =
+            follow ? machine_find_function(&machine->image, target.address) : NULL;
+        struct calls inner = {0};
+        if (!callee || callee->start != target.address || callee == function)
+            continue;
+        note_calls(machine, callee, false, &inner);
+        calls->unraisable |= inner.unraisable;
+    }
+}
+
+bool cython_machine_is_helper(struct machine *machine, uint64_t pc)
+{
+    const struct machine_function *function = machine_find_function(&machine->image, pc);
+    struct calls calls = {0};
+    if (!function || function->end - function->start > HELPER_SIZE_LIMIT)
+        return false;
+    note_calls(machine, function, true, &calls);
+    return calls.python && !calls.takes_gil && !calls.unraisable;
+}

@@ -1,0 +1,55 @@
+"""Dies in the way that is named: run.py WAY."""
+import os
+import sys
+
+import folds
+
+
+def subclass():
+    class Overriding(folds.Base):
+        def method(self, value):
+            return super().method(value)
+    return Overriding()(1)
+
+
+def set_item():
+    folds.Base()[1] = 2
+
+
+def coroutine():
+    folds.coroutine(1).send(None)
+
+
+WAYS = {
+    "parallel": lambda: folds.parallel_block(8),
+    "fused": lambda: folds.fused_def(1.5),
+    "fused_cpdef": lambda: folds.fused_cpdef(1.5),
+    "cpdef": lambda: folds.plain_cpdef(1),
+    "recursion": lambda: folds.recursion(2),
+    "generator": lambda: list(folds.generator(2)),
+    "delegating": lambda: list(folds.delegating(2)),
+    "expression": lambda: folds.expression(2),
+    "coroutine": coroutine,
+    "cinit": lambda: folds.Base(1, dies="cinit"),
+    "init": lambda: folds.Base(1, dies="init"),
+    "getitem": lambda: folds.Base()["key"],
+    "setitem": set_item,
+    "len": lambda: len(folds.Base()),
+    "add": lambda: folds.Base() + 1,
+    "call": lambda: folds.Derived()(1),
+    "next": lambda: next(folds.Base()),
+    "getattr": lambda: folds.Base().missing,
+    "compare": lambda: folds.Base() < 1,
+    "property": lambda: folds.Base().value,
+    "dealloc": lambda: folds.Base(7),
+    "subclass": subclass,
+    "method": lambda: folds.Plain().method(),
+}
+
+
+def main():
+    folds.stop = os.abort
+    WAYS[sys.argv[1]]()
+
+
+main()
