@@ -4,6 +4,7 @@
 """
 import json
 import os
+import signal
 import sys
 
 sys.path.insert(0, sys.argv[1])
@@ -66,6 +67,24 @@ def main(core, executable, pid):
             answers["interrupted"] = "not at all"
     except KeyboardInterrupt:
         answers["interrupted"] = memory.reads
+    # Asked while it works; what stands then is thrown away.
+    asked = []
+    psc.ask_for_interrupts(lambda: asked.append(1) or len(asked) > 5)
+    try:
+        with psc.open_core(core, executable) as target, target.capture():
+            answers["asked"] = "not at all"
+    except KeyboardInterrupt:
+        answers["asked"] = len(asked)
+    # A signal: KeyboardInterrupt comes up in the callback, or where it begins.
+    psc.ask_for_interrupts(lambda: os.kill(os.getpid(), signal.SIGINT))
+    answers["signal"] = 0
+    for _ in range(20):
+        try:
+            with psc.open_core(core, executable) as target, target.capture():
+                pass
+        except KeyboardInterrupt:
+            answers["signal"] += 1
+    psc.ask_for_interrupts(lambda: False)
     for name, path in (("no core", "/nonexistent"), ("not a core", executable)):
         try:
             psc.open_core(path)

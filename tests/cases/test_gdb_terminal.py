@@ -55,3 +55,46 @@ def test_interrupt():
             gdb.expect(r"Quit\s[^#]*\(gdb\) ")
         gdb.send("print 6*7\n")
         gdb.expect("= 42")
+
+
+def test_completion_of_names():
+    core = debuggers.some_core("frame_values")
+    with terminal(core) as gdb:
+        gdb.expect(r"\(gdb\) ")
+        gdb.send("set pagination off\n")
+        gdb.expect(r"\(gdb\) ")
+        gdb.send("py-up-merged 7\n")
+        gdb.expect(r"deepest[^$]*\(gdb\) ")
+        gdb.send("py-print-merged thing.na\t\n")
+        gdb.expect(r"local thing\.name = 'thing'")
+
+
+def test_width_is_gdbs():
+    """Lines that are longer than `set width' count as several for the pager."""
+    with terminal(debuggers.some_core("threads")) as gdb:
+        for command in ("set style enabled off", "set height 8"):
+            gdb.expect(r"\(gdb\) ")
+            gdb.send(command + "\n")
+        gdb.expect(r"\(gdb\) ")
+        for width, paged in (("unlimited", False), ("20", True)):
+            gdb.send("set width %s\n" % width)
+            gdb.expect(r"\(gdb\) ")
+            gdb.send("py-why\n")
+            text = gdb.expect(r"--Type <RET> for more|waiting for the GIL[^\n]*\n[^\n]*\(gdb\) $")
+            assert ("--Type <RET>" in text) == paged
+        gdb.send("q\n")
+        gdb.expect(r"Quit\s+\S*\(gdb\) ")
+
+
+def test_interrupt_within_the_library():
+    """Reports one after the other, none of them printed: the interrupt comes within a call, as a rule."""
+    one = interpreters.find_wanted()[-1]
+    with terminal(cores.make_core("recursion_20000", one)) as gdb:
+        gdb.expect(r"\(gdb\) ")
+        for _ in range(3):
+            gdb.send("python print('be' + 'gun'); [gdb.execute('py-bt-merged', to_string=True) for _ in iter(int, 1)]\n")
+            gdb.expect("begun")
+            os.write(gdb.fd, b"\x03")
+            gdb.expect(r"(Quit|KeyboardInterrupt)[^#]*\(gdb\) ")
+        gdb.send("py-why\n")
+        gdb.expect("died of SIGSEGV")

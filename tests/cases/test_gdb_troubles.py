@@ -116,11 +116,88 @@ MEMORY = ("python-value int([line for line in open('/proc/self/status') if line.
 
 def test_a_hundred_calls():
     core = debuggers.some_core("threads")
-    calls = ["py-bt-merged all", "py-why", "core-file " + core.path, "py-up-merged", "py-down-merged"]
+    calls = ["py-bt-merged all"] * 5 + ["py-why", "core-file " + core.path, "py-up-merged", "py-locals-merged"]
     with debuggers.living(interpreters.find_wanted()[-1]) as (pid, _):
-        on_core = debuggers.gdb(debuggers.open_core(core) + calls * 10 + [MEMORY] + calls * 100 + [MEMORY])
+        on_core = debuggers.gdb(debuggers.open_core(core) + calls * 4 + [MEMORY] + calls * 20 + [MEMORY],
+                                timeout=600)
         attached = debuggers.gdb(["attach %d" % pid] + ["py-bt-merged all"] * 10 + [MEMORY] +
-                                 ["py-bt-merged all"] * 100 + [MEMORY])
+                                 ["py-bt-merged all"] * 100 + [MEMORY], timeout=600)
     for answers in (on_core, attached):
         before, after = [answer for answer in answers if isinstance(answer, int)]
         assert after - before < 6000, "%d KB more after a hundred calls" % (after - before)
+
+
+# ---- what users have ----
+
+def test_core_without_python():
+    core = cores.make_plain_core()
+    answers = debuggers.gdb(["core-file " + core, "py-bt-merged", "py-why", "py-up-merged", "py-print-merged x",
+                             "print $py_current_line()", 'print $_streq($py_current_line(), "")', "bt 1"])[1:]
+    assert "no Python interpreter found" in answers[0] and "warning: no Python interpreter was found" in answers[0]
+    assert "no Python interpreter found" in answers[1] and answers[2].split()[0] == "#1"
+    assert answers[3].startswith("error: Merged frame 1 is not one of Python")
+    assert answers[4] == '$1 = ""\n' and answers[5] == "$2 = 1\n" and answers[6].startswith("#0")
+
+
+def test_core_of_another_architecture(tmp_path):
+    with open(cores.make_plain_core(), "rb") as file:
+        image = bytearray(file.read())
+    image[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
+    path = tmp_path / "core"
+    path.write_bytes(image)
+    answers = debuggers.gdb(["py-bt-merged", "py-why", "py-up-merged"], "--core", path)
+    assert answers == ["error: %s: a core file of AArch64; only x86-64 is handled" % path] * 3
+
+
+FORKS = """
+import os
+def child():
+    os.abort()
+def parent(pid):
+    os.waitpid(pid, 0)
+    os.abort()
+pid = os.fork()
+child() if not pid else parent(pid)
+"""
+
+
+def test_after_a_fork(tmp_path):
+    """gdb follows the child; or holds both, as two inferiors."""
+    (tmp_path / "program.py").write_text(FORKS)
+    arguments = ["--args", interpreters.find_wanted()[-1].path, "-s", "program.py"]
+    answers = debuggers.gdb(["set follow-fork-mode child", "run", "py-why", "kill"], *arguments, cwd=tmp_path)
+    assert "stopped by SIGABRT" in answers[2] and "below child (" in answers[2]
+    answers = debuggers.gdb(["set detach-on-fork off", "set schedule-multiple on", "run", "inferior 1", "py-why",
+                             "print $py_current_line()", "py-up-merged", "inferior 2", "print $py_current_line()",
+                             "py-why", "py-frame-merged", "py-bt-merged 1.1", "kill inferiors 1 2"],
+                            *arguments, cwd=tmp_path)
+    assert "a living process, held by a debugger" in answers[4] and answers[5].endswith('program.py:6"\n')
+    assert "stopped by SIGABRT" in answers[9] and answers[8].endswith('program.py:4"\n')
+    assert answers[6].split()[0] == "#1" and answers[10].split()[0] == "#0"
+    assert answers[11] == "error: Thread 1.1 is not one of the selected inferior."
+
+
+def test_two_cores():
+    one, other = debuggers.some_core("threads"), debuggers.some_core("frame_values")
+    answers = debuggers.gdb(debuggers.open_core(one) + [
+        "py-up-merged", "add-inferior -no-connection", "inferior 2", "py-why"] + debuggers.open_core(other) + [
+        "py-why", "inferior 1", "py-why", "py-frame-merged"])[2:]
+    assert answers[3] == "error: There is no process and no core file."
+    assert answers[6].startswith(other.path + ": ") and answers[8].startswith(one.path + ": ")
+
+
+def test_a_defect_is_one_sentence_or_a_traceback():
+    core = debuggers.some_core("threads")
+    broken = "python __import__('pystack_core_frames').why = None"
+    answers = debuggers.gdb(debuggers.open_core(core) + [
+        broken, "py-why", "set python print-stack full", "py-why"])
+    assert answers[3].startswith("error: TypeError: ") and "print-stack full" in answers[3]
+    assert "Error occurred in Python" in answers[5]
+
+
+def test_sysroot(tmp_path):
+    """What is below `set sysroot' goes first; what is not there is looked for where the core says."""
+    core = debuggers.some_core("threads")
+    answers = debuggers.gdb(["set sysroot %s" % tmp_path] + debuggers.open_core(core) + ["py-bt-merged all"])[3:]
+    assert debuggers.without_warnings(answers[0]) == debuggers.show("--sysroot", tmp_path, core.path,
+                                                                    core.interpreter.path)

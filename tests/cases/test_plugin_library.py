@@ -42,4 +42,5 @@ def test_host_and_core(interpreter):
     assert 0 < answers["callback reads"] < 400 and answers["path reads"] == 0
 
     assert answers["interrupted"] <= 25
+    assert answers["asked"] == 6 and answers["signal"] == 20
     assert answers["no core"].startswith("/nonexistent: ") and "not a core file" in answers["not a core"]
