@@ -47,12 +47,14 @@ def wrap(root, version):
     lldb_home = "%s/usr/lib/llvm-%s" % (root, version)
     path = ":".join([libraries, lldb_home + "/lib", ours])
     start = "%s/lib64/ld-linux-x86-64.so.2 --library-path %s " % (root, path)
+    # What is debugged must not have the Python home of the debugger.
+    forget = "-iex 'unset environment PYTHONHOME'"
     module, = [one for one in glob.glob(lldb_home + "/lib/python3.*/site-packages")]
     home = {"PYTHONHOME": root + "/usr"}
     server = script(root + "/lldb-server.sh", start + lldb_home + "/bin/lldb-server")
     return {
-        "PSC_TEST_GDB": script(root + "/gdb.sh", start + "%s/usr/bin/gdb --data-directory=%s/usr/share/gdb"
-                               % (root, root), **home),
+        "PSC_TEST_GDB": script(root + "/gdb.sh", start + "%s/usr/bin/gdb --data-directory=%s/usr/share/gdb %s"
+                               % (root, root, forget), **home),
         "PSC_TEST_GDBSERVER": script(root + "/gdbserver.sh", start + root + "/usr/bin/gdbserver"),
         "PSC_TEST_LLDB": script(root + "/lldb.sh", start + lldb_home + "/bin/lldb", PYTHONPATH=module,
                                 LLDB_DEBUGSERVER_PATH=server, **home),
