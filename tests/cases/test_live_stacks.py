@@ -7,7 +7,7 @@ import analyzer
 import living
 from test_live import compiled
 
-LOOKS = 8 if analyzer.SANITIZED else 25
+LOOKS = 6 if analyzer.SANITIZED else 15
 
 # Threads that never rest: each goes down some frames, is interrupted there by a signal whose handler
 # has a stack of its own, goes down there, and comes back. What is copied too late is of other calls.
@@ -37,15 +37,18 @@ static void work(void *memory)
     sigaltstack(&stack, NULL);
     for (unsigned i = 0;; i++) down((int)(i * 7 % 60));
 }
-static void *start(void *memory) { work(memory); return NULL; }
+static pthread_barrier_t barrier;
+static void *start(void *memory) { pthread_barrier_wait(&barrier); work(memory); return NULL; }
 int main(void)
 {
     const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
     pthread_t thread;
+    pthread_barrier_init(&barrier, NULL, 3);
     sigaction(SIGUSR1, &action, NULL);
     pthread_create(&thread, NULL, start, malloc(256 * 1024));
     pthread_create(&thread, NULL, start, mmap(NULL, 256 * 1024, PROT_READ | PROT_WRITE,
                                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pthread_barrier_wait(&barrier);
     puts("ready");
     fflush(stdout);
     work(malloc(256 * 1024));

@@ -111,8 +111,9 @@ def test_gdb_reads_it(interpreter, kind, tmp_path):
     threads = re.findall(r"^[* ] \d+ .*?LWP (\d+)", said, re.M)
     assert sorted(map(int, threads)) == sorted(thread["tid"] for thread in live.json["threads"])
     assert "Backtrace stopped" not in said and "previous frame" not in said, said[-4000:]
-    # Each stack ends where threads begin.
-    assert len(re.findall(r" in (?:_start|clone3?|__clone3?) \(", said)) == len(threads), said[-4000:]
+    # Each stack ends where threads begin; some thread may be there this very moment.
+    assert len(re.findall(r"^#\d+ +(?:0x\S+ in )?(?:_start|clone3?|__clone3?) \(", said, re.M)) == \
+        len(threads), said[-4000:]
 
 
 def test_elfutils_reads_it(interpreter, tmp_path):
@@ -132,7 +133,7 @@ def test_elfutils_reads_it(interpreter, tmp_path):
     ours = {thread["tid"]: analyzer.physical_pcs(thread) for thread in live.json["threads"]}
     assert sorted(said) == sorted(ours), done.stderr
     for tid, frames in said.items():
-        assert frames == ours[tid][:len(frames)]
+        assert frames[:len(ours[tid])] == ours[tid][:len(frames)]
     # eu-stack has no rule for libffi's trampolines, which one thread has on its stack at most.
     assert sum(len(said[tid]) < len(ours[tid]) for tid in ours) <= 1, done.stderr
 
@@ -284,22 +285,24 @@ def test_disk_that_is_full(kind, tmp_path):
 
 
 def test_our_death_leaves_neither_a_file_nor_a_stopped_process(tmp_path):
-    with start_busy(one()) as process:
+    # So much memory that it is met while it is copied.
+    program = "import time\nkept = b'x' * (150 << 20)\nprint('ready', flush=True)\ntime.sleep(600)\n"
+    with living.running([one().path, "-s", "-c", program]) as process:
         held = 0
-        for number in range(6 if analyzer.SANITIZED else 20):
+        for number in range(6):
             ours = subprocess.Popen([analyzer.PROGRAM, "--pid", str(process.pid), "--save-core=full",
                                      str(tmp_path / "saved")], stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL)
             living.wait_until(lambda: living.process_state(process.pid)[1] or ours.poll() is not None,
                               "stop")
             held += living.process_state(process.pid)[1] != 0
-            time.sleep(0.0003 * number)
-            ours.send_signal(signal.SIGKILL)
+            time.sleep(0.004 * number)
+            ours.send_signal(signal.SIGINT if number % 2 else signal.SIGKILL)
             ours.wait()
             living.assert_runs_free(process.pid)
             assert set(os.listdir(tmp_path)) <= {"saved"}
         assert held
-        living.assert_works(process.pid)
+        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
 # ---- what goes together ----
