@@ -71,7 +71,9 @@ def normalized_text(core):
     numbers = {}
     for thread in analyzer.json_of(core.path).json["threads"]:
         numbers[str(thread["tid"])] = "TID%d" % (len(numbers) + 1)
-    return re.sub(r"\b(%s)\b" % "|".join(numbers), lambda found: numbers[found.group(0)], text)
+    # Where it stands for a thread: a line may have the same number.
+    return re.sub(r"([Tt]hread |held by )(%s)\b" % "|".join(numbers),
+                  lambda found: found.group(1) + numbers[found.group(2)], text)
 
 
 def normalized_json(core):
