@@ -314,8 +314,10 @@ static void rehearse(void *context)
 {
     const struct capture_sources *sources = context;
     size_t locals = sources->locals ? SIZE_MAX : sources->keeps_core ? KEPT_LOCALS : 0;
-    if (sources->python)
+    if (sources->python) {
+        python_forget(sources->python);
         trace_rehearse(sources->python, locals, sources->tasks || sources->keeps_core);
+    }
     if (sources->native_locals)
         trace_rehearse_native(sources);
 }

@@ -41,6 +41,10 @@ void code_deinit(struct python *python)
 {
     free(python->codes);
     free(python->positions);
+    python->codes = NULL;
+    python->positions = NULL;
+    python->code_count = python->code_capacity = 0;
+    python->position_count = python->position_capacity = 0;
 }
 
 /* ---- what an address is ---- */

@@ -386,6 +386,7 @@ void py_type_deinit(struct python *python)
 {
     free(python->known_types);
     python->known_types = NULL;
+    python->known_type_count = python->known_type_capacity = 0;
 }
 
 enum psc_status py_type_find(struct python *python, psc_addr type, const struct py_type **ret)

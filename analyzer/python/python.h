@@ -36,6 +36,8 @@ struct python_info {
 PSC_MUST_CHECK enum psc_status python_open(struct target *target, struct modules *modules,
                                            struct arena *arena, struct python **ret,
                                            struct psc_error *err);
+/** Forgets what was read of frames, code and types: the process has gone on since. */
+void python_forget(struct python *python);
 void python_close(struct python *python);
 const struct python_info *python_get_info(const struct python *python);
 

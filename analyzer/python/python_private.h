@@ -79,6 +79,7 @@ struct python {
     psc_addr interpreters;   /**< The newest interpreter: head of their list. */
     psc_addr current_thread; /**< &_PyThreadState_Current, before 3.7. */
     struct py_types types;
+    struct py_types opened_types; /**< As they were when it was opened. */
     uint32_t unicode_width; /**< Bytes of a character of 2.7's unicode: 2 or 4; 0: not known. */
     size_t frame_window;    /**< Bytes at the start of a frame that hold all we read of it. */
     struct py_type_flags type_flags[PY_TYPE_CACHE];

@@ -407,8 +407,6 @@ enum psc_status python_open(struct target *target, struct modules *modules, stru
     python->target = target;
     python->modules = modules;
     python->arena = arena;
-    python->value_work = PY_VALUE_WORK_LIMIT;
-    python->value_bytes = PY_VALUE_BYTES_LIMIT;
     if (!find_runtime(python, &reason)) {
         python_close(python);
         return psc_fail(err, reason.status, "%s", reason.message);
@@ -417,8 +415,20 @@ enum psc_status python_open(struct target *target, struct modules *modules, stru
         python_close(python);
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
+    python->opened_types = python->types;
+    python_forget(python);
     *ret = python;
     return PSC_OK;
+}
+
+void python_forget(struct python *python)
+{
+    code_deinit(python);
+    py_type_deinit(python);
+    memset(python->type_flags, 0, sizeof(python->type_flags));
+    python->types = python->opened_types;
+    python->value_work = PY_VALUE_WORK_LIMIT;
+    python->value_bytes = PY_VALUE_BYTES_LIMIT;
 }
 
 void python_close(struct python *python)

@@ -104,6 +104,7 @@ static void live_close(struct target *target)
     pages_deinit(&live->pages);
     stacks_deinit(&live->stacks);
     stop_deinit(&live->stop);
+    free(live->wanted);
     free(live->maps.bytes);
     free(live);
 }
@@ -135,12 +136,13 @@ static void copy_home_stacks(struct target *target, const struct live_thread *co
         stacks_copy(&live->stacks, &live->pages, live->memory_tid, others, found);
 }
 
+/* One call copies the stacks, and what was read before the stop and is going to be read again. */
 static enum psc_status copy_stacks(struct target *target)
 {
     struct live *live = target->backend;
     const struct live_save *save = &live->save;
     size_t threads = live->stop.count, count = 0, other_count = 0;
-    size_t most = threads + (save->wanted ? save->range_count + threads : 0);
+    size_t most = threads + live->wanted_count + (save->wanted ? save->range_count + threads : 0);
     struct live_range *ranges PSC_CLEANUP(cleanup_free) = calloc(most + 1, sizeof(*ranges));
     struct live_range *others PSC_CLEANUP(cleanup_free) = calloc(threads + 1, sizeof(*others));
     const struct live_thread **movers PSC_CLEANUP(cleanup_free) =
@@ -164,6 +166,9 @@ static enum psc_status copy_stacks(struct target *target)
     }
     for (size_t i = 0; save->wanted && i < save->range_count; i++)
         ranges[count++] = save->ranges[i];
+    if (live->wanted_count)
+        memcpy(ranges + count, live->wanted, live->wanted_count * sizeof(*ranges));
+    count += live->wanted_count;
     stacks_copy(&live->stacks, &live->pages, live->memory_tid, ranges, count);
     copy_home_stacks(target, movers, others, other_count);
     return PSC_OK;
@@ -391,13 +396,12 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
 {
     struct live *live = target->backend;
     struct look look = {.target = target, .visit = visit, .context = context};
-    size_t threads = live->stop.count ? live->stop.count : target->thread_count;
     live->stop.count = 0;
     live->stop.refusal = 0;
     if (live->save.wanted && !save_prepare(target))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     pages_clear(&live->pages);
-    if (!stacks_init(&live->stacks, threads))
+    if (!ready_for_look(target, visit, context))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     target->pause.prepare = now_in_milliseconds() - target->pause.prepare;
     int error = run_look(&look);

@@ -158,6 +158,24 @@ const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
     return got ? buffer + (page - first) : NULL;
 }
 
+static int compare_addresses(const void *left, const void *right)
+{
+    psc_addr a = *(const psc_addr *)left, b = *(const psc_addr *)right;
+    return a < b ? -1 : a > b;
+}
+
+psc_addr *pages_list(const struct live_pages *pages, size_t *ret_count)
+{
+    psc_addr *list = pages->count ? malloc(pages->count * sizeof(*list)) : NULL;
+    *ret_count = 0;
+    for (size_t i = 0; list && i <= pages->mask; i++)
+        if (pages->table[i].address)
+            list[(*ret_count)++] = pages->table[i].address;
+    if (list)
+        qsort(list, *ret_count, sizeof(*list), compare_addresses);
+    return list;
+}
+
 static size_t count_different(const struct iovec *pages, const uint8_t *const *known, size_t count,
                               const uint8_t *bytes, size_t size)
 {

@@ -85,6 +85,8 @@ void pages_clear(struct live_pages *pages);
 const uint8_t *pages_find(struct live_pages *pages, psc_addr page);
 /** Adds a page whose bytes live as long as this does. */
 bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes);
+/** Their addresses, rising; malloc'd. NULL when there are none, or out of memory. */
+psc_addr *pages_list(const struct live_pages *pages, size_t *ret_count);
 /** How many of the pages are not any more what they were when they were read. */
 size_t pages_count_changed(const struct live_pages *pages, pid_t pid);
 /** Reads the page, and what lies beside it when its neighbours were wanted too; or NULL. */
@@ -137,6 +139,11 @@ void stop_deinit(struct live_stop *stop);
 
 /* ---- live_stacks.c ---- */
 
+struct live_range {
+    psc_addr start;
+    psc_addr end;
+};
+
 /** Room for the stacks, made ready before the stop. */
 struct live_stacks {
     uint8_t *bytes;
@@ -144,13 +151,9 @@ struct live_stacks {
     size_t used;
 };
 
-bool stacks_init(struct live_stacks *stacks, size_t thread_count);
+/** @param ready  how many bytes are going to be copied, about. */
+bool stacks_init(struct live_stacks *stacks, size_t ready);
 void stacks_deinit(struct live_stacks *stacks);
-
-struct live_range {
-    psc_addr start;
-    psc_addr end;
-};
 
 /** Copies the ranges into pages, by as few calls as there can be. */
 void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid,
@@ -188,6 +191,16 @@ bool parse_waiting(const char *text, size_t size, uint8_t ret[USER_REGISTERS_SIZ
 void stop_read_waiting(struct live_stop *stop);
 /** After their stacks were copied: those that have moved since do not count. */
 void stop_check_waiting(struct live_stop *stop);
+
+/* ---- live_ready.c ---- */
+
+/**
+ * Finds out what is going to be copied in the stop, and makes room for it.
+ * @param visit  see target_look(); may be NULL.
+ * @return false: out of memory.
+ */
+PSC_MUST_CHECK bool ready_for_look(struct target *target, void (*visit)(void *context),
+                                   void *context);
 
 /* ---- live_refusal.c ---- */
 
@@ -302,6 +315,8 @@ struct live {
     struct live_text maps;
     struct live_pages pages;
     struct live_stacks stacks;
+    struct live_range *wanted; /**< Read before the stop, by what is going to read it in it. */
+    size_t wanted_count;
     struct live_stop stop;
     struct live_save save;
     bool stands; /**< The target stands still just now. */

@@ -9,15 +9,13 @@
 #include <unistd.h>
 
 #define ROOM           ((size_t)1024 * 1024 * 1024) /* Of addresses; memory only as it is used. */
-#define READY_A_THREAD ((size_t)64 * 1024)
 #define READY_AT_LEAST ((size_t)4 * 1024 * 1024)
 #define READY_AT_MOST  ((size_t)64 * 1024 * 1024)
 #define RANGES_A_CALL  ((size_t)512) /* IOV_MAX is 1024. */
 #define REGION_A_RANGE ((size_t)512 * 1024 * 1024)
 
-bool stacks_init(struct live_stacks *stacks, size_t thread_count)
+bool stacks_init(struct live_stacks *stacks, size_t ready)
 {
-    size_t ready = thread_count * READY_A_THREAD;
     ready = ready < READY_AT_LEAST ? READY_AT_LEAST : ready > READY_AT_MOST ? READY_AT_MOST : ready;
     // Where addresses are limited (ulimit -v) less of them has to do.
     for (size_t room = ROOM; !stacks->bytes && room >= READY_AT_LEAST; room /= 4) {

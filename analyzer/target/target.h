@@ -232,7 +232,8 @@ PSC_MUST_CHECK enum psc_status target_prepare_look(struct target *target, bool *
  * Stops all threads, takes registers and stacks, fills threads (but for their names), calls
  * `visit`, and lets them go. What `visit`
  * reads stays as it was then, until the next look; it must do no more than that, and runs
- * in a thread of its own.
+ * in a thread of its own. It is called before, too, while they run and without threads, so that
+ * what it is going to read is known: each time it must begin afresh.
  * @param ret_changed  as above: other files were mapped at the stop than at the preparation.
  */
 PSC_MUST_CHECK enum psc_status target_look(struct target *target, void (*visit)(void *context),
