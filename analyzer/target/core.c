@@ -87,33 +87,6 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
     return mapping->file->image + offset;
 }
 
-static enum psc_status core_read(struct target *target, psc_addr address, void *buffer, size_t size)
-{
-    uint8_t *out = buffer;
-    while (size) {
-        size_t piece;
-        const uint8_t *bytes = core_piece(target, address, &piece);
-        if (!bytes)
-            return PSC_ERR_FAULT;
-        if (piece > size)
-            piece = size;
-        memcpy(out, bytes, piece);
-        out += piece;
-        size -= piece;
-        if (size && address + piece < address)
-            return PSC_ERR_FAULT;
-        address += piece;
-    }
-    return PSC_OK;
-}
-
-static const uint8_t *core_peek(struct target *target, psc_addr address, size_t size)
-{
-    size_t piece;
-    const uint8_t *bytes = core_piece(target, address, &piece);
-    return bytes && piece >= size ? bytes : NULL;
-}
-
 static void core_advise(struct target *target, psc_addr address, size_t size, int advice)
 {
     struct core *core = target->backend;
@@ -151,8 +124,8 @@ static void core_close(struct target *target)
     free(core);
 }
 
-static const struct target_ops core_ops = {core_read, core_peek, core_prefetch, core_release,
-                                           core_close};
+static const struct target_ops core_ops = {
+    .piece = core_piece, .prefetch = core_prefetch, .release = core_release, .close = core_close};
 
 /* ---- opening ---- */
 

@@ -62,33 +62,6 @@ static const uint8_t *live_piece(struct target *target, psc_addr address, size_t
     return bytes + (address - page);
 }
 
-static enum psc_status live_read(struct target *target, psc_addr address, void *buffer, size_t size)
-{
-    uint8_t *out = buffer;
-    while (size) {
-        size_t piece;
-        const uint8_t *bytes = live_piece(target, address, &piece);
-        if (!bytes)
-            return PSC_ERR_FAULT;
-        if (piece > size)
-            piece = size;
-        memcpy(out, bytes, piece);
-        out += piece;
-        size -= piece;
-        if (size && address + piece < address)
-            return PSC_ERR_FAULT;
-        address += piece;
-    }
-    return PSC_OK;
-}
-
-static const uint8_t *live_peek(struct target *target, psc_addr address, size_t size)
-{
-    size_t piece;
-    const uint8_t *bytes = live_piece(target, address, &piece);
-    return bytes && piece >= size ? bytes : NULL;
-}
-
 static void live_close(struct target *target)
 {
     struct live *live = target->backend;
@@ -109,7 +82,7 @@ static void live_close(struct target *target)
     free(live);
 }
 
-const struct target_ops live_ops = {.read = live_read, .peek = live_peek, .close = live_close};
+const struct target_ops live_ops = {.piece = live_piece, .close = live_close};
 
 /* ---- the look ---- */
 

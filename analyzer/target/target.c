@@ -23,11 +23,34 @@ static bool may_read(struct target *target, size_t size)
     return target->unasked < ASKED_AFTER ? !target->interrupted : !target_interrupted(target);
 }
 
+static enum psc_status read_pieces(struct target *target, psc_addr address, void *buffer,
+                                   size_t size)
+{
+    uint8_t *out = buffer;
+    while (size) {
+        size_t piece;
+        const uint8_t *bytes = target->ops->piece(target, address, &piece);
+        if (!bytes)
+            return PSC_ERR_FAULT;
+        if (piece > size)
+            piece = size;
+        memcpy(out, bytes, piece);
+        out += piece;
+        size -= piece;
+        if (size && address + piece < address)
+            return PSC_ERR_FAULT;
+        address += piece;
+    }
+    return PSC_OK;
+}
+
 enum psc_status target_read(struct target *target, psc_addr address, void *buffer, size_t size)
 {
     if (!may_read(target, size))
         return PSC_ERR_FAULT;
-    return target->ops->read(target, address, buffer, size);
+    if (target->ops->read)
+        return target->ops->read(target, address, buffer, size);
+    return target->ops->piece ? read_pieces(target, address, buffer, size) : PSC_ERR_FAULT;
 }
 
 size_t target_read_some(struct target *target, psc_addr address, void *buffer, size_t size)
@@ -101,8 +124,11 @@ enum psc_status target_read_string(struct target *target, psc_addr address, char
 
 const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
 {
-    return target->ops->peek && may_read(target, size) ? target->ops->peek(target, address, size)
-                                                       : NULL;
+    size_t piece;
+    if (!target->ops->piece || !may_read(target, size))
+        return NULL;
+    const uint8_t *bytes = target->ops->piece(target, address, &piece);
+    return bytes && piece >= size ? bytes : NULL;
 }
 
 void target_prefetch(struct target *target, psc_addr address, size_t size)

@@ -143,10 +143,16 @@ enum target_kind { TARGET_CORE, TARGET_PROCESS, TARGET_HOST };
 struct target;
 
 struct target_ops {
-    /** All of the bytes or PSC_ERR_FAULT; a copy that ends early leaves the buffer undefined. */
+    /**
+     * Where the bytes at an address are in this process, and how many follow them in one piece;
+     * NULL when they are not there. They stay until the target is closed or looked at again.
+     */
+    const uint8_t *(*piece)(struct target *target, psc_addr address, size_t *ret_size);
+    /**
+     * For targets without pieces: all of the bytes or PSC_ERR_FAULT; a copy that ends early leaves
+     * the buffer undefined.
+     */
     enum psc_status (*read)(struct target *target, psc_addr address, void *buffer, size_t size);
-    /** A pointer to the bytes when they lie in one piece in this process, else NULL. */
-    const uint8_t *(*peek)(struct target *target, psc_addr address, size_t size);
     /** Hint that [address, address + size) is wanted soon; may be NULL. */
     void (*prefetch)(struct target *target, psc_addr address, size_t size);
     /** Hint that it is not wanted any more; may be NULL. */
@@ -286,7 +292,7 @@ PSC_MUST_CHECK enum psc_status target_read_pointer(struct target *target, psc_ad
  */
 PSC_MUST_CHECK enum psc_status target_read_string(struct target *target, psc_addr address,
                                                   char *buffer, size_t size);
-/** See struct target_ops; NULL when a copy is needed. Valid until target_close(). */
+/** The bytes where they lie in one piece, see struct target_ops; NULL when a copy is needed. */
 const uint8_t *target_peek(struct target *target, psc_addr address, size_t size);
 void target_prefetch(struct target *target, psc_addr address, size_t size);
 /** Lets go of the memory behind a large range that was read; it can still be read again. */

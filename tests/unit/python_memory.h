@@ -28,10 +28,12 @@ static inline const uint8_t *memory_peek(struct target *target, psc_addr address
     return memory->bytes + (address - MEMORY_BASE);
 }
 
-static inline const uint8_t *memory_maybe_peek(struct target *target, psc_addr address, size_t size)
+static inline const uint8_t *memory_piece(struct target *target, psc_addr address, size_t *ret_size)
 {
     struct memory *memory = target->backend;
-    return memory->peeks ? memory_peek(target, address, size) : NULL;
+    const uint8_t *bytes = memory->peeks ? memory_peek(target, address, 1) : NULL;
+    *ret_size = bytes ? MEMORY_SIZE - (size_t)(address - MEMORY_BASE) : 0;
+    return bytes;
 }
 
 static inline enum psc_status memory_read(struct target *target, psc_addr address, void *buffer,
@@ -119,7 +121,7 @@ static inline psc_addr memory_code(struct memory *memory, const char *name)
 
 static inline struct memory *memory_create(uint32_t hex)
 {
-    static const struct target_ops ops = {.read = memory_read, .peek = memory_maybe_peek};
+    static const struct target_ops ops = {.read = memory_read, .piece = memory_piece};
     struct memory *memory = calloc(1, sizeof(*memory));
     struct python *python = &memory->python;
     if (!memory)
