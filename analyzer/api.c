@@ -441,6 +441,7 @@ static enum psc_status look_at_process(struct psc_target *target, struct psc_tra
         }
         if (options->no_pause)
             return glance_at_process(target->target, sources, err);
+        target->target->tentative = natives && !sources->native_locals;
         status = target_look(target->target, rehearse, sources, &changed, &why);
         again = changed || (natives && !sources->native_locals);
         sources->native_locals = natives && !changed;
@@ -539,6 +540,9 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
         options.no_pause = 0;
     if (options.no_pause)
         options.mode = PSC_MODE_PYTHON;
+    // Values of native frames decompress the debug information in any case.
+    if (options.locals)
+        options.all_inlined = 1;
     struct psc_trace *trace = calloc(1, sizeof(*trace));
     struct arena *arena = arena_create();
     if (!trace || !arena) {

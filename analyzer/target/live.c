@@ -115,7 +115,7 @@ static enum psc_status copy_stacks(struct target *target)
     struct live *live = target->backend;
     const struct live_save *save = &live->save;
     size_t threads = live->stop.count, count = 0, other_count = 0;
-    size_t most = threads + live->wanted_count + (save->wanted ? save->range_count + threads : 0);
+    size_t most = threads + live->wanted_count + (save->taken ? save->range_count + threads : 0);
     struct live_range *ranges PSC_CLEANUP(cleanup_free) = calloc(most + 1, sizeof(*ranges));
     struct live_range *others PSC_CLEANUP(cleanup_free) = calloc(threads + 1, sizeof(*others));
     const struct live_thread **movers PSC_CLEANUP(cleanup_free) =
@@ -134,10 +134,10 @@ static enum psc_status copy_stacks(struct target *target)
             }
             count++;
         }
-        if (save->wanted && ranges_find_block(target, thread, &ranges[count]))
+        if (save->taken && ranges_find_block(target, thread, &ranges[count]))
             count++;
     }
-    for (size_t i = 0; save->wanted && i < save->range_count; i++)
+    for (size_t i = 0; save->taken && i < save->range_count; i++)
         ranges[count++] = save->ranges[i];
     if (live->wanted_count)
         memcpy(ranges + count, live->wanted, live->wanted_count * sizeof(*ranges));
@@ -175,7 +175,7 @@ static void hold_and_copy(struct look *look)
         look->visit(look->context);
     double visited = now_in_milliseconds();
     pause->visit = visited - stacks;
-    if (look->status == PSC_OK && live->save.wanted) {
+    if (look->status == PSC_OK && live->save.taken) {
         save_read_libraries(target);
         if (live->save.full && !look->maps_error)
             dump_copy(target);
@@ -371,7 +371,8 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
     struct look look = {.target = target, .visit = visit, .context = context};
     live->stop.count = 0;
     live->stop.refusal = 0;
-    if (live->save.wanted && !save_prepare(target))
+    live->save.taken = live->save.wanted && !target->tentative;
+    if (live->save.taken && !save_prepare(target))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     pages_clear(&live->pages);
     if (!ready_for_look(target, visit, context))

@@ -283,6 +283,7 @@ void dump_deinit(struct dump *dump);
 /** A core file of the next look. */
 struct live_save {
     bool wanted;
+    bool taken; /**< Of the last look. */
     bool full;
     const char *path; /**< As it was given. */
     struct new_file output;

@@ -273,6 +273,10 @@ enum psc_status target_save_core(struct target *target, struct psc_error *err)
 {
     struct live_save *save = &((struct live *)target->backend)->save;
     struct text notes = {0};
+    if (!save->taken) {
+        target_drop_core(target);
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "the process was not looked at for a core file");
+    }
     keep_constants(target);
     add_pages(save, &((struct live *)target->backend)->pages);
     put_threads(target, &notes);

@@ -195,6 +195,7 @@ struct target {
     const char *proc;            /**< /proc/PID of a living process, else NULL. */
     bool foreign_root;           /**< Its paths are to be looked up below proc/root. */
     struct target_pause pause;   /**< Of the last look at a living process. */
+    bool tentative;              /**< Nothing of the coming look is kept as a core file. */
     const char *refusal; /**< Why the memory of a living process may not be read; NULL: it may. */
     bool interrupted;    /**< The caller wants no more: nothing can be read. */
     size_t unasked;      /**< What was read since the caller was asked, in pages or less. */
