@@ -13,7 +13,6 @@ import pytest
 import analyzer
 import interpreters
 import living
-from test_live import compiled
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 SEIZE, DETACH, INTERRUPT = 0x4206, 17, 0x4207
@@ -241,7 +240,7 @@ time.sleep(600)
 
 def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
     """vfork() holds its caller in an uninterruptible wait; it is shown as it waits there."""
-    library = compiled("hold.so", VFORK, "-shared", "-fPIC")
+    library = living.compiled("hold.so", VFORK, "-shared", "-fPIC")
     reader, writer = os.pipe()
     command = [interpreter.path, "-s", "-c", HOLDING, library, str(reader)]
     with living.running(command, pass_fds=[reader]) as process:
@@ -276,7 +275,7 @@ def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
 
 def test_process_that_cannot_be_stopped_at_all():
     """Its only thread waits in vfork()."""
-    library = compiled("hold.so", VFORK, "-shared", "-fPIC")
+    library = living.compiled("hold.so", VFORK, "-shared", "-fPIC")
     reader, writer = os.pipe()
     program = ("import ctypes, sys\n"
                "print('ready', flush=True)\n"

@@ -5,7 +5,6 @@ import pytest
 
 import analyzer
 import living
-from test_live import compiled
 
 LOOKS = 6 if analyzer.SANITIZED else 15
 
@@ -132,7 +131,7 @@ def looks(process, whole=True):
 
 
 def test_signals_with_stacks_of_their_own():
-    program = compiled("signals", SIGNALS, "-O1", "-fno-optimize-sibling-calls", "-pthread")
+    program = living.compiled("signals", SIGNALS, "-O1", "-fno-optimize-sibling-calls", "-pthread")
     whole = re.compile(r"(spin |inside )*(handle )?(\S*restore_rt )?([^ ]*(raise|kill)\S* |down |work |start )*"
                        r"(start_thread \S*clone3? |main |\S*libc_start\S* |_start )*$")
     interrupted = 0
@@ -152,7 +151,7 @@ def test_signals_with_stacks_of_their_own():
 
 
 def test_coroutine():
-    program = compiled("coroutines", COROUTINES, "-O1", "-fno-optimize-sibling-calls")
+    program = living.compiled("coroutines", COROUTINES, "-O1", "-fno-optimize-sibling-calls")
     inside = 0
     with living.running([program]) as process:
         # glibc's own code, in which each coroutine begins, has no rule.
@@ -166,7 +165,7 @@ def test_coroutine():
 
 
 def test_stack_of_several_mappings():
-    program = compiled("split", SPLIT, "-O1", "-fno-optimize-sibling-calls")
+    program = living.compiled("split", SPLIT, "-O1", "-fno-optimize-sibling-calls")
     with living.running([program]) as process:
         with open("/proc/%d/smaps" % process.pid) as file:
             assert " dd" in file.read()
@@ -177,7 +176,7 @@ def test_stack_of_several_mappings():
 
 @pytest.mark.parametrize("kind", ["--save-core", "--save-core=full"])
 def test_core_of_signals_with_stacks_of_their_own(kind, tmp_path):
-    program = compiled("signals", SIGNALS, "-O1", "-fno-optimize-sibling-calls", "-pthread")
+    program = living.compiled("signals", SIGNALS, "-O1", "-fno-optimize-sibling-calls", "-pthread")
     with living.running([program]) as process:
         live = living.look(process.pid, "--mode", "native", "--format", "json", kind, tmp_path / "saved")
     dead = analyzer.run("--mode", "native", "--format", "json", tmp_path / "saved")
