@@ -10,6 +10,7 @@ import time
 import pytest
 
 import analyzer
+import cores
 import elf
 import interpreters
 import living
@@ -357,3 +358,57 @@ def test_each_descendant_has_its_own(tmp_path):
     for pid in pids:
         dead = analyzer.json_of(str(tmp_path / ("job.%d" % pid))).json
         assert dead["target"]["pid"] == pid
+
+
+# ---- the library ----
+
+CALLER = """
+#include <pystack_core.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define EXPECT(what) do if (!(what)) { printf("%s: %s\\n", #what, err.message); return 1; } while (0)
+int main(int argc, char **argv)
+{
+    struct psc_capture_options options = {.size = sizeof(options), .thread = -1, .core_path = argv[2]};
+    struct psc_error err = {0};
+    struct psc_target *target;
+    struct psc_trace *trace;
+    (void)argc;
+    EXPECT(psc_open_process(atoi(argv[1]), NULL, &target, &err) == PSC_OK);
+    EXPECT(psc_capture(target, &options, &trace, &err) == PSC_OK);
+    EXPECT(psc_trace_core(trace, &err) == PSC_OK);
+    psc_trace_destroy(trace);
+    EXPECT(psc_capture(target, NULL, &trace, &err) == PSC_OK);
+    EXPECT(psc_trace_core(trace, &err) == PSC_ERR_NOT_FOUND);
+    psc_trace_destroy(trace);
+    options.no_pause = 1;
+    EXPECT(psc_capture(target, &options, &trace, &err) == PSC_ERR_ARGUMENT);
+    options.no_pause = 0;
+    options.core_path = "/nowhere/core";
+    EXPECT(psc_capture(target, &options, &trace, &err) == PSC_ERR_IO);
+    psc_close(target);
+    options.core_path = "other";
+    EXPECT(psc_open_core(argv[2], NULL, NULL, &target, &err) == PSC_OK);
+    EXPECT(psc_capture(target, &options, &trace, &err) == PSC_ERR_ARGUMENT);
+    options.core_path = NULL;
+    EXPECT(psc_capture(target, &options, &trace, &err) == PSC_OK);
+    psc_trace_destroy(trace);
+    psc_close(target);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(analyzer.SANITIZED, reason="a sanitized library needs its sanitizer loaded first")
+def test_calls_of_the_library(tmp_path):
+    folder = os.path.join(os.environ.get("PSC_BUILD_DIR", os.path.join(cores.SOURCE, "build")), "analyzer")
+    (tmp_path / "caller.c").write_text(CALLER)
+    subprocess.run(["cc", "-Wall", "-Werror", tmp_path / "caller.c", "-o", tmp_path / "caller",
+                    "-I", os.path.join(cores.SOURCE, "analyzer", "include"), "-L", folder,
+                    "-lpystack_core", "-Wl,-rpath," + folder], check=True)
+    with start_busy(one()) as process:
+        done = subprocess.run([tmp_path / "caller", str(process.pid), tmp_path / "saved"], cwd=tmp_path,
+                              capture_output=True, timeout=120)
+        living.assert_runs_free(process.pid)
+    assert done.returncode == 0, done.stdout
+    assert sorted(os.listdir(tmp_path)) == ["caller", "caller.c", "saved"]
