@@ -50,9 +50,9 @@ static void name_cython_level(struct places *places, const struct place *place,
     }
     location->kind = TRACE_CYTHON;
     location->language = "Cython";
-    location->function =
-        name->parallel ? arena_printf(places->trace->arena, "%s [parallel]", name->function)
-                       : name->function;
+    location->function = name->parallel
+                             ? arena_printf(places->trace->arena, "%s [parallel]", name->function)
+                             : name->function;
     const char *dot = strrchr(name->function, '.');
     location->name = dot ? dot + 1 : name->function;
 }

@@ -116,10 +116,16 @@ const struct trace_location *places_gap(struct places *places, const char *forma
     va_start(args, format);
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
+    // One place, so that threads of which nothing else is known stand together.
+    for (size_t i = 0; i < places->gap_count; i++)
+        if (!strcmp(places->gaps[i]->function, reason))
+            return places->gaps[i];
     struct trace_location *location = arena_alloc(places->trace->arena, sizeof(*location));
     if (location) {
         location->kind = TRACE_GAP;
         location->function = arena_strdup(places->trace->arena, reason);
     }
+    if (location && location->function && places->gap_count < PLACES_GAPS)
+        places->gaps[places->gap_count++] = location;
     return location;
 }

@@ -19,6 +19,9 @@ struct python_place {
     const struct trace_location *location;
 };
 
+/** Reasons of gaps that are compared with others; most threads that have one have the same. */
+#define PLACES_GAPS 32
+
 struct places {
     struct psc_trace *trace;
     struct capture_sources sources;
@@ -37,6 +40,8 @@ struct places {
     struct python_place *python_table; /**< By (code, lasti); open addressing. */
     size_t python_count;
     size_t python_mask;
+    const struct trace_location *gaps[PLACES_GAPS];
+    size_t gap_count;
 };
 
 struct module_record *places_record(struct places *places, const struct module *module);

@@ -61,8 +61,9 @@ def assert_surveyed(result, pid, *words):
     for word in words:
         assert word in result.stderr, result.stderr
     assert "only the names and states" in result.stdout
-    headings = re.findall(r"^Thread (\d+)", result.stdout, re.M)
-    assert sorted(map(int, headings)) == sorted(living.thread_states(pid))
+    headings = re.findall(r"^Threads? ([\d, ]+)", result.stdout, re.M)
+    shown = [int(tid) for heading in headings for tid in re.findall(r"\d+", heading)]
+    assert sorted(shown) == sorted(living.thread_states(pid))
     assert result.stdout.count("gap: ") == len(headings)
 
 
@@ -73,7 +74,9 @@ def test_process_of_another_user():
     with resting("busy") as process:
         result = look_as(process.pid, **NOBODY)
         assert_surveyed(result, process.pid, "belongs to user 0", "sudo")
-        assert result.stdout.count("it is sleeping") == 3 and "it is running" in result.stdout
+        # Those that do the same stand together.
+        assert result.stdout.count("it is sleeping") == 1 and "3 threads" in result.stdout
+        assert "it is running" in result.stdout
         document = look_as(process.pid, "--format", "json", **NOBODY).json
         analyzer.assert_fits_schema(document)
         assert document["target"]["python"] is None and len(document["warnings"]) == 1
