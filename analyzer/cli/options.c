@@ -100,7 +100,9 @@ static const char help_text[] =
     "      --explain               how each thing was found\n"
     "\n"
     "Living processes:\n"
-    "      --pid PID               instead of CORE\n"
+    "      --pid PID               instead of CORE; without the right to trace it only the names "
+    "and\n"
+    "                              states of its threads can be shown\n"
     "      --children              also its descendants; threads with equal stacks stand "
     "together,\n"
     "                              as PID/TID; JSON is one object a line\n"
@@ -128,7 +130,7 @@ static const char help_text[] =
     "      --version               the version\n"
     "\n"
     "Exit status: 0 everything shown, 1 shown with parts missing (each is named),\n"
-    "2 nothing could be shown, 64 wrong usage.\n";
+    "2 nothing could be shown or a file that was asked for not be written, 64 wrong usage.\n";
 
 struct choice {
     const char *name;
@@ -402,6 +404,9 @@ static bool check_options(const struct options *options, int word_count)
                         capture->no_pause ? "--no-pause: a core file is of one moment, in which "
                                             "the process stands still"
                                           : "--watch: each look would write over the last one");
+    if (options->core_file && !strcmp(options->core_file, "full"))
+        return complain("--save-core: all memory is asked for by --save-core=full, and a file of "
+                        "that name by ./full");
     for (size_t i = 0; options->core_file && i < options->output_count; i++)
         if (options->outputs[i].path && !strcmp(options->outputs[i].path, options->core_file))
             return complain("--save-core: the report goes to %s, too", options->core_file);

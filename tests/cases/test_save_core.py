@@ -333,6 +333,7 @@ def test_our_death_leaves_neither_a_file_nor_a_stopped_process(tmp_path):
     (["--save-core", "x", "core"], "--pid"),
     (["--pid", "1", "--save-core", "x", "y"], "neither CORE"),
     (["--pid", "1", "-o", "x", "--save-core", "x"], "the report goes to x"),
+    (["--pid", "1", "--save-core", "full"], "--save-core=full"),
 ])
 def test_what_does_not_go_together(words, said, tmp_path):
     result = analyzer.run(*words, cwd=tmp_path)
