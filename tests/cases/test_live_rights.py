@@ -272,8 +272,10 @@ def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
     assert [frame["name"] for frame in analyzer.python_frames(thread)][:2] == ["hold", "run"]
     symbols = [frame["symbol"] for frame in thread["frames"]]
     assert "vfork" in symbols[0] and symbols[-1] in ("clone3", "__clone3", "clone"), symbols
-    dead = analyzer.run("--format", "json", tmp_path / "saved")
-    assert dead.json["threads"] == result.json["threads"]
+    dead = analyzer.run("--format", "json", tmp_path / "saved").json
+    assert analyzer.thread_by_tid(dead, held) == thread
+    assert [thread["tid"] for thread in dead["threads"]] == \
+        [thread["tid"] for thread in result.json["threads"]]
 
 
 def test_process_that_cannot_be_stopped_at_all():
