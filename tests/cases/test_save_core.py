@@ -103,6 +103,23 @@ def test_all_values_of_the_same_look(interpreter, tmp_path):
     assert rest(analyzer.run("--all", "--locals", core).stdout) == rest(text)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can chroot")
+def test_process_below_another_root(tmp_path):
+    """Its core names files as the process does; --sysroot says where they are."""
+    source = ("#include <stdio.h>\n#include <unistd.h>\n"
+              "int work(void) { pause(); return 1; }\n"
+              "int main(void) { puts(\"ready\"); fflush(stdout); return work(); }\n")
+    shutil.copy(living.compiled("resting", source, "-static"), tmp_path / "inside")
+    core = tmp_path / "saved"
+    with living.running(["chroot", str(tmp_path), "/inside"]) as process:
+        live, _ = save(process.pid, core, "--mode", "native")
+    assert live.json["target"]["executable"] == "/inside"
+    dead = analyzer.run("--format", "json", "--all", "--mode", "native", "--sysroot", tmp_path, core)
+    assert dead.returncode == analyzer.EXIT_COMPLETE, dead.describe()
+    assert body(dead.json) == body(live.json)
+    assert "work" in [frame["symbol"] for frame in dead.json["threads"][0]["frames"]]
+
+
 # ---- other tools ----
 
 def in_gdb(core, *commands):
