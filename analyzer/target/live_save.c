@@ -215,9 +215,10 @@ static void keep_constants(struct target *target)
             keep_range(pages, mapping->start, mapping->start + LIVE_PAGE);
         if (mapping->writable || mapping->end - mapping->start > CONSTANT_LIMIT_ONE)
             continue;
+        // What no file will tell any more, so that it can be unwound at least.
         target_file_open(target, mapping->file);
-        if (!mapping->file->image ||
-            !target_file_offset_is_constant(mapping->file, mapping->offset))
+        bool gone = mapping->file->deleted || !mapping->file->image;
+        if (gone || !target_file_offset_is_constant(mapping->file, mapping->offset))
             keep_range(pages, mapping->start, mapping->end);
     }
 }

@@ -120,6 +120,25 @@ def test_process_below_another_root(tmp_path):
     assert "work" in [frame["symbol"] for frame in dead.json["threads"][0]["frames"]]
 
 
+def test_program_that_was_deleted(tmp_path):
+    """Its names are lost with it; its code and its unwind tables are in the core."""
+    source = ("#include <stdio.h>\n#include <unistd.h>\n"
+              "static volatile int kept;\n"
+              "__attribute__((noinline)) void rest(void) { pause(); kept++; }\n"
+              "__attribute__((noinline)) void work(void) { rest(); kept++; }\n"
+              "int main(void) { puts(\"ready\"); fflush(stdout); work(); return kept; }\n")
+    program = tmp_path / "program"
+    shutil.copy(living.compiled("deleted", source, "-O1"), program)
+    with living.running([str(program)]) as process:
+        program.unlink()
+        live, _ = save(process.pid, tmp_path / "saved", "--mode", "native")
+    dead = analyzer.run("--format", "json", "--mode", "native", tmp_path / "saved").json
+    pcs = analyzer.physical_pcs(live.json["threads"][0])
+    assert {"rest", "work", "main"} <= {frame["symbol"] for frame in live.json["threads"][0]["frames"]}
+    assert analyzer.physical_pcs(dead["threads"][0]) == pcs
+    assert {frame["trust"] for frame in dead["threads"][0]["frames"]} == {"context", "cfi"}
+
+
 # ---- other tools ----
 
 def in_gdb(core, *commands):
