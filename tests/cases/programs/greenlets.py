@@ -10,6 +10,7 @@ import witness
 
 stacks = {}
 everything = []
+made = threading.Event()
 
 
 def note():
@@ -57,14 +58,14 @@ class Derived(greenlet.greenlet):
 
 
 def make(kind, *arguments):
-    made = kind if isinstance(kind, greenlet.greenlet) else greenlet.greenlet(kind)
-    everything.append(made)
-    made.switch(*arguments)
-    return made
+    one = kind if isinstance(kind, greenlet.greenlet) else greenlet.greenlet(kind)
+    everything.append(one)
+    one.switch(*arguments)
 
 
 def thread():
     make(plain, 2)
+    made.set()
     time.sleep(600)
 
 
@@ -74,7 +75,7 @@ everything.append(everything[-1].hub)
 other = threading.Thread(target=thread, name="other")
 other.daemon = True
 other.start()
-time.sleep(0.5)
+made.wait()
 created = greenlet.greenlet(plain)
 ended = greenlet.greenlet(lambda: None)
 ended.switch()
