@@ -51,8 +51,8 @@ void print_text_exceptions(const struct trace_thread *thread,
                            const struct psc_print_options *options, struct print_sink *sink);
 /** "raised: KeyError: 'rank'" of the first exception of a thread. */
 void print_text_exception_summary(const struct trace_exception *exception, struct text *text);
-/** The tasks of asyncio, when they were asked for. */
-enum psc_status print_text_tasks(const struct psc_trace *trace,
+/** Tasks and greenlets, when they were asked for; `one_of_many`: with the process they are of. */
+enum psc_status print_text_tasks(const struct psc_trace *trace, bool one_of_many,
                                  const struct psc_print_options *options, struct print_sink *sink);
 /** Columns that text takes on a terminal. */
 size_t print_measure_text(const char *text, size_t size);

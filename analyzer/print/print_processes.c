@@ -111,7 +111,7 @@ enum psc_status print_text_processes(const struct psc_trace *const *traces, size
     if (status == PSC_OK)
         status = print_text_threads(&joined, options, sink);
     for (size_t i = 0; status == PSC_OK && i < count; i++)
-        status = print_text_tasks(traces[i], options, sink);
+        status = print_text_tasks(traces[i], true, options, sink);
     for (size_t i = 0; joined.threads && i < joined.thread_count; i++)
         free(joined.threads[i].frames);
     free(joined.threads);

@@ -46,6 +46,7 @@ struct noun {
 struct task_printer {
     const struct trace_tasks *tasks;
     const struct noun *noun;
+    int32_t process; /* 0: there is but one. */
     const struct psc_print_options *options;
     struct print_sink *sink;
     uint8_t *marks; /* enum mark of each task. */
@@ -420,6 +421,8 @@ static bool print_all(struct task_printer *printer)
         printer->many_threads |= tasks->items[i].tid != tasks->items[0].tid;
     print_add_style(&printer->sink->buffer, printer->options, PRINT_BOLD);
     text_printf(&printer->sink->buffer, "\n%s \u00b7 ", printer->noun->module);
+    if (printer->process)
+        text_printf(&printer->sink->buffer, "process %d \u00b7 ", printer->process);
     if (tasks->count)
         text_printf(&printer->sink->buffer, "%zu %s%s\n", tasks->count, printer->noun->name,
                     tasks->count == 1 ? "" : "s");
@@ -431,7 +434,8 @@ static bool print_all(struct task_printer *printer)
 }
 
 static enum psc_status print_list(const struct trace_tasks *tasks, const struct noun *noun,
-                                  const struct psc_print_options *options, struct print_sink *sink)
+                                  int32_t process, const struct psc_print_options *options,
+                                  struct print_sink *sink)
 {
     size_t count = tasks->count ? tasks->count : 1;
     PSC_CLEANUP(cleanup_free) uint8_t *marks = calloc(count, sizeof(*marks));
@@ -439,6 +443,7 @@ static enum psc_status print_list(const struct trace_tasks *tasks, const struct 
     PSC_CLEANUP(cleanup_free) struct place *places = calloc(count, sizeof(*places));
     struct task_printer printer = {.tasks = tasks,
                                    .noun = noun,
+                                   .process = process,
                                    .options = options,
                                    .sink = sink,
                                    .marks = marks,
@@ -449,15 +454,16 @@ static enum psc_status print_list(const struct trace_tasks *tasks, const struct 
     return good ? PSC_OK : PSC_ERR_MEMORY;
 }
 
-enum psc_status print_text_tasks(const struct psc_trace *trace,
+enum psc_status print_text_tasks(const struct psc_trace *trace, bool one_of_many,
                                  const struct psc_print_options *options, struct print_sink *sink)
 {
     static const struct noun tasks = {"asyncio", "task", "Task"};
     static const struct noun greenlets = {"greenlet", "greenlet", "Greenlet"};
+    int32_t process = one_of_many ? trace->pid : 0;
     enum psc_status status = PSC_OK;
     if (trace->tasks)
-        status = print_list(trace->tasks, &tasks, options, sink);
+        status = print_list(trace->tasks, &tasks, process, options, sink);
     return status == PSC_OK && trace->greenlets
-               ? print_list(trace->greenlets, &greenlets, options, sink)
+               ? print_list(trace->greenlets, &greenlets, process, options, sink)
                : status;
 }

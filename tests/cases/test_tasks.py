@@ -1,4 +1,6 @@
 """--tasks: asyncio's tasks, as the dying program's own cr_await, names and edges have them."""
+import json
+
 import pytest
 
 import analyzer
@@ -120,6 +122,40 @@ async def main():
     await asyncio.gather(*tasks)
 
 asyncio.run(main())
+"""
+
+
+def test_tasks_of_descendants(system, tmp_path):
+    """Each process has its own list."""
+    source = tmp_path / "two.py"
+    source.write_text(TWO)
+    with living.running([system.path, "-s", str(source)]) as process:
+        text = living.look(process.pid, "--children", "--tasks").stdout
+        document = living.look(process.pid, "--children", "--tasks", "--format", "json").stdout
+    assert "\nasyncio \u00b7 process %d \u00b7 1 task\n" % process.pid in text
+    assert text.count("\nasyncio \u00b7 process ") == 2
+    assert [len(one["tasks"]) for one in map(json.loads, document.splitlines())] == [1, 1]
+
+
+TWO = """
+import asyncio, ctypes, os, signal
+
+async def main():
+    asyncio.get_event_loop().call_soon(os.write, write, b"x")
+    await asyncio.sleep(600)
+
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # with its parent
+    os.close(read)
+    asyncio.run(main())
+os.read(read, 1)
+
+async def parent():
+    asyncio.get_event_loop().call_soon(os.write, 1, b"ready\\n")
+    await asyncio.sleep(600)
+asyncio.run(parent())
 """
 
 
