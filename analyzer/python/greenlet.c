@@ -20,6 +20,7 @@
 #define STACK_COPY   16u
 #define STACK_SAVED  24u
 #define TOP_FRAME    48u
+#define TOP_FRAME_36 40u /* Up to 3.6 there is no context before it. */
 #define FRAMES_FIRST 64u /* Where a pointer to the newest frame may be, from 3.11 on. */
 #define FRAMES_LAST  120u
 
@@ -110,9 +111,11 @@ static bool read_object(struct greenlets *greenlets, psc_addr object, struct pla
     psc_addr start =
         at + (own == object ? 8 : 0) +
         (python->layout.offset[PY_HANDLED_TRACE] != PY_NO_OFFSET ? START_LONG : START_SHORT);
+    uint32_t top_frame =
+        python->layout.offset[PY_THREAD_HANDLED_TYPE] != PY_NO_OFFSET ? TOP_FRAME_36 : TOP_FRAME;
     if (!read_word(greenlets, start, &ret->stack_start) ||
         !read_word(greenlets, start + STACK_STOP, &ret->stack_stop) ||
-        !read_word(greenlets, start + TOP_FRAME, &top))
+        !read_word(greenlets, start + top_frame, &top))
         return false;
     if (has_frame_objects(python) || !top) {
         ret->top = top;

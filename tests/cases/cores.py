@@ -301,7 +301,7 @@ def _run_to_gcore(command, folder, env, timeout=60):
 SINCE = {**{case: (2, 7) for case in (
     "threads", "worker_crash", "callbacks", "signal_handler", "compiled_code", "importing", "language",
     "exception_handled", "recursion_900", "recursion_20000", "native_threads", "hot_threads", "abort",
-    "null_call", "overflow", "mapped_twice", "objects_2", "exceptions_2")},
+    "greenlets", "null_call", "overflow", "mapped_twice", "objects_2", "exceptions_2")},
          "asyncio_task": (3, 7), "asyncio_cancel": (3, 7), "control_names": (3, 8),
          "subinterpreters": (3, 8), "state_own_gil": (3, 12), "state_at_fork": (3, 7)}
 
