@@ -403,7 +403,9 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     }
     if (!fine)
         return PSC_ERR_MEMORY;
-    thread->state |= states_of_registers(draft->native, thread->state);
+    // A process that was not stopped has no native threads here: that says nothing of them.
+    if (filling->sources->target->thread_count)
+        thread->state |= states_of_registers(draft->native, thread->state);
     return add_values(filling, &draft->plan, thread);
 }
 

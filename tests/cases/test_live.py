@@ -184,6 +184,8 @@ def test_quiet_process_is_read_exactly_without_a_pause(interpreter):
                       if thread["python_thread_id"] and thread["frames"])
 
     assert stacks(glance) == stacks(paused)
+    # Whether a thread waits or has ended is not known of one that was not stopped.
+    assert not {"terminated", "idle"} & {state for thread in glance.json["threads"] for state in thread["state"]}
 
 
 def test_busy_process_without_a_pause(interpreter):
