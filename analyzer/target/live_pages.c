@@ -186,19 +186,27 @@ static size_t count_different(const struct iovec *pages, const uint8_t *const *k
     return different;
 }
 
-/* Where process_vm_readv() is forbidden (seccomp) the file does; up to the first page that is gone.
+/*
+ * Up to the first page that is gone. The file shows pages that process_vm_readv() does not, those
+ * without the right to read (guard pages of stacks), and serves where that call is forbidden
+ * (seccomp).
  */
 static size_t read_again(const struct live_pages *pages, pid_t pid, const struct iovec *remote,
                          size_t count, uint8_t *buffer)
 {
-    const struct iovec local = {buffer, count * LIVE_PAGE};
-    ssize_t got = process_vm_readv(pid, &local, 1, remote, count, 0);
-    if (got >= 0 || errno == EFAULT)
-        return got < 0 ? 0 : (size_t)got;
+    bool allowed = true;
     size_t done = 0;
-    while (done < count && read_pages(pages, (psc_addr)(uintptr_t)remote[done].iov_base, 1,
-                                      buffer + done * LIVE_PAGE))
+    while (done < count) {
+        const struct iovec local = {buffer + done * LIVE_PAGE, (count - done) * LIVE_PAGE};
+        ssize_t got =
+            allowed ? process_vm_readv(pid, &local, 1, remote + done, count - done, 0) : 0;
+        allowed = allowed && (got >= 0 || errno == EFAULT);
+        done += got > 0 ? (size_t)got / LIVE_PAGE : 0;
+        if (done == count || !read_pages(pages, (psc_addr)(uintptr_t)remote[done].iov_base, 1,
+                                         buffer + done * LIVE_PAGE))
+            break;
         done++;
+    }
     return done * LIVE_PAGE;
 }
 

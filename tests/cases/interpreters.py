@@ -176,8 +176,8 @@ def find_also():
 
 
 def find_older():
-    """Those before find_wanted() that can be run without entering another root."""
-    return [one for one in find_all() if one.minor in ALSO_OLDER]
+    """Those of 3.x before find_wanted() that can be run without entering another root."""
+    return [one for one in find_all() if one.minor in ALSO_OLDER and one.minor >= (3,)]
 
 
 def find_others():
