@@ -139,10 +139,14 @@ enum psc_status merge_join_sides(struct plan *plan, struct target *target, bool 
     }
     qsort(places, plan->side_count, sizeof(*places), compare_places);
     *ret_ordered = true;
-    size_t unknown = 0;
-    for (size_t s = 0; s < plan->side_count; s++)
-        unknown += plan->sides[places[s].side].stack.count && places[s].place == UINT64_MAX;
-    if (unknown) {
+    // A thread state that was made for a thread to be started is here as well, without frames.
+    size_t unknown = 0, running = 0;
+    for (size_t s = 0; s < plan->side_count; s++) {
+        bool runs = plan->sides[places[s].side].stack.count != 0;
+        running += runs;
+        unknown += runs && places[s].place == UINT64_MAX;
+    }
+    if (unknown && running > 1) {
         *ret_ordered = false;
         if (!plan->native.count)
             return PSC_OK;

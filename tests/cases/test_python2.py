@@ -1,7 +1,12 @@
 """What is different in Python 2.7: its objects, its classes without types, its exceptions."""
+import os
+
 import pytest
 
 import analyzer
+import cores
+import interpreters
+import living
 import test_merge
 from test_exceptions import flat
 from test_values import frames_by_name
@@ -78,3 +83,28 @@ def test_exceptions(core):
     assert len(handled) == 2
     waiting = analyzer.thread_by_ident(document, promises["worker"])["exception"]
     assert (waiting["type"], waiting["message"]) == (promises["waiting"]["type"], promises["waiting"]["message"])
+
+
+PYTHON_2 = [pytest.param(one, id=one.label) for one in interpreters.find_all() if one.minor == (2, 7)] or [
+    pytest.param(None, id="2.7", marks=pytest.mark.skip(reason="no CPython 2.7 here"))]
+
+
+@pytest.mark.parametrize("python_2", PYTHON_2)
+def test_living_process(python_2):
+    """Every look shows whole stacks, whoever has the GIL or nobody."""
+    names, functions = set(), set()
+    with living.running([python_2.path, "-s", os.path.join(cores.PROGRAMS, "busy_2.py")]) as process:
+        for _ in range(20):
+            result = living.look(process.pid, "--format", "json", "--all")
+            assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+            assert sum("holds-gil" in thread["state"] for thread in result.json["threads"]) <= 1
+            for thread in result.json["threads"]:
+                frames = analyzer.python_frames(thread)
+                names.add(thread["name"])
+                functions.update(frame["name"] for frame in frames)
+                if frames and frames[0]["name"] in ("fib", "compute", "<lambda>", "numbers"):
+                    assert frames[-1]["name"] in ("<module>", "__bootstrap")
+                assert not analyzer.gaps(thread)
+        assert process.poll() is None
+    assert {"MainThread", "compute", "sort", "generate", "wait"} <= names
+    assert {"fib", "compute", "sort", "generate", "wait", "start_and_end"} <= functions

@@ -124,6 +124,7 @@ def values():
                   u"<type 'ValueError'>, <class '__main__.New'>, <type 'collections.deque'>, <type 'type'>]")
     modules = equal("modules", [sys, json])
     running = equal("running", generator())
+    truth["running"] = {"begins": repr(running)[:-1] + ", not started at "}
     old_class = equal("old_class", Old)
     old = Old(a=1)
     truth["old"] = {"is": repr(old)[:-1] + ": a=1>"}
