@@ -142,5 +142,8 @@ void ways_attach_and_die(void)
     if (pthread_create(&thread, NULL, ways_attached_thread, NULL) == 0)
         pthread_join(thread, NULL);
 }
-/* What glibc called it before 2.34: the programs run in older Debian roots, too. */
+
+/* What glibc called them before 2.34: the programs run in older Debian roots, too. */
 __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
+__asm__(".symver pthread_join,pthread_join@GLIBC_2.2.5");
+__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");

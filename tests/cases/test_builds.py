@@ -10,7 +10,7 @@ import analyzer
 import cores
 import interpreters
 import truth
-from test_values import without_files
+from elf import without_files
 
 OTHER_SUITES = True
 
