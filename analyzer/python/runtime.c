@@ -192,11 +192,18 @@ static bool take_self_described(struct python *python, psc_addr runtime, const u
     return true;
 }
 
+/* The type of sys.modules is that of dicts, and its type is type, whose type is type. */
 static bool has_modules(struct python *python)
 {
     psc_addr modules;
+    psc_addr type;
+    psc_addr metatype;
+    psc_addr again;
+    uint64_t flags;
     return py_read_u64(python, python->interpreters, PY_INTERP_MODULES, &modules) == PSC_OK &&
-           py_has_flags(python, modules, PY_FLAG_DICT);
+           py_read_type(python, modules, &type, &flags) == PSC_OK && flags & PY_FLAG_DICT &&
+           py_read_u64(python, type, PY_OBJECT_TYPE, &metatype) == PSC_OK &&
+           py_read_u64(python, metatype, PY_OBJECT_TYPE, &again) == PSC_OK && again == metatype;
 }
 
 /* Without PyType_Type's address: the longer header is there when sys.modules is a dict only so. */

@@ -107,7 +107,7 @@ def test_found_when_no_file_of_the_dead_machine_is_there(core, tmp_path):
     """By what it says of itself from 3.13 on, before by what its threads point to."""
     empty = tmp_path / "empty"
     empty.mkdir()
-    options = ("--mode", "python", "--sysroot", empty, without_files(core, tmp_path))
+    options = ("--mode", "python", "--sysroot", empty, without_files(core.path, tmp_path))
     result = analyzer.run("--format", "json", *options)
     stacks = {int(ident): [truth.key_of(frame) for frame in stack] for ident, stack in core.truth["stacks"].items()}
     for ident, stack in stacks.items():
