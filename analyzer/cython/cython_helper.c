@@ -3,12 +3,17 @@
 
 /** A helper is small; what calls Python from a larger function has a name. */
 #define HELPER_SIZE_LIMIT 8192
+/** Without optimisation it calls Python through others: how far these are followed, and how many.
+ */
+#define HELPER_DEPTH      2
+#define HELPER_CALL_LIMIT 64
 
 /** What a function calls. */
 struct calls {
     bool python;
     bool takes_gil;
     bool unraisable; /**< It tells of an error that it can not raise. */
+    unsigned followed;
 };
 
 static bool is_listed(const char *name, const char *const *list)
@@ -31,8 +36,9 @@ static void note_import(struct calls *calls, const char *import)
         calls->python = true;
 }
 
+/** A linked-in library calls Python neither by itself nor through what it calls by address. */
 static void note_calls(struct machine *machine, const struct machine_function *function,
-                       bool follow, struct calls *calls)
+                       unsigned depth, struct calls *calls)
 {
     uint64_t end = function->end - function->start > HELPER_SIZE_LIMIT
                        ? function->start + HELPER_SIZE_LIMIT
@@ -51,12 +57,10 @@ static void note_calls(struct machine *machine, const struct machine_function *f
             continue;
         }
         const struct machine_function *callee =
-            follow ? machine_find_function(&machine->image, target.address) : NULL;
-        struct calls inner = {0};
-        if (!callee || callee->start != target.address || callee == function)
-            continue;
-        note_calls(machine, callee, false, &inner);
-        calls->unraisable |= inner.unraisable;
+            depth ? machine_find_function(&machine->image, target.address) : NULL;
+        if (callee && callee->start == target.address && callee != function &&
+            calls->followed++ < HELPER_CALL_LIMIT)
+            note_calls(machine, callee, depth - 1, calls);
     }
 }
 
@@ -66,6 +70,6 @@ bool cython_machine_is_helper(struct machine *machine, uint64_t pc)
     struct calls calls = {0};
     if (!function || function->end - function->start > HELPER_SIZE_LIMIT)
         return false;
-    note_calls(machine, function, true, &calls);
+    note_calls(machine, function, HELPER_DEPTH, &calls);
     return calls.python && !calls.takes_gil && !calls.unraisable;
 }
