@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STEPS_EACH 1000000u
+
 static const char *const kinds[] = {
     [CYTHON_NONE] = "none",           [CYTHON_WRAPPER] = "wrapper",
     [CYTHON_BODY] = "body",           [CYTHON_C_FUNCTION] = "c-function",
@@ -132,8 +134,14 @@ static int show_codes(const char *path, const char *module)
     }
     fprintf(stderr, "%zu functions, %zu pointers, %zu anchors\n", machine->image.function_count,
             machine->image.pointer_count, machine->anchor_count);
-    while (scanf("%" SCNx64, &address) == 1)
+    while (machine && scanf("%" SCNx64, &address) == 1) {
         show_code(machine, module, address);
+        /* Nobody else asks for thousands of addresses; a module's steps are counted. */
+        if (machine->steps > STEPS_EACH) {
+            machine_destroy(machine);
+            machine = machine_create(bytes, size);
+        }
+    }
     machine_destroy(machine);
     munmap((void *)(uintptr_t)bytes, size);
     return 0;

@@ -6,7 +6,7 @@
 /** Instructions followed for one question. */
 #define STEP_LIMIT 6000
 /** For all questions about one module: a hostile file costs a second or two, not hours. */
-#define TOTAL_STEP_LIMIT ((uint64_t)2 << 20)
+#define TOTAL_STEP_LIMIT ((uint64_t)4 << 20)
 /** Hashes that there is room for at first; a power of two. */
 #define SEEN_SIZE ((size_t)1 << 8)
 
