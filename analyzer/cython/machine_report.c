@@ -25,11 +25,27 @@ const struct machine_anchor *machine_find_anchor(const struct machine *machine, 
     return NULL;
 }
 
+/** What a call reports by; NULL when it is none of a report. */
+static const struct machine_anchor *find_report_call(const struct machine *machine,
+                                                     struct machine_target target)
+{
+    /*
+     * Of the helper that was inlined into its only caller, the module's body at -O3:
+     * PyCode_NewEmpty(const char *filename, const char *funcname, int firstlineno)
+     */
+    static const struct machine_anchor inlined = {.file = {VALUE_ARGUMENT, MACHINE_RDI},
+                                                  .name = {VALUE_ARGUMENT, MACHINE_RSI},
+                                                  .line = {VALUE_ARGUMENT, MACHINE_RDX}};
+    if (target.import)
+        return strcmp(target.import, "PyCode_NewEmpty") == 0 ? &inlined : NULL;
+    return machine_find_anchor(machine, target.address);
+}
+
 static enum machine_verdict report_call(struct machine_exploration *exploration,
                                         struct machine_state *state, struct machine_target target)
 {
     (void)state;
-    if (!target.import && machine_find_anchor(exploration->machine, target.address))
+    if (find_report_call(exploration->machine, target))
         return MACHINE_FOUND;
     return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
                                                           : MACHINE_PASS_COUNTED;
@@ -62,7 +78,7 @@ static void read_found(struct machine *machine, const struct machine_state *stat
 {
     struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
     struct machine_target target = machine_operand_target(machine, &call.to);
-    const struct machine_anchor *anchor = machine_find_anchor(machine, target.address);
+    const struct machine_anchor *anchor = find_report_call(machine, target);
     *ret = (struct machine_report){0};
     if (anchor)
         machine_read_report(machine, anchor, state, ret);
@@ -190,12 +206,15 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
     enum machine_call_kind kind = machine_find_call(machine, address + 1);
     uint64_t pc = kind == MACHINE_CALL_NONE ? address : address + 1;
     const struct machine_function *function = machine_find_function(&machine->image, address);
-    if (!limit || !function || pc >= function->end || kind == MACHINE_CALL_ENDS)
+    if (!limit || !function || pc >= function->end || kind == MACHINE_CALL_ENDS ||
+        machine_find_anchor(machine, function->start))
         return 0;
     machine_state_init(&start, pc);
     found = search_first(machine, &start, kind, &report);
     size_t count = 0;
     for (unsigned round = 0; found && count < limit && round < ROUND_LIMIT; round++) {
+        if (!report.name && !report.file && !report.line)
+            break;
         bool repeated = count && same_report(&ret[count - 1], &report);
         if (!repeated)
             ret[count++] = report;
