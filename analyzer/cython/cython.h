@@ -72,6 +72,12 @@ bool cython_slot_calls(const struct cython_name *slot, const struct cython_name 
 bool cython_name_of(struct module *module, const char *symbol, struct arena *arena,
                     struct cython_name *ret);
 
+/** True for the symbols of modules that mypyc made: CPyDef_, CPyPy_, and its runtime library. */
+bool mypyc_is_symbol(const char *symbol);
+/** The same for one of these; asks the module for the symbols of scopes. */
+bool mypyc_name_of(struct module *module, const char *symbol, struct arena *arena,
+                   struct cython_name *ret);
+
 /** Dotted name of a Cython extension module, from its symbols or its path; NULL if not one. */
 const char *cython_module_name(struct module *module, struct arena *arena);
 

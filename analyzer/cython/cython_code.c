@@ -117,10 +117,13 @@ static enum cython_kind kind_of(const char *name, const char *file)
     return name && strncmp(name, "init ", 5) == 0 ? CYTHON_MODULE : CYTHON_C_FUNCTION;
 }
 
-/** Bodies of generators give their bare name; what makes the generator has the whole one. */
-static const char *whole_name(const struct machine *machine, const char *name)
+/**
+ * Bodies of generators give their bare name; what makes the generator has the whole one. Without a
+ * Cython module's name the module is mypyc's, where all names are bare.
+ */
+static const char *whole_name(const struct machine *machine, const char *module, const char *name)
 {
-    const char *whole = strchr(name, '.') || strncmp(name, "init ", 5) == 0
+    const char *whole = !module || strchr(name, '.') || strncmp(name, "init ", 5) == 0
                             ? NULL
                             : machine_find_whole_name(&machine->image, name);
     return whole ? whole : name;
@@ -137,7 +140,8 @@ static struct cython_code convert_report(const struct machine *machine,
         .estimate = !report->direct,
     };
     if (report->name)
-        code.function = cython_traceback_function(whole_name(machine, report->name), module, arena);
+        code.function =
+            cython_traceback_function(whole_name(machine, module, report->name), module, arena);
     return code;
 }
 
@@ -178,7 +182,7 @@ static struct cython_code convert_identity(const struct machine *machine,
     if (!identity->name)
         return code;
     /* One that a class of the user's has, has a whole name somewhere: it can fail. */
-    const char *whole = whole_name(machine, identity->name);
+    const char *whole = whole_name(machine, module, identity->name);
     if (identity->bare && whole == identity->name && is_own_method(whole))
         code.kind = CYTHON_PLUMBING;
     code.function = cython_traceback_function(whole, module, arena);

@@ -34,6 +34,13 @@ static void set_code_source(struct places *places, struct trace_location *locati
         location->source = sources_copy_line(places->text, location->file, location->line);
 }
 
+/* mypyc compiles packages into one library of this name (mypyc/build.py, group_name()). */
+static bool is_of_mypyc(const struct place *place, const struct trace_location *physical)
+{
+    return strstr(place->module->name, "__mypyc.") ||
+           (physical->symbol && mypyc_is_symbol(physical->symbol));
+}
+
 /* A level for a function that has no symbol. */
 static void make_level(struct places *places, const struct place *place,
                        const struct trace_location *physical, const struct cython_code *code,
@@ -57,7 +64,7 @@ static void make_level(struct places *places, const struct place *place,
     ret->cython = (struct cython_name){
         .kind = kind, .function = code->function, .number = -1, .parallel = code->parallel};
     location->kind = TRACE_CYTHON;
-    location->language = "Cython";
+    location->language = is_of_mypyc(place, physical) ? "mypyc" : "Cython";
     location->function = code->function;
     if (code->parallel)
         location->function = arena_printf(places->trace->arena, "%s [parallel]", code->function);
@@ -115,7 +122,8 @@ static bool is_same_function(const struct place_level *level, const struct cytho
     const struct cython_name *name = &level->cython;
     if (!code->function || !name->function)
         return false;
-    if (name->kind == CYTHON_GENERATOR)
+    if (name->kind == CYTHON_GENERATOR ||
+        (level->location->symbol && mypyc_is_symbol(level->location->symbol)))
         return !strcmp(leaf_of(code->function), leaf_of(name->function));
     return !strcmp(code->function, name->function);
 }

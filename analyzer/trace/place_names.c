@@ -39,8 +39,12 @@ static void name_cython_level(struct places *places, const struct place *place,
 {
     struct cython_name *name = &level->cython;
     struct trace_location *location = level->location;
-    if (!may_be_cython(symbol) ||
-        !cython_cache_name_of(places->cython, place->module, symbol, places->trace->arena, name)) {
+    bool mypyc = mypyc_is_symbol(symbol);
+    bool named =
+        mypyc ? mypyc_name_of(place->module, symbol, places->trace->arena, name)
+              : may_be_cython(symbol) && cython_cache_name_of(places->cython, place->module, symbol,
+                                                              places->trace->arena, name);
+    if (!named) {
         *name = (struct cython_name){.kind = CYTHON_NONE};
         return;
     }
@@ -49,7 +53,7 @@ static void name_cython_level(struct places *places, const struct place *place,
         return;
     }
     location->kind = TRACE_CYTHON;
-    location->language = "Cython";
+    location->language = mypyc ? "mypyc" : "Cython";
     location->function = name->parallel
                              ? arena_printf(places->trace->arena, "%s [parallel]", name->function)
                              : name->function;
