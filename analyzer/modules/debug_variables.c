@@ -116,6 +116,9 @@ static bool read_variable(struct module *module, Dwarf_Die *die, uint64_t addres
     ret->name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
     if (!ret->name || dwarf_hasattr_integrate(die, DW_AT_declaration))
         return false;
+    // __func__ and the like.
+    if (!ret->argument && dwarf_hasattr_integrate(die, DW_AT_artificial))
+        return false;
     ret->type = module_type_of(module, die);
     if (die_get_number(die, DW_AT_decl_line, &line) && line <= UINT32_MAX)
         ret->line = (uint32_t)line;
