@@ -77,6 +77,8 @@ static enum py_kind kind_of_name(const struct python *python, const char *name)
 {
     if (is_cython_function(name))
         return PY_KIND_CYFUNCTION;
+    if (strstr(name, "." PY_CLOSURE_PREFIX))
+        return PY_KIND_CLOSURE;
     for (size_t i = 0; py_is_2(python) && i < PSC_ARRAY_SIZE(kind_names_2); i++)
         if (!strcmp(kind_names_2[i].name, name))
             return kind_names_2[i].kind;

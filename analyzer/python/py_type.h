@@ -49,6 +49,7 @@ enum py_kind {
     PY_KIND_DECIMAL,
     PY_KIND_UUID,
     PY_KIND_CYFUNCTION,
+    PY_KIND_CLOSURE, /**< Of a Cython function. */
     PY_KIND_NUMPY_ARRAY,
     PY_KIND_NUMPY_SCALAR
 };
@@ -60,6 +61,9 @@ struct py_slot {
 };
 
 #define PY_SLOT_LIMIT 32u
+
+/** Cython/Compiler/Naming.py, closure_class_prefix; a number, and the function's name follow. */
+#define PY_CLOSURE_PREFIX "__pyx_scope_struct_"
 
 /** One for each type that was met; in the arena. */
 struct py_type {

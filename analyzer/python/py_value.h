@@ -131,6 +131,11 @@ bool value_find_attribute(struct python *python, const struct py_type *type, psc
 
 void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
+/* ---- value_cython.c ---- */
+
+void value_add_cyfunction(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_closure(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
 /* ---- value_library.c ---- */
 
 void value_open_proxy(struct value_writer *writer, const struct py_type *type, psc_addr object);
@@ -138,7 +143,6 @@ void value_open_view(struct value_writer *writer, const struct py_type *type, ps
 void value_add_weakref(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_decimal(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_add_cyfunction(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
 /* ---- value_memoryview.c ---- */
 

@@ -200,6 +200,12 @@ void python_add_value(struct python *python, psc_addr object, struct text *text)
  * derived from a built-in one; false for all others.
  */
 bool python_add_identity(struct python *python, psc_addr object, struct text *text);
+/**
+ * Whether an object holds the variables of a Cython function's closure, or of a function around it.
+ * @param function  its qualified name.
+ * @return 0: it does not; 1: the function's own; 2: of the function around; and so on.
+ */
+unsigned python_is_closure(struct python *python, psc_addr object, const char *function);
 /** Adds a number as repr() has that of a float. */
 void python_add_float(double value, struct text *text);
 /** The same for single precision: the shortest text that reads back as the same one. */

@@ -142,6 +142,7 @@ static const struct {
     [PY_KIND_DECIMAL] = {value_add_decimal, false},
     [PY_KIND_UUID] = {value_add_uuid, false},
     [PY_KIND_CYFUNCTION] = {value_add_cyfunction, false},
+    [PY_KIND_CLOSURE] = {value_open_closure, false},
     [PY_KIND_NUMPY_ARRAY] = {value_add_numpy, false},
     [PY_KIND_NUMPY_SCALAR] = {value_add_numpy, false},
 };

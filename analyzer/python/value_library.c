@@ -186,22 +186,3 @@ void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc
                 high >> 32, high >> 16 & 0xffff, high & 0xffff, low >> 48,
                 low & ((UINT64_C(1) << 48) - 1));
 }
-
-/* ---- Cython ---- */
-
-/* Cython/Utility/CythonFunction.c: it begins as a built-in function does. */
-void value_add_cyfunction(struct value_writer *writer, const struct py_type *type, psc_addr object)
-{
-    struct python *python = writer->python;
-    psc_addr definition;
-    psc_addr name;
-    char text[128];
-    if (py_read_u64(python, object, PY_BUILTIN_DEF, &definition) != PSC_OK ||
-        py_read_u64(python, definition, PY_METHODDEF_NAME, &name) != PSC_OK ||
-        target_read_string(python->target, name, text, sizeof(text)) != PSC_OK) {
-        value_add_identity(writer, type, object);
-        text_add_char(writer->text, '>');
-        return;
-    }
-    text_printf(writer->text, "<cyfunction %s at 0x%" PRIx64 ">", text, object);
-}

@@ -8,6 +8,8 @@
 #define LOCAL_LIMIT 256u /* Of one frame. */
 /* Functions around a closure whose variables it has; attributes of one scope. */
 #define CLOSURE_LIMIT 8u
+/* Words of a frame among which a closure is looked for. */
+#define CLOSURE_WORD_LIMIT 1024u
 /* Arguments of a generator that are put in order. */
 #define ARGUMENT_LIMIT 64u
 /* Callers that are asked what an argument was. */
@@ -420,6 +422,47 @@ static void add_cython_variables(struct c_values *values, size_t native,
     add_closure(values, find_closure(values, native, scope, "__pyx_outer_scope"));
 }
 
+/*
+ * Without debug information: the object that holds a closure's variables, when there is just one in
+ * the frame's part of the stack and its registers. Returns 0 for none, or for several.
+ */
+static psc_addr find_closure_object(struct c_values *values, size_t native, const char *function)
+{
+    struct native_context context;
+    const struct native_frame *frame = &values->plan->native.frames[native];
+    uint64_t words[CLOSURE_WORD_LIMIT + X86_COUNT];
+    size_t count = 0;
+    psc_addr found = 0;
+    unsigned best = 0;
+    native_get_context(&values->plan->native, native, &context);
+    for (size_t i = 0; i < X86_COUNT; i++)
+        if (context.known >> i & 1)
+            words[count++] = context.registers.value[i];
+    for (psc_addr at = frame->sp; at < frame->cfa && count < PSC_ARRAY_SIZE(words);
+         at += 8, count++)
+        if (target_read_u64(values->sources->target, at, &words[count]) != PSC_OK)
+            break;
+    for (size_t i = 0; i < count; i++) {
+        unsigned rank = python_is_closure(values->sources->python, words[i], function);
+        if (!rank || (best && rank > best))
+            continue;
+        found = rank == best && found != words[i] ? 0 : words[i];
+        best = rank;
+    }
+    return found;
+}
+
+static void add_closure_object(struct c_values *values, size_t native, const char *function)
+{
+    struct text text = {0};
+    psc_addr object =
+        values->sources->python && function ? find_closure_object(values, native, function) : 0;
+    if (!object)
+        return;
+    python_add_value(values->sources->python, object, &text);
+    keep(values, "closure", &text);
+}
+
 /* ---- C ---- */
 
 /* Variables that are declared further on hold nothing yet. */
@@ -442,7 +485,8 @@ enum psc_status c_values_read(struct c_values *values, size_t native, size_t lev
     struct place *place = values->plan->native_places[native];
     const struct place_level *shown = &place->levels[level];
     const struct debug_scope *scope = scope_of(place, level);
-    if (!scope)
+    bool is_cython = shown->cython.kind != CYTHON_NONE;
+    if (!scope && !is_cython)
         return PSC_OK;
     if (!values->bytes) {
         target_warn(values->sources->target, "values-limit",
@@ -450,7 +494,9 @@ enum psc_status c_values_read(struct c_values *values, size_t native, size_t lev
         return PSC_OK;
     }
     values->count = 0;
-    if (shown->cython.kind != CYTHON_NONE)
+    if (!scope)
+        add_closure_object(values, native, shown->location->function);
+    else if (is_cython)
         add_cython_variables(values, native, scope);
     else
         add_c_variables(values, native, scope, shown->location->line);
@@ -471,6 +517,9 @@ enum psc_status c_values_read(struct c_values *values, size_t native, size_t lev
 bool c_values_rehearse(struct c_values *values, size_t native)
 {
     const struct debug_scopes *scopes = scopes_of(values->plan->native_places[native]);
+    values->count = 0;
+    if (!scopes)
+        add_closure_object(values, native, "*");
     for (size_t i = 0; scopes && i < scopes->count; i++) {
         const struct debug_scope *scope = &scopes->items[i];
         values->count = 0;

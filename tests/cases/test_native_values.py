@@ -111,6 +111,22 @@ def test_attributes_of_cdef_classes(cython):
         assert re.fullmatch(r"0x[0-9a-f]+ \{value = 42, .*", frames["Solver.visit"]["where"])
 
 
+@pytest.mark.parametrize("flags", [["-O0", "-g0"], ["-O2", "-g0"], ["-O2", "-g0", "-s"]], ids=["O0", "O2", "stripped"])
+def test_closures_without_debug_information(system, flags):
+    """Only the object that holds them is there: values, whose names nobody knows."""
+    folder = cython_core("".join(flags), flags)
+    document = analyzer.json_of(os.path.join(folder, "core"), "--locals").json
+    frames = {frame["function"]: frame.get("locals") for frame in document["threads"][0]["frames"]
+              if frame["kind"] == "cython"}
+    solver = "<values.Solver object at 0x[0-9a-f]+>"
+    outer = r"<closure of solve: 3, %s, \[0\]>" % solver
+    assert re.fullmatch(r"<closure of steps: 3, 'word', \{'more': 1\}, \('first',\), \[0\], %s, 0>" % solver,
+                        frames["Solver.steps"]["closure"])
+    assert re.fullmatch(outer, frames["Solver.solve"]["closure"])
+    assert re.fullmatch(outer, frames["Solver.solve.inner"]["closure"])
+    assert not frames["Solver.visit"] and not frames["finish"] and not frames["fit"]
+
+
 def test_values_of_a_living_process_are_of_one_moment(system, tmp_path):
     """The program goes on at full speed; a list that is read later would be another one."""
     folder = cython_core("O0", VARIANTS["O0"])

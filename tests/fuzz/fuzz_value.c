@@ -48,6 +48,7 @@ static const struct {
     {"memoryview", 0},
     {"decimal.Decimal", 0},
     {"_cython_3_0.cython_function_or_method", 0},
+    {"pkg.__pyx_scope_struct_1_f", 0},
     {"Row", PY_FLAG_LIST | PY_FLAG_HEAPTYPE | PY_FLAG_MANAGED_DICT | PY_FLAG_INLINE_VALUES},
     {"Text", PY_FLAG_STR | PY_FLAG_HEAPTYPE | PY_FLAG_MANAGED_DICT | PY_FLAG_INLINE_VALUES},
     {"thing", 0},
