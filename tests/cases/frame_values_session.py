@@ -1,6 +1,6 @@
 """Run by any Python: asks for single values in the frames of a core file, through the library.
 
-    frame_values_session.py PLUGIN_FOLDER CORE QUESTIONS     JSON on standard output
+    frame_values_session.py PLUGIN_FOLDER CORE QUESTIONS [SYSROOT]     JSON on standard output
 
 QUESTIONS is JSON: function name to a list of what is asked in its frame.
 """
@@ -18,9 +18,9 @@ def answer(target, frame, what):
         return str(reason)
 
 
-def main(core, questions):
+def main(core, questions, sysroot=None):
     answers = {"values": {}, "names": {}, "attributes": {}}
-    with psc.open_core(core) as target, target.capture(thread=psc.CRASHED_THREAD) as trace:
+    with psc.open_core(core, places=psc.Places(sysroot=sysroot)) as target, target.capture(thread=psc.CRASHED_THREAD) as trace:
         records = trace.document(show_all=True)["threads"][0]["frames"]
         places = [trace.python_frame(0, at) for at in range(len(records))]
         assert [bool(place) for place in places] == [record["kind"] == "python" for record in records]
@@ -41,4 +41,4 @@ def main(core, questions):
     json.dump(answers, sys.stdout)
 
 
-main(sys.argv[2], json.loads(sys.argv[3]))
+main(sys.argv[2], json.loads(sys.argv[3]), *sys.argv[4:])
