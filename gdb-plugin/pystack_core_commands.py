@@ -196,7 +196,8 @@ class Backtrace(Command):
     """Print the merged stack of Python, Cython and native frames.
 
 Without a thread, prints that of the selected one; `all' prints those of all threads, the crashed one
-first, equal ones together.  THREAD is %(thread)s, or the id that the system gives a thread.
+first, equal ones together.
+THREAD is %(thread)s, or the id that the system gives it.
 
   --all     also the frames of the interpreter's machinery, marked
   --locals  also arguments and local names with their values
@@ -243,8 +244,9 @@ Examples:
 class Up(Command):
     """Select and print the merged frame that called this one.
 
-On native and Cython frames %(host)s's own selected frame follows, so that %(own)s work there; on
-Python frames use py-list-merged, py-locals-merged and py-print-merged.
+On native and Cython frames %(host)s's own selected frame follows, so that
+%(own)s work there.
+On Python frames use py-list-merged, py-locals-merged and py-print-merged.
 
 Examples:
   py-up-merged

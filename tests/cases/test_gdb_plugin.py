@@ -127,15 +127,15 @@ def test_threads_are_chosen_as_gdb_does():
 
 
 def test_help_and_completion():
-    names = ["py-bt-merged", "py-up-merged", "py-down-merged", "py-frame-merged", "py-list-merged", "py-why",
-             "py-threads-merged"]
+    names = ["py-bt-merged", "py-up-merged", "py-down-merged", "py-frame-merged", "py-list-merged",
+             "py-locals-merged", "py-print-merged", "py-why", "py-threads-merged"]
     answers = debuggers.gdb(["help " + name for name in names] + ["apropos merged", "complete py-bt-merged --"])
     for name, text in zip(names, answers):
         first, usage = text.splitlines()[:2]
         assert first.endswith(".") and usage.startswith("Usage: " + name), text
         assert "Example" in text
     assert all("%s -- " % name in answers[-2] for name in names if name != "py-why")
-    assert answers[-1].split("\n")[:2] == ["py-bt-merged --all", "py-bt-merged --json"]
+    assert answers[-1].split("\n")[:3] == ["py-bt-merged --all", "py-bt-merged --json", "py-bt-merged --locals"]
 
 
 def test_version_is_the_projects():
