@@ -1,5 +1,6 @@
 """gdb under a terminal: completion, paging, colours, interrupts."""
 import os
+import re
 
 import cores
 import debuggers
@@ -8,8 +9,9 @@ import interpreters
 
 def terminal(core, **env):
     debuggers.need(debuggers.GDB)
-    command = [debuggers.GDB, *debuggers.QUIET, "-q", "-iex", "source " + debuggers.GDB_SCRIPT, core.interpreter.path,
-               core.path]
+    # What newer ones say at their start is more than a screen.
+    command = [debuggers.GDB, *debuggers.QUIET, "-q", "-iex", "set pagination off", "-iex", "source " + debuggers.GDB_SCRIPT,
+               core.interpreter.path, core.path]
     return debuggers.Terminal(command, debuggers.environment(**{"TERM": "xterm", **env}))
 
 
@@ -22,6 +24,8 @@ def test_completion_and_paging():
         gdb.expect("all +--json")
         gdb.send("\n")
         gdb.expect(r"\(gdb\) ")
+        gdb.send("set pagination on\n")
+        gdb.expect(r"\(gdb\) ")
         gdb.send("py-bt-merged all\n")
         gdb.expect("--Type <RET> for more")
         gdb.send("q\n")
@@ -33,20 +37,17 @@ def test_completion_and_paging():
 def test_colors_are_gdbs():
     with terminal(debuggers.some_core("threads")) as gdb:
         gdb.expect(r"\(gdb\) ")
-        gdb.send("set pagination off\n")
-        gdb.expect(r"\(gdb\) ")
         gdb.send("py-why\n")
-        assert "\x1b[1;31m" in gdb.expect(r"crashed[^$]*\(gdb\) ")
+        red = r"\x1b\[(?:\d+;)*31(?:;\d+)*m"  # gdb 18 writes 1;31 in other words
+        assert re.search(red, gdb.expect(r"crashed[^$]*\(gdb\) "))
         gdb.send("with style enabled off -- py-why\n")
-        assert "\x1b[1;31m" not in gdb.expect(r"crashed[^$]*\(gdb\) ")
+        assert not re.search(red, gdb.expect(r"crashed[^$]*\(gdb\) "))
 
 
 def test_interrupt():
     """Ctrl-C in the middle of a report of twenty thousand frames."""
     one = interpreters.find_wanted()[-1]
     with terminal(cores.make_core("recursion_20000", one)) as gdb:
-        gdb.expect(r"\(gdb\) ")
-        gdb.send("set pagination off\n")
         gdb.expect(r"\(gdb\) ")
         for _ in range(3):
             gdb.send("py-bt-merged\n")
@@ -61,8 +62,6 @@ def test_completion_of_names():
     core = debuggers.some_core("frame_values")
     with terminal(core) as gdb:
         gdb.expect(r"\(gdb\) ")
-        gdb.send("set pagination off\n")
-        gdb.expect(r"\(gdb\) ")
         gdb.send("py-up-merged 7\n")
         gdb.expect(r"deepest[^$]*\(gdb\) ")
         gdb.send("py-print-merged thing.na\t\n")
@@ -72,7 +71,7 @@ def test_completion_of_names():
 def test_width_is_gdbs():
     """Lines that are longer than `set width' count as several for the pager."""
     with terminal(debuggers.some_core("threads")) as gdb:
-        for command in ("set style enabled off", "set height 8"):
+        for command in ("set style enabled off", "set pagination on", "set height 8"):
             gdb.expect(r"\(gdb\) ")
             gdb.send(command + "\n")
         gdb.expect(r"\(gdb\) ")
