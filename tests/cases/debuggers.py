@@ -31,6 +31,13 @@ GDBSERVER = os.environ.get("PSC_TEST_GDBSERVER", "gdbserver")
 LLDB = os.environ.get("PSC_TEST_LLDB", "lldb")
 # For a session: the frame that gdb has selected, as this project's JSON says places.
 SELECTED = 'python-value (lambda f: [hex(f.pc()), hex(int(f.read_register("rsp")) & (2**64 - 1))])(gdb.selected_frame())'
+# For a session: the program counters of all frames that gdb itself has, by thread.
+WALK = [
+    "set backtrace past-main on", "set backtrace past-entry on",
+    "python exec('def _walk():\\n f = gdb.newest_frame()\\n while f:\\n  yield f\\n  f = f.older()')",
+    "python-value {t.ptid[1]: (t.switch(), [hex(f.pc()) for f in _walk() if f.type() not in "
+    "(gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)])[1] for t in gdb.selected_inferior().threads()}",
+]
 QUIET = ["-nx", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off",
          "-iex", "set startup-with-shell off", "-iex", "set confirm off"]
 
@@ -57,12 +64,12 @@ class Answers(list):
 def gdb(commands, *arguments, env=None, timeout=120, script=GDB_SCRIPT, cwd=None):
     """Runs gdb with commands and returns their Answers; gdb itself must end well."""
     need(GDB)
-    with tempfile.NamedTemporaryFile("r", suffix=".json") as said:
+    with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("r", suffix=".json") as said:
         setup = ["-iex", "source " + script] if script else []
         command = [GDB, *QUIET, *setup, "-batch", "-x", os.path.join(cores.HERE, "gdb_session.py"),
                    *map(str, arguments)]
         told = {"PSC_COMMANDS": json.dumps(commands), "PSC_ANSWERS": said.name}
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=cwd,
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=cwd or folder,
                               stderr=subprocess.STDOUT, env=environment(**told, **(env or {})), timeout=timeout)
         console = done.stdout.decode("utf-8", "replace")
         text = said.read()
@@ -86,6 +93,14 @@ def show(*arguments):
 def some_core(case):
     """By the distribution's Python, which has no symbols."""
     return cores.make_core(case, interpreters.find_system() or interpreters.find_wanted()[-1])
+
+
+def check_native_frames(theirs, document):
+    """What WALK said, and py-bt-merged all --all --json."""
+    assert len(theirs) == len(document["threads"])
+    for thread in document["threads"]:
+        ours = [hex(pc) for pc in analyzer.physical_pcs(thread)]
+        assert ours == theirs[str(thread["tid"])], thread["tid"]
 
 
 def without_warnings(text):

@@ -64,16 +64,8 @@ def test_up_and_down(core):
 @pytest.mark.cases(["threads"])
 def test_every_native_frame_is_gdbs(core):
     """eu-stack-like: the native frames of all threads, hidden ones too, are those gdb has."""
-    walk = ("python-value {t.ptid[1]: (t.switch(), [hex(f.pc()) for f in __import__('itertools').takewhile(bool, "
-            "_walk()) if f.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME)])[1] "
-            "for t in gdb.selected_inferior().threads()}")
-    define = ("python exec('def _walk():\\n f = gdb.newest_frame()\\n while f:\\n  yield f\\n  f = f.older()')")
-    settings = ["set backtrace past-main on", "set backtrace past-entry on"]
-    answers = debuggers.gdb(debuggers.open_core(core) + settings + [define, walk, "py-bt-merged all --all --json"])
-    theirs, document = answers[-2], json.loads(debuggers.without_warnings(answers[-1]))
-    for thread in document["threads"]:
-        ours = [hex(pc) for pc in analyzer.physical_pcs(thread)]
-        assert ours == theirs[str(thread["tid"])], thread["tid"]
+    answers = debuggers.gdb(debuggers.open_core(core) + debuggers.WALK + ["py-bt-merged all --all --json"])
+    debuggers.check_native_frames(answers[-2], json.loads(debuggers.without_warnings(answers[-1])))
 
 
 def test_list_threads_and_why():
