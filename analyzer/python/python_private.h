@@ -379,6 +379,12 @@ bool scan_find_cookie(struct python *python, const struct module *module,
 bool scan_find_interpreter(struct python *python, const struct module *module, psc_addr *ret,
                            psc_addr *ret_pointer);
 
+/**
+ * Up to 3.6, without a _PyRuntime: the interpreter that a module's memory points to from which the
+ * list leads furthest to the one that is known; that one itself when there is none.
+ */
+psc_addr scan_find_newest(struct python *python, const struct module *module, psc_addr interpreter);
+
 /* ---- thread.c ---- */
 
 /** True when a PyInterpreterState of the present layout is at the address. */

@@ -338,6 +338,8 @@ static bool scan_with_layout(struct python *python, struct module *module, struc
         !scan_find_interpreter(python, module, &python->interpreters, &pointer))
         return false;
     settle_header(python, 0);
+    if (python->layout.offset[PY_RUNTIME_HEAD] == PY_NO_OFFSET)
+        python->interpreters = scan_find_newest(python, module, python->interpreters);
     guess_runtime(python, pointer);
     python->info.found_by = arena_printf(python->arena,
                                          "scan: a pointer at 0x%llx in %s to an interpreter whose "
@@ -387,7 +389,7 @@ static bool try_current_symbol(struct python *python, struct module *module, str
         py_read_u64(python, thread, PY_THREAD_INTERP, &interpreter) != PSC_OK ||
         !thread_check_interpreter(python, interpreter))
         return scan_with_layout(python, module, err);
-    python->interpreters = interpreter;
+    python->interpreters = scan_find_newest(python, module, interpreter);
     python->info.found_by =
         arena_printf(python->arena, "symbol " NAME_OF_CURRENT " in %s", module->path);
     adopt(python, module);

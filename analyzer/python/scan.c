@@ -6,6 +6,7 @@
 #define PIECE_SIZE  ((size_t)1 << 20)
 #define PIECE_EXTRA ((size_t)1024) /* Longer than anything that is looked for. */
 #define SCAN_LIMIT  (UINT64_C(4) << 30)
+#define LIST_LIMIT  1024u /* Interpreters of a process that are passed. */
 
 struct scan {
     struct python *python;
@@ -127,14 +128,20 @@ static bool is_thread_pointer(struct target *target, uint64_t value)
            target_read_u64(target, value, &self) == PSC_OK && self == value;
 }
 
+/* With a thread that points back: what merely points to an interpreter has none. */
+static bool has_thread(struct python *python, psc_addr interpreter, psc_addr *ret)
+{
+    psc_addr back;
+    return py_read_u64(python, interpreter, PY_INTERP_THREADS, ret) == PSC_OK &&
+           py_is_object_address(*ret) &&
+           py_read_u64(python, *ret, PY_THREAD_INTERP, &back) == PSC_OK && back == interpreter;
+}
+
 static bool is_proved(struct python *python, psc_addr interpreter)
 {
     psc_addr thread;
-    psc_addr back;
     uint64_t id;
-    return py_read_u64(python, interpreter, PY_INTERP_THREADS, &thread) == PSC_OK &&
-           py_is_object_address(thread) &&
-           py_read_u64(python, thread, PY_THREAD_INTERP, &back) == PSC_OK && back == interpreter &&
+    return has_thread(python, interpreter, &thread) &&
            py_read_u64(python, thread, PY_THREAD_ID, &id) == PSC_OK &&
            is_thread_pointer(python->target, id);
 }
@@ -166,4 +173,52 @@ bool scan_find_interpreter(struct python *python, const struct module *module, p
     *ret = search.interpreter;
     *ret_pointer = search.pointer;
     return search.interpreter != 0;
+}
+
+/* ---- the newest of several interpreters ---- */
+
+struct newest_search {
+    struct python *python;
+    psc_addr known;
+    psc_addr newest;
+    size_t steps; /* From the newest to the known one. */
+};
+
+/* How far along the list the known one is; 0: not there. */
+static size_t count_steps(const struct newest_search *search, psc_addr interpreter)
+{
+    for (size_t steps = 1; steps < LIST_LIMIT; steps++) {
+        if (py_read_u64(search->python, interpreter, PY_INTERP_NEXT, &interpreter) != PSC_OK ||
+            !py_is_object_address(interpreter))
+            return 0;
+        if (interpreter == search->known)
+            return steps;
+    }
+    return 0;
+}
+
+static bool visit_heads(void *context, psc_addr address, const uint8_t *bytes, size_t size)
+{
+    struct newest_search *search = context;
+    psc_addr thread;
+    for (size_t at = (8 - (address & 7)) & 7; at + 8 <= size; at += 8) {
+        psc_addr word = load_u64(bytes + at);
+        if (word < 4096 || word & 7 || word == search->newest ||
+            !target_find_mapping(search->python->target, word) ||
+            !has_thread(search->python, word, &thread))
+            continue;
+        size_t steps = count_steps(search, word);
+        if (steps > search->steps) {
+            search->steps = steps;
+            search->newest = word;
+        }
+    }
+    return true;
+}
+
+psc_addr scan_find_newest(struct python *python, const struct module *module, psc_addr interpreter)
+{
+    struct newest_search search = {.python = python, .known = interpreter, .newest = interpreter};
+    scan_writable(python, module, visit_heads, &search);
+    return search.newest;
 }

@@ -155,8 +155,8 @@ list(map(lambda item: middle(), [1]))
 """
 
 
-def embed(interpreter, folder, *flags):
-    """A program with the interpreter's static library in it; it runs SCRIPT and dies. Its core."""
+def build_host(interpreter, folder, source, *flags):
+    """A program with the interpreter's static library in it, and where its modules are."""
     facts = json.loads(subprocess.run([interpreter.path, "-E", "-s", "-c", BUILD_FACTS], check=True,
                                       capture_output=True).stdout.decode())
     library = os.path.join(facts["LIBPL"], facts["LIBRARY"])
@@ -165,11 +165,17 @@ def embed(interpreter, folder, *flags):
     program = folder / "host-of-python"
     libraries = [name for name in (facts["LIBS"] + " " + facts["SYSLIBS"] + " " + facts["MODLIBS"]).split()
                  if name.startswith("-l")]
-    cores.compile_c([cores.NATIVE + "/embed.c", library, *libraries], str(program), "-g", "-O1",
+    cores.compile_c([os.path.join(cores.NATIVE, source), library, *libraries], str(program), "-g", "-O1",
                     "-I" + facts["INCLUDEPY"], "-pthread", *flags)
+    return str(program), facts["prefix"]
+
+
+def embed(interpreter, folder, *flags):
+    """It runs SCRIPT and dies. Its core."""
+    program, home = build_host(interpreter, folder, "embed.c", *flags)
     (folder / "script.py").write_text(SCRIPT)
-    cores.run_to_core([str(program), "-S", "script.py"], str(folder),
-                      {"PATH": "/usr/bin:/bin", "PYTHONHOME": facts["prefix"]})
+    cores.run_to_core([program, "-S", "script.py"], str(folder),
+                      {"PATH": "/usr/bin:/bin", "PYTHONHOME": home})
     return str(folder / "core")
 
 
@@ -191,3 +197,18 @@ def test_linked_into_a_program(interpreter, flags, tmp_path):
         assert not gaps
     else:  # where the evaluator is known by its name alone
         assert len(gaps) == 1 and gaps[0]["function"]
+
+
+WITHOUT_RUNTIME = [pytest.param(one, id=one.label) for one in interpreters.find_all() if one.minor < (3, 7)] or [
+    pytest.param(None, id="none", marks=pytest.mark.skip(reason="no CPython 2.7 or 3.6 here"))]
+
+
+@pytest.mark.parametrize("flags", [["-Wl,-E"], ["-Wl,-E", "-s"]], ids=["symbols", "stripped"])
+@pytest.mark.parametrize("old", WITHOUT_RUNTIME)
+def test_interpreters_newer_than_that_of_the_current_thread(old, flags, tmp_path):
+    """Up to 3.6 there is no _PyRuntime: what is known first is one thread, perhaps of an older one."""
+    program, home = build_host(old, tmp_path, "two_interpreters.c", *flags)
+    cores.run_to_core([program], str(tmp_path), {"PATH": "/usr/bin:/bin", "PYTHONHOME": home})
+    document = analyzer.run("--format", "json", tmp_path / "core").json
+    names = {frame["name"] for thread in document["threads"] for frame in analyzer.python_frames(thread)}
+    assert {"dies", "waits"} <= names
