@@ -202,7 +202,7 @@ void python_add_value(struct python *python, psc_addr object, struct text *text)
 bool python_add_identity(struct python *python, psc_addr object, struct text *text);
 /**
  * Whether an object holds the variables of a Cython function's closure, or of a function around it.
- * @param function  its qualified name.
+ * @param function  its qualified name; NULL: of any.
  * @return 0: it does not; 1: the function's own; 2: of the function around; and so on.
  */
 unsigned python_is_closure(struct python *python, psc_addr object, const char *function);

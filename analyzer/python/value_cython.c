@@ -97,6 +97,8 @@ unsigned python_is_closure(struct python *python, psc_addr object, const char *f
     if (!py_is_object_address(object) || py_type_of(python, object, &type) != PSC_OK ||
         !is_closure(type) || !is_alive(python, object))
         return 0;
+    if (!function)
+        return 1;
     for (const char *end = function + strlen(function); end > function; rank++) {
         const char *part = end;
         while (part > function && part[-1] != '.')

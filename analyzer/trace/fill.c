@@ -25,6 +25,7 @@ struct filling {
     struct draft *drafts;
     size_t draft_count;
     struct evaluator_facts facts;
+    size_t value_bytes; /* That variables of native frames may still have. */
 };
 
 /* ---- which threads ---- */
@@ -372,7 +373,8 @@ static enum psc_status add_values(struct filling *filling, const struct plan *pl
     if (python && filling->options->mode != PSC_MODE_NATIVE)
         status = values_add_exceptions(filling->trace, python, filling->places, plan, thread);
     if (status == PSC_OK && filling->options->locals)
-        status = values_add_locals(filling->trace, filling->sources, plan, thread);
+        status = values_add_locals(filling->trace, filling->sources, plan, thread,
+                                   &filling->value_bytes);
     return status;
 }
 
@@ -485,7 +487,10 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
 enum psc_status trace_fill(struct psc_trace *trace, const struct capture_sources *sources,
                            const struct psc_capture_options *options, struct psc_error *err)
 {
-    struct filling filling = {.trace = trace, .sources = sources, .options = options};
+    struct filling filling = {.trace = trace,
+                              .sources = sources,
+                              .options = options,
+                              .value_bytes = C_VALUES_BYTES_LIMIT};
     enum psc_status status = places_create(trace, sources, options, &filling.places);
     if (status != PSC_OK)
         return psc_fail(err, status, "out of memory");

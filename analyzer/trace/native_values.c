@@ -9,27 +9,25 @@
 /* Functions around a closure whose variables it has; attributes of one scope. */
 #define CLOSURE_LIMIT 8u
 /* Words of a frame among which a closure is looked for. */
-#define CLOSURE_WORD_LIMIT 1024u
+#define WORD_LIMIT 1024u
 /* Arguments of a generator that are put in order. */
 #define ARGUMENT_LIMIT 64u
 /* Callers that are asked what an argument was. */
 #define ENTRY_DEPTH_LIMIT 8u
-/* Text of all variables of a stack. */
-#define STACK_BYTES_LIMIT ((size_t)16 << 20)
 
 struct c_values {
     struct psc_trace *trace;
     const struct capture_sources *sources;
     const struct plan *plan;
     struct arena *arena;
-    size_t bytes; /* That may still be used. */
+    size_t *bytes; /* That may still be used. */
     struct trace_local items[LOCAL_LIMIT];
     size_t count;
     struct native_value value; /* That is being written. */
 };
 
 struct c_values *c_values_create(struct psc_trace *trace, const struct capture_sources *sources,
-                                 const struct plan *plan)
+                                 const struct plan *plan, size_t *bytes)
 {
     struct c_values *values = calloc(1, sizeof(*values));
     if (!values)
@@ -38,7 +36,7 @@ struct c_values *c_values_create(struct psc_trace *trace, const struct capture_s
     values->sources = sources;
     values->plan = plan;
     values->arena = trace->arena;
-    values->bytes = STACK_BYTES_LIMIT;
+    values->bytes = bytes;
     return values;
 }
 
@@ -214,7 +212,7 @@ static void keep(struct c_values *values, const char *name, struct text *text)
     const char *kept = text->failed
                            ? NULL
                            : arena_strndup(values->arena, text->data ? text->data : "", text->size);
-    values->bytes -= text->size < values->bytes ? text->size : values->bytes;
+    *values->bytes -= text->size < *values->bytes ? text->size : *values->bytes;
     text_deinit(text);
     if (kept && name && values->count < LOCAL_LIMIT)
         values->items[values->count++] = (struct trace_local){name, kept};
@@ -422,26 +420,32 @@ static void add_cython_variables(struct c_values *values, size_t native,
     add_closure(values, find_closure(values, native, scope, "__pyx_outer_scope"));
 }
 
-/*
- * Without debug information: the object that holds a closure's variables, when there is just one in
- * the frame's part of the stack and its registers. Returns 0 for none, or for several.
- */
-static psc_addr find_closure_object(struct c_values *values, size_t native, const char *function)
+/* The frame's part of the stack, and its registers. */
+static size_t list_words(struct c_values *values, size_t native, uint64_t words[WORD_LIMIT])
 {
     struct native_context context;
     const struct native_frame *frame = &values->plan->native.frames[native];
-    uint64_t words[CLOSURE_WORD_LIMIT + X86_COUNT];
     size_t count = 0;
-    psc_addr found = 0;
-    unsigned best = 0;
     native_get_context(&values->plan->native, native, &context);
     for (size_t i = 0; i < X86_COUNT; i++)
         if (context.known >> i & 1)
             words[count++] = context.registers.value[i];
-    for (psc_addr at = frame->sp; at < frame->cfa && count < PSC_ARRAY_SIZE(words);
-         at += 8, count++)
+    for (psc_addr at = frame->sp; at < frame->cfa && count < WORD_LIMIT; at += 8, count++)
         if (target_read_u64(values->sources->target, at, &words[count]) != PSC_OK)
             break;
+    return count;
+}
+
+/*
+ * Without debug information: the object that holds a closure's variables, when the frame has just
+ * one. Returns 0 for none, or for several.
+ */
+static psc_addr find_closure_object(struct c_values *values, size_t native, const char *function)
+{
+    uint64_t words[WORD_LIMIT];
+    size_t count = list_words(values, native, words);
+    psc_addr found = 0;
+    unsigned best = 0;
     for (size_t i = 0; i < count; i++) {
         unsigned rank = python_is_closure(values->sources->python, words[i], function);
         if (!rank || (best && rank > best))
@@ -488,7 +492,7 @@ enum psc_status c_values_read(struct c_values *values, size_t native, size_t lev
     bool is_cython = shown->cython.kind != CYTHON_NONE;
     if (!scope && !is_cython)
         return PSC_OK;
-    if (!values->bytes) {
+    if (!*values->bytes) {
         target_warn(values->sources->target, "values-limit",
                     "not all values are shown: what they may take in all is used up");
         return PSC_OK;
@@ -514,12 +518,27 @@ enum psc_status c_values_read(struct c_values *values, size_t native, size_t lev
     return PSC_OK;
 }
 
+static void rehearse_closures(struct c_values *values, size_t native)
+{
+    uint64_t words[WORD_LIMIT];
+    struct python *python = values->sources->python;
+    size_t count = python ? list_words(values, native, words) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct text text = {0};
+        if (python_is_closure(python, words[i], NULL))
+            python_add_value(python, words[i], &text);
+        text_deinit(&text);
+    }
+}
+
 bool c_values_rehearse(struct c_values *values, size_t native)
 {
     const struct debug_scopes *scopes = scopes_of(values->plan->native_places[native]);
     values->count = 0;
+    if (!*values->bytes)
+        return true;
     if (!scopes)
-        add_closure_object(values, native, "*");
+        rehearse_closures(values, native);
     for (size_t i = 0; scopes && i < scopes->count; i++) {
         const struct debug_scope *scope = &scopes->items[i];
         values->count = 0;

@@ -12,6 +12,7 @@ struct rehearsal {
     struct psc_trace trace; /* Only its arena is used. */
     struct place **table;   /* Open addressing by pc. */
     size_t capacity;
+    size_t bytes; /* Of text that may still be made. */
 };
 
 static struct place *find_place(struct rehearsal *rehearsal, psc_addr pc)
@@ -45,7 +46,8 @@ static void read_frames(struct rehearsal *rehearsal, struct plan *plan)
 {
     size_t count = plan->native.count < FRAME_LIMIT ? plan->native.count : FRAME_LIMIT;
     plan->native_places = calloc(count + 1, sizeof(*plan->native_places));
-    struct c_values *values = c_values_create(&rehearsal->trace, rehearsal->sources, plan);
+    struct c_values *values =
+        c_values_create(&rehearsal->trace, rehearsal->sources, plan, &rehearsal->bytes);
     bool fine = plan->native_places && values;
     for (size_t i = 0; fine && i < count; i++) {
         plan->native_places[i] = find_place(rehearsal, native_lookup_pc(&plan->native.frames[i]));
@@ -72,7 +74,7 @@ static void read_thread(struct rehearsal *rehearsal, struct native *native, size
 
 void trace_rehearse_native(const struct capture_sources *sources)
 {
-    struct rehearsal rehearsal = {.sources = sources};
+    struct rehearsal rehearsal = {.sources = sources, .bytes = C_VALUES_BYTES_LIMIT};
     struct native *native;
     rehearsal.trace.arena = arena_create();
     if (rehearsal.trace.arena && native_create(sources->target, sources->modules,

@@ -233,11 +233,14 @@ PSC_MUST_CHECK enum psc_status resume_native(struct plan *plan, struct native *n
 PSC_MUST_CHECK enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
                                                      struct places *places, const struct plan *plan,
                                                      struct trace_thread *thread);
-/** Fills thread->locals for the frames that are shown, which stand in the plan's order. */
+/**
+ * Fills thread->locals for the frames that are shown, which stand in the plan's order.
+ * @param bytes  text that variables of native frames may still have; what was used is taken off.
+ */
 PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace,
                                                  const struct capture_sources *sources,
                                                  const struct plan *plan,
-                                                 struct trace_thread *thread);
+                                                 struct trace_thread *thread, size_t *bytes);
 
 /* ---- tasks.c ---- */
 
@@ -259,11 +262,17 @@ PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trac
 
 /* ---- native_values.c ---- */
 
+/** Text that the variables of all native frames together may have. */
+#define C_VALUES_BYTES_LIMIT ((size_t)64 << 20)
+
 struct c_values;
 
-/** What is needed to read variables of native frames of one stack; NULL when out of memory. */
+/**
+ * What is needed to read variables of native frames of one stack; NULL when out of memory.
+ * @param bytes  as above; kept.
+ */
 struct c_values *c_values_create(struct psc_trace *trace, const struct capture_sources *sources,
-                                 const struct plan *plan);
+                                 const struct plan *plan, size_t *bytes);
 void c_values_destroy(struct c_values *values);
 /** Reads what c_values_read() will read of a frame, whatever its levels. False: out of memory. */
 bool c_values_rehearse(struct c_values *values, size_t native);

@@ -109,12 +109,13 @@ static enum psc_status add_item_locals(struct psc_trace *trace,
 }
 
 enum psc_status values_add_locals(struct psc_trace *trace, const struct capture_sources *sources,
-                                  const struct plan *plan, struct trace_thread *thread)
+                                  const struct plan *plan, struct trace_thread *thread,
+                                  size_t *bytes)
 {
     size_t count = thread->frame_count;
     size_t planned = 0;
     thread->locals = calloc(count ? count : 1, sizeof(struct trace_locals *));
-    struct c_values *natives = c_values_create(trace, sources, plan);
+    struct c_values *natives = c_values_create(trace, sources, plan, bytes);
     enum psc_status status = thread->locals && natives ? PSC_OK : PSC_ERR_MEMORY;
     for (size_t i = 0; i < plan->count; i++)
         planned += frames_of(plan, &plan->items[i]);
