@@ -1,30 +1,15 @@
 /* Arguments and variables of native frames, by debug information. */
-#include "c_value.h"
+#include "native_values.h"
 
-#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOCAL_LIMIT 256u /* Of one frame. */
 /* Functions around a closure whose variables it has; attributes of one scope. */
 #define CLOSURE_LIMIT 8u
 /* Words of a frame among which a closure is looked for. */
 #define WORD_LIMIT 1024u
 /* Arguments of a generator that are put in order. */
 #define ARGUMENT_LIMIT 64u
-/* Callers that are asked what an argument was. */
-#define ENTRY_DEPTH_LIMIT 8u
-
-struct c_values {
-    struct psc_trace *trace;
-    const struct capture_sources *sources;
-    const struct plan *plan;
-    struct arena *arena;
-    size_t *bytes; /* That may still be used. */
-    struct trace_local items[LOCAL_LIMIT];
-    size_t count;
-    struct native_value value; /* That is being written. */
-};
 
 struct c_values *c_values_create(struct psc_trace *trace, const struct capture_sources *sources,
                                  const struct plan *plan, size_t *bytes)
@@ -47,23 +32,13 @@ void c_values_destroy(struct c_values *values)
 
 /* ---- places ---- */
 
-static const struct debug_scopes *scopes_of(const struct place *place)
-{
-    return place->module ? module_find_variables(place->module, place->pc) : NULL;
-}
-
-static const struct debug_call_site *call_site_of(const struct place *place)
-{
-    return place->module ? module_find_call_site(place->module, place->pc + 1) : NULL;
-}
-
 /*
  * What the debug information knows of a level. The levels of a place may be fewer than the calls
  * that were inlined there: only the physical function is then known to be the same.
  */
 static const struct debug_scope *scope_of(struct place *place, size_t level)
 {
-    const struct debug_scopes *scopes = scopes_of(place);
+    const struct debug_scopes *scopes = variables_find_scopes(place);
     if (!scopes || !scopes->count)
         return NULL;
     if (scopes->count == place->level_count)
@@ -71,122 +46,7 @@ static const struct debug_scope *scope_of(struct place *place, size_t level)
     return level + 1 == place->level_count ? &scopes->items[scopes->count - 1] : NULL;
 }
 
-/* ---- what arguments were ---- */
-
-/* A frame whose caller is asked. */
-struct entry {
-    struct c_values *values;
-    size_t native;
-    unsigned depth;
-};
-
-static bool find_entry_value(void *context, const struct debug_expression *expression,
-                             uint64_t *ret);
-
-static enum native_location evaluate(struct c_values *values, size_t native, unsigned depth,
-                                     const struct debug_expression *expression, uint64_t *ret)
-{
-    struct native_context context;
-    struct place *place = values->plan->native_places[native];
-    const struct debug_scopes *scopes = scopes_of(place);
-    struct entry entry = {values, native, depth};
-    struct native_evaluation evaluation = {.context = &context,
-                                           .frame_base = scopes ? scopes->frame_base : NULL,
-                                           .enter = find_entry_value,
-                                           .entry = &entry};
-    native_get_context(&values->plan->native, native, &context);
-    return native_evaluate(values->sources->target, &evaluation, expression, ret);
-}
-
-/* Tail calls leave no frame: what the caller says may be about another function's arguments. */
-static bool calls_function(struct c_values *values, size_t caller, unsigned depth,
-                           const struct debug_call_site *site, struct place *callee)
-{
-    uint64_t target;
-    const struct debug_scopes *scopes = scopes_of(callee);
-    if (!scopes || !scopes->count)
-        return false;
-    const char *name = scopes->items[scopes->count - 1].function;
-    if (site->target)
-        return site->target == scopes->entry;
-    if (site->name)
-        return name && !strcmp(site->name, name);
-    return site->target_value &&
-           evaluate(values, caller, depth, site->target_value, &target) == NATIVE_LOCATION_FOUND &&
-           target == scopes->entry;
-}
-
-static bool register_of(const struct debug_expression *expression, uint64_t *ret)
-{
-    const struct debug_operation *operation = &expression->operations[0];
-    if (expression->count != 1)
-        return false;
-    if (operation->code >= DW_OP_reg0 && operation->code <= DW_OP_reg31)
-        *ret = (uint64_t)operation->code - DW_OP_reg0;
-    else if (operation->code == DW_OP_regx || operation->code == DW_OP_regval_type)
-        *ret = operation->number;
-    else
-        return false;
-    return true;
-}
-
-static bool find_entry_value(void *context, const struct debug_expression *expression,
-                             uint64_t *ret)
-{
-    const struct entry *entry = context;
-    struct c_values *values = entry->values;
-    const struct native_stack *stack = &values->plan->native;
-    size_t caller = entry->native + 1;
-    uint64_t wanted;
-    if (entry->depth >= ENTRY_DEPTH_LIMIT || caller >= stack->count ||
-        !register_of(expression, &wanted) || stack->frames[caller].trust > NATIVE_TRUST_CFI ||
-        stack->frames[caller].exact || stack->frames[caller].signal)
-        return false;
-    const struct debug_call_site *site = call_site_of(values->plan->native_places[caller]);
-    if (!site || !calls_function(values, caller, entry->depth + 1, site,
-                                 values->plan->native_places[entry->native]))
-        return false;
-    for (size_t i = 0; i < site->count; i++)
-        if (site->parameters[i].register_number == wanted)
-            return evaluate(values, caller, entry->depth + 1, site->parameters[i].value, ret) ==
-                   NATIVE_LOCATION_FOUND;
-    return false;
-}
-
 /* ---- one variable ---- */
-
-/* What is nowhere has a size of 0 and no memory. */
-static enum native_location locate(struct c_values *values, size_t native,
-                                   const struct debug_variable *variable, struct c_place *ret)
-{
-    struct native_context context;
-    const struct debug_scopes *scopes = scopes_of(values->plan->native_places[native]);
-    struct entry entry = {values, native, 0};
-    struct native_evaluation evaluation = {.context = &context,
-                                           .frame_base = scopes ? scopes->frame_base : NULL,
-                                           .enter = find_entry_value,
-                                           .entry = &entry};
-    struct native_value *value = &values->value;
-    *ret = (struct c_place){value, 0};
-    value->size = 0;
-    if (variable->constant) {
-        size_t size = variable->constant_size;
-        if (size > NATIVE_VALUE_LIMIT)
-            return NATIVE_LOCATION_UNSUPPORTED;
-        memcpy(value->bytes, variable->constant, size);
-        memset(value->known, 1, size);
-        value->size = size;
-        return NATIVE_LOCATION_FOUND;
-    }
-    if (!variable->location)
-        return NATIVE_LOCATION_LOST;
-    native_get_context(&values->plan->native, native, &context);
-    enum native_location found = native_locate(values->sources->target, &evaluation,
-                                               variable->location, variable->type->size, value);
-    if (found == NATIVE_LOCATION_FOUND && value->in_memory)
-        *ret = (struct c_place){NULL, value->address};
-    return found;
-}
 
 static struct c_writer make_writer(struct c_values *values, struct text *text, bool cython)
 {
@@ -229,7 +89,7 @@ static void add_variable(struct c_values *values, size_t native,
         keep(values, name, &text);
         return;
     }
-    switch (locate(values, native, variable, &place)) {
+    switch (variables_locate(values, native, variable, &place)) {
     case NATIVE_LOCATION_FOUND:
         c_value_add(&writer, variable->type, place, 0);
         break;
@@ -263,7 +123,7 @@ static bool read_pointer(struct c_values *values, size_t native,
     uint8_t bytes[8];
     struct c_writer writer = make_writer(values, NULL, true);
     if (!variable->type || variable->type->kind != DEBUG_KIND_POINTER ||
-        locate(values, native, variable, &place) != NATIVE_LOCATION_FOUND ||
+        variables_locate(values, native, variable, &place) != NATIVE_LOCATION_FOUND ||
         c_read(&writer, place, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
     *ret = load_u64(bytes);
@@ -533,7 +393,7 @@ static void rehearse_closures(struct c_values *values, size_t native)
 
 bool c_values_rehearse(struct c_values *values, size_t native)
 {
-    const struct debug_scopes *scopes = scopes_of(values->plan->native_places[native]);
+    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_places[native]);
     values->count = 0;
     if (!*values->bytes)
         return true;

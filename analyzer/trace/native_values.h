@@ -1,0 +1,27 @@
+/** @file What native_values.c and native_variables.c share: who reads variables of native frames.
+ */
+#ifndef PSC_NATIVE_VALUES_H
+#define PSC_NATIVE_VALUES_H
+
+#include "c_value.h"
+
+#define LOCAL_LIMIT 256u /**< Of one frame. */
+
+struct c_values {
+    struct psc_trace *trace;
+    const struct capture_sources *sources;
+    const struct plan *plan;
+    struct arena *arena;
+    size_t *bytes; /* That may still be used. */
+    struct trace_local items[LOCAL_LIMIT];
+    size_t count;
+    struct native_value value; /* That is being written. */
+};
+
+/** What the debug information knows of a place; NULL for nothing. */
+const struct debug_scopes *variables_find_scopes(const struct place *place);
+/** Finds a variable of a native frame. What is nowhere has a size of 0 and no memory. */
+enum native_location variables_locate(struct c_values *values, size_t native,
+                                      const struct debug_variable *variable, struct c_place *ret);
+
+#endif

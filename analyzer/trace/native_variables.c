@@ -1,0 +1,136 @@
+/* Where variables of native frames are, and what arguments were when a function was entered. */
+#include "native_values.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+/* Callers that are asked what an argument was. */
+#define ENTRY_DEPTH_LIMIT 8u
+
+/* ---- places ---- */
+
+const struct debug_scopes *variables_find_scopes(const struct place *place)
+{
+    return place->module ? module_find_variables(place->module, place->pc) : NULL;
+}
+
+static const struct debug_call_site *call_site_of(const struct place *place)
+{
+    return place->module ? module_find_call_site(place->module, place->pc + 1) : NULL;
+}
+
+/* ---- what arguments were ---- */
+
+/* A frame whose caller is asked. */
+struct entry {
+    struct c_values *values;
+    size_t native;
+    unsigned depth;
+};
+
+static bool find_entry_value(void *context, const struct debug_expression *expression,
+                             uint64_t *ret);
+
+static enum native_location evaluate(struct c_values *values, size_t native, unsigned depth,
+                                     const struct debug_expression *expression, uint64_t *ret)
+{
+    struct native_context context;
+    struct place *place = values->plan->native_places[native];
+    const struct debug_scopes *scopes = variables_find_scopes(place);
+    struct entry entry = {values, native, depth};
+    struct native_evaluation evaluation = {.context = &context,
+                                           .frame_base = scopes ? scopes->frame_base : NULL,
+                                           .enter = find_entry_value,
+                                           .entry = &entry};
+    native_get_context(&values->plan->native, native, &context);
+    return native_evaluate(values->sources->target, &evaluation, expression, ret);
+}
+
+/* Tail calls leave no frame: what the caller says may be about another function's arguments. */
+static bool calls_function(struct c_values *values, size_t caller, unsigned depth,
+                           const struct debug_call_site *site, struct place *callee)
+{
+    uint64_t target;
+    const struct debug_scopes *scopes = variables_find_scopes(callee);
+    if (!scopes || !scopes->count)
+        return false;
+    const char *name = scopes->items[scopes->count - 1].function;
+    if (site->target)
+        return site->target == scopes->entry;
+    if (site->name)
+        return name && !strcmp(site->name, name);
+    return site->target_value &&
+           evaluate(values, caller, depth, site->target_value, &target) == NATIVE_LOCATION_FOUND &&
+           target == scopes->entry;
+}
+
+static bool register_of(const struct debug_expression *expression, uint64_t *ret)
+{
+    const struct debug_operation *operation = &expression->operations[0];
+    if (expression->count != 1)
+        return false;
+    if (operation->code >= DW_OP_reg0 && operation->code <= DW_OP_reg31)
+        *ret = (uint64_t)operation->code - DW_OP_reg0;
+    else if (operation->code == DW_OP_regx || operation->code == DW_OP_regval_type)
+        *ret = operation->number;
+    else
+        return false;
+    return true;
+}
+
+static bool find_entry_value(void *context, const struct debug_expression *expression,
+                             uint64_t *ret)
+{
+    const struct entry *entry = context;
+    struct c_values *values = entry->values;
+    const struct native_stack *stack = &values->plan->native;
+    size_t caller = entry->native + 1;
+    uint64_t wanted;
+    if (entry->depth >= ENTRY_DEPTH_LIMIT || caller >= stack->count ||
+        !register_of(expression, &wanted) || stack->frames[caller].trust > NATIVE_TRUST_CFI ||
+        stack->frames[caller].exact || stack->frames[caller].signal)
+        return false;
+    const struct debug_call_site *site = call_site_of(values->plan->native_places[caller]);
+    if (!site || !calls_function(values, caller, entry->depth + 1, site,
+                                 values->plan->native_places[entry->native]))
+        return false;
+    for (size_t i = 0; i < site->count; i++)
+        if (site->parameters[i].register_number == wanted)
+            return evaluate(values, caller, entry->depth + 1, site->parameters[i].value, ret) ==
+                   NATIVE_LOCATION_FOUND;
+    return false;
+}
+
+/* ---- one variable ---- */
+
+enum native_location variables_locate(struct c_values *values, size_t native,
+                                      const struct debug_variable *variable, struct c_place *ret)
+{
+    struct native_context context;
+    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_places[native]);
+    struct entry entry = {values, native, 0};
+    struct native_evaluation evaluation = {.context = &context,
+                                           .frame_base = scopes ? scopes->frame_base : NULL,
+                                           .enter = find_entry_value,
+                                           .entry = &entry};
+    struct native_value *value = &values->value;
+    *ret = (struct c_place){value, 0};
+    value->size = 0;
+    if (variable->constant) {
+        size_t size = variable->constant_size;
+        if (size > NATIVE_VALUE_LIMIT)
+            return NATIVE_LOCATION_UNSUPPORTED;
+        memcpy(value->bytes, variable->constant, size);
+        memset(value->known, 1, size);
+        value->size = size;
+        return NATIVE_LOCATION_FOUND;
+    }
+    if (!variable->location)
+        return NATIVE_LOCATION_LOST;
+    native_get_context(&values->plan->native, native, &context);
+    enum native_location found = native_locate(values->sources->target, &evaluation,
+                                               variable->location, variable->type->size, value);
+    if (found == NATIVE_LOCATION_FOUND && value->in_memory)
+        *ret = (struct c_place){NULL, value->address};
+    return found;
+}
