@@ -337,8 +337,8 @@ Examples:
 class Locals(Command):
     """Print arguments and local names of the selected merged frame, with their values.
 
-Values are read as the library reads them, and nothing of the program is called.  On a frame of C, and
-on one of Cython whose values are not known, this is %(host)s's own %(locals)s.
+Values are read as the library reads them, and nothing of the program is called.  On a frame of C or
+Cython whose values are not known, this is %(host)s's own %(locals)s.
 
 Example:
   py-locals-merged"""
@@ -363,11 +363,12 @@ Example:
 
 
 class Print(Command):
-    """Print the value of a name in the selected merged Python frame.
+    """Print the value of a name in the selected merged frame.
 
 The name is looked for among the frame's locals, then those of enclosing functions, then the globals of
 its module, then the builtins.  Attributes, and items of lists, tuples and dicts, may follow it.  Values
 are read, and nothing of the program is called: what only code can give, such as a property, is not shown.
+On frames of Cython and C it knows the names that py-locals-merged shows.
 
 Examples:
   py-print-merged rank

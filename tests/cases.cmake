@@ -32,6 +32,9 @@ foreach(name IN ITEMS native_stacks merge json)
   set_tests_properties(cases.${name} PROPERTIES COST 100)
 endforeach()
 
+# Six of the others once more for each suite of debuggers, when that is asked for.
+set_tests_properties(cases.newer_debuggers PROPERTIES TIMEOUT 7200)
+
 # Not a test: numbers to read. `cmake --build build --target bench`
 add_custom_target(bench
   COMMAND ${PSC_PYTEST_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/bench/bench.py
