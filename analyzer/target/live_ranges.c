@@ -68,7 +68,9 @@ bool ranges_find_stack(const struct target *target, const struct live_thread *th
     ret->start = from < mapping->start ? mapping->start : from;
     ret->end = mapping->end;
     if (home_end > sp && reaches(target, sp, home_end - LIVE_PAGE)) {
-        ret->end = home_end;
+        // The block may be in the last page; what lies behind it would end the call that copies.
+        const struct target_mapping *last = target_find_mapping(target, home_end - LIVE_PAGE);
+        ret->end = last && last->end < home_end ? last->end : home_end;
         return true;
     }
     // A signal's own stack, a coroutine's.

@@ -80,6 +80,10 @@ static size_t find_wanted(struct target *target, void (*visit)(void *context), v
         count = WANTED_LIMIT;
     live->wanted = calloc(count ? count : 1, sizeof(*live->wanted));
     for (size_t i = 0; live->wanted && i < count; i++) {
+        // A page that may not be read, a guard between stacks, would end the call that copies.
+        const struct target_mapping *mapping = target_find_mapping(target, pages[i]);
+        if (!mapping || !mapping->readable)
+            continue;
         if (used && live->wanted[used - 1].end == pages[i])
             live->wanted[used - 1].end += LIVE_PAGE;
         else
