@@ -3,6 +3,9 @@
 #define PSC_API_H
 
 #include "modules.h"
+#include "python.h"
+
+struct psc_trace;
 
 struct psc_target {
     struct target *target;
@@ -12,5 +15,19 @@ struct psc_target {
 /** The status of a call on the target: what came of it does not count when it was interrupted. */
 PSC_MUST_CHECK enum psc_status end_call(const struct target *target, enum psc_status status,
                                         struct psc_error *err);
+
+/**
+ * Takes a caller's struct that begins with its size: an older, shorter one leaves the rest zero; a
+ * longer one, from a newer header, may only have zeros where this library knows nothing.
+ */
+PSC_MUST_CHECK bool take_options(void *known, size_t known_size, const void *given);
+
+/**
+ * Finds Python in every mode, so that the report can name it, and describes it in the trace.
+ * @param ret  NULL when there is none; a warning says so.
+ */
+PSC_MUST_CHECK enum psc_status open_python(struct psc_target *target, struct psc_trace *trace,
+                                           enum psc_mode mode, struct python **ret,
+                                           struct psc_error *err);
 
 #endif
