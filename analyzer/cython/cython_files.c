@@ -143,7 +143,7 @@ const char *cython_source_path(struct module *module, const char *c_file, const 
         found = find_built_file(module, target, pyx_file, arena);
         if (!found)
             found = target_find_source(target, pyx_file, 1);
-        return found ? found : pyx_file;
+        return arena_strdup(arena, found ? found : pyx_file);
     }
     /* A package's sources are often built from src/ but installed without it. */
     const char *names[] = {pyx_file, strncmp(pyx_file, "src/", 4) == 0 ? pyx_file + 4 : NULL};
@@ -156,5 +156,5 @@ const char *cython_source_path(struct module *module, const char *c_file, const 
     }
     if (!found)
         found = target_find_source(target, pyx_file, 1);
-    return found ? found : pyx_file;
+    return arena_strdup(arena, found ? found : pyx_file);
 }
