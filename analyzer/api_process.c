@@ -8,6 +8,8 @@
 #define KEPT_LOCALS ((size_t)2000)
 /* Looks at a process that goes on loading libraries. */
 #define LOOK_LIMIT 5
+/* Searches for the interpreter, which threads that start and end meanwhile can hide. */
+#define FIND_LIMIT 4
 
 static void rehearse(void *context)
 {
@@ -112,6 +114,21 @@ static enum psc_status prepare_look(struct psc_target *target, struct psc_trace 
     return open_python(target, trace, mode, &sources->python, err);
 }
 
+static enum psc_status find_in_process(struct psc_target *target, struct psc_trace *trace,
+                                       enum psc_mode mode, bool again,
+                                       struct capture_sources *sources, struct psc_error *err)
+{
+    size_t warnings = target->target->warnings.count;
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; i < FIND_LIMIT; i++) {
+        target->target->warnings.count = warnings;
+        status = prepare_look(target, trace, mode, again && !i, sources, err);
+        if (status != PSC_OK || sources->python || target->target->refusal || trace->python_problem)
+            break;
+    }
+    return status;
+}
+
 /*
  * The interpreter is found before the stop, its stacks are read in it. When the process has just
  * loaded a library the look is worth nothing, and another one is taken. Variables of native frames
@@ -128,7 +145,7 @@ enum psc_status look_at_process(struct psc_target *target, struct psc_trace *tra
     bool natives = options->locals && options->mode != PSC_MODE_PYTHON;
     bool again = true;
     for (size_t i = 0; status == PSC_OK && again && i < LOOK_LIMIT; i++) {
-        status = prepare_look(target, trace, options->mode, changed, sources, err);
+        status = find_in_process(target, trace, options->mode, changed, sources, err);
         changed = false;
         if (status != PSC_OK)
             return status;

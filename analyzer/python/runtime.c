@@ -380,6 +380,7 @@ static bool try_current_symbol(struct python *python, struct module *module, str
     struct module_symbol symbol;
     psc_addr thread;
     psc_addr interpreter;
+    psc_addr newest;
     if (!module_find_symbol_named(module, NAME_OF_CURRENT, &symbol))
         return false;
     if (!find_version(python, module, 0) || !use_table(python, module, 0, err))
@@ -387,7 +388,9 @@ static bool try_current_symbol(struct python *python, struct module *module, str
     python->current_thread = symbol.address;
     if (target_read_u64(python->target, symbol.address, &thread) != PSC_OK || !thread ||
         py_read_u64(python, thread, PY_THREAD_INTERP, &interpreter) != PSC_OK ||
-        !thread_check_interpreter(python, interpreter))
+        !thread_check_interpreter(python, interpreter) ||
+        // Of a living process, where the thread has ended by now, this is anything.
+        py_read_u64(python, interpreter, PY_INTERP_THREADS, &newest) != PSC_OK || !newest)
         return scan_with_layout(python, module, err);
     python->interpreters = scan_find_newest(python, module, interpreter);
     python->info.found_by =

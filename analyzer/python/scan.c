@@ -137,13 +137,24 @@ static bool has_thread(struct python *python, psc_addr interpreter, psc_addr *re
            py_read_u64(python, *ret, PY_THREAD_INTERP, &back) == PSC_OK && back == interpreter;
 }
 
+/* The newest threads of a living process may not run yet, or not any more. */
 static bool is_proved(struct python *python, psc_addr interpreter)
 {
     psc_addr thread;
+    psc_addr back;
     uint64_t id;
-    return has_thread(python, interpreter, &thread) &&
-           py_read_u64(python, thread, PY_THREAD_ID, &id) == PSC_OK &&
-           is_thread_pointer(python->target, id);
+    if (!has_thread(python, interpreter, &thread))
+        return false;
+    for (size_t i = 0; i < LIST_LIMIT && py_is_object_address(thread); i++) {
+        if (py_read_u64(python, thread, PY_THREAD_INTERP, &back) != PSC_OK || back != interpreter)
+            return false;
+        if (py_read_u64(python, thread, PY_THREAD_ID, &id) == PSC_OK &&
+            is_thread_pointer(python->target, id))
+            return true;
+        if (py_read_u64(python, thread, PY_THREAD_NEXT, &thread) != PSC_OK)
+            return false;
+    }
+    return false;
 }
 
 static bool visit_words(void *context, psc_addr address, const uint8_t *bytes, size_t size)
