@@ -20,7 +20,9 @@ STAGES = ["seize", "interrupt", "wait4", "registers", "process_vm_readv", "detac
 
 
 def drive(process, visit, *options):
-    return driving.drive([analyzer.PROGRAM, *options, "--pid", str(process.pid)], visit,
+    # The leak sanitizer does not work in a traced process.
+    environment = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+    return driving.drive([analyzer.PROGRAM, *options, "--pid", str(process.pid)], visit, env=environment,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
