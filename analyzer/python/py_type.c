@@ -140,28 +140,31 @@ const char *py_builtin_name(struct python *python, psc_addr object)
     return NULL;
 }
 
-/* The module types has more of them under names of its own. */
-static const char *name_in_types(struct python *python, psc_addr type)
+/* The module types has more of them under names of its own, and these are in collections. */
+static const char *name_in_modules(struct python *python, psc_addr type)
 {
     static const struct {
+        const char *module;
         const char *name;
         const char *c_name;
     } names[] = {
-        {"GeneratorType", "generator"},
-        {"CoroutineType", "coroutine"},
-        {"AsyncGeneratorType", "async_generator"},
-        {"FunctionType", "function"},
-        {"MethodType", "method"},
-        {"BuiltinFunctionType", "builtin_function_or_method"},
-        {"ModuleType", "module"},
-        {"CellType", "cell"},
-        {"MemberDescriptorType", "member_descriptor"},
+        {"types", "GeneratorType", "generator"},
+        {"types", "CoroutineType", "coroutine"},
+        {"types", "AsyncGeneratorType", "async_generator"},
+        {"types", "FunctionType", "function"},
+        {"types", "MethodType", "method"},
+        {"types", "BuiltinFunctionType", "builtin_function_or_method"},
+        {"types", "ModuleType", "module"},
+        {"types", "CellType", "cell"},
+        {"types", "MemberDescriptorType", "member_descriptor"},
+        {"collections", "OrderedDict", "collections.OrderedDict"},
+        {"collections", "defaultdict", "collections.defaultdict"},
     };
     psc_addr found;
     if (!py_value_spend(python, BUILTINS_LIMIT))
         return NULL;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++)
-        if (py_module_find(python, python->interpreters, "types", names[i].name, &found) ==
+        if (py_module_find(python, python->interpreters, names[i].module, names[i].name, &found) ==
                 PSC_OK &&
             found == type)
             return names[i].c_name;
@@ -180,7 +183,7 @@ static bool read_c_name(struct python *python, psc_addr type, uint64_t flags,
         return *ret;
     const char *builtin = flags & PY_FLAG_HEAPTYPE ? NULL : py_builtin_name(python, type);
     if (!builtin && !(flags & PY_FLAG_HEAPTYPE))
-        builtin = name_in_types(python, type);
+        builtin = name_in_modules(python, type);
     if (!builtin || strlen(builtin) >= TYPE_NAME_LIMIT)
         return false;
     memcpy(ret, builtin, strlen(builtin) + 1);
@@ -283,7 +286,10 @@ static void set_kind(struct python *python, struct py_type *type)
 static void set_protocols(struct python *python, struct py_type *type, psc_addr metatype)
 {
     static const char *const enum_names[] = {"EnumMeta", "EnumType", NULL};
+    static const char *const ordered_names[] = {"collections.OrderedDict", NULL};
     psc_addr found;
+    type->ordered = type->kind == PY_KIND_DICT && !py_is_2(python) &&
+                    is_derived_from(python, type->address, ordered_names);
     if (!(type->flags & PY_FLAG_HEAPTYPE))
         return;
     if (is_derived_from(python, metatype, enum_names))

@@ -97,6 +97,12 @@ void value_open_dict(struct value_writer *writer, const struct py_type *type, ps
 void value_open_set(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_deque(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
+/* ---- value_ordered.c ---- */
+
+/** Takes the items of an OrderedDict in its own order, `used` of them in all. */
+void value_take_ordered(struct value_writer *writer, struct value_level *level, psc_addr dict,
+                        uint64_t used);
+
 /* ---- value_object.c ---- */
 
 /** "<Point object at 0x...>", and its attributes. */

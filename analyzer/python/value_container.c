@@ -96,6 +96,10 @@ void value_open_dict(struct value_writer *writer, const struct py_type *type, ps
     if (!level)
         return;
     level->has_keys = true;
+    if (type->ordered) {
+        value_take_ordered(writer, level, object, used);
+        return;
+    }
     if (items.count > SCAN_LIMIT)
         items.count = SCAN_LIMIT;
     if (!py_value_spend(python, items.count))

@@ -16,24 +16,48 @@ void value_open_proxy(struct value_writer *writer, const struct py_type *type, p
         value_take(level, 0, mapping);
 }
 
+/* Those of an OrderedDict are odict_keys and so on. */
+static bool is_view_of(const struct py_type *type, const char *what)
+{
+    const char *part = strrchr(type->name, '_');
+    return part && !strcmp(part + 1, what);
+}
+
+static void take_view(struct value_writer *writer, struct value_level *level, psc_addr dict,
+                      bool keys)
+{
+    struct python *python = writer->python;
+    const struct py_type *type;
+    struct py_items items;
+    psc_addr key;
+    psc_addr value;
+    uint64_t used;
+    if (py_type_of(python, dict, &type) != PSC_OK || py_dict_open(python, dict, &items) != PSC_OK)
+        return;
+    if (type->ordered) {
+        if (py_read_u64(python, dict, PY_DICT_USED, &used) == PSC_OK && used <= items.count)
+            value_take_ordered(writer, level, dict, used);
+        for (size_t i = 0; keys && i < level->count; i++)
+            level->values[i] = level->keys[i];
+        return;
+    }
+    if (!py_value_spend(python, items.count))
+        return;
+    while (py_items_next(python, &items, &key, &value) == PSC_OK)
+        value_take(level, key, keys ? key : value);
+}
+
 /* The keys, values or items of a dict: "dict_keys(['a'])"; items are written as "'a': 1". */
 void value_open_view(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
-    struct python *python = writer->python;
-    struct py_items items;
     psc_addr dict;
-    psc_addr key;
-    psc_addr value;
     text_add_string(writer->text, type->name);
-    bool both = !strcmp(type->name, "dict_items");
+    bool both = is_view_of(type, "items");
     struct value_level *level = value_push(writer, object, both ? "({" : "([", both ? "})" : "])");
-    if (!level || py_read_u64(python, object, PY_DICTVIEW_DICT, &dict) != PSC_OK ||
-        py_dict_open(python, dict, &items) != PSC_OK || !py_value_spend(python, items.count))
+    if (!level || py_read_u64(writer->python, object, PY_DICTVIEW_DICT, &dict) != PSC_OK)
         return;
     level->has_keys = both;
-    bool keys = !strcmp(type->name, "dict_keys");
-    while (py_items_next(python, &items, &key, &value) == PSC_OK)
-        value_take(level, key, keys ? key : value);
+    take_view(writer, level, dict, is_view_of(type, "keys"));
 }
 
 /* "<weakref at 0x...; to 'Point' at 0x...>"; what is gone has left None there. */

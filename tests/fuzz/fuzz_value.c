@@ -62,6 +62,7 @@ static const struct {
     {"frame", 0},
     {"Point", PY_FLAG_HEAPTYPE | PY_FLAG_MANAGED_DICT | PY_FLAG_INLINE_VALUES},
     {"OSError", PY_FLAG_EXCEPTION},
+    {"collections.OrderedDict", PY_FLAG_DICT},
 };
 enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 

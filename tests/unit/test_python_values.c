@@ -239,6 +239,58 @@ static void test_work_is_bounded(void **state)
     memory_destroy(memory);
 }
 
+enum { ORDERED_COUNT = 3 };
+
+/* {'a': 'a', 'b': 'b', 'c': 'c'} with a list of the same three keys, the last first. */
+static psc_addr make_ordered(struct values *values, psc_addr *ret_nodes)
+{
+    struct memory *memory = values->memory;
+    psc_addr type = memory_type(memory, PY_FLAG_DICT);
+    memory_name_type(memory, type, "collections.OrderedDict");
+    psc_addr dict = memory_object(memory, type, 112);
+    psc_addr table = memory_reserve(memory, 256);
+    memory_put_field(memory, dict, PY_DICT_USED, ORDERED_COUNT);
+    memory_put_field(memory, dict, PY_DICT_KEYS, table);
+    memory_put_field(memory, table, PY_KEYS_ENTRIES, ORDERED_COUNT);
+    memory_put_field(memory, table, PY_KEYS_LOG2_INDEX_BYTES, 3);
+    psc_addr entries = py_field_address(&memory->python, table, PY_KEYS_INDICES) + 8;
+    for (size_t i = 0; i < ORDERED_COUNT; i++)
+        ret_nodes[i] = memory_reserve(memory, 40);
+    for (size_t i = 0; i < ORDERED_COUNT; i++) {
+        psc_addr key = memory_ascii(memory, (const char *[]){"a", "b", "c"}[i]);
+        memory_put(memory, entries + 24 * i + 8, key, 8);
+        memory_put(memory, entries + 24 * i + 16, key, 8);
+        memory_put_field(memory, ret_nodes[i], PY_ORDEREDNODE_KEY, key);
+        memory_put_field(memory, ret_nodes[i], PY_ORDEREDNODE_NEXT, i ? ret_nodes[i - 1] : 0);
+    }
+    memory_put_field(memory, dict, PY_ORDERED_FIRST, ret_nodes[ORDERED_COUNT - 1]);
+    return dict;
+}
+
+static void test_order_of_broken_lists(void **state)
+{
+    struct values values = make_values(0x030c00f0);
+    struct memory *memory = values.memory;
+    psc_addr nodes[ORDERED_COUNT];
+    (void)state;
+    psc_addr dict = make_ordered(&values, nodes);
+    check_value(&values, dict, "OrderedDict({'c': 'c', 'b': 'b', 'a': 'a'})");
+    /* A ring, an end too early, a list that leads nowhere. */
+    memory_put_field(memory, nodes[1], PY_ORDEREDNODE_NEXT, nodes[2]);
+    check_value(&values, dict, "OrderedDict({'c': 'c', 'b': 'b', \u2026 1 more})");
+    memory_put_field(memory, nodes[2], PY_ORDEREDNODE_NEXT, 8);
+    check_value(&values, dict, "OrderedDict({'c': 'c', \u2026 2 more})");
+    memory_put_field(memory, dict, PY_ORDERED_FIRST, 0);
+    check_value(&values, dict, "OrderedDict({\u2026 3 more})");
+    /* A key that the dict does not have: none behind it is shown as if it came next. */
+    memory_put_field(memory, dict, PY_ORDERED_FIRST, nodes[2]);
+    memory_put_field(memory, nodes[2], PY_ORDEREDNODE_NEXT, nodes[1]);
+    memory_put_field(memory, nodes[1], PY_ORDEREDNODE_NEXT, nodes[0]);
+    memory_put_field(memory, nodes[1], PY_ORDEREDNODE_KEY, memory_ascii(memory, "b"));
+    check_value(&values, dict, "OrderedDict({'c': 'c', \u2026 2 more})");
+    memory_destroy(memory);
+}
+
 static void test_names_of_c_types(void **state)
 {
     struct values values = make_values(0x030d00f0 - 0x10000);
@@ -263,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_sizes_that_can_not_be),
         cmocka_unit_test(test_text_is_bounded),
         cmocka_unit_test(test_work_is_bounded),
+        cmocka_unit_test(test_order_of_broken_lists),
         cmocka_unit_test(test_names_of_c_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

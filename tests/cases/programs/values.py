@@ -70,6 +70,10 @@ class Table(dict):
     pass
 
 
+class Ordered(collections.OrderedDict):
+    pass
+
+
 class OwnError(ValueError):
     pass
 
@@ -84,6 +88,13 @@ def begins(name, value, text=None):
     """Promises that what the analyzer shows begins with this; by default repr() without the end."""
     truth[name] = {"begins": repr(value)[:-1] if text is None else text}
     return value
+
+
+def ordered_text(name, value):
+    """As 3.12 and later write it, in the order that iteration has; 32 items."""
+    shown = ["%r: %r" % item for item in value.items()]
+    rest = u", … %d more" % (len(shown) - 32) if len(shown) > 32 else ""
+    truth[name] = {"is": "OrderedDict({%s%s})" % (", ".join(shown[:32]), rest)}
 
 
 def generator():
@@ -201,6 +212,35 @@ def containers():
     span_step = equal("span_step", range(0, -10, -3))
     named = equal("named", collections.namedtuple("Named", "left right")(1, [2]))
     ordered = equal("ordered", collections.OrderedDict([("a", 1)]), "OrderedDict({'a': 1})")
+    moved = collections.OrderedDict((letter, ord(letter)) for letter in "abcdef")
+    moved.move_to_end("b")
+    moved.move_to_end("e", last=False)
+    del moved["c"]
+    moved["c"] = -1
+    moved.pop("d")
+    ordered_text("moved", moved)
+    longer = collections.OrderedDict((number, [number]) for number in range(5000))
+    for number in range(0, 4990, 2):
+        longer.move_to_end(number)
+    del longer[1], longer[4999]
+    ordered_text("longer", longer)
+    gone = equal("gone", collections.OrderedDict(), "OrderedDict({})")
+    gone["a"] = 1
+    del gone["a"]
+    inside = collections.OrderedDict([("x", 1), (2, moved)])
+    inside["itself"] = inside
+    inside.move_to_end("x")
+    equal("inside", inside, "OrderedDict({2: %s, 'itself': {...}, 'x': 1})" % truth["moved"]["is"])
+    own = Ordered(a=1, b=2)
+    own.move_to_end("a")
+    equal("own", own, "Ordered({'b': 2, 'a': 1})")
+    own_note = Ordered(a=1, b=2)
+    own_note.move_to_end("a")
+    own_note.note = "n"
+    equal("own_note", own_note, "Ordered({'b': 2, 'a': 1}, note='n')")
+    ordered_keys = equal("ordered_keys", moved.keys())
+    ordered_values = equal("ordered_values", moved.values())
+    ordered_items = equal("ordered_items", moved.items(), "odict_items(%s)" % truth["moved"]["is"][12:-1])
     default = equal("default", collections.defaultdict(list, {1: []}), "defaultdict({1: []})")
     callables()
 
