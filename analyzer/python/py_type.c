@@ -294,6 +294,9 @@ static void set_protocols(struct python *python, struct py_type *type, psc_addr 
         return;
     if (is_derived_from(python, metatype, enum_names))
         type->enumeration = true;
+    if (type->enumeration && find_in_class(python, type->address, "_value2member_map_", &found) &&
+        py_has_flags(python, found, PY_FLAG_DICT))
+        type->members = found;
     if (find_in_class(python, type->address, "__dataclass_fields__", &found) &&
         py_has_flags(python, found, PY_FLAG_DICT))
         type->data = found;

@@ -73,6 +73,7 @@ struct py_type {
     bool exact;         /**< The kind's own type, not one derived from it. */
     bool enumeration;   /**< Its metatype is that of enum. */
     bool ordered;       /**< A dict with an order of its own: collections.OrderedDict, made in C. */
+    psc_addr members;   /**< The dict of an enumeration's members by their values, or 0. */
     psc_addr data;      /**< The dict of a dataclass's fields, or 0. */
     psc_addr fields;    /**< The tuple of names of a named tuple, or 0. */
     const char *name;   /**< Qualified; "?" when it is not known. */

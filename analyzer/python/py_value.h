@@ -133,6 +133,12 @@ void value_take_attributes(struct value_writer *writer, struct value_level *leve
 bool value_find_attribute(struct python *python, const struct py_type *type, psc_addr object,
                           const char *name, psc_addr *ret);
 
+/* ---- value_flags.c ---- */
+
+/** Adds ".READ|WRITE" for a number that no one name of its class is for; nothing when they can not
+    be told. */
+void value_add_flag_names(struct value_writer *writer, const struct py_type *type, psc_addr number);
+
 /* ---- value_time.c ---- */
 
 void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object);

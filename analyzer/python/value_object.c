@@ -89,13 +89,17 @@ static void open_member(struct value_writer *writer, const struct py_type *type,
     struct python *python = writer->python;
     psc_addr name;
     psc_addr value;
+    bool named =
+        find_attribute(python, object, "_name_", &name) && py_has_flags(python, name, PY_FLAG_STR);
+    bool valued = find_attribute(python, object, "_value_", &value);
     text_printf(writer->text, "<%s", py_type_short_name(type));
-    if (find_attribute(python, object, "_name_", &name) &&
-        py_has_flags(python, name, PY_FLAG_STR)) {
+    if (named) {
         text_add_char(writer->text, '.');
         value_add_name(writer, name);
+    } else if (valued) {
+        value_add_flag_names(writer, type, value);
     }
-    if (!find_attribute(python, object, "_value_", &value)) {
+    if (!valued) {
         text_add_char(writer->text, '>');
         return;
     }

@@ -54,6 +54,23 @@ class Access(enum.Flag):
     WRITE = 2
 
 
+class Rights(enum.Flag):
+    READ = 1
+    WRITE = 2
+    ADMIN = 1 << 50
+    BOTH = 3
+    ALL = 1 << 50 | 3
+
+
+class Bits(enum.IntFlag):
+    LOW = 1
+    HIGH = 4
+
+
+class Both(enum.IntFlag):
+    BOTH = 3
+
+
 class Text(str):
     pass
 
@@ -353,8 +370,11 @@ def library():
     released.release()
     equal("released", released)
     flag = equal("flag", Access.READ)
-    if sys.version_info >= (3, 11):
-        flags = equal("flags", Access.READ | Access.WRITE)
+    flags = equal("flags", Access.READ | Access.WRITE)
+    flags_none = equal("flags_none", Access(0))
+    flags_wide = equal("flags_wide", [Rights.ALL, Rights.READ | Rights.ADMIN, Rights.ADMIN, Rights(1 << 50 | 1)])
+    flags_number = equal("flags_number", [Bits.LOW | Bits.HIGH, Bits(8), Bits(13), Bits(0), Bits.HIGH])
+    flags_partly = equal("flags_partly", [Bits(2), Bits(3), Both(1), Both(7)])
     if sys.version_info >= (3, 7):
         import dataclasses
         data_object = equal("data_object", dataclasses.make_dataclass("Data", ["x", "y"])(1, [2]))
