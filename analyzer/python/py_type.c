@@ -253,6 +253,26 @@ static bool is_derived_from(struct python *python, psc_addr type, const char *co
     return false;
 }
 
+/* Those of the standard library that are made in Python. */
+static enum py_kind kind_of_class(const struct py_type *type)
+{
+    static const struct {
+        const char *module;
+        const char *name;
+        enum py_kind kind;
+    } classes[] = {
+        {"uuid", "UUID", PY_KIND_UUID},
+        {"pathlib", "PosixPath", PY_KIND_PATH},
+        {"pathlib", "PurePosixPath", PY_KIND_PATH},
+        {"pathlib._local", "PosixPath", PY_KIND_PATH},
+        {"pathlib._local", "PurePosixPath", PY_KIND_PATH},
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(classes); i++)
+        if (!strcmp(type->module, classes[i].module) && !strcmp(type->name, classes[i].name))
+            return classes[i].kind;
+    return PY_KIND_OBJECT;
+}
+
 static void set_kind(struct python *python, struct py_type *type)
 {
     char name[TYPE_NAME_LIMIT];
@@ -277,9 +297,8 @@ static void set_kind(struct python *python, struct py_type *type)
     }
     type->kind = py_is_2(python) && type->flags & PY_FLAG_PLAIN_INT ? PY_KIND_PLAIN_INT
                                                                     : kind_of_flags(type->flags);
-    if (type->kind == PY_KIND_OBJECT && type->module && !strcmp(type->module, "uuid") &&
-        !strcmp(type->name, "UUID"))
-        type->kind = PY_KIND_UUID;
+    if (type->kind == PY_KIND_OBJECT && type->module)
+        type->kind = kind_of_class(type);
     type->exact = !type->module && !(type->flags & PY_FLAG_HEAPTYPE);
 }
 
@@ -354,7 +373,9 @@ static void set_slots(struct python *python, struct py_type *type)
     psc_addr base = type->address;
     uint64_t flags = type->flags;
     if (!(flags & PY_FLAG_HEAPTYPE) ||
-        (type->kind != PY_KIND_OBJECT && type->kind != PY_KIND_UUID) || !python->types.member)
+        (type->kind != PY_KIND_OBJECT && type->kind != PY_KIND_UUID &&
+         type->kind != PY_KIND_PATH) ||
+        !python->types.member)
         return;
     type->slots = arena_array(python->arena, PY_SLOT_LIMIT, sizeof(*type->slots));
     for (size_t i = 0; i < BASE_LIMIT && type->slots && py_is_object_address(base); i++) {

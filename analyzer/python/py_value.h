@@ -156,6 +156,10 @@ void value_add_weakref(struct value_writer *writer, const struct py_type *type, 
 void value_add_decimal(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
+/* ---- value_pathlib.c ---- */
+
+void value_open_path(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
 /* ---- value_memoryview.c ---- */
 
 void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);

@@ -6,6 +6,7 @@ import decimal
 import enum
 import functools
 import json
+import pathlib
 import sys
 import types
 import uuid
@@ -352,6 +353,18 @@ def library():
         "-Infinity", "NaN", "sNaN", "1234567890123456789012345.678901234567890123456789", "10000000000000000000",
         "9999999999999999999", "1E+999999", "12E-5", "1.000000000000000000000000000000000000001")])
     identity = equal("identity", uuid.UUID("00345678-1234-5678-9234-567812345678"))
+    made = [[], [""], ["."], ["/"], ["//"], ["///a"], ["//a/b"], ["a"], ["a/./b/"], ["/usr", "lib"], ["a", "/b", "c"],
+            ["a", "", "b//c"], ["/", "x"], ["..", "a", "..", ".b"], [u"fünf/函数", u"\U0001f600'"], [u"\udcff"]]
+    paths = [pathlib.PurePosixPath(*parts) for parts in made]
+    truth["paths"] = {"is": repr([pathlib.PurePosixPath(*parts) for parts in made])}
+    paths_asked = equal("paths_asked", [pathlib.PosixPath(*parts) for parts in made[:8]])
+    paths_split = [pathlib.PosixPath(*parts) for parts in made[8:]]
+    truth["paths_split"] = {"is": repr([pathlib.PosixPath(*parts) for parts in made[8:]])}
+    for path in paths_split:
+        path.name
+    paths_joined = [path / "x" for path in paths_split]
+    truth["paths_joined"] = {"is": repr([path / "x" for path in paths_split])}
+    long_path = begins("long_path", pathlib.PurePosixPath("x" * 401), "<pathlib")
     proxy = equal("proxy", types.MappingProxyType({"key": 1, "more": [2]}))
     class_proxy = begins("class_proxy", vars(Color), "mappingproxy({'")
     viewed = {"a": 1, "b": [2]}
