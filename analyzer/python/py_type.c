@@ -54,6 +54,8 @@ static const struct kind_name kind_names[] = {
     {"weakref.ReferenceType", PY_KIND_WEAKREF},
     {"memoryview", PY_KIND_MEMORYVIEW},
     {"decimal.Decimal", PY_KIND_DECIMAL},
+    {"re.Pattern", PY_KIND_PATTERN},
+    {"_sre.SRE_Pattern", PY_KIND_PATTERN},
     {"numpy.ndarray", PY_KIND_NUMPY_ARRAY},
     {"numpy.generic", PY_KIND_NUMPY_SCALAR},
 };

@@ -48,7 +48,8 @@ enum py_kind {
     PY_KIND_MEMORYVIEW,
     PY_KIND_DECIMAL,
     PY_KIND_UUID,
-    PY_KIND_PATH, /**< pathlib's own, of POSIX. */
+    PY_KIND_PATTERN, /**< Of a regular expression. */
+    PY_KIND_PATH,    /**< pathlib's own, of POSIX. */
     PY_KIND_CYFUNCTION,
     PY_KIND_CLOSURE, /**< Of a Cython function. */
     PY_KIND_NUMPY_ARRAY,

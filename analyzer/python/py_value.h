@@ -160,6 +160,10 @@ void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc
 
 void value_open_path(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
+/* ---- value_pattern.c ---- */
+
+void value_add_pattern(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
 /* ---- value_memoryview.c ---- */
 
 void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);

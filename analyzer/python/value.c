@@ -141,6 +141,7 @@ static const struct {
     [PY_KIND_MEMORYVIEW] = {value_add_memoryview, false},
     [PY_KIND_DECIMAL] = {value_add_decimal, false},
     [PY_KIND_UUID] = {value_add_uuid, false},
+    [PY_KIND_PATTERN] = {value_add_pattern, false},
     [PY_KIND_PATH] = {value_open_path, false},
     [PY_KIND_CYFUNCTION] = {value_add_cyfunction, false},
     [PY_KIND_CLOSURE] = {value_open_closure, false},

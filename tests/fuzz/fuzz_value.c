@@ -63,6 +63,7 @@ static const struct {
     {"Point", PY_FLAG_HEAPTYPE | PY_FLAG_MANAGED_DICT | PY_FLAG_INLINE_VALUES},
     {"OSError", PY_FLAG_EXCEPTION},
     {"collections.OrderedDict", PY_FLAG_DICT},
+    {"re.Pattern", 0},
 };
 enum { KIND_COUNT = sizeof(kinds) / sizeof(kinds[0]) };
 

@@ -7,6 +7,7 @@ import enum
 import functools
 import json
 import pathlib
+import re
 import sys
 import types
 import uuid
@@ -365,6 +366,9 @@ def library():
     paths_joined = [path / "x" for path in paths_split]
     truth["paths_joined"] = {"is": repr([path / "x" for path in paths_split])}
     long_path = begins("long_path", pathlib.PurePosixPath("x" * 401), "<pathlib")
+    patterns = equal("patterns", [
+        re.compile("a+"), re.compile(u"'\\d\u51fd"), re.compile(b"\\x00", re.I), re.compile("", re.X | re.M | re.S | re.I),
+        re.compile("(?a)b", re.I), re.compile(b"l", re.L)])
     proxy = equal("proxy", types.MappingProxyType({"key": 1, "more": [2]}))
     class_proxy = begins("class_proxy", vars(Color), "mappingproxy({'")
     viewed = {"a": 1, "b": [2]}

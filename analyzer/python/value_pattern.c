@@ -1,0 +1,58 @@
+/* Compiled regular expressions. */
+#include "py_value.h"
+
+#include <inttypes.h>
+
+#define RE_LOCALE  4u
+#define RE_UNICODE 32u
+#define RE_ASCII   256u
+
+/* CPython, Modules/_sre.c (3.12+ Modules/_sre/sre.c), pattern_repr(). */
+static void add_flags(struct text *text, uint32_t flags, bool is_text, bool has_template)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } names[] = {
+        {"TEMPLATE", 1},  {"IGNORECASE", 2}, {"LOCALE", RE_LOCALE},
+        {"MULTILINE", 8}, {"DOTALL", 16},    {"UNICODE", RE_UNICODE},
+        {"VERBOSE", 64},  {"DEBUG", 128},    {"ASCII", RE_ASCII},
+    };
+    const char *separator = ", ";
+    if (is_text && (flags & (RE_LOCALE | RE_UNICODE | RE_ASCII)) == RE_UNICODE)
+        flags &= ~RE_UNICODE;
+    for (size_t i = has_template ? 0 : 1; i < PSC_ARRAY_SIZE(names); i++) {
+        if (!(flags & names[i].bit))
+            continue;
+        text_printf(text, "%sre.%s", separator, names[i].name);
+        separator = "|";
+        flags &= ~names[i].bit;
+    }
+    if (flags)
+        text_printf(text, "%s0x%" PRIx32, separator, flags);
+}
+
+/* "re.compile('a+', re.IGNORECASE)" */
+void value_add_pattern(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct python *python = writer->python;
+    const struct py_type *kind;
+    psc_addr pattern;
+    int32_t flags;
+    if (py_read_u64(python, object, PY_PATTERN_SOURCE, &pattern) != PSC_OK ||
+        py_read_i32(python, object, PY_PATTERN_FLAGS, &flags) != PSC_OK ||
+        py_type_of(python, pattern, &kind) != PSC_OK ||
+        (kind->kind != PY_KIND_STR && kind->kind != PY_KIND_BYTES)) {
+        value_add_identity(writer, type, object);
+        text_add_char(writer->text, '>');
+        return;
+    }
+    bool is_text = kind->kind == PY_KIND_STR;
+    text_add_string(writer->text, "re.compile(");
+    if (is_text)
+        value_add_str(writer, kind, pattern);
+    else
+        value_add_bytes(writer, kind, pattern);
+    add_flags(writer->text, (uint32_t)flags, is_text, python->layout.rules->minor < 13);
+    text_add_char(writer->text, ')');
+}
