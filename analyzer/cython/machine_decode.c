@@ -1,4 +1,4 @@
-/* Instructions as the rest needs them. The only file that knows the disassembler. */
+/* Instructions as the rest needs them. The only file of the room that knows the disassembler. */
 #include "machine.h"
 
 #include <capstone/capstone.h>

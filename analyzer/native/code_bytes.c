@@ -171,23 +171,28 @@ bool code_at_entry(struct native *native, const struct target_registers *registe
     return bytes[0] == 0x55 && memcmp(bytes + 1, "\x48\x89\xe5", 3) == 0;
 }
 
-bool code_ends_thread(struct native *native, psc_addr pc)
+bool code_surely_ends_thread(struct native *native, psc_addr pc)
 {
+    // mov $60,%al or %eax (exit), then syscall: musl's clone.
     uint8_t bytes[16];
     psc_addr entry = native->target->auxv.entry;
     if (entry && pc > entry && pc - entry <= 64)
         return true;
     size_t size = target_read_some(native->target, pc, bytes, sizeof(bytes));
-    if (size && bytes[0] == 0xf4) // hlt
-        return true;
     for (size_t i = 2; i + 2 <= size; i++) {
         if (bytes[i] != 0x0f || bytes[i + 1] != 0x05)
             continue;
-        // mov $60,%al or %eax (exit), then syscall: musl's clone.
         return (bytes[i - 2] == 0xb0 && bytes[i - 1] == 60) ||
                (i >= 5 && bytes[i - 5] == 0xb8 && load_u32(bytes + i - 4) == 60);
     }
     return false;
+}
+
+bool code_ends_thread(struct native *native, psc_addr pc)
+{
+    uint8_t first;
+    return code_surely_ends_thread(native, pc) ||
+           (target_read(native->target, pc, &first, 1) == PSC_OK && first == 0xf4); // hlt
 }
 
 bool code_begins_thread(struct native *native, const struct target_registers *registers)

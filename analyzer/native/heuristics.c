@@ -35,6 +35,7 @@ static enum step_result step_on(struct native *native, struct target_registers *
     struct target_registers next;
     struct step step = {0};
     struct row row;
+    bool sure;
     if (row_find(native, registers->value[X86_RIP], false, &row) != PSC_OK || !row.code)
         return STEP_INVALID;
     enum step_result result = native_apply_row(native, &row, registers, &next, &step);
@@ -42,11 +43,13 @@ static enum step_result step_on(struct native *native, struct target_registers *
         return STEP_END;
     if (result == STEP_OK && (row.signal || !next.value[X86_RIP]))
         return STEP_END;
-    if (row.kind == ROW_NONE && !registers->value[X86_RBP] &&
-        code_ends_thread(native, registers->value[X86_RIP]))
+    if (row.kind == ROW_NONE &&
+        (code_surely_ends_thread(native, registers->value[X86_RIP]) ||
+         (!registers->value[X86_RBP] && code_ends_thread(native, registers->value[X86_RIP]))))
         return STEP_END;
     if (row.kind == ROW_NONE)
-        result = code_run_epilogue(native, registers, &next) ||
+        result = returns_run(native, registers, false, &next, &sure) ||
+                         code_run_epilogue(native, registers, &next) ||
                          follow_frame_pointer(native, registers, &next)
                      ? STEP_OK
                      : STEP_INVALID;
@@ -137,12 +140,16 @@ bool heuristics_find_caller(struct native *native, const struct row *row,
                             struct target_registers *ret, enum native_trust *ret_trust)
 {
     psc_addr slot;
+    bool sure;
     *ret_trust = NATIVE_TRUST_SCAN;
     // A call to nowhere has pushed its return address and done no more.
     if (row->exact && !row->code &&
         return_from(native, registers, registers->value[X86_RSP], CODE_CALL_UNKNOWN, ret))
         return true;
     if (row->code && row->kind == ROW_NONE) {
+        if (returns_run(native, registers, row->exact, ret, &sure) &&
+            (sure || leads_on(native, ret, 1)))
+            return true;
         if (code_run_epilogue(native, registers, ret) &&
             code_follows_call(native, ret->value[X86_RIP]) == CODE_CALL_YES &&
             leads_on(native, ret, 1))

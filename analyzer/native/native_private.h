@@ -182,8 +182,25 @@ bool code_at_entry(struct native *native, const struct target_registers *registe
                    psc_addr *ret_return_slot);
 /** True when the code at a return address ends the thread or the process. */
 bool code_ends_thread(struct native *native, psc_addr pc);
+/** The same of code that does nothing else: the program's entry, and musl's clone. */
+bool code_surely_ends_thread(struct native *native, psc_addr pc);
 /** True in a thread that clone() has just made: nobody called it. */
 bool code_begins_thread(struct native *native, const struct target_registers *registers);
+
+/* ---- returns.c ---- */
+
+/** A disassembler and the ways out that were found; made on first need. */
+struct returns;
+void returns_destroy(struct returns *returns);
+/**
+ * The caller of a function without call frame information: its code is followed from rip to
+ * its returns, with all branches. Where they agree on where the return address is, and that is
+ * behind a call, `ret` gets the caller's registers, what was saved on the stack restored.
+ * @param exact     as in struct native_frame.
+ * @param ret_sure  false behind a call: other code may follow one that does not return.
+ */
+bool returns_run(struct native *native, const struct target_registers *registers, bool exact,
+                 struct target_registers *ret, bool *ret_sure);
 
 /* ---- heuristics ---- */
 
@@ -217,6 +234,7 @@ struct native {
     enum psc_unwinder unwinder;
     struct libunwind_engine *libunwind; /**< May be NULL. */
     struct libdw_engine *libdw;
+    struct returns *returns; /**< NULL until it is needed. */
     struct row_table rows;
     struct native_statistics statistics;
     /** Pages of the target that lie in this process, by page number. */

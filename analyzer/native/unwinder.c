@@ -53,6 +53,7 @@ void native_destroy(struct native *native)
         return;
     libunwind_destroy(native->libunwind);
     libdw_destroy(native->libdw);
+    returns_destroy(native->returns);
     arena_destroy(native->rows.rules);
     free(native->rows.slots);
     free(native);
@@ -323,6 +324,8 @@ static bool is_outermost(struct walker *walker, const struct row *row)
         return false;
     take_registers(walker);
     if (last_frame(walker)->exact && code_begins_thread(walker->native, &walker->registers))
+        return true;
+    if (!last_frame(walker)->exact && code_surely_ends_thread(walker->native, walker->pc))
         return true;
     return !walker->registers.value[X86_RBP] && code_ends_thread(walker->native, walker->pc);
 }
