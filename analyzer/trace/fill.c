@@ -227,24 +227,6 @@ static struct trace_frame *add_frame(struct assembly *assembly,
 }
 
 /*
- * A stripped interpreter does not name take_gil(). But the GIL is the only thing for which CPython
- * waits on a condition with a time limit: its locks are semaphores (Python/ceval_gil.h,
- * Python/thread_pthread.h with USE_SEMAPHORES, as on every Linux).
- */
-static bool waits_for_gil(const struct assembly *assembly, const struct place *place,
-                          bool evaluator)
-{
-    const char *inner = assembly->inner_symbol;
-    if (!place->interpreter || !inner || assembly->thread->state & TRACE_STATE_WITHOUT_GIL)
-        return false;
-    // The GIL of 2.7 is a lock like others, which the evaluator itself takes (Python/ceval.c).
-    bool takes =
-        evaluator || place->levels[place->level_count - 1].function_class == FUNCTION_TAKE_GIL;
-    return strstr(inner, "pthread_cond_timedwait") || strstr(inner, "pthread_cond_clockwait") ||
-           (takes && !strcmp(inner, "PyThread_acquire_lock"));
-}
-
-/*
  * A parallel block and the function around it are one frame: the block's, unless only the
  * function has a line, which is that of the block. @return the role of the function's frame.
  */
@@ -278,7 +260,8 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
     const struct native_frame *native = &plan->native.frames[item->is.native];
     const struct place *place = plan->native_places[item->is.native];
     bool hides = assembly->filling->options->mode != PSC_MODE_NATIVE;
-    if (!assembly->roles.user_inside && waits_for_gil(assembly, place, item->evaluator))
+    if (!assembly->roles.user_inside && !(assembly->thread->state & TRACE_STATE_WITHOUT_GIL) &&
+        states_waits_for_gil(assembly->inner_symbol, place, item->evaluator))
         assembly->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
     assembly->inner_symbol = place->symbol.name;
     for (size_t i = 0; i < place->level_count; i++) {

@@ -1,6 +1,8 @@
 /* What a thread is doing, by what its registers and its stack prove. */
 #include "trace_private.h"
 
+#include <string.h>
+
 /*
  * System calls that wait for something from outside: arch/x86/entry/syscalls/syscall_64.tbl.
  * A thread that died in one was waiting, unless data came in that very moment.
@@ -56,4 +58,16 @@ uint32_t states_of_registers(const struct target_thread *native, uint32_t known)
         !is_waiting_call(native->registers.system_call))
         return 0;
     return TRACE_STATE_IDLE;
+}
+
+bool states_waits_for_gil(const char *inner, const struct place *place, bool evaluator)
+{
+    if (!place->interpreter || !inner)
+        return false;
+    // The GIL of 2.7 is a lock like others, which the evaluator itself takes (Python/ceval.c),
+    // sometimes with all that leads to sem_wait() in it.
+    bool takes =
+        evaluator || place->levels[place->level_count - 1].function_class == FUNCTION_TAKE_GIL;
+    return strstr(inner, "pthread_cond_timedwait") || strstr(inner, "pthread_cond_clockwait") ||
+           (takes && (!strcmp(inner, "PyThread_acquire_lock") || strstr(inner, "sem_wait")));
 }

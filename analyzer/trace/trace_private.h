@@ -291,6 +291,16 @@ PSC_MUST_CHECK enum psc_status c_values_read(struct c_values *values, size_t nat
  */
 uint32_t states_of_registers(const struct target_thread *native, uint32_t known);
 
+/**
+ * Whether a frame of the interpreter waits for the GIL. A stripped one does not name take_gil(),
+ * but the GIL is the only thing for which CPython waits on a condition with a time limit: its locks
+ * are semaphores (Python/ceval_gil.h, Python/thread_pthread.h with USE_SEMAPHORES, as on every
+ * Linux).
+ * @param inner      symbol of the native frame that it called; NULL: not known.
+ * @param evaluator  it is an evaluator.
+ */
+bool states_waits_for_gil(const char *inner, const struct place *place, bool evaluator);
+
 /* ---- extents.c ---- */
 
 /** The native frames' extents [sp, cfa), ready for look-up by address. */
