@@ -121,13 +121,15 @@ def test_a_hundred_calls():
     core = debuggers.some_core("threads")
     calls = ["py-bt-merged all"] * 5 + ["py-why", "core-file " + core.path, "py-up-merged", "py-locals-merged"]
     with debuggers.living(interpreters.find_wanted()[-1]) as (pid, _):
-        on_core = debuggers.gdb(debuggers.open_core(core) + calls * 4 + [MEMORY] + calls * 20 + [MEMORY],
-                                timeout=600)
+        on_core = debuggers.gdb(debuggers.open_core(core) + calls * 4 + [MEMORY] +
+                                (calls * 10 + [MEMORY]) * 2, timeout=600)
         attached = debuggers.gdb(["attach %d" % pid] + ["py-bt-merged all"] * 10 + [MEMORY] +
-                                 ["py-bt-merged all"] * 100 + [MEMORY], timeout=600)
+                                 (["py-bt-merged all"] * 50 + [MEMORY]) * 2, timeout=600)
     for answers in (on_core, attached):
-        before, after = [answer for answer in answers if isinstance(answer, int)]
-        assert after - before < 6000, "%d KB more after a hundred calls" % (after - before)
+        before, half, after = [answer for answer in answers if isinstance(answer, int)]
+        # The heap settles at some time; a leak goes on.
+        more = min(half - before, after - half)
+        assert more < 3000, "%d KB more each time" % more
 
 
 # ---- what users have ----
