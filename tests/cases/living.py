@@ -1,6 +1,7 @@
 """Processes to look at while they live, and what must hold of them afterwards."""
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -162,3 +163,9 @@ def assert_all_run(frames):
             assert runs, frame["name"]
             runs[-1].append(frame["name"])
     assert all(runs[1:]), [(frame["kind"], frame["symbol"] or frame["name"]) for frame in frames]
+
+
+def can_unshare():
+    """Mounts can be kept from the rest of the machine: not where the root is no mount point (chroot)."""
+    return shutil.which("unshare") is not None and \
+        subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0

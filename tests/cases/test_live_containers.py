@@ -13,15 +13,7 @@ import analyzer
 import living
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-def can_unshare():
-    """Mounts can be kept from the rest of the machine: not where the root is no mount point (chroot)."""
-    return shutil.which("unshare") is not None and \
-        subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0
-
-
-needs_mounts = pytest.mark.skipif(not can_unshare(), reason="no mounts of our own here (unshare -m fails)")
+needs_mounts = pytest.mark.skipif(not living.can_unshare(), reason="no mounts of our own here (unshare -m fails)")
 
 # Its own file system, of which the root is a folder here, and its own process ids.
 CONTAINER = """

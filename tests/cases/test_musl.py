@@ -2,6 +2,7 @@
 import contextlib
 import functools
 import glob
+import json
 import os
 import re
 import shutil
@@ -130,6 +131,30 @@ def test_from_the_host(kind, optimization):
     assert_stacks(result.json, root, kind)
     assert merged.returncode == analyzer.EXIT_PARTIAL, merged.describe()
     assert "no Python interpreter was found" in merged.stderr
+
+
+def carry(folder):
+    """The program with the glibc that it needs, for a userland that has none."""
+    folder.mkdir()
+    listed = subprocess.run(["ldd", analyzer.PROGRAM], check=True, capture_output=True, text=True).stdout
+    for library in {analyzer.PROGRAM, *re.findall(r"(/\S+) \(0x", listed)}:
+        shutil.copy(library, folder)
+
+
+@pytest.mark.skipif(not living.can_unshare(), reason="no mounts of our own here (unshare -m fails)")
+def test_from_inside(tmp_path):
+    root = tmp_path / "root"
+    shutil.copytree(program("dynamic", "-O2"), root)
+    carry(root / "carried")
+    (root / "proc").mkdir()
+    mounting = ["unshare", "-m", "sh", "-c", 'mount -t proc proc "$2/proc" && exec "$@"', "sh"]
+    with waiting(str(root), *mounting) as process:
+        inside = subprocess.run(
+            ["nsenter", "-t", str(process.pid), "-m", "-r", "-w", "/carried/ld-linux-x86-64.so.2", "--library-path",
+             "/carried", "/carried/" + os.path.basename(analyzer.PROGRAM), "--pid", str(process.pid), "--mode",
+             "native", "--format", "json"], capture_output=True, timeout=60)
+    assert inside.returncode == analyzer.EXIT_COMPLETE, inside.stderr
+    assert_stacks(json.loads(inside.stdout), str(root), "dynamic")
 
 
 @pytest.mark.parametrize("kind", ["dynamic", "static"])
