@@ -55,7 +55,9 @@ def waiting(root, *around, **more):
             for task in os.listdir("/proc/%d/task" % process.pid):
                 with open("/proc/%d/task/%s/syscall" % (process.pid, task)) as file:
                     calls.append(file.read().split()[0])
-            return len(calls) == 5 and sum(call in WAITING for call in calls) == 4
+            # The one that spins has been at it for some ticks.
+            return len(calls) == 5 and sum(call in WAITING for call in calls) == 4 and \
+                living.cpu_ticks(process.pid) > 3
         living.wait_until(resting, "the threads to rest")
         yield process
 
