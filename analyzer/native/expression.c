@@ -1,7 +1,5 @@
 #include "expression.h"
 
-#include <dwarf.h>
-
 #define STACK_SIZE 64u
 
 struct machine {
@@ -134,8 +132,9 @@ static bool run_unary(struct machine *machine, const Dwarf_Op *operation)
 static bool run(struct machine *machine, const Dwarf_Op *operation)
 {
     uint8_t atom = operation->atom;
-    if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31)
-        return push(machine, atom - DW_OP_lit0);
+    uint64_t constant;
+    if (expression_get_constant(atom, operation->number, &constant))
+        return push(machine, constant);
     if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
         return push_register(machine, atom - DW_OP_breg0, operation->number);
     if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
@@ -152,18 +151,6 @@ static bool run(struct machine *machine, const Dwarf_Op *operation)
     case DW_OP_regx:
         machine->value = true;
         return push_register(machine, operation->number, 0);
-    case DW_OP_const1u:
-    case DW_OP_const2u:
-    case DW_OP_const4u:
-    case DW_OP_const8u:
-    case DW_OP_constu:
-    case DW_OP_const1s:
-    case DW_OP_const2s:
-    case DW_OP_const4s:
-    case DW_OP_const8s:
-    case DW_OP_consts:
-        // libdw has extended the sign.
-        return push(machine, operation->number);
     default:
         return run_unary(machine, operation);
     }

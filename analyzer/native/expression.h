@@ -7,10 +7,23 @@
 
 #include "native_private.h"
 
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 
 /** Operations of one expression; each is run once, for there are no jumps. */
 #define EXPRESSION_LENGTH_LIMIT ((size_t)256)
+
+/** DW_OP_lit0 to lit31, const1u to consts (DWARF 5, 2.5.1.1): they push a number of their own. */
+static inline bool expression_get_constant(uint8_t code, uint64_t operand, uint64_t *ret)
+{
+    if (code >= DW_OP_lit0 && code <= DW_OP_lit31)
+        *ret = (uint64_t)code - DW_OP_lit0;
+    else if (code >= DW_OP_const1u && code <= DW_OP_consts)
+        *ret = operand; // libdw has extended the sign.
+    else
+        return false;
+    return true;
+}
 
 /**
  * @param cfa        for DW_OP_call_frame_cfa.

@@ -1,7 +1,8 @@
 /* DWARF location descriptions, DWARF 5 section 2.6, evaluated in one frame. */
 #include "location.h"
 
-#include <dwarf.h>
+#include "expression.h"
+
 #include <string.h>
 
 /* Steps of one expression with jumps in it. */
@@ -61,17 +62,6 @@ static enum native_location run_rare(struct machine *machine,
     case DW_OP_addr:
     case DW_OP_addrx:
     case DW_OP_constx:
-    case DW_OP_const1u:
-    case DW_OP_const2u:
-    case DW_OP_const4u:
-    case DW_OP_const8u:
-    case DW_OP_constu:
-    case DW_OP_const1s:
-    case DW_OP_const2s:
-    case DW_OP_const4s:
-    case DW_OP_const8s:
-    case DW_OP_consts:
-        // libdw has extended the sign.
         return location_push(machine, operation->number);
     case DW_OP_entry_value:
         return push_entry_value(machine, operation);
@@ -106,10 +96,11 @@ static enum native_location run_one(struct machine *machine,
                                     const struct debug_operation *operation)
 {
     uint8_t code = operation->code;
+    uint64_t constant;
     if (set_result(machine, operation))
         return NATIVE_LOCATION_FOUND;
-    if (code >= DW_OP_lit0 && code <= DW_OP_lit31)
-        return location_push(machine, (uint64_t)code - DW_OP_lit0);
+    if (expression_get_constant(code, operation->number, &constant))
+        return location_push(machine, constant);
     if (code >= DW_OP_breg0 && code <= DW_OP_breg31)
         return location_push_register(machine, (uint64_t)code - DW_OP_breg0, operation->number);
     return run_rare(machine, operation);
