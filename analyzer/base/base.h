@@ -60,6 +60,23 @@ bool arena_is_exhausted(const struct arena *arena);
  */
 PSC_MUST_CHECK bool array_reserve(void **array, size_t *capacity, size_t need, size_t member_size);
 
+/**
+ * How many items of an array that is sorted by a uint64_t member have one below the key, and how
+ * many one that is not above it; those come first. `items` may be NULL when there are none.
+ */
+#define SORTED_BELOW(items, member, count, key) \
+    sorted_count_below((items), SORTED_OFFSET(items, member), sizeof(*(items)), (count), (key))
+#define SORTED_UP_TO(items, member, count, key) \
+    sorted_count_up_to((items), SORTED_OFFSET(items, member), sizeof(*(items)), (count), (key))
+/** Compiles for a uint64_t alone. */
+#define SORTED_OFFSET(items, member) \
+    _Generic((items)->member, uint64_t : offsetof(__typeof__(*(items)), member))
+
+size_t sorted_count_below(const void *items, size_t offset, size_t size, size_t count,
+                          uint64_t key);
+size_t sorted_count_up_to(const void *items, size_t offset, size_t size, size_t count,
+                          uint64_t key);
+
 /** For PSC_CLEANUP on a heap pointer. */
 void cleanup_free(void *pointer_to_pointer);
 

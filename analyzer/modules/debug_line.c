@@ -130,16 +130,7 @@ static bool machine_holds_code(const struct line_machine *machine, uint64_t addr
 /** The first question at or behind `address`. */
 static size_t machine_search(const struct line_machine *machine, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = machine->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (machine->rows[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_BELOW(machine->rows, address, machine->count, address);
 }
 
 /** Gives the last row's line to the questions up to `end`. */

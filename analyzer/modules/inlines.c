@@ -86,18 +86,10 @@ static void sort_ranges(struct die_ranges *ranges)
 /** The DIE of the range that begins last before the address and covers it. */
 static bool find_range(const struct die_ranges *ranges, uint64_t address, Dwarf_Off *ret)
 {
-    size_t low = 0;
-    size_t high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address >= ranges->items[low - 1].end)
+    size_t behind = SORTED_UP_TO(ranges->items, start, ranges->count, address);
+    if (!behind || address >= ranges->items[behind - 1].end)
         return false;
-    *ret = ranges->items[low - 1].die;
+    *ret = ranges->items[behind - 1].die;
     return true;
 }
 

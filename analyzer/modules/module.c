@@ -498,17 +498,9 @@ static void check_eh_frame(struct module *module)
 
 struct module *modules_find(struct modules *modules, psc_addr address)
 {
-    size_t low = 0;
-    size_t high = modules->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (modules->items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address >= modules->items[low - 1].end)
+    size_t behind = SORTED_UP_TO(modules->items, start, modules->count, address);
+    if (!behind || address >= modules->items[behind - 1].end)
         return NULL;
-    check_eh_frame(&modules->items[low - 1]);
-    return &modules->items[low - 1];
+    check_eh_frame(&modules->items[behind - 1]);
+    return &modules->items[behind - 1];
 }

@@ -253,16 +253,7 @@ static size_t plain_length(const char *name)
 /** Index behind the last function that begins at or before the address. */
 static size_t find_position(const struct symbol_table *table, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = table->function_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->functions[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_UP_TO(table->functions, address, table->function_count, address);
 }
 
 /** The best of those that begin at one address and cover; they end at index `last`. */

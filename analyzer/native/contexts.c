@@ -32,16 +32,8 @@ enum psc_status contexts_keep(struct native_stack *stack, const struct target_re
 
 static const struct native_exact *find_exact(const struct native_stack *stack, size_t frame)
 {
-    size_t low = 0;
-    size_t high = stack->exact_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stack->exact[middle].frame < frame)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < stack->exact_count && stack->exact[low].frame == frame ? &stack->exact[low] : NULL;
+    size_t at = SORTED_BELOW(stack->exact, frame, stack->exact_count, frame);
+    return at < stack->exact_count && stack->exact[at].frame == frame ? &stack->exact[at] : NULL;
 }
 
 void native_get_context(const struct native_stack *stack, size_t index, struct native_context *ret)

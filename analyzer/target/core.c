@@ -38,18 +38,11 @@ static const struct core_segment *core_find_segment(struct core *core, psc_addr 
         if (address >= last->start && address < last->end)
             return last;
     }
-    size_t low = 0, high = core->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (core->segments[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || address >= core->segments[low - 1].end)
+    size_t behind = SORTED_UP_TO(core->segments, start, core->segment_count, address);
+    if (!behind || address >= core->segments[behind - 1].end)
         return NULL;
-    core->last_segment = low - 1;
-    return &core->segments[low - 1];
+    core->last_segment = behind - 1;
+    return &core->segments[behind - 1];
 }
 
 /* The bytes at an address and how many lie behind them in one piece; NULL when not there. */

@@ -87,15 +87,8 @@ void core_file_add_zeros(struct core_file *file, psc_addr start, uint64_t size)
 
 bool core_file_holds(const struct core_file *file, size_t count, psc_addr page)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->extents[middle].start <= page)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && page < file->extents[low - 1].end;
+    size_t behind = SORTED_UP_TO(file->extents, start, count, page);
+    return behind && page < file->extents[behind - 1].end;
 }
 
 /* ---- segments ---- */

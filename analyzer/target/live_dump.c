@@ -76,15 +76,8 @@ bool parse_smaps(const char *text, size_t size, struct dump *dump)
 
 static const struct dump_flags *find_flags(const struct dump *dump, psc_addr start)
 {
-    size_t low = 0, high = dump->flag_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dump->flags[middle].start <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &dump->flags[low - 1] : NULL;
+    size_t behind = SORTED_UP_TO(dump->flags, start, dump->flag_count, start);
+    return behind ? &dump->flags[behind - 1] : NULL;
 }
 
 /* ---- before the stop ---- */

@@ -145,17 +145,10 @@ void target_release(struct target *target, psc_addr address, size_t size)
 
 const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address)
 {
-    size_t low = 0, high = target->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (target->mappings[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || address >= target->mappings[low - 1].end)
+    size_t behind = SORTED_UP_TO(target->mappings, start, target->mapping_count, address);
+    if (!behind || address >= target->mappings[behind - 1].end)
         return NULL;
-    return &target->mappings[low - 1];
+    return &target->mappings[behind - 1];
 }
 
 /* ---- life ---- */
