@@ -15,7 +15,8 @@
 
 /* ---- opening ---- */
 
-Elf *elf_open_local(const char *path)
+/** Opens a local ELF file by libelf; NULL when it is none. End with elf_end(). */
+static Elf *open_local(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -50,7 +51,7 @@ static void open_file(struct module *module)
     module->image_size = module->file->size;
     if (!module->image || !module->file->local_path)
         return;
-    debug->elf = elf_open_local(module->file->local_path);
+    debug->elf = open_local(module->file->local_path);
     size_t size = 0;
     if (debug->elf && (!elf_rawfile(debug->elf, &size) || size != module->image_size)) {
         elf_end(debug->elf); /* Replaced since target_file_open() looked at it. */
@@ -62,13 +63,6 @@ struct Elf *module_elf(struct module *module)
 {
     open_file(module);
     return module->debug->elf;
-}
-
-void module_open(struct module *module)
-{
-    Elf *elf = module_elf(module);
-    module->has_debug_info =
-        (elf && elf_has_debug_info(elf)) || elf_has_debug_info(module_separate_elf(module));
 }
 
 void module_close_files(struct module *module)
@@ -90,7 +84,8 @@ static bool section_name_is(const char *found, const char *name)
                                         found[1] == 'z' && strcmp(found + 2, name + 1) == 0);
 }
 
-Elf_Scn *elf_find_section(Elf *elf, const char *name, Elf64_Shdr *ret)
+/** NULL for none, or when `elf` is NULL. */
+static Elf_Scn *find_section(Elf *elf, const char *name, Elf64_Shdr *ret)
 {
     size_t names;
     if (!elf || elf_getshdrstrndx(elf, &names) != 0)
@@ -108,15 +103,22 @@ Elf_Scn *elf_find_section(Elf *elf, const char *name, Elf64_Shdr *ret)
 
 static Elf_Scn *find_section_with_bytes(Elf *elf, const char *name, Elf64_Shdr *ret)
 {
-    Elf_Scn *section = elf_find_section(elf, name, ret);
+    Elf_Scn *section = find_section(elf, name, ret);
     return section && ret->sh_type != SHT_NOBITS && ret->sh_size > 0 ? section : NULL;
 }
 
-bool elf_has_debug_info(Elf *elf)
+/** True when .debug_line or .debug_info is in it, compressed or not. */
+static bool has_debug_info(Elf *elf)
 {
     Elf64_Shdr header;
     return find_section_with_bytes(elf, ".debug_line", &header) ||
            find_section_with_bytes(elf, ".debug_info", &header);
+}
+
+void module_open(struct module *module)
+{
+    Elf *elf = module_elf(module);
+    module->has_debug_info = has_debug_info(elf) || has_debug_info(module_separate_elf(module));
 }
 
 /** zlib data of SHF_COMPRESSED by libdeflate; whatever else there is by libelf, in place. */
@@ -176,7 +178,7 @@ bool module_find_section(struct module *module, const char *name, psc_addr *ret_
                          uint64_t *ret_size)
 {
     Elf64_Shdr header;
-    if (!elf_find_section(module_elf(module), name, &header))
+    if (!find_section(module_elf(module), name, &header))
         return false;
     *ret_address = header.sh_addr ? header.sh_addr + module->bias : 0;
     *ret_size = header.sh_size;
@@ -223,7 +225,7 @@ static bool file_fits(Elf *elf, const struct wanted_file *wanted)
 
 static Elf *try_local(const char *path, const struct wanted_file *wanted)
 {
-    Elf *elf = path ? elf_open_local(path) : NULL;
+    Elf *elf = path ? open_local(path) : NULL;
     if (elf && !file_fits(elf, wanted)) {
         elf_end(elf);
         elf = NULL;
@@ -313,7 +315,7 @@ static Elf *find_separate(struct module *module)
 static bool is_complete(Elf *elf)
 {
     Elf64_Shdr header;
-    return elf_has_debug_info(elf) && elf_find_section(elf, ".symtab", &header);
+    return has_debug_info(elf) && find_section(elf, ".symtab", &header);
 }
 
 Elf *module_separate_elf(struct module *module)
@@ -384,10 +386,10 @@ static bool sections_are_sane(Elf *elf, uint64_t *ret_compressed)
 Elf *module_debug_elf(struct module *module)
 {
     Elf *elf = module_elf(module);
-    if (elf && elf_has_debug_info(elf))
+    if (has_debug_info(elf))
         return elf;
     Elf *separate = module_separate_elf(module);
-    return elf_has_debug_info(separate) ? separate : elf;
+    return has_debug_info(separate) ? separate : elf;
 }
 
 struct Dwarf *module_dwarf_if_cheap(struct module *module)

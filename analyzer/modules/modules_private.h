@@ -61,18 +61,12 @@ struct module_debug {
 
 /* ---- debug_file.c ---- */
 
-/** Opens a local ELF file by libelf; NULL when it is none. End with elf_end(). */
-Elf *elf_open_local(const char *path);
 /** The separate debug file, looked for once; NULL when there is none. */
 Elf *module_separate_elf(struct module *module);
 /** Whichever of the two files has debug information; else the module's own. */
 Elf *module_debug_elf(struct module *module);
 /** module_dwarf(), but NULL where opening it means to decompress every section. */
 struct Dwarf *module_dwarf_if_cheap(struct module *module);
-/** The section header of `name`, in `elf`; NULL when it has none, or one without bytes. */
-Elf_Scn *elf_find_section(Elf *elf, const char *name, Elf64_Shdr *ret);
-/** True when .debug_line or .debug_info is in it, compressed or not. */
-bool elf_has_debug_info(Elf *elf);
 /** The bytes of a debug section, decompressed (into the arena) if need be. */
 bool elf_read_debug_section(Elf *elf, const char *name, struct arena *arena,
                             struct section_bytes *ret);

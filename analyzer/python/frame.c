@@ -4,6 +4,9 @@
 #define OWNER_GENERATOR  1u
 #define OWNER_FIRST_SHIM 3u
 
+/** Of what is copied of a frame; frames of all versions are smaller. */
+#define FRAME_WINDOW_LIMIT 512u
+
 #define COPY_LIMIT (1u << 24) /* Threads that ever ran a code object. */
 
 static bool has_frame_objects(const struct python *python)
@@ -38,9 +41,10 @@ void frame_init(struct python *python)
     }
 }
 
-const uint8_t *frame_peek(struct python *python, psc_addr address, uint8_t *buffer)
+/** Bytes at the start of a frame; NULL on a fault. `buffer` has room for FRAME_WINDOW_LIMIT. */
+static const uint8_t *peek_frame(struct python *python, psc_addr address, uint8_t *buffer)
 {
-    if (!py_is_object_address(address) || python->frame_window > PY_FRAME_WINDOW)
+    if (!py_is_object_address(address) || python->frame_window > FRAME_WINDOW_LIMIT)
         return NULL;
     const struct py_moved *moved = &python->moved;
     if (address - moved->start < moved->size)
@@ -172,8 +176,8 @@ static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,
 enum psc_status frame_read(struct python *python, psc_addr address, struct python_frame *ret,
                            psc_addr *ret_previous)
 {
-    uint8_t buffer[PY_FRAME_WINDOW];
-    const uint8_t *bytes = frame_peek(python, address, buffer);
+    uint8_t buffer[FRAME_WINDOW_LIMIT];
+    const uint8_t *bytes = peek_frame(python, address, buffer);
     if (!bytes)
         return PSC_ERR_FAULT;
     *ret = (struct python_frame){.address = address};
@@ -200,11 +204,11 @@ static bool is_executing(const struct python *python, const uint8_t *bytes)
 
 bool python_is_frame_object(struct python *python, psc_addr address)
 {
-    uint8_t buffer[PY_FRAME_WINDOW];
+    uint8_t buffer[FRAME_WINDOW_LIMIT];
     const uint32_t *offset = python->layout.offset;
     if (!has_frame_objects(python) || !python->types.frame || !py_is_object_address(address))
         return false;
-    const uint8_t *bytes = frame_peek(python, address, buffer);
+    const uint8_t *bytes = peek_frame(python, address, buffer);
     if (!bytes || load_u64(bytes + offset[PY_OBJECT_TYPE]) != python->types.frame)
         return false;
     /* Frames that were freed wait for reuse with a count of 0. */

@@ -37,8 +37,6 @@ struct py_addresses {
     size_t slot_count;
 };
 
-/** False when memory is out. */
-bool py_addresses_add(struct py_addresses *list, psc_addr address);
 void py_addresses_deinit(struct py_addresses *list);
 
 /** Types of one interpreter's _asyncio and functools; 0: it has none. */

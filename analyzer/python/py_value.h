@@ -80,9 +80,7 @@ void format_int(const uint32_t *digits, size_t count, bool negative, struct text
 void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_bytes(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object);
-/** repr() of characters of 1, 2 or 4 bytes each, with quotes; in 2.7's way all that is not ASCII
-    is escaped, two surrogates together. */
-void format_str_2(const uint8_t *characters, size_t count, uint32_t width, struct text *text);
+/** repr() of characters of 1, 2 or 4 bytes each, with quotes. */
 void format_str(const uint8_t *characters, size_t count, uint32_t width, struct text *text);
 /** repr() of bytes, without the b. */
 void format_bytes(const uint8_t *bytes, size_t count, struct text *text);

@@ -272,9 +272,6 @@ const char *function_name_read(struct python *python, psc_addr frame, psc_addr c
 
 /* ---- frame.c ---- */
 
-/** Bytes at the start of a frame; NULL on a fault. `buffer` has room for PY_FRAME_WINDOW. */
-#define PY_FRAME_WINDOW 512u
-const uint8_t *frame_peek(struct python *python, psc_addr address, uint8_t *buffer);
 /** Reads one frame of either kind and the address of its caller's. */
 PSC_MUST_CHECK enum psc_status frame_read(struct python *python, psc_addr address,
                                           struct python_frame *ret, psc_addr *ret_previous);

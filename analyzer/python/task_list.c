@@ -33,7 +33,8 @@ static bool grow_slots(struct py_addresses *list)
     return true;
 }
 
-bool py_addresses_add(struct py_addresses *list, psc_addr address)
+/** False when memory is out. */
+static bool add_address(struct py_addresses *list, psc_addr address)
 {
     if (2 * (list->count + 1) > list->slot_count && !grow_slots(list))
         return false;
@@ -197,7 +198,7 @@ static enum psc_status add_task(struct py_tasks *tasks, psc_addr task)
     }
     if (!py_value_spend(tasks->python, 8) || !task_is_task(tasks, task))
         return PSC_OK;
-    return py_addresses_add(&tasks->found, task) ? PSC_OK : PSC_ERR_MEMORY;
+    return add_address(&tasks->found, task) ? PSC_OK : PSC_ERR_MEMORY;
 }
 
 /* A set of tasks; with `weak` of weak references to them. */

@@ -94,7 +94,8 @@ void format_str(const uint8_t *characters, size_t count, uint32_t width, struct 
     format_quoted(characters, count, width, false, text);
 }
 
-void format_str_2(const uint8_t *characters, size_t count, uint32_t width, struct text *text)
+/** format_str() in 2.7's way: all that is not ASCII is escaped, two surrogates together. */
+static void format_str_2(const uint8_t *characters, size_t count, uint32_t width, struct text *text)
 {
     format_quoted(characters, count, width, true, text);
 }

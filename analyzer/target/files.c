@@ -341,7 +341,8 @@ static uint32_t find_segment_flags(const struct target_file *file, uint64_t offs
     return 0;
 }
 
-bool target_file_offset_is_executable(const struct target_file *file, uint64_t offset)
+/** True when the offset lies in an executable segment of the opened file. */
+static bool is_executable_offset(const struct target_file *file, uint64_t offset)
 {
     return find_segment_flags(file, offset) & PF_X;
 }
@@ -362,8 +363,7 @@ bool target_is_executable(struct target *target, psc_addr address)
     if (!mapping->file)
         return false;
     target_file_open(target, mapping->file);
-    return target_file_offset_is_executable(mapping->file,
-                                            mapping->offset + (address - mapping->start));
+    return is_executable_offset(mapping->file, mapping->offset + (address - mapping->start));
 }
 
 static const char *path_if_there(struct target *target, const char *path)

@@ -80,11 +80,6 @@ enum psc_status target_read_u8(struct target *target, psc_addr address, uint8_t 
     return target_read(target, address, ret, sizeof(*ret));
 }
 
-enum psc_status target_read_u16(struct target *target, psc_addr address, uint16_t *ret)
-{
-    return target_read(target, address, ret, sizeof(*ret));
-}
-
 enum psc_status target_read_u32(struct target *target, psc_addr address, uint32_t *ret)
 {
     return target_read(target, address, ret, sizeof(*ret));

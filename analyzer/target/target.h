@@ -278,8 +278,6 @@ PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr addre
 size_t target_read_some(struct target *target, psc_addr address, void *buffer, size_t size);
 PSC_MUST_CHECK enum psc_status target_read_u8(struct target *target, psc_addr address,
                                               uint8_t *ret);
-PSC_MUST_CHECK enum psc_status target_read_u16(struct target *target, psc_addr address,
-                                               uint16_t *ret);
 PSC_MUST_CHECK enum psc_status target_read_u32(struct target *target, psc_addr address,
                                                uint32_t *ret);
 PSC_MUST_CHECK enum psc_status target_read_u64(struct target *target, psc_addr address,

@@ -11,9 +11,6 @@ void target_sources_close(struct target *target);
 /** Unmaps what target_file_open() mapped. */
 void target_files_close(struct target *target);
 
-/** True when the offset lies in an executable segment of the opened file. */
-bool target_file_offset_is_executable(const struct target_file *file, uint64_t offset);
-
 /** True when the offset lies in a segment of the opened file that nothing ever writes to. */
 bool target_file_offset_is_constant(const struct target_file *file, uint64_t offset);
 

@@ -58,7 +58,8 @@ static void set_cython_line(struct places *places, const struct place *place,
         location->source = sources_copy_line(places->text, location->file, location->line);
 }
 
-void places_set_line(struct places *places, const struct place *place, struct place_level *level,
+/** Gives a level its line, and for Cython the .pyx line. */
+static void set_line(struct places *places, const struct place *place, struct place_level *level,
                      const char *file, uint32_t line)
 {
     struct trace_location *location = level->location;
@@ -136,13 +137,13 @@ static enum psc_status place_resolve(struct places *places, struct place *place,
         levels[i].location = location;
         if (inlines[i].function)
             places_name_level(places, place, &levels[i], inlines[i].function);
-        places_set_line(places, place, &levels[i], file, number);
+        set_line(places, place, &levels[i], file, number);
         if (is_python_header(file))
             levels[i].function_class = FUNCTION_CALL;
         file = inlines[i].call_file;
         number = inlines[i].call_line;
     }
-    places_set_line(places, place, &levels[count], file, number);
+    set_line(places, place, &levels[count], file, number);
     places_add_code_lines(places, place);
     return PSC_OK;
 }

@@ -66,12 +66,6 @@ struct module_record *places_record(struct places *places, const struct module *
     return low < places->record_count ? &places->records[low] : NULL;
 }
 
-const struct trace_module *places_module(struct places *places, const struct module *module)
-{
-    struct module_record *record = module ? places_record(places, module) : NULL;
-    return record ? record->trace : NULL;
-}
-
 static void place_look_up(struct places *places, struct place *place)
 {
     struct place_level *level = arena_alloc(places->trace->arena, sizeof(*level));

@@ -50,10 +50,6 @@ struct module_record *places_record(struct places *places, const struct module *
 void places_name_level(struct places *places, const struct place *place, struct place_level *level,
                        const char *symbol);
 
-/** Gives a level its line, and for Cython the .pyx line. */
-void places_set_line(struct places *places, const struct place *place, struct place_level *level,
-                     const char *file, uint32_t line);
-
 /* ---- place_code.c ---- */
 
 /** Functions and lines of a place in a stripped Cython module; false when it is in none. */

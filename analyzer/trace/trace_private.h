@@ -59,8 +59,6 @@ PSC_MUST_CHECK enum psc_status places_resolve(struct places *places);
 const struct trace_location *places_python(struct places *places, const struct python_frame *frame);
 const struct trace_location *places_gap(struct places *places, const char *format, ...)
     PSC_PRINTF(2, 3);
-/** The trace's record of a module; NULL for NULL. */
-const struct trace_module *places_module(struct places *places, const struct module *module);
 /**
  * Fills trace->modules; warns of modules on the stacks whose file is missing,
  * mismatched or unchecked.

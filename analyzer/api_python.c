@@ -1,0 +1,44 @@
+/* Which Python a trace is of. */
+#include "api.h"
+#include "trace.h"
+
+#include <inttypes.h>
+
+static void describe_python(struct psc_trace *trace, const struct python *python)
+{
+    const struct python_info *info = python_get_info(python);
+    struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
+    bool again = trace->python;
+    if (!record)
+        return;
+    record->implementation = info->implementation;
+    record->version = info->version;
+    record->debug = info->debug;
+    record->free_threaded = info->free_threaded;
+    trace->python = record;
+    if (again)
+        return;
+    text_printf(&trace->explain, "python: %s %s at 0x%" PRIx64 ", found by %s; layout from %s\n",
+                info->implementation, info->version, info->runtime, info->found_by,
+                info->layout_from);
+}
+
+enum psc_status open_python(struct psc_target *target, struct psc_trace *trace, enum psc_mode mode,
+                            struct python **ret, struct psc_error *err)
+{
+    struct psc_error why = {0};
+    *ret = NULL;
+    enum psc_status status = python_open(target->target, target->modules, trace->arena, ret, &why);
+    if (status == PSC_ERR_MEMORY)
+        return psc_fail(err, status, "%s", why.message);
+    if (status == PSC_OK) {
+        describe_python(trace, *ret);
+        return PSC_OK;
+    }
+    if (status != PSC_ERR_NOT_FOUND)
+        trace->python_problem = arena_strdup(trace->arena, why.message);
+    if (mode != PSC_MODE_NATIVE)
+        target_warn(target->target, trace->python_problem ? "python-unsupported" : "no-python",
+                    "%s", why.message);
+    return PSC_OK;
+}
