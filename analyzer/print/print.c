@@ -2,21 +2,10 @@
 
 #include <string.h>
 
-#define SINK_FLUSH_SIZE ((size_t)64 * 1024)
-
 static const print_fn printers[] = {
     [PSC_FORMAT_TEXT] = print_text,
     [PSC_FORMAT_JSON] = print_json,
 };
-
-void print_sink_flush(struct print_sink *sink, bool force)
-{
-    if (!sink->buffer.size || (!force && sink->buffer.size < SINK_FLUSH_SIZE))
-        return;
-    if (!sink->stopped && sink->write(sink->context, sink->buffer.data, sink->buffer.size))
-        sink->stopped = true;
-    text_clear(&sink->buffer);
-}
 
 static enum psc_status print_each(const struct psc_trace *const *traces, size_t count,
                                   const struct psc_print_options *options, struct print_sink *sink)

@@ -7,18 +7,6 @@
 
 static const char *const separator = " \u00b7 ";
 
-void print_add_style(struct text *text, const struct psc_print_options *options,
-                     enum print_style style)
-{
-    static const char *const codes[] = {
-        [PRINT_PLAIN] = "\033[0m",    [PRINT_BOLD] = "\033[1m",    [PRINT_DIM] = "\033[2m",
-        [PRINT_ALARM] = "\033[1;31m", [PRINT_NOTICE] = "\033[33m", [PRINT_PYTHON] = "\033[32m",
-        [PRINT_CYTHON] = "\033[36m",
-    };
-    if (options->color)
-        text_add_string(text, codes[style]);
-}
-
 static void add_argument(struct text *text, const char *argument)
 {
     bool quoted = !*argument || strpbrk(argument, " \t\n\"'\\$`|&;<>()*?");

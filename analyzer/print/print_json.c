@@ -13,26 +13,6 @@
 
 #define SCHEMA_NAME "pystack-core/1"
 
-json_t *json_make_repaired_string(const char *bytes)
-{
-    struct text text = {0};
-    size_t left = strlen(bytes);
-    while (left) {
-        uint32_t code_point;
-        size_t used = utf8_decode(bytes, left, &code_point);
-        if (used)
-            text_add(&text, bytes, used);
-        else
-            text_add_code_point(&text, 0xfffd);
-        used = used ? used : 1;
-        bytes += used;
-        left -= used;
-    }
-    json_t *value = text.failed ? NULL : json_string(text.data);
-    text_deinit(&text);
-    return value;
-}
-
 static void write_raw(struct json_writer *writer, const char *text)
 {
     // Line breaks are for people; within strings there are none.
@@ -317,16 +297,6 @@ static json_t *make_states(struct json_writer *writer, uint32_t state)
         if ((state & states[i].bit) && json_array_append_new(array, json_string(states[i].name)))
             writer->failed = true;
     return array;
-}
-
-json_t *json_make_place(struct json_writer *writer, const struct trace_location *location)
-{
-    json_t *object = json_object();
-    set(writer, object, "function", make_string(location->function));
-    set(writer, object, "name", make_string(location->name));
-    set(writer, object, "file", make_string(location->file));
-    set(writer, object, "line", make_integer(location->line, location->line));
-    return object;
 }
 
 /* What all exceptions have, those of a chain as well. */

@@ -4,6 +4,31 @@
 
 #include "print.h"
 
+/** Where a printer writes; buffers, remembers the first failure. */
+struct print_sink {
+    psc_write_fn write;
+    void *context;
+    struct text buffer;
+    bool stopped;
+};
+
+/** Writes the buffer out when it is large, or always with `force`. */
+void print_sink_flush(struct print_sink *sink, bool force);
+
+typedef enum psc_status (*print_fn)(const struct psc_trace *trace,
+                                    const struct psc_print_options *options,
+                                    struct print_sink *sink);
+
+enum psc_status print_text(const struct psc_trace *trace, const struct psc_print_options *options,
+                           struct print_sink *sink);
+enum psc_status print_json(const struct psc_trace *trace, const struct psc_print_options *options,
+                           struct print_sink *sink);
+
+/** All of them as one text: equal stacks stand once. */
+enum psc_status print_text_processes(const struct psc_trace *const *traces, size_t count,
+                                     const struct psc_print_options *options,
+                                     struct print_sink *sink);
+
 #define PRINT_NO_THREAD SIZE_MAX
 
 /** Threads with equal stacks, as lists: the first of a list is no follower. */

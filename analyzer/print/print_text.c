@@ -24,38 +24,6 @@ struct text_layout {
     struct rendered rendered[RENDERED_COUNT];
 };
 
-struct width_range {
-    uint32_t first;
-    uint32_t last;
-    uint8_t width;
-};
-
-/* East Asian Width W and F, and the combining marks (Unicode 15), in coarse blocks. */
-static const struct width_range width_ranges[] = {
-    {0x0300, 0x036f, 0},   {0x1100, 0x115f, 2},   {0x200b, 0x200d, 0},   {0x20d0, 0x20ff, 0},
-    {0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
-    {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
-    {0x1f300, 0x1f64f, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2},
-};
-
-size_t print_measure_text(const char *text, size_t size)
-{
-    size_t width = 0;
-    while (size) {
-        uint32_t code_point = 0;
-        size_t used = utf8_decode(text, size, &code_point);
-        size_t columns = 1;
-        for (size_t i = 0; code_point >= 0x300 && i < PSC_ARRAY_SIZE(width_ranges); i++)
-            if (code_point >= width_ranges[i].first && code_point <= width_ranges[i].last)
-                columns = width_ranges[i].width;
-        width += columns;
-        used = used ? used : 1;
-        text += used;
-        size -= used;
-    }
-    return width;
-}
-
 static void add_spaces(struct text *text, size_t count)
 {
     for (size_t i = 0; i < count; i++)
