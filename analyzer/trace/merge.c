@@ -128,12 +128,6 @@ static size_t segment_key(const struct segment *segment)
     return segment->native != SIZE_MAX ? 2 * segment->native + 1 : 2 * segment->before;
 }
 
-bool place_is_evaluator(const struct place *place)
-{
-    return place->interpreter && place->level_count &&
-           place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR;
-}
-
 size_t plan_next_evaluator(const struct plan *plan, size_t from)
 {
     for (size_t i = from; i < plan->native.count; i++)

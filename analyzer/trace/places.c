@@ -66,6 +66,12 @@ struct module_record *places_record(struct places *places, const struct module *
     return low < places->record_count ? &places->records[low] : NULL;
 }
 
+bool place_is_evaluator(const struct place *place)
+{
+    return place->interpreter && place->level_count &&
+           place->levels[place->level_count - 1].function_class == FUNCTION_EVALUATOR;
+}
+
 static void place_look_up(struct places *places, struct place *place)
 {
     struct place_level *level = arena_alloc(places->trace->arena, sizeof(*level));

@@ -53,6 +53,8 @@ PSC_MUST_CHECK enum psc_status places_create(struct psc_trace *trace,
 void places_destroy(struct places *places);
 /** The place of an address, symbol looked up; NULL when out of memory. */
 struct place *places_get(struct places *places, psc_addr pc);
+/** By name, in the interpreter's own module. */
+bool place_is_evaluator(const struct place *place);
 /** Looks up lines and inlined calls of all wanted places, module by module. */
 PSC_MUST_CHECK enum psc_status places_resolve(struct places *places);
 /** The location of a Python frame; one per code object and instruction. */
@@ -151,8 +153,6 @@ struct plan {
 };
 
 void plan_deinit(struct plan *plan);
-/** By name, in the interpreter's own module. */
-bool place_is_evaluator(const struct place *place);
 /** The next evaluator by name from a native frame on; SIZE_MAX: none. */
 size_t plan_next_evaluator(const struct plan *plan, size_t from);
 
