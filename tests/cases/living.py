@@ -136,6 +136,15 @@ def compiled(name, source, *flags):
     return os.path.join(folder, name)
 
 
+def begins_a_thread(frame):
+    """Whether this is where threads begin; without libc's debug symbols clone3() has no name."""
+    return frame["symbol"] in OUTERMOST or frame["symbol"] is None and is_in_libc(frame)
+
+
+def is_in_libc(frame):
+    return os.path.basename(frame["module"] or "") == "libc.so.6"
+
+
 def assert_whole(thread):
     """Both stacks are there from end to end."""
     shown = [frame for frame in thread["frames"] if not frame["inlined"]]

@@ -270,8 +270,8 @@ def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
     assert thread["name"] == "hold" and thread["python_thread_id"]
     assert not analyzer.gaps(thread)
     assert [frame["name"] for frame in analyzer.python_frames(thread)][:2] == ["hold", "run"]
-    symbols = [frame["symbol"] for frame in thread["frames"]]
-    assert "vfork" in symbols[0] and symbols[-1] in ("clone3", "__clone3", "clone"), symbols
+    assert "vfork" in thread["frames"][0]["symbol"], thread["frames"]
+    assert living.begins_a_thread(thread["frames"][-1]), thread["frames"]
     dead = analyzer.run("--format", "json", tmp_path / "saved").json
     assert analyzer.thread_by_tid(dead, held) == thread
     assert [thread["tid"] for thread in dead["threads"]] == \
