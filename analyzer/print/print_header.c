@@ -125,7 +125,10 @@ static void add_interpreter_line(struct text *text, const struct psc_trace *trac
         text_add_escaped(text, trace->architecture);
     }
     text_add_string(text, separator);
-    text_printf(text, "%zu thread%s", trace->thread_count, trace->thread_count == 1 ? "" : "s");
+    size_t all = trace->thread_count + trace->unwanted_threads;
+    if (trace->unwanted_threads)
+        text_printf(text, "%zu of ", trace->thread_count);
+    text_printf(text, "%zu thread%s", all, all == 1 ? "" : "s");
     if (trace->python && trace->python->gil_known && trace->python->gil_holder_tid) {
         text_add_string(text, separator);
         text_printf(text, "GIL held by %d", trace->python->gil_holder_tid);

@@ -65,7 +65,7 @@ static bool is_same_thread(const struct target_thread *native, const struct pyth
     return python->thread_id && python->thread_id == native->thread_pointer;
 }
 
-static enum psc_status draft_threads(struct filling *filling)
+static enum psc_status draft_threads(struct filling *filling, size_t *ret_unwanted)
 {
     const struct target *target = filling->sources->target;
     size_t most = target->thread_count + filling->python_thread_count;
@@ -73,8 +73,10 @@ static enum psc_status draft_threads(struct filling *filling)
     if (!filling->drafts)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < target->thread_count; i++) {
-        if (!wants_thread(filling, i))
+        if (!wants_thread(filling, i)) {
+            ++*ret_unwanted;
             continue;
+        }
         struct draft *draft = &filling->drafts[filling->draft_count++];
         draft->native = &target->threads[i];
         draft->native_index = i;
@@ -433,7 +435,7 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
         python_list_threads(filling->sources->python, &filling->python_threads,
                             &filling->python_thread_count, &why) != PSC_OK)
         target_warn(filling->sources->target, "python-threads", "%s", why.message);
-    status = draft_threads(filling);
+    status = draft_threads(filling, &filling->trace->unwanted_threads);
     if (status == PSC_OK && !filling->draft_count)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
                         filling->options->threads && filling->options->thread_count

@@ -241,6 +241,7 @@ struct psc_trace {
     size_t module_count;
     struct trace_thread *threads; /**< The crashed one first; malloc'd. */
     size_t thread_count;
+    size_t unwanted_threads;             /**< Others of the target that were not asked for. */
     const struct trace_tasks *tasks;     /**< NULL unless asked for. */
     const struct trace_tasks *greenlets; /**< NULL unless asked for and there are any. */
     struct warnings warnings;

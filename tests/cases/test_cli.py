@@ -95,6 +95,10 @@ def test_thread(core):
     crashed = document["threads"][0]
     assert analyzer.json_of(core.path, "--thread", "crashed").json["threads"] == [crashed]
     assert analyzer.json_of(core.path, "--thread", "all").json == document
+    others = len(document["threads"]) - 1
+    header = analyzer.run("--thread", "crashed", core.path).stdout.splitlines()[2]
+    assert re.search(" · 1 thread( |$)", header) if not others else \
+        " · 1 of %d threads" % (others + 1) in header, header
     for thread in document["threads"]:
         one = analyzer.json_of(core.path, "--thread", str(thread["tid"])).json["threads"]
         assert [(found["tid"], found["frames"]) for found in one] == [(thread["tid"], thread["frames"])]
