@@ -247,6 +247,43 @@ static void parse_save_core(struct options *options, const char *word)
         options->core_file = word;
 }
 
+/* Options without a value. */
+static bool set_flag(struct options *options, int option)
+{
+    switch (option) {
+    case OPT_CHILDREN:
+        options->children = true;
+        return true;
+    case OPT_NO_PAUSE:
+        options->capture.no_pause = 1;
+        return true;
+    case OPT_ALL:
+        options->print.all = 1;
+        options->capture.detail_hidden = 1;
+        return true;
+    case OPT_ALL_INLINED:
+        options->capture.all_inlined = 1;
+        return true;
+    case OPT_LOCALS:
+        options->capture.locals = 1;
+        return true;
+    case OPT_TASKS:
+        options->capture.tasks = 1;
+        return true;
+    case OPT_NO_SOURCE:
+        options->capture.no_source = 1;
+        return true;
+    case OPT_NO_GROUP:
+        options->print.no_group = 1;
+        return true;
+    case OPT_EXPLAIN:
+        options->print.explain = 1;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool parse_option(struct options *options, int option, const char *value)
 {
     int choice = 0;
@@ -258,17 +295,11 @@ static bool parse_option(struct options *options, int option, const char *value)
     case OPT_PID:
         good = parse_pid(options, value);
         break;
-    case OPT_CHILDREN:
-        options->children = true;
-        break;
     case OPT_WATCH:
         good = parse_interval(value, &options->interval);
         break;
     case OPT_SAVE_CORE:
         parse_save_core(options, value);
-        break;
-    case OPT_NO_PAUSE:
-        options->capture.no_pause = 1;
         break;
     case OPT_FORMAT:
         good = choose("format", value, formats, &choice);
@@ -281,22 +312,6 @@ static bool parse_option(struct options *options, int option, const char *value)
     case OPT_MODE:
         good = choose("mode", value, modes, &choice);
         options->capture.mode = (enum psc_mode)choice;
-        break;
-    case OPT_ALL:
-        options->print.all = 1;
-        options->capture.detail_hidden = 1;
-        break;
-    case OPT_ALL_INLINED:
-        options->capture.all_inlined = 1;
-        break;
-    case OPT_LOCALS:
-        options->capture.locals = 1;
-        break;
-    case OPT_TASKS:
-        options->capture.tasks = 1;
-        break;
-    case OPT_NO_SOURCE:
-        options->capture.no_source = 1;
         break;
     case OPT_UNWINDER:
         good = choose("unwinder", value, unwinders, &choice);
@@ -328,14 +343,8 @@ static bool parse_option(struct options *options, int option, const char *value)
         good = choose("color", value, colors, &choice);
         options->color = (enum color_choice)choice;
         break;
-    case OPT_NO_GROUP:
-        options->print.no_group = 1;
-        break;
-    case OPT_EXPLAIN:
-        options->print.explain = 1;
-        break;
     default:
-        good = false;
+        good = set_flag(options, option);
     }
     return good;
 }
