@@ -158,12 +158,13 @@ def test_core_of_another_architecture(tmp_path):
     assert answers == ["error: %s: a core file of AArch64; only x86-64 is handled" % path] * 3
 
 
+# The child dies when its parent has come to line 6.
 FORKS = """
-import os
+import os; ready, go = os.pipe()
 def child():
-    os.abort()
+    os.read(ready, 1); os.abort()
 def parent(pid):
-    os.waitpid(pid, 0)
+    os.write(go, b"x"); os.waitpid(pid, 0)
     os.abort()
 pid = os.fork()
 child() if not pid else parent(pid)
