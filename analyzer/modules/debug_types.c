@@ -11,6 +11,8 @@
 #define TYPE_LIMIT       ((size_t)1 << 18)
 #define MEMBER_LIMIT     ((size_t)256)
 #define ENUMERATOR_LIMIT 4096
+/* Children of one type that are looked at. */
+#define CHILD_LIMIT ((size_t)1 << 16)
 /* Arrays in arrays, by typedefs. */
 #define ARRAY_DEPTH_LIMIT 8
 
@@ -234,6 +236,15 @@ static bool grow(struct type_table *table)
     return true;
 }
 
+/* What is only declared may be in a type unit (-fdebug-types-section). */
+static void follow_signature(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die whole;
+    if (dwarf_attr(die, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &whole))
+        *die = whole;
+}
+
 static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
 {
     struct module_debug *debug = module->debug;
@@ -258,10 +269,13 @@ static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
         entry->type.kind = DEBUG_KIND_VOID;
         return &entry->type;
     }
+    follow_signature(&entry->die);
     entry->type.kind = kind_of(&entry->die);
-    entry->type.tag = die_name(&entry->die);
+    entry->type.tag = dwarf_tag(&entry->die) == DW_TAG_ptr_to_member_type ? "pointer to member"
+                                                                          : die_name(&entry->die);
     if (!entry->type.name)
         entry->type.name = entry->type.tag;
+    entry->type.incomplete = dwarf_hasattr(&entry->die, DW_AT_declaration);
     read_size(entry);
     if (entry->type.kind == DEBUG_KIND_ARRAY) {
         read_dimensions(entry);
@@ -287,6 +301,21 @@ const struct debug_type *debug_type_target(const struct debug_type *type)
 {
     struct type_entry *entry = entry_of(type);
     return module_type_of(entry->module, &entry->die);
+}
+
+const struct debug_type *debug_type_argument(const struct debug_type *type, size_t index)
+{
+    struct type_entry *entry = entry_of(type);
+    Dwarf_Die child;
+    if (dwarf_child(&entry->die, &child) != 0)
+        return NULL;
+    for (size_t i = 0; i < CHILD_LIMIT; i++) {
+        if (dwarf_tag(&child) == DW_TAG_template_type_parameter && index-- == 0)
+            return module_type_of(entry->module, &child);
+        if (!die_next_sibling(&child))
+            break;
+    }
+    return NULL;
 }
 
 /* DWARF 4 counts from the first bit of `offset`; before, from the last one of the storage. */
@@ -334,9 +363,11 @@ static size_t collect_members(struct type_entry *entry, struct debug_member *ret
     size_t count = 0;
     if (dwarf_child(&entry->die, &child) != 0)
         return 0;
-    do {
+    for (size_t i = 0; i < CHILD_LIMIT && count < MEMBER_LIMIT; i++) {
         count += read_member(entry->module, &child, &ret[count]);
-    } while (count < MEMBER_LIMIT && die_next_sibling(&child));
+        if (!die_next_sibling(&child))
+            break;
+    }
     return count;
 }
 

@@ -171,6 +171,7 @@ struct debug_type {
     const char *name; /**< The outermost typedef's, else the type's own; NULL: it has none. */
     const char *tag;  /**< The type's own; NULL: it has none. */
     uint64_t size;    /**< In bytes; 0: not known. */
+    bool incomplete;  /**< Only declared here: its members are not known. */
     uint64_t dimensions[DEBUG_DIMENSION_LIMIT]; /**< Of an array; 0: not known. */
     size_t dimension_count;
 };
@@ -185,6 +186,8 @@ struct debug_member {
 
 /** What a pointer points to, or what an array holds; NULL: nothing that is known. */
 const struct debug_type *debug_type_target(const struct debug_type *type);
+/** The nth of a template's arguments that are types; NULL: there is none. */
+const struct debug_type *debug_type_argument(const struct debug_type *type, size_t index);
 /** In the order of declaration, static ones left out; owned by the module. */
 size_t debug_type_members(const struct debug_type *type, const struct debug_member **ret);
 /** The name of an enum's value, or NULL. */

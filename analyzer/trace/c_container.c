@@ -1,4 +1,4 @@
-/* What holds items: arrays, strings, Cython's memoryviews, C++'s strings and vectors. */
+/* What holds items: arrays, and Cython's memoryviews. */
 #include "c_value.h"
 
 #include <inttypes.h>
@@ -26,37 +26,6 @@ void c_add_items(struct c_writer *writer, const struct debug_type *item, struct 
         c_value_add(writer, item, (struct c_place){place.value, place.at + i * stride}, depth + 1);
     }
     text_add_char(text, writer->cython ? ']' : '}');
-}
-
-bool c_add_string(struct c_writer *writer, psc_addr address, uint64_t limit, bool terminated)
-{
-    char bytes[C_VALUE_CHARACTERS];
-    struct text *text = writer->text;
-    size_t wanted = limit < sizeof(bytes) ? (size_t)limit : sizeof(bytes);
-    size_t size = target_read_some(writer->target, address, bytes, wanted);
-    if (!size && wanted)
-        return false;
-    const char *end = terminated && size ? memchr(bytes, '\0', size) : NULL;
-    bool cut = !end && (terminated || size < limit);
-    if (end)
-        size = (size_t)(end - bytes);
-    text_add_char(text, '"');
-    for (size_t i = 0; i < size;) {
-        uint32_t point;
-        size_t used = utf8_decode(bytes + i, size - i, &point);
-        unsigned char byte = (unsigned char)bytes[i];
-        if (byte == '"' || byte == '\\')
-            text_printf(text, "\\%c", byte);
-        else if (byte == '\n' || byte == '\t')
-            text_add_string(text, byte == '\n' ? "\\n" : "\\t");
-        else if (byte < 32 || byte == 127 || !used)
-            text_printf(text, "\\x%02x", byte);
-        else
-            text_add(text, bytes + i, used);
-        i += used ? used : 1;
-    }
-    text_add_string(text, cut ? "\"\u2026" : "\"");
-    return true;
 }
 
 /* ---- members ---- */
@@ -293,46 +262,6 @@ static void add_slice(struct c_writer *writer, const struct debug_type *type, st
     text_add_char(writer->text, '>');
 }
 
-/* ---- C++ ---- */
-
-/* libstdc++, bits/basic_string.h. */
-static bool add_cpp_string(struct c_writer *writer, const struct debug_type *type,
-                           struct c_place place)
-{
-    struct debug_member plus;
-    struct debug_member pointer;
-    uint64_t length;
-    uint8_t bytes[8];
-    if (!c_find_member(type, "_M_dataplus", &plus) || !plus.type ||
-        !c_find_member(plus.type, "_M_p", &pointer) ||
-        !read_word(writer, type, place, "_M_string_length", &length) ||
-        c_read(writer, place, plus.offset + pointer.offset, bytes, sizeof(bytes)) != C_READ_OK)
-        return false;
-    return c_add_string(writer, load_u64(bytes), length, false);
-}
-
-/* libstdc++, bits/stl_vector.h. */
-static bool add_cpp_vector(struct c_writer *writer, const struct debug_type *type,
-                           struct c_place place, unsigned depth)
-{
-    struct debug_member data;
-    struct debug_member start;
-    uint64_t begin;
-    uint64_t end;
-    if (!c_find_member(type, "_M_impl", &data) || !data.type ||
-        !c_find_member(data.type, "_M_start", &start) || !start.type ||
-        start.type->kind != DEBUG_KIND_POINTER || depth >= C_VALUE_DEPTH_LIMIT)
-        return false;
-    struct c_place inside = {place.value, place.at + data.offset};
-    const struct debug_type *item = debug_type_target(start.type);
-    if (!item || !item->size || !read_word(writer, data.type, inside, "_M_start", &begin) ||
-        !read_word(writer, data.type, inside, "_M_finish", &end) || end < begin)
-        return false;
-    c_add_items(writer, item, (struct c_place){NULL, begin}, item->size, (end - begin) / item->size,
-                depth);
-    return true;
-}
-
 /* ---- which ---- */
 
 /* Cython/Utility/Complex.c, where the compiler has no complex numbers. */
@@ -360,10 +289,8 @@ bool c_add_known_struct(struct c_writer *writer, const struct debug_type *type,
         add_slice(writer, type, place);
         return true;
     }
-    if (!strncmp(tag, "basic_string<char", 17))
-        return add_cpp_string(writer, type, place);
-    if (!strncmp(tag, "vector<", 7))
-        return add_cpp_vector(writer, type, place, depth);
+    if (c_add_library_struct(writer, type, place, depth))
+        return true;
     return writer->cython && !strncmp(tag, "__pyx_t_", 8) &&
            add_complex_struct(writer, type, place);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define BASE_DEPTH_LIMIT 8
+/* Base classes and unnamed structs of one struct. */
+#define INNER_LIMIT 64
 
 /* ---- bytes ---- */
 
@@ -82,12 +84,35 @@ static void add_character(struct text *text, uint8_t value)
         text_printf(text, "%c'", value);
 }
 
+/* (A | B) as gdb has it: of enumerators that are one bit each, and nothing left over. */
+static bool add_flags(struct c_writer *writer, const struct debug_type *type, uint64_t value)
+{
+    struct text *text = writer->text;
+    size_t before = text->size;
+    uint64_t left = type->size < 8 ? value & ((UINT64_C(1) << 8 * type->size) - 1) : value;
+    if (!(left & (left - 1)))
+        return false;
+    for (uint64_t bit; left; left &= left - 1) {
+        bit = left & (0 - left);
+        const char *name = debug_type_enumerator(type, bit);
+        if (!name)
+            break;
+        text_add_string(text, text->size == before ? "(" : " | ");
+        text_add_string(text, cython_enumerator_name(name));
+    }
+    if (left && !text->failed && text->size > before)
+        text->data[text->size = before] = '\0';
+    else if (!left)
+        text_add_char(text, ')');
+    return !left;
+}
+
 static void add_enum(struct c_writer *writer, const struct debug_type *type, uint64_t value)
 {
     const char *name = debug_type_enumerator(type, value);
     if (name)
         text_add_string(writer->text, cython_enumerator_name(name));
-    else
+    else if (!add_flags(writer, type, value))
         text_printf(writer->text, "%" PRId64, (int64_t)extend_sign(value, 8 * type->size));
 }
 
@@ -131,6 +156,8 @@ static void add_whole(struct c_writer *writer, const struct debug_type *type, ui
         type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
     if (character && !writer->cython)
         add_character(text, (uint8_t)value);
+    else if (!character && !writer->cython)
+        c_add_wide_character(text, type, value);
 }
 
 static bool add_float(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
@@ -232,25 +259,29 @@ bool c_is_object(const struct debug_type *type)
     return false;
 }
 
+/* A struct whose members are its outer one's: a base class, or one without a name. */
+struct inner_struct {
+    const struct debug_type *type;
+    uint64_t offset;
+};
+
 bool c_find_member(const struct debug_type *type, const char *name, struct debug_member *ret)
 {
-    uint64_t offset = 0;
-    for (size_t depth = 0; type && depth < BASE_DEPTH_LIMIT; depth++) {
+    struct inner_struct inner[INNER_LIMIT] = {{type, 0}};
+    size_t known = 1;
+    for (size_t at = 0; at < known && inner[at].type; at++) {
         const struct debug_member *members;
-        const struct debug_type *base = NULL;
-        size_t count = debug_type_members(type, &members);
+        size_t count = debug_type_members(inner[at].type, &members);
         for (size_t i = 0; i < count; i++) {
+            uint64_t offset = inner[at].offset + members[i].offset;
             if (members[i].name && !strcmp(members[i].name, name)) {
                 *ret = members[i];
-                ret->offset += offset;
+                ret->offset = offset;
                 return true;
             }
-            if (!members[i].name && !base) {
-                base = members[i].type;
-                offset += members[i].offset;
-            }
+            if (!members[i].name && members[i].type && known < INNER_LIMIT)
+                inner[known++] = (struct inner_struct){members[i].type, offset};
         }
-        type = base;
     }
     return false;
 }
@@ -311,11 +342,6 @@ static void add_object(struct c_writer *writer, const struct debug_type *type, p
 
 /* ---- pointers ---- */
 
-static bool is_character(const struct debug_type *type)
-{
-    return type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
-}
-
 static void add_function(struct c_writer *writer, psc_addr address)
 {
     struct module_symbol symbol;
@@ -328,10 +354,10 @@ static void add_pointed(struct c_writer *writer, const struct debug_type *target
                         unsigned depth)
 {
     struct text *text = writer->text;
-    if (is_character(target)) {
+    if (c_character_width(target)) {
         text_add_char(text, ' ');
         size_t before = text->size;
-        if (!c_add_string(writer, address, C_VALUE_CHARACTERS, true) && !text->failed)
+        if (!c_add_text(writer, target, address, UINT64_MAX, C_TEXT_TERMINATED) && !text->failed)
             text->data[text->size = before - 1] = '\0';
     } else if (target->kind == DEBUG_KIND_FUNCTION) {
         add_function(writer, address);
@@ -371,10 +397,30 @@ static void add_pointer(struct c_writer *writer, const struct debug_type *type,
 
 /* ---- structs ---- */
 
+/* A base class of which there is nothing to show: allocators, comparisons and the like. */
+static bool is_empty(const struct debug_type *type)
+{
+    const struct debug_type *inner[INNER_LIMIT] = {type};
+    size_t known = 1;
+    for (size_t at = 0; at < known; at++) {
+        const struct debug_member *members;
+        if (!inner[at] || inner[at]->kind != DEBUG_KIND_STRUCT || inner[at]->incomplete)
+            return false;
+        size_t count = debug_type_members(inner[at], &members);
+        for (size_t i = 0; i < count; i++) {
+            if (members[i].name || known == INNER_LIMIT)
+                return false;
+            inner[known++] = members[i].type;
+        }
+    }
+    return true;
+}
+
 static void add_struct(struct c_writer *writer, const struct debug_type *type, struct c_place place,
                        unsigned depth)
 {
     const struct debug_member *members;
+    size_t shown = 0;
     size_t count = debug_type_members(type, &members);
     if (c_add_known_struct(writer, type, place, depth))
         return;
@@ -382,14 +428,20 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type, s
         add_object(writer, type, place.at, depth);
         return;
     }
+    if (type->incomplete && !count) {
+        text_add_string(writer->text, "<incomplete type>");
+        return;
+    }
     text_add_char(writer->text, '{');
     if (depth >= C_VALUE_DEPTH_LIMIT)
         count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct debug_member *member = &members[i];
-        if (i)
+        if (!member->name && is_empty(member->type))
+            continue;
+        if (shown)
             text_add_string(writer->text, ", ");
-        if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
+        if (shown++ == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
             text_add_string(writer->text, "\u2026");
             break;
         }
@@ -423,9 +475,8 @@ static void add_array(struct c_writer *writer, const struct debug_type *type, st
         return;
     }
     if (dimension + 1 >= type->dimension_count) {
-        if (is_character(item) && !place.value &&
-            c_add_string(writer, place.at, count < C_VALUE_CHARACTERS ? count : C_VALUE_CHARACTERS,
-                         true))
+        if (c_character_width(item) && !place.value &&
+            c_add_text(writer, item, place.at, count, C_TEXT_ARRAY))
             return;
         c_add_items(writer, item, place, stride, count, depth);
         return;
@@ -474,5 +525,9 @@ void c_value_add(struct c_writer *writer, const struct debug_type *type, struct 
     case DEBUG_KIND_FUNCTION:
         break;
     }
-    text_printf(writer->text, "<%s>", type->name ? type->name : "?");
+    // nullptr_t has one value.
+    if (type->name && strstr(type->name, "nullptr"))
+        text_add_string(writer->text, "nullptr");
+    else
+        text_printf(writer->text, "<%s>", type->name ? type->name : "?");
 }

@@ -53,13 +53,35 @@ bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
 
 /* ---- c_container.c ---- */
 
-/** Arrays of Cython, strings and vectors of C++, by their members; false for other structs. */
+/** Memoryviews and the like, by their members; false for other structs. */
 bool c_add_known_struct(struct c_writer *writer, const struct debug_type *type,
                         struct c_place place, unsigned depth);
 /** Items in a row. `count`: as many as there are. */
 void c_add_items(struct c_writer *writer, const struct debug_type *item, struct c_place place,
                  uint64_t stride, uint64_t count, unsigned depth);
-/** Text at an address up to its end, in quotes; false when it can not be read. */
-bool c_add_string(struct c_writer *writer, psc_addr address, uint64_t limit, bool terminated);
+
+/* ---- c_library.c ---- */
+
+/** Strings, containers and pointers of C++'s library, by their members; false for other structs. */
+bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type,
+                          struct c_place place, unsigned depth);
+
+/* ---- c_text.c ---- */
+
+/** Where text ends. */
+enum c_text_end {
+    C_TEXT_COUNTED,    /**< Behind that many characters. */
+    C_TEXT_ARRAY,      /**< There, or before its first 0. */
+    C_TEXT_TERMINATED, /**< Before its first 0, which stands anywhere. */
+};
+
+/** The size of a character of such a type; 0: it is no character. */
+unsigned c_character_width(const struct debug_type *type);
+/** `count` characters at an address, in quotes; false when they can not be read. */
+bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr address,
+                uint64_t count, enum c_text_end how);
+
+/** The letter behind the number of a wchar_t, say: " L'a'"; nothing for other types. */
+void c_add_wide_character(struct text *text, const struct debug_type *type, uint64_t value);
 
 #endif

@@ -1,0 +1,142 @@
+/* Text in memory: char, wchar_t, char16_t, char32_t. */
+#include "c_value.h"
+
+#include <string.h>
+
+unsigned c_character_width(const struct debug_type *type)
+{
+    if (type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER)
+        return 1;
+    if (!type->tag || (strcmp(type->tag, "wchar_t") != 0 && strcmp(type->tag, "char8_t") != 0 &&
+                       strcmp(type->tag, "char16_t") != 0 && strcmp(type->tag, "char32_t") != 0))
+        return 0;
+    return type->size == 1 || type->size == 2 || type->size == 4 ? (unsigned)type->size : 0;
+}
+
+static void add_escaped(struct text *text, uint32_t point)
+{
+    if (point == '"' || point == '\\')
+        text_printf(text, "\\%c", (int)point);
+    else if (point == '\n' || point == '\t')
+        text_add_string(text, point == '\n' ? "\\n" : "\\t");
+    else
+        text_printf(text,
+                    point < 0x100     ? "\\x%02x"
+                    : point < 0x10000 ? "\\u%04x"
+                                      : "\\U%08x",
+                    point);
+}
+
+static bool is_plain(uint32_t point)
+{
+    return point >= 32 && (point < 127 || point >= 160) && point != '"' && point != '\\' &&
+           (point < 0xd800 || point > 0xdfff) && point < 0x110000;
+}
+
+static uint32_t load_unit(const uint8_t *bytes, unsigned width)
+{
+    uint32_t unit = 0;
+    for (unsigned i = 0; i < width; i++)
+        unit |= (uint32_t)bytes[i] << 8 * i;
+    return unit;
+}
+
+static size_t encode_utf8(uint32_t point, char ret[4])
+{
+    if (point < 0x80) {
+        ret[0] = (char)point;
+        return 1;
+    }
+    size_t size = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    for (size_t i = size - 1; i; i--, point >>= 6)
+        ret[i] = (char)(0x80 | (point & 0x3f));
+    ret[0] = (char)((0xf00u >> size & 0xf0u) | point);
+    return size;
+}
+
+/* Two halves of one character of UTF-16. */
+static bool join_units(uint32_t *point, const uint8_t *next, unsigned width)
+{
+    uint32_t low = width == 2 ? load_unit(next, 2) : 0;
+    if (width != 2 || *point < 0xd800 || *point > 0xdbff || low < 0xdc00 || low > 0xdfff)
+        return false;
+    *point = 0x10000 + ((*point - 0xd800) << 10) + (low - 0xdc00);
+    return true;
+}
+
+static void add_units(struct text *text, const uint8_t *bytes, size_t count, unsigned width)
+{
+    for (size_t i = 0; i < count; i++) {
+        char encoded[4];
+        uint32_t point = load_unit(bytes + i * width, width);
+        if (i + 1 < count && join_units(&point, bytes + (i + 1) * width, width))
+            i++;
+        if (is_plain(point))
+            text_add(text, encoded, encode_utf8(point, encoded));
+        else
+            add_escaped(text, point);
+    }
+}
+
+/* What is not UTF-8 is escaped byte by byte. */
+static void add_bytes(struct text *text, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size;) {
+        uint32_t point;
+        size_t used = utf8_decode(bytes + i, size - i, &point);
+        if (used && is_plain(point))
+            text_add(text, bytes + i, used);
+        else
+            add_escaped(text, used ? point : (uint8_t)bytes[i]);
+        i += used ? used : 1;
+    }
+}
+
+static size_t find_end(const uint8_t *bytes, size_t count, unsigned width)
+{
+    size_t at = 0;
+    while (at < count && load_unit(bytes + at * width, width))
+        at++;
+    return at;
+}
+
+/* As C++ writes them; in Cython frames they look like Python's. */
+static void add_prefix(struct c_writer *writer, const struct debug_type *type)
+{
+    if (writer->cython || type->size == 1)
+        return;
+    text_add_char(writer->text, type->tag[0] == 'w' ? 'L' : type->size == 2 ? 'u' : 'U');
+}
+
+bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr address,
+                uint64_t count, enum c_text_end how)
+{
+    unsigned width = c_character_width(type);
+    uint8_t bytes[4 * C_VALUE_CHARACTERS];
+    struct text *text = writer->text;
+    size_t wanted = count < C_VALUE_CHARACTERS ? (size_t)count : C_VALUE_CHARACTERS;
+    size_t size = wanted ? target_read_some(writer->target, address, bytes, wanted * width) : 0;
+    size_t read = size / width;
+    if (!read && wanted)
+        return false;
+    size_t shown = how == C_TEXT_COUNTED ? read : find_end(bytes, read, width);
+    bool cut = shown == read && (how == C_TEXT_TERMINATED || read < count);
+    add_prefix(writer, type);
+    text_add_char(text, '"');
+    if (width == 1)
+        add_bytes(text, (const char *)bytes, shown);
+    else
+        add_units(text, bytes, shown, width);
+    text_add_string(text, cut ? "\"\u2026" : "\"");
+    return true;
+}
+
+void c_add_wide_character(struct text *text, const struct debug_type *type, uint64_t value)
+{
+    char encoded[4];
+    if (c_character_width(type) < 2 || value > UINT32_MAX || !is_plain((uint32_t)value))
+        return;
+    text_printf(text, " %c'", type->tag[0] == 'w' ? 'L' : type->size == 2 ? 'u' : 'U');
+    text_add(text, encoded, encode_utf8((uint32_t)value, encoded));
+    text_add_char(text, '\'');
+}
