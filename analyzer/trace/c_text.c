@@ -131,12 +131,28 @@ bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr
     return true;
 }
 
-void c_add_wide_character(struct text *text, const struct debug_type *type, uint64_t value)
+bool c_add_code_point(struct text *text, uint64_t value)
 {
     char encoded[4];
-    if (c_character_width(type) < 2 || value > UINT32_MAX || !is_plain((uint32_t)value))
-        return;
-    text_printf(text, " %c'", type->tag[0] == 'w' ? 'L' : type->size == 2 ? 'u' : 'U');
+    if (value != '"' && (value > UINT32_MAX || value == '\'' || !is_plain((uint32_t)value)))
+        return false;
+    text_add_char(text, '\'');
     text_add(text, encoded, encode_utf8((uint32_t)value, encoded));
     text_add_char(text, '\'');
+    return true;
+}
+
+void c_add_wide_character(struct text *text, const struct debug_type *type, uint64_t value)
+{
+    struct text letter = {0};
+    if (c_character_width(type) < 2 || !c_add_code_point(&letter, value)) {
+        text_deinit(&letter);
+        return;
+    }
+    text_printf(text, " %c%s",
+                type->tag[0] == 'w' ? 'L'
+                : type->size == 2   ? 'u'
+                                    : 'U',
+                letter.data);
+    text_deinit(&letter);
 }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BASE_DEPTH_LIMIT 8
@@ -121,6 +122,11 @@ static void add_whole(struct c_writer *writer, const struct debug_type *type, ui
                       uint64_t bits)
 {
     struct text *text = writer->text;
+    // In Cython these are texts of one character.
+    if (writer->cython && type->name &&
+        (!strcmp(type->name, "Py_UCS4") || !strcmp(type->name, "Py_UNICODE")) &&
+        c_add_code_point(text, value))
+        return;
     switch (type->kind) {
     case DEBUG_KIND_BOOL:
         if (writer->cython)
@@ -152,29 +158,31 @@ static void add_whole(struct c_writer *writer, const struct debug_type *type, ui
         text_printf(text, "%" PRIu64, value);
         break;
     }
+    if (writer->cython)
+        return;
     bool character =
         type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
-    if (character && !writer->cython)
+    if (character)
         add_character(text, (uint8_t)value);
-    else if (!character && !writer->cython)
+    else
         c_add_wide_character(text, type, value);
 }
 
-static bool add_float(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
+bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size)
 {
     float single;
     double value;
     long double extended = 0;
     if (size == sizeof(single)) {
         memcpy(&single, bytes, sizeof(single));
-        python_add_single(single, writer->text);
+        python_add_single(single, text);
     } else if (size == sizeof(value)) {
         memcpy(&value, bytes, sizeof(value));
-        python_add_float(value, writer->text);
+        python_add_float(value, text);
     } else if (size == sizeof(extended)) {
         // x87's 80 bits, and padding.
         memcpy(&extended, bytes, 10);
-        text_printf(writer->text, "%.18Lg", extended);
+        text_printf(text, "%.18Lg", extended);
     } else {
         return false;
     }
@@ -211,7 +219,7 @@ static void add_number(struct c_writer *writer, const struct debug_type *type, s
         c_add_missing(writer, found, place.at);
     else if (type->kind == DEBUG_KIND_COMPLEX && c_add_complex(writer, bytes, type->size))
         return;
-    else if (type->kind == DEBUG_KIND_FLOAT && add_float(writer, bytes, type->size))
+    else if (type->kind == DEBUG_KIND_FLOAT && c_add_float(writer->text, bytes, type->size))
         return;
     else if (type->size == 16 && type->kind != DEBUG_KIND_COMPLEX)
         add_wide(writer->text, load_u64(bytes), load_u64(bytes + 8),
@@ -345,9 +353,17 @@ static void add_object(struct c_writer *writer, const struct debug_type *type, p
 static void add_function(struct c_writer *writer, psc_addr address)
 {
     struct module_symbol symbol;
+    struct cython_name name;
     struct module *module = modules_find(writer->modules, address);
-    if (module && module_find_symbol(module, address, &symbol) && symbol.address == address)
-        text_printf(writer->text, " <%s>", symbol.name);
+    if (!module || !module_find_symbol(module, address, &symbol) || symbol.address != address)
+        return;
+    bool cython = cython_name_of(module, symbol.name, writer->arena, &name) && name.function;
+    char *demangled = cython ? NULL : demangle_symbol(symbol.name);
+    text_printf(writer->text, " <%s>",
+                cython      ? name.function
+                : demangled ? demangled
+                            : symbol.name);
+    free(demangled);
 }
 
 static void add_pointed(struct c_writer *writer, const struct debug_type *target, psc_addr address,

@@ -48,6 +48,8 @@ bool c_find_member(const struct debug_type *type, const char *name, struct debug
 /** True when a value is long enough, or memory is out. */
 bool c_is_full(const struct c_writer *writer);
 
+/** A number of single, double or x87's precision; false for other sizes. */
+bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size);
 /** Two numbers of single or double precision; false for other sizes. */
 bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size);
 
@@ -56,6 +58,8 @@ bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
 /** Memoryviews and the like, by their members; false for other structs. */
 bool c_add_known_struct(struct c_writer *writer, const struct debug_type *type,
                         struct c_place place, unsigned depth);
+/** A __Pyx_memviewslice. */
+void c_add_memoryview(struct c_writer *writer, const struct debug_type *type, struct c_place place);
 /** Items in a row. `count`: as many as there are. */
 void c_add_items(struct c_writer *writer, const struct debug_type *item, struct c_place place,
                  uint64_t stride, uint64_t count, unsigned depth);
@@ -81,6 +85,8 @@ unsigned c_character_width(const struct debug_type *type);
 bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr address,
                 uint64_t count, enum c_text_end how);
 
+/** A character in single quotes; false for what has no picture. */
+bool c_add_code_point(struct text *text, uint64_t value);
 /** The letter behind the number of a wchar_t, say: " L'a'"; nothing for other types. */
 void c_add_wide_character(struct text *text, const struct debug_type *type, uint64_t value);
 
