@@ -172,7 +172,8 @@ enum value_kind {
     VALUE_FRAME,    /**< Where RBP was at the start, plus number. */
     VALUE_ERROR,    /**< What a failed call returns: NULL or -1. */
     VALUE_SUCCESS,  /**< What another call returns: neither of these. */
-    VALUE_NONZERO   /**< The exception that is set; it is none of those that are asked for. */
+    VALUE_NONZERO,  /**< The exception that is set; it is none of those that are asked for. */
+    VALUE_BYTE      /**< Of a register only the lowest byte is known. */
 };
 
 struct value {

@@ -119,6 +119,8 @@ static struct value get(const struct machine_state *state, const struct machine_
         value = state->registers[operand->register_number];
         if (operand->high)
             return unknown;
+        if (value.kind == VALUE_BYTE)
+            return operand->width == 1 ? constant(value.number) : unknown;
         if (value.kind == VALUE_CONSTANT)
             value.number = cut(value.number, operand->width);
         else if (operand->width < 4)
@@ -146,12 +148,16 @@ static void put(struct machine_state *state, const struct machine_operand *opera
     } else if (operand->kind == MACHINE_REGISTER) {
         struct value *slot = &state->registers[operand->register_number];
         /* Parts of a register leave the rest as it was; writes of four bytes clear the rest. */
-        bool part = operand->width < 4;
-        if (part && slot->kind == VALUE_CONSTANT && value.kind == VALUE_CONSTANT && !operand->high)
+        if (operand->width >= 4)
+            *slot = value;
+        else if (value.kind != VALUE_CONSTANT || operand->high)
+            *slot = unknown;
+        else if (slot->kind == VALUE_CONSTANT)
             slot->number = (slot->number & ~cut(UINT64_MAX, operand->width)) |
                            cut(value.number, operand->width);
         else
-            *slot = part ? unknown : value;
+            *slot =
+                operand->width == 1 ? (struct value){VALUE_BYTE, cut(value.number, 1)} : unknown;
     }
 }
 

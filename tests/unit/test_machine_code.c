@@ -181,6 +181,27 @@ static void test_estimate(void **state)
     check(&answer, 0, "pkg.mod.f", 10, false);
 }
 
+/** What -O0 makes of `if (!x)`: the condition as a number, a byte at first, that is tested then. */
+static void test_condition_as_a_byte(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    ADD(&code, 0x48, 0x85, 0xc0);      /* test %rax,%rax */
+    ADD(&code, 0x0f, 0x94, 0xc0);      /* sete %al */
+    ADD(&code, 0x0f, 0xb6, 0xc0);      /* movzbl %al,%eax */
+    ADD(&code, 0x48, 0x85, 0xc0);      /* test %rax,%rax */
+    ADD(&code, 0x75, REPORT_SIZE + 3); /* jne to the second */
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    ADD(&code, 0x90, 0x90, 0x90, 0x90);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
 static void test_inlined(void **state)
 {
     (void)state;
@@ -235,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_nothing_fails_besides),
         cmocka_unit_test(test_exception_matches_nothing),
         cmocka_unit_test(test_estimate),
+        cmocka_unit_test(test_condition_as_a_byte),
         cmocka_unit_test(test_inlined),
         cmocka_unit_test(test_no_return),
         cmocka_unit_test(test_endless),
