@@ -285,6 +285,14 @@ struct value machine_resolve(const struct machine_state *state, struct value fro
 void machine_read_report(const struct machine *machine, const struct machine_anchor *anchor,
                          const struct machine_state *state, struct machine_report *ret);
 
+/* ---- machine_preserved.c ---- */
+
+/**
+ * Sets those registers of a new state that calls preserve, and those places on the stack, that hold
+ * the same constant whichever way the function came to an instruction; false when there is none.
+ */
+bool machine_find_preserved(struct machine *machine, uint64_t pc, struct machine_state *state);
+
 /* ---- machine_traits.c ---- */
 
 /** True for imports and small functions that a way out may pass: they only let go of things. */
@@ -314,6 +322,9 @@ struct machine_identity {
     bool plumbing;    /**< It is a method of Cython's own types; there is no name. */
 };
 
+/** The function that jumps into a fragment; NULL when it is no fragment. */
+const struct machine_function *machine_find_jumping(struct machine *machine,
+                                                    const struct machine_function *function);
 /** The string "pkg.mod.Class.<leaf>", when there is just one such. */
 const char *machine_find_whole_name(const struct machine_image *image, const char *leaf);
 /**

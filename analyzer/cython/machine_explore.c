@@ -117,13 +117,18 @@ struct machine_target machine_operand_target(const struct machine *machine,
     return (struct machine_target){0};
 }
 
-/** True when a jump goes on in the same function: gcc puts cold parts elsewhere. */
-static bool is_inside(const struct machine_exploration *exploration, struct machine_target target)
+bool machine_is_inside(const struct machine *machine, const struct machine_function *home,
+                       struct machine_target target)
 {
     const struct machine_function *function =
-        target.import ? NULL : machine_find_function(&exploration->machine->image, target.address);
-    return function && (function == exploration->home || function->start != target.address ||
+        target.import ? NULL : machine_find_function(&machine->image, target.address);
+    return function && (function == home || function->start != target.address ||
                         !(function->called || function->pointed));
+}
+
+bool machine_spend_step(struct machine *machine)
+{
+    return machine->steps++ < TOTAL_STEP_LIMIT;
 }
 
 /** tp_dealloc of an object's type: what Py_DECREF() was before CPython 3.9. */
@@ -181,7 +186,8 @@ static enum way step_jump(struct machine_exploration *exploration, struct machin
                           const struct machine_instruction *instruction)
 {
     struct machine_target target = machine_operand_target(exploration->machine, &instruction->to);
-    if (instruction->to.kind == MACHINE_IMMEDIATE && is_inside(exploration, target)) {
+    if (instruction->to.kind == MACHINE_IMMEDIATE &&
+        machine_is_inside(exploration->machine, exploration->home, target)) {
         state->pc = target.address;
         return WAY_GOES_ON;
     }
@@ -254,13 +260,12 @@ struct machine_state *machine_explore(struct machine_exploration *exploration)
     while ((state = heap_pop(exploration))) {
         enum way way = WAY_GOES_ON;
         while (way == WAY_GOES_ON) {
-            if (exploration->steps >= STEP_LIMIT || machine->steps >= TOTAL_STEP_LIMIT) {
+            if (exploration->steps >= STEP_LIMIT || !machine_spend_step(machine)) {
                 exploration->cut_short = true;
                 free(state);
                 return NULL;
             }
             exploration->steps++;
-            machine->steps++;
             way = see(exploration, state) ? step(exploration, state) : WAY_ENDS;
         }
         if (way == WAY_FOUND)

@@ -339,6 +339,16 @@ static const struct machine_function *referrer(const struct machine *machine, ui
     return note ? &machine->image.functions[note - 1] : NULL;
 }
 
+const struct machine_function *machine_find_jumping(struct machine *machine,
+                                                    const struct machine_function *function)
+{
+    if (!is_fragment(function))
+        return NULL;
+    if (!machine->referrers_read)
+        read_referrers(machine);
+    return referrer(machine, function->jumped_from);
+}
+
 /* ---- any address ---- */
 
 struct known_identity {

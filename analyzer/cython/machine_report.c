@@ -197,20 +197,12 @@ static struct machine_state *search_first(struct machine *machine, struct machin
     return found;
 }
 
-size_t machine_find_reports(struct machine *machine, uint64_t address, struct machine_report *ret,
-                            size_t limit)
+/** All of them, from the innermost on. */
+static size_t follow_reports(struct machine *machine, struct machine_state *start,
+                             enum machine_call_kind kind, struct machine_report *ret, size_t limit)
 {
-    struct machine_state start;
-    struct machine_state *found = NULL;
     struct machine_report report;
-    enum machine_call_kind kind = machine_find_call(machine, address + 1);
-    uint64_t pc = kind == MACHINE_CALL_NONE ? address : address + 1;
-    const struct machine_function *function = machine_find_function(&machine->image, address);
-    if (!limit || !function || pc >= function->end || kind == MACHINE_CALL_ENDS ||
-        machine_find_anchor(machine, function->start))
-        return 0;
-    machine_state_init(&start, pc);
-    found = search_first(machine, &start, kind, &report);
+    struct machine_state *found = search_first(machine, start, kind, &report);
     size_t count = 0;
     for (unsigned round = 0; found && count < limit && round < ROUND_LIMIT; round++) {
         if (!report.name && !report.file && !report.line)
@@ -227,4 +219,33 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
     }
     free(found);
     return count;
+}
+
+/** Whether the way alone does not tell all: some of it was loaded before the call. */
+static bool lacks_values(const struct machine_report *reports, size_t count)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < count; i++)
+        lacks |= !reports[i].line || !reports[i].name;
+    return lacks;
+}
+
+size_t machine_find_reports(struct machine *machine, uint64_t address, struct machine_report *ret,
+                            size_t limit)
+{
+    struct machine_state start;
+    enum machine_call_kind kind = machine_find_call(machine, address + 1);
+    uint64_t pc = kind == MACHINE_CALL_NONE ? address : address + 1;
+    const struct machine_function *function = machine_find_function(&machine->image, address);
+    if (!limit || !function || pc >= function->end || kind == MACHINE_CALL_ENDS ||
+        machine_find_anchor(machine, function->start))
+        return 0;
+    machine_state_init(&start, pc);
+    size_t count = follow_reports(machine, &start, kind, ret, limit);
+    if (!lacks_values(ret, count))
+        return count;
+    machine_state_init(&start, pc);
+    return machine_find_preserved(machine, pc, &start)
+               ? follow_reports(machine, &start, kind, ret, limit)
+               : count;
 }

@@ -234,6 +234,127 @@ static void test_no_return(void **state)
     assert_int_equal(ask(&code, call).count, 0);
 }
 
+/* ---- what was loaded before the call ---- */
+
+#define LOADED_SIZE (REPORT_SIZE - 5)
+
+/** A report whose line is in a register or on the stack: `load` moves it to %edx. */
+static void add_loaded_report(struct code *code, const uint8_t *load, size_t size)
+{
+    ADD(code, 0x48, 0x8d, 0x3d); /* lea name(%rip),%rdi */
+    add_relative(code, NAME_F_AT);
+    add(code, load, size);
+    ADD(code, 0x48, 0x8d, 0x0d); /* lea file(%rip),%rcx */
+    add_relative(code, FILE_AT);
+    ADD(code, 0xe8);
+    add_relative(code, CODE_AT);
+    add_return(code);
+}
+
+static const uint8_t from_rbx[] = {0x89, 0xda};               /* mov %ebx,%edx */
+static const uint8_t from_stack[] = {0x8b, 0x54, 0x24, 0x08}; /* mov 8(%rsp),%edx */
+
+/** test %rdi,%rdi; je behind `size` bytes: two ways. */
+static void add_fork(struct code *code, uint8_t size)
+{
+    ADD(code, 0x48, 0x85, 0xff, 0x74, size);
+}
+
+static void add_line_in_rbx(struct code *code, uint8_t line)
+{
+    ADD(code, 0xbb, line, 0, 0, 0); /* mov $line,%ebx */
+}
+
+static void check_loaded(struct code *code, const uint8_t *load, size_t size, uint32_t line)
+{
+    uint64_t call = add_call(code);
+    add_test(code, (uint8_t)(LOADED_SIZE + size));
+    add_loaded_report(code, load, size);
+    add_return(code);
+    struct answer answer = ask(code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", line, true);
+}
+
+static void test_line_in_a_register(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    add_line_in_rbx(&code, 10);
+    add_fork(&code, 2);
+    add_call(&code); /* It keeps the register. */
+    check_loaded(&code, from_rbx, sizeof(from_rbx), 10);
+}
+
+/** Ways that bring the same, and ways that do not: what is not certain is not told. */
+static void test_lines_of_two_ways(void **state)
+{
+    (void)state;
+    for (uint8_t other = 10; other < 12; other++) {
+        struct code code = {.size = 0};
+        add_fork(&code, 5 + 2);
+        add_line_in_rbx(&code, 10);
+        ADD(&code, 0xeb, 5); /* jmp behind the other */
+        add_line_in_rbx(&code, other);
+        check_loaded(&code, from_rbx, sizeof(from_rbx), other == 10 ? 10 : 0);
+    }
+}
+
+/** The call is in a loop whose end brings another line. */
+static void test_line_in_a_loop(void **state)
+{
+    (void)state;
+    for (uint8_t other = 10; other < 12; other++) {
+        struct code code = {.size = 0};
+        add_line_in_rbx(&code, 10);
+        uint64_t call = add_call(&code);
+        uint8_t size = (uint8_t)(LOADED_SIZE + sizeof(from_rbx) + 3);
+        add_test(&code, size);
+        add_loaded_report(&code, from_rbx, sizeof(from_rbx));
+        add_line_in_rbx(&code, other);
+        ADD(&code, 0xeb, (uint8_t)(0 - 2 - 5 - size - 5 - 2)); /* jmp to the call */
+        struct answer answer = ask(&code, call);
+        assert_int_equal(answer.count, 1);
+        check(&answer, 0, "pkg.mod.f", other == 10 ? 10 : 0, true);
+    }
+}
+
+static void test_line_on_the_stack(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    ADD(&code, 0x48, 0x83, 0xec, 0x10);              /* sub $16,%rsp */
+    ADD(&code, 0xc7, 0x44, 0x24, 0x08, 10, 0, 0, 0); /* movl $10,8(%rsp) */
+    add_fork(&code, 3);
+    ADD(&code, 0x50, 0x58, 0x90); /* push %rax; pop %rax; nop */
+    check_loaded(&code, from_stack, sizeof(from_stack), 10);
+}
+
+/** A `switch` leads to where the line is set, and to where it is not. */
+static void test_line_behind_a_switch(void **state)
+{
+    (void)state;
+    for (uint8_t other = 10; other < 12; other++) {
+        struct code code = {.size = 0};
+        ADD(&code, 0xeb, 3 + 8); /* jmp over the table */
+        ADD(&code, 0x90, 0x90, 0x90);
+        uint64_t table = here(&code);
+        size_t at = code.size;
+        ADD(&code, 0, 0, 0, 0, 0, 0, 0, 0);
+        ADD(&code, 0x48, 0x8d, 0x05); /* lea table(%rip),%rax */
+        add_relative(&code, table);
+        ADD(&code, 0x48, 0x63, 0x0c, 0xb8, 0x48, 0x01, 0xc1); /* movslq (%rax,%rdi,4),%rcx; add */
+        ADD(&code, 0xff, 0xe1);                               /* jmp *%rcx */
+        uint32_t first = (uint32_t)(here(&code) - table), second = first + 7;
+        add_line_in_rbx(&code, 10);
+        ADD(&code, 0xeb, 5);
+        add_line_in_rbx(&code, other);
+        memcpy(code.bytes + at, &first, sizeof(first));
+        memcpy(code.bytes + at + 4, &second, sizeof(second));
+        check_loaded(&code, from_rbx, sizeof(from_rbx), other == 10 ? 10 : 0);
+    }
+}
+
 static void test_endless(void **state)
 {
     (void)state;
@@ -259,6 +380,11 @@ int main(void)
         cmocka_unit_test(test_condition_as_a_byte),
         cmocka_unit_test(test_inlined),
         cmocka_unit_test(test_no_return),
+        cmocka_unit_test(test_line_in_a_register),
+        cmocka_unit_test(test_lines_of_two_ways),
+        cmocka_unit_test(test_line_in_a_loop),
+        cmocka_unit_test(test_line_on_the_stack),
+        cmocka_unit_test(test_line_behind_a_switch),
         cmocka_unit_test(test_endless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,337 @@
+/*
+ * What a call's caller keeps: compilers load the line, the name or the file of a report into a
+ * register that calls preserve, or store it on the stack, long before the call. All ways from the
+ * function's start to the call are followed; what is the same on each of them is what is there.
+ */
+#include "machine_explore.h"
+
+#include <stdlib.h>
+
+/** Instructions followed for one question. */
+#define STEP_LIMIT 60000
+/** Places where ways meet. */
+#define JOIN_LIMIT 4096
+
+/** Entries of a `switch`. */
+#define TABLE_LIMIT 1024
+
+/** Those that a call preserves, by the System V ABI for x86-64, section 3.2.1. */
+static const uint8_t preserved[] = {MACHINE_RBX, MACHINE_RBP, 12, 13, 14, 15};
+
+/** Constants stored on the stack that are kept. */
+#define KNOWN_SLOT_LIMIT 16
+
+/** Constants, and places on the stack, counted from where it was at the function's start. */
+struct known {
+    struct value registers[MACHINE_REGISTERS];
+    struct memory_slot slots[KNOWN_SLOT_LIMIT];
+    size_t slot_count;
+};
+
+/** Where a way begins: the function, and all that is jumped to. */
+struct join {
+    uint64_t start;
+    uint64_t end; /**< As far as it was followed last. */
+    struct known known;
+    bool dirty; /**< To be followed again. */
+};
+
+struct flow {
+    struct machine *machine;
+    const struct machine_function *home;
+    struct join *joins; /**< Sorted by start. */
+    size_t count;
+    size_t capacity;
+    uint64_t *todo; /**< Starts of those that are dirty. */
+    size_t todo_count;
+    size_t todo_capacity;
+    uint64_t call; /**< Where the call ends: the instruction behind it. */
+    struct known at_call;
+    bool call_reached;
+    size_t steps;
+    bool failed; /**< Not all ways could be followed. */
+};
+
+static bool is_kept(struct value value)
+{
+    return value.kind == VALUE_CONSTANT || value.kind == VALUE_STACK || value.kind == VALUE_FRAME;
+}
+
+static void keep_known(const struct machine_state *state, struct known *ret)
+{
+    *ret = (struct known){.slot_count = 0};
+    for (size_t i = 0; i < MACHINE_REGISTERS; i++)
+        if (is_kept(state->registers[i]))
+            ret->registers[i] = state->registers[i];
+    for (size_t i = 0; i < state->slot_count && ret->slot_count < KNOWN_SLOT_LIMIT; i++)
+        if (state->slots[i].value.kind == VALUE_CONSTANT && state->slots[i].value.number)
+            ret->slots[ret->slot_count++] = state->slots[i];
+}
+
+static void load_known(const struct known *known, struct machine_state *state)
+{
+    memcpy(state->registers, known->registers, sizeof(state->registers));
+    memcpy(state->slots, known->slots, known->slot_count * sizeof(*known->slots));
+    state->slot_count = (uint16_t)known->slot_count;
+}
+
+static bool same_value(struct value a, struct value b)
+{
+    return a.kind == b.kind && a.number == b.number;
+}
+
+static bool has_slot(const struct known *known, const struct memory_slot *slot)
+{
+    for (size_t i = 0; i < known->slot_count; i++)
+        if (same_value(known->slots[i].at, slot->at) && known->slots[i].width == slot->width &&
+            same_value(known->slots[i].value, slot->value))
+            return true;
+    return false;
+}
+
+/** Takes away what another way does not bring; true when there was such. */
+static bool meet(struct known *known, const struct known *other)
+{
+    bool changed = false;
+    for (size_t i = 0; i < MACHINE_REGISTERS; i++) {
+        struct value *mine = &known->registers[i];
+        if (mine->kind == VALUE_UNKNOWN || same_value(*mine, other->registers[i]))
+            continue;
+        *mine = (struct value){VALUE_UNKNOWN, 0};
+        changed = true;
+    }
+    for (size_t i = 0; i < known->slot_count;) {
+        if (has_slot(other, &known->slots[i])) {
+            i++;
+            continue;
+        }
+        known->slots[i] = known->slots[--known->slot_count];
+        changed = true;
+    }
+    return changed;
+}
+
+static size_t find_join(const struct flow *flow, uint64_t start)
+{
+    size_t low = 0, high = flow->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (flow->joins[middle].start < start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void make_dirty(struct flow *flow, struct join *join)
+{
+    if (join->dirty)
+        return;
+    if (!array_reserve((void **)&flow->todo, &flow->todo_capacity, flow->todo_count + 1,
+                       sizeof(*flow->todo))) {
+        flow->failed = true;
+        return;
+    }
+    join->dirty = true;
+    flow->todo[flow->todo_count++] = join->start;
+}
+
+/** A way leads to an address with this. */
+static void reach(struct flow *flow, uint64_t start, const struct known *known)
+{
+    size_t at = find_join(flow, start);
+    if (at < flow->count && flow->joins[at].start == start) {
+        struct join *join = &flow->joins[at];
+        if (meet(&join->known, known))
+            make_dirty(flow, join);
+        return;
+    }
+    if (flow->count >= JOIN_LIMIT || !array_reserve((void **)&flow->joins, &flow->capacity,
+                                                    flow->count + 1, sizeof(*flow->joins))) {
+        flow->failed = true;
+        return;
+    }
+    /* What ran through here must stop here. */
+    for (size_t i = 0; i < flow->count; i++)
+        if (flow->joins[i].start < start && start < flow->joins[i].end)
+            make_dirty(flow, &flow->joins[i]);
+    memmove(flow->joins + at + 1, flow->joins + at, (flow->count - at) * sizeof(*flow->joins));
+    flow->joins[at] = (struct join){.start = start, .end = start, .known = *known};
+    flow->count++;
+    make_dirty(flow, &flow->joins[at]);
+}
+
+static void reach_with(struct flow *flow, uint64_t start, const struct machine_state *state)
+{
+    struct known known;
+    keep_known(state, &known);
+    reach(flow, start, &known);
+}
+
+/** A way has come to the end of the call. */
+static void take_at_call(struct flow *flow, const struct machine_state *state)
+{
+    struct known known;
+    keep_known(state, &known);
+    if (flow->call_reached)
+        meet(&flow->at_call, &known);
+    else
+        flow->at_call = known;
+    flow->call_reached = true;
+}
+
+static bool is_part(struct flow *flow, uint64_t address)
+{
+    const struct machine_function *function = machine_find_function(&flow->machine->image, address);
+    return function &&
+           (function == flow->home || machine_find_jumping(flow->machine, function) == flow->home);
+}
+
+/**
+ * `switch`: `movslq (%base,%index,4),%to; add %base,%to; jmp *%to`. Some register still holds where
+ * the table is. What behind its end looks like an entry does no harm: it is one way more.
+ */
+static bool follow_table(struct flow *flow, const struct machine_state *state, uint64_t base)
+{
+    const struct machine_image *image = &flow->machine->image;
+    size_t size, count = 0;
+    const uint8_t *table = machine_bytes(image, base, &size);
+    for (; table && count < TABLE_LIMIT && (count + 1) * 4 <= size; count++) {
+        uint64_t to = base + (uint64_t)(int64_t)(int32_t)load_u32(table + 4 * count);
+        if (!is_part(flow, to))
+            break;
+        reach_with(flow, to, state);
+    }
+    return count >= 2 && count < TABLE_LIMIT;
+}
+
+static bool follow_tables(struct flow *flow, const struct machine_state *state)
+{
+    bool found = false;
+    for (size_t i = 0; i < MACHINE_REGISTERS; i++)
+        if (state->registers[i].kind == VALUE_CONSTANT)
+            found |= follow_table(flow, state, state->registers[i].number);
+    return found;
+}
+
+static void follow_jump(struct flow *flow, const struct machine_state *state,
+                        const struct machine_instruction *instruction)
+{
+    struct machine_target target = machine_operand_target(flow->machine, &instruction->to);
+    if (instruction->to.kind == MACHINE_REGISTER)
+        flow->failed |= !follow_tables(flow, state);
+    else if (instruction->to.kind != MACHINE_IMMEDIATE)
+        flow->failed |= !target.import && !target.address;
+    else if (machine_is_inside(flow->machine, flow->home, target))
+        reach_with(flow, target.address, state);
+}
+
+/** One instruction; false at the end of the way. */
+static bool step(struct flow *flow, struct machine_state *state)
+{
+    struct machine *machine = flow->machine;
+    struct machine_instruction instruction =
+        *machine_decode(machine->decoder, &machine->image, state->pc);
+    uint64_t next = instruction.address + instruction.size;
+    switch (instruction.verb) {
+    case MACHINE_BAD:
+        flow->failed = true;
+        return false;
+    case MACHINE_STOP:
+    case MACHINE_RETURN:
+        return false;
+    case MACHINE_JUMP:
+        follow_jump(flow, state, &instruction);
+        return false;
+    case MACHINE_BRANCH:
+        if (instruction.to.kind != MACHINE_IMMEDIATE)
+            return false;
+        reach_with(flow, (uint64_t)instruction.to.number, state);
+        reach_with(flow, next, state);
+        return false;
+    case MACHINE_CALL:
+        if (machine_is_end(machine, machine_operand_target(machine, &instruction.to)))
+            return false;
+        machine_state_return(state, (struct value){VALUE_UNKNOWN, 0});
+        state->pc = next;
+        return true;
+    default:
+        machine_state_step(state, &machine->image, &instruction);
+        return true;
+    }
+}
+
+/** False when another way goes on there, or one may go no further. */
+static bool may_go_on(struct flow *flow, uint64_t start, const struct machine_state *state)
+{
+    size_t at = find_join(flow, state->pc);
+    if (at < flow->count && flow->joins[at].start == state->pc && state->steps) {
+        reach_with(flow, state->pc, state);
+        return false;
+    }
+    flow->joins[find_join(flow, start)].end = state->pc + 1;
+    if (state->pc == flow->call)
+        take_at_call(flow, state);
+    flow->failed |= flow->steps++ >= STEP_LIMIT || !machine_spend_step(flow->machine);
+    return !flow->failed;
+}
+
+/** From one join as far as the next one, or the end of the way. */
+static void follow(struct flow *flow, uint64_t start)
+{
+    struct join *join = &flow->joins[find_join(flow, start)];
+    struct machine_state state;
+    machine_state_init(&state, start);
+    load_known(&join->known, &state);
+    join->dirty = false;
+    while (may_go_on(flow, start, &state) && step(flow, &state))
+        state.steps++;
+}
+
+/** What the caller of `state` finds when it looks from where its stack is now. */
+static bool give_known(const struct known *known, struct machine_state *state)
+{
+    const struct value top = known->registers[MACHINE_RSP], frame = known->registers[MACHINE_RBP];
+    bool found = false;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(preserved); i++) {
+        if (known->registers[preserved[i]].kind != VALUE_CONSTANT)
+            continue;
+        state->registers[preserved[i]] = known->registers[preserved[i]];
+        found = true;
+    }
+    for (size_t i = 0; i < known->slot_count; i++) {
+        struct memory_slot slot = known->slots[i];
+        if (slot.at.kind != VALUE_STACK || top.kind != VALUE_STACK)
+            continue;
+        /* Both are addressed as the code does: from the stack pointer, or from the frame's. */
+        slot.at.number -= top.number;
+        state->slots[state->slot_count++] = slot;
+        found = true;
+        if (frame.kind != VALUE_STACK)
+            continue;
+        slot.at = (struct value){VALUE_FRAME, known->slots[i].at.number - frame.number};
+        state->slots[state->slot_count++] = slot;
+    }
+    return found;
+}
+
+bool machine_find_preserved(struct machine *machine, uint64_t pc, struct machine_state *state)
+{
+    const struct machine_function *function = machine_find_function(&machine->image, pc);
+    struct flow flow = {.machine = machine, .call = pc};
+    struct machine_state entry;
+    if (!function)
+        return false;
+    /* Ways come from the function that a fragment belongs to. */
+    const struct machine_function *parent = machine_find_jumping(machine, function);
+    flow.home = parent ? parent : function;
+    machine_state_init(&entry, flow.home->start);
+    reach_with(&flow, entry.pc, &entry);
+    while (flow.todo_count && !flow.failed)
+        follow(&flow, flow.todo[--flow.todo_count]);
+    bool found = !flow.failed && flow.call_reached && give_known(&flow.at_call, state);
+    free(flow.joins);
+    free(flow.todo);
+    return found;
+}
