@@ -155,6 +155,7 @@ enum psc_status look_at_process(struct psc_target *target, struct psc_trace *tra
         }
         if (options->no_pause)
             return glance_at_process(target->target, sources, err);
+        target->target->wants_vectors = natives;
         target->target->tentative = natives && !sources->native_locals;
         status = target_look(target->target, rehearse, sources, &changed, &why);
         again = changed || (natives && !sources->native_locals);

@@ -2,6 +2,11 @@
 #include "native_private.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* struct ucontext: flags, link, stack and 23 general registers, then struct _fpstate's address
+   (arch/x86/include/uapi/asm/sigcontext.h); rsp is there when the handler has returned. */
+#define UCONTEXT_FPSTATE 224
 
 /* System V ABI, AMD64 supplement, figure 3.4: what a called function preserves. */
 const uint8_t native_saved_numbers[NATIVE_SAVED_COUNT] = {X86_RBX, X86_RBP, X86_R12,
@@ -56,5 +61,23 @@ void native_get_context(const struct native_stack *stack, size_t index, struct n
             continue;
         ret->registers.value[native_saved_numbers[i]] = stack->saved[index].value[i];
         ret->known |= 1u << native_saved_numbers[i];
+    }
+}
+
+void native_read_context(struct target *target, const struct native_stack *stack, size_t index,
+                         struct native_context *ret)
+{
+    psc_addr state;
+    native_get_context(stack, index, ret);
+    if (!find_exact(stack, index))
+        return;
+    if (!index && stack->vectors) {
+        memcpy(ret->vectors, stack->vectors, sizeof(ret->vectors));
+        ret->has_vectors = true;
+    } else if (index && stack->frames[index - 1].signal) {
+        ret->has_vectors = target_read_u64(target, stack->frames[index - 1].sp + UCONTEXT_FPSTATE,
+                                           &state) == PSC_OK &&
+                           state &&
+                           target_read(target, state, ret->vectors, sizeof(ret->vectors)) == PSC_OK;
     }
 }

@@ -119,6 +119,22 @@ static void put_bytes(struct native_value *value, const void *bytes, size_t size
     value->size += wanted;
 }
 
+static void put_register(struct machine *machine, size_t size, struct native_value *value)
+{
+    const struct native_context *context = machine->evaluation->context;
+    uint64_t number = machine->register_number;
+    size_t known;
+    const uint8_t *vector = location_find_vector(context, number, &known);
+    if (number < X86_COUNT && context->known >> number & 1) {
+        put_bytes(value, &context->registers.value[number], 8, size);
+    } else if (vector) {
+        put_bytes(value, vector, known, size);
+    } else {
+        value->unsaved = true;
+        put_bytes(value, NULL, 0, size);
+    }
+}
+
 /* Appends what the machine came to, as `size` bytes. */
 static enum native_location put_result(struct machine *machine, uint64_t size,
                                        struct native_value *value)
@@ -126,16 +142,11 @@ static enum native_location put_result(struct machine *machine, uint64_t size,
     size_t top = machine->depth - 1;
     uint64_t number;
     uint8_t buffer[NATIVE_VALUE_LIMIT];
-    const struct native_context *context = machine->evaluation->context;
     if (size > NATIVE_VALUE_LIMIT - value->size)
         return NATIVE_LOCATION_UNSUPPORTED;
     switch (machine->kind) {
     case RESULT_REGISTER:
-        number = machine->register_number;
-        if (number < X86_COUNT && context->known >> number & 1)
-            put_bytes(value, &context->registers.value[number], 8, size);
-        else
-            put_bytes(value, NULL, 0, size);
+        put_register(machine, size, value);
         return NATIVE_LOCATION_FOUND;
     case RESULT_VALUE:
         if (!machine->depth)
@@ -187,12 +198,15 @@ static enum native_location run(struct machine *machine, const struct debug_expr
                                 struct native_value *pieces)
 {
     bool lost = false; // What belongs to the piece that is being computed is nowhere.
+    enum native_location why = NATIVE_LOCATION_LOST;
     size_t steps = 0;
     for (size_t i = 0; i < expression->count; steps++) {
         const struct debug_operation *operation = &expression->operations[i++];
         if (steps == STEP_LIMIT)
             return NATIVE_LOCATION_UNSUPPORTED;
         if (operation->code == DW_OP_piece) {
+            if (lost && why == NATIVE_LOCATION_UNSAVED && pieces)
+                pieces->unsaved = true;
             enum native_location put = take_piece(machine, operation->number, lost, pieces);
             if (put != NATIVE_LOCATION_FOUND)
                 return put;
@@ -209,11 +223,12 @@ static enum native_location run(struct machine *machine, const struct debug_expr
             continue;
         }
         enum native_location found = run_one(machine, operation);
-        lost = found == NATIVE_LOCATION_LOST;
+        lost = found == NATIVE_LOCATION_LOST || found == NATIVE_LOCATION_UNSAVED;
+        why = found;
         if (found != NATIVE_LOCATION_FOUND && !lost)
             return found;
     }
-    return lost ? NATIVE_LOCATION_LOST : NATIVE_LOCATION_FOUND;
+    return lost ? why : NATIVE_LOCATION_FOUND;
 }
 
 static bool has_pieces(const struct debug_expression *expression)
@@ -239,6 +254,7 @@ enum native_location native_locate(struct target *target,
 {
     struct machine machine = {.target = target, .evaluation = evaluation};
     ret->in_memory = false;
+    ret->unsaved = false;
     ret->size = 0;
     bool pieces = has_pieces(expression);
     enum native_location found = run(&machine, expression, pieces ? ret : NULL);
@@ -255,7 +271,9 @@ enum native_location native_locate(struct target *target,
         found = put_result(&machine, size, ret);
     if (found != NATIVE_LOCATION_FOUND)
         return found;
-    return knows_any(ret) ? NATIVE_LOCATION_FOUND : NATIVE_LOCATION_LOST;
+    if (knows_any(ret))
+        return NATIVE_LOCATION_FOUND;
+    return ret->unsaved ? NATIVE_LOCATION_UNSAVED : NATIVE_LOCATION_LOST;
 }
 
 enum native_location native_evaluate(struct target *target,
@@ -268,7 +286,7 @@ enum native_location native_evaluate(struct target *target,
         return found;
     if (machine.kind == RESULT_REGISTER) {
         machine.depth = 0;
-        found = location_push_register(&machine, machine.register_number, 0);
+        found = location_push_any(&machine, machine.register_number);
     } else if (machine.kind == RESULT_LOST) {
         return NATIVE_LOCATION_LOST;
     } else if (machine.kind == RESULT_BYTES || !machine.depth) {

@@ -37,8 +37,23 @@ enum native_location location_push(struct machine *machine, uint64_t value);
 /** Pushes a register plus an offset; LOST when it is not known in this frame. */
 enum native_location location_push_register(struct machine *machine, uint64_t number,
                                             uint64_t offset);
+/** Pushes a register, also the low part of an xmm register. */
+enum native_location location_push_any(struct machine *machine, uint64_t number);
+/** What is known of an xmm or x87 register, and how many bytes; NULL: nothing. */
+const uint8_t *location_find_vector(const struct native_context *context, uint64_t number,
+                                    size_t *ret_size);
 /** Cut to the size of a type and extended by its sign. */
 uint64_t location_extend(uint64_t value, uint8_t encoding, uint64_t size);
+/* ---- location_float.c: false for what is not understood ---- */
+
+/** The second is left in the place of both. */
+bool location_combine_floats(struct slot *left, const struct slot *right, uint8_t code);
+bool location_change_float(struct slot *slot, uint8_t code);
+/** From a float or to one, of 4 or 8 bytes. */
+bool location_convert_float(struct slot *slot, uint8_t encoding, uint64_t size);
+
+/* ---- location_stack.c ---- */
+
 /** Operations on the stack and on memory, typed ones too; UNSUPPORTED for all others. */
 enum native_location location_compute(struct machine *machine,
                                       const struct debug_operation *operation);

@@ -17,14 +17,34 @@ enum native_location location_push(struct machine *machine, uint64_t value)
     return location_push_slot(machine, (struct slot){value, GENERIC_ENCODING, GENERIC_SIZE});
 }
 
-/* xmm registers and the like are not at hand. */
+/* System V ABI, AMD64 supplement, figure 3.36: xmm0 to xmm15 are 17 to 32, st0 to st7 33 to 40. */
+const uint8_t *location_find_vector(const struct native_context *context, uint64_t number,
+                                    size_t *ret_size)
+{
+    if (!context->has_vectors || number < 17 || number > 40)
+        return NULL;
+    *ret_size = number < 33 ? 16 : 10;
+    return context->vectors + (number < 33 ? TARGET_VECTORS_XMM + 16 * (number - 17)
+                                           : TARGET_VECTORS_ST + 16 * (number - 33));
+}
+
 enum native_location location_push_register(struct machine *machine, uint64_t number,
                                             uint64_t offset)
 {
     const struct native_context *context = machine->evaluation->context;
     if (number >= X86_COUNT || !(context->known >> number & 1))
-        return NATIVE_LOCATION_LOST;
+        return NATIVE_LOCATION_UNSAVED;
     return location_push(machine, context->registers.value[number] + offset);
+}
+
+/* The low part of an xmm register is where its number is. */
+enum native_location location_push_any(struct machine *machine, uint64_t number)
+{
+    size_t size;
+    if (number < X86_COUNT)
+        return location_push_register(machine, number, 0);
+    const uint8_t *bytes = location_find_vector(machine->evaluation->context, number, &size);
+    return bytes && size == 16 ? location_push(machine, load_u64(bytes)) : NATIVE_LOCATION_UNSAVED;
 }
 
 static uint64_t cut(uint64_t value, uint64_t size)
@@ -122,12 +142,12 @@ static enum native_location combine(struct machine *machine, uint8_t code)
 {
     if (machine->depth < 2)
         return NATIVE_LOCATION_UNSUPPORTED;
-    if (machine->stack[machine->depth - 1].encoding == DW_ATE_float)
-        return NATIVE_LOCATION_UNSUPPORTED;
-    uint64_t right = machine->stack[--machine->depth].value;
+    const struct slot *top = &machine->stack[--machine->depth];
     struct slot *left = &machine->stack[machine->depth - 1];
-    if (left->encoding == DW_ATE_float)
-        return NATIVE_LOCATION_UNSUPPORTED;
+    uint64_t right = top->value;
+    if (left->encoding == DW_ATE_float || top->encoding == DW_ATE_float)
+        return location_combine_floats(left, top, code) ? NATIVE_LOCATION_FOUND
+                                                        : NATIVE_LOCATION_UNSUPPORTED;
     switch (code) {
     case DW_OP_plus:
         left->value += right;
@@ -176,12 +196,31 @@ static enum native_location combine(struct machine *machine, uint8_t code)
     return NATIVE_LOCATION_FOUND;
 }
 
+static bool takes_two(uint8_t code)
+{
+    switch (code) {
+    case DW_OP_plus_uconst:
+    case DW_OP_not:
+    case DW_OP_neg:
+    case DW_OP_abs:
+    case DW_OP_deref:
+    case DW_OP_deref_size:
+        return false;
+    default:
+        return true;
+    }
+}
+
 /* Operations on the top of the stack alone. */
 static enum native_location change_top(struct machine *machine,
                                        const struct debug_operation *operation)
 {
     struct slot *top = &machine->stack[machine->depth - 1];
-    if (top->encoding == DW_ATE_float)
+    bool unary = operation->code == DW_OP_neg || operation->code == DW_OP_abs;
+    if (top->encoding == DW_ATE_float && unary)
+        return location_change_float(top, operation->code) ? NATIVE_LOCATION_FOUND
+                                                           : NATIVE_LOCATION_UNSUPPORTED;
+    if (top->encoding == DW_ATE_float && !takes_two(operation->code))
         return NATIVE_LOCATION_UNSUPPORTED;
     switch (operation->code) {
     case DW_OP_plus_uconst:
@@ -250,15 +289,11 @@ static enum native_location arrange(struct machine *machine,
     }
 }
 
-/* ---- typed operations: whole numbers; floating ones are only passed on ---- */
+/* ---- typed operations ---- */
 
-/* What they need not be converted for. */
+/* Reinterpreting keeps the bytes. */
 static bool may_become(const struct slot *slot, const struct debug_operation *operation)
 {
-    bool from_float = slot->encoding == DW_ATE_float;
-    bool to_float = operation->encoding == DW_ATE_float;
-    if (operation->code == DW_OP_convert)
-        return !from_float && !to_float;
     return operation->code != DW_OP_reinterpret || slot->size == operation->number2;
 }
 
@@ -277,7 +312,7 @@ static enum native_location run_typed(struct machine *machine,
         memcpy(bytes, operation->bytes, operation->number);
         found = location_push(machine, load_u64(bytes));
     } else if (operation->code == DW_OP_regval_type) {
-        found = location_push_register(machine, operation->number, 0);
+        found = location_push_any(machine, operation->number);
     }
     if (found != NATIVE_LOCATION_FOUND)
         return found;
@@ -286,6 +321,10 @@ static enum native_location run_typed(struct machine *machine,
     struct slot *top = &machine->stack[machine->depth - 1];
     if (!may_become(top, operation))
         return NATIVE_LOCATION_UNSUPPORTED;
+    if (operation->code == DW_OP_convert &&
+        (top->encoding == DW_ATE_float || operation->encoding == DW_ATE_float))
+        return location_convert_float(top, operation->encoding, size) ? NATIVE_LOCATION_FOUND
+                                                                      : NATIVE_LOCATION_UNSUPPORTED;
     if (operation->code == DW_OP_deref_type)
         found = read_memory(machine, top->value, operation->number, &top->value);
     top->value = location_extend(top->value, operation->encoding, size);

@@ -83,6 +83,7 @@ struct native_stack {
     struct target_registers last;
     /** Set before the walk: registers are kept, for native_get_context(). */
     bool keep_registers;
+    const uint8_t *vectors;     /**< The thread's; see struct target_thread. */
     struct native_saved *saved; /**< Of the first frames, at most NATIVE_SAVED_LIMIT; malloc'd. */
     size_t saved_count;
     size_t saved_capacity;
@@ -139,10 +140,19 @@ struct native_context {
     struct target_registers registers;
     uint32_t known; /**< A bit for each register, by its DWARF number. */
     psc_addr cfa;   /**< 0: not known. */
+    /** The others are known, as in struct target_thread; no call preserves them. */
+    bool has_vectors;
+    uint8_t vectors[TARGET_VECTORS_SIZE];
 };
 
 /** The registers of a frame of a stack that was walked with keep_registers. */
 void native_get_context(const struct native_stack *stack, size_t index, struct native_context *ret);
+/**
+ * The same, with xmm and x87 registers of frames where they are known: the innermost one, and those
+ * that a signal interrupted.
+ */
+void native_read_context(struct target *target, const struct native_stack *stack, size_t index,
+                         struct native_context *ret);
 
 /** Bytes of a variable that lies in registers or in pieces; larger ones have to be in memory. */
 #define NATIVE_VALUE_LIMIT 512u
@@ -152,6 +162,7 @@ struct native_value {
     bool in_memory;
     psc_addr address; /**< With in_memory. */
     size_t size;      /**< Of bytes[]; 0 with in_memory. */
+    bool unsaved;     /**< Some part was in a register, whose value in this frame is gone. */
     uint8_t bytes[NATIVE_VALUE_LIMIT];
     uint8_t known[NATIVE_VALUE_LIMIT]; /**< Not 0 where the byte is known. */
 };
@@ -171,6 +182,7 @@ struct native_evaluation {
 enum native_location {
     NATIVE_LOCATION_FOUND,
     NATIVE_LOCATION_LOST,       /**< It is nowhere any more. */
+    NATIVE_LOCATION_UNSAVED,    /**< It was in a register, whose value in this frame is gone. */
     NATIVE_LOCATION_UNREADABLE, /**< Memory on the way there can not be read. */
     NATIVE_LOCATION_UNSUPPORTED /**< Its description is not understood. */
 };

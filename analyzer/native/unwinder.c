@@ -409,6 +409,7 @@ enum psc_status native_walk(struct native *native, size_t index, struct native_s
     if (index >= native->target->thread_count)
         return PSC_ERR_ARGUMENT;
     init_walker(&walker, native, ret, &native->target->threads[index].registers, true);
+    ret->vectors = native->target->threads[index].vectors;
     walker.at_place = walker.place && libunwind_load_thread(walker.place, index);
     return walk(&walker, NATIVE_TRUST_CONTEXT);
 }

@@ -45,6 +45,21 @@ static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t 
     return PSC_OK;
 }
 
+/* struct user_i387_struct is FXSAVE's (arch/x86/include/asm/user_64.h), of the thread before. */
+static enum psc_status notes_add_vectors(struct target *target, const uint8_t *bytes, size_t size)
+{
+    struct target_thread *thread =
+        target->thread_count ? &target->threads[target->thread_count - 1] : NULL;
+    if (size != TARGET_VECTORS_SIZE || !thread || thread->vectors)
+        return PSC_OK;
+    uint8_t *copy = arena_alloc(target->arena, size);
+    if (!copy)
+        return PSC_ERR_MEMORY;
+    memcpy(copy, bytes, size);
+    thread->vectors = copy;
+    return PSC_OK;
+}
+
 static void notes_add_siginfo(struct core_notes *notes, const uint8_t *bytes, size_t size)
 {
     struct target_signal *signal = &notes->target->process.signal;
@@ -73,6 +88,8 @@ enum psc_status core_notes_add(struct core_notes *notes, uint32_t type, const ui
     switch (type) {
     case NT_PRSTATUS:
         return notes_add_thread(notes, bytes, size);
+    case NT_PRFPREG:
+        return notes_add_vectors(notes->target, bytes, size);
     case NT_PRPSINFO:
         if (size == PRPSINFO_SIZE && !notes->process) {
             notes->process = bytes;

@@ -160,6 +160,7 @@ static void hold_and_copy(struct look *look)
     pause->stop = stopped - start;
     if (look->status != PSC_OK)
         return;
+    live->stop.vectors = target->wants_vectors;
     stop_read_registers(&live->stop);
     stop_read_waiting(&live->stop);
     look->maps_error = live_read_file(live->maps_fd, &live->maps);
@@ -250,6 +251,11 @@ static void take_thread(struct target *target, const struct live_thread *from, c
     *thread = (struct target_thread){.tid = from->tid, .veil = veil};
     if (!veil)
         parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
+    if (!veil && from->stopped && from->fp_size == TARGET_VECTORS_SIZE) {
+        const struct live *live = target->backend;
+        thread->vectors = (const uint8_t *)arena_strndup(
+            target->arena, live->stop.more.data + from->more_at, from->fp_size);
+    }
     if (from->tid == target->process.pid && target->thread_count > 1) {
         struct target_thread main_thread = *thread;
         memmove(target->threads + 1, target->threads,

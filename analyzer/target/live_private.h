@@ -103,7 +103,7 @@ struct live_thread {
     bool waits; /**< Was not stopped, and stands still all the same: in the kernel. */
     bool gone;
     uint8_t registers[USER_REGISTERS_SIZE];
-    /* Of all_registers, in live_stop.more. */
+    /* Of all_registers or vectors, in live_stop.more. */
     size_t more_at;
     size_t fp_size;       /**< NT_PRFPREG, at more_at. */
     size_t extended_size; /**< NT_X86_XSTATE, behind it. */
@@ -121,6 +121,7 @@ struct live_stop {
     pid_t refused;      /**< That thread. */
     bool other_width;   /**< A 32-bit process. */
     bool all_registers; /**< Not only the general ones are wanted. */
+    bool vectors;       /**< Of the others, those of FXSAVE are wanted. */
     struct text more;   /**< The others, of all threads. */
 };
 

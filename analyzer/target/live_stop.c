@@ -169,7 +169,8 @@ static void read_other_registers(struct live_stop *stop, struct live_thread *thr
 {
     thread->more_at = stop->more.size;
     thread->fp_size = read_register_set(stop, thread->tid, NT_PRFPREG);
-    thread->extended_size = read_register_set(stop, thread->tid, NT_X86_XSTATE);
+    if (stop->all_registers)
+        thread->extended_size = read_register_set(stop, thread->tid, NT_X86_XSTATE);
 }
 
 const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid)
@@ -191,7 +192,7 @@ void stop_read_registers(struct live_stop *stop)
             thread->gone = true; /* Killed while it stood. */
         else if (registers.iov_len != sizeof(thread->registers))
             stop->other_width = true;
-        else if (stop->all_registers)
+        else if (stop->all_registers || stop->vectors)
             read_other_registers(stop, thread);
     }
 }

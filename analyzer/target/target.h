@@ -39,12 +39,19 @@ struct target_registers {
     uint32_t system_call; /**< Its number (orig_rax), with in_system_call. */
 };
 
+/** Intel SDM, volume 1, table 10-2: st0 to st7 and xmm0 to xmm15, 16 bytes each. */
+#define TARGET_VECTORS_SIZE 512u
+#define TARGET_VECTORS_ST   32u
+#define TARGET_VECTORS_XMM  160u
+
 struct target_thread {
     int32_t tid; /**< As the dumping side saw it. */
     struct target_registers registers;
     psc_addr thread_pointer; /**< fs_base; equals pthread_self() with glibc and musl. */
     const char *name;        /**< Native name or NULL; cores have it for the main thread only. */
     bool crashed;            /**< Took the signal that killed the process. */
+    /** What FXSAVE stores, TARGET_VECTORS_SIZE bytes, kept with the target; NULL: not known. */
+    const uint8_t *vectors;
     const char *veil; /**< Why neither registers nor stack could be had, and its state; or NULL. */
 };
 
@@ -195,6 +202,7 @@ struct target {
     const char *proc;            /**< /proc/PID of a living process, else NULL. */
     bool foreign_root;           /**< Its paths are to be looked up below proc/root. */
     struct target_pause pause;   /**< Of the last look at a living process. */
+    bool wants_vectors;          /**< Of threads that are stopped their vectors are read. */
     bool tentative;              /**< Nothing of the coming look is kept as a core file. */
     const char *refusal; /**< Why the memory of a living process may not be read; NULL: it may. */
     bool interrupted;    /**< The caller wants no more: nothing can be read. */

@@ -96,6 +96,9 @@ static void add_variable(struct c_values *values, size_t native,
     case NATIVE_LOCATION_LOST:
         text_add_string(&text, "<optimised out>");
         break;
+    case NATIVE_LOCATION_UNSAVED:
+        text_add_string(&text, "<not saved>");
+        break;
     case NATIVE_LOCATION_UNREADABLE:
         text_add_string(&text, "<not readable>");
         break;

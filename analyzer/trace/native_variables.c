@@ -42,7 +42,7 @@ static enum native_location evaluate(struct c_values *values, size_t native, uns
                                            .frame_base = scopes ? scopes->frame_base : NULL,
                                            .enter = find_entry_value,
                                            .entry = &entry};
-    native_get_context(&values->plan->native, native, &context);
+    native_read_context(values->sources->target, &values->plan->native, native, &context);
     return native_evaluate(values->sources->target, &evaluation, expression, ret);
 }
 
@@ -127,7 +127,7 @@ enum native_location variables_locate(struct c_values *values, size_t native,
     }
     if (!variable->location)
         return NATIVE_LOCATION_LOST;
-    native_get_context(&values->plan->native, native, &context);
+    native_read_context(values->sources->target, &values->plan->native, native, &context);
     enum native_location found = native_locate(values->sources->target, &evaluation,
                                                variable->location, variable->type->size, value);
     if (found == NATIVE_LOCATION_FOUND && value->in_memory)

@@ -46,7 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             operation->bytes = block;
         operation->inner = data[at + 2] & 1 ? &base : NULL;
     }
-    struct native_context context = {.known = data[0] * UINT32_C(0x0101), .cfa = data[0] & 0xf0};
+    struct native_context context = {
+        .known = data[0] * UINT32_C(0x0101), .cfa = data[0] & 0xf0, .has_vectors = data[0] & 2};
+    memset(context.vectors, data[1], sizeof(context.vectors));
     struct native_evaluation evaluation = {
         .context = &context, .frame_base = data[0] & 1 ? &base : NULL, .enter = enter};
     struct native_value value;

@@ -42,7 +42,12 @@ static struct result locate(const struct debug_operation *operations, size_t cou
     struct debug_operation base_operation = {.code = DW_OP_call_frame_cfa};
     struct debug_expression base = {&base_operation, 1};
     struct debug_expression expression = {operations, count};
-    struct native_context context = {.known = 1u << X86_RBX | 1u << X86_RSP, .cfa = CFA};
+    struct native_context context = {
+        .known = 1u << X86_RBX | 1u << X86_RSP, .cfa = CFA, .has_vectors = with_entry};
+    const double low = 2.5;
+    memcpy(context.vectors + TARGET_VECTORS_XMM + 16, &low, sizeof(low));
+    memset(context.vectors + TARGET_VECTORS_XMM + 24, 7, 8);
+    memset(context.vectors + TARGET_VECTORS_ST + 16, 9, 16);
     context.registers.value[X86_RBX] = 0x1122334455667788;
     context.registers.value[X86_RSP] = 0x2000;
     struct native_evaluation evaluation = {.context = &context,
@@ -88,13 +93,39 @@ static void test_registers(void **state)
 {
     (void)state;
     assert_bytes(LOCATE(4, {.code = DW_OP_reg0 + X86_RBX}), 0x55667788, 4);
-    // Nobody has saved it, and those of other kinds are not at hand.
-    assert_int_equal(LOCATE(4, {.code = DW_OP_reg0 + X86_RAX}).found, NATIVE_LOCATION_LOST);
-    assert_int_equal(LOCATE(8, {.code = DW_OP_regx, .number = 17}).found, NATIVE_LOCATION_LOST);
+    // Nobody has saved it.
+    assert_int_equal(LOCATE(4, {.code = DW_OP_reg0 + X86_RAX}).found, NATIVE_LOCATION_UNSAVED);
+    assert_int_equal(LOCATE(8, {.code = DW_OP_regx, .number = 50}).found, NATIVE_LOCATION_UNSAVED);
     assert_int_equal(LOCATE(8, {.code = DW_OP_breg0 + X86_RAX, .number = 8}).found,
-                     NATIVE_LOCATION_LOST);
+                     NATIVE_LOCATION_UNSAVED);
     assert_int_equal(LOCATE(8, {.code = DW_OP_implicit_pointer}).found, NATIVE_LOCATION_LOST);
     assert_int_equal(LOCATE(8, {.code = 0}).found, NATIVE_LOCATION_UNSUPPORTED);
+}
+
+/* xmm1 is 18, st1 is 34. */
+static void test_vectors(void **state)
+{
+    (void)state;
+    static const uint64_t two_and_a_half = 0x4004000000000000;
+    static const uint8_t sevens[8] = {7, 7, 7, 7, 7, 7, 7, 7};
+    const struct debug_operation xmm1 = {.code = DW_OP_reg18};
+    assert_bytes(LOCATE(8, xmm1), two_and_a_half, 8);
+    struct result result = LOCATE(32, {.code = DW_OP_regx, .number = 18});
+    assert_memory_equal(result.value.bytes + 8, sevens, sizeof(sevens));
+    assert_true(result.value.known[15]);
+    assert_false(result.value.known[16]);
+    result = LOCATE(16, {.code = DW_OP_reg0, .number = 0});
+    assert_int_equal(result.found, NATIVE_LOCATION_UNSAVED);
+    result = LOCATE(16, {.code = DW_OP_regx, .number = 34});
+    assert_int_equal(result.found, NATIVE_LOCATION_FOUND);
+    assert_int_equal(result.value.bytes[9], 9);
+    assert_true(result.value.known[9]);
+    assert_false(result.value.known[10]);
+    assert_int_equal(locate(&xmm1, 1, 8, false).found, NATIVE_LOCATION_UNSAVED);
+    const struct debug_operation typed = {
+        .code = DW_OP_regval_type, .number = 18, .number2 = 8, .encoding = DW_ATE_float};
+    assert_bytes(LOCATE(8, typed, typed, {.code = DW_OP_plus}, {.code = DW_OP_stack_value}),
+                 0x4014000000000000, 8);
 }
 
 static void test_values(void **state)
@@ -136,16 +167,34 @@ static void test_types(void **state)
     assert_bytes(LOCATE(8, {.code = DW_OP_lit1}, narrow, {.code = DW_OP_lit2}, narrow,
                         {.code = DW_OP_minus}, {.code = DW_OP_stack_value}),
                  0xffffffff, 8);
-    // Floating numbers are passed on, and not computed with.
+    // Floating numbers.
     struct debug_operation single = {.code = DW_OP_const_type,
                                      .number = 4,
                                      .number2 = 4,
                                      .encoding = DW_ATE_float,
                                      .bytes = (const uint8_t *)"\0\0\xc0\x3f"};
     assert_bytes(LOCATE(4, single, {.code = DW_OP_stack_value}), 0x3fc00000, 4);
+    assert_bytes(LOCATE(4, single, single, {.code = DW_OP_plus}, {.code = DW_OP_stack_value}),
+                 0x40400000, 4);
+    assert_bytes(LOCATE(4, single, {.code = DW_OP_neg}, single, {.code = DW_OP_lt},
+                        {.code = DW_OP_stack_value}),
+                 1, 4);
+    assert_bytes(LOCATE(8, single, to_word, {.code = DW_OP_stack_value}), 1, 8);
+    struct debug_operation to_double = {
+        .code = DW_OP_convert, .number2 = 8, .encoding = DW_ATE_float};
+    assert_bytes(LOCATE(8, single, to_double, {.code = DW_OP_stack_value}), 0x3ff8000000000000, 8);
+    assert_bytes(LOCATE(8, {.code = DW_OP_const1s, .number = (uint64_t)-3}, to_double,
+                        {.code = DW_OP_stack_value}),
+                 0xc008000000000000, 8);
+    // Of one type and another, and what does not fit.
     assert_int_equal(
-        LOCATE(4, single, single, {.code = DW_OP_plus}, {.code = DW_OP_stack_value}).found,
+        LOCATE(4, single, {.code = DW_OP_lit1}, {.code = DW_OP_plus}, {.code = DW_OP_stack_value})
+            .found,
         NATIVE_LOCATION_UNSUPPORTED);
+    struct debug_operation infinite = single;
+    infinite.bytes = (const uint8_t *)"\0\0\x80\x7f";
+    assert_int_equal(LOCATE(8, infinite, to_word, {.code = DW_OP_stack_value}).found,
+                     NATIVE_LOCATION_UNSUPPORTED);
 }
 
 static void test_pieces(void **state)
@@ -196,10 +245,10 @@ static void test_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory), cmocka_unit_test(test_registers),
-        cmocka_unit_test(test_values), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_pieces), cmocka_unit_test(test_entry_values),
-        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_vectors),      cmocka_unit_test(test_values),
+        cmocka_unit_test(test_types),        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_entry_values), cmocka_unit_test(test_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
