@@ -5,14 +5,16 @@
 #define HELPER_SIZE_LIMIT 8192
 /** Without optimisation it calls Python through others: how far these are followed, and how many.
  */
-#define HELPER_DEPTH      2
+#define HELPER_DEPTH 2
+/** What a type's table holds may be a slot, which calls the wrapper of its method. */
+#define SLOT_DEPTH        3
 #define HELPER_CALL_LIMIT 64
 
 /** What a function calls. */
 struct calls {
     bool python;
     bool takes_gil;
-    bool unraisable; /**< It tells of an error that it can not raise. */
+    bool unraisable; /**< It tells of an error that it can not raise, and in which function. */
     unsigned followed;
 };
 
@@ -24,16 +26,37 @@ static bool is_listed(const char *name, const char *const *list)
     return false;
 }
 
-static void note_import(struct calls *calls, const char *import)
+/** What one function does to tell of an error: __Pyx_WriteUnraisable() does both. */
+struct telling {
+    bool writes;
+    bool makes_name;
+};
+
+static void note_import(struct calls *calls, struct telling *telling, const char *import)
 {
     static const char *const gil[] = {"PyGILState_Ensure", "PyGILState_Release",
                                       "PyEval_SaveThread", "PyEval_RestoreThread", NULL};
+    static const char *const makers[] = {"PyUnicode_FromString", "PyString_FromString", NULL};
+    telling->makes_name |= is_listed(import, makers);
     if (strcmp(import, "PyErr_WriteUnraisable") == 0)
-        calls->unraisable = true;
+        telling->writes = true;
     else if (is_listed(import, gil))
         calls->takes_gil = true;
     else if (strncmp(import, "Py", 2) == 0 || strncmp(import, "_Py", 3) == 0)
         calls->python = true;
+}
+
+/** Python's functions may also be chosen first, and then called through a pointer. */
+static void note_pointer(struct machine *machine, struct calls *calls, struct telling *telling,
+                         const struct machine_instruction *instruction)
+{
+    const struct machine_operand *from = &instruction->from;
+    const struct machine_pointer *pointer =
+        from->kind == MACHINE_ABSOLUTE
+            ? machine_find_pointer(&machine->image, (uint64_t)from->number)
+            : NULL;
+    if (pointer && pointer->import)
+        note_import(calls, telling, pointer->import);
 }
 
 /** A linked-in library calls Python neither by itself nor through what it calls by address. */
@@ -43,17 +66,20 @@ static void note_calls(struct machine *machine, const struct machine_function *f
     uint64_t end = function->end - function->start > HELPER_SIZE_LIMIT
                        ? function->start + HELPER_SIZE_LIMIT
                        : function->end;
+    struct telling telling = {0};
     for (uint64_t at = function->start; at < end;) {
         struct machine_instruction instruction =
             *machine_decode(machine->decoder, &machine->image, at);
         if (instruction.verb == MACHINE_BAD)
-            return;
+            break;
         at += instruction.size;
-        if (instruction.verb != MACHINE_CALL && instruction.verb != MACHINE_JUMP)
+        if (instruction.verb != MACHINE_CALL && instruction.verb != MACHINE_JUMP) {
+            note_pointer(machine, calls, &telling, &instruction);
             continue;
+        }
         struct machine_target target = machine_operand_target(machine, &instruction.to);
         if (target.import) {
-            note_import(calls, target.import);
+            note_import(calls, &telling, target.import);
             continue;
         }
         const struct machine_function *callee =
@@ -62,6 +88,8 @@ static void note_calls(struct machine *machine, const struct machine_function *f
             calls->followed++ < HELPER_CALL_LIMIT)
             note_calls(machine, callee, depth - 1, calls);
     }
+    /* Cython's generators only write: of errors while one is closed. */
+    calls->unraisable |= telling.writes && telling.makes_name;
 }
 
 bool cython_machine_is_helper(struct machine *machine, uint64_t pc)
@@ -70,6 +98,6 @@ bool cython_machine_is_helper(struct machine *machine, uint64_t pc)
     struct calls calls = {0};
     if (!function || function->end - function->start > HELPER_SIZE_LIMIT)
         return false;
-    note_calls(machine, function, HELPER_DEPTH, &calls);
+    note_calls(machine, function, function->pointed ? SLOT_DEPTH : HELPER_DEPTH, &calls);
     return calls.python && !calls.takes_gil && !calls.unraisable;
 }

@@ -189,7 +189,8 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
             role = TRACE_ROLE_FOLDED;
         roles->inner = &level->cython;
         roles->inner_module = place->module;
-    } else if (role != TRACE_ROLE_PLUMBING) {
+    } else {
+        /* Also behind plumbing: a function that runs a generator of its own name is another one. */
         roles->inner = NULL;
     }
     // What -X perf puts around each evaluator (CPython 3.12, Python/perf_trampoline.c).

@@ -131,6 +131,11 @@ def test_kinds(variant):
 def test_lines(variant):
     origin = VARIANTS[variant][2]
     lines = marked_lines()
+    if variant == "O0-stripped":
+        # No string names the C function of one that cannot fail: what has its name is what Python
+        # calls, and that is at the line of `cpdef`.
+        with open(os.path.join(SOURCES, "kern.pyx")) as file:
+            lines["finish"] = file.read().split("cpdef int finish")[0].count("\n") + 1
     for frame in own_frames(analyzer.json_of(make_cython_core(variant)).json):
         if frame["kind"] != "cython":
             continue

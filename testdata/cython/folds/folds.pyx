@@ -126,3 +126,11 @@ cdef class Derived(Base):
 class Plain:
     def method(self):
         return (lambda: stop())()  #@ Plain.method Plain.method.<lambda>
+
+    def namesake(self):
+        yield stop()  #@ Plain.namesake
+
+
+def namesake():
+    for value in Plain().namesake():  #@ namesake
+        return value

@@ -44,6 +44,7 @@ WAYS = {
     "dealloc": lambda: folds.Base(7),
     "subclass": subclass,
     "method": lambda: folds.Plain().method(),
+    "namesake": folds.namesake,
 }
 
 
