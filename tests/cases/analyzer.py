@@ -42,7 +42,10 @@ class Result:
 
 
 def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=None, **more):
-    """Runs the program; a crash, a sanitizer's report and a hang fail the test at once."""
+    """
+    Runs the program; a crash, a sanitizer's report and a hang fail the test at once. The limit is one
+    of processor time, for the machine may be busy.
+    """
     roots = [option for argument in arguments if str(argument) in cores.ROOTS
              for option in ("--sysroot", cores.ROOTS[str(argument)])]
     command = [PROGRAM, *roots, *[str(argument) for argument in arguments]]
@@ -51,17 +54,20 @@ def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=N
                    "UBSAN_OPTIONS": "exitcode=%d:print_stacktrace=1" % SANITIZER_EXIT,
                    **(env or {})}
 
+    seconds = timeout * (4 if SANITIZED else 1)
+
     def limit():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         if not SANITIZED:  # its shadow memory is terabytes of address space
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
     try:
         done = subprocess.run(command, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=timeout * (4 if SANITIZED else 1),
+                              stderr=subprocess.PIPE, timeout=5 * seconds,
                               env=environment, cwd=cwd, preexec_fn=limit, **more)
     except subprocess.TimeoutExpired:
-        raise AssertionError("no end after %d s: %s" % (timeout, " ".join(command))) from None
+        raise AssertionError("no end after %d s: %s" % (5 * seconds, " ".join(command))) from None
     result = Result(command, done.returncode, done.stdout, done.stderr)
     assert done.returncode in (0, 1, 2, 64), result.describe()
     assert b"Sanitizer" not in done.stderr and b"runtime error:" not in done.stderr, result.describe()

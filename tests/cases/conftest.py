@@ -1,4 +1,5 @@
 import os
+import signal
 import sys
 
 import pytest
@@ -13,6 +14,8 @@ import interpreters  # noqa: E402
 def pytest_configure(config):
     if not os.access(analyzer.PROGRAM, os.X_OK):
         pytest.exit("no program %s: set PSC_PROGRAM" % analyzer.PROGRAM, returncode=4)
+    # A shell lets what it starts in the background ignore it, and so would all that is started here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def wanted_interpreters(suites=False, older=False):

@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import interpreters
+import resting
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
@@ -286,7 +287,7 @@ def _run_to_gcore(command, folder, env, timeout=60):
             if process.poll() is not None or time.monotonic() > end:
                 raise NoCore("%s did not come to its end" % " ".join(command))
             time.sleep(0.05)
-        time.sleep(0.3)
+        resting.wait_until_at_rest(process.pid)
         subprocess.run(["gcore", "-o", os.path.join(folder, "core"), str(process.pid)], check=True,
                        capture_output=True, timeout=timeout)
         os.rename(os.path.join(folder, "core.%d" % process.pid), os.path.join(folder, "core"))

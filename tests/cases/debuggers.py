@@ -21,6 +21,7 @@ import pytest
 import analyzer
 import cores
 import interpreters
+import resting
 
 PLUGIN = os.path.join(cores.SOURCE, "gdb-plugin")
 GDB_SCRIPT = os.path.join(PLUGIN, "pystack_core_gdb.py")
@@ -122,11 +123,15 @@ def living(interpreter, program="alive.py", *arguments):
             while not os.path.exists(os.path.join(folder, "truth.json")):
                 assert process.poll() is None and time.monotonic() < end, "%s did not start" % program
                 time.sleep(0.05)
-            time.sleep(0.3)
+            resting.wait_until_at_rest(process.pid)
             yield process.pid, folder
         finally:
             process.kill()
             process.wait()
+
+
+class Silence(AssertionError):
+    """What was waited for did not come."""
 
 
 class Terminal:
@@ -152,13 +157,28 @@ class Terminal:
         self.text = ""
         os.write(self.fd, text.encode())
 
+    def ask(self, text, what):
+        """
+        send() and expect(); again when nothing comes: debuggers drop what is typed while they set up
+        the terminal.
+        """
+        for timeout in (5, 10, 20):
+            self.send(text)
+            try:
+                return self.expect(what, timeout)
+            except Silence:
+                continue
+        self.send(text)
+        return self.expect(what)
+
     def expect(self, what, timeout=60):
         """What came since the last send(), once the pattern is in it."""
         end = time.monotonic() + timeout
         while not re.search(what, self.text):
             left = end - time.monotonic()
             ready = left > 0 and select.select([self.fd], [], [], left)[0]
-            assert ready, "no %r within %d s after: %s" % (what, timeout, self.text[-2000:])
+            if not ready:
+                raise Silence("no %r within %d s after: %s" % (what, timeout, self.text[-2000:]))
             try:
                 self.text += os.read(self.fd, 65536).decode("utf-8", "replace")
             except OSError:

@@ -43,7 +43,7 @@ def wait_until(condition, what, seconds=WAIT):
         time.sleep(0.002)
 
 
-def assert_runs_free(pid, seconds=2):
+def assert_runs_free(pid, seconds=WAIT):
     """No thread of the process is traced or stands still in a trace."""
     def held():
         return {tid: state for tid, state in thread_states(pid).items()

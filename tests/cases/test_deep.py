@@ -1,6 +1,5 @@
 """Deep stacks print completely; broken chains end in a named gap; neither takes long."""
 import re
-import time
 
 import pytest
 
@@ -41,9 +40,7 @@ def test_60000_native_frames(core):
 @pytest.mark.cases(["native_60000", "recursion_20000"])
 def test_deep_stacks_are_quick(core):
     """A generous bound: eu-stack takes minutes, pystack crashes."""
-    start = time.monotonic()
-    analyzer.run(core.path, memory=2 * analyzer.GIGABYTE)
-    assert time.monotonic() - start < (60 if analyzer.SANITIZED else 10)
+    analyzer.run(core.path, memory=2 * analyzer.GIGABYTE, timeout=15 if analyzer.SANITIZED else 10)
 
 
 @pytest.mark.cases(["broken_cycle", "broken_nowhere"])

@@ -13,6 +13,7 @@ import pytest
 import analyzer
 import interpreters
 import living
+import resting
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 SEIZE, DETACH, INTERRUPT = 0x4206, 17, 0x4207
@@ -36,8 +37,12 @@ def one():
     return interpreters.find_system() or interpreters.find_wanted()[-1]
 
 
-def resting(*words, program=RESTING, **more):
-    return living.running([one().path, "-s", "-c", program, *words], **more)
+@contextlib.contextmanager
+def at_rest(*words, program=RESTING, **more):
+    with living.running([one().path, "-s", "-c", program, *words], **more) as process:
+        if "busy" not in words:
+            resting.wait_until_at_rest(process.pid)
+        yield process
 
 
 def look_as(pid, *options, prepare=None, **someone):
@@ -71,7 +76,7 @@ def assert_surveyed(result, pid, *words):
 
 @needs_root
 def test_process_of_another_user():
-    with resting("busy") as process:
+    with at_rest("busy") as process:
         result = look_as(process.pid, **NOBODY)
         assert_surveyed(result, process.pid, "belongs to user 0", "sudo")
         # Those that do the same stand together.
@@ -90,7 +95,7 @@ def test_process_of_another_user():
 @needs_root
 def test_process_that_lets_nobody_look():
     program = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n" + RESTING
-    with resting(program=program, **NOBODY) as process:
+    with at_rest(program=program, **NOBODY) as process:
         assert_surveyed(look_as(process.pid, **NOBODY), process.pid, "prctl", "sudo")
         # Root may.
         assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
@@ -103,17 +108,17 @@ def drop_right_to_trace():
 
 @needs_root
 def test_root_of_a_container_without_the_right():
-    with resting() as process:
+    with at_rest() as process:
         result = look_as(process.pid, prepare=drop_right_to_trace)
         assert_surveyed(result, process.pid, "--cap-add=SYS_PTRACE")
-    with resting(**NOBODY) as process:
+    with at_rest(**NOBODY) as process:
         result = look_as(process.pid, prepare=drop_right_to_trace)
         assert_surveyed(result, process.pid, "belongs to user 65534", "--cap-add=SYS_PTRACE")
 
 
 @needs_root
 def test_core_of_what_may_not_be_stopped():
-    with resting() as process, tempfile.TemporaryDirectory() as folder:
+    with at_rest() as process, tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
         result = look_as(process.pid, "--save-core=%s/saved" % folder, **NOBODY)
         assert os.listdir(folder) == []
@@ -141,7 +146,7 @@ def forbid(*numbers):
 @pytest.mark.parametrize("calls", [[SYS_PTRACE], [SYS_PTRACE, SYS_READV]])
 def test_we_may_not_call_ptrace(calls):
     """Memory can be read all the same: Python frames, without a stop, and it is said."""
-    with resting() as process:
+    with at_rest() as process:
         result = look_as(process.pid, "--no-group", prepare=forbid(*calls))
         assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
         assert result.stderr.count("\n") == 1, result.stderr
@@ -155,14 +160,14 @@ def test_we_may_not_call_ptrace(calls):
 
 
 def test_we_may_not_read_by_the_fast_call():
-    with resting() as process:
+    with at_rest() as process:
         result = look_as(process.pid, prepare=forbid(SYS_READV))
         assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
 
 
 def test_process_with_a_filter_of_its_own():
     """What it may not call does not matter to us."""
-    with resting(preexec_fn=forbid(SYS_PTRACE, SYS_READV, 1000)) as process:
+    with at_rest(preexec_fn=forbid(SYS_PTRACE, SYS_READV, 1000)) as process:
         result = living.look(process.pid)
         assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
         living.assert_runs_free(process.pid)
@@ -203,7 +208,7 @@ def test_traced_process(tmp_path):
 
 
 def test_process_of_which_one_thread_is_traced():
-    with resting() as process:
+    with at_rest() as process:
         with traced(max(living.thread_states(process.pid))):
             result = living.look(process.pid)
             assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
@@ -252,7 +257,7 @@ def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
         held = next(tid for tid, (state, _) in living.thread_states(process.pid).items() if state == "D")
         start = time.monotonic()
         result = living.look(process.pid, "--format", "json")
-        assert time.monotonic() - start < (20 if analyzer.SANITIZED else 5)
+        assert time.monotonic() - start < living.WAIT
         text = living.look(process.pid, "--save-core", tmp_path / "saved").stdout
         living.assert_runs_free(process.pid)
         os.write(writer, b"x")

@@ -10,6 +10,7 @@ import pytest
 import analyzer
 import interpreters
 import living
+import resting
 
 RANKS = """
 import os, sys, threading, time
@@ -32,7 +33,6 @@ for rank in range(8):
 got = b""
 while len(got) < 8:
     got += os.read(ready, 8)
-time.sleep(0.3)
 print("ready", flush=True)
 os.wait()
 """
@@ -42,16 +42,21 @@ os.wait()
 def ranks(interpreter):
     with living.running([interpreter.path, "-s", "-c", RANKS], start_new_session=True) as process:
         try:
+            resting.wait_until_at_rest(process.pid, *children_of(process))
             yield process
         finally:
             os.killpg(process.pid, signal.SIGKILL)
 
 
+def children_of(process):
+    with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+        return [int(pid) for pid in file.read().split()]
+
+
 def test_tree_at_one_glance(interpreter):
     with ranks(interpreter) as process:
         result = living.look(process.pid, "--children")
-        with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
-            children = [int(pid) for pid in file.read().split()]
+        children = children_of(process)
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     headings = [line for line in result.stdout.splitlines() if line.startswith("Thread")]
     assert len(children) == 8
@@ -79,7 +84,8 @@ def test_tree_of_which_a_part_cannot_be_shown():
     system = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
     program = ("import os, time\n"
                "if os.fork() == 0: os._exit(0)\n"
-               "time.sleep(0.2); print('ready', flush=True); time.sleep(600)\n")
+               "os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)\n"
+               "print('ready', flush=True); time.sleep(600)\n")
     with living.running([system.path, "-s", "-c", program]) as process:
         result = living.look(process.pid, "--children")
     assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()

@@ -66,10 +66,26 @@ def stack_here():
     return stack_of(sys._getframe(1))
 
 
+def _main_switches():
+    with open("/proc/self/task/%d/status" % os.getpid()) as file:
+        return [line for line in file if line.startswith(("State", "voluntary", "nonvoluntary"))]
+
+
+def _wait_until_main_rests():
+    """It may still be on its way to wait for this thread. It runs now and then while it wants the GIL."""
+    before, now = None, _main_switches()
+    for _ in range(300):
+        if before == now and "(sleeping)" in now[0]:
+            return
+        time.sleep(0.1)
+        before, now = now, _main_switches()
+    raise RuntimeError("the main thread does not rest: %s" % now)
+
+
 def testify(deep=False, outer=None):
     """outer: the frames that the chain of f_back loses, when the interpreter is known to."""
     if threading.current_thread() is not threading.main_thread():
-        time.sleep(0.3)  # until the main thread waits for this one
+        _wait_until_main_rests()
     with open(os.path.join(FOLDER, "faulthandler.txt"), "w") as out:
         faulthandler.dump_traceback(out, all_threads=True)
     truth = {
