@@ -74,7 +74,7 @@ def test_through_gdbserver():
         try:
             while b"Listening" not in server.stdout.readline():
                 assert server.poll() is None
-            there = debuggers.gdb(["target remote 127.0.0.1:%d" % port, "py-bt-merged all --json", TIMED, TIMED,
+            there = debuggers.gdb(["target remote 127.0.0.1:%d" % port, "py-bt-merged all --json", *[TIMED] * 5,
                                    "py-up-merged 5", debuggers.SELECTED, "bt 3", "detach"])
         finally:
             server.kill()
@@ -82,17 +82,18 @@ def test_through_gdbserver():
     ours, theirs = (json.loads(debuggers.without_warnings(one[1])) for one in (here, there))
     for thread in ours["threads"]:
         assert frames_of(ours, thread["tid"]) == frames_of(theirs, thread["tid"])
-    text, seconds = there[2]
+    text, _ = there[2]
     shown = [frame for frame in json.loads(text)["threads"][0]["frames"]]
     assert len(shown) > 100
-    # On loopback it takes some tenths; a machine that does other things may take longer for the first.
-    assert min(seconds, there[3][1]) < 1
+    # On loopback it takes some tenths; a machine that does other things may take longer now and then.
+    assert min(seconds for _, seconds in there[2:7]) < 1
 
 
 def test_process_that_goes_away():
     interpreter = interpreters.find_wanted()[-1]
     with debuggers.living(interpreter) as (pid, _):
-        answers = debuggers.gdb(["attach %d" % pid, "py-bt-merged", "shell kill -KILL %d; sleep 0.3" % pid,
+        dead = "kill -KILL {0}; until grep -q 'State:.Z' /proc/{0}/status; do sleep 0.05; done".format(pid)
+        answers = debuggers.gdb(["attach %d" % pid, "py-bt-merged", "shell " + dead,
                                  "py-bt-merged", "py-up-merged", "py-why", "print 6*7"])
     assert "Python" in answers[1]
     assert answers[3].startswith("error: ") and answers[5].startswith("error: ")
