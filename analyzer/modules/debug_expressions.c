@@ -79,6 +79,17 @@ static bool copy_type(Dwarf_Attribute *attribute, const Dwarf_Op *from, struct d
            debug_base_type(&type, &ret->encoding, &ret->number2);
 }
 
+/* GNU's reference to a parameter that the function was made to do without. */
+static bool copy_parameter(Dwarf_Attribute *attribute, const Dwarf_Op *from,
+                           struct debug_operation *ret)
+{
+    Dwarf_Die parameter;
+    if (dwarf_getlocation_die(attribute, from, &parameter) != 0)
+        return false;
+    ret->number = dwarf_dieoffset(&parameter);
+    return true;
+}
+
 static bool copy_operation(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
                            unsigned depth, struct debug_operation *ret)
 {
@@ -114,6 +125,8 @@ static bool copy_operation(struct module *module, Dwarf_Attribute *attribute, co
         ret->encoding = DW_ATE_unsigned;
         ret->number2 = 8;
         return !from->number || copy_type(attribute, from, ret);
+    case DW_OP_GNU_parameter_ref:
+        return copy_parameter(attribute, from, ret);
     case DW_OP_entry_value:
         return copy_inner(module, attribute, from, depth, ret);
     default:

@@ -300,12 +300,9 @@ static void take_target(struct module *module, Dwarf_Die *site, struct debug_cal
         ret->target_value = module_copy_expression(module, found, 0);
 }
 
-static bool take_parameter(struct module *module, Dwarf_Die *die, struct debug_call_parameter *ret)
+static bool take_register(struct module *module, Dwarf_Die *die, struct debug_call_parameter *ret)
 {
     Dwarf_Attribute attribute;
-    int tag = dwarf_tag(die);
-    if (tag != DW_TAG_call_site_parameter && tag != DW_TAG_GNU_call_site_parameter)
-        return false;
     const struct debug_expression *place =
         module_copy_expression(module, dwarf_attr(die, DW_AT_location, &attribute), 0);
     if (!place || place->count != 1)
@@ -316,6 +313,31 @@ static bool take_parameter(struct module *module, Dwarf_Die *die, struct debug_c
     else if (operation->code == DW_OP_regx && operation->number <= UINT8_MAX)
         ret->register_number = (uint8_t)operation->number;
     else
+        return false;
+    return true;
+}
+
+/* Of a function that the compiler changed: its argument was not handed over, but is described. */
+static bool take_declaration(Dwarf_Die *die, struct debug_call_parameter *ret)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die declaration;
+    Dwarf_Attribute *found =
+        find_either(die, DW_AT_call_parameter, DW_AT_abstract_origin, &attribute);
+    if (!found || !dwarf_formref_die(found, &declaration))
+        return false;
+    ret->register_number = UINT8_MAX;
+    ret->parameter = dwarf_dieoffset(&declaration);
+    return true;
+}
+
+static bool take_parameter(struct module *module, Dwarf_Die *die, struct debug_call_parameter *ret)
+{
+    Dwarf_Attribute attribute;
+    int tag = dwarf_tag(die);
+    if (tag != DW_TAG_call_site_parameter && tag != DW_TAG_GNU_call_site_parameter)
+        return false;
+    if (!take_register(module, die, ret) && !take_declaration(die, ret))
         return false;
     ret->value = module_copy_expression(
         module, find_either(die, DW_AT_call_value, DW_AT_GNU_call_site_value, &attribute), 0);

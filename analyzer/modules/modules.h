@@ -130,8 +130,10 @@ size_t module_find_inlines(struct module *module, psc_addr address, struct modul
 
 /** One operation of a DWARF expression (DWARF 5, 2.5), as plain data. */
 struct debug_operation {
-    uint8_t code;         /**< DW_OP_...; GNU's forerunners are given as the ones of DWARF 5. */
-    uint64_t number;      /**< Addresses are the target's; jumps: index of the operation. */
+    uint8_t code; /**< DW_OP_...; GNU's forerunners are given as the ones of DWARF 5. */
+    /** Addresses are the target's; jumps: index of the operation; parameters: their DIE's offset.
+     */
+    uint64_t number;
     uint64_t number2;     /**< Of typed operations: the size of the type. */
     uint8_t encoding;     /**< Of typed operations: DW_ATE_... of the type. */
     uint16_t offset;      /**< Within the expression. */
@@ -227,6 +229,7 @@ const struct debug_scopes *module_find_variables(struct module *module, psc_addr
 /** What a caller has put into a register. */
 struct debug_call_parameter {
     uint8_t register_number;
+    uint64_t parameter; /**< Instead of a register: the DIE of what was not handed over; 0. */
     const struct debug_expression *value;
 };
 

@@ -47,12 +47,28 @@ static enum native_location push_entry_value(struct machine *machine,
                                             inner->encoding, (uint8_t)inner->number2});
 }
 
+/* What the caller would have handed over. */
+static enum native_location push_parameter(struct machine *machine,
+                                           const struct debug_operation *operation)
+{
+    const struct native_evaluation *evaluation = machine->evaluation;
+    const struct debug_expression parameter = {operation, 1};
+    uint64_t value;
+    if (!evaluation->enter || machine->base ||
+        !evaluation->enter(evaluation->entry, &parameter, &value))
+        return NATIVE_LOCATION_LOST;
+    return location_push(machine, value);
+}
+
 static enum native_location run_rare(struct machine *machine,
                                      const struct debug_operation *operation)
 {
     switch (operation->code) {
     case DW_OP_fbreg:
         return push_frame_base(machine, operation->number);
+    case DW_OP_GNU_uninit:
+        // What debuggers show, too: the place is right.
+        return NATIVE_LOCATION_FOUND;
     case DW_OP_call_frame_cfa:
         if (!machine->evaluation->context->cfa)
             return NATIVE_LOCATION_LOST;
@@ -65,6 +81,8 @@ static enum native_location run_rare(struct machine *machine,
         return location_push(machine, operation->number);
     case DW_OP_entry_value:
         return push_entry_value(machine, operation);
+    case DW_OP_GNU_parameter_ref:
+        return push_parameter(machine, operation);
     default:
         return location_compute(machine, operation);
     }

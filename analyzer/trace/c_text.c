@@ -3,12 +3,18 @@
 
 #include <string.h>
 
+/* In C++ types of their own, in C typedefs. */
+static bool is_wide_name(const char *name)
+{
+    return name && (!strcmp(name, "wchar_t") || !strcmp(name, "char8_t") ||
+                    !strcmp(name, "char16_t") || !strcmp(name, "char32_t"));
+}
+
 unsigned c_character_width(const struct debug_type *type)
 {
     if (type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER)
         return 1;
-    if (!type->tag || (strcmp(type->tag, "wchar_t") != 0 && strcmp(type->tag, "char8_t") != 0 &&
-                       strcmp(type->tag, "char16_t") != 0 && strcmp(type->tag, "char32_t") != 0))
+    if (!is_wide_name(type->tag) && !is_wide_name(type->name))
         return 0;
     return type->size == 1 || type->size == 2 || type->size == 4 ? (unsigned)type->size : 0;
 }
@@ -92,9 +98,16 @@ static void add_bytes(struct text *text, const char *bytes, size_t size)
     }
 }
 
-static size_t find_end(const uint8_t *bytes, size_t count, unsigned width)
+static size_t find_end(const uint8_t *bytes, size_t count, unsigned width, enum c_text_end how)
 {
     size_t at = 0;
+    if (how == C_TEXT_COUNTED)
+        return count;
+    if (how == C_TEXT_BYTES) {
+        while (count && !load_unit(bytes + (count - 1) * width, width))
+            count--;
+        return count;
+    }
     while (at < count && load_unit(bytes + at * width, width))
         at++;
     return at;
@@ -105,7 +118,7 @@ static void add_prefix(struct c_writer *writer, const struct debug_type *type)
 {
     if (writer->cython || type->size == 1)
         return;
-    text_add_char(writer->text, type->tag[0] == 'w' ? 'L' : type->size == 2 ? 'u' : 'U');
+    text_add_char(writer->text, type->name[0] == 'w' ? 'L' : type->size == 2 ? 'u' : 'U');
 }
 
 bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr address,
@@ -119,8 +132,8 @@ bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr
     size_t read = size / width;
     if (!read && wanted)
         return false;
-    size_t shown = how == C_TEXT_COUNTED ? read : find_end(bytes, read, width);
-    bool cut = shown == read && (how == C_TEXT_TERMINATED || read < count);
+    size_t shown = find_end(bytes, read, width, how);
+    bool cut = (shown == read || how == C_TEXT_BYTES) && (how == C_TEXT_TERMINATED || read < count);
     add_prefix(writer, type);
     text_add_char(text, '"');
     if (width == 1)
@@ -150,9 +163,9 @@ void c_add_wide_character(struct text *text, const struct debug_type *type, uint
         return;
     }
     text_printf(text, " %c%s",
-                type->tag[0] == 'w' ? 'L'
-                : type->size == 2   ? 'u'
-                                    : 'U',
+                type->name[0] == 'w' ? 'L'
+                : type->size == 2    ? 'u'
+                                     : 'U',
                 letter.data);
     text_deinit(&letter);
 }

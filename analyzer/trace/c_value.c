@@ -163,7 +163,7 @@ static void add_whole(struct c_writer *writer, const struct debug_type *type, ui
     bool character =
         type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
     if (character)
-        add_character(text, (uint8_t)value);
+        add_character(text, (uint8_t)extend_sign(value, bits));
     else
         c_add_wide_character(text, type, value);
 }
@@ -199,6 +199,15 @@ bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
     } else if (size == sizeof(parts)) {
         memcpy(parts, bytes, sizeof(parts));
         python_add_complex(parts[0], parts[1], false, writer->text);
+    } else if (size == 2 * sizeof(long double)) {
+        struct text imaginary = {0};
+        c_add_float(&imaginary, bytes + sizeof(long double), sizeof(long double));
+        text_add_char(writer->text, '(');
+        c_add_float(writer->text, bytes, sizeof(long double));
+        if (!imaginary.failed)
+            text_printf(writer->text, "%s%s", imaginary.data[0] == '-' ? "" : "+", imaginary.data);
+        text_deinit(&imaginary);
+        text_add_string(writer->text, "j)");
     } else {
         return false;
     }
@@ -486,13 +495,15 @@ static void add_array(struct c_writer *writer, const struct debug_type *type, st
         if (__builtin_mul_overflow(stride, type->dimensions[i], &stride))
             stride = 0;
     uint64_t count = dimension < type->dimension_count ? type->dimensions[dimension] : 0;
-    if (!stride || depth >= C_VALUE_DEPTH_LIMIT) {
+    // Of a flexible one, and of one whose length is computed, nobody knows how many there are.
+    if (!stride || !count || depth >= C_VALUE_DEPTH_LIMIT) {
         text_add_string(writer->text, writer->cython ? "[\u2026]" : "{\u2026}");
         return;
     }
     if (dimension + 1 >= type->dimension_count) {
+        bool bytes = item->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
         if (c_character_width(item) && !place.value &&
-            c_add_text(writer, item, place.at, count, C_TEXT_ARRAY))
+            c_add_text(writer, item, place.at, count, bytes ? C_TEXT_BYTES : C_TEXT_ARRAY))
             return;
         c_add_items(writer, item, place, stride, count, depth);
         return;

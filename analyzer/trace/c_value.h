@@ -76,6 +76,7 @@ bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type
 enum c_text_end {
     C_TEXT_COUNTED,    /**< Behind that many characters. */
     C_TEXT_ARRAY,      /**< There, or before its first 0. */
+    C_TEXT_BYTES,      /**< There, or before the zeros that it ends with. */
     C_TEXT_TERMINATED, /**< Before its first 0, which stands anywhere. */
 };
 

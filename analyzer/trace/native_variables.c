@@ -78,6 +78,14 @@ static bool register_of(const struct debug_expression *expression, uint64_t *ret
     return true;
 }
 
+/* The DIE of one that was not handed over; 0: it is none. */
+static uint64_t parameter_of(const struct debug_expression *expression)
+{
+    return expression->operations[0].code == DW_OP_GNU_parameter_ref
+               ? expression->operations[0].number
+               : 0;
+}
+
 static bool find_entry_value(void *context, const struct debug_expression *expression,
                              uint64_t *ret)
 {
@@ -85,17 +93,20 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
     struct c_values *values = entry->values;
     const struct native_stack *stack = &values->plan->native;
     size_t caller = entry->native + 1;
-    uint64_t wanted;
+    uint64_t wanted = 0;
+    uint64_t parameter = parameter_of(expression);
     if (entry->depth >= ENTRY_DEPTH_LIMIT || caller >= stack->count ||
-        !register_of(expression, &wanted) || stack->frames[caller].trust > NATIVE_TRUST_CFI ||
-        stack->frames[caller].exact || stack->frames[caller].signal)
+        (!parameter && !register_of(expression, &wanted)) ||
+        stack->frames[caller].trust > NATIVE_TRUST_CFI || stack->frames[caller].exact ||
+        stack->frames[caller].signal)
         return false;
     const struct debug_call_site *site = call_site_of(values->plan->native_places[caller]);
     if (!site || !calls_function(values, caller, entry->depth + 1, site,
                                  values->plan->native_places[entry->native]))
         return false;
     for (size_t i = 0; i < site->count; i++)
-        if (site->parameters[i].register_number == wanted)
+        if (parameter ? site->parameters[i].parameter == parameter
+                      : site->parameters[i].register_number == wanted)
             return evaluate(values, caller, entry->depth + 1, site->parameters[i].value, ret) ==
                    NATIVE_LOCATION_FOUND;
     return false;
