@@ -162,6 +162,13 @@ size_t cython_cache_find_code(struct cython_cache *cache, struct module *module,
 bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, psc_addr pc);
 
 /**
+ * The name of a function that is declared `cdef public`, whose symbol is its plain name: only its
+ * reports of errors tell that it is Cython's. False for those of linked-in libraries.
+ */
+bool cython_cache_public_name(struct cython_cache *cache, struct module *module, const char *symbol,
+                              struct arena *arena, struct cython_name *ret);
+
+/**
  * Where the .pyx that a comment block, #line or traceback entry names is, seen from
  * the C file and the module: absolute, or as named when it cannot be found.
  */

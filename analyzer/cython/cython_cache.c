@@ -111,6 +111,21 @@ bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, p
     return machine && cython_machine_is_helper(machine, pc - module->bias);
 }
 
+bool cython_cache_public_name(struct cython_cache *cache, struct module *module, const char *symbol,
+                              struct arena *arena, struct cython_name *ret)
+{
+    struct cython_module *known;
+    struct machine *machine = cache_machine(cache, module, &known);
+    const char *whole = machine ? machine_find_whole_name(&machine->image, symbol) : NULL;
+    const char *function =
+        whole ? cython_traceback_function(whole, cython_module_get_name(known, cache->arena), arena)
+              : NULL;
+    if (!function || strcmp(function, symbol) != 0)
+        return false;
+    *ret = (struct cython_name){.kind = CYTHON_C_FUNCTION, .function = function, .number = -1};
+    return true;
+}
+
 /* ---- from C lines to those of the .pyx ---- */
 
 typedef enum psc_status (*lines_parser)(const char *text, size_t size, struct cython_lines **ret);

@@ -34,16 +34,33 @@ static bool may_be_cython(const char *symbol)
     return strstr(symbol, "__pyx") || strstr(symbol, "__Pyx") || !strncmp(symbol, "PyInit_", 7);
 }
 
+/* Python's own functions are in no extension's source. */
+static bool may_be_public(const struct place *place, const struct trace_location *location)
+{
+    const char *function = location->function;
+    return place->extension && function && !strpbrk(function, ":(<.") &&
+           strncmp(function, "Py", 2) != 0 && strncmp(function, "_Py", 3) != 0;
+}
+
+static bool find_cython_name(struct places *places, const struct place *place,
+                             const struct trace_location *location, const char *symbol,
+                             struct cython_name *ret)
+{
+    struct arena *arena = places->trace->arena;
+    if (mypyc_is_symbol(symbol))
+        return mypyc_name_of(place->module, symbol, arena, ret);
+    if (may_be_cython(symbol))
+        return cython_cache_name_of(places->cython, place->module, symbol, arena, ret);
+    return may_be_public(place, location) &&
+           cython_cache_public_name(places->cython, place->module, location->function, arena, ret);
+}
+
 static void name_cython_level(struct places *places, const struct place *place,
                               struct place_level *level, const char *symbol)
 {
     struct cython_name *name = &level->cython;
     struct trace_location *location = level->location;
-    bool mypyc = mypyc_is_symbol(symbol);
-    bool named =
-        mypyc ? mypyc_name_of(place->module, symbol, places->trace->arena, name)
-              : may_be_cython(symbol) && cython_cache_name_of(places->cython, place->module, symbol,
-                                                              places->trace->arena, name);
+    bool named = find_cython_name(places, place, location, symbol, name);
     if (!named) {
         *name = (struct cython_name){.kind = CYTHON_NONE};
         return;
@@ -53,7 +70,7 @@ static void name_cython_level(struct places *places, const struct place *place,
         return;
     }
     location->kind = TRACE_CYTHON;
-    location->language = mypyc ? "mypyc" : "Cython";
+    location->language = mypyc_is_symbol(symbol) ? "mypyc" : "Cython";
     location->function = name->parallel
                              ? arena_printf(places->trace->arena, "%s [parallel]", name->function)
                              : name->function;

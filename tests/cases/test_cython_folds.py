@@ -24,6 +24,8 @@ WAYS = {
     "delegating": ["generator", "delegating"],
     "expression": ["expression.<genexpr>", "expression"],
     "coroutine": ["coroutine"],
+    # The symbol of a public function is its plain name.
+    "public": ["public_function", "calls_public"],
     "cinit": ["Base.__cinit__"],
     "init": ["Base.__init__"],
     "getitem": ["Base.__getitem__"],

@@ -58,6 +58,15 @@ def expression(int count):
     return sum(stop() for i in range(count))  #@ expression expression.<genexpr>
 
 
+cdef public int public_function(int value) except -1:
+    stop()  #@ public_function
+    return value
+
+
+def calls_public(int value):
+    return public_function(value)  #@ calls_public
+
+
 async def coroutine(int count):
     stop()  #@ coroutine
 

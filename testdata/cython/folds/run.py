@@ -30,6 +30,7 @@ WAYS = {
     "delegating": lambda: list(folds.delegating(2)),
     "expression": lambda: folds.expression(2),
     "coroutine": coroutine,
+    "public": lambda: folds.calls_public(2),
     "cinit": lambda: folds.Base(1, dies="cinit"),
     "init": lambda: folds.Base(1, dies="init"),
     "getitem": lambda: folds.Base()["key"],
