@@ -109,6 +109,8 @@ enum machine_verb {
     MACHINE_ADDRESS,     /**< lea */
     MACHINE_ADD,         /**< Of a constant; negative for sub, inc and dec. */
     MACHINE_SHIFT_RIGHT, /**< Logical. */
+    MACHINE_AND,         /**< With a constant. */
+    MACHINE_XOR,         /**< With a constant. */
     MACHINE_COMPARE,
     MACHINE_TEST,
     MACHINE_SET, /**< setcc */

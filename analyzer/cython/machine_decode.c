@@ -176,6 +176,7 @@ static enum machine_verb find_verb(unsigned id, uint8_t *ret_condition)
         return MACHINE_MOVE;
     case X86_INS_MOVSX:
     case X86_INS_MOVSXD:
+    case X86_INS_CDQE:
         return MACHINE_MOVE_SIGNED;
     case X86_INS_LEA:
         return MACHINE_ADDRESS;
@@ -186,6 +187,10 @@ static enum machine_verb find_verb(unsigned id, uint8_t *ret_condition)
         return MACHINE_ADD;
     case X86_INS_SHR:
         return MACHINE_SHIFT_RIGHT;
+    case X86_INS_AND:
+        return MACHINE_AND;
+    case X86_INS_XOR:
+        return MACHINE_XOR;
     case X86_INS_CMP:
         return MACHINE_COMPARE;
     case X86_INS_TEST:
@@ -280,6 +285,15 @@ static bool make_zero(const cs_x86 *x86, struct machine_instruction *ret)
     return true;
 }
 
+/** `cltq`: %eax to %rax. */
+static void make_extension(struct machine_instruction *ret)
+{
+    ret->to = (struct machine_operand){
+        .kind = MACHINE_REGISTER, .register_number = MACHINE_RAX, .width = 8};
+    ret->from = (struct machine_operand){
+        .kind = MACHINE_REGISTER, .register_number = MACHINE_RAX, .width = 4};
+}
+
 static bool is_followed(const struct machine_instruction *instruction, const cs_x86 *x86,
                         unsigned id)
 {
@@ -287,9 +301,11 @@ static bool is_followed(const struct machine_instruction *instruction, const cs_
     if (verb == MACHINE_MOVE || verb == MACHINE_MOVE_SIGNED || verb == MACHINE_CONDITIONAL_MOVE)
         return x86->op_count == 2 && instruction->to.kind != MACHINE_SOMEWHERE &&
                (instruction->to.kind == MACHINE_REGISTER || id == X86_INS_MOV);
-    if (verb == MACHINE_ADDRESS || verb == MACHINE_SET || verb == MACHINE_POP)
+    if (verb == MACHINE_ADDRESS || verb == MACHINE_POP)
         return instruction->to.kind == MACHINE_REGISTER;
-    if (verb == MACHINE_SHIFT_RIGHT)
+    if (verb == MACHINE_SET)
+        return instruction->to.kind != MACHINE_SOMEWHERE;
+    if (verb == MACHINE_SHIFT_RIGHT || verb == MACHINE_AND || verb == MACHINE_XOR)
         return x86->op_count == 2 && instruction->to.kind == MACHINE_REGISTER &&
                instruction->from.kind == MACHINE_IMMEDIATE;
     return verb != MACHINE_OTHER;
@@ -304,11 +320,17 @@ static void convert(csh handle, const cs_insn *from, struct machine_instruction 
         ret->to = convert_operand(&x86->operands[0], next);
     if (x86->op_count > 1)
         ret->from = convert_operand(&x86->operands[1], next);
+    if (ret->verb == MACHINE_AND || ret->verb == MACHINE_XOR)
+        ret->change = 1;
     bool good = is_followed(ret, x86, from->id);
     if (ret->verb == MACHINE_ADD)
         good = make_add(from->id, x86, ret);
     else if (from->id == X86_INS_XOR)
-        good = make_zero(x86, ret);
+        good = make_zero(x86, ret) || good;
+    else if (from->id == X86_INS_CDQE) {
+        make_extension(ret);
+        good = true;
+    }
     if (!good)
         make_other(handle, from, ret);
 }

@@ -320,6 +320,22 @@ static struct value shifted(struct value value, uint64_t count, uint8_t width)
     return constant(cut(value.number, width) >> count);
 }
 
+static void step_bits(struct machine_state *state, const struct machine_image *image,
+                      const struct machine_instruction *instruction)
+{
+    const struct machine_operand *to = &instruction->to;
+    uint64_t bits = (uint64_t)instruction->from.number;
+    struct value value = get(state, image, to);
+    if (value.kind == VALUE_CONSTANT)
+        value.number =
+            cut(instruction->verb == MACHINE_AND ? value.number & bits : value.number ^ bits,
+                to->width);
+    else
+        value = unknown;
+    put(state, to, value);
+    compare(state, value, constant(0), to->width);
+}
+
 static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
 {
     if (value.kind == VALUE_CONSTANT)
@@ -402,6 +418,10 @@ void machine_state_step(struct machine_state *state, const struct machine_image 
     case MACHINE_SHIFT_RIGHT:
         put(state, to, shifted(get(state, image, to), (uint64_t)from->number & 63, to->width));
         forget_flags(state);
+        return;
+    case MACHINE_AND:
+    case MACHINE_XOR:
+        step_bits(state, image, instruction);
         return;
     case MACHINE_COMPARE:
         compare(state, get(state, image, to), get(state, image, from), to->width);

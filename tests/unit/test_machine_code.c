@@ -202,6 +202,29 @@ static void test_condition_as_a_byte(void **state)
     check(&answer, 0, "pkg.mod.f", 10, true);
 }
 
+/** The same of clang, by way of the stack: `!!` as two xor. */
+static void test_condition_as_bits(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    ADD(&code, 0x48, 0x83, 0xf8, 0x00);             /* cmp $0,%rax */
+    ADD(&code, 0x0f, 0x95, 0x44, 0x24, 0x08);       /* setne 8(%rsp) */
+    ADD(&code, 0x8a, 0x44, 0x24, 0x08);             /* mov 8(%rsp),%al */
+    ADD(&code, 0x34, 0xff, 0x34, 0xff, 0x34, 0xff); /* xor $0xff,%al, three times */
+    ADD(&code, 0x24, 0x01);                         /* and $1,%al */
+    ADD(&code, 0x0f, 0xb6, 0xc0, 0x48, 0x98);       /* movzbl %al,%eax; cltq */
+    ADD(&code, 0x48, 0x83, 0xf8, 0x00);             /* cmp $0,%rax */
+    ADD(&code, 0x75, REPORT_SIZE + 3);              /* jne to the second */
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
 static void test_inlined(void **state)
 {
     (void)state;
@@ -378,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_exception_matches_nothing),
         cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_condition_as_a_byte),
+        cmocka_unit_test(test_condition_as_bits),
         cmocka_unit_test(test_inlined),
         cmocka_unit_test(test_no_return),
         cmocka_unit_test(test_line_in_a_register),
