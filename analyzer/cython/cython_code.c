@@ -197,14 +197,14 @@ static bool same_function(const struct cython_code *a, const struct cython_code 
             (bare && leaf && strcmp(leaf + 1, b->function) == 0));
 }
 
-/** Gives a function that runs a parallel block a line that is near. */
-static void add_near_line(struct machine *machine, const char *name, uint64_t pc,
-                          struct cython_code *code)
+/** Gives a function that tells no line one that is near. */
+static void add_near_line(struct machine *machine, const char *module, uint64_t pc,
+                          struct arena *arena, struct cython_code *code)
 {
     const char *file = NULL;
-    if (code->line || !name || !code->function || code->kind == CYTHON_PLUMBING)
+    if (code->line || !code->function || code->kind == CYTHON_PLUMBING)
         return;
-    code->line = cython_machine_near_line(machine, name, pc, &file);
+    code->line = cython_machine_near_line(machine, module, code->function, pc, arena, &file);
     code->estimate = code->line != 0;
     if (code->line && file)
         code->file = file;
@@ -224,7 +224,7 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
     for (size_t i = 0; i < count; i++)
         ret[i] = convert_report(machine, &reports[i], module_name, arena);
     if (!count) {
-        add_near_line(machine, identity.parallel ? NULL : identity.name, pc, &whole);
+        add_near_line(machine, module_name, pc, arena, &whole);
         ret[0] = whole;
         return whole.function || whole.file || identity.plumbing ? 1 : 0;
     }
@@ -244,8 +244,8 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         last->parallel = whole.parallel;
         if (last->kind == CYTHON_C_FUNCTION && whole.kind != CYTHON_PLUMBING)
             last->kind = whole.kind;
-        if (count == 1 && !last->parallel)
-            add_near_line(machine, reports[0].name, pc, last);
+        if (count == 1)
+            add_near_line(machine, module_name, pc, arena, last);
     }
     return count;
 }

@@ -1,87 +1,63 @@
 /*
- * A line near a parallel block: the call of OpenMP's runtime cannot fail and tells nothing, but
- * compilers keep a function's calls about in their order.
+ * A line near an address that tells none itself: of the calls that its function has made for
+ * certain on the way there, the last one whose line is known. The body of a parallel block that
+ * has none stands below the place where the block begins.
  */
-#include "machine_explore.h"
+#include "machine.h"
 
-/** Calls on either side of the address that are asked. */
+/** Calls that are asked. */
 #define NEAR_LIMIT 24
-/** Bytes of a function that are decoded. */
-#define CODE_SIZE_LIMIT ((uint64_t)256 * 1024)
 
-/** A method table has only the last part of a name. */
-static bool is_same_name(const char *reported, const char *name)
+/** Who asks. */
+struct asking {
+    struct machine *machine;
+    const char *module;
+    const char *function; /**< As __qualname__, or only the last part of it. */
+    struct arena *arena;
+};
+
+static bool is_same_function(const struct asking *asking, const char *reported)
 {
-    const char *dot = strchr(name, '.') ? NULL : strrchr(reported, '.');
-    return strcmp(dot ? dot + 1 : reported, name) == 0;
+    const char *function = cython_traceback_function(reported, asking->module, asking->arena);
+    const char *dot = function ? strrchr(function, '.') : NULL;
+    if (!function)
+        return false;
+    return strcmp(function, asking->function) == 0 ||
+           (dot && !strchr(asking->function, '.') && strcmp(dot + 1, asking->function) == 0);
 }
 
 /** The line that the function has at a call; 0 when it is not certain. */
-static uint32_t line_at(struct machine *machine, const char *name, uint64_t call,
-                        const char **ret_file)
+static uint32_t line_at(const struct asking *asking, uint64_t call, const char **ret_file)
 {
     struct machine_report reports[MACHINE_CHAIN_LIMIT];
-    size_t found = machine_find_reports(machine, call, reports, MACHINE_CHAIN_LIMIT);
+    size_t found = machine_find_reports(asking->machine, call, reports, MACHINE_CHAIN_LIMIT);
     const struct machine_report *last = found ? &reports[found - 1] : NULL;
-    if (!last || !reports[0].direct || !last->line || !last->name ||
-        !is_same_name(last->name, name))
+    /* A parallel block does not say whose it is. */
+    if (!last || !reports[0].direct || !last->line ||
+        (last->name ? !is_same_function(asking, last->name) : !last->kept))
         return 0;
     *ret_file = last->file;
     return last->line;
 }
 
-/** The calls before an address, the last ones in a ring, and the first ones behind it. */
-struct near_calls {
-    uint64_t before[NEAR_LIMIT];
-    size_t before_count;
-    uint64_t behind[NEAR_LIMIT];
-    size_t behind_count;
-    bool parallel; /**< The call at the address begins a parallel block. */
-};
-
-/* gcc's libgomp, and the runtime of LLVM and Intel. */
-static bool begins_parallel(const struct machine *machine,
-                            const struct machine_instruction *instruction)
+static uint32_t line_before(const struct asking *asking, uint64_t pc, const char **ret_file)
 {
-    struct machine_target target = machine_operand_target(machine, &instruction->to);
-    return target.import && (strncmp(target.import, "GOMP_parallel", 13) == 0 ||
-                             strncmp(target.import, "__kmpc_fork_call", 16) == 0);
-}
-
-static void find_calls(struct machine *machine, const struct machine_function *function,
-                       uint64_t pc, struct near_calls *calls)
-{
-    for (uint64_t at = function->start; at < function->end && calls->behind_count < NEAR_LIMIT;) {
-        const struct machine_instruction *instruction =
-            machine_decode(machine->decoder, &machine->image, at);
-        if (instruction->verb == MACHINE_BAD)
-            return;
-        uint64_t next = at + instruction->size;
-        if (instruction->verb == MACHINE_CALL && pc >= at && pc < next)
-            calls->parallel = begins_parallel(machine, instruction);
-        if (instruction->verb == MACHINE_CALL && next <= pc)
-            calls->before[calls->before_count++ % NEAR_LIMIT] = next - 1;
-        else if (instruction->verb == MACHINE_CALL && at > pc)
-            calls->behind[calls->behind_count++] = next - 1;
-        at = next;
-    }
-}
-
-uint32_t cython_machine_near_line(struct machine *machine, const char *name, uint64_t pc,
-                                  const char **ret_file)
-{
-    const struct machine_function *function = machine_find_function(&machine->image, pc);
-    struct near_calls calls = {.before_count = 0};
+    uint64_t calls[NEAR_LIMIT];
     uint32_t line = 0;
-    if (!function || function->end - function->start > CODE_SIZE_LIMIT)
-        return 0;
-    find_calls(machine, function, pc, &calls);
-    if (!calls.parallel)
-        return 0;
-    for (size_t i = 0; !line && i < calls.before_count && i < NEAR_LIMIT; i++)
-        line = line_at(machine, name, calls.before[(calls.before_count - 1 - i) % NEAR_LIMIT],
-                       ret_file);
-    for (size_t i = 0; !line && i < calls.behind_count; i++)
-        line = line_at(machine, name, calls.behind[i], ret_file);
+    size_t count = machine_find_calls_before(asking->machine, pc, calls, NEAR_LIMIT);
+    for (size_t i = 0; !line && i < count; i++)
+        line = line_at(asking, calls[i], ret_file);
     return line;
+}
+
+uint32_t cython_machine_near_line(struct machine *machine, const char *module, const char *function,
+                                  uint64_t pc, struct arena *arena, const char **ret_file)
+{
+    const struct asking asking = {machine, module, function, arena};
+    uint32_t line = line_before(&asking, pc, ret_file);
+    if (line)
+        return line;
+    const struct machine_function *home = machine_find_function(&machine->image, pc);
+    const struct machine_block *block = home ? machine_find_block(machine, home) : NULL;
+    return block ? line_before(&asking, block->call, ret_file) : 0;
 }

@@ -200,11 +200,12 @@ const char *cython_module_find_name(struct cython_module *known, struct arena *a
 size_t cython_machine_find(struct machine *machine, const char *module_name, uint64_t pc,
                            struct arena *arena, struct cython_code *ret, size_t limit);
 /**
- * Where a parallel block begins: the line of the nearest call, before `pc` if there is one, whose
- * error function `name` reports; 0 when none is near. An estimate at best.
+ * The line of the last call that `function` has made for certain when it comes to `pc`, and
+ * whose failure it reports; of the body of a parallel block without such, of the last before the
+ * block. 0 when there is none. An estimate at best.
  */
-uint32_t cython_machine_near_line(struct machine *machine, const char *name, uint64_t pc,
-                                  const char **ret_file);
+uint32_t cython_machine_near_line(struct machine *machine, const char *module, const char *function,
+                                  uint64_t pc, struct arena *arena, const char **ret_file);
 /** cython_cache_is_helper() in a file's own addresses. */
 bool cython_machine_is_helper(struct machine *machine, uint64_t pc);
 /** The __qualname__ of a traceback's "pkg.mod.Cls.method"; `module` may be NULL. */

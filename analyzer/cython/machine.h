@@ -169,13 +169,16 @@ const struct machine_instruction *machine_decode(struct machine_decoder *decoder
 enum value_kind {
     VALUE_UNKNOWN,
     VALUE_CONSTANT,
-    VALUE_ARGUMENT, /**< What register `number` held at the function's entry. */
-    VALUE_STACK,    /**< Where RSP was at the start, plus number. */
-    VALUE_FRAME,    /**< Where RBP was at the start, plus number. */
-    VALUE_ERROR,    /**< What a failed call returns: NULL or -1. */
-    VALUE_SUCCESS,  /**< What another call returns: neither of these. */
-    VALUE_NONZERO,  /**< The exception that is set; it is none of those that are asked for. */
-    VALUE_BYTE      /**< Of a register only the lowest byte is known. */
+    VALUE_ARGUMENT,   /**< What register `number` held at the function's entry. */
+    VALUE_STACK,      /**< Where RSP was at the start, plus number. */
+    VALUE_FRAME,      /**< Where RBP was at the start, plus number. */
+    VALUE_ERROR,      /**< What a failed call returns: NULL or -1. */
+    VALUE_SUCCESS,    /**< What another call returns: neither of these. */
+    VALUE_NONZERO,    /**< The exception that is set; it is none of those that are asked for. */
+    VALUE_BYTE,       /**< Of a register only the lowest byte is known. */
+    VALUE_SHARED,     /**< Memory that a parallel block shares, plus number. */
+    VALUE_KEPT_STACK, /**< What was at VALUE_STACK number at the start. */
+    VALUE_KEPT_FRAME  /**< What was at VALUE_FRAME number. */
 };
 
 struct value {
@@ -186,7 +189,7 @@ struct value {
 #define MACHINE_SLOT_LIMIT 48
 
 struct memory_slot {
-    struct value at; /**< VALUE_STACK or VALUE_FRAME. */
+    struct value at; /**< VALUE_STACK, VALUE_FRAME or VALUE_SHARED. */
     uint8_t width;
     struct value value;
 };
@@ -202,6 +205,9 @@ struct machine_state {
     uint16_t calls; /**< Calls passed that can fail. */
     uint32_t steps;
     bool tested; /**< A branch was decided by VALUE_ERROR. */
+    bool keeps;  /**< What memory held at the start is told, while all that is written is known. */
+    /** Where a parallel block keeps the line of its failure, VALUE_SHARED; else VALUE_UNKNOWN. */
+    struct value line_place;
 };
 
 /** RSP and RBP are known as such, nothing else. */
@@ -215,6 +221,11 @@ void machine_state_step(struct machine_state *state, const struct machine_image 
 bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret);
 /** What was stored `offset` bytes above the stack pointer. */
 struct value machine_state_load(const struct machine_state *state, uint64_t offset, uint8_t width);
+/** What was stored at a place. */
+struct value machine_state_load_at(const struct machine_state *state, struct value place,
+                                   uint8_t width);
+void machine_state_store_at(struct machine_state *state, struct value place, uint8_t width,
+                            struct value value);
 /** What a call leaves: the caller's registers are gone, RAX is `result`. */
 void machine_state_return(struct machine_state *state, struct value result);
 
@@ -246,6 +257,9 @@ struct machine {
     struct known_identity *identities; /**< Of functions that were asked for, in no order. */
     size_t identity_count;
     size_t identity_capacity;
+    struct machine_block *blocks; /**< Functions that were asked for, in no order. */
+    size_t block_count;
+    size_t block_capacity;
 };
 
 /** A call of an anchor. */
@@ -255,6 +269,7 @@ struct machine_report {
     uint32_t line;    /**< 0: not known. */
     bool direct;      /**< It belongs to the call that the search began at. */
     bool outermost;   /**< Behind it the function is left: it was not inlined. */
+    bool kept;        /**< A parallel block keeps it, and does not tell the name. */
 };
 
 #define MACHINE_CHAIN_LIMIT 16
@@ -294,6 +309,37 @@ void machine_read_report(const struct machine *machine, const struct machine_anc
  * the same constant whichever way the function came to an instruction; false when there is none.
  */
 bool machine_find_preserved(struct machine *machine, uint64_t pc, struct machine_state *state);
+/* ---- machine_parallel.c ---- */
+
+/** A parallel block: its body is a function of its own, which the OpenMP runtime calls. */
+struct machine_block {
+    const struct machine_function *body;
+    const struct machine_function *parent; /**< NULL: no body of a parallel block. */
+    uint64_t call;                         /**< In the parent, its last byte. */
+    bool keeps_line;        /**< The parent reports a line that the body leaves in shared memory: */
+    struct value line_base; /**< VALUE_ARGUMENT or VALUE_STACK, at the body's entry; */
+    uint64_t line_offset;   /**< what it points to, plus this. */
+};
+
+/** True for calls that begin a parallel block: gcc's libgomp, the runtime of LLVM and Intel. */
+bool machine_begins_parallel(struct machine_target target);
+/** The block whose body a function is; NULL when it is none. */
+const struct machine_block *machine_find_block(struct machine *machine,
+                                               const struct machine_function *function);
+/** Tells a state that stands inside of a function about the block, if it is the body of one. */
+void machine_enter_block(struct machine *machine, const struct machine_function *function,
+                         struct machine_state *state);
+/** The line that the block has kept; 0: none as yet. */
+uint32_t machine_kept_line(const struct machine_state *state);
+
+/* ---- machine_before.c ---- */
+
+/**
+ * The last bytes of the calls that are on every way from the entry of its function to an address,
+ * the last one first. @return how many, at most `limit`.
+ */
+size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint64_t *ret,
+                                 size_t limit);
 
 /* ---- machine_traits.c ---- */
 
@@ -327,6 +373,9 @@ struct machine_identity {
 /** The function that jumps into a fragment; NULL when it is no fragment. */
 const struct machine_function *machine_find_jumping(struct machine *machine,
                                                     const struct machine_function *function);
+/** Who takes the address of a function that nothing calls, to hand it to somebody; or NULL. */
+const struct machine_function *machine_find_addressing(struct machine *machine,
+                                                       const struct machine_function *function);
 /** The string "pkg.mod.Class.<leaf>", when there is just one such. */
 const char *machine_find_whole_name(const struct machine_image *image, const char *leaf);
 /**

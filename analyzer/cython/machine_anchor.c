@@ -163,5 +163,6 @@ void machine_destroy(struct machine *machine)
     free(machine->clean);
     free(machine->methods);
     free(machine->identities);
+    free(machine->blocks);
     free(machine);
 }

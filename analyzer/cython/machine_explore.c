@@ -5,6 +5,8 @@
 
 /** Instructions followed for one question. */
 #define STEP_LIMIT 6000
+/** The same for a goal. */
+#define GOAL_STEP_LIMIT 20000
 /** For all questions about one module: a hostile file costs a second or two, not hours. */
 #define TOTAL_STEP_LIMIT ((uint64_t)4 << 20)
 /** Hashes that there is room for at first; a power of two. */
@@ -89,7 +91,7 @@ static bool grow_seen(struct machine_exploration *exploration)
 /** False when the state was there before. */
 static bool see(struct machine_exploration *exploration, const struct machine_state *state)
 {
-    uint64_t hash = machine_state_hash(state);
+    uint64_t hash = exploration->goal ? hash_u64(state->pc) | 1 : machine_state_hash(state);
     size_t at = find_seen(exploration, hash);
     if (exploration->seen[at])
         return false;
@@ -209,7 +211,7 @@ static enum way step_branch(struct machine_exploration *exploration, struct mach
     bool taken;
     if (instruction->to.kind != MACHINE_IMMEDIATE)
         return WAY_ENDS;
-    if (machine_state_decide(state, instruction->condition, &taken)) {
+    if (!exploration->goal && machine_state_decide(state, instruction->condition, &taken)) {
         state->pc = taken ? target : next;
         return WAY_GOES_ON;
     }
@@ -257,10 +259,13 @@ struct machine_state *machine_explore(struct machine_exploration *exploration)
 {
     struct machine *machine = exploration->machine;
     struct machine_state *state;
+    size_t limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;
     while ((state = heap_pop(exploration))) {
         enum way way = WAY_GOES_ON;
         while (way == WAY_GOES_ON) {
-            if (exploration->steps >= STEP_LIMIT || !machine_spend_step(machine)) {
+            if (exploration->goal && state->pc == exploration->goal)
+                return state;
+            if (exploration->steps >= limit || !machine_spend_step(machine)) {
                 exploration->cut_short = true;
                 free(state);
                 return NULL;

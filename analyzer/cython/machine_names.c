@@ -120,12 +120,6 @@ struct sweep {
     bool starts_threads; /**< Calls the OpenMP runtime. */
 };
 
-static bool starts_threads(const char *import)
-{
-    return strncmp(import, "GOMP_parallel", strlen("GOMP_parallel")) == 0 ||
-           strncmp(import, "__kmpc_fork_call", strlen("__kmpc_fork_call")) == 0;
-}
-
 static void add_name(struct sweep *sweep, const struct machine_report *report)
 {
     for (size_t i = 0; i < sweep->name_count; i++)
@@ -147,8 +141,7 @@ static void sweep_call(struct machine *machine, struct sweep *sweep,
         target = machine_slot_target(&machine->image, (uint64_t)to->number);
     const struct machine_anchor *anchor =
         target.import ? NULL : machine_find_anchor(machine, target.address);
-    if (target.import)
-        sweep->starts_threads |= starts_threads(target.import);
+    sweep->starts_threads |= machine_begins_parallel(target);
     if (anchor) {
         struct machine_report report;
         machine_read_report(machine, anchor, state, &report);
@@ -349,6 +342,16 @@ const struct machine_function *machine_find_jumping(struct machine *machine,
     return referrer(machine, function->jumped_from);
 }
 
+const struct machine_function *machine_find_addressing(struct machine *machine,
+                                                       const struct machine_function *function)
+{
+    if (!is_fragment(function))
+        return NULL;
+    if (!machine->referrers_read)
+        read_referrers(machine);
+    return referrer(machine, function->addressed_from);
+}
+
 /* ---- any address ---- */
 
 struct known_identity {
@@ -361,10 +364,8 @@ static struct machine_identity look_at(struct machine *machine,
 {
     struct sweep sweep;
     if (is_fragment(function)) {
-        if (!machine->referrers_read)
-            read_referrers(machine);
         /* A cold part, or the body of a parallel block, which only the OpenMP runtime enters. */
-        const struct machine_function *parent = referrer(machine, function->addressed_from);
+        const struct machine_function *parent = machine_find_addressing(machine, function);
         if (parent) {
             sweep_function(machine, parent, &sweep);
             if (sweep.starts_threads) {

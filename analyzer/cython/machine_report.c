@@ -44,8 +44,7 @@ static const struct machine_anchor *find_report_call(const struct machine *machi
 static enum machine_verdict report_call(struct machine_exploration *exploration,
                                         struct machine_state *state, struct machine_target target)
 {
-    (void)state;
-    if (find_report_call(exploration->machine, target))
+    if (find_report_call(exploration->machine, target) || machine_kept_line(state))
         return MACHINE_FOUND;
     return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
                                                           : MACHINE_PASS_COUNTED;
@@ -79,7 +78,8 @@ static void read_found(struct machine *machine, const struct machine_state *stat
     struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
     struct machine_target target = machine_operand_target(machine, &call.to);
     const struct machine_anchor *anchor = find_report_call(machine, target);
-    *ret = (struct machine_report){0};
+    *ret = (struct machine_report){.line = machine_kept_line(state)};
+    ret->kept = ret->line != 0;
     if (anchor)
         machine_read_report(machine, anchor, state, ret);
 }
@@ -144,7 +144,10 @@ static struct machine_state *search_report(struct machine *machine,
 static struct machine_state *search_next(struct machine *machine, struct machine_state *state,
                                          struct machine_report *ret, bool *ret_outermost)
 {
-    *ret_outermost = false;
+    /* What a parallel block keeps is the last that it tells. */
+    *ret_outermost = machine_kept_line(state);
+    if (*ret_outermost)
+        return NULL;
     struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
     if (call.verb != MACHINE_CALL)
         return NULL;
@@ -241,10 +244,12 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
         machine_find_anchor(machine, function->start))
         return 0;
     machine_state_init(&start, pc);
+    machine_enter_block(machine, function, &start);
     size_t count = follow_reports(machine, &start, kind, ret, limit);
     if (!lacks_values(ret, count))
         return count;
     machine_state_init(&start, pc);
+    machine_enter_block(machine, function, &start);
     return machine_find_preserved(machine, pc, &start)
                ? follow_reports(machine, &start, kind, ret, limit)
                : count;

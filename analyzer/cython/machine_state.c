@@ -47,7 +47,7 @@ uint64_t machine_state_hash(const struct machine_state *state)
 
 static bool is_place(struct value value)
 {
-    return value.kind == VALUE_STACK || value.kind == VALUE_FRAME;
+    return value.kind == VALUE_STACK || value.kind == VALUE_FRAME || value.kind == VALUE_SHARED;
 }
 
 /** Where a memory operand is, when it is on the stack. */
@@ -80,8 +80,24 @@ static void store(struct machine_state *state, struct value place, uint8_t width
         else
             i++;
     }
-    if (value.kind != VALUE_UNKNOWN && state->slot_count < MACHINE_SLOT_LIMIT && width)
+    if (value.kind == VALUE_UNKNOWN && !state->keeps)
+        return;
+    if (state->slot_count < MACHINE_SLOT_LIMIT && width)
         state->slots[state->slot_count++] = (struct memory_slot){place, width, value};
+    else
+        state->keeps = false;
+}
+
+/** What memory holds that nothing was written to since the start. */
+static struct value kept(const struct machine_state *state, struct value place, uint8_t width)
+{
+    if (!state->keeps || place.kind == VALUE_SHARED || !is_place(place))
+        return unknown;
+    for (size_t i = 0; i < state->slot_count; i++)
+        if (overlaps(&state->slots[i], place, width))
+            return unknown;
+    place.kind = place.kind == VALUE_STACK ? VALUE_KEPT_STACK : VALUE_KEPT_FRAME;
+    return place;
 }
 
 static struct value load(const struct machine_state *state, struct value place, uint8_t width)
@@ -97,7 +113,7 @@ static struct value load(const struct machine_state *state, struct value place, 
             return unknown;
         return value;
     }
-    return unknown;
+    return kept(state, place, width);
 }
 
 /* ---- operands ---- */
@@ -464,6 +480,18 @@ struct value machine_state_load(const struct machine_state *state, uint64_t offs
     struct value place = state->registers[MACHINE_RSP];
     place.number += offset;
     return load(state, place, width);
+}
+
+struct value machine_state_load_at(const struct machine_state *state, struct value place,
+                                   uint8_t width)
+{
+    return load(state, place, width);
+}
+
+void machine_state_store_at(struct machine_state *state, struct value place, uint8_t width,
+                            struct value value)
+{
+    store(state, place, width, value);
 }
 
 void machine_state_return(struct machine_state *state, struct value result)

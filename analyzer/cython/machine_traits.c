@@ -151,6 +151,16 @@ static uint8_t traits_of_function(struct machine *machine, const struct machine_
     return traits;
 }
 
+/** Those of OpenMP's runtime that share work, lock or wait inside of a parallel block. */
+static bool is_parallel_helper(const char *import)
+{
+    static const char *const beginnings[] = {"GOMP_", "omp_", "__kmpc_"};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(beginnings); i++)
+        if (strncmp(import, beginnings[i], strlen(beginnings[i])) == 0)
+            return !machine_begins_parallel((struct machine_target){.import = import});
+    return false;
+}
+
 static uint8_t traits_of_import(const char *import)
 {
     if (is_listed(match_imports, PSC_ARRAY_SIZE(match_imports), import))
@@ -158,7 +168,7 @@ static uint8_t traits_of_import(const char *import)
     if (is_listed(end_imports, PSC_ARRAY_SIZE(end_imports), import))
         return TRAIT_CLEAN;
     if (!is_listed(clean_imports, PSC_ARRAY_SIZE(clean_imports), import))
-        return 0;
+        return is_parallel_helper(import) ? TRAIT_CLEAN | TRAIT_RETURNS : 0;
     uint8_t clears = strcmp(import, "PyErr_Clear") == 0 ? TRAIT_CLEARS : 0;
     return TRAIT_CLEAN | TRAIT_RETURNS | clears;
 }

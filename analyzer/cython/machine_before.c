@@ -1,0 +1,225 @@
+/*
+ * What a function has done for certain when it comes to an address: the calls that are on every
+ * way there from its entry. Their lines stand above, whatever order the compiler laid out.
+ */
+#include "machine.h"
+
+#include <stdlib.h>
+
+/** Instructions of a function that are looked at. */
+#define INSTRUCTION_LIMIT ((size_t)1 << 15)
+
+#define NOWHERE UINT32_MAX
+
+/** Instructions of one function, by their place in it. */
+struct layout {
+    const struct machine_function *function;
+    struct layout_instruction {
+        uint32_t offset;
+        uint32_t target; /**< Of a jump: the instruction's number; or NOWHERE. */
+        uint8_t size;
+        bool goes_on; /**< To the one that follows. */
+        bool call;
+    } * items;
+    size_t count;
+    size_t capacity;
+    uint32_t *from;  /**< The instruction before, on the shortest way from the entry. */
+    uint32_t *on;    /**< Its place on the way that is asked for; or NOWHERE. */
+    uint32_t *queue; /**< Room for all. */
+};
+
+static void layout_deinit(struct layout *layout)
+{
+    free(layout->items);
+    free(layout->from);
+    free(layout->on);
+    free(layout->queue);
+}
+
+/** The instruction at an address, or the one that has it as a byte of its own. */
+static uint32_t layout_find(const struct layout *layout, uint64_t address)
+{
+    size_t low = 0, high = layout->count;
+    uint64_t offset = address - layout->function->start;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (layout->items[middle].offset + (uint64_t)layout->items[middle].size <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < layout->count && layout->items[low].offset <= offset ? (uint32_t)low : NOWHERE;
+}
+
+static bool read_instructions(struct machine *machine, struct layout *layout)
+{
+    const struct machine_function *function = layout->function;
+    for (uint64_t at = function->start; at < function->end && layout->count < INSTRUCTION_LIMIT;) {
+        const struct machine_instruction *instruction =
+            machine_decode(machine->decoder, &machine->image, at);
+        enum machine_verb verb = (enum machine_verb)instruction->verb;
+        if (verb == MACHINE_BAD)
+            break;
+        if (!array_reserve((void **)&layout->items, &layout->capacity, layout->count + 1,
+                           sizeof(*layout->items)))
+            return false;
+        bool jumps = (verb == MACHINE_JUMP || verb == MACHINE_BRANCH) &&
+                     instruction->to.kind == MACHINE_IMMEDIATE;
+        uint64_t to = jumps ? (uint64_t)instruction->to.number - function->start : NOWHERE;
+        layout->items[layout->count++] = (struct layout_instruction){
+            .offset = (uint32_t)(at - function->start),
+            .target = to < NOWHERE ? (uint32_t)to : NOWHERE,
+            .size = instruction->size,
+            .goes_on = verb != MACHINE_JUMP && verb != MACHINE_RETURN && verb != MACHINE_STOP,
+            .call = verb == MACHINE_CALL,
+        };
+        at += instruction->size;
+    }
+    for (size_t i = 0; i < layout->count; i++) {
+        struct layout_instruction *item = &layout->items[i];
+        if (item->target == NOWHERE)
+            continue;
+        uint32_t target = layout_find(layout, function->start + item->target);
+        item->target =
+            target != NOWHERE && layout->items[target].offset == item->target ? target : NOWHERE;
+    }
+    return layout->count > 0;
+}
+
+static bool layout_init(struct layout *layout, struct machine *machine,
+                        const struct machine_function *function)
+{
+    *layout = (struct layout){.function = function};
+    if (function->end - function->start >= NOWHERE || !read_instructions(machine, layout))
+        return false;
+    layout->from = malloc(layout->count * sizeof(*layout->from));
+    layout->on = malloc(layout->count * sizeof(*layout->on));
+    layout->queue = malloc(layout->count * sizeof(*layout->queue));
+    if (!layout->from || !layout->on || !layout->queue)
+        return false;
+    memset(layout->from, 0xff, layout->count * sizeof(*layout->from));
+    memset(layout->on, 0xff, layout->count * sizeof(*layout->on));
+    return true;
+}
+
+/** The instructions that can follow one: 0 to 2. */
+static size_t successors(const struct layout *layout, uint32_t at, uint32_t ret[2])
+{
+    const struct layout_instruction *item = &layout->items[at];
+    size_t count = 0;
+    if (item->goes_on && at + 1 < layout->count)
+        ret[count++] = at + 1;
+    if (item->target != NOWHERE)
+        ret[count++] = item->target;
+    return count;
+}
+
+/** A shortest way from the entry, in layout->queue; @return its length, 0: there is none. */
+static size_t find_way(struct layout *layout, uint32_t goal)
+{
+    size_t head = 0, tail = 0, length = 0;
+    layout->queue[tail++] = 0;
+    layout->from[0] = 0;
+    while (head < tail && layout->from[goal] == NOWHERE) {
+        uint32_t at = layout->queue[head++], next[2];
+        size_t count = successors(layout, at, next);
+        for (size_t i = 0; i < count; i++) {
+            if (layout->from[next[i]] != NOWHERE)
+                continue;
+            layout->from[next[i]] = at;
+            layout->queue[tail++] = next[i];
+        }
+    }
+    if (layout->from[goal] == NOWHERE)
+        return 0;
+    for (uint32_t at = goal; at; at = layout->from[at])
+        length++;
+    size_t place = length;
+    for (uint32_t at = goal; at; at = layout->from[at])
+        layout->on[at] = (uint32_t)place--;
+    layout->on[0] = 0;
+    return length + 1;
+}
+
+/**
+ * Goes from an instruction of the way along all that is not on it. What was gone along once is not
+ * gone along again. layout->from is of no more use: NOWHERE marks what was not seen.
+ * @return the furthest place of the way where one comes back to it.
+ */
+static uint32_t leave_way(struct layout *layout, uint32_t start)
+{
+    size_t top = 0;
+    uint32_t furthest = 0;
+    layout->queue[top++] = start;
+    while (top) {
+        uint32_t next[2];
+        size_t count = successors(layout, layout->queue[--top], next);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t at = next[i];
+            if (layout->on[at] != NOWHERE) {
+                furthest = layout->on[at] > furthest ? layout->on[at] : furthest;
+            } else if (layout->from[at] == NOWHERE) {
+                layout->from[at] = 0;
+                layout->queue[top++] = at;
+            }
+        }
+    }
+    return furthest;
+}
+
+/** What is left of a way when only those calls stay that no other way goes around. */
+static size_t keep_calls(struct layout *layout, const uint32_t *way, size_t length, uint64_t *ret,
+                         size_t limit)
+{
+    size_t count = 0;
+    uint32_t furthest = 0;
+    memset(layout->from, 0xff, layout->count * sizeof(*layout->from));
+    for (size_t i = 0; i + 1 < length; i++) {
+        const struct layout_instruction *item = &layout->items[way[i]];
+        if (item->call && furthest <= i)
+            ret[count++ % limit] = layout->function->start + item->offset + item->size - 1;
+        uint32_t reached = leave_way(layout, way[i]);
+        furthest = reached > furthest ? reached : furthest;
+    }
+    return count;
+}
+
+static void reverse(uint64_t *list, size_t count)
+{
+    for (size_t i = 0; i < count / 2; i++) {
+        uint64_t item = list[i];
+        list[i] = list[count - 1 - i];
+        list[count - 1 - i] = item;
+    }
+}
+
+size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint64_t *ret,
+                                 size_t limit)
+{
+    const struct machine_function *function = machine_find_function(&machine->image, address);
+    struct layout layout;
+    uint32_t *way = NULL;
+    size_t count = 0;
+    if (!function || !limit)
+        return 0;
+    uint32_t goal =
+        layout_init(&layout, machine, function) ? layout_find(&layout, address) : NOWHERE;
+    size_t length = goal != NOWHERE ? find_way(&layout, goal) : 0;
+    if (length)
+        way = malloc(length * sizeof(*way));
+    for (uint32_t at = goal; way; at = layout.from[at]) {
+        way[layout.on[at]] = at;
+        if (!at)
+            break;
+    }
+    if (way)
+        count = keep_calls(&layout, way, length, ret, limit);
+    free(way);
+    layout_deinit(&layout);
+    /* They stand in a ring, the last one first. */
+    size_t held = count < limit ? count : limit;
+    size_t turn = count > limit ? count % limit : 0;
+    reverse(ret, turn);
+    reverse(ret + turn, held - turn);
+    return held;
+}
