@@ -197,14 +197,18 @@ static bool same_function(const struct cython_code *a, const struct cython_code 
             (bare && leaf && strcmp(leaf + 1, b->function) == 0));
 }
 
-/** Gives a function that tells no line one that is near. */
+/** Gives a function a line that is near, when it tells none, or only the next one around a block.
+ */
 static void add_near_line(struct machine *machine, const char *module, uint64_t pc,
                           struct arena *arena, struct cython_code *code)
 {
     const char *file = NULL;
-    if (code->line || !code->function || code->kind == CYTHON_PLUMBING)
+    bool around = code->parallel || machine_is_block_call(machine, pc);
+    if ((code->line && !(code->estimate && around)) || !code->function ||
+        code->kind == CYTHON_PLUMBING)
         return;
-    code->line = cython_machine_near_line(machine, module, code->function, pc, arena, &file);
+    code->line =
+        cython_machine_near_line(machine, module, code->function, pc, code->line, arena, &file);
     code->estimate = code->line != 0;
     if (code->line && file)
         code->file = file;

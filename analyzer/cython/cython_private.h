@@ -200,12 +200,15 @@ const char *cython_module_find_name(struct cython_module *known, struct arena *a
 size_t cython_machine_find(struct machine *machine, const char *module_name, uint64_t pc,
                            struct arena *arena, struct cython_code *ret, size_t limit);
 /**
- * The line of the last call that `function` has made for certain when it comes to `pc`, and
- * whose failure it reports; of the body of a parallel block without such, of the last before the
- * block. 0 when there is none. An estimate at best.
+ * A line near `pc`: that of the last call that `function` has made for certain when it comes to
+ * `pc`, and whose failure it reports. In the body of a parallel block, where one without such
+ * counts from the last before the block, half way from there to the next.
+ * @param behind  the next line that may be reported; 0: not known.
+ * @return 0 when there is none. An estimate at best.
  */
 uint32_t cython_machine_near_line(struct machine *machine, const char *module, const char *function,
-                                  uint64_t pc, struct arena *arena, const char **ret_file);
+                                  uint64_t pc, uint32_t behind, struct arena *arena,
+                                  const char **ret_file);
 /** cython_cache_is_helper() in a file's own addresses. */
 bool cython_machine_is_helper(struct machine *machine, uint64_t pc);
 /** The __qualname__ of a traceback's "pkg.mod.Cls.method"; `module` may be NULL. */

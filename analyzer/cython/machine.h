@@ -65,6 +65,9 @@ void machine_image_deinit(struct machine_image *image);
 
 /** The bytes at an address, and how many there are; NULL outside of all segments. */
 const uint8_t *machine_bytes(const struct machine_image *image, uint64_t address, size_t *ret_size);
+/** The same in memory that is not written to; NULL elsewhere. */
+const uint8_t *machine_constant(const struct machine_image *image, uint64_t address,
+                                size_t *ret_size);
 /** A printable UTF-8 string in memory that is not written to, and not inside a function. */
 const char *machine_string(const struct machine_image *image, uint64_t address);
 const struct machine_pointer *machine_find_pointer(const struct machine_image *image,
@@ -206,8 +209,10 @@ struct machine_state {
     uint32_t steps;
     bool tested; /**< A branch was decided by VALUE_ERROR. */
     bool keeps;  /**< What memory held at the start is told, while all that is written is known. */
-    /** Where a parallel block keeps the line of its failure, VALUE_SHARED; else VALUE_UNKNOWN. */
+    /** Where a parallel block keeps line and file of its failure, VALUE_SHARED; or VALUE_UNKNOWN.
+     */
     struct value line_place;
+    struct value file_place;
 };
 
 /** RSP and RBP are known as such, nothing else. */
@@ -311,18 +316,26 @@ void machine_read_report(const struct machine *machine, const struct machine_anc
 bool machine_find_preserved(struct machine *machine, uint64_t pc, struct machine_state *state);
 /* ---- machine_parallel.c ---- */
 
+/** A variable that the body of a parallel block leaves to who began it. */
+struct machine_shared {
+    bool known;
+    struct value base; /**< VALUE_ARGUMENT or VALUE_STACK, at the body's entry; */
+    uint64_t offset;   /**< what it points to, plus this. */
+};
+
 /** A parallel block: its body is a function of its own, which the OpenMP runtime calls. */
 struct machine_block {
     const struct machine_function *body;
     const struct machine_function *parent; /**< NULL: no body of a parallel block. */
     uint64_t call;                         /**< In the parent, its last byte. */
-    bool keeps_line;        /**< The parent reports a line that the body leaves in shared memory: */
-    struct value line_base; /**< VALUE_ARGUMENT or VALUE_STACK, at the body's entry; */
-    uint64_t line_offset;   /**< what it points to, plus this. */
+    struct machine_shared line;            /**< That the parent reports. */
+    struct machine_shared file;
 };
 
 /** True for calls that begin a parallel block: gcc's libgomp, the runtime of LLVM and Intel. */
 bool machine_begins_parallel(struct machine_target target);
+/** Whether the call whose last byte is at an address is such. */
+bool machine_is_block_call(struct machine *machine, uint64_t address);
 /** The block whose body a function is; NULL when it is none. */
 const struct machine_block *machine_find_block(struct machine *machine,
                                                const struct machine_function *function);
@@ -331,6 +344,8 @@ void machine_enter_block(struct machine *machine, const struct machine_function 
                          struct machine_state *state);
 /** The line that the block has kept; 0: none as yet. */
 uint32_t machine_kept_line(const struct machine_state *state);
+/** Then also the file; or NULL. */
+const char *machine_kept_file(const struct machine *machine, const struct machine_state *state);
 
 /* ---- machine_before.c ---- */
 

@@ -7,6 +7,11 @@
 #define STEP_LIMIT 6000
 /** The same for a goal. */
 #define GOAL_STEP_LIMIT 20000
+/**
+ * States that come by one place in the body of a parallel block: from an error to where it is kept
+ * many objects are let go of, and each doubles the ways.
+ */
+#define CROWD_LIMIT 16
 /** For all questions about one module: a hostile file costs a second or two, not hours. */
 #define TOTAL_STEP_LIMIT ((uint64_t)4 << 20)
 /** Hashes that there is room for at first; a power of two. */
@@ -88,10 +93,9 @@ static bool grow_seen(struct machine_exploration *exploration)
     return true;
 }
 
-/** False when the state was there before. */
-static bool see(struct machine_exploration *exploration, const struct machine_state *state)
+/** False when it was there before. */
+static bool note_seen(struct machine_exploration *exploration, uint64_t hash)
 {
-    uint64_t hash = exploration->goal ? hash_u64(state->pc) | 1 : machine_state_hash(state);
     size_t at = find_seen(exploration, hash);
     if (exploration->seen[at])
         return false;
@@ -105,6 +109,25 @@ static bool see(struct machine_exploration *exploration, const struct machine_st
     exploration->seen[at] = hash;
     exploration->seen_count++;
     return true;
+}
+
+/** False when so many better ones came by this place that one more tells nothing. */
+static bool has_room(struct machine_exploration *exploration, uint64_t pc)
+{
+    for (uint64_t i = 1; i <= CROWD_LIMIT; i++)
+        if (note_seen(exploration, hash_u64(hash_u64(pc) + i) | 1))
+            return true;
+    exploration->cut_short = true;
+    return false;
+}
+
+/** False when the state was there before. */
+static bool see(struct machine_exploration *exploration, const struct machine_state *state)
+{
+    if (exploration->goal)
+        return note_seen(exploration, hash_u64(state->pc) | 1);
+    return note_seen(exploration, machine_state_hash(state)) &&
+           (!exploration->crowded || has_room(exploration, state->pc));
 }
 
 /* ---- one way ---- */
@@ -284,6 +307,7 @@ bool machine_exploration_init(struct machine_exploration *exploration, struct ma
                               const struct machine_state *start)
 {
     exploration->machine = machine;
+    exploration->crowded |= start->line_place.kind == VALUE_SHARED;
     exploration->home = machine_find_function(&machine->image, start->pc);
     exploration->seen_size = SEEN_SIZE;
     exploration->seen = calloc(SEEN_SIZE, sizeof(*exploration->seen));

@@ -64,17 +64,23 @@ static bool is_text(const char *text, size_t size)
     return size > 0;
 }
 
-const char *machine_string(const struct machine_image *image, uint64_t address)
+const uint8_t *machine_constant(const struct machine_image *image, uint64_t address,
+                                size_t *ret_size)
 {
-    size_t have;
-    const char *text = (const char *)machine_bytes(image, address, &have);
-    if (!text || machine_find_function(image, address))
-        return NULL;
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct machine_segment *segment = &image->segments[i];
         if (segment->writable && address - segment->address < segment->size)
             return NULL;
     }
+    return machine_bytes(image, address, ret_size);
+}
+
+const char *machine_string(const struct machine_image *image, uint64_t address)
+{
+    size_t have;
+    const char *text = (const char *)machine_constant(image, address, &have);
+    if (!text || machine_find_function(image, address))
+        return NULL;
     size_t length = strnlen(text, have < STRING_LIMIT ? have : STRING_LIMIT);
     if (length == have || length == STRING_LIMIT || !is_text(text, length))
         return NULL;

@@ -17,12 +17,27 @@
 #define SWEEP_LIMIT ((uint64_t)256 << 10)
 /** What __kmpc_fork_call() hands on by address: shared variables of a block. */
 #define VARIABLE_LIMIT 256
+/** Apart from all places in the other one. */
+#define ANOTHER_VARIABLE ((uint64_t)1 << 40)
 
 bool machine_begins_parallel(struct machine_target target)
 {
     return target.import &&
            (strncmp(target.import, "GOMP_parallel", strlen("GOMP_parallel")) == 0 ||
             strncmp(target.import, "__kmpc_fork_call", strlen("__kmpc_fork_call")) == 0);
+}
+
+bool machine_is_block_call(struct machine *machine, uint64_t address)
+{
+    /* e8 rel32, or ff 15 rel32 where there is no procedure linkage table. */
+    for (unsigned size = 5; size <= 6; size++) {
+        const struct machine_instruction *call =
+            machine_decode(machine->decoder, &machine->image, address + 1 - size);
+        if (call->verb == MACHINE_CALL && call->size == size &&
+            machine_begins_parallel(machine_operand_target(machine, &call->to)))
+            return true;
+    }
+    return false;
 }
 
 /* ---- where it begins ---- */
@@ -91,30 +106,37 @@ static bool is_kept(struct value value)
     return value.kind == VALUE_KEPT_STACK || value.kind == VALUE_KEPT_FRAME;
 }
 
-static struct value reported_line(const struct machine *machine, const struct machine_state *state,
-                                  struct machine_target target)
+static const struct machine_anchor *find_anchor(const struct machine *machine,
+                                                struct machine_target target)
 {
-    const struct machine_anchor *anchor =
-        target.import ? NULL : machine_find_anchor(machine, target.address);
-    return anchor ? machine_resolve(state, anchor->line) : (struct value){VALUE_UNKNOWN, 0};
+    return target.import ? NULL : machine_find_anchor(machine, target.address);
 }
 
 static enum machine_verdict kept_report_call(struct machine_exploration *exploration,
                                              struct machine_state *state,
                                              struct machine_target target)
 {
-    if (machine_find_anchor(exploration->machine, target.import ? 0 : target.address))
-        return is_kept(reported_line(exploration->machine, state, target)) ? MACHINE_FOUND
-                                                                           : MACHINE_END_WAY;
+    const struct machine_anchor *anchor = find_anchor(exploration->machine, target);
+    if (anchor)
+        return is_kept(machine_resolve(state, anchor->line)) ? MACHINE_FOUND : MACHINE_END_WAY;
     return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
                                                           : MACHINE_PASS_COUNTED;
 }
 
-/** The stack's place whose number is reported when the block has failed. */
-static struct value find_reported_place(struct machine *machine, uint64_t end)
+/** What the stack holds where it is reported from; VALUE_UNKNOWN when that is not on the stack. */
+static struct value place_of(struct value value)
+{
+    if (!is_kept(value))
+        return (struct value){VALUE_UNKNOWN, 0};
+    value.kind = value.kind == VALUE_KEPT_STACK ? VALUE_STACK : VALUE_FRAME;
+    return value;
+}
+
+/** The stack's places whose contents are reported when the block has failed. */
+static bool find_reported_places(struct machine *machine, uint64_t end, struct value *ret_line,
+                                 struct value *ret_file)
 {
     struct machine_state start;
-    struct value place = {VALUE_UNKNOWN, 0};
     machine_state_init(&start, end);
     start.keeps = true;
     struct machine_exploration exploration = {
@@ -124,12 +146,16 @@ static struct value find_reported_place(struct machine *machine, uint64_t end)
         found = machine_explore(&exploration);
     machine_exploration_deinit(&exploration);
     if (!found)
-        return place;
+        return false;
     struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, found->pc);
-    place = reported_line(machine, found, machine_operand_target(machine, &call.to));
+    const struct machine_anchor *anchor =
+        find_anchor(machine, machine_operand_target(machine, &call.to));
+    if (anchor) {
+        *ret_line = place_of(machine_resolve(found, anchor->line));
+        *ret_file = place_of(machine_resolve(found, anchor->file));
+    }
     free(found);
-    place.kind = place.kind == VALUE_KEPT_STACK ? VALUE_STACK : VALUE_FRAME;
-    return place;
+    return anchor;
 }
 
 /** A place as it is seen behind the call, where the search begins anew. */
@@ -151,39 +177,35 @@ static uint64_t distance(const struct machine_state *state, struct value from, s
 }
 
 /** The variable's address is one of those that follow the function; bodies have two before it. */
-static bool find_variable(const struct machine_state *state, struct value place,
-                          struct machine_block *block)
+static void find_variable(const struct machine_state *state, struct value place,
+                          struct machine_shared *ret)
 {
     static const uint8_t given[] = {MACHINE_RCX, MACHINE_R8, MACHINE_R9};
     static const uint8_t taken[] = {MACHINE_RDX, MACHINE_RCX, MACHINE_R8, MACHINE_R9};
-    for (uint64_t i = 0; i < VARIABLE_LIMIT; i++) {
+    for (uint64_t i = 0; i < VARIABLE_LIMIT && !ret->known; i++) {
         struct value variable = i < PSC_ARRAY_SIZE(given)
                                     ? state->registers[given[i]]
                                     : machine_state_load(state, 8 * (i - PSC_ARRAY_SIZE(given)), 8);
-        if (distance(state, variable, place) != 0)
-            continue;
-        block->line_base = i < PSC_ARRAY_SIZE(taken)
-                               ? (struct value){VALUE_ARGUMENT, taken[i]}
-                               : (struct value){VALUE_STACK, 8 + 8 * (i - PSC_ARRAY_SIZE(taken))};
-        return true;
+        ret->known = distance(state, variable, place) == 0;
+        ret->base = i < PSC_ARRAY_SIZE(taken)
+                        ? (struct value){VALUE_ARGUMENT, taken[i]}
+                        : (struct value){VALUE_STACK, 8 + 8 * (i - PSC_ARRAY_SIZE(taken))};
     }
-    return false;
 }
 
-static void find_line_place(struct machine *machine, const struct beginning *beginning,
-                            struct machine_block *block)
+/** libgomp's bodies are given one structure. */
+static void find_shared(const struct beginning *beginning, struct value place,
+                        struct machine_shared *ret)
 {
-    struct value place = find_reported_place(machine, beginning->end);
     if (place.kind == VALUE_UNKNOWN)
         return;
     if (!beginning->libgomp) {
-        block->keeps_line = find_variable(&beginning->state, place, block);
+        find_variable(&beginning->state, place, ret);
         return;
     }
-    block->line_base = (struct value){VALUE_ARGUMENT, MACHINE_RDI};
-    block->line_offset =
-        distance(&beginning->state, beginning->state.registers[MACHINE_RSI], place);
-    block->keeps_line = block->line_offset < SHARED_LIMIT;
+    ret->base = (struct value){VALUE_ARGUMENT, MACHINE_RDI};
+    ret->offset = distance(&beginning->state, beginning->state.registers[MACHINE_RSI], place);
+    ret->known = ret->offset < SHARED_LIMIT;
 }
 
 const struct machine_block *machine_find_block(struct machine *machine,
@@ -200,12 +222,16 @@ const struct machine_block *machine_find_block(struct machine *machine,
         return NULL;
     struct machine_block *block = &machine->blocks[machine->block_count++];
     struct beginning beginning;
+    struct value line = {VALUE_UNKNOWN, 0}, file = line;
     *block = (struct machine_block){.body = function};
     if (!find_beginning(machine, parent, function->start, &beginning))
         return NULL;
     block->parent = parent;
     block->call = beginning.end - 1;
-    find_line_place(machine, &beginning, block);
+    if (find_reported_places(machine, beginning.end, &line, &file)) {
+        find_shared(&beginning, line, &block->line);
+        find_shared(&beginning, file, &block->file);
+    }
     return block;
 }
 
@@ -220,17 +246,35 @@ static enum machine_verdict pass_any(struct machine_exploration *exploration,
     return MACHINE_PASS_FREE;
 }
 
+/** What memory that is shared is called: of libgomp all in one. */
+static struct value shared_at(const struct machine_block *block,
+                              const struct machine_shared *shared)
+{
+    bool same = shared == &block->line || (shared->base.kind == block->line.base.kind &&
+                                           shared->base.number == block->line.base.number);
+    return (struct value){VALUE_SHARED, same ? 0 : ANOTHER_VARIABLE};
+}
+
+static void give(struct machine_state *entry, const struct machine_block *block,
+                 const struct machine_shared *shared)
+{
+    struct value value = shared_at(block, shared);
+    if (!shared->known)
+        return;
+    if (shared->base.kind == VALUE_ARGUMENT)
+        entry->registers[shared->base.number % MACHINE_REGISTERS] = value;
+    else
+        machine_state_store_at(entry, shared->base, 8, value);
+}
+
 /** What is shared is where the body put its address at its entry, on whatever way. */
 static struct machine_state *come_to(struct machine *machine, const struct machine_block *block,
                                      uint64_t pc)
 {
     struct machine_state entry;
-    const struct value shared = {VALUE_SHARED, 0};
     machine_state_init(&entry, block->body->start);
-    if (block->line_base.kind == VALUE_ARGUMENT)
-        entry.registers[block->line_base.number % MACHINE_REGISTERS] = shared;
-    else
-        machine_state_store_at(&entry, block->line_base, 8, shared);
+    give(&entry, block, &block->line);
+    give(&entry, block, &block->file);
     struct machine_exploration exploration = {.on_call = pass_any, .goal = pc};
     struct machine_state *found = NULL;
     if (machine_exploration_init(&exploration, machine, &entry))
@@ -239,25 +283,31 @@ static struct machine_state *come_to(struct machine *machine, const struct machi
     return found;
 }
 
+static struct value place_in(const struct machine_block *block, const struct machine_shared *shared)
+{
+    struct value place = shared_at(block, shared);
+    place.number += shared->offset;
+    return shared->known ? place : (struct value){VALUE_UNKNOWN, 0};
+}
+
 void machine_enter_block(struct machine *machine, const struct machine_function *function,
                          struct machine_state *state)
 {
     const struct machine_block *block = machine_find_block(machine, function);
-    if (!block || !block->keeps_line)
+    if (!block || !block->line.known)
         return;
     struct machine_state *there = come_to(machine, block, state->pc);
     if (!there)
         return;
-    state->line_place = (struct value){VALUE_SHARED, block->line_offset};
+    state->line_place = place_in(block, &block->line);
+    state->file_place = place_in(block, &block->file);
     for (size_t i = 0; i < MACHINE_REGISTERS; i++)
         if (there->registers[i].kind == VALUE_SHARED)
             state->registers[i] = there->registers[i];
     for (size_t i = 0; i < there->slot_count; i++) {
         const struct memory_slot *slot = &there->slots[i];
-        struct value at = slot->at.kind == VALUE_SHARED ? (struct value){VALUE_UNKNOWN, 0}
-                                                        : seen_behind(there, slot->at);
-        if (slot->value.kind == VALUE_SHARED)
-            machine_state_store_at(state, at, slot->width, slot->value);
+        if (slot->value.kind == VALUE_SHARED && slot->at.kind != VALUE_SHARED)
+            machine_state_store_at(state, seen_behind(there, slot->at), slot->width, slot->value);
     }
     free(there);
 }
@@ -268,4 +318,10 @@ uint32_t machine_kept_line(const struct machine_state *state)
         return 0;
     struct value line = machine_state_load_at(state, state->line_place, 4);
     return line.kind == VALUE_CONSTANT && line.number < INT32_MAX ? (uint32_t)line.number : 0;
+}
+
+const char *machine_kept_file(const struct machine *machine, const struct machine_state *state)
+{
+    struct value file = machine_state_load_at(state, state->file_place, 8);
+    return file.kind == VALUE_CONSTANT ? machine_string(&machine->image, file.number) : NULL;
 }

@@ -8,6 +8,8 @@
 
 /** Calls that may fail, on the way to a report. */
 #define CALL_LIMIT 3
+/** The same in the body of a parallel block, whose failure passes through others. */
+#define BLOCK_CALL_LIMIT 6
 /** The same when all ways are followed. */
 #define ONLY_CALL_LIMIT 8
 /** On the way from one report to that of the caller into which the function was inlined. */
@@ -80,6 +82,8 @@ static void read_found(struct machine *machine, const struct machine_state *stat
     const struct machine_anchor *anchor = find_report_call(machine, target);
     *ret = (struct machine_report){.line = machine_kept_line(state)};
     ret->kept = ret->line != 0;
+    if (ret->kept)
+        ret->file = machine_kept_file(machine, state);
     if (anchor)
         machine_read_report(machine, anchor, state, ret);
 }
@@ -107,7 +111,8 @@ static bool is_only_report(struct machine *machine, const struct machine_state *
         only = same_report(report, &other);
         free(state);
     }
-    only = only && !exploration.cut_short && !(exploration.left && !call_limit);
+    /* From where a parallel block fails to where it keeps the line, too much happens for all. */
+    only = only && (report->kept || (!exploration.cut_short && !(exploration.left && !call_limit)));
     machine_exploration_deinit(&exploration);
     return only;
 }
@@ -118,7 +123,9 @@ static struct machine_state *search_report(struct machine *machine,
                                            bool trust, struct machine_report *ret)
 {
     struct machine_exploration exploration = {
-        .on_call = report_call, .error = error, .call_limit = CALL_LIMIT};
+        .on_call = report_call,
+        .error = error,
+        .call_limit = start->line_place.kind == VALUE_SHARED ? BLOCK_CALL_LIMIT : CALL_LIMIT};
     struct machine_state *found = NULL;
     if (machine_exploration_init(&exploration, machine, start))
         found = machine_explore(&exploration);

@@ -100,6 +100,34 @@ static struct value kept(const struct machine_state *state, struct value place, 
     return place;
 }
 
+/** One byte of a place whose contents are a known number; -1: it is not. */
+static int load_byte(const struct machine_state *state, struct value place)
+{
+    for (size_t i = 0; i < state->slot_count; i++) {
+        const struct memory_slot *slot = &state->slots[i];
+        uint64_t at = place.number - slot->at.number;
+        if (slot->at.kind == place.kind && slot->value.kind == VALUE_CONSTANT && at < slot->width &&
+            at < 8)
+            return (int)(slot->value.number >> (8 * at) & 0xff);
+    }
+    return -1;
+}
+
+/** Compilers write and copy two numbers that lie side by side, line and C line, at once. */
+static struct value load_parts(const struct machine_state *state, struct value place, uint8_t width)
+{
+    struct value value = constant(0);
+    if (!is_place(place) || (width != 4 && width != 8))
+        return unknown;
+    for (uint8_t i = 0; i < width; i++, place.number++) {
+        int byte = load_byte(state, place);
+        if (byte < 0)
+            return unknown;
+        value.number |= (uint64_t)byte << (8 * i);
+    }
+    return value;
+}
+
 static struct value load(const struct machine_state *state, struct value place, uint8_t width)
 {
     for (size_t i = 0; is_place(place) && i < state->slot_count; i++) {
@@ -113,7 +141,8 @@ static struct value load(const struct machine_state *state, struct value place, 
             return unknown;
         return value;
     }
-    return kept(state, place, width);
+    struct value value = load_parts(state, place, width);
+    return value.kind == VALUE_UNKNOWN ? kept(state, place, width) : value;
 }
 
 /* ---- operands ---- */
@@ -123,7 +152,14 @@ static struct value load_absolute(const struct machine_image *image, uint64_t ad
 {
     const struct machine_pointer *pointer =
         width == 8 ? machine_find_pointer(image, address) : NULL;
-    return pointer && pointer->value ? constant(pointer->value) : unknown;
+    if (pointer)
+        return pointer->value ? constant(pointer->value) : unknown;
+    size_t have;
+    const uint8_t *bytes =
+        width == 4 || width == 8 ? machine_constant(image, address, &have) : NULL;
+    if (!bytes || have < width)
+        return unknown;
+    return constant(width == 4 ? load_u32(bytes) : load_u64(bytes));
 }
 
 static struct value get(const struct machine_state *state, const struct machine_image *image,
