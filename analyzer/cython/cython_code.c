@@ -59,12 +59,40 @@ static size_t module_prefix(struct slice name, const char *module)
     return 0;
 }
 
-const char *cython_traceback_function(const char *name, const char *module, struct arena *arena)
+/**
+ * The same where a .pxd of another module was inlined: its packages are folders of the file, and
+ * one more component is that module ("pkg.other.Cls.f" of "src/pkg/buffer.pxd").
+ */
+static size_t file_prefix(struct slice name, const char *file)
+{
+    struct slice folder = file ? path_directory(file) : (struct slice){0};
+    size_t best = 0;
+    for (size_t at = 0; at < folder.size; at++) {
+        size_t size = folder.size - at;
+        if ((at && folder.data[at - 1] != '/') || size >= name.size || name.data[size] != '.')
+            continue;
+        bool same = true;
+        for (size_t i = 0; same && i < size; i++)
+            same = name.data[i] == (folder.data[at + i] == '/' ? '.' : folder.data[at + i]);
+        if (same) {
+            best = size + 1;
+            break;
+        }
+    }
+    if (!best || strncmp(path_base(file), "__init__.", strlen("__init__.")) == 0)
+        return best;
+    const char *dot = memchr(name.data + best, '.', name.size - best);
+    return dot ? (size_t)(dot + 1 - name.data) : 0;
+}
+
+const char *cython_traceback_function(const char *name, const char *module, const char *file,
+                                      struct arena *arena)
 {
     struct slice rest = slice_of(name);
     if (slice_starts(rest, "init "))
         return "<module>";
-    rest = slice_from(rest, module_prefix(rest, module));
+    size_t prefix = module_prefix(rest, module);
+    rest = slice_from(rest, prefix || !module ? prefix : file_prefix(rest, file));
     struct text text = {0};
     struct slice outer = {0};
     while (rest.size) {
@@ -102,7 +130,7 @@ static bool is_pyx_file(const char *file)
 static bool is_boilerplate(const char *name, const char *file)
 {
     static const char *const names[] = {"__pyx_fused_cpdef", "__reduce_cython__",
-                                        "__setstate_cython__", "__pyx_unpickle_"};
+                                        "__setstate_cython__", "__pyx_unpickle_", ".__defaults__"};
     for (size_t i = 0; name && i < PSC_ARRAY_SIZE(names); i++)
         if (strstr(name, names[i]))
             return true;
@@ -140,28 +168,19 @@ static struct cython_code convert_report(const struct machine *machine,
         .estimate = !report->direct,
     };
     if (report->name)
-        code.function =
-            cython_traceback_function(whole_name(machine, module, report->name), module, arena);
+        code.function = cython_traceback_function(whole_name(machine, module, report->name), module,
+                                                  report->file, arena);
     return code;
 }
 
-/** Methods of Cython's own types for functions, generators and coroutines. */
-static bool is_own_method(const char *name)
+/** The name that a table has, with its class, and "__get__" of a property. */
+static const char *table_function(const struct machine_identity *identity, const char *module,
+                                  struct arena *arena)
 {
-    static const char *const names[] = {"send",
-                                        "throw",
-                                        "close",
-                                        "asend",
-                                        "athrow",
-                                        "aclose",
-                                        "__reduce__",
-                                        "__dir__",
-                                        "__reduce_cython__",
-                                        "__setstate_cython__"};
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    const char *accessor = identity->setter ? ".__set__" : ".__get__";
+    const char *name = arena_printf(arena, "%s.%s%s", identity->type, identity->name,
+                                    identity->property ? accessor : "");
+    return name ? cython_traceback_function(name, module, NULL, arena) : NULL;
 }
 
 static struct cython_code convert_identity(const struct machine *machine,
@@ -181,12 +200,21 @@ static struct cython_code convert_identity(const struct machine *machine,
         code.kind = CYTHON_BODY;
     if (!identity->name)
         return code;
-    /* One that a class of the user's has, has a whole name somewhere: it can fail. */
+    if (identity->bare && identity->type) {
+        code.function = table_function(identity, module, arena);
+        return code;
+    }
     const char *whole = whole_name(machine, module, identity->name);
-    if (identity->bare && whole == identity->name && is_own_method(whole))
-        code.kind = CYTHON_PLUMBING;
-    code.function = cython_traceback_function(whole, module, arena);
+    code.function = cython_traceback_function(whole, module, identity->file, arena);
     return code;
+}
+
+/** Whether a report's bare name is that of a function whose class a table tells. */
+static bool lacks_class(const struct cython_code *code, const struct cython_code *whole,
+                        const struct machine_identity *identity)
+{
+    const char *leaf = whole->function ? strrchr(whole->function, '.') : NULL;
+    return identity->type && leaf && code->function && strcmp(leaf + 1, code->function) == 0;
 }
 
 static bool same_function(const struct cython_code *a, const struct cython_code *b, bool bare)
@@ -233,7 +261,7 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         return whole.function || whole.file || identity.plumbing ? 1 : 0;
     }
     struct cython_code *last = &ret[count - 1];
-    if (!last->function) {
+    if (!last->function || lacks_class(last, &whole, &identity)) {
         last->function = whole.function;
         last->kind = whole.kind;
     }
@@ -246,6 +274,9 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         ret[count++] = whole;
     } else {
         last->parallel = whole.parallel;
+        /* Cython's own code in Cython may be in that of the module. */
+        if (last->kind == CYTHON_PLUMBING && whole.kind == CYTHON_MODULE)
+            *last = whole;
         if (last->kind == CYTHON_C_FUNCTION && whole.kind != CYTHON_PLUMBING)
             last->kind = whole.kind;
         if (count == 1)

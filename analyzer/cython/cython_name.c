@@ -229,6 +229,7 @@ static bool name_slot(struct naming *naming, struct slice text)
     struct slice rest = text;
     const char *view_class = cython_view_class_skip(&rest);
     naming->name->kind = CYTHON_SLOT;
+    naming->name->boilerplate = !cython_slot_is_method(methods);
     if (view_class || cython_is_view_type(text)) {
         naming->name->module = VIEW_MODULE;
         naming->name->boilerplate = true;

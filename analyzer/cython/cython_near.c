@@ -22,9 +22,10 @@ struct asking {
     struct arena *arena;
 };
 
-static bool is_same_function(const struct asking *asking, const char *reported)
+static bool is_same_function(const struct asking *asking, const struct machine_report *report)
 {
-    const char *function = cython_traceback_function(reported, asking->module, asking->arena);
+    const char *function =
+        cython_traceback_function(report->name, asking->module, report->file, asking->arena);
     const char *dot = function ? strrchr(function, '.') : NULL;
     if (!function)
         return false;
@@ -40,7 +41,7 @@ static uint32_t line_at(const struct asking *asking, uint64_t call, const char *
     const struct machine_report *last = found ? &reports[found - 1] : NULL;
     /* A parallel block does not say whose it is. */
     if (!last || !reports[0].direct || !last->line ||
-        (last->name ? !is_same_function(asking, last->name) : !last->kept))
+        (last->name ? !is_same_function(asking, last) : !last->kept))
         return 0;
     *ret_file = last->file;
     return last->line;
@@ -68,8 +69,8 @@ static enum machine_verdict line_call(struct machine_exploration *exploration,
         return machine_is_clean(machine, target) ? MACHINE_PASS_FREE : MACHINE_PASS_COUNTED;
     machine_read_report(machine, anchor, state, &report);
     /* The block's own report has a line that it keeps in memory. */
-    return report.line && report.name && is_same_function(asking, report.name) ? MACHINE_FOUND
-                                                                               : MACHINE_END_WAY;
+    return report.line && report.name && is_same_function(asking, &report) ? MACHINE_FOUND
+                                                                           : MACHINE_END_WAY;
 }
 
 /** The line of the next error that the function can report behind a call. */

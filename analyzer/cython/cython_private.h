@@ -146,6 +146,14 @@ const char *cython_context_find(const struct cython_context *context, const char
  */
 const char *cython_slot_skip(struct slice *name);
 
+/** The same of a slot by its bare name ("tp_new"); NULL when it is none. */
+const char *cython_slot_methods(const char *slot);
+
+/** False for what the garbage collector calls: nobody writes that. */
+bool cython_slot_is_method(const char *methods);
+/** Whether a slot with these methods is, or goes on to, a method. */
+bool cython_slot_reaches(const char *methods, const char *method);
+
 /** True for the C name of a slot as it stands in the C file, in punycode too. */
 bool cython_is_slot(struct slice name);
 
@@ -211,8 +219,9 @@ uint32_t cython_machine_near_line(struct machine *machine, const char *module, c
                                   const char **ret_file);
 /** cython_cache_is_helper() in a file's own addresses. */
 bool cython_machine_is_helper(struct machine *machine, uint64_t pc);
-/** The __qualname__ of a traceback's "pkg.mod.Cls.method"; `module` may be NULL. */
-const char *cython_traceback_function(const char *name, const char *module, struct arena *arena);
+/** The __qualname__ of a traceback's "pkg.mod.Cls.method"; `module` and its `file` may be NULL. */
+const char *cython_traceback_function(const char *name, const char *module, const char *file,
+                                      struct arena *arena);
 const char *cython_module_get_name(struct cython_module *known, struct arena *keep);
 
 /** Says that a C line is of a .pyx line; C lines must come in ascending order. */

@@ -106,6 +106,19 @@ const char *cython_slot_skip(struct slice *name)
     return slot->methods;
 }
 
+const char *cython_slot_methods(const char *slot)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(slots); i++)
+        if (strcmp(slots[i].name, slot) == 0)
+            return slots[i].methods;
+    return NULL;
+}
+
+bool cython_slot_is_method(const char *methods)
+{
+    return !*methods || *methods == '_';
+}
+
 bool cython_is_slot(struct slice name)
 {
     return (slice_skip(&name, "__pyx_U") || slice_skip(&name, "__pyx_")) && skip_slot(&name);
@@ -164,6 +177,11 @@ static bool slot_reaches(struct slice methods, struct slice wanted)
     struct slice left = methods;
     return slice_starts(wanted, "__r") && slice_skip(&left, "__") && left.size == wanted.size - 3 &&
            memcmp(left.data, wanted.data + 3, left.size) == 0;
+}
+
+bool cython_slot_reaches(const char *methods, const char *method)
+{
+    return slot_reaches(slice_of(methods), slice_of(method));
 }
 
 bool cython_slot_calls(const struct cython_name *slot, const struct cython_name *inner)

@@ -253,11 +253,11 @@ struct machine {
     struct clean_function *clean; /**< Functions that were looked at, sorted by start. */
     size_t clean_count;
     size_t clean_capacity;
-    uint64_t steps; /**< Spent so far, for all questions. */
-    struct machine_method *methods;
-    size_t method_count;
-    size_t method_capacity;
-    bool methods_read;
+    uint64_t steps;                /**< Spent so far, for all questions. */
+    struct machine_entry *entries; /**< Sorted by function. */
+    size_t entry_count;
+    size_t entry_capacity;
+    bool entries_read;
     bool referrers_read;
     struct known_identity *identities; /**< Of functions that were asked for, in no order. */
     size_t identity_count;
@@ -371,18 +371,48 @@ bool machine_is_end(struct machine *machine, struct machine_target target);
 struct machine *machine_create(const uint8_t *bytes, size_t size);
 void machine_destroy(struct machine *machine);
 
+/* ---- machine_tables.c ---- */
+
+enum machine_entry_kind {
+    MACHINE_METHOD,
+    MACHINE_SLOT,
+    MACHINE_GETTER,
+    MACHINE_SETTER,
+    MACHINE_MODULE /**< The module's own code. */
+};
+
+/** The name that such have, as Cython reports it, but for the module's behind it. */
+#define MACHINE_MODULE_NAME "init "
+
+/** What tables in data say of a function. */
+struct machine_entry {
+    uint64_t function;
+    const char *name; /**< The method's, the property's, or as cython_slot_methods(). */
+    const char *type; /**< "pkg.mod.Class"; NULL: of none, or of several. In the image. */
+    uint8_t kind;     /**< enum machine_entry_kind */
+    bool plumbing;    /**< Of Cython's own types. */
+};
+
+/** All of them, sorted by function, one each; reads them once. */
+size_t machine_entries(struct machine *machine, const struct machine_entry **ret);
+/** That of the function that begins at an address; or NULL. */
+const struct machine_entry *machine_find_entry(struct machine *machine, uint64_t function);
+
 /* ---- machine_names.c ---- */
 
 /** What is known of a whole function, without a line. */
 struct machine_identity {
     const char *name; /**< As reports have it, or a method table's bare name; NULL: not known. */
     const char *file; /**< Or NULL. */
-    bool bare;        /**< The name is a method table's. */
-    bool method;      /**< It is in a method table: Python calls it. */
-    bool pointed;     /**< Its address is in some other table. */
-    bool body;        /**< A function in a method table, of the same name, calls it. */
-    bool parallel;    /**< It is the body of a parallel block of `name`. */
-    bool plumbing;    /**< It is a method of Cython's own types; there is no name. */
+    const char *type; /**< The class of a bare name, as tables have it; or NULL. */
+    bool bare;        /**< The name is a table's. */
+    bool property;    /**< It is that of a property that this gets (or sets). */
+    bool setter;
+    bool method;   /**< It is in a method table: Python calls it. */
+    bool pointed;  /**< It is in the table of a type. */
+    bool body;     /**< A function in a method table, of the same name, calls it. */
+    bool parallel; /**< It is the body of a parallel block of `name`. */
+    bool plumbing; /**< It is a method of Cython's own types; there is no name. */
 };
 
 /** The function that jumps into a fragment; NULL when it is no fragment. */

@@ -161,7 +161,7 @@ void machine_destroy(struct machine *machine)
     machine_decoder_destroy(machine->decoder);
     free(machine->anchors);
     free(machine->clean);
-    free(machine->methods);
+    free(machine->entries);
     free(machine->identities);
     free(machine->blocks);
     free(machine);

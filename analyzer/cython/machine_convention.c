@@ -12,7 +12,8 @@ struct convention {
     struct machine_anchor best;
     int score;
     unsigned depth;
-    bool python2; /**< Strings are made with CPython 2's functions. */
+    bool python2;                   /**< Strings are made with CPython 2's functions. */
+    struct machine_anchor compiled; /**< What Py_CompileString() and later calls were given. */
 };
 
 static int score_of(const struct machine_anchor *anchor)
@@ -83,6 +84,27 @@ static void take_string(struct machine_exploration *exploration, const struct ma
     }
 }
 
+/**
+ * Of the limited API: Py_CompileString("_getframe()", file, mode), PyLong_FromLong(line),
+ * PyUnicode_FromString(name), whose results replace what the compiled code has.
+ */
+static void take_compiled(struct convention *convention, const struct machine_state *state,
+                          const char *import)
+{
+    struct machine_anchor *compiled = &convention->compiled;
+    struct value argument = as_source(state->registers[MACHINE_RDI]);
+    if (!import)
+        return;
+    if (strcmp(import, "Py_CompileString") == 0)
+        *compiled = (struct machine_anchor){.file = as_source(state->registers[MACHINE_RSI])};
+    else if (compiled->file.kind == VALUE_UNKNOWN)
+        return;
+    else if (strcmp(import, "PyLong_FromLong") == 0)
+        compiled->line = argument;
+    else if (strcmp(import, "PyUnicode_FromString") == 0)
+        offer(convention, argument, compiled->line, compiled->file);
+}
+
 static bool find_convention(struct machine *machine, uint64_t start, unsigned depth,
                             struct machine_anchor *ret);
 
@@ -104,6 +126,7 @@ static enum machine_verdict convention_call(struct machine_exploration *explorat
         return MACHINE_END_WAY;
     }
     take_string(exploration, state, target.import);
+    take_compiled(convention, state, target.import);
     const struct machine_function *callee =
         target.import ? NULL : machine_find_function(&exploration->machine->image, target.address);
     struct machine_anchor inner;

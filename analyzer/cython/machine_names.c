@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#define METHOD_LIMIT ((size_t)1 << 18)
 /** Names that the reports of one function are looked through for. */
 #define NAME_LIMIT 32
 /** Bytes of a dotted name in front of its last part. */
@@ -12,102 +11,6 @@
 #define VOTE_LIMIT 12
 /** Bytes of a function that are swept. */
 #define SWEEP_LIMIT ((uint64_t)64 << 10)
-
-/** METH_VARARGS to METH_METHOD of CPython's methodobject.h. */
-#define METHOD_FLAGS 0x3ffu
-
-struct machine_method {
-    uint64_t function;
-    const char *name;
-    bool plumbing;
-};
-
-/* ---- method tables ---- */
-
-static bool add_method(struct machine *machine, struct machine_method method)
-{
-    if (machine->method_count == METHOD_LIMIT)
-        return true;
-    if (!array_reserve((void **)&machine->methods, &machine->method_capacity,
-                       machine->method_count + 1, sizeof(*machine->methods)))
-        return false;
-    machine->methods[machine->method_count++] = method;
-    return true;
-}
-
-static int compare_methods(const void *left, const void *right)
-{
-    const struct machine_method *a = left, *b = right;
-    return a->function < b->function ? -1 : a->function > b->function;
-}
-
-static bool is_function_start(const struct machine_image *image, uint64_t address)
-{
-    const struct machine_function *function = machine_find_function(image, address);
-    return function && function->start == address;
-}
-
-/** The methods of Cython's own generators and coroutines, by their documentation (Coroutine.c). */
-static bool is_generator_method(const struct machine_image *image, uint64_t doc)
-{
-    static const char *const beginnings[] = {"send(arg) -> send 'arg' into ",
-                                             "throw(typ[,val[,tb]]) -> raise exception in ",
-                                             "close() -> raise GeneratorExit inside "};
-    const struct machine_pointer *pointer = machine_find_pointer(image, doc);
-    size_t have;
-    const uint8_t *text = pointer ? machine_bytes(image, pointer->value, &have) : NULL;
-    for (size_t i = 0; text && i < PSC_ARRAY_SIZE(beginnings); i++) {
-        size_t size = strlen(beginnings[i]);
-        if (have >= size && memcmp(text, beginnings[i], size) == 0)
-            return true;
-    }
-    return false;
-}
-
-/** PyMethodDef: const char *name, function, int flags, const char *doc. PyGetSetDef has no flags.
- */
-static void read_methods(struct machine *machine)
-{
-    const struct machine_image *image = &machine->image;
-    machine->methods_read = true;
-    for (size_t i = 0; i + 1 < image->pointer_count; i++) {
-        const struct machine_pointer *name = &image->pointers[i];
-        const struct machine_pointer *function = &image->pointers[i + 1];
-        size_t have;
-        if (function->address != name->address + 8 || !name->value || !function->value ||
-            !is_function_start(image, function->value))
-            continue;
-        const uint8_t *flags = machine_bytes(image, name->address + 16, &have);
-        if (!flags || have < 4 || !load_u32(flags) || load_u32(flags) & ~METHOD_FLAGS ||
-            machine_find_pointer(image, name->address + 16))
-            continue;
-        const char *text = machine_string(image, name->value);
-        struct machine_method method = {.function = function->value, .name = text};
-        method.plumbing = is_generator_method(image, name->address + 24);
-        if (text && !add_method(machine, method))
-            return;
-    }
-    if (machine->method_count)
-        qsort(machine->methods, machine->method_count, sizeof(*machine->methods), compare_methods);
-}
-
-static const struct machine_method *find_method(struct machine *machine, uint64_t function)
-{
-    size_t low = 0;
-    if (!machine->methods_read)
-        read_methods(machine);
-    size_t high = machine->method_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (machine->methods[middle].function < function)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < machine->method_count && machine->methods[low].function == function
-               ? &machine->methods[low]
-               : NULL;
-}
 
 /* ---- one function ---- */
 
@@ -256,32 +159,122 @@ const char *machine_find_whole_name(const struct machine_image *image, const cha
     return found;
 }
 
+static bool calls(const struct machine_image *image, const struct machine_function *from,
+                  uint64_t to)
+{
+    size_t have;
+    const uint8_t *code = from ? machine_bytes(image, from->start, &have) : NULL;
+    uint64_t size = code ? from->end - from->start : 0;
+    for (uint64_t i = 0; i + 5 <= size && i + 5 <= have && i < SWEEP_LIMIT; i++)
+        if ((code[i] == 0xe8 || code[i] == 0xe9) &&
+            from->start + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1) == to)
+            return true;
+    return false;
+}
+
+/** The method of a name that only parses the arguments of a function; or NULL. */
+static const struct machine_entry *
+find_caller(struct machine *machine, const struct machine_function *function, const char *leaf)
+{
+    const struct machine_entry *entries;
+    size_t count = machine_entries(machine, &entries);
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].kind == MACHINE_METHOD && strcmp(entries[i].name, leaf) == 0 &&
+            entries[i].function != function->start &&
+            calls(&machine->image, machine_find_function(&machine->image, entries[i].function),
+                  function->start))
+            return &entries[i];
+    return NULL;
+}
+
+/** Whether "pkg.mod.Class.leaf" may be what a table has for a function. */
+static bool is_of_entry(const struct machine_entry *entry, const char *name)
+{
+    if (entry->kind == MACHINE_MODULE)
+        return strncmp(name, entry->name, strlen(entry->name)) == 0;
+    const char *leaf = leaf_of(name);
+    const char *outer = leaf == name ? NULL : leaf - 1;
+    struct slice class = {name, outer ? (size_t)(outer - name) : 0};
+    if (entry->kind == MACHINE_GETTER || entry->kind == MACHINE_SETTER) {
+        size_t size = strlen(entry->name);
+        bool accessor = entry->kind == MACHINE_GETTER
+                            ? strcmp(leaf, "__get__") == 0
+                            : strcmp(leaf, "__set__") == 0 || strcmp(leaf, "__del__") == 0;
+        if (!accessor || class.size <= size + 1 || class.data[class.size - size - 1] != '.' ||
+            memcmp(class.data + class.size - size, entry->name, size) != 0)
+            return false;
+        class.size -= size + 1;
+    } else if (!(entry->kind == MACHINE_SLOT ? cython_slot_reaches(entry->name, leaf)
+                                             : strcmp(entry->name, leaf) == 0)) {
+        return false;
+    }
+    if (!entry->type || !class.size)
+        return true;
+    const char *type = leaf_of(entry->type);
+    size_t size = strlen(type);
+    return class.size >= size && memcmp(class.data + class.size - size, type, size) == 0 &&
+           (class.size == size || class.data[class.size - size - 1] == '.');
+}
+
+/** The only one of the reported names that an entry may have; or NULL. */
+static const struct machine_report *choose_for_entry(const struct sweep *sweep,
+                                                     const struct machine_entry *entry)
+{
+    const struct machine_report *chosen = NULL;
+    for (size_t i = 0; i < sweep->name_count; i++) {
+        if (!is_of_entry(entry, sweep->names[i].name))
+            continue;
+        if (chosen && entry->kind == MACHINE_SLOT)
+            return NULL;
+        chosen = chosen ? chosen : &sweep->names[i];
+    }
+    return chosen;
+}
+
+static const struct machine_report *choose_without_entry(struct machine *machine,
+                                                         const struct machine_function *function,
+                                                         struct sweep *sweep)
+{
+    if (sweep->name_count == 1)
+        return &sweep->names[0];
+    for (size_t i = 0; i < sweep->name_count; i++)
+        if (find_caller(machine, function, leaf_of(sweep->names[i].name)))
+            return &sweep->names[i];
+    return sweep->name_count ? vote(machine, sweep) : NULL;
+}
+
+/** Takes the name that a table has, with its class. */
+static void take_entry(struct machine_identity *identity, const struct machine_entry *entry)
+{
+    identity->name = entry->name;
+    identity->type = entry->type;
+    identity->bare = true;
+    identity->property = entry->kind == MACHINE_GETTER || entry->kind == MACHINE_SETTER;
+    identity->setter = entry->kind == MACHINE_SETTER;
+}
+
 static struct machine_identity identify(struct machine *machine, struct sweep *sweep,
                                         const struct machine_function *function)
 {
-    const struct machine_method *found = find_method(machine, function->start);
-    if (found && found->plumbing)
+    const struct machine_entry *entry = machine_find_entry(machine, function->start);
+    struct machine_identity identity = {.file = sweep->name_count ? sweep->names[0].file : NULL};
+    if (entry && entry->plumbing)
         return (struct machine_identity){.plumbing = true};
-    const char *method = found ? found->name : NULL;
-    struct machine_identity identity = {
-        .name = method, .bare = method, .method = method, .pointed = function->pointed && !method};
-    const struct machine_report *chosen = NULL;
-    if (method) {
-        for (size_t i = 0; i < sweep->name_count && !chosen; i++)
-            if (strcmp(leaf_of(sweep->names[i].name), method) == 0)
-                chosen = &sweep->names[i];
-    } else if (sweep->name_count == 1) {
-        chosen = &sweep->names[0];
-    } else if (sweep->name_count) {
-        chosen = vote(machine, sweep);
-    }
-    const char *whole = method && !chosen ? machine_find_whole_name(&machine->image, method) : NULL;
+    identity.method = entry && entry->kind == MACHINE_METHOD;
+    identity.pointed = entry && !identity.method;
+    const struct machine_report *chosen =
+        entry ? choose_for_entry(sweep, entry) : choose_without_entry(machine, function, sweep);
+    const char *whole = identity.method && !entry->type && !chosen
+                            ? machine_find_whole_name(&machine->image, entry->name)
+                            : NULL;
     if (chosen || whole) {
         identity.name = chosen ? chosen->name : whole;
-        identity.bare = false;
+        identity.file = chosen ? chosen->file : identity.file;
     }
-    if (chosen || sweep->name_count)
-        identity.file = chosen ? chosen->file : sweep->names[0].file;
+    /* mypyc reports bare names. */
+    bool lacks_class = chosen && entry && entry->type && !strchr(chosen->name, '.');
+    if (entry && (lacks_class || (!chosen && !whole)))
+        take_entry(&identity, entry);
     return identity;
 }
 
@@ -375,40 +368,32 @@ static struct machine_identity look_at(struct machine *machine,
                 return identity;
             }
         } else if (function->jumped_from) {
-            function = referrer(machine, function->jumped_from);
+            parent = referrer(machine, function->jumped_from);
+            sweep_function(machine, function, &sweep);
+            /* The slot of __eq__ ends in a jump to __eq__. */
+            const struct machine_entry *entry = machine_find_entry(machine, parent->start);
+            if (entry && entry->kind == MACHINE_SLOT && sweep.name_count == 1 &&
+                is_of_entry(entry, sweep.names[0].name))
+                return (struct machine_identity){.name = sweep.names[0].name,
+                                                 .file = sweep.names[0].file};
+            function = parent;
         }
     }
     sweep_function(machine, function, &sweep);
     return identify(machine, &sweep, function);
 }
 
-static bool calls(const struct machine_image *image, const struct machine_function *from,
-                  uint64_t to)
-{
-    size_t have;
-    const uint8_t *code = machine_bytes(image, from->start, &have);
-    uint64_t size = from->end - from->start;
-    for (uint64_t i = 0; code && i + 5 <= size && i + 5 <= have && i < SWEEP_LIMIT; i++)
-        if (code[i] == 0xe8 &&
-            from->start + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1) == to)
-            return true;
-    return false;
-}
-
 /** Whether a method of this name is only what parses the arguments of this function. */
-static bool is_body(struct machine *machine, const struct machine_function *function,
-                    const char *leaf)
+static void find_body(struct machine *machine, const struct machine_function *function,
+                      struct machine_identity *identity)
 {
-    if (!machine->methods_read)
-        read_methods(machine);
-    for (size_t i = 0; i < machine->method_count; i++) {
-        const struct machine_method *method = &machine->methods[i];
-        if (strcmp(method->name, leaf) == 0 && method->function != function->start &&
-            calls(&machine->image, machine_find_function(&machine->image, method->function),
-                  function->start))
-            return true;
-    }
-    return false;
+    const struct machine_entry *caller =
+        identity->name && !identity->method && !identity->pointed && !identity->parallel
+            ? find_caller(machine, function, leaf_of(identity->name))
+            : NULL;
+    identity->body = caller;
+    if (caller && caller->type && !strchr(identity->name, '.'))
+        take_entry(identity, caller);
 }
 
 /** What a report says that is known to be the whole function's; false when it is not. */
@@ -418,14 +403,15 @@ static bool identify_by_report(struct machine *machine, const struct machine_fun
     if (!last || !last->direct || !last->outermost || !last->name || !last->file ||
         is_fragment(function))
         return false;
-    const struct machine_method *method = find_method(machine, function->start);
-    if (method && (method->plumbing || strcmp(leaf_of(last->name), method->name) != 0))
+    const struct machine_entry *entry = machine_find_entry(machine, function->start);
+    if (entry && (entry->plumbing || !is_of_entry(entry, last->name)))
         return false;
-    *ret = (struct machine_identity){.name = last->name,
-                                     .file = last->file,
-                                     .method = method,
-                                     .pointed = function->pointed && !method};
-    ret->body = !method && !ret->pointed && is_body(machine, function, leaf_of(last->name));
+    *ret = (struct machine_identity){
+        .name = last->name, .file = last->file, .method = entry && entry->kind == MACHINE_METHOD};
+    ret->pointed = entry && !ret->method;
+    if (entry && entry->type && !strchr(last->name, '.'))
+        take_entry(ret, entry);
+    find_body(machine, function, ret);
     return true;
 }
 
@@ -441,8 +427,7 @@ struct machine_identity machine_identify(struct machine *machine, uint64_t addre
         if (machine->identities[i].function == function)
             return machine->identities[i].identity;
     identity = look_at(machine, function);
-    if (identity.name && !identity.method && !identity.pointed && !identity.parallel)
-        identity.body = is_body(machine, function, leaf_of(identity.name));
+    find_body(machine, function, &identity);
     if (array_reserve((void **)&machine->identities, &machine->identity_capacity,
                       machine->identity_count + 1, sizeof(*machine->identities)))
         machine->identities[machine->identity_count++] =

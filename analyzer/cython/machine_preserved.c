@@ -306,12 +306,12 @@ static bool give_known(const struct known *known, struct machine_state *state)
             continue;
         /* Both are addressed as the code does: from the stack pointer, or from the frame's. */
         slot.at.number -= top.number;
-        state->slots[state->slot_count++] = slot;
+        machine_state_store_at(state, slot.at, slot.width, slot.value);
         found = true;
         if (frame.kind != VALUE_STACK)
             continue;
         slot.at = (struct value){VALUE_FRAME, known->slots[i].at.number - frame.number};
-        state->slots[state->slot_count++] = slot;
+        machine_state_store_at(state, slot.at, slot.width, slot.value);
     }
     return found;
 }

@@ -392,8 +392,10 @@ static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
 {
     if (value.kind == VALUE_CONSTANT)
         return constant(cut((uint64_t)extend(value.number, from), to));
-    return (value.kind == VALUE_ERROR || value.kind == VALUE_SUCCESS) && from == 4 ? value
-                                                                                   : unknown;
+    /* Of an argument, who asks for it takes the same four bytes. */
+    bool known =
+        value.kind == VALUE_ERROR || value.kind == VALUE_SUCCESS || value.kind == VALUE_ARGUMENT;
+    return known && from == 4 ? value : unknown;
 }
 
 static struct value address_of(const struct machine_state *state,

@@ -45,8 +45,7 @@ WAYS = {
     "namesake": ["Plain.namesake", "namesake"],
 }
 # What of these a stripped file does not tell.
-UNTOLD = {"dealloc": [], "expression": ["<genexpr>", "expression"],
-          "namesake": ["namesake", "namesake"]}
+UNTOLD = {"expression": ["<genexpr>", "expression"], "namesake": ["namesake", "namesake"]}
 VARIANTS = {"O0": ["-g", "-O0"], "O2": ["-g", "-O2"], "O2-stripped": ["-g0", "-O2", "-s"]}
 
 

@@ -1,0 +1,476 @@
+/*
+ * What tables in data say of functions: methods, slots and properties of types.
+ *
+ * Cython and mypyc write them as static data, so that the loader's relocations show where each
+ * pointer stands. A type's table tells the class that a bare name belongs to, names slots whose
+ * functions report nothing, and tells the methods of Cython's own types from the user's.
+ */
+#include "machine.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#define ENTRY_LIMIT ((size_t)1 << 18)
+#define TYPE_LIMIT  ((size_t)1 << 14)
+/** Entries of one table. */
+#define TABLE_LIMIT 8192
+#define SLOT_LIMIT  128
+/** METH_VARARGS to METH_METHOD of CPython's methodobject.h. */
+#define METHOD_FLAGS 0x3ffu
+/** Bytes of an object of a type. */
+#define OBJECT_SIZE_LIMIT ((uint32_t)1 << 24)
+
+/* PyMethodDef: name, function, int flags, doc. PyGetSetDef: name, get, set, doc, closure. */
+#define METHOD_SIZE   32
+#define PROPERTY_SIZE 40
+
+/** The part of a PyTypeObject that a slot is in. */
+enum part { PART_TYPE, PART_ASYNC, PART_NUMBER, PART_SEQUENCE, PART_MAPPING, PART_BUFFER };
+
+/** Where a PyTypeObject has a pointer to that part. CPython's cpython/object.h, 2.7 to 3.15. */
+static const uint16_t part_offsets[] = {
+    [PART_TYPE] = 0,       [PART_ASYNC] = 80,    [PART_NUMBER] = 96,
+    [PART_SEQUENCE] = 104, [PART_MAPPING] = 112, [PART_BUFFER] = 160,
+};
+
+#define TYPE_NAME     24
+#define TYPE_SIZE     32
+#define TYPE_DEALLOC  48
+#define TYPE_FLAGS    168
+#define TYPE_METHODS  232
+#define TYPE_PROPERTY 248
+
+/* PyType_Spec: name, int basicsize, int itemsize, unsigned flags, slots; PyType_Slot: int, void *.
+ */
+#define SPEC_SLOTS   24
+#define SLOT_SIZE    16
+#define SLOT_METHODS 64
+#define SLOT_GETSET  73
+
+/* PyModuleDef, from m_name: doc, size, methods, slots (at 32); PyModuleDef_Slot: int, value. */
+#define MODULE_SLOTS 32
+#define MODULE_EXEC  2
+
+/** A slot by its number (CPython's typeslots.h), its place, and Cython's prefix for it. */
+static const struct slot {
+    uint8_t number;
+    uint8_t part;
+    uint16_t offset;
+    const char *name;
+} slots[] = {
+    {1, PART_BUFFER, 0, "bf_getbuffer"},
+    {2, PART_BUFFER, 8, "bf_releasebuffer"},
+    {3, PART_MAPPING, 16, "mp_ass_subscript"},
+    {4, PART_MAPPING, 0, "mp_length"},
+    {5, PART_MAPPING, 8, "mp_subscript"},
+    {6, PART_NUMBER, 64, "nb_absolute"},
+    {7, PART_NUMBER, 0, "nb_add"},
+    {8, PART_NUMBER, 104, "nb_and"},
+    {9, PART_NUMBER, 72, "nb_bool"},
+    {10, PART_NUMBER, 32, "nb_divmod"},
+    {11, PART_NUMBER, 144, "nb_float"},
+    {12, PART_NUMBER, 232, "nb_floor_divide"},
+    {13, PART_NUMBER, 264, "nb_index"},
+    {14, PART_NUMBER, 152, "nb_inplace_add"},
+    {15, PART_NUMBER, 208, "nb_inplace_and"},
+    {16, PART_NUMBER, 248, "nb_inplace_floor_divide"},
+    {17, PART_NUMBER, 192, "nb_inplace_lshift"},
+    {18, PART_NUMBER, 168, "nb_inplace_multiply"},
+    {19, PART_NUMBER, 224, "nb_inplace_or"},
+    {20, PART_NUMBER, 184, "nb_inplace_power"},
+    {21, PART_NUMBER, 176, "nb_inplace_remainder"},
+    {22, PART_NUMBER, 200, "nb_inplace_rshift"},
+    {23, PART_NUMBER, 160, "nb_inplace_subtract"},
+    {24, PART_NUMBER, 256, "nb_inplace_true_divide"},
+    {25, PART_NUMBER, 216, "nb_inplace_xor"},
+    {26, PART_NUMBER, 128, "nb_int"},
+    {27, PART_NUMBER, 80, "nb_invert"},
+    {28, PART_NUMBER, 88, "nb_lshift"},
+    {29, PART_NUMBER, 16, "nb_multiply"},
+    {30, PART_NUMBER, 48, "nb_negative"},
+    {31, PART_NUMBER, 120, "nb_or"},
+    {32, PART_NUMBER, 56, "nb_positive"},
+    {33, PART_NUMBER, 40, "nb_power"},
+    {34, PART_NUMBER, 24, "nb_remainder"},
+    {35, PART_NUMBER, 96, "nb_rshift"},
+    {36, PART_NUMBER, 8, "nb_subtract"},
+    {37, PART_NUMBER, 240, "nb_true_divide"},
+    {38, PART_NUMBER, 112, "nb_xor"},
+    {39, PART_SEQUENCE, 40, "sq_ass_item"},
+    {41, PART_SEQUENCE, 56, "sq_contains"},
+    {44, PART_SEQUENCE, 24, "sq_item"},
+    {45, PART_SEQUENCE, 0, "sq_length"},
+    {50, PART_TYPE, 128, "tp_call"},
+    {51, PART_TYPE, 192, "tp_clear"},
+    {52, PART_TYPE, TYPE_DEALLOC, "tp_dealloc"},
+    {54, PART_TYPE, 272, "tp_descr_get"},
+    {55, PART_TYPE, 280, "tp_descr_set"},
+    {58, PART_TYPE, 144, "tp_getattro"},
+    {59, PART_TYPE, 120, "tp_hash"},
+    {60, PART_TYPE, 296, "tp_init"},
+    {62, PART_TYPE, 216, "tp_iter"},
+    {63, PART_TYPE, 224, "tp_iternext"},
+    {65, PART_TYPE, 312, "tp_new"},
+    {66, PART_TYPE, 88, "tp_repr"},
+    {67, PART_TYPE, 200, "tp_richcompare"},
+    {69, PART_TYPE, 152, "tp_setattro"},
+    {70, PART_TYPE, 136, "tp_str"},
+    {71, PART_TYPE, 184, "tp_traverse"},
+    {75, PART_NUMBER, 272, "nb_matrix_multiply"},
+    {76, PART_NUMBER, 280, "nb_inplace_matrix_multiply"},
+    {77, PART_ASYNC, 0, "am_await"},
+    {78, PART_ASYNC, 8, "am_aiter"},
+    {79, PART_ASYNC, 16, "am_anext"},
+    {80, PART_TYPE, 392, "tp_finalize"},
+};
+
+/** The types of Cython itself that have no module's name; others begin with "_cython_". */
+static const char *const own_types[] = {
+    "CythonUnboundCMethod",
+    "async_generator",
+    "async_generator_asend",
+    "async_generator_athrow",
+    "async_generator_wrapped_value",
+    "coroutine",
+    "coroutine_wrapper",
+    "cython_function_or_method",
+    "fused_cython_function",
+    "generator",
+    "iterable_coroutine",
+};
+
+struct tables {
+    struct machine *machine;
+    bool has_views; /**< There are the types of Cython's memoryviews. */
+};
+
+/* ---- reading ---- */
+
+/** What a pointer at an address in data leads to; 0 when there is none, or an import. */
+static uint64_t pointer_at(const struct machine_image *image, uint64_t address)
+{
+    const struct machine_pointer *pointer = machine_find_pointer(image, address);
+    return pointer ? pointer->value : 0;
+}
+
+static uint64_t function_at(const struct machine_image *image, uint64_t address)
+{
+    uint64_t value = pointer_at(image, address);
+    const struct machine_function *function = value ? machine_find_function(image, value) : NULL;
+    return function && function->start == value ? value : 0;
+}
+
+static const uint8_t *bytes_at(const struct machine_image *image, uint64_t address, size_t size)
+{
+    size_t have;
+    const uint8_t *bytes = machine_bytes(image, address, &have);
+    return bytes && have >= size ? bytes : NULL;
+}
+
+/** True for "name" and "pkg.mod.Name". */
+static bool is_dotted_name(const char *text)
+{
+    return *text && *text != '.' && !strpbrk(text, " /:%()[]{},;\"'\\+*?!-=&|#$@^~<>`");
+}
+
+static const char *name_at(const struct machine_image *image, uint64_t address)
+{
+    uint64_t value = pointer_at(image, address);
+    const char *name = value ? machine_string(image, value) : NULL;
+    return name && is_dotted_name(name) ? name : NULL;
+}
+
+/* ---- entries ---- */
+
+static const char *leaf_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+/** Also the types of closures and defaults, and of memoryviews when the module has these. */
+static bool is_own_type(const struct tables *tables, const char *type)
+{
+    static const char *const views[] = {"Enum", "_memoryviewslice", "array", "memoryview"};
+    const char *leaf = leaf_of(type);
+    if (strncmp(type, "_cython_", strlen("_cython_")) == 0 ||
+        strncmp(leaf, "__pyx_", strlen("__pyx_")) == 0)
+        return true;
+    for (size_t i = 0; leaf == type && i < PSC_ARRAY_SIZE(own_types); i++)
+        if (strcmp(type, own_types[i]) == 0)
+            return true;
+    for (size_t i = 0; tables->has_views && i < PSC_ARRAY_SIZE(views); i++)
+        if (strcmp(leaf, views[i]) == 0)
+            return true;
+    return false;
+}
+
+static void add_entry(struct tables *tables, struct machine_entry entry)
+{
+    struct machine *machine = tables->machine;
+    entry.plumbing |= entry.type && is_own_type(tables, entry.type);
+    if (!entry.function || machine->entry_count == ENTRY_LIMIT ||
+        !array_reserve((void **)&machine->entries, &machine->entry_capacity,
+                       machine->entry_count + 1, sizeof(*machine->entries)))
+        return;
+    machine->entries[machine->entry_count++] = entry;
+}
+
+/** The methods of Cython's own generators and coroutines, by their documentation (Coroutine.c). */
+static bool is_generator_method(const struct machine_image *image, uint64_t doc)
+{
+    static const char *const beginnings[] = {"send(arg) -> send 'arg' into ",
+                                             "throw(typ[,val[,tb]]) -> raise exception in ",
+                                             "close() -> raise GeneratorExit inside "};
+    size_t have;
+    uint64_t value = pointer_at(image, doc);
+    const uint8_t *text = value ? machine_bytes(image, value, &have) : NULL;
+    for (size_t i = 0; text && i < PSC_ARRAY_SIZE(beginnings); i++) {
+        size_t size = strlen(beginnings[i]);
+        if (have >= size && memcmp(text, beginnings[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/** A PyMethodDef at an address; false when there is none. */
+static bool read_method(const struct machine_image *image, uint64_t at, struct machine_entry *ret)
+{
+    uint64_t name = pointer_at(image, at);
+    uint64_t function = name ? function_at(image, at + 8) : 0;
+    const uint8_t *flags = function ? bytes_at(image, at + 16, 4) : NULL;
+    if (!flags || !load_u32(flags) || load_u32(flags) & ~METHOD_FLAGS ||
+        machine_find_pointer(image, at + 16))
+        return false;
+    *ret = (struct machine_entry){.function = function, .name = machine_string(image, name)};
+    struct slice bare = slice_of(ret->name ? ret->name : ""), specialization;
+    if (slice_skip(&bare, "__pyx_fuse_") && parse_cython_specialization(&bare, &specialization) &&
+        bare.size)
+        ret->name = bare.data;
+    /* The latter: Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
+    ret->plumbing = is_generator_method(image, at + 24) ||
+                    (ret->name && strcmp(ret->name, "CythonUnboundCMethod") == 0);
+    return ret->name;
+}
+
+static void add_methods(struct tables *tables, const char *type, uint64_t at)
+{
+    for (size_t i = 0; at && i < TABLE_LIMIT; i++) {
+        struct machine_entry entry;
+        if (!pointer_at(&tables->machine->image, at + i * METHOD_SIZE))
+            return;
+        if (!read_method(&tables->machine->image, at + i * METHOD_SIZE, &entry))
+            continue;
+        entry.type = type;
+        add_entry(tables, entry);
+    }
+}
+
+static void add_properties(struct tables *tables, const char *type, uint64_t at)
+{
+    const struct machine_image *image = &tables->machine->image;
+    for (size_t i = 0; at && i < TABLE_LIMIT; i++, at += PROPERTY_SIZE) {
+        struct machine_entry entry = {.type = type, .name = name_at(image, at)};
+        if (!entry.name)
+            return;
+        entry.kind = MACHINE_GETTER;
+        entry.function = function_at(image, at + 8);
+        add_entry(tables, entry);
+        entry.kind = MACHINE_SETTER;
+        entry.function = function_at(image, at + 16);
+        add_entry(tables, entry);
+    }
+}
+
+static void add_slot(struct tables *tables, const char *type, const struct slot *slot,
+                     uint64_t function)
+{
+    const char *name = cython_slot_methods(slot->name);
+    add_entry(tables, (struct machine_entry){.kind = MACHINE_SLOT,
+                                             .function = function,
+                                             .name = name,
+                                             .type = type,
+                                             .plumbing = !cython_slot_is_method(name)});
+}
+
+/* ---- types ---- */
+
+/** One way to write a type: adds what it holds. */
+typedef void visit_type(struct tables *tables, const char *name, uint64_t at);
+
+static bool is_size(uint32_t size)
+{
+    return size >= 16 && size < OBJECT_SIZE_LIMIT;
+}
+
+static bool is_spec(const struct machine_image *image, uint64_t at)
+{
+    const uint8_t *numbers = bytes_at(image, at + 8, 16);
+    uint64_t table = pointer_at(image, at + SPEC_SLOTS);
+    const uint8_t *first = table ? bytes_at(image, table, 8) : NULL;
+    return numbers && first && is_size(load_u32(numbers)) && load_u32(numbers + 8) &&
+           load_u64(first) > 0 && load_u64(first) < SLOT_LIMIT &&
+           !machine_find_pointer(image, table) && machine_find_pointer(image, table + 8);
+}
+
+static void add_spec(struct tables *tables, const char *name, uint64_t at)
+{
+    const struct machine_image *image = &tables->machine->image;
+    uint64_t table = pointer_at(image, at + SPEC_SLOTS);
+    for (size_t i = 0; i < SLOT_LIMIT; i++, table += SLOT_SIZE) {
+        const uint8_t *number = bytes_at(image, table, 8);
+        if (!number || !load_u64(number) || machine_find_pointer(image, table))
+            return;
+        if (load_u64(number) == SLOT_METHODS)
+            add_methods(tables, name, pointer_at(image, table + 8));
+        else if (load_u64(number) == SLOT_GETSET)
+            add_properties(tables, name, pointer_at(image, table + 8));
+        for (size_t k = 0; k < PSC_ARRAY_SIZE(slots); k++)
+            if (load_u64(number) == slots[k].number)
+                add_slot(tables, name, &slots[k], function_at(image, table + 8));
+    }
+}
+
+static bool is_type(const struct machine_image *image, uint64_t at)
+{
+    const uint8_t *bytes = bytes_at(image, at, TYPE_PROPERTY + 8);
+    return bytes && load_u64(bytes + 16) == 0 && is_size(load_u32(bytes + TYPE_SIZE)) &&
+           load_u32(bytes + TYPE_SIZE + 4) == 0 && load_u64(bytes + TYPE_FLAGS) != 0 &&
+           !machine_find_pointer(image, at) && !machine_find_pointer(image, at + TYPE_SIZE) &&
+           !machine_find_pointer(image, at + TYPE_FLAGS) && function_at(image, at + TYPE_DEALLOC);
+}
+
+static void add_type(struct tables *tables, const char *name, uint64_t at)
+{
+    const struct machine_image *image = &tables->machine->image;
+    for (size_t k = 0; k < PSC_ARRAY_SIZE(slots); k++) {
+        uint64_t part =
+            slots[k].part == PART_TYPE ? at : pointer_at(image, at + part_offsets[slots[k].part]);
+        if (part)
+            add_slot(tables, name, &slots[k], function_at(image, part + slots[k].offset));
+    }
+    add_methods(tables, name, pointer_at(image, at + TYPE_METHODS));
+    add_properties(tables, name, pointer_at(image, at + TYPE_PROPERTY));
+}
+
+/** The code of the module itself, of modules that are made in two steps (PEP 489). */
+static void add_module(struct tables *tables, uint64_t at)
+{
+    const struct machine_image *image = &tables->machine->image;
+    uint64_t table = pointer_at(image, at + MODULE_SLOTS);
+    for (size_t i = 0; table && i < SLOT_LIMIT; i++, table += SLOT_SIZE) {
+        const uint8_t *number = bytes_at(image, table, 8);
+        if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
+            machine_find_pointer(image, table))
+            return;
+        if (load_u64(number) == MODULE_EXEC)
+            add_entry(tables, (struct machine_entry){.kind = MACHINE_MODULE,
+                                                     .function = function_at(image, table + 8),
+                                                     .name = MACHINE_MODULE_NAME});
+    }
+}
+
+/** Every pointer to a name that stands where a type has its own. */
+static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on_type)
+{
+    const struct machine_image *image = &tables->machine->image;
+    size_t found = 0;
+    for (size_t i = 0; i < image->pointer_count && found < TYPE_LIMIT; i++) {
+        uint64_t at = image->pointers[i].address;
+        bool spec = is_spec(image, at);
+        if (!spec && (at < TYPE_NAME || !is_type(image, at - TYPE_NAME)))
+            continue;
+        const char *name = name_at(image, at);
+        if (!name)
+            continue;
+        found++;
+        (spec ? on_spec : on_type)(tables, name, spec ? at : at - TYPE_NAME);
+    }
+}
+
+static void note_views(struct tables *tables, const char *name, uint64_t at)
+{
+    (void)at;
+    tables->has_views |= strcmp(leaf_of(name), "_memoryviewslice") == 0;
+}
+
+/* ---- all of them ---- */
+
+/** What tells most of a function comes first. */
+static int rank(const struct machine_entry *entry)
+{
+    return (entry->kind == MACHINE_METHOD ? 0 : 2) + (entry->type ? 0 : 1);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct machine_entry *a = left, *b = right;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    return rank(a) - rank(b);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/** One of each function: a slot that several types share is of none of them. */
+static void merge_entries(struct machine *machine)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < machine->entry_count; i++) {
+        struct machine_entry *entry = &machine->entries[i];
+        struct machine_entry *last = kept ? &machine->entries[kept - 1] : NULL;
+        if (!last || last->function != entry->function) {
+            machine->entries[kept++] = *entry;
+        } else if (entry->type && !is_same(last->type, entry->type)) {
+            last->type = NULL;
+            last->plumbing &= entry->plumbing;
+        }
+    }
+    machine->entry_count = kept;
+}
+
+static void read_tables(struct machine *machine)
+{
+    struct tables tables = {.machine = machine};
+    const struct machine_image *image = &machine->image;
+    machine->entries_read = true;
+    each_type(&tables, note_views, note_views);
+    each_type(&tables, add_spec, add_type);
+    /* Of the module itself, and of functions that are made one by one. */
+    for (size_t i = 0; i < image->pointer_count; i++) {
+        struct machine_entry entry;
+        uint64_t at = image->pointers[i].address;
+        if (read_method(image, at, &entry))
+            add_entry(&tables, entry);
+        else if (!is_spec(image, at) && name_at(image, at))
+            add_module(&tables, at);
+    }
+    if (machine->entry_count)
+        qsort(machine->entries, machine->entry_count, sizeof(*machine->entries), compare_entries);
+    merge_entries(machine);
+}
+
+size_t machine_entries(struct machine *machine, const struct machine_entry **ret)
+{
+    if (!machine->entries_read)
+        read_tables(machine);
+    *ret = machine->entries;
+    return machine->entry_count;
+}
+
+const struct machine_entry *machine_find_entry(struct machine *machine, uint64_t function)
+{
+    const struct machine_entry *entries;
+    size_t low = 0, high = machine_entries(machine, &entries), count = high;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (entries[middle].function < function)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && entries[low].function == function ? &entries[low] : NULL;
+}
