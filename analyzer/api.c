@@ -1,6 +1,5 @@
-/* The public calls but psc_capture() and those of single values. */
+/* The public calls but psc_capture(), those of names and of single values. */
 #include "api.h"
-#include "cython.h"
 #include "print.h"
 
 #include <stdlib.h>
@@ -180,44 +179,4 @@ enum psc_status psc_print_processes(const struct psc_trace *const *traces, size_
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print_processes: unusable arguments");
     print.one_line = 1;
     return print_traces(traces, count, &print, write, context, err);
-}
-
-/* ---- names ---- */
-
-/* The Python name; utility code of Cython's has none. */
-static bool demangle_cython(const char *symbol, struct text *text)
-{
-    struct arena *arena = arena_create();
-    struct cython_name name = {0};
-    bool named = arena && cython_parse_symbol(symbol, NULL, arena, &name) && name.function &&
-                 strcmp(name.function, symbol);
-    if (named) {
-        text_add_string(text, name.function);
-        if (name.parallel)
-            text_add_string(text, " [parallel]");
-    }
-    arena_destroy(arena);
-    return named;
-}
-
-size_t psc_demangle(const char *symbol, char *buffer, size_t size)
-{
-    struct text text = {0};
-    if (buffer && size)
-        *buffer = '\0';
-    if (!symbol)
-        return 0;
-    if (!demangle_cython(symbol, &text)) {
-        char *demangled PSC_CLEANUP(cleanup_free) = demangle_symbol(symbol);
-        if (demangled)
-            text_add_string(&text, demangled);
-    }
-    size_t length = text.failed ? 0 : text.size;
-    if (buffer && size && length) {
-        size_t kept = length < size ? length : size - 1;
-        memcpy(buffer, text.data, kept);
-        buffer[kept] = '\0';
-    }
-    text_deinit(&text);
-    return length;
 }

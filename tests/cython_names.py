@@ -2,8 +2,8 @@
 """Compares names and lines with what Cython itself writes down (cython --gdb).
 
 Compiles testdata/cython/names with each Cython that can be had, at -O0 and -O2, and
-compares for every function symbol of the module: the name shown with the qualified_name in
-cython_debug/*, and for every C line with code: the .pyx line with its LineNumberMapping.
+compares for every function symbol of the module: the name shown, with the module at hand and by
+`nm MODULE.so | pystack-core demangle`, with the qualified_name in cython_debug/*, and for every C line with code: the .pyx line with its LineNumberMapping.
 
 Cython versions come from PyPI; when it can not be reached, only the installed ones are used,
 and that is said. Exit code: 0 all equal, 1 differences, 77 no Cython at all.
@@ -23,6 +23,7 @@ SOURCES = Path(__file__).resolve().parent.parent / "testdata" / "cython" / "name
 WANTED = ["0.29.37", "3.0.12", "3.1.*", "3.2.*", "3.3.*"]
 MODULES = [
     ("pkg.sub._kern", "pkg/sub/_kern.pyx", False),
+    ("pkg.Solver", "pkg/Solver.pyx", False),
     ("pkg.cppmod", "pkg/cppmod.pyx", True),
     ("pkg.unimod", "pkg/unimod.pyx", False),
 ]
@@ -79,7 +80,46 @@ def version_of(command):
     return (int(digits[1]), int(digits[2])) if digits else (0, 0)
 
 
-def expected_name(qualified, name):
+class Source:
+    """What the generated C and the .pyx tell about names that only look like Cython's own."""
+
+    def __init__(self, c_text, text):
+        self.functions = set(re.findall(r"__pyx_p[fw]_\w+", c_text))
+        self.written = set(re.findall(r"^\s*(?:(?:async )?def|class|cdef class) (\w+)", text, re.M))
+
+    def sibling(self, cname, own, other, step):
+        """Whether the same function has its other half."""
+        return sibling_of(cname, own, other, step, self.functions) is not None
+
+    def is_lambda(self, cname):
+        if "__pyx_lambda_funcdef_" in cname:
+            return True
+        return "__pyx_pw_" in cname and not self.sibling(cname, "__pyx_pw_", "__pyx_pf_", -1)
+
+    def is_genexpr(self, cname):
+        if "__pyx_pw_" in cname: # 0.29 lists wrappers only, also those that it left out.
+            return cname not in self.functions
+        return "__pyx_gb_" in cname or not self.sibling(cname, "__pyx_pf_", "__pyx_pw_", 1)
+
+
+def sibling_of(cname, own, other, step, among):
+    """The other half of a function; numbers differ by one."""
+    if own not in cname:
+        return None
+    head, tail = cname.split(own, 1)
+    for found in re.finditer(r"(?<=_)\d*(?=[^\d])", tail):
+        number = int(found[0] or 0) + step
+        if number < 0:
+            continue
+        text = str(number) if number else ""
+        for prefix in (head, ""):
+            sibling = prefix + other + tail[:found.start()] + text + tail[found.end():]
+            if sibling in among:
+                return sibling
+    return None
+
+
+def expected_name(qualified, name, cname, source):
     """Python's name for Cython's internal one."""
     qualified = re.sub(r"\[[^\]]*\]", "", qualified)
     if qualified.endswith(".__pyx_fused_cpdef"):
@@ -87,13 +127,15 @@ def expected_name(qualified, name):
         qualified = qualified.rsplit(".", 1)[0] + "." + plain
     parts = qualified.split(".")
     parts[-1] = re.sub(r"^__pyx_fuse_\d+(_\d+)*", "", parts[-1])
-    if re.fullmatch(r"(__pyx_lambda_funcdef_)?lambda\d*", parts[-1]):
+    if re.fullmatch(r"(__pyx_lambda_funcdef_)?lambda\d*", parts[-1]) and source.is_lambda(cname):
         parts[-1] = "<lambda>"
     if len(parts) > 1: # 3.0 shows private names mangled.
         parts[-1] = re.sub(rf"^_{re.escape(parts[-2].lstrip('_'))}(?=__)", "", parts[-1])
-    if parts[-1] == "genexpr":
+    if parts[-1] == "genexpr" and source.is_genexpr(cname):
         parts[-1] = "<genexpr>"
-    parts = [part for part in parts if not re.fullmatch(r"genexpr\d+", part)]
+    parts = [part if part in source.written else re.sub(r"^(lambda|genexpr)\d*$", r"<\1>", part)
+             for part in parts[:-1] if part in source.written or not re.fullmatch(r"genexpr\d+", part)
+             ] + parts[-1:]
     return ".".join(parts)
 
 
@@ -107,7 +149,7 @@ def bare_name(symbol):
 
 class Result:
     def __init__(self):
-        self.names = self.lines = self.slots = 0
+        self.names = self.shown = self.lines = self.slots = 0
         self.wrong = []
         self.unlisted = []
 
@@ -121,7 +163,28 @@ def private_alias(cname, qualified):
     return cname
 
 
-def check_names(tool, module, library, debug, result):
+def expected_names(debug, source):
+    """{C name: module, Python's name}"""
+    expected = {}
+    for function in debug.iter("Function"):
+        cname, other = function.get("cname"), function.get("pf_cname")
+        name = expected_name(function.get("qualified_name"), function.get("name"), cname, source)
+        for one in (cname, private_alias(cname, name), other):
+            if one:
+                expected[one] = name
+    return expected
+
+
+def without_module(name, module):
+    """As `demangle` shows it."""
+    utility = re.match(r"(View\.MemoryView|EnumBase|FromPyStructUtility|[a-z]+\.(to|from)_py)\.", name)
+    if utility:
+        return name[utility.end():]
+    module = module.removesuffix(".__init__") + "."
+    return name[len(module):].removeprefix("__init__.") if name.startswith(module) else name
+
+
+def check_names(tool, program, module, library, debug, source, result):
     symbols = [line.split()[-1] for line in run("nm", str(library)).splitlines()
                if len(line.split()) == 3 and line.split()[1] in "tT"]
     answers = {}
@@ -129,13 +192,12 @@ def check_names(tool, module, library, debug, result):
     for line in answer.splitlines():
         symbol, kind, found_module, function, _ = line.split("\t")
         answers[symbol] = (kind, found_module, function)
-    expected = {}
-    for function in debug.iter("Function"):
-        name = expected_name(function.get("qualified_name"), function.get("name"))
-        expected[function.get("cname")] = name
-        expected[private_alias(function.get("cname"), name)] = name
-        if function.get("pf_cname"):
-            expected[function.get("pf_cname")] = name
+    expected = expected_names(debug, source)
+    table = library.with_suffix(".nm")
+    table.write_text(run("nm", str(library)), encoding="utf-8")
+    with table.open(encoding="utf-8") as lines:
+        shown = dict(zip((line.split()[-1] for line in table.read_text().splitlines()),
+                         run(program, "demangle", stdin=lines).splitlines()))
     for symbol in symbols:
         cname = bare_name(symbol)
         kind, found_module, found = answers[symbol]
@@ -153,26 +215,23 @@ def check_names(tool, module, library, debug, result):
             continue
         if cname.startswith("__pyx_ff_") and kind == "plumbing":
             continue # The dispatch of fused functions: utility code, hidden.
+        if kind == "plumbing" and without_module(want, module) != want:
+            continue # Conversions of C++ containers and the like: utility code, hidden.
         result.names += 1
         if got != want:
             result.wrong.append(f"{symbol}: {got}, Cython says {want}")
+        result.shown += 1
+        text = shown[symbol].split(maxsplit=2)[2].removesuffix(" [parallel]")
+        if text != without_module(want, found_module):
+            result.wrong.append(f"demangle: {symbol}: {text}, Cython says {want}")
 
 
 def sibling_name(cname, expected):
-    """A body's name by its wrapper's, and the other way round: numbers differ by one."""
+    """A body's name by its wrapper's, and the other way round."""
     for own, other, step in (("__pyx_pw_", "__pyx_pf_", -1), ("__pyx_pf_", "__pyx_pw_", 1)):
-        if own not in cname:
-            continue
-        head, tail = cname.split(own, 1)
-        for found in re.finditer(r"(?<=_)\d*(?=[^\d])", tail):
-            number = int(found[0] or 0) + step
-            if number < 0:
-                continue
-            text = str(number) if number else ""
-            for prefix in (head, ""):
-                sibling = prefix + other + tail[:found.start()] + text + tail[found.end():]
-                if sibling in expected:
-                    return expected[sibling]
+        sibling = sibling_of(cname, own, other, step, expected)
+        if sibling:
+            return expected[sibling]
     return None
 
 
@@ -223,7 +282,7 @@ def check_lines(tool, c_file, debug, result):
                                 f"Cython says {sorted(want, key=str)}")
 
 
-def check_cython(tool, command, folder, include):
+def check_cython(tool, program, command, folder, include):
     shutil.copytree(SOURCES / "pkg", folder / "pkg")
     old = version_of(command) < (3, 0)
     result = Result()
@@ -234,17 +293,20 @@ def check_cython(tool, command, folder, include):
         c_file = folder / (source[:-len(".pyx")] + (".cpp" if is_cpp else ".c"))
         debug = ET.parse(folder / "cython_debug" / f"cython_debug_info_{module}").getroot()
         check_lines(tool, c_file, debug, result)
+        texts = Source(c_file.read_text(encoding="utf-8", errors="replace"),
+                       (folder / source).read_text(encoding="utf-8"))
         for level in OPTIMISATIONS:
             library = c_file.with_suffix(f".{level.strip('-')}.so")
             run("g++" if is_cpp else "gcc", "-w", level, "-fopenmp", "-shared", "-fPIC",
                 f"-I{include}", "-o", str(library), str(c_file))
-            check_names(tool, module, library, debug, result)
+            check_names(tool, program, module, library, debug, texts, result)
     return result
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", required=True, help="the program made from tests/cython_tool.c")
+    parser.add_argument("--program", required=True, help="pystack-core")
     parser.add_argument("--cache", type=Path, help="keeps the installed Cython versions")
     parser.add_argument("--offline", action="store_true", help="only what is installed")
     parser.add_argument("--unlisted", action="store_true",
@@ -270,8 +332,9 @@ def main():
         for index, (label, command) in enumerate(cythons):
             folder = Path(scratch) / str(index)
             folder.mkdir()
-            result = check_cython(os.path.abspath(options.tool), command, folder, include)
-            print(f"{label}: {result.names} names, {result.lines} code lines compared, "
+            result = check_cython(os.path.abspath(options.tool),
+                                  os.path.abspath(options.program), command, folder, include)
+            print(f"{label}: {result.names} names, {result.shown} by demangle, {result.lines} code lines compared, "
                   f"{result.slots} lines of slots have none, {len(result.wrong)} differ, "
                   f"{len(result.unlisted)} symbols without an entry")
             for line in result.wrong[:options.show]:

@@ -64,6 +64,7 @@ static int show_names(const char *module_name)
     }
     cython_names_sort(&names);
     cython_names_bind(&names, &context);
+    context.complete = true;
     for (size_t i = 0; i < count; i++) {
         show_name(symbols[i], &context);
         free(symbols[i]);

@@ -1,93 +1,23 @@
 /* `pystack-core demangle`: symbols as they were written, alone or inside lines, as c++filt. */
 #include "commands.h"
+#include "demangle_filter.h"
 #include "options.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* A word that is longer is passed through. */
-#define WORD_LIMIT 65536
 
 static const char help_text[] =
     "Usage: pystack-core demangle [SYMBOL...]\n"
     "\n"
-    "Shows Cython, C++ and Rust symbols as they were written. Without SYMBOL it copies standard\n"
-    "input and replaces the symbols in it.\n"
+    "Shows Cython, C++ and Rust symbols as they were written: Cython's as Python's __qualname__,\n"
+    "C++ and Rust ones without parameters. Everything else stays as it is. Without SYMBOL it\n"
+    "copies standard input and replaces the symbols in it.\n"
+    "\n"
+    "What one Cython symbol leaves open, others of the same input or command line tell: the\n"
+    "symbol table of the module is best (nm MODULE.so | pystack-core demangle). Lines with such\n"
+    "symbols are shown when the input ends or pauses.\n"
     "\n"
     "  -h, --help                  this text\n";
-
-/* Prints what the symbol stands for; false, and nothing printed, when it is none. */
-static bool put_name(const char *symbol)
-{
-    char small[512];
-    size_t size = psc_demangle(symbol, small, sizeof(small));
-    if (size < sizeof(small)) {
-        fwrite(small, 1, size, stdout);
-        return size > 0;
-    }
-    char *name = malloc(size + 1);
-    bool good = name && psc_demangle(symbol, name, size + 1) == size;
-    if (good)
-        fwrite(name, 1, size, stdout);
-    free(name);
-    return good;
-}
-
-/* A word of a line; the full stops at its end are the sentence's. */
-static void put_word(char *word, size_t size)
-{
-    size_t length = size;
-    while (length && word[length - 1] == '.')
-        length--;
-    word[length] = '\0';
-    if (!put_name(word))
-        fwrite(word, 1, length, stdout);
-    for (; length < size; length++)
-        putchar('.');
-}
-
-static bool is_word(int character)
-{
-    return isalnum(character) || character == '_' || character == '$' || character == '.';
-}
-
-static int filter(void)
-{
-    char *word = malloc(WORD_LIMIT + 1);
-    size_t size = 0;
-    bool long_word = false;
-    if (!word) {
-        fputs("pystack-core: out of memory\n", stderr);
-        return EXIT_NOTHING;
-    }
-    for (int character; (character = getchar()) != EOF && !ferror(stdout);) {
-        if (is_word(character) && !long_word && size < WORD_LIMIT) {
-            word[size++] = (char)character;
-            continue;
-        }
-        if (is_word(character)) {
-            fwrite(word, 1, size, stdout);
-            size = 0;
-            long_word = true;
-        } else {
-            put_word(word, size);
-            size = 0;
-            long_word = false;
-        }
-        putchar(character);
-        if (character == '\n')
-            fflush(stdout);
-    }
-    put_word(word, size);
-    free(word);
-    if (ferror(stdin)) {
-        perror("pystack-core: standard input");
-        return EXIT_NOTHING;
-    }
-    return EXIT_COMPLETE;
-}
 
 int command_demangle(int argc, char **argv)
 {
@@ -103,12 +33,19 @@ int command_demangle(int argc, char **argv)
                 argv[1]);
         return EXIT_USAGE;
     }
-    if (first == argc)
-        return filter();
-    for (int i = first; i < argc; i++) {
-        if (!put_name(argv[i]))
-            fputs(argv[i], stdout);
+    struct psc_symbols *symbols = psc_symbols_create();
+    bool good = symbols != NULL;
+    for (int i = first; good && i < argc; i++)
+        good = psc_symbols_add(symbols, argv[i]) == PSC_OK;
+    int code = good && first == argc ? demangle_stdin(symbols) : EXIT_COMPLETE;
+    for (int i = first; good && i < argc; i++) {
+        demangle_word(symbols, argv[i], strlen(argv[i]));
         putchar('\n');
     }
-    return EXIT_COMPLETE;
+    if (!good) {
+        fputs("pystack-core: out of memory\n", stderr);
+        code = EXIT_NOTHING;
+    }
+    psc_symbols_destroy(symbols);
+    return code;
 }

@@ -44,6 +44,8 @@ struct cython_context {
     /** The index-th name, in some fixed order, that begins with prefix; NULL after the last. */
     const char *(*find_symbol)(void *context, const char *prefix, size_t index);
     void *context;
+    /** All symbols of the file are at hand, not only some that somebody saw. */
+    bool complete;
     /** Dotted module name when known from elsewhere ("implicit.cpu._als"), or NULL. */
     const char *module_name;
 };
@@ -57,6 +59,17 @@ struct cython_context {
  */
 bool cython_parse_symbol(const char *symbol, const struct cython_context *context,
                          struct arena *arena, struct cython_name *ret);
+
+/** Symbols that somebody saw together, maybe of several modules: what one leaves open, another
+ * may tell. */
+struct cython_peers;
+struct cython_peers *cython_peers_create(void); /**< NULL: out of memory. */
+void cython_peers_destroy(struct cython_peers *peers);
+/** Takes a linker's symbol; others than Cython's are passed over. False: out of memory. */
+bool cython_peers_add(struct cython_peers *peers, const char *symbol);
+/** cython_parse_symbol() with what the others tell; `peers` may be NULL. */
+bool cython_peers_parse(struct cython_peers *peers, const char *symbol, struct arena *arena,
+                        struct cython_name *ret);
 
 /**
  * Whether a frame of `slot`, directly outside one of `inner` in the same module, is only the

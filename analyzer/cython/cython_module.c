@@ -65,6 +65,7 @@ static struct cython_names *module_names(struct cython_module *known)
     if (!known->names_read) {
         module_each_symbol(known->module, visit_symbol, &known->names);
         cython_names_sort(&known->names);
+        known->names.complete = true;
         known->names_read = true;
     }
     return &known->names;
@@ -211,6 +212,7 @@ bool cython_module_name_of(struct cython_module *known, const char *symbol, stru
         .has_symbol = lazy_has,
         .find_symbol = lazy_find,
         .context = known,
+        .complete = true,
         .module_name = cython_module_get_name(known, keep),
     };
     return cython_parse_symbol(symbol, &context, arena, ret);

@@ -1,5 +1,8 @@
 #include "cython_private.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* Questions to the context about one symbol; a module has some ten thousand symbols. */
 #define QUESTION_LIMIT 100000
 
@@ -63,6 +66,36 @@ static bool is_boilerplate(struct slice leaf)
            slice_starts(leaf, "__Pyx_");
 }
 
+/** Whether another function of the same scope and name has that number. */
+static bool has_sibling(const struct naming *naming, const struct cython_path *path,
+                        const char *kind, int32_t number)
+{
+    char digits[16] = "";
+    if (number < 0)
+        return false;
+    if (number)
+        snprintf(digits, sizeof(digits), "%d", number);
+    return cython_context_has(naming->context, "%s%.*s%s%.*s", kind, (int)path->text.size,
+                              path->text.data, digits, (int)path->leaf.size, path->leaf.data);
+}
+
+/** Bodies of lambdas are no `__pyx_pf_`. */
+static bool is_lambda(const struct naming *naming, const struct cython_path *path)
+{
+    if (slice_starts(path->leaf, "__pyx_lambda_funcdef_"))
+        return true;
+    int32_t body = path->number - (naming->name->kind == CYTHON_GENERATOR ? 2 : 1);
+    return slice_is_counted(path->leaf, "lambda") && naming->name->kind != CYTHON_BODY &&
+           naming->name->kind != CYTHON_C_FUNCTION && !has_sibling(naming, path, "__pyx_pf_", body);
+}
+
+/** Generator expressions have no wrapper. */
+static bool is_genexpr(const struct naming *naming, const struct cython_path *path)
+{
+    return slice_equals(path->leaf, "genexpr") && naming->name->kind == CYTHON_BODY &&
+           !has_sibling(naming, path, "__pyx_pw_", path->number + 1);
+}
+
 static void add_leaf(struct naming *naming, struct text *text, const struct cython_path *path)
 {
     struct slice leaf = path->leaf;
@@ -70,9 +103,9 @@ static void add_leaf(struct naming *naming, struct text *text, const struct cyth
         unmangle_private(&leaf, path->components[path->count - 1].name);
     take_fused_leaf(naming, &leaf);
     naming->name->boilerplate |= is_boilerplate(leaf);
-    if (slice_starts(leaf, "__pyx_lambda_funcdef_") || slice_is_counted(leaf, "lambda"))
+    if (is_lambda(naming, path))
         text_add_string(text, "<lambda>");
-    else if (slice_equals(leaf, "genexpr"))
+    else if (is_genexpr(naming, path))
         text_add_string(text, "<genexpr>");
     else
         text_add(text, leaf.data, leaf.size);
@@ -80,9 +113,87 @@ static void add_leaf(struct naming *naming, struct text *text, const struct cyth
 
 /* ---- module and function ---- */
 
-static bool is_genexpr_scope(const struct cython_component *component)
+static bool same_slice(struct slice left, struct slice right)
 {
-    return component->name.size > strlen("genexpr") && slice_is_counted(component->name, "genexpr");
+    return left.size == right.size && memcmp(left.data, right.data, left.size) == 0;
+}
+
+/** `lambda4` of `__pyx_lambda_funcdef_<path>lambda4`, which wrappers have in them since 3.3. */
+static struct slice lambda_leaf(const struct naming *naming, struct slice leaf)
+{
+    struct cython_path inner;
+    if (!slice_skip(&leaf, "__pyx_lambda_funcdef_"))
+        return leaf;
+    parse_cython_path(leaf, CYTHON_UNNUMBERED, naming->context, &inner);
+    return inner.leaf;
+}
+
+/** The entry number of a wrapper `<scope><number><name>`, 0 without one; -1: it is not there. */
+static int32_t find_wrapper(const struct naming *naming, struct slice scope, struct slice name)
+{
+    struct text prefix = {0};
+    int32_t number = -1;
+    text_printf(&prefix, "__pyx_pw_%.*s", (int)scope.size, scope.data);
+    for (size_t i = 0; number < 0 && !prefix.failed; i++) {
+        const char *candidate = cython_context_find(naming->context, prefix.data, i);
+        if (!candidate)
+            break;
+        struct slice rest = slice_of(candidate + prefix.size);
+        size_t digits = slice_digits(rest);
+        struct slice leaf = lambda_leaf(naming, slice_from(rest, digits));
+        if (same_slice(leaf, name) && digits < 9)
+            number = (int32_t)strtol(rest.data, NULL, 10);
+    }
+    text_deinit(&prefix);
+    return number;
+}
+
+/** Whether a scope holds anything with a wrapper but lambdas: a function or class of the user's. */
+static bool has_entries(const struct naming *naming, struct slice scope)
+{
+    struct text prefix = {0};
+    bool found = false;
+    text_printf(&prefix, "__pyx_pw_%.*s", (int)scope.size, scope.data);
+    for (size_t i = 0; !found && !prefix.failed; i++) {
+        const char *candidate = cython_context_find(naming->context, prefix.data, i);
+        if (!candidate)
+            break;
+        found = !strstr(candidate + prefix.size, "lambda");
+    }
+    text_deinit(&prefix);
+    return found;
+}
+
+/** The bytes of a path up to one of its components, and with it. */
+static struct slice path_before(const struct cython_path *path, size_t i)
+{
+    struct slice outer = i ? path->components[i - 1].name : (struct slice){path->text.data, 0};
+    const char *end = i ? outer.data + outer.size + 1 : outer.data;
+    return (struct slice){path->text.data, (size_t)(end - path->text.data)};
+}
+
+/**
+ * What a scope of Cython's own making is called: "<lambda>", "<genexpr>", "" for the one that
+ * Cython puts around further generator expressions; NULL for a class or function of the user's.
+ */
+static const char *scope_name(const struct naming *naming, const struct cython_path *path, size_t i)
+{
+    struct slice name = path->components[i].name;
+    if (!slice_starts(name, "lambda") && !slice_starts(name, "genexpr"))
+        return NULL;
+    struct slice around = path_before(path, i);
+    int32_t wrapper = find_wrapper(naming, around, name);
+    if (slice_equals(name, "genexpr"))
+        return wrapper < 0 ? "<genexpr>" : NULL;
+    if (slice_is_counted(name, "genexpr"))
+        return wrapper < 0 && !has_entries(naming, path_before(path, i + 1)) ? "" : NULL;
+    if (!slice_is_counted(name, "lambda"))
+        return NULL;
+    bool complete = naming->context && naming->context->complete;
+    struct cython_path scope = {.text = around, .leaf = name};
+    if (wrapper < 0 ? complete : has_sibling(naming, &scope, "__pyx_pf_", wrapper - 1))
+        return NULL;
+    return "<lambda>";
 }
 
 /** Fills module and function. `suffix` may be NULL; a number keeps its own leaf out of slots. */
@@ -94,8 +205,11 @@ static void set_function(struct naming *naming, const struct cython_path *path, 
     for (size_t i = 0; i < path->count; i++) {
         const struct cython_component *component = &path->components[i];
         struct text *text = i < split ? &module : &function;
-        if (i >= split && is_genexpr_scope(component))
+        const char *own = i >= split ? scope_name(naming, path, i) : NULL;
+        if (own) {
+            text_printf(text, *own ? "%s." : "%s", own);
             continue;
+        }
         if (text == &module && module.size)
             text_add_char(text, '.');
         cython_component_add(text, component);
@@ -110,11 +224,6 @@ static void set_function(struct naming *naming, const struct cython_path *path, 
     naming->name->boilerplate |= cython_path_is_utility(path);
     naming->name->function = copy_text(naming, &function);
     naming->name->number = path->number;
-}
-
-static bool same_slice(struct slice left, struct slice right)
-{
-    return left.size == right.size && memcmp(left.data, right.data, left.size) == 0;
 }
 
 /** The function with this entry number in the same scope. */
@@ -149,11 +258,16 @@ static void name_generator(struct naming *naming, struct cython_path *path)
     struct slice leaf;
     int32_t number = path->number;
     naming->name->kind = CYTHON_GENERATOR;
-    if (number < 2 ||
-        (!find_sibling(naming, path, "__pyx_pw_", CYTHON_NUMBERED_WRAPPER, number - 1, &leaf) &&
-         !find_sibling(naming, path, "__pyx_pf_", CYTHON_NUMBERED_BODY, number - 2, &leaf))) {
+    bool wrapped = number >= 2 && find_sibling(naming, path, "__pyx_pw_", CYTHON_NUMBERED_WRAPPER,
+                                               number - 1, &leaf);
+    if (!wrapped && number >= 2 &&
+        find_sibling(naming, path, "__pyx_pf_", CYTHON_NUMBERED_BODY, number - 2, &leaf)) {
+        if (slice_equals(leaf, "genexpr"))
+            leaf = slice_of("<genexpr>");
+    } else if (!wrapped) {
         /* A function's wrapper is in a method table; that of a genexpr is optimised away. */
-        bool complete = cython_context_has(naming->context, "%.*s", (int)naming->symbol.name.size,
+        bool complete = naming->context && naming->context->complete &&
+                        cython_context_has(naming->context, "%.*s", (int)naming->symbol.name.size,
                                            naming->symbol.name.data);
         leaf = slice_of(complete ? "<genexpr>" : "<generator>");
     }
@@ -167,22 +281,25 @@ static void name_generator(struct naming *naming, struct cython_path *path)
 static bool find_lambda_wrapper(struct naming *naming, struct slice lambda, struct cython_path *ret)
 {
     const char *candidate;
+    size_t found = 0;
     for (size_t i = 0; (candidate = cython_context_find(naming->context, "__pyx_pw_", i)); i++) {
+        struct cython_path path;
         struct slice text = slice_of(candidate + strlen("__pyx_pw_"));
         if (text.size < lambda.size ||
             !same_slice(slice_from(text, text.size - lambda.size), lambda))
             continue;
-        parse_cython_path(text, CYTHON_NUMBERED_WRAPPER, naming->context, ret);
-        struct slice leaf = ret->leaf;
-        if (slice_skip(&leaf, "__pyx_lambda_funcdef_")) {
-            struct cython_path inner;
-            parse_cython_path(leaf, CYTHON_UNNUMBERED, naming->context, &inner);
-            leaf = inner.leaf;
-        }
-        if (same_slice(leaf, lambda))
-            return true;
+        parse_cython_path(text, CYTHON_NUMBERED_WRAPPER, naming->context, &path);
+        struct slice leaf = lambda_leaf(naming, path.leaf);
+        bool of_user = !slice_starts(path.leaf, "__pyx_") &&
+                       has_sibling(naming, &path, "__pyx_pf_", path.number - 1);
+        if (!same_slice(leaf, lambda) || of_user)
+            continue;
+        /* Of several modules: nobody knows whose. */
+        if (found++)
+            return false;
+        *ret = path;
     }
-    return false;
+    return found == 1;
 }
 
 static void name_lambda_body(struct naming *naming, struct slice rest)
@@ -404,6 +521,7 @@ bool cython_parse_symbol(const char *symbol, const struct cython_context *contex
         .has_symbol = context && context->has_symbol ? patient_has : NULL,
         .find_symbol = context && context->find_symbol ? patient_find : NULL,
         .context = &patience,
+        .complete = context && context->complete,
         .module_name = context ? context->module_name : NULL,
     };
     struct naming naming = {.context = &asked, .arena = arena, .name = ret};

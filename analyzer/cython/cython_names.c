@@ -5,6 +5,13 @@
 /* More symbols than any extension module has. */
 #define NAMES_LIMIT ((size_t)1 << 21)
 
+/** What a module has once, as data or as a function. */
+static bool begins_module(struct slice name)
+{
+    return slice_starts(name, "PyInit_") || slice_starts(name, "__pyx_pymod_exec_") ||
+           slice_starts(name, "__pyx_module_is_main_");
+}
+
 bool cython_names_add(struct cython_names *names, const char *symbol)
 {
     struct text buffer = {0};
@@ -20,6 +27,7 @@ bool cython_names_add(struct cython_names *names, const char *symbol)
         done = copy != NULL;
         if (done)
             names->items[names->count++] = copy;
+        names->complete |= begins_module(parsed.name);
     }
     text_deinit(&buffer);
     return done;
@@ -79,4 +87,5 @@ void cython_names_bind(struct cython_names *names, struct cython_context *ret)
     ret->has_symbol = names_has;
     ret->find_symbol = names_find;
     ret->context = names;
+    ret->complete = names->complete;
 }

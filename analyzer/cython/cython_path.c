@@ -46,13 +46,15 @@ static size_t characters_end(struct slice text, size_t count, bool dots)
 
 static bool is_component_at(struct slice text, size_t end)
 {
-    if (!end || end + 1 >= text.size || text.data[end] != '_' || slice_digits(text))
-        return false;
-    for (size_t i = 0; i < end; i++) {
-        if (text.data[i] != '_')
-            return true;
-    }
-    return false;
+    return end && end + 1 < text.size && text.data[end] == '_' && !slice_digits(text);
+}
+
+static bool is_underscores(struct slice name)
+{
+    size_t size = 0;
+    while (size < name.size && name.data[size] == '_')
+        size++;
+    return size == name.size;
 }
 
 /** `<length><name>_`, with something after it. @return the bytes used, or 0. */
@@ -171,12 +173,12 @@ static bool is_known_scope(const struct crossroads *at)
 {
     struct cython_component component;
     int32_t number;
-    if (parse_component(at->rest, &component))
+    if (parse_component(at->rest, &component) && !is_underscores(component.name))
         return true;
     size_t digits = parse_number(at->rest, &number);
     if (number == 1 || slice_is_dunder(slice_from(at->rest, digits)))
         return true;
-    if (!at->context || !at->context->find_symbol || !has_numbered(at, "__pyx_pw_", at->number))
+    if (!at->context || !at->context->complete || !has_numbered(at, "__pyx_pw_", at->number))
         return true; /* The symbols at hand are not those of this file. */
     return has_named(at, "__pyx_tp_new_", at->component) ||
            has_named(at, "__pyx_tp_dealloc_", at->component) ||
@@ -204,17 +206,20 @@ static bool is_body_scope(const struct crossroads *at)
         return false;
     if (slice_digits(at->rest))
         return true;
-    if (slice_is_dunder(at->leaf))
-        return false;
     if (cython_context_has(at->context, "__pyx_pw_%.*s%.*s1%.*s", SLICE_ARGS(at->path),
                            SLICE_ARGS(at->scope), SLICE_ARGS(at->rest)))
         return true;
+    if (slice_is_dunder(at->leaf))
+        return false;
     return slice_is_dunder(at->rest) || slice_equals(at->rest, "genexpr") ||
            is_capitalised(at->component);
 }
 
 static bool is_scope(const struct crossroads *at, enum cython_numbering numbering)
 {
+    /* `1__init__` is entry 1; a function may be called `_`, too. */
+    if (is_underscores(at->component) && !has_owner(at))
+        return false;
     switch (numbering) {
     case CYTHON_NUMBERED_WRAPPER:
         return is_wrapper_scope(at);
@@ -268,6 +273,29 @@ bool cython_path_is_utility(const struct cython_path *path)
             slice_equals(path->components[0].name, "FromPyStructUtility"));
 }
 
+/** Whether the first components are a whole dotted module name, or the packages of one. */
+static bool is_main_flag(const struct cython_path *path, size_t count,
+                         const struct cython_context *context, bool packages)
+{
+    struct text flag = {0};
+    text_add_string(&flag, "__pyx_module_is_main_");
+    for (size_t i = 0; i < count; i++)
+        text_printf(&flag, i ? "__%.*s" : "%.*s", SLICE_ARGS(path->components[i].name));
+    if (packages)
+        text_add_string(&flag, "__");
+    bool found = !flag.failed && (packages ? cython_context_find(context, flag.data, 0) != NULL
+                                           : cython_context_has(context, "%s", flag.data));
+    text_deinit(&flag);
+    return found;
+}
+
+static bool is_init_function(const struct cython_component *component,
+                             const struct cython_context *context)
+{
+    return cython_context_has(context, "PyInit_%.*s", SLICE_ARGS(component->name)) ||
+           cython_context_has(context, "__pyx_pymod_exec_%.*s", SLICE_ARGS(component->name));
+}
+
 size_t cython_path_module_size(const struct cython_path *path, const struct cython_context *context)
 {
     size_t common = 0;
@@ -288,10 +316,12 @@ size_t cython_path_module_size(const struct cython_path *path, const struct cyth
                 return i + 1;
         }
     }
+    for (size_t i = path->count; i; i--) {
+        if (is_main_flag(path, i, context, false))
+            return i;
+    }
     for (size_t i = 0; i < path->count; i++) {
-        struct slice component = path->components[i].name;
-        if (cython_context_has(context, "PyInit_%.*s", SLICE_ARGS(component)) ||
-            cython_context_has(context, "__pyx_pymod_exec_%.*s", SLICE_ARGS(component)))
+        if (is_init_function(&path->components[i], context))
             return i + 1;
     }
     /* Another module's function, or nothing known: classes are those with a capital. */
@@ -319,8 +349,17 @@ void cython_component_add(struct text *text, const struct cython_component *comp
 /** Whether the path up to its last component is the module's, or a package's that holds it. */
 static bool spells_module(const struct cython_path *path, const struct cython_context *context)
 {
-    if (!context || !context->module_name || !path->count)
+    if (!context || !path->count)
         return false;
+    if (!context->module_name) {
+        for (size_t i = 0; i + 1 < path->count; i++) {
+            if (is_init_function(&path->components[i], context))
+                return is_main_flag(path, path->count, context, false);
+        }
+        return is_init_function(&path->components[path->count - 1], context) ||
+               is_main_flag(path, path->count, context, false) ||
+               is_main_flag(path, path->count, context, true);
+    }
     struct slice name = slice_of(context->module_name);
     bool all;
     size_t common = count_common(path, name, &all);

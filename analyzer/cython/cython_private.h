@@ -174,6 +174,7 @@ struct cython_names {
     const char **items;
     size_t count;
     size_t capacity;
+    bool complete; /**< One of them begins a module: they are a file's. */
 };
 
 /** Takes a linker's symbol; others than `__pyx_` are passed over. False: out of memory. */

@@ -44,6 +44,30 @@ static bool decode_name(struct slice name, struct text *buffer)
     return done;
 }
 
+/**
+ * `PyInitU_n_nga1b` as `PyInit_\u00fcn\u00ef` (PEP 489), and what Cython calls after it:
+ * Cython/Compiler/ModuleNode.py, mod_init_func_cname().
+ */
+static bool decode_module(struct slice name, struct text *buffer)
+{
+    static const char *const kinds[] = {"PyInit", "__pyx_pymod_exec", "__pyx_module_is_main"};
+    bool done = false;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(kinds) && !done; i++) {
+        struct slice rest = name;
+        if (!slice_skip(&rest, kinds[i]) || !slice_skip(&rest, "U_"))
+            continue;
+        const char *last = rest.size ? memrchr(rest.data, '_', rest.size) : NULL;
+        struct slice basic = {rest.data, last ? (size_t)(last - rest.data) : 0};
+        struct text decoded = {0};
+        done = parse_punycode(basic, slice_from(rest, last ? basic.size + 1 : 0), &decoded) &&
+               !decoded.failed && decoded.size;
+        if (done)
+            text_printf(buffer, "%s_%.*s", kinds[i], (int)decoded.size, decoded.data);
+        text_deinit(&decoded);
+    }
+    return done && !buffer->failed;
+}
+
 bool parse_cython_specialization(struct slice *text, struct slice *ret)
 {
     size_t size = slice_digits(*text);
@@ -92,6 +116,8 @@ bool parse_cython_symbol(const char *symbol, struct text *buffer, struct cython_
     if (slice_skip(&encoded, "__pyx_U") && decode_name(encoded, buffer)) {
         ret->name = (struct slice){buffer->data, buffer->size};
         take_fused_prefix(ret);
+    } else if (decode_module(ret->name, buffer)) {
+        ret->name = (struct slice){buffer->data, buffer->size};
     }
     return ret->name.size > 0;
 }

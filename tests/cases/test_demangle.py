@@ -52,6 +52,69 @@ def test_bytes_stay():
     assert subprocess.run([PROGRAM, "demangle"], input=every, capture_output=True).stdout == every
 
 
+# What the names of one text tell of each other; the table's order is that of nm.
+TABLE = {
+    "__pyx_f_3pkg_6Solver_6Solver_run": "Solver.run",
+    "__pyx_gb_3pkg_6Solver_6generator": "steps",
+    "__pyx_gb_3pkg_6Solver_6Solver_2generator1": "Solver.<genexpr>",
+    "__pyx_lambda_funcdef_lambda2": "fit.<lambda>",
+    "__pyx_module_is_main_pkg__Solver": "__pyx_module_is_main_pkg__Solver",
+    "__pyx_pf_3pkg_6Solver_4free_list": "free.list",
+    "__pyx_pf_3pkg_6Solver_4steps": "steps",
+    "__pyx_pf_3pkg_6Solver_6Solver_genexpr": "Solver.<genexpr>",
+    "__pyx_pw_3pkg_6Solver_4free_1list": "free.list",
+    "__pyx_pw_3pkg_6Solver_3fit_lambda2": "fit.<lambda>",
+    "__pyx_pw_3pkg_6Solver_5steps": "steps",
+}
+
+
+def test_symbols_of_one_table(tmp_path):
+    table = tmp_path / "table"
+    table.write_text("".join("0001 t %s\n" % symbol for symbol in TABLE))
+    with table.open() as text:
+        done = subprocess.run([PROGRAM, "demangle"], stdin=text, capture_output=True, encoding="utf-8")
+    assert done.stdout == "".join("0001 t %s\n" % name for name in TABLE.values())
+    assert demangle(*TABLE).stdout.split() == list(TABLE.values())
+
+
+def test_lines_come_while_the_input_is_open():
+    """Who types, or a program at work, gets each line; with Cython's symbols after a pause."""
+    with subprocess.Popen([PROGRAM, "demangle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        for line, shown in ((b"_Z3foov\n", b"foo\n"), (b"__pyx_f_3pkg_3mod_f in x.so\n", b"f in x.so\n"),
+                            (b"no symbol\n", b"no symbol\n")):
+            running.stdin.write(line)
+            running.stdin.flush()
+            assert running.stdout.readline() == shown
+        running.stdin.close()
+        assert running.wait() == 0
+
+
+@pytest.mark.parametrize("line, shown", [
+    ("._ZN3foo3Bar3runEi", ".foo::Bar::run"),
+    ("_ZN3foo3Bar3runEi@plt", "foo::Bar::run@plt"),
+    ("<__pyx_f_1m_f@@V1_2>:", "<f@@V1_2>:"),
+    ("call *__pyx_f_1m_f(%rip)", "call *f(%rip)"),
+    ("a__pyx_f_1m_f", "a__pyx_f_1m_f"),
+    ("\u201c_Z3foov\u201d", "\u201cfoo\u201d"),
+    ("__pyx_gb_1m_1A_1\u041a_2generator", "A.\u041a.<generator>"),
+    ("PyInit_mod", "PyInit_mod"),
+    ("_Z3foov\r", "foo\r"),
+])
+def test_words(line, shown):
+    for end in ("", "\n"):
+        assert subprocess.run([PROGRAM, "demangle"], input=(line + end).encode(),
+                              capture_output=True).stdout == (shown + end).encode()
+
+
+def test_long_lines(tmp_path):
+    """Without a line break in twenty megabytes; a word that is too long stays."""
+    text = tmp_path / "text"
+    text.write_bytes(b"_Z3foov " * 2500000 + b"_Z3foov" * 20000 + b" _Z3foov")
+    with text.open("rb") as file:
+        done = subprocess.run([PROGRAM, "demangle"], stdin=file, capture_output=True)
+    assert done.stdout == b"foo " * 2500000 + b"_Z3foov" * 20000 + b" foo"
+
+
 def test_help_and_wrong_usage():
     assert demangle("--help").stdout.startswith("Usage: pystack-core demangle")
     wrong = demangle("--wrong")

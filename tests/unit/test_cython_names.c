@@ -61,6 +61,7 @@ static void test_vectors(void **state)
     for (size_t i = 0; i < PSC_ARRAY_SIZE(vectors); i++) {
         struct cython_context context = {.module_name = file_module(vectors[i].module)};
         cython_names_bind(&names, &context);
+        context.complete = true;
         check_vector(&vectors[i], &context);
     }
     cython_names_deinit(&names);
@@ -110,6 +111,22 @@ static void test_length_or_number(void **state)
     static const char *const lambda[] = {"__pyx_pw_1m_3lam", "__pyx_pw_1m_3lam_lambda"};
     static const char *const make_lambda[] = {"__pyx_pf_1m_4maker_lambda",
                                               "__pyx_pw_1m_5maker_lambda"};
+    /* Functions whose author gave them the names that Cython gives to its own. */
+    static const char *const lambda_called[] = {"__pyx_pf_1m_2lambda1", "__pyx_pw_1m_3lambda1",
+                                                "__pyx_pw_1m_7lambda1_lambda1",
+                                                "__pyx_lambda_funcdef_lambda1"};
+    static const char *const genexpr_called[] = {"__pyx_pf_1m_genexpr", "__pyx_pw_1m_1genexpr",
+                                                 "__pyx_gb_1m_2generator"};
+    static const char *const genexpr1_called[] = {"__pyx_pw_1m_7genexpr1",
+                                                  "__pyx_pf_1m_8genexpr1_genexpr",
+                                                  "__pyx_gb_1m_8genexpr1_2generator"};
+    static const char *const underscores[] = {"__pyx_pw_1m_3__", "__pyx_pf_1m_2___3genexpr",
+                                              "__pyx_gb_1m_2___5generator1"};
+    static const char *const nested[] = {"__pyx_pw_1m_3lambda5", "__pyx_pw_1m_7lambda5_lambda6",
+                                         "__pyx_gb_1m_7lambda5_7genexpr_2generator"};
+    static const char *const since_3_3[] = {"__pyx_pw_1m_3__pyx_lambda_funcdef_1m_lambda5",
+                                            "__pyx_pw_1m_7lambda5___pyx_lambda_funcdef_lambda6",
+                                            "__pyx_lambda_funcdef_lambda6"};
     struct {
         const char *const *symbols;
         size_t count;
@@ -125,11 +142,26 @@ static void test_length_or_number(void **state)
         {vec_owner, 2, vec_owner[1], "vec.d", 3},
         {lambda, 2, lambda[1], "lam.<lambda>", 0},
         {make_lambda, 2, make_lambda[1], "maker_lambda", 5},
+        {lambda_called, 4, lambda_called[0], "lambda1", 2},
+        {lambda_called, 4, lambda_called[1], "lambda1", 3},
+        {lambda_called, 4, lambda_called[2], "lambda1.<lambda>", 0},
+        {lambda_called, 4, lambda_called[3], "lambda1.<lambda>", -1},
+        {genexpr_called, 3, genexpr_called[0], "genexpr", 0},
+        {genexpr_called, 3, genexpr_called[2], "genexpr", 2},
+        {genexpr1_called, 3, genexpr1_called[1], "genexpr1.<genexpr>", 0},
+        {genexpr1_called, 3, genexpr1_called[2], "genexpr1.<genexpr>", 2},
+        {underscores, 3, underscores[1], "__.<genexpr>", 3},
+        {underscores, 3, underscores[2], "__.<genexpr>", 5},
+        {nested, 3, nested[1], "<lambda>.<lambda>", 0},
+        {nested, 3, nested[2], "<lambda>.<genexpr>.<genexpr>", 2},
+        {since_3_3, 3, since_3_3[1], "<lambda>.<lambda>", 0},
+        {since_3_3, 3, since_3_3[2], "<lambda>.<lambda>", -1},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++) {
         struct cython_names names = names_of(cases[i].symbols, cases[i].count);
         struct cython_context context = {.module_name = "m"};
         cython_names_bind(&names, &context);
+        context.complete = true;
         check_shown(cases[i].symbol, &context, "m", cases[i].function, cases[i].number);
         cython_names_deinit(&names);
     }
@@ -146,6 +178,62 @@ static void test_module_known_in_part(void **state)
     cython_names_bind(&names, &context);
     check_shown("__pyx_f_3pkg_3sub_5_kern_4ccls_m", &context, "pkg.sub._kern", "ccls.m", -1);
     cython_names_deinit(&names);
+}
+
+/** Only some symbols, and no module's name: what somebody copied from a stack or symbol table. */
+static void test_peers(void **state)
+{
+    (void)state;
+    static const char *const symbols[] = {
+        "__pyx_pf_3pkg_6Solver_4free_list", "__pyx_pw_3pkg_6Solver_4free_1list",
+        "__pyx_f_3pkg_6Solver_6Solver_run", "__pyx_gb_3pkg_6Solver_6generator",
+        "__pyx_pw_3pkg_6Solver_5gen",       "__pyx_pw_3pkg_6Solver_3vec_3d",
+        "__pyx_module_is_main_pkg__Solver", "__pyx_pw_1n_1f_lambda1",
+        "__pyx_pw_1n_1g_lambda1",
+    };
+    static const char lambda[] = "__pyx_lambda_funcdef_lambda1"; /* Two modules have one. */
+    struct cython_peers *peers = cython_peers_create();
+    struct arena *arena = arena_create();
+    struct cython_name name;
+    assert_true(cython_peers_parse(peers, symbols[0], arena, &name));
+    assert_string_equal(name.function, "Solver.free_list");
+    for (size_t pass = 0; pass < 1000; pass++)
+        for (size_t i = 0; i < PSC_ARRAY_SIZE(symbols); i++)
+            assert_true(cython_peers_add(peers, symbols[i]));
+    assert_true(cython_peers_parse(peers, symbols[0], arena, &name));
+    assert_string_equal(name.function, "free.list");
+    assert_string_equal(name.module, "pkg.Solver");
+    assert_true(cython_peers_parse(peers, symbols[2], arena, &name));
+    assert_string_equal(name.function, "Solver.run");
+    assert_true(cython_peers_parse(peers, symbols[3], arena, &name));
+    assert_string_equal(name.function, "gen");
+    assert_true(cython_peers_parse(peers, lambda, arena, &name));
+    assert_string_equal(name.function, "<lambda>");
+    arena_destroy(arena);
+    cython_peers_destroy(peers);
+}
+
+static void test_punycode_modules(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *symbol;
+        const char *name;
+    } cases[] = {
+        {"PyInitU_n_nga1b", "PyInit_\u00fcn\u00ef"},
+        {"__pyx_pymod_execU_n_nga1b", "__pyx_pymod_exec_\u00fcn\u00ef"},
+        {"__pyx_module_is_mainU_80aapf6b", "__pyx_module_is_main_"},
+        {"PyInitU_", "PyInitU_"},
+        {"PyInitU_!", "PyInitU_!"},
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++) {
+        struct text buffer = {0};
+        struct cython_symbol parsed;
+        assert_true(parse_cython_symbol(cases[i].symbol, &buffer, &parsed));
+        assert_true(parsed.name.size >= strlen(cases[i].name));
+        assert_memory_equal(parsed.name.data, cases[i].name, strlen(cases[i].name));
+        text_deinit(&buffer);
+    }
 }
 
 static void check_foreign(const char *symbol, const struct cython_context *context)
@@ -350,7 +438,8 @@ int main(void)
         cmocka_unit_test(test_foreign_symbols),  cmocka_unit_test(test_plumbing),
         cmocka_unit_test(test_cpp_class),        cmocka_unit_test(test_slot_calls),
         cmocka_unit_test(test_punycode),         cmocka_unit_test(test_endless_context),
-        cmocka_unit_test(test_long_symbols),
+        cmocka_unit_test(test_long_symbols),     cmocka_unit_test(test_peers),
+        cmocka_unit_test(test_punycode_modules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,29 @@ static void test_others(void **state)
     assert_int_equal(psc_demangle(NULL, NULL, 0), 0);
 }
 
+static void test_symbols_together(void **state)
+{
+    static const char body[] = "__pyx_pf_1m_4free_list", wrapper[] = "__pyx_pw_1m_4free_1list";
+    char buffer[64];
+    (void)state;
+    struct psc_symbols *symbols = psc_symbols_create();
+    assert_non_null(symbols);
+    assert_int_equal(psc_symbols_add(symbols, "main"), PSC_OK);
+    assert_int_equal(psc_symbols_add(symbols, NULL), PSC_ERR_ARGUMENT);
+    assert_int_equal(psc_symbols_add(NULL, "main"), PSC_ERR_ARGUMENT);
+    assert_int_equal(psc_symbols_demangle(symbols, body, buffer, sizeof(buffer)), 9);
+    assert_string_equal(buffer, "free_list");
+    assert_int_equal(psc_symbols_add(symbols, "PyInit_m"), PSC_OK);
+    assert_int_equal(psc_symbols_add(symbols, wrapper), PSC_OK);
+    assert_int_equal(psc_symbols_demangle(symbols, body, buffer, sizeof(buffer)), 9);
+    assert_string_equal(buffer, "free.list");
+    assert_int_equal(psc_symbols_demangle(NULL, body, buffer, sizeof(buffer)), 9);
+    assert_string_equal(buffer, "free_list");
+    assert_int_equal(psc_symbols_demangle(symbols, "_ZN3foo3Bar3runEi", buffer, 64), 13);
+    psc_symbols_destroy(symbols);
+    psc_symbols_destroy(NULL);
+}
+
 static void test_buffers(void **state)
 {
     static const char symbol[] = "__pyx_pw_8implicit_4_als_5least_squares_cg";
@@ -58,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_others),
+        cmocka_unit_test(test_symbols_together),
         cmocka_unit_test(test_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

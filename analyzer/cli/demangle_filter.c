@@ -1,0 +1,215 @@
+/*
+ * Lines go through as they come, but for those from the first Cython symbol on: they wait for what
+ * else comes, because other symbols tell what one leaves open, until the input ends or pauses.
+ */
+#include "demangle_filter.h"
+#include "options.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So much is read at once. */
+#define READ_SIZE ((size_t)64 * 1024)
+/* Lines wait for no more than this; a word or line that is longer goes through in pieces. */
+#define HELD_LIMIT ((size_t)16 * 1024 * 1024)
+/* No compiler makes longer symbols; a longer word stays as it is. */
+#define WORD_LIMIT ((size_t)64 * 1024)
+/* A writer that is at work does not pause for so long; who types waits no longer. */
+#define PAUSE_MILLISECONDS 500
+
+struct filter {
+    struct psc_symbols *symbols;
+    char *data; /**< What was read and not printed. */
+    size_t size;
+    size_t capacity;
+    size_t seen; /**< Bytes, in whole lines, whose symbols are known. */
+    bool holds;  /**< There are Cython symbols among them. */
+    bool inside; /**< A word that is too long is being passed through. */
+    bool no_memory;
+};
+
+/** Prints what the symbol stands for; false, and nothing printed, when it is none. */
+static bool put_name(struct psc_symbols *symbols, const char *symbol)
+{
+    char small[512];
+    size_t size = psc_symbols_demangle(symbols, symbol, small, sizeof(small));
+    if (size < sizeof(small)) {
+        fwrite(small, 1, size, stdout);
+        return size > 0;
+    }
+    char *name = malloc(size + 1);
+    bool good = name && psc_symbols_demangle(symbols, symbol, name, size + 1) == size;
+    if (good)
+        fwrite(name, 1, size, stdout);
+    free(name);
+    return good;
+}
+
+void demangle_word(struct psc_symbols *symbols, char *word, size_t size)
+{
+    size_t begin = 0, end = size;
+    while (begin < size && word[begin] == '.')
+        begin++;
+    while (end > begin && word[end - 1] == '.')
+        end--;
+    if (begin == end || word[begin] != '_' || end - begin > WORD_LIMIT) {
+        fwrite(word, 1, size, stdout);
+        return;
+    }
+    char behind = word[end];
+    fwrite(word, 1, begin, stdout);
+    word[end] = '\0';
+    if (!put_name(symbols, word + begin))
+        fwrite(word + begin, 1, end - begin, stdout);
+    word[end] = behind;
+    fwrite(word + end, 1, size - end, stdout);
+}
+
+static bool is_word(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || byte == '$' || byte == '.';
+}
+
+/** Of Cython's symbols those of generators may have letters that are not ASCII. */
+static size_t word_size(const char *text, size_t size)
+{
+    static const char mark[] = "__pyx_";
+    size_t end = 0;
+    while (end < size && is_word(text[end]))
+        end++;
+    if (end > strlen(mark) && memcmp(text, mark, strlen(mark)) == 0)
+        while (end < size && (is_word(text[end]) || (unsigned char)text[end] >= 0x80))
+            end++;
+    return end;
+}
+
+/** Where the last whole line ends. */
+static size_t lines_end(const struct filter *filter)
+{
+    const char *last = filter->size ? memrchr(filter->data, '\n', filter->size) : NULL;
+    return last ? (size_t)(last + 1 - filter->data) : 0;
+}
+
+/** Tells the symbols that came last, up to a byte that is no word's. */
+static void take_symbols(struct filter *filter, size_t limit)
+{
+    static const char mark[] = "__pyx_";
+    static const char start[] = "PyInit";
+    while (filter->seen < limit) {
+        char *word = filter->data + filter->seen;
+        size_t size = word_size(word, limit - filter->seen);
+        filter->seen += size + 1;
+        if (!size || size > WORD_LIMIT)
+            continue;
+        bool cython = memmem(word, size, mark, strlen(mark));
+        if (!cython && (size < strlen(start) || memcmp(word, start, strlen(start)) != 0))
+            continue;
+        size_t dots = 0;
+        while (dots < size && word[dots] == '.')
+            dots++;
+        char behind = word[size];
+        word[size] = '\0';
+        filter->no_memory |= psc_symbols_add(filter->symbols, word + dots) != PSC_OK;
+        word[size] = behind;
+        filter->holds |= cython;
+    }
+}
+
+/** Prints the first bytes, which do not end inside of a word. */
+static void put_text(struct filter *filter, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        size_t length = word_size(filter->data + at, size - at);
+        if (length && (filter->inside || length > WORD_LIMIT))
+            fwrite(filter->data + at, 1, length, stdout);
+        else if (length)
+            demangle_word(filter->symbols, filter->data + at, length);
+        at += length;
+        size_t other = at;
+        while (other < size && !is_word(filter->data[other]))
+            other++;
+        if (other > at)
+            filter->inside = false;
+        fwrite(filter->data + at, 1, other - at, stdout);
+        at = other;
+    }
+    filter->size -= size;
+    memmove(filter->data, filter->data + size, filter->size);
+    filter->seen -= filter->seen < size ? filter->seen : size;
+    fflush(stdout);
+}
+
+/** Prints the whole lines; of one that is too long, what can not be the begin of a symbol. */
+static void put_lines(struct filter *filter)
+{
+    put_text(filter, lines_end(filter));
+    filter->holds = false;
+    if (filter->size < HELD_LIMIT)
+        return;
+    size_t size = filter->size;
+    while (size && filter->size - size <= WORD_LIMIT && is_word(filter->data[size - 1]))
+        size--;
+    bool too_long = !size || filter->size - size > WORD_LIMIT;
+    put_text(filter, too_long ? filter->size : size);
+    filter->inside = too_long;
+}
+
+/** Room for one more reading and a zero. */
+static bool make_room(struct filter *filter)
+{
+    if (filter->capacity - filter->size > READ_SIZE)
+        return true;
+    size_t capacity = (filter->capacity + READ_SIZE) * 2;
+    char *data = realloc(filter->data, capacity);
+    if (!data)
+        return false;
+    filter->data = data;
+    filter->capacity = capacity;
+    return true;
+}
+
+static bool is_pausing(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&input, 1, PAUSE_MILLISECONDS) == 0;
+}
+
+/** Reads on to the end; false: errno tells why not. */
+static bool copy_input(struct filter *filter)
+{
+    while (make_room(filter) && !ferror(stdout)) {
+        if (filter->holds && is_pausing())
+            put_lines(filter);
+        ssize_t count = read(STDIN_FILENO, filter->data + filter->size, READ_SIZE);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return count == 0;
+        filter->size += (size_t)count;
+        take_symbols(filter, lines_end(filter));
+        if (!filter->holds || filter->size >= HELD_LIMIT)
+            put_lines(filter);
+    }
+    return ferror(stdout);
+}
+
+int demangle_stdin(struct psc_symbols *symbols)
+{
+    struct filter filter = {.symbols = symbols};
+    bool good = copy_input(&filter);
+    int reason = errno;
+    if (filter.size) {
+        take_symbols(&filter, filter.size);
+        put_text(&filter, filter.size);
+    }
+    free(filter.data);
+    if (good && !filter.no_memory)
+        return EXIT_COMPLETE;
+    fprintf(stderr, "pystack-core: standard input: %s\n", strerror(good ? ENOMEM : reason));
+    return EXIT_NOTHING;
+}
