@@ -175,13 +175,20 @@ enum value_kind {
     VALUE_ARGUMENT,   /**< What register `number` held at the function's entry. */
     VALUE_STACK,      /**< Where RSP was at the start, plus number. */
     VALUE_FRAME,      /**< Where RBP was at the start, plus number. */
-    VALUE_ERROR,      /**< What a failed call returns: NULL or -1. */
+    VALUE_ERROR,      /**< What a failed call returns: NULL or -1; see machine_failure. */
     VALUE_SUCCESS,    /**< What another call returns: neither of these. */
     VALUE_NONZERO,    /**< The exception that is set; it is none of those that are asked for. */
     VALUE_BYTE,       /**< Of a register only the lowest byte is known. */
     VALUE_SHARED,     /**< Memory that a parallel block shares, plus number. */
     VALUE_KEPT_STACK, /**< What was at VALUE_STACK number at the start. */
     VALUE_KEPT_FRAME  /**< What was at VALUE_FRAME number. */
+};
+
+/** The number of a VALUE_ERROR, where integers are compared. */
+enum machine_failure {
+    MACHINE_FAILS_MINUS_ONE,
+    MACHINE_FAILS_ZERO,
+    MACHINE_FAILS_EITHER /**< Whichever is asked for. */
 };
 
 struct value {
@@ -234,7 +241,7 @@ void machine_state_store_at(struct machine_state *state, struct value place, uin
 /** What a call leaves: the caller's registers are gone, RAX is `result`. */
 void machine_state_return(struct machine_state *state, struct value result);
 
-/* ---- machine_report.c, machine_convention.c, machine_call.c ---- */
+/* ---- machine_report.c, machine_convention.c, machine_call.c, machine_failure.c ---- */
 
 /** Where an anchor gets something from. */
 struct machine_anchor {
@@ -295,8 +302,12 @@ enum machine_call_kind {
     MACHINE_CALL_CANNOT_FAIL /**< What it returns is no sign of a Python error. */
 };
 
-/** What kind of call ends at `pc`. */
-enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc);
+/** What kind of call ends at `pc`, and of what; its `address` is 0 when that is not known. */
+enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc,
+                                         struct machine_target *ret_target);
+
+/** What a call of this returns after it has failed: a VALUE_ERROR. */
+struct value machine_find_failure(struct machine *machine, struct machine_target target);
 
 /** Where function `start` takes name, line and file from; false when it makes no code object. */
 bool machine_find_convention(struct machine *machine, uint64_t start, struct machine_anchor *ret);

@@ -39,8 +39,10 @@ static enum machine_call_kind judge_call(struct machine *machine, struct machine
     return machine_is_clean(machine, target) ? MACHINE_CALL_HARMLESS : MACHINE_CALL_MAY_FAIL;
 }
 
-enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc)
+enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc,
+                                         struct machine_target *ret_target)
 {
+    *ret_target = (struct machine_target){0};
     const struct machine_image *image = &machine->image;
     const struct machine_function *function = machine_find_function(image, pc - 1);
     size_t have;
@@ -54,8 +56,10 @@ enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc)
         struct machine_target target = machine_target_of(image, to);
         const struct machine_function *callee =
             target.import ? NULL : machine_find_function(image, target.address);
-        if (target.import || (callee && callee->start == target.address))
+        if (target.import || (callee && callee->start == target.address)) {
+            *ret_target = target;
             return judge_call(machine, target);
+        }
     }
     for (size_t size = 7; size >= 2; size--) {
         if (before < size || end[-(ptrdiff_t)size] != 0xff)
@@ -67,7 +71,8 @@ enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc)
         if (mode != 0x15)
             return MACHINE_CALL_MAY_FAIL;
         uint64_t slot = pc + (uint64_t)(int64_t)(int32_t)load_u32(end - 4);
-        return judge_call(machine, machine_slot_target(image, slot));
+        *ret_target = machine_slot_target(image, slot);
+        return judge_call(machine, *ret_target);
     }
     return MACHINE_CALL_NONE;
 }

@@ -133,8 +133,11 @@ static struct machine_state *search_report(struct machine *machine,
     if (!found)
         return NULL;
     read_found(machine, found, ret);
+    struct machine_state open = *start;
+    if (!found->tested) /* A branch that failure decided, but as success would have, is open. */
+        open.registers[MACHINE_RAX] = (struct value){VALUE_UNKNOWN, 0};
     if (found->calls == 0)
-        ret->direct = (trust && found->tested) || is_only_report(machine, start, error, 0, ret);
+        ret->direct = (trust && found->tested) || is_only_report(machine, &open, error, 0, ret);
     else
         /* A generator's body exchanges StopIteration for RuntimeError before it reports. */
         ret->direct =
@@ -184,15 +187,16 @@ static struct machine_state *search_next(struct machine *machine, struct machine
 
 /** The innermost report. */
 static struct machine_state *search_first(struct machine *machine, struct machine_state *start,
-                                          enum machine_call_kind kind, struct machine_report *ret)
+                                          enum machine_call_kind kind, struct machine_target callee,
+                                          struct machine_report *ret)
 {
     bool may_fail = kind == MACHINE_CALL_MAY_FAIL || kind == MACHINE_CALL_HARMLESS;
     struct machine_state *found = NULL;
     struct machine_report plain;
     if (may_fail) {
-        start->registers[MACHINE_RAX].kind = VALUE_ERROR;
+        start->registers[MACHINE_RAX] = machine_find_failure(machine, callee);
         found = search_report(machine, start, true, kind == MACHINE_CALL_MAY_FAIL, ret);
-        start->registers[MACHINE_RAX].kind = VALUE_UNKNOWN;
+        start->registers[MACHINE_RAX] = (struct value){VALUE_UNKNOWN, 0};
     }
     if (found && ret->direct)
         return found;
@@ -209,10 +213,11 @@ static struct machine_state *search_first(struct machine *machine, struct machin
 
 /** All of them, from the innermost on. */
 static size_t follow_reports(struct machine *machine, struct machine_state *start,
-                             enum machine_call_kind kind, struct machine_report *ret, size_t limit)
+                             enum machine_call_kind kind, struct machine_target callee,
+                             struct machine_report *ret, size_t limit)
 {
     struct machine_report report;
-    struct machine_state *found = search_first(machine, start, kind, &report);
+    struct machine_state *found = search_first(machine, start, kind, callee, &report);
     size_t count = 0;
     for (unsigned round = 0; found && count < limit && round < ROUND_LIMIT; round++) {
         if (!report.name && !report.file && !report.line)
@@ -244,7 +249,8 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
                             size_t limit)
 {
     struct machine_state start;
-    enum machine_call_kind kind = machine_find_call(machine, address + 1);
+    struct machine_target callee;
+    enum machine_call_kind kind = machine_find_call(machine, address + 1, &callee);
     uint64_t pc = kind == MACHINE_CALL_NONE ? address : address + 1;
     const struct machine_function *function = machine_find_function(&machine->image, address);
     if (!limit || !function || pc >= function->end || kind == MACHINE_CALL_ENDS ||
@@ -252,12 +258,12 @@ size_t machine_find_reports(struct machine *machine, uint64_t address, struct ma
         return 0;
     machine_state_init(&start, pc);
     machine_enter_block(machine, function, &start);
-    size_t count = follow_reports(machine, &start, kind, ret, limit);
+    size_t count = follow_reports(machine, &start, kind, callee, ret, limit);
     if (!lacks_values(ret, count))
         return count;
     machine_state_init(&start, pc);
     machine_enter_block(machine, function, &start);
     return machine_find_preserved(machine, pc, &start)
-               ? follow_reports(machine, &start, kind, ret, limit)
+               ? follow_reports(machine, &start, kind, callee, ret, limit)
                : count;
 }

@@ -283,7 +283,7 @@ static bool decide_success(const struct machine_state *state, uint8_t condition,
 }
 
 /**
- * What failed returned NULL if it is a pointer that is compared with 0, else -1.
+ * What failed returned NULL if it is a pointer that is compared with 0; else -1, or 0 (`except 0`).
  */
 static bool decide_error(const struct machine_state *state, uint8_t condition, bool *ret)
 {
@@ -292,7 +292,9 @@ static bool decide_error(const struct machine_state *state, uint8_t condition, b
     bool is_sign = condition >> 1 == 4 || condition >> 1 == 6 || condition >> 1 == 7;
     if (state->right.kind != VALUE_CONSTANT || width < 4)
         return false;
-    if (right == 0 && (is_sign || (width == 4 && condition >> 1 == 2)))
+    if (state->left.number != MACHINE_FAILS_MINUS_ONE && right == 0 && condition >> 1 == 2)
+        *ret = true;
+    else if (right == 0 && (is_sign || (width == 4 && condition >> 1 == 2)))
         *ret = holds(condition, false, false, false, true);
     else if ((right == 0 || right == cut(UINT64_MAX, width)) && condition >> 1 == 2)
         *ret = holds(condition, false, false, true, false);
@@ -311,7 +313,8 @@ bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *
         known = true;
     } else if (state->left.kind == VALUE_ERROR) {
         known = decide_error(state, condition & (uint8_t)~1u, ret);
-        state->tested |= known;
+        /* "Above 0" does not tell failure from 0: kw_args = PyDict_Size(); if (kw_args > 0) */
+        state->tested |= known && condition >> 1 != 7;
     } else if (state->left.kind == VALUE_NONZERO || state->right.kind == VALUE_NONZERO) {
         known = decide_exception(state, condition & (uint8_t)~1u, ret);
         state->tested |= known;
@@ -386,6 +389,18 @@ static void step_bits(struct machine_state *state, const struct machine_image *i
         value = unknown;
     put(state, to, value);
     compare(state, value, constant(0), to->width);
+}
+
+static void step_shift(struct machine_state *state, const struct machine_image *image,
+                       const struct machine_instruction *instruction)
+{
+    struct value before = get(state, image, &instruction->to);
+    struct value after =
+        shifted(before, (uint64_t)instruction->from.number & 63, instruction->to.width);
+    put(state, &instruction->to, after);
+    forget_flags(state);
+    /* The sign of what failed: a branch on it is one on the failure. */
+    state->tested |= before.kind == VALUE_ERROR && after.kind == VALUE_CONSTANT;
 }
 
 static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
@@ -470,8 +485,7 @@ void machine_state_step(struct machine_state *state, const struct machine_image 
         step_add(state, image, instruction);
         return;
     case MACHINE_SHIFT_RIGHT:
-        put(state, to, shifted(get(state, image, to), (uint64_t)from->number & 63, to->width));
-        forget_flags(state);
+        step_shift(state, image, instruction);
         return;
     case MACHINE_AND:
     case MACHINE_XOR:

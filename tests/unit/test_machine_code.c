@@ -146,6 +146,57 @@ static void test_nothing_fails_besides(void **state)
     check(&answer, 0, "pkg.mod.f", 10, true);
 }
 
+/** `except 0`: the function, which is its own caller here, returns 0 when it has failed. */
+static void test_fails_with_zero(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    ADD(&code, 0xe8);
+    add_relative(&code, CODE_AT + 0x100);
+    uint64_t call = here(&code);
+    ADD(&code, 0x85, 0xc0, 0x75, REPORT_SIZE + 3); /* test %eax,%eax; jne */
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
+/** `if (size() > 0)` is no question about failure. */
+static void test_above_zero(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    ADD(&code, 0x85, 0xc0, 0x7e, REPORT_SIZE + 3); /* test %eax,%eax; jle */
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    assert_false(answer.reports[0].direct);
+}
+
+/** gcc keeps `result < 0` as a number when two calls share the check. */
+static void test_sign_as_number(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    ADD(&code, 0xc1, 0xe8, 0x1f);                  /* shr $31,%eax */
+    ADD(&code, 0x84, 0xc0, 0x74, REPORT_SIZE + 3); /* test %al,%al; je */
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
 /** `except`: the handler is not entered, whatever may fail there. */
 static void test_exception_matches_nothing(void **state)
 {
@@ -398,6 +449,9 @@ int main(void)
         cmocka_unit_test(test_failed_call),
         cmocka_unit_test(test_call_before_the_report),
         cmocka_unit_test(test_nothing_fails_besides),
+        cmocka_unit_test(test_fails_with_zero),
+        cmocka_unit_test(test_above_zero),
+        cmocka_unit_test(test_sign_as_number),
         cmocka_unit_test(test_exception_matches_nothing),
         cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_condition_as_a_byte),
