@@ -167,6 +167,9 @@ static struct cython_code convert_report(const struct machine *machine,
         .line = report->line,
         .estimate = !report->direct,
     };
+    /* Also what Cython does to set the module up, of which no line tells, is reported as line 1. */
+    if (code.kind == CYTHON_MODULE && code.line == 1)
+        code.estimate = true;
     if (report->name)
         code.function = cython_traceback_function(whole_name(machine, module, report->name), module,
                                                   report->file, arena);

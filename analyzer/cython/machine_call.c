@@ -25,12 +25,28 @@ static bool is_python_name(const char *name)
     return strncmp(name, "Py", 2) == 0 || strncmp(name, "_Py", 3) == 0;
 }
 
+/** Of imports that return NULL without an exception: what follows is up to the caller. */
+static bool is_plain(const char *name)
+{
+    static const char *const plain[] = {
+        "PyDict_GetItem", "PyDict_GetItemString", "PyDict_Size",          "PyMem_Calloc",
+        "PyMem_Malloc",   "PyMem_RawCalloc",      "PyMem_RawMalloc",      "PyMem_RawRealloc",
+        "PyMem_Realloc",  "PyObject_Calloc",      "PyObject_Malloc",      "PyObject_Realloc",
+        "PyType_GetSlot", "PyType_Modified",      "_PyObject_GetDictPtr",
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(plain); i++)
+        if (strcmp(name, plain[i]) == 0)
+            return true;
+    return false;
+}
+
 static enum machine_call_kind judge_call(struct machine *machine, struct machine_target target)
 {
     if (machine_is_end(machine, target))
         return MACHINE_CALL_ENDS;
     if (target.import)
-        return is_python_name(target.import) && !machine_is_clean(machine, target)
+        return is_python_name(target.import) && !is_plain(target.import) &&
+                       !machine_is_clean(machine, target)
                    ? MACHINE_CALL_MAY_FAIL
                    : MACHINE_CALL_CANNOT_FAIL;
     /* The report itself: the error is there already. */

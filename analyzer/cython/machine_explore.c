@@ -171,8 +171,9 @@ static struct value result_of(const struct machine_exploration *exploration,
 {
     if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
         return exploration->result;
+    /* What else was called may have caught it: __Pyx_GetException() before `finally`. */
     if (target.import && strcmp(target.import, "PyErr_Occurred") == 0)
-        return (struct value){VALUE_NONZERO, 0};
+        return (struct value){state->calls ? VALUE_UNKNOWN : VALUE_NONZERO, 0};
     if (machine_is_match(exploration->machine, target))
         return (struct value){VALUE_CONSTANT, 0};
     return (struct value){state->tested ? VALUE_SUCCESS : VALUE_UNKNOWN, 0};
@@ -282,13 +283,12 @@ struct machine_state *machine_explore(struct machine_exploration *exploration)
 {
     struct machine *machine = exploration->machine;
     struct machine_state *state;
-    size_t limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;
     while ((state = heap_pop(exploration))) {
         enum way way = WAY_GOES_ON;
         while (way == WAY_GOES_ON) {
             if (exploration->goal && state->pc == exploration->goal)
                 return state;
-            if (exploration->steps >= limit || !machine_spend_step(machine)) {
+            if (exploration->steps >= exploration->step_limit || !machine_spend_step(machine)) {
                 exploration->cut_short = true;
                 free(state);
                 return NULL;
@@ -309,6 +309,8 @@ bool machine_exploration_init(struct machine_exploration *exploration, struct ma
     exploration->machine = machine;
     exploration->crowded |= start->line_place.kind == VALUE_SHARED;
     exploration->home = machine_find_function(&machine->image, start->pc);
+    if (!exploration->step_limit)
+        exploration->step_limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;
     exploration->seen_size = SEEN_SIZE;
     exploration->seen = calloc(SEEN_SIZE, sizeof(*exploration->seen));
     return exploration->home && exploration->seen && push_copy(exploration, start, start->pc);

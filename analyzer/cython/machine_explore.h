@@ -23,6 +23,7 @@ struct machine_exploration {
                                     struct machine_state *state, struct machine_target target);
     void *context;
     unsigned call_limit; /**< Of MACHINE_PASS_COUNTED on one way. */
+    size_t step_limit;   /**< 0: as for any question. */
     bool error;          /**< The call before the start failed: an exception is set. */
     bool stop_at_return;
     bool crowded; /**< Only the best few come by a place. Set in the body of a parallel block. */

@@ -10,6 +10,17 @@
 /** Calls on the way from the function's entry to an error, and from there to its return. */
 #define FAILURE_CALL_LIMIT 4
 
+/** All that is looked at to find one. */
+#define FAILURE_STEP_LIMIT 2000
+/** A helper that only hands an exception to sys.unraisablehook is small. */
+#define UNRAISABLE_SIZE_LIMIT 2048
+
+enum outcome {
+    OUTCOME_UNKNOWN,
+    OUTCOME_FAILS,
+    OUTCOME_CANNOT_FAIL /**< Its errors go to sys.unraisablehook: `noexcept`. */
+};
+
 static bool sets_error(const struct machine *machine, struct machine_target target)
 {
     if (!target.import)
@@ -18,31 +29,74 @@ static bool sets_error(const struct machine *machine, struct machine_target targ
            strncmp(target.import, "PyErr_Format", 12) == 0;
 }
 
+static bool is_unraisable_import(const char *import)
+{
+    return import && strcmp(import, "PyErr_WriteUnraisable") == 0;
+}
+
+/** Whether it is PyErr_WriteUnraisable(), or a function that calls it: __Pyx_WriteUnraisable(). */
+static bool gives_up_error(const struct machine *machine, struct machine_target target)
+{
+    const struct machine_image *image = &machine->image;
+    const struct machine_function *function =
+        target.import ? NULL : machine_find_function(image, target.address);
+    size_t have;
+    const uint8_t *code = function ? machine_bytes(image, function->start, &have) : NULL;
+    if (!code || function->end - function->start > UNRAISABLE_SIZE_LIMIT)
+        return is_unraisable_import(target.import);
+    size_t size = (size_t)(function->end - function->start);
+    for (size_t i = 0; i + 6 <= size && i + 6 <= have; i++) {
+        uint64_t next = function->start + i;
+        struct machine_target inner = {0};
+        if (code[i] == 0xe8) /* call */
+            inner = machine_target_of(
+                image, next + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1));
+        else if (code[i] == 0xff && code[i + 1] == 0x15) /* call *slot(%rip) */
+            inner = machine_slot_target(
+                image, next + 6 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 2));
+        if (is_unraisable_import(inner.import))
+            return true;
+    }
+    return false;
+}
+
 static enum machine_verdict failure_call(struct machine_exploration *exploration,
                                          struct machine_state *state, struct machine_target target)
 {
     (void)state;
+    enum outcome *outcome = exploration->context;
     if (sets_error(exploration->machine, target))
         return MACHINE_FOUND;
-    return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
-                                                          : MACHINE_PASS_COUNTED;
+    if (machine_is_clean(exploration->machine, target))
+        return MACHINE_PASS_FREE;
+    if (!gives_up_error(exploration->machine, target))
+        return MACHINE_PASS_COUNTED;
+    *outcome = OUTCOME_CANNOT_FAIL;
+    return MACHINE_END_WAY;
 }
 
+/** The way out of the function, behind an error. */
 static enum machine_verdict leaving_call(struct machine_exploration *exploration,
                                          struct machine_state *state, struct machine_target target)
 {
     (void)state;
-    return sets_error(exploration->machine, target) ||
-                   machine_is_clean(exploration->machine, target)
-               ? MACHINE_PASS_FREE
-               : MACHINE_PASS_COUNTED;
+    enum outcome *outcome = exploration->context;
+    if (sets_error(exploration->machine, target) || machine_is_clean(exploration->machine, target))
+        return MACHINE_PASS_FREE;
+    if (!gives_up_error(exploration->machine, target))
+        return MACHINE_PASS_COUNTED;
+    *outcome = OUTCOME_CANNOT_FAIL;
+    return MACHINE_FOUND;
 }
 
 /** The state at the call that sets an error; NULL when no way leads to one. */
-static struct machine_state *search_error(struct machine *machine, uint64_t start)
+static struct machine_state *search_error(struct machine *machine, uint64_t start,
+                                          enum outcome *ret)
 {
     struct machine_exploration exploration = {.on_call = failure_call,
-                                              .call_limit = FAILURE_CALL_LIMIT};
+                                              .context = ret,
+                                              .call_limit = FAILURE_CALL_LIMIT,
+                                              .step_limit = FAILURE_STEP_LIMIT};
     struct machine_state state;
     struct machine_state *found = NULL;
     machine_state_init(&state, start);
@@ -53,9 +107,11 @@ static struct machine_state *search_error(struct machine *machine, uint64_t star
 }
 
 /** What is in RAX where the function is left after the call at which `state` stands. */
-static struct value search_result(struct machine *machine, struct machine_state *state)
+static struct value search_result(struct machine *machine, struct machine_state *state,
+                                  enum outcome *ret)
 {
     struct machine_exploration exploration = {.on_call = leaving_call,
+                                              .context = ret,
                                               .error = true,
                                               .stop_at_return = true,
                                               .call_limit = FAILURE_CALL_LIMIT};
@@ -68,6 +124,7 @@ static struct value search_result(struct machine *machine, struct machine_state 
     state->pc = call.address + call.size;
     state->calls = 0;
     state->steps = 0;
+    *ret = OUTCOME_FAILS;
     if (machine_exploration_init(&exploration, machine, state))
         found = machine_explore(&exploration);
     machine_exploration_deinit(&exploration);
@@ -80,6 +137,8 @@ static struct value search_result(struct machine *machine, struct machine_state 
 struct value machine_find_failure(struct machine *machine, struct machine_target target)
 {
     struct value failure = {VALUE_ERROR, MACHINE_FAILS_MINUS_ONE};
+    struct value result = {VALUE_UNKNOWN, 0};
+    enum outcome outcome = OUTCOME_UNKNOWN;
     const struct machine_function *callee =
         target.import ? NULL : machine_find_function(&machine->image, target.address);
     /* Through a pointer: a method, an `except 0` of which nothing else is known. */
@@ -87,9 +146,12 @@ struct value machine_find_failure(struct machine *machine, struct machine_target
         failure.number = MACHINE_FAILS_EITHER;
     if (!callee || callee->start != target.address || machine_find_anchor(machine, target.address))
         return failure;
-    struct machine_state *found = search_error(machine, target.address);
-    struct value result = found ? search_result(machine, found) : (struct value){VALUE_UNKNOWN, 0};
+    struct machine_state *found = search_error(machine, target.address, &outcome);
+    if (found)
+        result = search_result(machine, found, &outcome);
     free(found);
+    if (outcome == OUTCOME_CANNOT_FAIL)
+        return (struct value){VALUE_UNKNOWN, 0};
     if (result.kind == VALUE_CONSTANT && result.number == 0)
         failure.number = MACHINE_FAILS_ZERO;
     return failure;

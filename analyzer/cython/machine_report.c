@@ -185,7 +185,7 @@ static struct machine_state *search_next(struct machine *machine, struct machine
     return found;
 }
 
-/** The innermost report. */
+/** The innermost report. `callee` is what failed. */
 static struct machine_state *search_first(struct machine *machine, struct machine_state *start,
                                           enum machine_call_kind kind, struct machine_target callee,
                                           struct machine_report *ret)
@@ -194,8 +194,10 @@ static struct machine_state *search_first(struct machine *machine, struct machin
     struct machine_state *found = NULL;
     struct machine_report plain;
     if (may_fail) {
-        start->registers[MACHINE_RAX] = machine_find_failure(machine, callee);
-        found = search_report(machine, start, true, kind == MACHINE_CALL_MAY_FAIL, ret);
+        struct value failure = machine_find_failure(machine, callee);
+        bool trust = kind == MACHINE_CALL_MAY_FAIL && failure.kind == VALUE_ERROR;
+        start->registers[MACHINE_RAX] = failure;
+        found = search_report(machine, start, true, trust, ret);
         start->registers[MACHINE_RAX] = (struct value){VALUE_UNKNOWN, 0};
     }
     if (found && ret->direct)
