@@ -59,6 +59,16 @@ static size_t module_prefix(struct slice name, const char *module)
     return 0;
 }
 
+/** The same where another module's .pxd lies beside the file: "other.f" of "other.pxd". */
+static size_t stem_prefix(struct slice name, const char *file)
+{
+    const char *base = file ? path_base(file) : "", *dot = strrchr(base, '.');
+    size_t size = dot && strcmp(dot, ".pxd") == 0 ? (size_t)(dot - base) : 0;
+    return size && size < name.size && name.data[size] == '.' && memcmp(name.data, base, size) == 0
+               ? size + 1
+               : 0;
+}
+
 /**
  * The same where a .pxd of another module was inlined: its packages are folders of the file, and
  * one more component is that module ("pkg.other.Cls.f" of "src/pkg/buffer.pxd").
@@ -79,7 +89,9 @@ static size_t file_prefix(struct slice name, const char *file)
             break;
         }
     }
-    if (!best || strncmp(path_base(file), "__init__.", strlen("__init__.")) == 0)
+    if (!best)
+        return stem_prefix(name, file);
+    if (strncmp(path_base(file), "__init__.", strlen("__init__.")) == 0)
         return best;
     const char *dot = memchr(name.data + best, '.', name.size - best);
     return dot ? (size_t)(dot + 1 - name.data) : 0;
