@@ -190,14 +190,15 @@ static struct machine_state *search_first(struct machine *machine, struct machin
                                           enum machine_call_kind kind, struct machine_target callee,
                                           struct machine_report *ret)
 {
-    bool may_fail = kind == MACHINE_CALL_MAY_FAIL || kind == MACHINE_CALL_HARMLESS;
+    bool may_fail = kind == MACHINE_CALL_MAY_FAIL;
     struct machine_state *found = NULL;
     struct machine_report plain;
-    if (may_fail) {
+    if (may_fail || kind == MACHINE_CALL_HARMLESS) {
         struct value failure = machine_find_failure(machine, callee);
-        bool trust = kind == MACHINE_CALL_MAY_FAIL && failure.kind == VALUE_ERROR;
         start->registers[MACHINE_RAX] = failure;
-        found = search_report(machine, start, true, trust, ret);
+        found = search_report(machine, start, true, failure.kind == VALUE_ERROR, ret);
+        if (found)
+            ret->direct = ret->direct && may_fail;
         start->registers[MACHINE_RAX] = (struct value){VALUE_UNKNOWN, 0};
     }
     if (found && ret->direct)
