@@ -21,12 +21,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import cython_truth
+from cython_builds import SOURCES, Forms, compile_c, compiler_key, keep, keep_c, run
 from cython_names import installed_cythons, pypi_cythons
 
-SOURCES = Path(__file__).resolve().parent.parent / "testdata" / "cython" / "forms"
 WANTED = ["0.29.37", "3.0.12", "3.1.*", "3.2.*", "3.3.*"]
 BOUNDED = {"gcc -O0": ["gcc", "-O0"], "gcc -O2": ["gcc", "-O2"]}
 FULL = {
@@ -37,9 +38,10 @@ FULL = {
     "clang -O0": ["clang", "-O0"],
     "clang -O2": ["clang", "-O2"],
 }
-# Modules compared with their debug information, and with which compilers; None: with all.
-TRUTH_BOUNDED = [(cython_truth.forms_source, ["gcc -O2"])]
-TRUTH_FULL = [(cython_truth.forms_source, None), (cython_truth.compiler_source, ["gcc -O2", "clang -O2"])]
+# Modules compared with their debug information, and with which compilers.
+TRUTH_BOUNDED = {"forms": ["gcc -O2"]}
+TRUTH_FULL = {"forms": list(FULL), "FlowControl": ["gcc -O0", "gcc -O2", "clang -O2"],
+              "Parsing": ["gcc -O2"]}
 # What the file keeps: flags for the compiler and for strip.
 KEPT = {"stripped": (["-g0"], ["strip"]), "symbols": (["-g0"], None), "debug": (["-g"], None)}
 
@@ -183,83 +185,94 @@ def measure(program, python, folder):
     return compare(expected(json.loads(run.stdout)), found)
 
 
-def build(command, include, folder, compiler, kept):
-    """The extension from forms.pyx; no C and no .pyx stays beside it."""
-    if not (folder / "forms.c").exists():
-        shutil.copy(SOURCES / "forms.pyx", folder)
-        subprocess.run([*command, "-3", "forms.pyx"], cwd=folder, check=True, capture_output=True)
-    flags, strip = KEPT[kept]
-    place = folder / "run"
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    shutil.copy(SOURCES / "run.py", place)
-    subprocess.run([*compiler, *flags, "-w", "-shared", "-fPIC", f"-I{include}", "-o",
-                    str(place / "forms.so"), "forms.c"], cwd=folder, check=True,
-                   capture_output=True)
-    if strip:
-        subprocess.run([*strip, str(place / "forms.so")], check=True)
-    os.rename(folder / "forms.c", folder / "away.c")
-    return place
+def keep_library(folder, source_folder, compiler, include, kept):
+    """The folder with forms.so and run.py; neither C nor .pyx is beside it, or where it was made."""
+    def make(place):
+        flags, strip = KEPT[kept]
+        source = place / "source"
+        source.mkdir()
+        shutil.copy(source_folder / "forms.c", source)
+        shutil.copy(SOURCES / "forms" / "run.py", place)
+        compile_c([*compiler, *flags], include, source / "forms.c", place / "forms.so")
+        shutil.rmtree(source)
+        if strip:
+            run(*strip, place / "forms.so")
+    key = (compiler_key(compiler), include, kept, (source_folder / "stamp").read_text(),
+           (SOURCES / "forms" / "run.py").read_text())
+    return keep(folder, key, make)
 
 
-def run_one(options, label, command, python, include, folder, compiler, kept):
-    """A line of the table; the share that is right, or None."""
-    try:
-        place = build(command, include, folder, options.compilers[compiler], kept)
-        try:
-            score = measure(options.program, python, place)
-        finally:
-            os.rename(folder / "away.c", folder / "forms.c")
-    except (subprocess.CalledProcessError, FileNotFoundError) as error:
-        detail = getattr(error, "stderr", b"") or b""
-        detail = detail.decode(errors="replace") if isinstance(detail, bytes) else detail
-        print(f"SKIP {label}, {compiler}: {error} {detail[-300:]}")
-        return None
+def folder_of(options, label):
+    return options.place / re.sub(r"[^\w.]+", "-", label).strip("-.")
+
+
+def run_forms(options, label, command, interpreter, compiler, kept):
+    """Lines of the table, and whether it is good enough; None: it could not be run."""
+    python, include = interpreter
+    folder = folder_of(options, label)
+    source = keep_c(folder / "forms", command, Forms(registered=True), [])
+    place = keep_library(folder / f"forms {compiler} {kept}", source, options.compilers[compiler],
+                         include, kept)
+    score = measure(options.program, python, place)
     if score is None:
-        print(f"SKIP {label}, {compiler}: the kernel leaves no core file (core_pattern)")
-        return None
+        return [f"SKIP {label}, {compiler}: the kernel leaves no core file (core_pattern)"], None
     percent = 100 * score.right / max(score.entries, 1)
-    print(f"{label:18} {compiler:14} {kept:9} {score.entries:4} entries, "
-          f"{score.right:4} right in function and line ({percent:.1f} %), "
-          f"{score.named:4} in function; {score.shown} shown")
-    for miss in score.misses[:options.show]:
-        print(f"    {miss}")
-    sys.stdout.flush()
-    return percent
+    return [f"{label:18} {compiler:14} {kept:9} {score.entries:4} entries, "
+            f"{score.right:4} right in function and line ({percent:.1f} %), "
+            f"{score.named:4} in function; {score.shown} shown",
+            *(f"    {miss}" for miss in score.misses[:options.show])], percent >= options.least
 
 
-def run_truth(options, label, command, include, folder):
-    """For each module and compiler: whether the answers agree with debug information."""
-    results = []
-    for make_source, compilers in TRUTH_FULL if options.full else TRUTH_BOUNDED:
-        for compiler in compilers or options.compilers:
-            if compiler not in options.compilers or not wanted(options, label, compiler):
-                continue
-            place = folder / f"truth{len(results)}"
-            name = f"{label}, {compiler}, {make_source.module}"
-            try:
-                results.append(cython_truth.measure(options.tool, command, make_source, include, place,
-                                                    options.compilers[compiler], name, options.show))
-            except (subprocess.CalledProcessError, OSError) as error:
-                print(f"SKIP {name}: {error} {str(getattr(error, 'stderr', ''))[-300:]}")
-            shutil.rmtree(place, ignore_errors=True)
-            sys.stdout.flush()
-    return results
+def run_truth(options, label, command, interpreter, compiler, name):
+    """The same of a module that is compared with its debug information."""
+    folder = folder_of(options, label)
+    return cython_truth.measure(options.tool, command, cython_truth.MODULES[name], interpreter[1],
+                                (folder / f"truth {name}", folder / f"truth {name} {compiler}"),
+                                options.compilers[compiler], f"{label}, {name}, {compiler}", options.show)
+
+
+def run_job(job):
+    """What a job prints, and its judgement: none where this Cython and that Python do not agree."""
+    function, options, label, command, interpreter, compiler, what = job
+    try:
+        return function(options, label, command, interpreter, compiler, what)
+    except (subprocess.CalledProcessError, OSError) as error:
+        return [f"{'FAILED' if options.full else 'SKIP'} {label}, {compiler}, {what}: {error} "
+                f"{str(getattr(error, 'stderr', ''))[-300:]}"], False if options.full else None
+
+
+def run_all(options, cythons, interpreter, truth):
+    """One Cython after the other, as many jobs at a time as there are processors; their judgements."""
+    verdicts = {run_forms: [], run_truth: []}
+    with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, 4)) as pool:
+        jobs = []
+        for label, command in cythons:
+            compilers = [name for name in options.compilers if wanted(options, label, name)]
+            jobs += [(run_forms, options, label, command, interpreter, compiler, kept)
+                     for compiler in compilers for kept in options.kept or ["stripped"]]
+            # Debian's Cython, one more of 0.29, differs from PyPI's by nothing in what it compiles.
+            jobs += [(run_truth, options, label, command, interpreter, compiler, name)
+                     for name in truth for compiler in compilers
+                     if compiler in truth[name] and (name == "forms" or len(command) > 1)]
+        for job, (text, good) in zip(jobs, pool.map(run_job, jobs)):
+            print("\n".join(text), flush=True)
+            if good is not None:
+                verdicts[job[0]].append(good)
+    return verdicts
 
 
 def wanted(options, label, compiler):
     return not options.only or options.only in label or options.only in compiler
 
 
-def find_cythons(options, scratch):
+def find_cythons(options):
     """(label, command) of each Cython that can be had."""
     cythons = list(installed_cythons())
     if not cythons:
         print("SKIP installed Cython: no cython3 in PATH")
     if options.full:
-        cache = options.cache or Path(scratch) / "cache"
-        cache.mkdir(parents=True, exist_ok=True)
-        cythons += pypi_cythons(cache, WANTED)
+        options.place.mkdir(parents=True, exist_ok=True)
+        cythons += pypi_cythons(options.place, WANTED)
     return cythons
 
 
@@ -267,7 +280,7 @@ def read_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, help="pystack-core")
     parser.add_argument("--tool", help="the program made from tests/cython_tool.c")
-    parser.add_argument("--cache", type=Path, help="keeps the installed Cython versions")
+    parser.add_argument("--cache", type=Path, help="keeps Cython versions and what was built")
     parser.add_argument("--full", action="store_true", help="all versions and compilers")
     parser.add_argument("--kept", action="append", choices=list(KEPT), help="what is not stripped")
     parser.add_argument("--only", help="a part of the Cython's or the compiler's name")
@@ -282,30 +295,21 @@ def read_options():
 
 def main():
     options = read_options()
-    python, include = next(pythons(), (None, None))
-    if not python:
+    interpreter = next(pythons(), None)
+    if not interpreter:
         print("SKIP: no Python.h")
         return 77
     missing = cython_truth.missing_tools() if options.tool else ["--tool"]
     if missing:
         print("SKIP the comparison with debug information: no", ", ".join(missing))
-    percents, agree = [], []
+    truth = {} if missing else TRUTH_FULL if options.full else TRUTH_BOUNDED
     with tempfile.TemporaryDirectory() as scratch:
-        for number, (label, command) in enumerate(find_cythons(options, scratch)):
-            folder = Path(scratch) / str(number)
-            folder.mkdir()
-            for compiler in options.compilers:
-                if not wanted(options, label, compiler):
-                    continue
-                for kept in options.kept or ["stripped"]:
-                    percent = run_one(options, label, command, python, include, folder, compiler, kept)
-                    percents += [percent] if percent is not None else []
-            if not missing:
-                agree += run_truth(options, label, command, include, folder)
-    if not percents:
+        options.place = (options.cache or Path(scratch)).resolve()
+        verdicts = run_all(options, find_cythons(options), interpreter, truth)
+    if not verdicts[run_forms]:
         print("SKIP: nothing could be run")
         return 77
-    return 0 if min(percents) >= options.least and all(agree) else 1
+    return 0 if all(verdicts[run_forms] + verdicts[run_truth]) else 1
 
 
 if __name__ == "__main__":

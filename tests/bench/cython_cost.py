@@ -21,7 +21,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 
-from cython_accuracy import SOURCES, pythons  # noqa: E402
+from cython_accuracy import pythons  # noqa: E402
+from cython_builds import SOURCES  # noqa: E402
 from cython_names import installed_cythons  # noqa: E402
 
 MODULES = 10
@@ -46,7 +47,7 @@ chain(0 if sys.argv[1] == "on" else len(calls))
 def build(command, include, folder):
     """The modules in folder/here/, and in folder/blind/ the copies in which nothing is found."""
     here, blind = os.path.join(folder, "here"), os.path.join(folder, "blind")
-    shutil.copy(SOURCES / "forms.pyx", folder)
+    shutil.copy(SOURCES / "forms" / "forms.pyx", folder)
     subprocess.run([*command, "-3", "forms.pyx"], cwd=folder, check=True, capture_output=True)
     subprocess.run(["gcc", "-O2", "-w", "-shared", "-fPIC", "-s", f"-I{include}", "-o", "forms.so",
                     "forms.c"], cwd=folder, check=True, capture_output=True)
