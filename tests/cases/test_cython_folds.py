@@ -26,6 +26,8 @@ WAYS = {
     "coroutine": ["coroutine"],
     # The symbol of a public function is its plain name.
     "public": ["public_function", "calls_public"],
+    # From a .pxd that is cimported: its module is another one.
+    "inline": ["inline_function", "calls_inline"],
     "cinit": ["Base.__cinit__"],
     "init": ["Base.__init__"],
     "getitem": ["Base.__getitem__"],
@@ -51,10 +53,11 @@ VARIANTS = {"O0": ["-g", "-O0"], "O2": ["-g", "-O2"], "O2-stripped": ["-g0", "-O
 
 def marked_lines():
     lines = {}
-    with open(os.path.join(SOURCES, "folds.pyx")) as file:
-        for number, text in enumerate(file, 1):
-            for name in text.partition("#@ ")[2].split():
-                lines[name] = number
+    for source in ("folds.pyx", "inlined.pxd"):
+        with open(os.path.join(SOURCES, source)) as file:
+            for number, text in enumerate(file, 1):
+                for name in text.partition("#@ ")[2].split():
+                    lines[name] = number
     return lines
 
 
@@ -130,7 +133,8 @@ def test_its_line(variant, way):
         if frame["kind"] != "cython" or frame["line_source"] in ("estimate", None):
             assert frame["kind"] != "cython" or "stripped" in variant
             continue
-        assert os.path.basename(frame["file"]) == "folds.pyx"
+        source = "inlined.pxd" if frame["function"] == "inline_function" else "folds.pyx"
+        assert os.path.basename(frame["file"]) == source
         if expected_names(variant, way).count(shown_name(frame)) == 1 and shown_name(frame) in lines:
             assert (shown_name(frame), frame["line"]) == (shown_name(frame), lines[shown_name(frame)])
 

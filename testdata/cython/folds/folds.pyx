@@ -2,6 +2,7 @@
 # Each function calls stop() where run.py lets it die: what is between must be one frame a call.
 cimport openmp
 from cython.parallel cimport prange
+from inlined cimport inline_function
 from libc.stdlib cimport abort
 
 ctypedef fused number:
@@ -65,6 +66,10 @@ cdef public int public_function(int value) except -1:
 
 def calls_public(int value):
     return public_function(value)  #@ calls_public
+
+
+def calls_inline(callback):
+    return inline_function(callback)  #@ calls_inline
 
 
 async def coroutine(int count):

@@ -31,6 +31,7 @@ WAYS = {
     "expression": lambda: folds.expression(2),
     "coroutine": coroutine,
     "public": lambda: folds.calls_public(2),
+    "inline": lambda: folds.calls_inline(os.abort),
     "cinit": lambda: folds.Base(1, dies="cinit"),
     "init": lambda: folds.Base(1, dies="init"),
     "getitem": lambda: folds.Base()["key"],
