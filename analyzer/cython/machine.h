@@ -373,6 +373,8 @@ size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint
 bool machine_is_clean(struct machine *machine, struct machine_target target);
 /** True for those of them that tell whether an exception is of a type. */
 bool machine_is_match(struct machine *machine, struct machine_target target);
+/** True for those that tell whether there is an exception. */
+bool machine_is_question(struct machine *machine, struct machine_target target);
 /** True for those that do not return. */
 bool machine_is_end(struct machine *machine, struct machine_target target);
 

@@ -172,7 +172,7 @@ static struct value result_of(const struct machine_exploration *exploration,
     if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
         return exploration->result;
     /* What else was called may have caught it: __Pyx_GetException() before `finally`. */
-    if (target.import && strcmp(target.import, "PyErr_Occurred") == 0)
+    if (machine_is_question(exploration->machine, target))
         return (struct value){state->calls ? VALUE_UNKNOWN : VALUE_NONZERO, 0};
     if (machine_is_match(exploration->machine, target))
         return (struct value){VALUE_CONSTANT, 0};

@@ -263,7 +263,7 @@ static bool decide_constants(const struct machine_state *state, uint8_t conditio
 static bool decide_exception(const struct machine_state *state, uint8_t condition, bool *ret)
 {
     *ret = false;
-    return condition >> 1 == 2 && state->compared_width == 8;
+    return condition >> 1 == 2 && state->compared_width >= 4;
 }
 
 /**

@@ -63,7 +63,9 @@ enum trait {
     TRAIT_CLEAN = 1,
     TRAIT_MATCHES = 2, /**< Calls one of match_imports. */
     TRAIT_CLEARS = 4,  /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
-    TRAIT_RETURNS = 8  /**< Not only abort() and its like. */
+    TRAIT_RETURNS = 8, /**< Not only abort() and its like. */
+    TRAIT_ASKS = 16,   /**< Calls PyErr_Occurred(). */
+    TRAIT_LOCKS = 32   /**< Takes the GIL. */
 };
 
 struct clean_function {
@@ -173,8 +175,11 @@ static uint8_t traits_of_import(const char *import)
         return TRAIT_CLEAN;
     if (!is_listed(clean_imports, PSC_ARRAY_SIZE(clean_imports), import))
         return is_parallel_helper(import) ? TRAIT_CLEAN | TRAIT_RETURNS : 0;
-    uint8_t clears = strcmp(import, "PyErr_Clear") == 0 ? TRAIT_CLEARS : 0;
-    return TRAIT_CLEAN | TRAIT_RETURNS | clears;
+    uint8_t more = strcmp(import, "PyErr_Clear") == 0         ? TRAIT_CLEARS
+                   : strcmp(import, "PyErr_Occurred") == 0    ? TRAIT_ASKS
+                   : strcmp(import, "PyGILState_Ensure") == 0 ? TRAIT_LOCKS
+                                                              : 0;
+    return (uint8_t)(TRAIT_CLEAN | TRAIT_RETURNS | more);
 }
 
 static uint8_t traits_of(struct machine *machine, struct machine_target target, unsigned depth)
@@ -212,4 +217,14 @@ bool machine_is_match(struct machine *machine, struct machine_target target)
 {
     uint8_t traits = traits_of(machine, target, 0);
     return traits & TRAIT_MATCHES && !(traits & TRAIT_CLEARS);
+}
+
+bool machine_is_question(struct machine *machine, struct machine_target target)
+{
+    uint8_t traits = traits_of(machine, target, 0);
+    if (target.import)
+        return traits & TRAIT_ASKS;
+    /* __Pyx_ErrOccurredWithGIL() */
+    return traits & TRAIT_ASKS && traits & TRAIT_LOCKS &&
+           !(traits & (TRAIT_MATCHES | TRAIT_CLEARS));
 }
