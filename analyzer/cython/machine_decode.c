@@ -294,6 +294,17 @@ static void make_extension(struct machine_instruction *ret)
         .kind = MACHINE_REGISTER, .register_number = MACHINE_RAX, .width = 4};
 }
 
+/** Takes `lock orq $0x0, (%rsp)`, a barrier of gcc's, as what leaves all but the flags alone. */
+static bool make_barrier(const cs_x86 *x86, struct machine_instruction *ret)
+{
+    if (x86->op_count != 2 || ret->from.kind != MACHINE_IMMEDIATE || ret->from.number)
+        return false;
+    ret->verb = MACHINE_NOP;
+    ret->change = 1;
+    ret->from = ret->to = (struct machine_operand){0};
+    return true;
+}
+
 static bool is_followed(const struct machine_instruction *instruction, const cs_x86 *x86,
                         unsigned id)
 {
@@ -327,6 +338,8 @@ static void convert(csh handle, const cs_insn *from, struct machine_instruction 
         good = make_add(from->id, x86, ret);
     else if (from->id == X86_INS_XOR)
         good = make_zero(x86, ret) || good;
+    else if (from->id == X86_INS_OR)
+        good = make_barrier(x86, ret);
     else if (from->id == X86_INS_CDQE) {
         make_extension(ret);
         good = true;
