@@ -286,6 +286,7 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         /* Of a function that was inlined. What is only near the call is none of it. */
         if (ret[0].estimate)
             count = 0;
+        add_near_line(machine, module_name, pc, arena, &whole);
         ret[count++] = whole;
     } else {
         last->parallel = whole.parallel;
@@ -294,7 +295,7 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
             *last = whole;
         if (last->kind == CYTHON_C_FUNCTION && whole.kind != CYTHON_PLUMBING)
             last->kind = whole.kind;
-        if (count == 1)
+        if (count == 1 || !last->line)
             add_near_line(machine, module_name, pc, arena, last);
     }
     return count;

@@ -158,22 +158,29 @@ static bool find_reported_places(struct machine *machine, uint64_t end, struct v
     return anchor;
 }
 
-/** A place as it is seen behind the call, where the search begins anew. */
-static struct value seen_behind(const struct machine_state *state, struct value place)
+/**
+ * A place as it is named where a search begins anew, from the stack pointer or the frame pointer.
+ * @param number  the register.
+ */
+static struct value name_from(const struct machine_state *state, enum machine_register number,
+                              struct value place)
 {
-    struct value top = state->registers[MACHINE_RSP], frame = state->registers[MACHINE_RBP];
-    if (place.kind == top.kind && !(place.kind == frame.kind && place.kind == VALUE_FRAME))
-        return (struct value){VALUE_STACK, place.number - top.number};
-    if (place.kind == frame.kind)
-        return (struct value){VALUE_FRAME, place.number - frame.number};
-    return (struct value){VALUE_UNKNOWN, 0};
+    struct value base = state->registers[number];
+    bool same = place.kind == base.kind && (base.kind == VALUE_STACK || base.kind == VALUE_FRAME);
+    if (!same)
+        return (struct value){VALUE_UNKNOWN, 0};
+    return (struct value){number == MACHINE_RSP ? VALUE_STACK : VALUE_FRAME,
+                          place.number - base.number};
 }
 
-/** @return how far a place is behind another one; UINT64_MAX: that is not known. */
+/**
+ * @param to  as named behind the call.
+ * @return how far it is behind a place; UINT64_MAX: that is not known.
+ */
 static uint64_t distance(const struct machine_state *state, struct value from, struct value to)
 {
-    struct value base = seen_behind(state, from);
-    return base.kind == to.kind ? to.number - base.number : UINT64_MAX;
+    struct value base = name_from(state, to.kind == VALUE_STACK ? MACHINE_RSP : MACHINE_RBP, from);
+    return base.kind != VALUE_UNKNOWN ? to.number - base.number : UINT64_MAX;
 }
 
 /** The variable's address is one of those that follow the function; bodies have two before it. */
@@ -306,8 +313,13 @@ void machine_enter_block(struct machine *machine, const struct machine_function 
             state->registers[i] = there->registers[i];
     for (size_t i = 0; i < there->slot_count; i++) {
         const struct memory_slot *slot = &there->slots[i];
-        if (slot->value.kind == VALUE_SHARED && slot->at.kind != VALUE_SHARED)
-            machine_state_store_at(state, seen_behind(there, slot->at), slot->width, slot->value);
+        if (slot->value.kind != VALUE_SHARED)
+            continue;
+        /* Whichever of the two the code goes by. */
+        machine_state_store_at(state, name_from(there, MACHINE_RSP, slot->at), slot->width,
+                               slot->value);
+        machine_state_store_at(state, name_from(there, MACHINE_RBP, slot->at), slot->width,
+                               slot->value);
     }
     free(there);
 }
