@@ -43,7 +43,8 @@ static uint32_t line_at(const struct asking *asking, uint64_t call, const char *
     if (!last || !reports[0].direct || !last->line ||
         (last->name ? !is_same_function(asking, last) : !last->kept))
         return 0;
-    *ret_file = last->file;
+    if (last->file)
+        *ret_file = last->file;
     return last->line;
 }
 
@@ -74,7 +75,7 @@ static enum machine_verdict line_call(struct machine_exploration *exploration,
 }
 
 /** The line of the next error that the function can report behind a call. */
-static uint32_t line_behind(struct asking *asking, uint64_t call)
+static uint32_t line_behind(struct asking *asking, uint64_t call, const char **ret_file)
 {
     struct machine *machine = asking->machine;
     struct machine_state start;
@@ -94,6 +95,8 @@ static uint32_t line_behind(struct asking *asking, uint64_t call)
     if (anchor)
         machine_read_report(machine, anchor, found, &report);
     free(found);
+    if (report.file)
+        *ret_file = report.file;
     return report.line;
 }
 
@@ -118,7 +121,13 @@ uint32_t cython_machine_near_line(struct machine *machine, const char *module, c
     uint32_t line = line_before(&asking, pc, ret_file);
     if (!block)
         return line ? line : behind;
-    if (!line)
-        line = line_before(&asking, block->call, ret_file);
-    return middle(line, behind ? behind : line_behind(&asking, block->call));
+    if (!line || !*ret_file) {
+        uint32_t above = line_before(&asking, block->call, ret_file);
+        line = line ? line : above;
+    }
+    if (!behind || !*ret_file) {
+        uint32_t below = line_behind(&asking, block->call, ret_file);
+        behind = behind ? behind : below;
+    }
+    return middle(line, behind);
 }

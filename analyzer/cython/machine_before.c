@@ -2,7 +2,7 @@
  * What a function has done for certain when it comes to an address: the calls that are on every
  * way there from its entry. Their lines stand above, whatever order the compiler laid out.
  */
-#include "machine.h"
+#include "machine_explore.h"
 
 #include <stdlib.h>
 
@@ -51,29 +51,38 @@ static uint32_t layout_find(const struct layout *layout, uint64_t address)
     return low < layout->count && layout->items[low].offset <= offset ? (uint32_t)low : NOWHERE;
 }
 
+/** Whether what stands behind an instruction may be executed after it. */
+static bool goes_on(struct machine *machine, const struct machine_instruction *instruction)
+{
+    enum machine_verb verb = (enum machine_verb)instruction->verb;
+    if (verb == MACHINE_CALL)
+        return !machine_is_end(machine, machine_operand_target(machine, &instruction->to));
+    return verb != MACHINE_JUMP && verb != MACHINE_RETURN && verb != MACHINE_STOP;
+}
+
 static bool read_instructions(struct machine *machine, struct layout *layout)
 {
     const struct machine_function *function = layout->function;
     for (uint64_t at = function->start; at < function->end && layout->count < INSTRUCTION_LIMIT;) {
-        const struct machine_instruction *instruction =
-            machine_decode(machine->decoder, &machine->image, at);
-        enum machine_verb verb = (enum machine_verb)instruction->verb;
+        struct machine_instruction instruction =
+            *machine_decode(machine->decoder, &machine->image, at);
+        enum machine_verb verb = (enum machine_verb)instruction.verb;
         if (verb == MACHINE_BAD)
             break;
         if (!array_reserve((void **)&layout->items, &layout->capacity, layout->count + 1,
                            sizeof(*layout->items)))
             return false;
         bool jumps = (verb == MACHINE_JUMP || verb == MACHINE_BRANCH) &&
-                     instruction->to.kind == MACHINE_IMMEDIATE;
-        uint64_t to = jumps ? (uint64_t)instruction->to.number - function->start : NOWHERE;
+                     instruction.to.kind == MACHINE_IMMEDIATE;
+        uint64_t to = jumps ? (uint64_t)instruction.to.number - function->start : NOWHERE;
         layout->items[layout->count++] = (struct layout_instruction){
             .offset = (uint32_t)(at - function->start),
             .target = to < NOWHERE ? (uint32_t)to : NOWHERE,
-            .size = instruction->size,
-            .goes_on = verb != MACHINE_JUMP && verb != MACHINE_RETURN && verb != MACHINE_STOP,
+            .size = instruction.size,
+            .goes_on = goes_on(machine, &instruction),
             .call = verb == MACHINE_CALL,
         };
-        at += instruction->size;
+        at += instruction.size;
     }
     for (size_t i = 0; i < layout->count; i++) {
         struct layout_instruction *item = &layout->items[i];

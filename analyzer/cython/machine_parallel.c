@@ -49,11 +49,38 @@ struct beginning {
     bool libgomp;
 };
 
+static enum machine_verdict pass_any(struct machine_exploration *exploration,
+                                     struct machine_state *state, struct machine_target target)
+{
+    (void)exploration;
+    (void)state;
+    (void)target;
+    return MACHINE_PASS_FREE;
+}
+
+/** What was made ready long before, on a way from the entry of the function. */
+static void come_to_beginning(struct machine *machine, struct beginning *beginning, uint64_t call)
+{
+    const struct machine_function *function = machine_find_function(&machine->image, call);
+    struct machine_state entry;
+    if (beginning->libgomp && beginning->state.registers[MACHINE_RSI].kind != VALUE_UNKNOWN)
+        return;
+    machine_state_init(&entry, function ? function->start : call);
+    struct machine_exploration exploration = {.on_call = pass_any, .goal = call};
+    struct machine_state *found = NULL;
+    if (machine_exploration_init(&exploration, machine, &entry))
+        found = machine_explore(&exploration);
+    machine_exploration_deinit(&exploration);
+    if (found)
+        beginning->state = *found;
+    free(found);
+}
+
 /**
  * Of GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags) or
  * __kmpc_fork_call(ident_t *loc, kmp_int32 argc, kmpc_micro microtask, ...).
  */
-static bool is_beginning(const struct machine *machine, const struct machine_state *state,
+static bool is_beginning(struct machine *machine, const struct machine_state *state,
                          const struct machine_instruction *instruction, uint64_t body,
                          struct beginning *ret)
 {
@@ -65,6 +92,7 @@ static bool is_beginning(const struct machine *machine, const struct machine_sta
     if (function.kind != VALUE_CONSTANT || function.number != body)
         return false;
     *ret = (struct beginning){*state, instruction->address + instruction->size, libgomp};
+    come_to_beginning(machine, ret, instruction->address);
     return true;
 }
 
@@ -243,15 +271,6 @@ const struct machine_block *machine_find_block(struct machine *machine,
 }
 
 /* ---- inside of it ---- */
-
-static enum machine_verdict pass_any(struct machine_exploration *exploration,
-                                     struct machine_state *state, struct machine_target target)
-{
-    (void)exploration;
-    (void)state;
-    (void)target;
-    return MACHINE_PASS_FREE;
-}
 
 /** What memory that is shared is called: of libgomp all in one. */
 static struct value shared_at(const struct machine_block *block,
