@@ -257,12 +257,26 @@ static void add_near_line(struct machine *machine, const char *module, uint64_t 
         code->file = file;
 }
 
+/** Whether an address is in a stub of the procedure linkage table: 16 bytes each. */
+static bool is_stub(const struct machine *machine, uint64_t pc)
+{
+    uint64_t start = pc & ~(uint64_t)15;
+    const struct machine_function *function = machine_find_function(&machine->image, pc);
+    struct machine_target target = machine_target_of(&machine->image, start);
+    /* All stubs are one function, if any; one that begins so is somebody's. */
+    return (target.import || target.address != start) && (!function || function->start != start);
+}
+
 size_t cython_machine_find(struct machine *machine, const char *module_name, uint64_t pc,
                            struct arena *arena, struct cython_code *ret, size_t limit)
 {
     struct machine_report reports[MACHINE_CHAIN_LIMIT];
     if (limit < 2)
         return 0;
+    if (is_stub(machine, pc)) {
+        ret[0] = (struct cython_code){.kind = CYTHON_PLUMBING};
+        return 1;
+    }
     size_t room = limit - 1 < MACHINE_CHAIN_LIMIT ? limit - 1 : MACHINE_CHAIN_LIMIT;
     size_t count = machine_find_reports(machine, pc, reports, room);
     struct machine_identity identity =

@@ -215,6 +215,7 @@ struct machine_state {
     uint16_t calls; /**< Calls passed that can fail. */
     uint32_t steps;
     bool tested; /**< A branch was decided by VALUE_ERROR. */
+    bool caught; /**< The exception was taken. */
     bool keeps;  /**< What memory held at the start is told, while all that is written is known. */
     /** Where a parallel block keeps line and file of its failure, VALUE_SHARED; or VALUE_UNKNOWN.
      */
@@ -375,12 +376,14 @@ bool machine_is_clean(struct machine *machine, struct machine_target target);
 bool machine_is_match(struct machine *machine, struct machine_target target);
 /** True for those that tell whether there is an exception. */
 bool machine_is_question(struct machine *machine, struct machine_target target);
+/** True for those of them that take the exception that is set. */
+bool machine_is_catch(struct machine *machine, struct machine_target target);
 /** True for those that do not return. */
 bool machine_is_end(struct machine *machine, struct machine_target target);
 
 /* ---- machine_anchor.c ---- */
 
-/** Reads the file and finds its anchors; NULL when it has none (it is not Cython's). */
+/** Reads the file and finds its anchors; NULL when it is not Cython's or mypyc's. */
 struct machine *machine_create(const uint8_t *bytes, size_t size);
 void machine_destroy(struct machine *machine);
 
@@ -391,7 +394,8 @@ enum machine_entry_kind {
     MACHINE_SLOT,
     MACHINE_GETTER,
     MACHINE_SETTER,
-    MACHINE_MODULE /**< The module's own code. */
+    MACHINE_MODULE, /**< The module's own code. */
+    MACHINE_EXPORT  /**< A C function that other modules may call. */
 };
 
 /** The name that such have, as Cython reports it, but for the module's behind it. */
@@ -406,6 +410,12 @@ struct machine_entry {
     bool plumbing;    /**< Of Cython's own types. */
 };
 
+/** The name of a fused function without its `__pyx_fuse_0_1`; else the same. */
+const char *machine_plain_name(const char *name);
+/* machine_exports.c */
+/** Each function that the module exports, by the code that does it. */
+void machine_each_export(const struct machine_image *image, void *context,
+                         void (*visit)(void *context, struct machine_entry entry));
 /** All of them, sorted by function, one each; reads them once. */
 size_t machine_entries(struct machine *machine, const struct machine_entry **ret);
 /** That of the function that begins at an address; or NULL. */

@@ -114,12 +114,27 @@ static void mark_pointed(struct machine_image *image)
     }
 }
 
+/**
+ * Whether a file that reports nothing is Cython's: a module that only holds helpers for others
+ * (cython --shared). All make the module of this name.
+ */
+static bool is_cython(const struct machine_image *image)
+{
+    static const char runtime_name[] = "cython_runtime";
+    bool adds_module = false;
+    for (size_t i = 0; i < image->pointer_count && !adds_module; i++)
+        adds_module =
+            image->pointers[i].import && strncmp(image->pointers[i].import, "PyImport_AddModule",
+                                                 strlen("PyImport_AddModule")) == 0;
+    return adds_module && memmem(image->bytes, image->size, runtime_name, sizeof(runtime_name));
+}
+
 static bool find_anchors(struct machine *machine)
 {
     struct ways_in ways = {0};
     struct machine_image *image = &machine->image;
     find_slots(image, &ways);
-    if (!ways.slot_count)
+    if (!ways.slot_count && !is_cython(image))
         return false;
     mark_pointed(image);
     for (size_t i = 0; i < image->segment_count; i++)
@@ -133,7 +148,7 @@ static bool find_anchors(struct machine *machine)
             return false;
     /* What was judged before all anchors were known may be wrong. */
     machine->clean_count = 0;
-    return machine->anchor_count > 0;
+    return machine->anchor_count > 0 || is_cython(image);
 }
 
 struct machine *machine_create(const uint8_t *bytes, size_t size)

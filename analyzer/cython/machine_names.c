@@ -261,7 +261,7 @@ static struct machine_identity identify(struct machine *machine, struct sweep *s
     if (entry && entry->plumbing)
         return (struct machine_identity){.plumbing = true};
     identity.method = entry && entry->kind == MACHINE_METHOD;
-    identity.pointed = entry && !identity.method;
+    identity.pointed = entry && !identity.method && entry->kind != MACHINE_EXPORT;
     const struct machine_report *chosen =
         entry ? choose_for_entry(sweep, entry) : choose_without_entry(machine, function, sweep);
     const char *whole = identity.method && !entry->type && !chosen
@@ -408,7 +408,7 @@ static bool identify_by_report(struct machine *machine, const struct machine_fun
         return false;
     *ret = (struct machine_identity){
         .name = last->name, .file = last->file, .method = entry && entry->kind == MACHINE_METHOD};
-    ret->pointed = entry && !ret->method;
+    ret->pointed = entry && !ret->method && entry->kind != MACHINE_EXPORT;
     if (entry && entry->type && !strchr(last->name, '.'))
         take_entry(ret, entry);
     find_body(machine, function, ret);

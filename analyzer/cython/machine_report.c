@@ -46,6 +46,7 @@ static const struct machine_anchor *find_report_call(const struct machine *machi
 static enum machine_verdict report_call(struct machine_exploration *exploration,
                                         struct machine_state *state, struct machine_target target)
 {
+    state->caught |= machine_is_catch(exploration->machine, target);
     if (find_report_call(exploration->machine, target) || machine_kept_line(state))
         return MACHINE_FOUND;
     return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
@@ -165,6 +166,7 @@ static struct machine_state *search_next(struct machine *machine, struct machine
     state->pc = call.address + call.size;
     state->calls = 0;
     state->steps = 0;
+    state->caught = false;
     struct machine_exploration exploration = {.on_call = report_call,
                                               .error = true,
                                               .call_limit = CHAIN_CALL_LIMIT,
@@ -222,10 +224,11 @@ static size_t follow_reports(struct machine *machine, struct machine_state *star
     struct machine_report report;
     struct machine_state *found = search_first(machine, start, kind, callee, &report);
     size_t count = 0;
+    bool caught = false;
     for (unsigned round = 0; found && count < limit && round < ROUND_LIMIT; round++) {
         if (!report.name && !report.file && !report.line)
             break;
-        bool repeated = count && same_report(&ret[count - 1], &report);
+        bool repeated = count && (caught || same_report(&ret[count - 1], &report));
         if (!repeated)
             ret[count++] = report;
         bool direct = report.direct;
@@ -233,6 +236,9 @@ static size_t follow_reports(struct machine *machine, struct machine_state *star
             search_next(machine, found, &report, &ret[count - 1].outermost);
         free(found);
         found = next;
+        /* `except` and `with` report, take the exception, and raise it again. */
+        caught = found && (found->calls || found->caught) && ret[count - 1].name &&
+                 report.name == ret[count - 1].name;
         report.direct = report.direct && direct;
     }
     free(found);

@@ -205,8 +205,9 @@ static bool is_own_type(const struct tables *tables, const char *type)
     return false;
 }
 
-static void add_entry(struct tables *tables, struct machine_entry entry)
+static void add_entry(void *context, struct machine_entry entry)
 {
+    struct tables *tables = context;
     struct machine *machine = tables->machine;
     entry.plumbing |= entry.type && is_own_type(tables, entry.type);
     if (!entry.function || machine->entry_count == ENTRY_LIMIT ||
@@ -233,6 +234,14 @@ static bool is_generator_method(const struct machine_image *image, uint64_t doc)
     return false;
 }
 
+const char *machine_plain_name(const char *name)
+{
+    struct slice bare = slice_of(name), specialization;
+    bool fused = slice_skip(&bare, "__pyx_fuse_") &&
+                 parse_cython_specialization(&bare, &specialization) && bare.size;
+    return fused ? bare.data : name;
+}
+
 /** A PyMethodDef at an address; false when there is none. */
 static bool read_method(const struct machine_image *image, uint64_t at, struct machine_entry *ret)
 {
@@ -243,10 +252,7 @@ static bool read_method(const struct machine_image *image, uint64_t at, struct m
         machine_find_pointer(image, at + 16))
         return false;
     *ret = (struct machine_entry){.function = function, .name = machine_string(image, name)};
-    struct slice bare = slice_of(ret->name ? ret->name : ""), specialization;
-    if (slice_skip(&bare, "__pyx_fuse_") && parse_cython_specialization(&bare, &specialization) &&
-        bare.size)
-        ret->name = bare.data;
+    ret->name = ret->name ? machine_plain_name(ret->name) : NULL;
     /* The latter: Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
     ret->plumbing = is_generator_method(image, at + 24) ||
                     (ret->name && strcmp(ret->name, "CythonUnboundCMethod") == 0);
@@ -399,7 +405,8 @@ static void note_views(struct tables *tables, const char *name, uint64_t at)
 /** What tells most of a function comes first. */
 static int rank(const struct machine_entry *entry)
 {
-    return (entry->kind == MACHINE_METHOD ? 0 : 2) + (entry->type ? 0 : 1);
+    int order = entry->kind == MACHINE_METHOD ? 0 : entry->kind == MACHINE_EXPORT ? 2 : 1;
+    return 2 * order + (entry->type ? 0 : 1);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -448,6 +455,7 @@ static void read_tables(struct machine *machine)
         else if (!is_spec(image, at) && name_at(image, at))
             add_module(&tables, at);
     }
+    machine_each_export(image, &tables, add_entry);
     if (machine->entry_count)
         qsort(machine->entries, machine->entry_count, sizeof(*machine->entries), compare_entries);
     merge_entries(machine);

@@ -53,6 +53,13 @@ static const char *const match_imports[] = {
     "PyType_IsSubtype",
 };
 
+/* Of clean_imports, those that take the exception that is set. */
+static const char *const catch_imports[] = {
+    "PyErr_Fetch",
+    "PyErr_GetRaisedException",
+    "PyException_GetTraceback",
+};
+
 static const char *const end_imports[] = {
     "Py_FatalError", "_Py_FatalErrorFunc", "_Unwind_Resume", "__assert_fail", "__cxa_rethrow",
     "__cxa_throw",   "__stack_chk_fail",   "abort",          "exit",
@@ -65,7 +72,8 @@ enum trait {
     TRAIT_CLEARS = 4,  /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
     TRAIT_RETURNS = 8, /**< Not only abort() and its like. */
     TRAIT_ASKS = 16,   /**< Calls PyErr_Occurred(). */
-    TRAIT_LOCKS = 32   /**< Takes the GIL. */
+    TRAIT_LOCKS = 32,  /**< Takes the GIL. */
+    TRAIT_CATCHES = 64 /**< Calls one of catch_imports. */
 };
 
 struct clean_function {
@@ -179,6 +187,8 @@ static uint8_t traits_of_import(const char *import)
                    : strcmp(import, "PyErr_Occurred") == 0    ? TRAIT_ASKS
                    : strcmp(import, "PyGILState_Ensure") == 0 ? TRAIT_LOCKS
                                                               : 0;
+    if (is_listed(catch_imports, PSC_ARRAY_SIZE(catch_imports), import))
+        more |= TRAIT_CATCHES;
     return (uint8_t)(TRAIT_CLEAN | TRAIT_RETURNS | more);
 }
 
@@ -227,4 +237,9 @@ bool machine_is_question(struct machine *machine, struct machine_target target)
     /* __Pyx_ErrOccurredWithGIL() */
     return traits & TRAIT_ASKS && traits & TRAIT_LOCKS &&
            !(traits & (TRAIT_MATCHES | TRAIT_CLEARS));
+}
+
+bool machine_is_catch(struct machine *machine, struct machine_target target)
+{
+    return traits_of(machine, target, 0) & TRAIT_CATCHES;
 }

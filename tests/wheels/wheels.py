@@ -24,6 +24,8 @@ import sys
 import time
 from pathlib import Path
 
+from nameless import code_of
+
 HERE = Path(__file__).resolve().parent
 # Name of the work: the package, and what its old version is.
 WORK = {
@@ -189,6 +191,9 @@ def name_is_true(frame, module):
     if leaf in SPECIAL:
         return SPECIAL[leaf] in module.bytes
     symbol = frame["symbol"]
+    if not symbol and leaf.startswith("__") and "." in frame["function"]:
+        # A slot has a number, no name; its type has one.
+        return frame["function"].split(".")[-2].encode() in module.bytes
     if not symbol or frame["inlined"]:
         # Also of a symbol: '_' and digits come in front of it, not a NUL.
         return leaf.split("/")[0].split(" ")[0].encode() in module.bytes
@@ -276,15 +281,23 @@ class Count:
         elif frame["kind"] == "cython":
             self.add_named(frame, module, name)
         elif not function:
-            self.frames["raw"] += 1
-            self.nameless["%s+%s" % (os.path.basename(frame["module"]), frame["offset"])] += 1
-            if module.named:
-                self.faults.append("nameless in spite of symbols: %s" % brief(frame))
+            self.add_nameless(frame)
         elif re.match(r"_*pyx_|CPyDef_|CPyPy_", function.lstrip("_"), re.I):
             self.frames["raw"] += 1
             self.faults.append("raw: %s" % brief(frame))
         else:
             self.frames["c"] += 1
+
+    def add_nameless(self, frame):
+        """A frame of a C library that was linked in, or one whose file has no name for it."""
+        code, address = code_of(frame["module"]), int(frame["offset"], 16)
+        known = code.name_of(address)
+        other = not known and code.is_other_object(address)
+        self.frames["c" if other else "raw"] += 1
+        if not other:
+            self.nameless["%s+%s" % (os.path.basename(frame["module"]), frame["offset"])] += 1
+        if known:
+            self.faults.append("nameless in spite of %s: %s" % (known, brief(frame)))
 
     def add_named(self, frame, module, name):
         self.frames["named"] += 1
