@@ -10,7 +10,7 @@
 #define C_FILE_SIZE_LIMIT ((off_t)256 * 1024 * 1024)
 
 struct cached_lines {
-    const struct module *module;
+    struct module *module;
     const char *c_file;
     struct cython_lines *lines; /**< NULL: looked for and not there. */
     bool xml;                   /**< From Cython's debug XML, not from the C file. */
@@ -128,31 +128,73 @@ bool cython_cache_public_name(struct cython_cache *cache, struct module *module,
 
 /* ---- from C lines to those of the .pyx ---- */
 
-typedef enum psc_status (*lines_parser)(const char *text, size_t size, struct cython_lines **ret);
+/** The search for the lines of one C file. */
+struct lines_search {
+    struct module *module;
+    struct machine *machine;
+    const char *c_file;
+    bool xml;
+    struct cython_lines *lines; /**< What was found. */
+    const char *other;          /**< A file of another build. */
+};
 
-static struct cython_lines *read_lines(const char *path, lines_parser parse)
+/** Takes the lines of a file's bytes when they are the module's. */
+static void take_lines(struct lines_search *search, const char *path, struct slice text)
 {
     struct cython_lines *lines = NULL;
+    enum psc_status status = search->xml ? parse_cython_xml(text.data, text.size, &lines)
+                                         : parse_cython_lines(text.data, text.size, &lines);
+    if (status != PSC_OK)
+        return;
+    struct slice c_text = search->xml ? (struct slice){"", 0} : text;
+    if (!cython_lines_is_empty(lines) &&
+        cython_lines_fit(search->module, search->machine, search->c_file, c_text, lines)) {
+        search->lines = lines;
+        return;
+    }
+    if (!cython_lines_is_empty(lines))
+        search->other = path;
+    cython_lines_destroy(lines);
+}
+
+static bool visit_lines(void *context, const char *path)
+{
+    struct lines_search *search = context;
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return NULL;
+        return false;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
         status.st_size <= C_FILE_SIZE_LIMIT) {
         size_t size = (size_t)status.st_size;
         void *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (text != MAP_FAILED) {
-            if (parse(text, size, &lines) != PSC_OK)
-                lines = NULL;
+            take_lines(search, path, (struct slice){text, size});
             munmap(text, size);
         }
     }
     close(fd);
-    if (lines && cython_lines_is_empty(lines)) {
-        cython_lines_destroy(lines);
-        lines = NULL;
+    return search->lines;
+}
+
+static void search_lines(struct cython_cache *cache, struct cached_lines *entry)
+{
+    struct module *module = entry->module;
+    struct cython_module *known;
+    struct lines_search search = {.module = module, .c_file = entry->c_file};
+    search.machine = cache_machine(cache, module, &known);
+    cython_each_c_file(module, entry->c_file, cache->arena, visit_lines, &search);
+    const char *name = known && !search.lines ? cython_module_get_name(known, cache->arena) : NULL;
+    if (name) {
+        search.xml = true;
+        cython_each_xml(module, name, entry->c_file, cache->arena, visit_lines, &search);
     }
-    return lines;
+    entry->lines = search.lines;
+    entry->xml = search.lines && search.xml;
+    if (search.other && !search.lines)
+        target_warn(modules_target(module->owner), "cython-source-mismatch",
+                    "%s: not of the build of %s; its lines are not used", search.other,
+                    module->path);
 }
 
 static struct cached_lines *find_lines(struct cython_cache *cache, struct module *module,
@@ -168,16 +210,7 @@ static struct cached_lines *find_lines(struct cython_cache *cache, struct module
         return NULL;
     struct cached_lines *entry = &cache->lines[cache->line_count++];
     *entry = (struct cached_lines){.module = module, .c_file = copy};
-    const char *path = cython_find_c_file(module, c_file, cache->arena);
-    if (path)
-        entry->lines = read_lines(path, parse_cython_lines);
-    struct cython_module *known = entry->lines ? NULL : cache_module(cache, module);
-    const char *name = known ? cython_module_get_name(known, cache->arena) : NULL;
-    path = name ? cython_find_xml(module, name, c_file, cache->arena) : NULL;
-    if (path) {
-        entry->lines = read_lines(path, parse_cython_xml);
-        entry->xml = true;
-    }
+    search_lines(cache, entry);
     return entry;
 }
 

@@ -105,31 +105,50 @@ static const char *find_built_file(const struct module *module, struct target *t
     return found;
 }
 
-const char *cython_find_c_file(const struct module *module, const char *c_file, struct arena *arena)
+/** Visits those that are there, each once. */
+static void visit_each(const char *const *paths, size_t count, cython_file_visitor visit,
+                       void *context)
 {
-    struct target *target = modules_target(module->owner);
-    if (!is_c_file(c_file))
-        return NULL;
-    const char *found = find_built_file(module, target, c_file, arena);
-    const char *base = path_base(c_file);
-    if (!found && module->path)
-        found = find_in_target(target, path_directory(module->path), base, arena);
-    if (!found && module->file && module->file->local_path)
-        found = find_here(path_directory(module->file->local_path), base, arena);
-    return found ? found : target_find_source(target, c_file, 1);
+    for (size_t i = 0; i < count; i++) {
+        bool known = !paths[i];
+        for (size_t k = 0; k < i && !known; k++)
+            known = paths[k] && strcmp(paths[k], paths[i]) == 0;
+        if (!known && visit(context, paths[i]))
+            return;
+    }
 }
 
-const char *cython_find_xml(const struct module *module, const char *module_name,
-                            const char *c_file, struct arena *arena)
+void cython_each_c_file(const struct module *module, const char *c_file, struct arena *arena,
+                        cython_file_visitor visit, void *context)
+{
+    struct target *target = modules_target(module->owner);
+    const char *base = path_base(c_file);
+    if (!is_c_file(c_file))
+        return;
+    const char *paths[] = {
+        find_built_file(module, target, c_file, arena),
+        module->path ? find_in_target(target, path_directory(module->path), base, arena) : NULL,
+        module->file && module->file->local_path
+            ? find_here(path_directory(module->file->local_path), base, arena)
+            : NULL,
+        target_find_source(target, c_file, 1),
+    };
+    visit_each(paths, PSC_ARRAY_SIZE(paths), visit, context);
+}
+
+void cython_each_xml(const struct module *module, const char *module_name, const char *c_file,
+                     struct arena *arena, cython_file_visitor visit, void *context)
 {
     struct target *target = modules_target(module->owner);
     const char *name = arena_printf(arena, "cython_debug/cython_debug_info_%s", module_name);
     if (!name)
-        return NULL;
-    const char *found = find_near_module(module, target, name, arena);
-    if (!found)
-        found = find_above(target, c_file, name, arena);
-    return found ? found : target_find_source(target, name, 2);
+        return;
+    const char *paths[] = {
+        find_near_module(module, target, name, arena),
+        find_above(target, c_file, name, arena),
+        target_find_source(target, name, 2),
+    };
+    visit_each(paths, PSC_ARRAY_SIZE(paths), visit, context);
 }
 
 /* ---- the .pyx ---- */

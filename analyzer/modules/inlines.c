@@ -251,3 +251,26 @@ size_t module_find_inlines(struct module *module, psc_addr address, struct modul
             describe_call(module, &unit, &scopes[i - 1], &ret[count++]);
     return count;
 }
+
+bool module_find_function(struct module *module, psc_addr address, struct module_function *ret)
+{
+    Dwarf_Die unit, dies[SCOPE_DEPTH_LIMIT];
+    Dwarf_Attribute attribute;
+    Dwarf_Word line, file;
+    uint64_t lines;
+    if (!module_find_scope_dies(module, address - module->bias, &unit, dies))
+        return false;
+    *ret = (struct module_function){
+        .name = dwarf_formstring(dwarf_attr_integrate(&dies[0], DW_AT_name, &attribute))};
+    if (!ret->name ||
+        dwarf_formudata(dwarf_attr_integrate(&dies[0], DW_AT_decl_line, &attribute), &line) != 0 ||
+        line > UINT32_MAX)
+        return false;
+    ret->line = (uint32_t)line;
+    if (dwarf_formudata(dwarf_attr_integrate(&dies[0], DW_AT_decl_file, &attribute), &file) == 0 &&
+        file <= UINT32_MAX &&
+        dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) &&
+        unit_statement_list(&unit, &lines)) /* With LTO the name is another unit's. */
+        ret->file = module_line_file(module, lines, (uint32_t)file);
+    return true;
+}

@@ -126,6 +126,16 @@ struct module_inline {
 size_t module_find_inlines(struct module *module, psc_addr address, struct module_inline *ret,
                            size_t limit);
 
+/** A function in its source. */
+struct module_function {
+    const char *name; /**< DW_AT_name, which C++ does not mangle. */
+    const char *file; /**< Or NULL. */
+    uint32_t line;    /**< Of the name in its definition. */
+};
+
+/** The physical function at an address, by libdw; false when the DWARF does not tell. */
+bool module_find_function(struct module *module, psc_addr address, struct module_function *ret);
+
 /* ---- variables ---- */
 
 /** One operation of a DWARF expression (DWARF 5, 2.5), as plain data. */

@@ -228,6 +228,44 @@ def test_best_source_of_lines(system, below, origin):
     assert ("rows.done" in text or "ask(" in text) == bool(has_text)
 
 
+def make_other_c(folder, change):
+    """kern.c of another state of kern.pyx."""
+    os.makedirs(folder)
+    with open(os.path.join(SOURCES, "kern.pyx")) as file:
+        text = change(file.read())
+    with open(os.path.join(folder, "kern.pyx"), "w") as file:
+        file.write(text)
+    subprocess.run(["/usr/bin/cython3", "kern.pyx"], cwd=folder, check=True, capture_output=True)
+    os.remove(os.path.join(folder, "kern.pyx"))
+
+
+@pytest.mark.parametrize("change", [
+    lambda text: "# a comment\n" + text, # The C has as many lines as before.
+    lambda text: text + "\n\ndef added(x):\n    return x\n",
+    lambda text: text.replace("cpdef int finish", "def first(x):\n    return x\n\n\ncpdef int finish", 1),
+], ids=["comment", "last function", "function"])
+def test_c_file_of_another_build(system, tmp_path, change):
+    """Generated C of before or after the build gives no line, and is named."""
+    path = make_cython_core("moved")
+    make_other_c(str(tmp_path / "other"), change)
+    result = analyzer.json_of(path, "--source-dir", str(tmp_path / "other"))
+    assert [one["code"] for one in result.json["warnings"]] == ["cython-source-mismatch"]
+    assert str(tmp_path / "other" / "kern.c") in result.json["warnings"][0]["message"]
+    lines = marked_lines()
+    for frame in own_frames(result.json):
+        if frame["kind"] == "cython":
+            assert frame["line_source"] in ("machine-code", "estimate", None)
+            if frame["line_source"] == "machine-code" and name_of(frame) in lines:
+                assert frame["line"] == lines[name_of(frame)]
+    # The debug XML of the build, which is at hand, too, is the next best.
+    elsewhere = os.path.join(os.path.dirname(path), "elsewhere")
+    result = analyzer.json_of(path, "--source-dir", str(tmp_path / "other"),
+                              "--source-dir", os.path.join(elsewhere, "xml"))
+    assert result.json["warnings"] == []
+    frames = [frame for frame in own_frames(result.json) if frame["kind"] == "cython"]
+    assert {frame["line_source"] for frame in frames} == {"xml"}
+
+
 def test_source_directory_that_is_not_there(system):
     result = analyzer.json_of(make_cython_core("moved"), "--source-dir", "/no/such/folder")
     assert [one["code"] for one in result.json["warnings"]] == ["source-dir-missing"]

@@ -49,6 +49,36 @@ bool module_find_symbol_named(struct module *module, const char *name, struct mo
     return false;
 }
 
+/** Function i is at address i, and begins at line function_lines[i] of the C file. */
+static const char *const *function_names;
+static const char *function_file;
+static const uint32_t *function_lines;
+
+void module_find_lines(struct module *module, const psc_addr *addresses, size_t count,
+                       struct module_line *ret)
+{
+    (void)module;
+    (void)addresses;
+    for (size_t i = 0; i < count; i++)
+        ret[i] = (struct module_line){NULL, 0};
+}
+
+bool module_inlines_are_cheap(struct module *module)
+{
+    (void)module;
+    return true;
+}
+
+bool module_find_function(struct module *module, psc_addr address, struct module_function *ret)
+{
+    (void)module;
+    if (!function_lines)
+        return false;
+    *ret =
+        (struct module_function){function_names[address], function_file, function_lines[address]};
+    return true;
+}
+
 void module_open(struct module *module)
 {
     (void)module;
@@ -207,12 +237,14 @@ static int make_root(void **state)
 {
     (void)state;
     target.arena = arena_create();
+    target.warnings.arena = target.arena;
     return mkdtemp(root) ? 0 : -1;
 }
 
 static int remove_root(void **state)
 {
     (void)state;
+    free(target.warnings.items);
     arena_destroy(target.arena);
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -271,6 +303,53 @@ static void test_lines_beside_local_file(void **state)
     check_lines_found(&module, "local.c", true);
 }
 
+/** Of the C files at hand those are taken in which functions stand where they were compiled. */
+static void test_lines_of_another_build(void **state)
+{
+    (void)state;
+    static const char tail[] = "static int __pyx_f_1m_f(int x); /*proto*/\n"
+                               "static PyObject *__pyx_pw_1m_1g(PyObject *self,\n"
+                               "  int nargs\n"
+                               ") {\n"
+                               "}\n"
+                               "static int __pyx_f_1m_f(int x) {\n"
+                               "  return __pyx_pf_1m_g(x);\n"
+                               "}\n"
+                               "static int __pyx_pf_1m_g(int x) {\n";
+    USE("__pyx_f_1m_f", "__pyx_pw_1m_1g", "_ZL13__pyx_pf_1m_gi", "__pyx_f_1m_f.cold", "main");
+    static const struct {
+        uint32_t lines[5];
+        bool fits;
+    } cases[] = {
+        {{11, 7, 14, 1, 1}, true},   {{12, 8, 15, 1, 1}, false}, /* A line more. */
+        {{10, 6, 13, 1, 1}, false},                              /* A line less. */
+        {{11, 7, 13, 1, 1}, false},                              /* Only the last one moved. */
+        {{11, 7, 999, 1, 1}, false}, {{0, 0, 0, 0, 0}, true},    /* Nothing is known. */
+    };
+    static const char *const names[] = {"__pyx_f_1m_f", "__pyx_pw_1m_1g", "__pyx_pf_1m_g", "x",
+                                        "main"};
+    function_names = names;
+    char text[1024];
+    snprintf(text, sizeof(text), "%s%s", generated, tail);
+    write_file("sysroot/fit/m.c", text);
+    struct module module = module_at("/fit/m.so");
+    function_file = "/built/m.c";
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(cases); i++) {
+        target.warnings.count = 0;
+        function_lines = cases[i].lines;
+        check_lines_found(&module, "/built/m.c", cases[i].fits);
+        assert_int_equal(target.warnings.count, !cases[i].fits);
+    }
+    /* Where DWARF says there is another one by now; the right one lies beside the module. */
+    write_file("sysroot/built/m.c", generated);
+    function_lines = cases[0].lines;
+    check_lines_found(&module, "/built/m.c", true);
+    function_file = "/built/other.c";
+    function_lines = cases[2].lines;
+    check_lines_found(&module, "/built/m.c", true);
+    function_lines = NULL;
+}
+
 static void check_source(struct module *module, const char *c_file, const char *pyx,
                          const char *want)
 {
@@ -314,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_name_from_path),          cmocka_unit_test(test_name_of_package),
         cmocka_unit_test(test_names_of_functions),      cmocka_unit_test(test_lines_find),
         cmocka_unit_test(test_lines_beside_local_file), cmocka_unit_test(test_source_path),
+        cmocka_unit_test(test_lines_of_another_build),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

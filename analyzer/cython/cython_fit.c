@@ -1,0 +1,222 @@
+/*
+ * Whether generated C, or the debug XML that was written with it, is what a module was compiled
+ * from. Generated C is often left beside a module, and made anew when the .pyx changes; a comment
+ * that is added there moves lines of the .pyx, but none of the C.
+ */
+#include "machine.h"
+
+#include <stdlib.h>
+
+/* So many functions' places in the C are looked at, of more in even steps. */
+#define NAME_SAMPLES 256
+/* So many calls are asked where an error of theirs is reported. */
+#define CALL_SAMPLES   192
+#define ASKED_LIMIT    384
+#define ASKED_EACH     4
+#define FUNCTION_LIMIT 65536
+/* Functions' heads and statements have no more lines. */
+#define HEAD_LINES      24
+#define STATEMENT_LINES 3
+
+struct numbered_text {
+    struct slice text;
+    size_t *starts; /**< Of each line. */
+    size_t count;
+    size_t capacity;
+};
+
+static bool number_lines(struct slice text, struct numbered_text *ret)
+{
+    *ret = (struct numbered_text){.text = text};
+    for (size_t at = 0; at < text.size;) {
+        if (!array_reserve((void **)&ret->starts, &ret->capacity, ret->count + 1,
+                           sizeof(*ret->starts)))
+            return false;
+        ret->starts[ret->count++] = at;
+        const char *end = memchr(text.data + at, '\n', text.size - at);
+        at = end ? (size_t)(end - text.data) + 1 : text.size;
+    }
+    return true;
+}
+
+/** A line, from 1; empty outside of the text. */
+static struct slice get_line(const struct numbered_text *text, size_t line)
+{
+    if (!line || line > text->count)
+        return (struct slice){"", 0};
+    size_t begin = text->starts[line - 1];
+    size_t end = line < text->count ? text->starts[line] : text->text.size;
+    return (struct slice){text->text.data + begin, end - begin};
+}
+
+static bool is_letter(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || (uint8_t)byte >= 0x80;
+}
+
+/** Whether `name(` is in a line. */
+static bool has_function(struct slice line, struct slice name)
+{
+    while (line.size > name.size) {
+        const char *found = memmem(line.data, line.size, name.data, name.size);
+        if (!found)
+            return false;
+        size_t end = (size_t)(found - line.data) + name.size;
+        if (end < line.size && line.data[end] == '(' &&
+            (found == line.data || !is_letter(found[-1])))
+            return true;
+        line = slice_from(line, end);
+    }
+    return false;
+}
+
+/* ---- where functions begin ---- */
+
+struct address_list {
+    psc_addr *items;
+    size_t count;
+    size_t capacity;
+};
+
+static bool visit_function(void *context, const struct module_symbol *symbol)
+{
+    struct address_list *list = context;
+    if (!strstr(symbol->name, "__pyx_") || strchr(symbol->name, '.'))
+        return true;
+    if (list->count == FUNCTION_LIMIT || !array_reserve((void **)&list->items, &list->capacity,
+                                                        list->count + 1, sizeof(*list->items)))
+        return false;
+    list->items[list->count++] = symbol->address;
+    return true;
+}
+
+static bool same_file(const char *left, const char *right)
+{
+    return left && strcmp(path_base(left), path_base(right)) == 0;
+}
+
+/** Functions stand where the debug information says. */
+static bool fits_functions(struct module *module, const char *c_file,
+                           const struct numbered_text *text)
+{
+    struct address_list list = {0};
+    size_t seen = 0, wrong = 0;
+    if (!module_inlines_are_cheap(module))
+        return true;
+    module_each_symbol(module, visit_function, &list);
+    size_t count = list.count < NAME_SAMPLES ? list.count : NAME_SAMPLES;
+    for (size_t i = 0; i < count; i++) {
+        struct module_function function;
+        if (!module_find_function(module, list.items[i * list.count / count], &function) ||
+            !same_file(function.file, c_file) || !function.line)
+            continue;
+        seen++;
+        wrong += !has_function(get_line(text, function.line), slice_of(function.name));
+    }
+    free(list.items);
+    return wrong * 50 <= seen;
+}
+
+/* ---- which lines errors report ---- */
+
+struct call_list {
+    psc_addr addresses[CALL_SAMPLES];
+    uint32_t lines[CALL_SAMPLES];
+    size_t count;
+    size_t asked;
+};
+
+/** The first calls of a function whose own error is reported. */
+static void add_calls(struct machine *machine, const struct machine_function *function,
+                      psc_addr bias, struct call_list *calls)
+{
+    size_t size = 0;
+    const uint8_t *code = machine_bytes(&machine->image, function->start, &size);
+    if (!code || function->end <= function->start)
+        return;
+    if (size > function->end - function->start)
+        size = (size_t)(function->end - function->start);
+    size_t last = calls->asked + ASKED_EACH < ASKED_LIMIT ? calls->asked + ASKED_EACH : ASKED_LIMIT;
+    for (size_t i = 0; i + 5 <= size && calls->asked < last && calls->count < CALL_SAMPLES; i++) {
+        struct machine_report report;
+        if (code[i] != 0xe8) /* call rel32 */
+            continue;
+        uint64_t target =
+            function->start + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1);
+        struct machine_target known = machine_target_of(&machine->image, target);
+        if (!known.import && !machine_find_function(&machine->image, known.address))
+            continue;
+        calls->asked++;
+        if (machine_find_reports(machine, function->start + i + 4, &report, 1) != 1 ||
+            !report.direct || !report.line)
+            continue;
+        calls->addresses[calls->count] = function->start + i + 4 + bias;
+        calls->lines[calls->count++] = report.line;
+        i += 4;
+    }
+}
+
+/** The .pyx line that an error at a C line reports; 0: it reports none. */
+static uint32_t reported_line(const struct numbered_text *text, size_t c_line)
+{
+    static const char macro[] = "__PYX_ERR(", variable[] = "__pyx_lineno = ";
+    for (size_t i = 0; i < STATEMENT_LINES; i++) {
+        struct slice line = get_line(text, c_line + i);
+        const char *found = memmem(line.data, line.size, macro, strlen(macro));
+        if (found)
+            found = memchr(found, ',', line.size - (size_t)(found - line.data));
+        else if ((found = memmem(line.data, line.size, variable, strlen(variable))))
+            found += strlen(variable) - 1;
+        if (!found)
+            continue;
+        struct slice rest = slice_from(line, (size_t)(found + 1 - line.data));
+        while (rest.size && *rest.data == ' ')
+            rest = slice_from(rest, 1);
+        uint32_t number = 0;
+        size_t digits = slice_digits(rest);
+        for (size_t k = 0; k < digits && k < 9; k++)
+            number = number * 10 + (uint32_t)(rest.data[k] - '0');
+        return number;
+    }
+    return 0;
+}
+
+/** The lines that errors report are those that the C, or the XML, has. */
+static bool fits_reports(struct module *module, struct machine *machine, const char *c_file,
+                         const struct numbered_text *text, const struct cython_lines *map)
+{
+    struct call_list calls = {.count = 0};
+    struct module_line lines[CALL_SAMPLES] = {{0}};
+    size_t functions = machine->image.function_count, seen = 0, wrong = 0;
+    size_t step = functions / CALL_SAMPLES + 1;
+    for (size_t first = 0; first < step && calls.count < CALL_SAMPLES / 2; first++)
+        for (size_t i = first; i < functions && calls.count < CALL_SAMPLES; i += step)
+            add_calls(machine, &machine->image.functions[i], module->bias, &calls);
+    if (calls.count)
+        module_find_lines(module, calls.addresses, calls.count, lines);
+    for (size_t i = 0; i < calls.count; i++) {
+        struct cython_line mapped = {NULL, 0};
+        if (!lines[i].line || !same_file(lines[i].file, c_file))
+            continue;
+        if (text->count)
+            mapped.line = reported_line(text, lines[i].line);
+        else
+            cython_lines_get(map, lines[i].line, &mapped);
+        seen += mapped.line != 0;
+        wrong += mapped.line && mapped.line != calls.lines[i];
+    }
+    /* Of a statement on several lines the XML has another than its error. */
+    return wrong < 3 || wrong * (text->count ? 20 : 3) <= seen;
+}
+
+bool cython_lines_fit(struct module *module, struct machine *machine, const char *c_file,
+                      struct slice text, const struct cython_lines *map)
+{
+    struct numbered_text numbered;
+    bool fits = number_lines(text, &numbered) &&
+                (!text.size || fits_functions(module, c_file, &numbered)) &&
+                (!machine || fits_reports(module, machine, c_file, &numbered, map));
+    free(numbered.starts);
+    return fits;
+}
