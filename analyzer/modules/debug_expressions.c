@@ -86,7 +86,7 @@ static bool copy_parameter(Dwarf_Attribute *attribute, const Dwarf_Op *from,
     Dwarf_Die parameter;
     if (dwarf_getlocation_die(attribute, from, &parameter) != 0)
         return false;
-    ret->number = dwarf_dieoffset(&parameter);
+    ret->number = (uintptr_t)parameter.addr;
     return true;
 }
 

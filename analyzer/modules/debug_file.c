@@ -383,6 +383,15 @@ static bool sections_are_sane(Elf *elf, uint64_t *ret_compressed)
     return true;
 }
 
+bool elf_file_is_sane(const char *path)
+{
+    uint64_t compressed;
+    Elf *elf = open_local(path);
+    bool sane = elf && sections_are_sane(elf, &compressed);
+    elf_end(elf);
+    return sane;
+}
+
 Elf *module_debug_elf(struct module *module)
 {
     Elf *elf = module_elf(module);

@@ -211,6 +211,8 @@ static const struct debug_scopes *read_scopes(struct module *module, psc_addr ad
     Dwarf_Die dies[SCOPE_DEPTH_LIMIT];
     uint64_t file_address = address - module->bias;
     size_t depth = module_find_scope_dies(module, file_address, &unit, dies);
+    if (!depth)
+        module_warn_split(module);
     struct arena *arena = module->owner->arena;
     struct debug_scopes *scopes = depth ? arena_alloc(arena, sizeof(*scopes)) : NULL;
     struct debug_scope *items = depth ? arena_array(arena, depth, sizeof(*items)) : NULL;
@@ -327,7 +329,7 @@ static bool take_declaration(Dwarf_Die *die, struct debug_call_parameter *ret)
     if (!found || !dwarf_formref_die(found, &declaration))
         return false;
     ret->register_number = UINT8_MAX;
-    ret->parameter = dwarf_dieoffset(&declaration);
+    ret->parameter = (uintptr_t)declaration.addr;
     return true;
 }
 

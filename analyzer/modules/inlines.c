@@ -27,6 +27,8 @@ struct die_ranges {
 /** The functions of one unit. */
 struct unit_functions {
     Dwarf_Off unit;
+    Dwarf_Die dies; /**< The unit, or its other part. */
+    bool split;
     struct die_ranges functions;
 };
 
@@ -150,12 +152,14 @@ static void list_functions(Dwarf_Die *unit, struct die_ranges *ret)
     sort_ranges(ret);
 }
 
-static const struct die_ranges *unit_functions(struct inline_index *index, Dwarf_Die *unit)
+/* Where a unit is split, all but its lines is in the other part. */
+static const struct unit_functions *unit_functions(struct module *module,
+                                                   struct inline_index *index, Dwarf_Die *unit)
 {
     Dwarf_Off offset = dwarf_dieoffset(unit);
     for (size_t i = 0; i < index->touched_count; i++) {
         if (index->touched[i].unit == offset)
-            return &index->touched[i].functions;
+            return &index->touched[i];
     }
     void *touched = index->touched;
     if (!array_reserve(&touched, &index->touched_capacity, index->touched_count + 1,
@@ -164,8 +168,11 @@ static const struct die_ranges *unit_functions(struct inline_index *index, Dwarf
     index->touched = touched;
     struct unit_functions *functions = &index->touched[index->touched_count++];
     *functions = (struct unit_functions){.unit = offset};
-    list_functions(unit, &functions->functions);
-    return &functions->functions;
+    functions->split = unit_find_split(module, unit, &functions->dies);
+    if (!functions->split)
+        functions->dies = *unit;
+    list_functions(&functions->dies, &functions->functions);
+    return functions;
 }
 
 /* ---- within a function ---- */
@@ -206,6 +213,16 @@ static bool get_number(Dwarf_Die *die, unsigned int name, uint32_t *ret)
     return true;
 }
 
+/* Of a unit that is split: its other part has the names in .debug_line.dwo. */
+static const char *split_file(Dwarf_Die *unit, uint32_t file)
+{
+    Dwarf_Files *files;
+    size_t count;
+    if (dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count)
+        return NULL;
+    return dwarf_filesrc(files, file, NULL, NULL);
+}
+
 static void describe_call(struct module *module, Dwarf_Die *unit, Dwarf_Die *call,
                           struct module_inline *ret)
 {
@@ -214,8 +231,12 @@ static void describe_call(struct module *module, Dwarf_Die *unit, Dwarf_Die *cal
     *ret = (struct module_inline){.function = die_function_name(call)};
     if (!get_number(call, DW_AT_call_line, &ret->call_line))
         ret->call_line = 0;
-    if (get_number(call, DW_AT_call_file, &file) && unit_statement_list(unit, &lines))
+    if (!get_number(call, DW_AT_call_file, &file))
+        return;
+    if (unit_statement_list(unit, &lines))
         ret->call_file = module_line_file(module, lines, file);
+    else
+        ret->call_file = split_file(unit, file);
 }
 
 size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwarf_Die *ret_unit,
@@ -229,10 +250,12 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
     if (!dwarf || !debug->inlines ||
         !find_unit(module, debug->inlines, dwarf, file_address, ret_unit))
         return 0;
-    const struct die_ranges *functions = unit_functions(debug->inlines, ret_unit);
-    if (!functions || !find_range(functions, file_address, &function) ||
-        !dwarf_offdie(dwarf, function, &ret[0]))
+    const struct unit_functions *unit = unit_functions(module, debug->inlines, ret_unit);
+    if (!unit || !find_range(&unit->functions, file_address, &function) ||
+        !dwarf_offdie(dwarf_cu_getdwarf(unit->dies.cu), function, &ret[0]))
         return 0;
+    if (unit->split)
+        *ret_unit = unit->dies;
     size_t count = 1;
     while (count < SCOPE_DEPTH_LIMIT && find_scope(&ret[count - 1], file_address, &ret[count]))
         count++;

@@ -141,8 +141,7 @@ bool module_find_function(struct module *module, psc_addr address, struct module
 /** One operation of a DWARF expression (DWARF 5, 2.5), as plain data. */
 struct debug_operation {
     uint8_t code; /**< DW_OP_...; GNU's forerunners are given as the ones of DWARF 5. */
-    /** Addresses are the target's; jumps: index of the operation; parameters: their DIE's offset.
-     */
+    /** Addresses are the target's; jumps: index of the operation; parameters: which one. */
     uint64_t number;
     uint64_t number2;     /**< Of typed operations: the size of the type. */
     uint8_t encoding;     /**< Of typed operations: DW_ATE_... of the type. */
@@ -239,7 +238,7 @@ const struct debug_scopes *module_find_variables(struct module *module, psc_addr
 /** What a caller has put into a register. */
 struct debug_call_parameter {
     uint8_t register_number;
-    uint64_t parameter; /**< Instead of a register: the DIE of what was not handed over; 0. */
+    uint64_t parameter; /**< Instead of a register: which of those not handed over; 0. */
     const struct debug_expression *value;
 };
 

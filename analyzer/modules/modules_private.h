@@ -52,6 +52,8 @@ struct module_debug {
     Dwarf *dwarf;
     Elf *shared_elf; /**< What dwz moved into a file of its own. */
     Dwarf *shared;
+    const char *split_missing; /**< A file with the DIEs of a unit that was asked for. */
+    bool split_warned;
 
     struct line_cache *lines;
     struct inline_index *inlines;
@@ -61,6 +63,8 @@ struct module_debug {
 
 /* ---- debug_file.c ---- */
 
+/** Whether it is an ELF file of whose sections none claims a size that it cannot have. */
+bool elf_file_is_sane(const char *path);
 /** The separate debug file, looked for once; NULL when there is none. */
 Elf *module_separate_elf(struct module *module);
 /** Whichever of the two files has debug information; else the module's own. */
@@ -106,6 +110,14 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
 bool die_next_sibling(Dwarf_Die *die);
 /** DW_AT_linkage_name else DW_AT_name, or NULL. */
 const char *die_function_name(Dwarf_Die *die);
+
+/* ---- debug_split.c ---- */
+
+/** The unit's DIE in a file of its own (-gsplit-dwarf); false when there is none, or no such file.
+ */
+bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret);
+/** Says once what was not there. */
+void module_warn_split(struct module *module);
 
 /* ---- debug_types.c ---- */
 

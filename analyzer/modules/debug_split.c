@@ -1,0 +1,52 @@
+/* Units whose DIEs are in a file of their own: -gsplit-dwarf (DWARF 5, 7.3.2; GNU's in DWARF 4). */
+#include "modules_private.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PATH_SIZE 4096
+
+static const char *unit_string(Dwarf_Die *unit, unsigned int name, unsigned int gnu_name)
+{
+    Dwarf_Attribute attribute;
+    const char *found = dwarf_formstring(dwarf_attr(unit, name, &attribute));
+    return found || !gnu_name ? found : dwarf_formstring(dwarf_attr(unit, gnu_name, &attribute));
+}
+
+/* Where libdw looks: it opens whatever is there, and believes what its headers say. */
+static bool is_usable(const char *name, const char *folder)
+{
+    char path[PATH_SIZE];
+    struct stat status;
+    int length = name[0] == '/' || !folder ? snprintf(path, sizeof(path), "%s", name)
+                                           : snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return length > 0 && (size_t)length < sizeof(path) && stat(path, &status) == 0 &&
+           S_ISREG(status.st_mode) && elf_file_is_sane(path);
+}
+
+bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
+{
+    uint8_t type;
+    const char *name = unit_string(unit, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+    if (!name)
+        return false;
+    memset(ret, 0, sizeof(*ret));
+    if (is_usable(name, unit_string(unit, DW_AT_comp_dir, 0)) &&
+        dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr)
+        return true;
+    module->debug->split_missing = name;
+    return false;
+}
+
+void module_warn_split(struct module *module)
+{
+    struct module_debug *debug = module->debug;
+    if (!debug->split_missing || debug->split_warned)
+        return;
+    debug->split_warned = true;
+    target_warn(module->owner->target, "debug-info-split",
+                "%s: its variables are described in %s, which is not at hand or of another build",
+                module->name, debug->split_missing);
+}

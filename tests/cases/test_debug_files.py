@@ -1,0 +1,162 @@
+"""Debug information that is not in the program's file: the same lines and values wherever it is."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+
+SOURCE = os.path.join(cores.NATIVE, "values.c")
+
+
+def run(folder, *command):
+    if shutil.which(command[0]) is None:
+        pytest.skip("no %s here" % command[0])
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout.decode()
+
+
+def core_of(flags):
+    """A folder of `values` and its core; it was compiled in `made`, where it looks for its .dwo."""
+    def make(folder):
+        made = os.path.join(folder, "made")
+        os.mkdir(made)
+        run(made, "gcc", "-w", *flags, "-c", SOURCE, "-o", "values.o")
+        run(made, "gcc", "values.o", "-Wl,--build-id", "-o", "../values", "-lm")
+        cores.run_to_core([os.path.join(folder, "values")], folder)
+    return cores.made_once("debug-files" + "".join(flags), cores.digest(__file__, SOURCE, " ".join(flags)), make)
+
+
+def frames_of(folder, *options):
+    result = analyzer.run("--format", "json", "--mode", "native", "--locals", *options, os.path.join(folder, "core"))
+    analyzer.assert_fits_schema(result.json)
+    kept = [(frame["function"], frame["file"], frame["line"], frame.get("locals"))
+            for frame in result.json["threads"][0]["frames"]
+            if frame["file"] and frame["file"].endswith("values.c")]
+    return kept, {warning["code"]: warning["message"] for warning in result.json["warnings"]}
+
+
+def without_addresses(frames):
+    return re.sub(r"0x[1-9a-f][0-9a-f]*", "0x", json.dumps(frames))
+
+
+@pytest.fixture
+def taken(tmp_path):
+    """The core's folder, to be changed, and what is shown of it as it was compiled."""
+    folder = core_of(["-g", "-O0"])
+    expected, _ = frames_of(folder)
+    assert [frame[0] for frame in expected] == ["inlined", "innermost", "middle", "spends", *4 * ["recurse"], "main"]
+    assert all(frame[3] for frame in expected)
+    mapped = os.path.join(folder, "values")
+    away = tmp_path / "values-whole"
+    shutil.copy(mapped, away)
+    yield folder, mapped, expected
+    shutil.copy(away, mapped)
+    for name in ("values.debug", ".debug"):
+        path = os.path.join(folder, name)
+        shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+
+
+def strip(folder, *how):
+    """`values` without debug information, which is in values.debug then."""
+    run(folder, "objcopy", "--only-keep-debug", *how, "values", "values.debug")
+    run(folder, "strip", "values")
+
+
+def build_id(folder):
+    return re.search(r"Build ID: ([0-9a-f]+)", run(folder, "readelf", "-n", "values")).group(1)
+
+
+def test_nothing_is_shown_without_it(taken):
+    folder, _, _ = taken
+    strip(folder)
+    os.remove(os.path.join(folder, "values.debug"))
+    assert frames_of(folder)[0] == []
+
+
+@pytest.mark.parametrize("where", ["values.debug", ".debug/values.debug"])
+@pytest.mark.parametrize("compressed", [[], ["--compress-debug-sections=zlib"], ["--compress-debug-sections=zlib-gnu"]],
+                         ids=["plain", "zlib", "zlib-gnu"])
+def test_named_by_a_link(taken, where, compressed):
+    folder, _, expected = taken
+    strip(folder, *compressed)
+    run(folder, "objcopy", "--add-gnu-debuglink=values.debug", "values")
+    os.makedirs(os.path.join(folder, os.path.dirname(where)), exist_ok=True)
+    os.rename(os.path.join(folder, "values.debug"), os.path.join(folder, where))
+    assert frames_of(folder)[0] == expected
+
+
+def test_one_of_another_build_is_not_used(taken):
+    folder, _, _ = taken
+    strip(folder)
+    run(folder, "objcopy", "--add-gnu-debuglink=values.debug", "values")
+    run(folder, "gcc", "-w", "-g", "-O1", SOURCE, "-o", "values.debug", "-lm")
+    assert frames_of(folder)[0] == []
+
+
+def test_by_build_id_below_a_folder(taken, tmp_path):
+    folder, _, expected = taken
+    name = build_id(folder)
+    strip(folder)
+    place = tmp_path / ".build-id" / name[:2]
+    place.mkdir(parents=True)
+    shutil.move(os.path.join(folder, "values.debug"), place / (name[2:] + ".debug"))
+    assert frames_of(folder)[0] == []
+    assert frames_of(folder, "--debug-dir", tmp_path)[0] == expected
+
+
+@pytest.mark.parametrize("where", ["named", "build-id"])
+def test_shared_parts_that_dwz_moved(taken, tmp_path, where):
+    folder, _, expected = taken
+    name = build_id(folder)
+    strip(folder)
+    os.rename(os.path.join(folder, "values.debug"), tmp_path / "values.debug")
+    shutil.copy(tmp_path / "values.debug", tmp_path / "other.debug")
+    shared = tmp_path / "shared.debug"
+    run(tmp_path, "dwz", "-m", shared, "-M", shared if where == "named" else "/nowhere/shared.debug", "values.debug",
+        "other.debug")
+    assert "gnu_debugaltlink" in run(tmp_path, "readelf", "-SW", "values.debug")
+    if where == "build-id":
+        shared_name = re.search(r"Build ID: ([0-9a-f]+)", run(tmp_path, "readelf", "-n", shared)).group(1)
+        place = tmp_path / ".build-id" / shared_name[:2]
+        place.mkdir(parents=True)
+        shutil.move(shared, place / (shared_name[2:] + ".debug"))
+    place = tmp_path / ".build-id" / name[:2]
+    place.mkdir(parents=True, exist_ok=True)
+    shutil.move(tmp_path / "values.debug", place / (name[2:] + ".debug"))
+    assert frames_of(folder, "--debug-dir", tmp_path)[0] == expected
+
+
+@pytest.mark.parametrize("dwarf", ["-gdwarf-5", "-gdwarf-4"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_split_units(dwarf, level, tmp_path):
+    folder = core_of(["-g", dwarf, level, "-gsplit-dwarf"])
+    expected, _ = frames_of(core_of(["-g", dwarf, level]))
+    found, warnings = frames_of(folder)
+    assert without_addresses(found) == without_addresses(expected) and "debug-info-split" not in warnings
+    # Without it, or with another one, the lines are left, and a sentence.
+    split = os.path.join(folder, "made", "values.dwo")
+    shutil.copy(split, tmp_path / "kept.dwo")
+    try:
+        for damage in ("missing", "foreign", "cut", "fifo"):
+            os.remove(split)
+            if damage == "foreign":
+                run(tmp_path, "gcc", "-w", "-g", dwarf, "-O1", "-gsplit-dwarf", "-c", SOURCE, "-o", "other.o")
+                shutil.copy(tmp_path / "other.dwo", split)
+            elif damage == "cut":
+                with open(tmp_path / "kept.dwo", "rb") as file, open(split, "wb") as cut:
+                    cut.write(file.read(700))
+            elif damage == "fifo":
+                os.mkfifo(split)
+            found, warnings = frames_of(folder)
+            assert not any(frame[3] for frame in found) and len(found) >= 5, damage
+            assert "values.dwo" in warnings["debug-info-split"], damage
+            if damage == "missing":
+                open(split, "w").close()
+    finally:
+        if os.path.lexists(split):
+            os.remove(split)
+        shutil.copy(tmp_path / "kept.dwo", split)
