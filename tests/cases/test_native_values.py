@@ -158,6 +158,56 @@ def test_values_of_a_living_process_are_of_one_moment(system, tmp_path):
         process.wait()
 
 
+# ---- Cython's rarer types, and those of C++ ----
+
+def kinds_core(variant, flags):
+    system = interpreters.find_system()
+    if any(shutil.which(tool, path="/usr/bin") is None for tool in ("cython3", "python3-config", "c++")):
+        pytest.skip("no /usr/bin/cython3, python3-config or c++ here")
+
+    def make(folder):
+        shutil.copy(os.path.join(CYTHON, "kinds.pyx"), folder)
+        includes = shell(folder, "/usr/bin/python3-config", "--includes")
+        suffix = shell(folder, "/usr/bin/python3-config", "--extension-suffix")[0]
+        shell(folder, "/usr/bin/cython3", "--cplus", "kinds.pyx", "-o", "kinds.cpp")
+        shell(folder, "c++", "-w", "-g", "-shared", "-fPIC", *includes, *flags, "-o", "kinds" + suffix, "kinds.cpp")
+        code = "import kinds; list(kinds.Holder().rows(1, 3, 'more', kilo='k'))"
+        cores.run_to_core([system.path, "-s", "-c", code], folder, {"PATH": "/usr/bin:/bin"})
+
+    key = cores.digest(__file__, os.path.join(CYTHON, "kinds.pyx"), system.path, os.stat(system.path).st_mtime_ns,
+                       " ".join(flags))
+    return cores.made_once("kinds-" + variant, key, make)
+
+
+@pytest.mark.parametrize("level", ["O0", "O2"])
+def test_kinds_of_cython_are_what_the_program_said(system, level):
+    folder = kinds_core(level, ["-" + level])
+    document = analyzer.json_of(os.path.join(folder, "core"), "--locals").json
+    analyzer.assert_fits_schema(document)
+    with open(os.path.join(folder, "truth.json")) as file:
+        truth = json.load(file)
+    frames = {frame["function"]: frame["locals"] for frame in document["threads"][0]["frames"]
+              if frame["kind"] == "cython"}
+    wrong, right, lost = [], 0, 0
+    for function, said in truth.items():
+        for name, text in said.items():
+            shown = frames[function].get(name)
+            plain = shown if shown is None or "0x%x" in text or " at 0x" in text else re.sub("0x[1-9a-f][0-9a-f]*", "0x", shown)
+            if shown is not None and (LOST in shown or NOT_SAVED in shown):
+                lost += 1
+            elif plain is None or plain != text:
+                wrong.append("%s: %s is %r, not %r" % (function, name, shown, text))
+            else:
+                right += 1
+    assert not wrong, "\n".join(wrong)
+    assert right + lost == sum(map(len, truth.values())) and (right >= 25 if level == "O2" else not lost), (right, lost)
+    assert list(frames["crash"])[:3] == ["wide", "narrow", "place"]
+    assert frames["crash"]["sum"] in ("3.75", LOST) and frames["crash"]["wide"] == "1.25"
+    if level == "O0":
+        # `binding` is off: there is no code object that has the order, but the scope's type.
+        assert set(frames["Holder.rows"]) >= {"self", "zulu", "alpha", "mike", "kilo", "step"}
+
+
 # ---- C ----
 
 def c_core(variant, compiler, flags):
