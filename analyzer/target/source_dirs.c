@@ -1,13 +1,18 @@
 /* Source files below the directories that the user names: found by how much of a path agrees. */
 #include "target_private.h"
 
+#include <fcntl.h>
 #include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* More entries than the sources of a large project and what it builds. */
 #define ENTRY_LIMIT 1000000
+/* Files that may be copies of each other. */
+#define COMPARED_LIMIT   ((off_t)16 << 20)
+#define COMPARED_AT_ONCE 16384
 
 struct source_index {
     const char **paths; /* Sorted by their last component. */
@@ -42,6 +47,15 @@ static int compare_bases(const void *left, const void *right)
     return order ? order : strcmp(a, b);
 }
 
+/* Some builds put links to files where the files would be; directories are not followed. */
+static bool is_file(const FTSENT *entry)
+{
+    struct stat status;
+    return entry->fts_info == FTS_F ||
+           (entry->fts_info == FTS_SL && !stat(entry->fts_accpath, &status) &&
+            S_ISREG(status.st_mode));
+}
+
 static void index_tree(struct source_index *index, struct arena *arena, const char *directory)
 {
     char *const roots[] = {(char *)(uintptr_t)directory, NULL};
@@ -50,7 +64,7 @@ static void index_tree(struct source_index *index, struct arena *arena, const ch
     for (size_t i = 0; tree && i < ENTRY_LIMIT && (entry = fts_read(tree)); i++) {
         if (entry->fts_info == FTS_D && entry->fts_level > 0 && entry->fts_name[0] == '.')
             fts_set(tree, entry, FTS_SKIP);
-        if (entry->fts_info != FTS_F || !is_wanted(entry->fts_name))
+        if (!is_wanted(entry->fts_name) || !is_file(entry))
             continue;
         const char *path = arena_strdup(arena, entry->fts_path);
         if (!path || !array_reserve((void **)&index->paths, &index->capacity, index->count + 1,
@@ -109,11 +123,26 @@ static size_t count_equal(const char *left, const char *right)
     }
 }
 
-/* Copies of a file, in the tree that it was built in, say, are of one size. */
-static bool same_size(const char *left, const char *right)
+/* Copies of a file, in the tree that it was built in, say. */
+static bool same_content(const char *left, const char *right)
 {
-    struct stat a, b;
-    return !stat(left, &a) && !stat(right, &b) && a.st_size == b.st_size;
+    char bytes[2][COMPARED_AT_ONCE];
+    struct stat status[2];
+    int files[2] = {open(left, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+                    open(right, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    bool same = files[0] >= 0 && files[1] >= 0 && !fstat(files[0], &status[0]) &&
+                !fstat(files[1], &status[1]) && S_ISREG(status[0].st_mode) &&
+                S_ISREG(status[1].st_mode) && status[0].st_size == status[1].st_size &&
+                status[0].st_size <= COMPARED_LIMIT;
+    for (off_t at = 0; same && at < status[0].st_size; at += COMPARED_AT_ONCE) {
+        ssize_t size = pread(files[0], bytes[0], sizeof(bytes[0]), at);
+        same = size > 0 && pread(files[1], bytes[1], sizeof(bytes[1]), at) == size &&
+               !memcmp(bytes[0], bytes[1], (size_t)size);
+    }
+    for (size_t i = 0; i < 2; i++)
+        if (files[i] >= 0)
+            close(files[i]);
+    return same;
 }
 
 const char *target_find_source(struct target *target, const char *path, size_t least)
@@ -137,7 +166,7 @@ const char *target_find_source(struct target *target, const char *path, size_t l
         size_t equal = count_equal(index->paths[low], path);
         if (equal < most || (equal < least && equal < count_equal(path, path)))
             continue;
-        doubtful = equal == most && best && (doubtful || !same_size(best, index->paths[low]));
+        doubtful = equal == most && best && (doubtful || !same_content(best, index->paths[low]));
         best = equal > most ? index->paths[low] : best;
         most = equal;
     }

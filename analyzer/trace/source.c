@@ -111,8 +111,11 @@ static void source_open(struct sources *sources, struct source_file *file)
         if (text != MAP_FAILED) {
             file->mapping = text;
             file->mapping_size = (size_t)status.st_size;
-            source_take_text(file);
-            source_index_lines(file);
+            // No compiler takes such a file: it is none of source text.
+            if (!memchr(text, '\0', file->mapping_size)) {
+                source_take_text(file);
+                source_index_lines(file);
+            }
         }
     }
     close(fd);

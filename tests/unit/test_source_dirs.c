@@ -38,6 +38,15 @@ static void make_file(const char *name, const char *text)
     fclose(file);
 }
 
+static void make_link(const char *name, const char *to)
+{
+    char path[256];
+    make_file(name, "");
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(to, path), 0);
+}
+
 static int make_tree(void **state)
 {
     (void)state;
@@ -50,6 +59,11 @@ static int make_tree(void **state)
     make_file("two/pkg/m.pyx", "same");
     make_file("three/pkg/n.pyx", "this");
     make_file("four/pkg/n.pyx", "or that");
+    make_file("three/pkg/same_size.pyx", "this");
+    make_file("four/pkg/same_size.pyx", "that");
+    make_link("links/pkg/linked.pyx", "../../one/pkg/m.pyx");
+    make_link("links/pkg/loop.pyd.pyx", "loop.pyd.pyx");
+    make_link("links/pkg/folder.pyx", "../../one");
     make_file(".git/pkg/hidden.pyx", "x");
     make_file("pkg/notes.txt", "x");
     target.arena = arena_create();
@@ -93,8 +107,18 @@ static void of_several_only_copies_are_taken(void **state)
     check("pkg/m.pyx", 1, "one/pkg/m.pyx");
     check("/b/two/pkg/m.pyx", 1, "two/pkg/m.pyx");
     check("pkg/n.pyx", 1, NULL);
+    check("pkg/same_size.pyx", 1, NULL);
+    check("three/pkg/same_size.pyx", 1, "three/pkg/same_size.pyx");
     check("four/pkg/n.pyx", 1, "four/pkg/n.pyx");
     check("loop.c", 1, NULL);
+}
+
+static void links_to_files_are_followed(void **state)
+{
+    (void)state;
+    check("pkg/linked.pyx", 1, "links/pkg/linked.pyx");
+    check("pkg/loop.pyd.pyx", 1, NULL);
+    check("pkg/folder.pyx", 1, NULL);
 }
 
 static void other_files_are_not_there(void **state)
@@ -112,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_most_components_decide),
         cmocka_unit_test(of_several_only_copies_are_taken),
+        cmocka_unit_test(links_to_files_are_followed),
         cmocka_unit_test(other_files_are_not_there),
     };
     return cmocka_run_group_tests(tests, make_tree, remove_tree);
