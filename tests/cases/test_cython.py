@@ -269,3 +269,47 @@ def test_c_file_of_another_build(system, tmp_path, change):
 def test_source_directory_that_is_not_there(system):
     result = analyzer.json_of(make_cython_core("moved"), "--source-dir", "/no/such/folder")
     assert [one["code"] for one in result.json["warnings"]] == ["source-dir-missing"]
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def damaged_sources(tmp_path, plain):
+    """{how: (what lies below --source-dir, whether lines of text are shown)}"""
+    elsewhere = put(tmp_path, "outside/kern.pyx", plain)
+    for how, content in (("crlf", plain.replace(b"\n", b"\r\n")), ("mac", plain.replace(b"\n", b"\r")),
+                         ("marked", b"\xef\xbb\xbf" + plain), ("binary", os.urandom(5000) + b"\0" + plain),
+                         ("short", b"\n".join(plain.split(b"\n")[:2])), ("empty", b""), ("zeros", b"\0" * 100000),
+                         ("latin", b"# coding: latin-1 \xe9\n" + plain.split(b"\n", 1)[1])):
+        put(tmp_path, how + "/kern.pyx", content)
+        yield how, how not in ("binary", "short", "empty", "zeros")
+    put(tmp_path, "copies/a/kern.pyx", plain)
+    put(tmp_path, "copies/b/kern.pyx", plain)
+    put(tmp_path, "others/a/kern.pyx", plain)
+    put(tmp_path, "others/b/kern.pyx", plain.replace(b"a", b"b"))
+    (tmp_path / "link" / "sub").mkdir(parents=True)
+    (tmp_path / "link" / "sub" / "kern.pyx").symlink_to(elsewhere)
+    (tmp_path / "loop").mkdir()
+    (tmp_path / "loop" / "kern.pyx").symlink_to("kern.pyx")
+    (tmp_path / "folder" / "kern.pyx").mkdir(parents=True)
+    (tmp_path / "fifo").mkdir()
+    os.mkfifo(tmp_path / "fifo" / "kern.pyx")
+    yield from (("copies", True), ("others", False), ("link", True), ("loop", False), ("folder", False), ("fifo", False))
+
+
+def test_sources_of_every_kind(system, tmp_path):
+    """Whatever lies where the .pyx is looked for: its text or none, and the same frames."""
+    path = make_cython_core("moved")
+    with open(os.path.join(SOURCES, "kern.pyx"), "rb") as file:
+        plain = file.read()
+    expected = [name_of(frame) for frame in own_frames(analyzer.json_of(path).json)]
+    for how, has_text in damaged_sources(tmp_path, plain):
+        result = analyzer.run("--format", "json", "--source-dir", tmp_path / how, path)
+        assert [name_of(frame) for frame in own_frames(result.json)] == expected, how
+        text = analyzer.run("--source-dir", tmp_path / how, path).stdout
+        assert ("rows.done" in text or "ask(" in text) == has_text, how
+        assert "\r" not in text and "\0" not in text, how
