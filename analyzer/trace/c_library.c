@@ -23,7 +23,8 @@
 #define TUPLE_LIMIT     16u
 #define WRAP_LIMIT      8u
 /* Items that are counted, where only the way along them tells how many there are. */
-#define COUNT_LIMIT 100000u
+#define COUNT_LIMIT 1000u
+#define UNCOUNTED   UINT64_MAX
 
 /* A part of a struct. */
 struct part {
@@ -92,6 +93,8 @@ static bool next_item(struct row *row)
                 row->depth < C_VALUE_DEPTH_LIMIT;
     if (row->open)
         row->shown++;
+    else if (row->total == UNCOUNTED)
+        text_add_string(text, "\u2026");
     else
         text_printf(text, "\u2026 %" PRIu64 " more", row->total - row->shown);
     return row->open;
@@ -413,7 +416,7 @@ static uint64_t count_chain(struct c_writer *writer, psc_addr node, psc_addr end
     uint64_t count = 0;
     while (node != end && count < COUNT_LIMIT && read_word(writer, node, &node))
         count++;
-    return count;
+    return count < COUNT_LIMIT ? count : UNCOUNTED;
 }
 
 /* Before GCC 5 the size of a list was counted; in memory, it ends where it begins. */

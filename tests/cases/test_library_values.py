@@ -69,3 +69,27 @@ def test_library_values_are_those_of_the_source(variant):
     assert not wrong, "\n".join(wrong)
     assert not lost or variant == "O2"
     assert right >= (25 if variant == "O2" else len(EXPECTED))
+
+
+@pytest.mark.parametrize("how", ["zeros", "ones", "bytes", "self", "huge"])
+def test_spoiled_containers_end(how):
+    """Lists that lead back to themselves, lengths without end, pointers to nowhere."""
+    source = os.path.join(cores.NATIVE, "spoiled.cpp")
+    if shutil.which("g++") is None:
+        pytest.skip("no g++ here")
+
+    def make(folder):
+        program = os.path.join(folder, "spoiled")
+        subprocess.run(["g++", "-w", "-std=c++17", "-g", "-O0", "-o", program, source], check=True)
+        for each in ("zeros", "ones", "bytes", "self", "huge"):
+            os.mkdir(os.path.join(folder, each))
+            cores.run_to_core([program, each], os.path.join(folder, each))
+
+    folder = cores.made_once("spoiled", cores.digest(__file__, source), make)
+    result = analyzer.run("--format", "json", "--mode", "native", "--locals", os.path.join(folder, how, "core"), timeout=20)
+    analyzer.assert_fits_schema(result.json)
+    shown = [frame["locals"] for frame in result.json["threads"][0]["frames"] if frame["function"] == "main"][0]
+    assert len(shown) == 17 and all(0 < len(text) < 20000 for text in shown.values()), {k: len(v) for k, v in shown.items()}
+    if how == "zeros":
+        assert {shown[name] for name in ("vector", "bits", "deep", "map", "set", "table", "list", "forward")} == {"{}"}
+        assert shown["shared"] == shown["unique"] == "0x0" and shown["optional"] == "nullopt"
