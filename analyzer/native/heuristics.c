@@ -38,7 +38,7 @@ static enum step_result step_on(struct native *native, struct target_registers *
     bool sure;
     if (row_find(native, registers->value[X86_RIP], false, &row) != PSC_OK || !row.code)
         return STEP_INVALID;
-    enum step_result result = native_apply_row(native, &row, registers, &next, &step);
+    enum step_result result = row_apply(native, &row, registers, &next, &step);
     if (result == STEP_END)
         return STEP_END;
     if (result == STEP_OK && (row.signal || !next.value[X86_RIP]))

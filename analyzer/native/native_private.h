@@ -4,11 +4,12 @@
  * what takes over where there is no row.
  *
  *   unwinder.c        the walk
- *   rows.c            one row per program counter, made once
+ *   rows.c            one row per program counter, made once, and what applies it
  *   rows_libunwind.c  rows and steps by libunwind; mini_core.c feeds it registers
  *   rows_libdw.c      rows and steps by libdw; expression.c evaluates its operations
  *   cfi_check.c       what call frame information must look like to be given to either
- *   heuristics.c      a caller without a row; code_bytes.c reads machine code for it
+ *   heuristics.c      a caller without a row; code_bytes.c and returns.c read machine code for it
+ *   windows.c         words of the target's memory
  *   contexts.c        the registers of each frame, where they are asked for
  *   location.c        where variables are; location_stack.c computes
  */
@@ -83,9 +84,9 @@ struct step {
 };
 
 /** From the registers of a frame to those of its caller, by its row. */
-enum step_result native_apply_row(struct native *native, const struct row *row,
-                                  const struct target_registers *registers,
-                                  struct target_registers *ret, struct step *ret_step);
+enum step_result row_apply(struct native *native, const struct row *row,
+                           const struct target_registers *registers, struct target_registers *ret,
+                           struct step *ret_step);
 
 /* ---- libunwind ---- */
 

@@ -5,6 +5,9 @@
 
 #define FIRST_CAPACITY 256
 
+/* Linux arch/x86/include/uapi/asm/sigcontext.h: struct ucontext at rsp, gregs at 40. */
+#define SIGNAL_REGISTERS_OFFSET 40
+
 static size_t slot_of(const struct row_table *table, psc_addr pc, bool exact)
 {
     size_t mask = table->capacity - 1;
@@ -77,4 +80,43 @@ enum psc_status row_find(struct native *native, psc_addr pc, bool exact, struct 
     native->statistics.rows = table->count;
     *ret = row;
     return PSC_OK;
+}
+
+/* ---- applying ---- */
+
+/* The registers that the kernel saved for the interrupted code. */
+static enum step_result step_signal_return(struct native *native,
+                                           const struct target_registers *registers,
+                                           struct target_registers *ret, struct step *ret_step)
+{
+    // gregset_t's order (sys/ucontext.h) in DWARF's numbers.
+    static const uint8_t order[X86_COUNT] = {8,       9,       10,      11,      12,      13,
+                                             14,      15,      X86_RDI, X86_RSI, X86_RBP, X86_RBX,
+                                             X86_RDX, X86_RAX, X86_RCX, X86_RSP, X86_RIP};
+    psc_addr saved = registers->value[X86_RSP] + SIGNAL_REGISTERS_OFFSET;
+    for (size_t i = 0; i < X86_COUNT; i++)
+        if (!native_read_word(native, saved + i * 8, &ret->value[order[i]])) {
+            ret_step->fault = saved + i * 8;
+            return STEP_FAULT;
+        }
+    ret_step->pc = ret->value[X86_RIP];
+    ret_step->sp = ret->value[X86_RSP];
+    return STEP_OK;
+}
+
+enum step_result row_apply(struct native *native, const struct row *row,
+                           const struct target_registers *registers, struct target_registers *ret,
+                           struct step *ret_step)
+{
+    switch ((enum row_kind)row->kind) {
+    case ROW_LIBUNWIND:
+        return libunwind_step(native->libunwind, row, registers, ret, ret_step);
+    case ROW_LIBDW:
+        return libdw_step(native, row, registers, ret, ret_step);
+    case ROW_SIGNAL_RETURN:
+        return step_signal_return(native, registers, ret, ret_step);
+    case ROW_NONE:
+        break;
+    }
+    return STEP_INVALID;
 }

@@ -5,23 +5,6 @@
 
 #define PREFETCH_BYTES ((size_t)64 * 1024)
 
-/* Linux arch/x86/include/uapi/asm/sigcontext.h: struct ucontext at rsp, gregs at 40. */
-#define SIGNAL_REGISTERS_OFFSET 40
-
-bool native_read_word_slowly(struct native *native, psc_addr address, uint64_t *ret)
-{
-    psc_addr page = address & ~(NATIVE_PAGE - 1);
-    size_t index = (size_t)(page / NATIVE_PAGE) % NATIVE_WINDOWS;
-    if (native->windows[index].page != page || !native->windows[index].bytes) {
-        const uint8_t *bytes = target_peek(native->target, page, NATIVE_PAGE);
-        if (bytes) {
-            native->windows[index].page = page;
-            native->windows[index].bytes = bytes;
-        }
-    }
-    return target_read_u64(native->target, address, ret) == PSC_OK;
-}
-
 /* ---- life ---- */
 
 enum psc_status native_create(struct target *target, struct modules *modules,
@@ -74,43 +57,6 @@ void native_stack_deinit(struct native_stack *stack)
 
 /* ---- steps ---- */
 
-/* The registers that the kernel saved for the interrupted code. */
-static enum step_result step_signal_return(struct native *native,
-                                           const struct target_registers *registers,
-                                           struct target_registers *ret, struct step *ret_step)
-{
-    // gregset_t's order (sys/ucontext.h) in DWARF's numbers.
-    static const uint8_t order[X86_COUNT] = {8,       9,       10,      11,      12,      13,
-                                             14,      15,      X86_RDI, X86_RSI, X86_RBP, X86_RBX,
-                                             X86_RDX, X86_RAX, X86_RCX, X86_RSP, X86_RIP};
-    psc_addr saved = registers->value[X86_RSP] + SIGNAL_REGISTERS_OFFSET;
-    for (size_t i = 0; i < X86_COUNT; i++)
-        if (!native_read_word(native, saved + i * 8, &ret->value[order[i]])) {
-            ret_step->fault = saved + i * 8;
-            return STEP_FAULT;
-        }
-    ret_step->pc = ret->value[X86_RIP];
-    ret_step->sp = ret->value[X86_RSP];
-    return STEP_OK;
-}
-
-enum step_result native_apply_row(struct native *native, const struct row *row,
-                                  const struct target_registers *registers,
-                                  struct target_registers *ret, struct step *ret_step)
-{
-    switch ((enum row_kind)row->kind) {
-    case ROW_LIBUNWIND:
-        return libunwind_step(native->libunwind, row, registers, ret, ret_step);
-    case ROW_LIBDW:
-        return libdw_step(native, row, registers, ret, ret_step);
-    case ROW_SIGNAL_RETURN:
-        return step_signal_return(native, registers, ret, ret_step);
-    case ROW_NONE:
-        break;
-    }
-    return STEP_INVALID;
-}
-
 enum psc_status native_step(struct native *native, const struct target_registers *registers,
                             bool exact, struct target_registers *ret, psc_addr *ret_cfa)
 {
@@ -120,7 +66,7 @@ enum psc_status native_step(struct native *native, const struct target_registers
     enum psc_status status = row_find(native, registers->value[X86_RIP], exact, &row);
     if (status != PSC_OK)
         return status;
-    switch (native_apply_row(native, &row, registers, &next, &step)) {
+    switch (row_apply(native, &row, registers, &next, &step)) {
     case STEP_END:
         next.value[X86_RIP] = 0;
         // fall through
@@ -211,7 +157,7 @@ static enum step_result try_row(struct walker *walker, const struct row *row, st
         return STEP_INVALID;
     if (row->kind != ROW_LIBUNWIND) {
         take_registers(walker);
-        return native_apply_row(walker->native, row, &walker->registers, &walker->next, ret);
+        return row_apply(walker->native, row, &walker->registers, &walker->next, ret);
     }
     if (!walker->at_place) {
         if (!libunwind_load(walker->place, &walker->registers))

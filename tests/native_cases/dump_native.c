@@ -102,9 +102,9 @@ static void compare_rows(struct native *native, struct module *module, psc_addr 
         return;
     counts->both++;
     registers.value[X86_RIP] = pc;
-    enum step_result result = native_apply_row(native, &a, &registers, &after_a, &step_a);
-    bool same = result == native_apply_row(native, &b, &registers, &after_b, &step_b) &&
-                a.signal == b.signal;
+    enum step_result result = row_apply(native, &a, &registers, &after_a, &step_a);
+    bool same =
+        result == row_apply(native, &b, &registers, &after_b, &step_b) && a.signal == b.signal;
     if (same && result == STEP_OK)
         same = same_step(&after_a, &after_b);
     if (same)
