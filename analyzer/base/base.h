@@ -1,6 +1,6 @@
 /**
  * @file
- * Under all rooms: status and error, arena, growing text, warnings.
+ * Under all rooms: status and error, arena, sorted arrays, growing text, warnings.
  *
  * Knows nothing of targets, ELF or Python.
  */
