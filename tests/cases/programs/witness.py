@@ -66,22 +66,6 @@ def stack_here():
     return stack_of(sys._getframe(1))
 
 
-def _main_switches():
-    with open("/proc/self/task/%d/status" % os.getpid()) as file:
-        return [line for line in file if line.startswith(("State", "voluntary", "nonvoluntary"))]
-
-
-def _wait_until_main_rests():
-    """It may still be on its way to wait for this thread. It runs now and then while it wants the GIL."""
-    before, now = None, _main_switches()
-    for _ in range(300):
-        if before == now and "(sleeping)" in now[0]:
-            return
-        time.sleep(0.1)
-        before, now = now, _main_switches()
-    raise RuntimeError("the main thread does not rest: %s" % now)
-
-
 def testify(deep=False, outer=None):
     """outer: the frames that the chain of f_back loses, when the interpreter is known to."""
     if threading.current_thread() is not threading.main_thread():
@@ -113,3 +97,19 @@ def testify(deep=False, outer=None):
 def die(deep=False, outer=None):
     """One line testifies and dies, so that both see the same line. memmove has no Python frame."""
     testify(deep, outer), ctypes.memmove(0, 0, 1)
+
+
+def _main_switches():
+    with open("/proc/self/task/%d/status" % os.getpid()) as file:
+        return [line for line in file if line.startswith(("State", "voluntary", "nonvoluntary"))]
+
+
+def _wait_until_main_rests():
+    """It may still be on its way to wait for this thread. It runs now and then while it wants the GIL."""
+    before, now = None, _main_switches()
+    for _ in range(300):
+        if before == now and "(sleeping)" in now[0]:
+            return
+        time.sleep(0.1)
+        before, now = now, _main_switches()
+    raise RuntimeError("the main thread does not rest: %s" % now)
