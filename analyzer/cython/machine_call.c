@@ -25,14 +25,19 @@ static bool is_python_name(const char *name)
     return strncmp(name, "Py", 2) == 0 || strncmp(name, "_Py", 3) == 0;
 }
 
-/** Of imports that return NULL without an exception: what follows is up to the caller. */
+/** Of imports whose NULL, 0 or -1 is no exception: what follows is up to the caller. */
 static bool is_plain(const char *name)
 {
     static const char *const plain[] = {
-        "PyDict_GetItem", "PyDict_GetItemString", "PyDict_Size",          "PyMem_Calloc",
-        "PyMem_Malloc",   "PyMem_RawCalloc",      "PyMem_RawMalloc",      "PyMem_RawRealloc",
-        "PyMem_Realloc",  "PyObject_Calloc",      "PyObject_Malloc",      "PyObject_Realloc",
-        "PyType_GetSlot", "PyType_Modified",      "_PyObject_GetDictPtr",
+        "PyCallable_Check",     "PyCapsule_IsValid",  "PyDict_GetItem",
+        "PyDict_GetItemString", "PyDict_Next",        "PyDict_Size",
+        "PyIndex_Check",        "PyMapping_Check",    "PyMem_Calloc",
+        "PyMem_Malloc",         "PyMem_RawCalloc",    "PyMem_RawMalloc",
+        "PyMem_RawRealloc",     "PyMem_Realloc",      "PyNumber_Check",
+        "PyObject_Calloc",      "PyObject_HasAttr",   "PyObject_HasAttrString",
+        "PyObject_Malloc",      "PyObject_Realloc",   "PySequence_Check",
+        "PyType_GetSlot",       "PyType_Modified",    "PyUnicode_Compare",
+        "PyUnicode_Find",       "PyUnicode_FindChar", "_PyObject_GetDictPtr",
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(plain); i++)
         if (strcmp(name, plain[i]) == 0)
