@@ -110,6 +110,8 @@ struct cython_lines;
 struct cython_line {
     const char *file; /**< As the comment names it; owned by the map. */
     uint32_t line;
+    /** NULL; else nothing tells the file, and it is this module's only in functions of it. */
+    const char *only_of;
 };
 
 /** Reads the comment blocks of a generated C file (bytes; nothing is kept of them). */
@@ -117,7 +119,7 @@ PSC_MUST_CHECK enum psc_status parse_cython_lines(const char *text, size_t size,
                                                   struct cython_lines **ret);
 /**
  * Reads what `cython --gdb` wrote beside the C (Cython/Debugger/DebugWriter.py); bytes, nothing is
- * kept of them. Of Cython 0.29, which does not say so, all lines count as of the module's file.
+ * kept of them. Of Cython 0.29, which does not tell the file, all lines count as of the module's.
  */
 PSC_MUST_CHECK enum psc_status parse_cython_xml(const char *text, size_t size,
                                                 struct cython_lines **ret);

@@ -138,6 +138,13 @@ struct lines_search {
     const char *other;          /**< A file of another build. */
 };
 
+/** Whether errors may stand in a file that was included: its name is a string of the module's. */
+static bool names_include(const struct module *module)
+{
+    static const char ending[] = ".pxi";
+    return module->image && memmem(module->image, module->image_size, ending, sizeof(ending));
+}
+
 /** Takes the lines of a file's bytes when they are the module's. */
 static void take_lines(struct lines_search *search, const char *path, struct slice text)
 {
@@ -146,6 +153,10 @@ static void take_lines(struct lines_search *search, const char *path, struct sli
                                          : parse_cython_lines(text.data, text.size, &lines);
     if (status != PSC_OK)
         return;
+    if (!cython_lines_has_files(lines) && names_include(search->module)) {
+        cython_lines_destroy(lines);
+        return;
+    }
     struct slice c_text = search->xml ? (struct slice){"", 0} : text;
     if (!cython_lines_is_empty(lines) &&
         cython_lines_fit(search->module, search->machine, search->c_file, c_text, lines)) {

@@ -196,7 +196,7 @@ static bool fits_reports(struct module *module, struct machine *machine, const c
     if (calls.count)
         module_find_lines(module, calls.addresses, calls.count, lines);
     for (size_t i = 0; i < calls.count; i++) {
-        struct cython_line mapped = {NULL, 0};
+        struct cython_line mapped = {.line = 0};
         if (!lines[i].line || !same_file(lines[i].file, c_file))
             continue;
         if (text->count)

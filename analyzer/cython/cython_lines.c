@@ -40,6 +40,7 @@ struct cython_lines {
     size_t file_capacity;
     size_t hash_capacity;
     uint32_t last_c_line;
+    const char *only_of; /**< See struct cython_line. */
 };
 
 /** Where the reading of the file is. */
@@ -246,6 +247,16 @@ enum psc_status parse_cython_lines(const char *text, size_t size, struct cython_
     return PSC_OK;
 }
 
+void cython_lines_limit(struct cython_lines *lines, struct slice module_name)
+{
+    lines->only_of = arena_strndup(lines->arena, module_name.data, module_name.size);
+}
+
+bool cython_lines_has_files(const struct cython_lines *lines)
+{
+    return !lines->only_of;
+}
+
 void cython_lines_destroy(struct cython_lines *lines)
 {
     if (!lines)
@@ -277,5 +288,6 @@ bool cython_lines_get(const struct cython_lines *lines, uint32_t c_line, struct 
         return false;
     ret->file = lines->files[lines->ranges[low - 1].file];
     ret->line = lines->ranges[low - 1].line;
+    ret->only_of = lines->only_of;
     return true;
 }

@@ -21,6 +21,8 @@ struct entries {
     struct entry *items;
     size_t count;
     size_t capacity;
+    struct slice module_name;
+    bool without_files; /**< As 0.29 writes it. */
 };
 
 /** The raw value of `name="..."` in an element; false when there is none. */
@@ -94,6 +96,7 @@ static bool add_element(struct entries *entries, struct slice element, struct sl
 {
     struct slice path, lines, list;
     uint32_t line, c_line;
+    entries->without_files |= !find_attribute(element, "src_path", &path);
     if (find_attribute(element, "src_path", &path) &&
         (path.size != file->size || memcmp(path.data, file->data, path.size) != 0))
         *file = decode(entries->arena, path);
@@ -128,10 +131,12 @@ static bool next_element(struct slice text, const char *name, size_t *at, struct
 
 static bool collect(struct slice text, struct entries *entries)
 {
-    struct slice element, raw, file = {"", 0};
+    struct slice element = {"", 0}, raw, file = {"", 0};
     size_t at = 0;
     if (next_element(text, "<Module ", &at, &element) && find_attribute(element, "filename", &raw))
         file = decode(entries->arena, raw);
+    if (element.size && find_attribute(element, "module_name", &raw))
+        entries->module_name = decode(entries->arena, raw);
     while (next_element(text, "<LineNumber ", &at, &element))
         if (!add_element(entries, element, &file))
             return false;
@@ -146,7 +151,7 @@ static int compare_entries(const void *left, const void *right)
 
 enum psc_status parse_cython_xml(const char *text, size_t size, struct cython_lines **ret)
 {
-    struct entries entries = {.arena = arena_create()};
+    struct entries entries = {.arena = arena_create(), .module_name = {"", 0}};
     struct cython_lines *lines = cython_lines_create();
     bool fine = lines && entries.arena && (!size || collect((struct slice){text, size}, &entries));
     if (fine && entries.count)
@@ -159,6 +164,8 @@ enum psc_status parse_cython_xml(const char *text, size_t size, struct cython_li
         if (!shared)
             fine = cython_lines_add(lines, entry->file, entry->c_line, entry->line);
     }
+    if (fine && entries.without_files)
+        cython_lines_limit(lines, entries.module_name);
     free(entries.items);
     arena_destroy(entries.arena);
     if (!fine) {

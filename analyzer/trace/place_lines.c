@@ -31,6 +31,11 @@ static bool is_cython_utility(const char *file)
     return !strcmp(slash ? slash + 1 : file, "cython_utility");
 }
 
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
 static void set_cython_line(struct places *places, const struct place *place,
                             struct place_level *level, const char *file, uint32_t line)
 {
@@ -38,14 +43,15 @@ static void set_cython_line(struct places *places, const struct place *place,
     struct arena *arena = places->trace->arena;
     if (is_cython_utility(file))
         return;
-    struct cython_line mapped = {file, line};
+    struct cython_line mapped = {.file = file, .line = line};
     enum trace_line_source source = TRACE_LINE_DWARF;
     if (is_c_source(file)) {
         bool xml;
         const struct cython_lines *lines =
             cython_lines_find(places->cython, place->module, file, &xml);
         // Its line in the C file would say nothing to who wrote the .pyx.
-        if (!lines || !cython_lines_get(lines, line, &mapped))
+        if (!lines || !cython_lines_get(lines, line, &mapped) ||
+            (mapped.only_of && strcmp(mapped.only_of, or_empty(level->cython.module)) != 0))
             return;
         source = xml ? TRACE_LINE_XML : TRACE_LINE_C_FILE;
     }

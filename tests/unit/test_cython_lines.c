@@ -243,6 +243,14 @@ static void test_debug_xml_of_0_29(void **state)
     check_line(lines, 5, "/b/m.pyx", 2);
     check_none(lines, 6); /* Two lines claim it. */
     check_line(lines, 8, "/b/m.pyx", 3);
+    struct cython_line line;
+    assert_true(cython_lines_get(lines, 8, &line));
+    assert_string_equal(line.only_of, "m");
+    cython_lines_destroy(lines);
+    lines = parse_xml("<Module module_name=\"m\"><LineNumber src_path=\"a\" src_lineno=\"1\" "
+                      "c_linenos=\"1\"/>");
+    assert_true(cython_lines_get(lines, 1, &line));
+    assert_null(line.only_of);
     cython_lines_destroy(lines);
 }
 
