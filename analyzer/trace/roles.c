@@ -121,6 +121,10 @@ static bool folds(const struct roles *roles, const struct place *place,
                   const struct place_level *level)
 {
     const struct cython_name *outer = &level->cython, *inner = roles->inner;
+    /* Only slots call by way of helpers: a function that runs a generator of its own name is two.
+     */
+    if (roles->inner_apart && outer->kind != CYTHON_SLOT)
+        return false;
     if (inner && roles->inner_module == place->module && is_bare_wrapper(place, level, inner))
         return true;
     if (inner && roles->inner_module == place->module &&
@@ -189,8 +193,10 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
             role = TRACE_ROLE_FOLDED;
         roles->inner = &level->cython;
         roles->inner_module = place->module;
+        roles->inner_apart = false;
+    } else if (role == TRACE_ROLE_PLUMBING) {
+        roles->inner_apart = true;
     } else {
-        /* Also behind plumbing: a function that runs a generator of its own name is another one. */
         roles->inner = NULL;
     }
     // What -X perf puts around each evaluator (CPython 3.12, Python/perf_trampoline.c).

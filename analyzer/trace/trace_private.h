@@ -73,8 +73,9 @@ PSC_MUST_CHECK enum psc_status places_list_modules(struct places *places);
 struct roles {
     bool user_inside;      /**< Code that the interpreter runs for somebody is further in. */
     bool behind_evaluator; /**< The last frame runs Python frames, or connects to one that does. */
-    const struct cython_name *inner; /**< The Cython frame right inside of this one; NULL: other. */
+    const struct cython_name *inner; /**< The last Cython frame, while only plumbing followed. */
     const struct module *inner_module;
+    bool inner_apart;       /**< Some did. */
     bool generic_attribute; /**< It is the interpreter's own way to find an attribute. */
     /** The body of a parallel block, while only the threads' runtime followed. */
     const struct place_level *parallel;
