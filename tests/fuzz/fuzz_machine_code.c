@@ -1,6 +1,7 @@
 /*
  * Hostile machine code. The input is code (and, behind it, the first function's length) that is
- * put into an otherwise sound extension: a call of PyTraceBack_Here, unwind table, relocations.
+ * put into an otherwise sound extension: a call of PyTraceBack_Here, unwind table, relocations; its
+ * second half also as a function that nothing calls.
  * Every second input is taken as the whole file instead.
  */
 #include "../unit/machine_file.h"
@@ -10,13 +11,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void ask(const uint8_t *bytes, size_t size, bool must_open)
+static void ask_range(struct machine *machine, struct arena *arena, uint64_t start, uint64_t end)
 {
-    struct machine *machine = machine_create(bytes, size);
-    struct arena *arena = arena_create();
-    if (must_open && (!machine || machine->anchor_count == 0))
-        abort();
-    for (uint64_t at = CODE_AT; arena && machine && at < CODE_AT + 0x140; at += 7) {
+    for (uint64_t at = start; at < end; at += 7) {
         struct cython_code codes[8];
         size_t count = cython_machine_find(machine, "pkg.mod", at, arena, codes, 8);
         if (count > 8)
@@ -24,6 +21,18 @@ static void ask(const uint8_t *bytes, size_t size, bool must_open)
         for (size_t i = 0; i < count; i++)
             if (codes[i].line && codes[i].line >= INT32_MAX)
                 abort();
+    }
+}
+
+static void ask(const uint8_t *bytes, size_t size, bool must_open)
+{
+    struct machine *machine = machine_create(bytes, size);
+    struct arena *arena = arena_create();
+    if (must_open && (!machine || machine->anchor_count == 0))
+        abort();
+    if (arena && machine) {
+        ask_range(machine, arena, CODE_AT, CODE_AT + 0x140);
+        ask_range(machine, arena, BODY_AT, BODY_AT + 0x40);
     }
     arena_destroy(arena);
     machine_destroy(machine);
@@ -45,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *file = malloc(FILE_SIZE);
     if (file) {
         machine_file_make(file, data + 1, size - 1);
+        machine_file_put_body(file, data + 1 + size / 2, size - 1 - size / 2);
         ask(file, FILE_SIZE, true);
         /* Damage that the input chooses. */
         for (size_t i = 1; i + 2 < size && i < 24; i += 3)

@@ -15,15 +15,20 @@
 #define FILE_SIZE 0x2000u
 #define STRINGS                                                                         \
     "\0PyTraceBack_Here\0PyCode_NewEmpty\0PyErr_ExceptionMatches\0pkg.mod.f\0pkg.mod.g" \
-    "\0pkg/mod.pyx"
+    "\0pkg/mod.pyx\0GOMP_parallel"
 /* In it. */
 #define NAME_F_AT 0x439u
 #define NAME_G_AT 0x443u
 #define FILE_AT   0x44du
 /** The slot of PyErr_ExceptionMatches(). */
 #define MATCHES_AT 0xa18u
+/** That of GOMP_parallel(). */
+#define PARALLEL_AT 0xa20u
 /** A function that only stops. */
 #define STOP_AT (CODE_AT + 0x100 + CODE_SIZE)
+/** One that nothing calls: maybe the body of a parallel block. */
+#define BODY_AT   (STOP_AT + 0x10)
+#define BODY_SIZE 0x100u
 
 static void put(uint8_t *file, size_t at, const void *bytes, size_t size)
 {
@@ -70,13 +75,15 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
         {.p_type = PT_DYNAMIC, .p_vaddr = 0x200, .p_filesz = 0x100},
         {.p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x600, .p_filesz = 0x40},
     };
-    Elf64_Dyn dynamic[] = {{DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {0x60}},
-                           {DT_RELA, {0x500}},   {DT_RELASZ, {96}},    {DT_NULL, {0}}};
-    Elf64_Sym symbols[] = {{0}, {.st_name = 1}, {.st_name = 18}, {.st_name = 34}};
+    Elf64_Dyn dynamic[] = {{DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {0x70}},
+                           {DT_RELA, {0x500}},   {DT_RELASZ, {120}},   {DT_NULL, {0}}};
+    Elf64_Sym symbols[] = {
+        {0}, {.st_name = 1}, {.st_name = 18}, {.st_name = 34}, {.st_name = 0x59}};
     Elf64_Rela relocations[] = {{0xa00, ELF64_R_INFO(2, R_X86_64_GLOB_DAT), 0},
                                 {0xa08, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 0},
                                 {0xa10, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100},
-                                {MATCHES_AT, ELF64_R_INFO(3, R_X86_64_GLOB_DAT), 0}};
+                                {MATCHES_AT, ELF64_R_INFO(3, R_X86_64_GLOB_DAT), 0},
+                                {PARALLEL_AT, ELF64_R_INFO(4, R_X86_64_GLOB_DAT), 0}};
     static const uint8_t table[] = {1, 0x1b, 3, 0x3b};
     static const uint8_t common[] = {16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b};
     memset(file, 0, FILE_SIZE);
@@ -87,14 +94,20 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
     put(file, 0x400, STRINGS, sizeof(STRINGS));
     put(file, 0x500, relocations, sizeof(relocations));
     put(file, 0x600, table, sizeof(table));
-    put_u32(file, 0x608, 3);
+    put_u32(file, 0x608, 4);
     put(file, 0x700, common, sizeof(common));
     put_function(file, 0, CODE_AT, CODE_AT + 0x100);
     put_function(file, 1, CODE_AT + 0x100, CODE_AT + 0x100 + CODE_SIZE);
     put_function(file, 2, STOP_AT, STOP_AT + 0x10);
+    put_function(file, 3, BODY_AT, BODY_AT + BODY_SIZE);
     put(file, CODE_AT, anchor, sizeof(anchor));
     put(file, STOP_AT, stop, sizeof(stop));
     put(file, CODE_AT + 0x100, code, size < CODE_SIZE ? size : CODE_SIZE);
+}
+
+static inline void machine_file_put_body(uint8_t *file, const uint8_t *code, size_t size)
+{
+    put(file, BODY_AT, code, size < BODY_SIZE ? size : BODY_SIZE);
 }
 
 #endif

@@ -73,12 +73,14 @@ struct answer {
 };
 
 /** The reports of the call that ends at `address`. */
-static struct answer ask(const struct code *code, uint64_t address)
+static struct answer ask_with(const struct code *code, const struct code *body, uint64_t address)
 {
     struct answer answer = {.count = 0};
     uint8_t *file = malloc(FILE_SIZE);
     assert_non_null(file);
     machine_file_make(file, code->bytes, code->size);
+    if (body)
+        machine_file_put_body(file, body->bytes, body->size);
     struct machine *machine = machine_create(file, FILE_SIZE);
     assert_non_null(machine);
     answer.count = machine_find_reports(machine, address - 1, answer.reports, MACHINE_CHAIN_LIMIT);
@@ -88,6 +90,11 @@ static struct answer ask(const struct code *code, uint64_t address)
     machine_destroy(machine);
     free(file);
     return answer;
+}
+
+static struct answer ask(const struct code *code, uint64_t address)
+{
+    return ask_with(code, NULL, address);
 }
 
 static void check(const struct answer *answer, size_t index, const char *name, uint32_t line,
@@ -443,6 +450,118 @@ static void test_endless(void **state)
     check(&answer, 0, "pkg.mod.f", 10, true);
 }
 
+/* ---- parallel blocks ---- */
+
+/** A function that begins a block, and reports the line that is kept at 0x18(%rsp). */
+static void add_beginning(struct code *code)
+{
+    ADD(code, 0x48, 0x83, 0xec, 0x28); /* sub $0x28,%rsp */
+    ADD(code, 0x48, 0x8d, 0x3d);       /* lea body(%rip),%rdi */
+    add_relative(code, BODY_AT);
+    ADD(code, 0x48, 0x8d, 0x74, 0x24, 0x08); /* lea 8(%rsp),%rsi */
+    ADD(code, 0xff, 0x15);                   /* call *GOMP_parallel(%rip) */
+    add_relative(code, PARALLEL_AT);
+    ADD(code, 0x48, 0x8d, 0x3d); /* lea name(%rip),%rdi */
+    add_relative(code, NAME_F_AT);
+    ADD(code, 0x8b, 0x54, 0x24, 0x18); /* mov 0x18(%rsp),%edx */
+    ADD(code, 0x48, 0x8d, 0x0d);       /* lea file(%rip),%rcx */
+    add_relative(code, FILE_AT);
+    ADD(code, 0xe8);
+    add_relative(code, CODE_AT);
+    ADD(code, 0x48, 0x83, 0xc4, 0x28); /* add $0x28,%rsp */
+    add_return(code);
+}
+
+/** In it a call fails, then the line goes to `offset` of what is shared; `line` as 8 bytes. */
+static void add_body(struct code *code, uint8_t line, uint8_t offset)
+{
+    uint32_t matches = MATCHES_AT - (BODY_AT + 32);
+    ADD(code, 0x53);                               /* push %rbx */
+    ADD(code, 0x48, 0x89, 0xfb);                   /* mov %rdi,%rbx */
+    ADD(code, 0xff, 0xd0);                         /* call *%rax */
+    ADD(code, 0x48, 0x85, 0xc0);                   /* test %rax,%rax */
+    ADD(code, 0x75, 0x16);                         /* jne to the end */
+    ADD(code, 0xb8, line, 0, 0, 0);                /* mov $line,%eax */
+    ADD(code, 0xf0, 0x48, 0x83, 0x0c, 0x24, 0x00); /* lock orq $0,(%rsp) */
+    ADD(code, 0x48, 0x89, 0x43, offset);           /* mov %rax,offset(%rbx) */
+    ADD(code, 0xff, 0x15);                         /* call *PyErr_ExceptionMatches(%rip) */
+    add(code, &matches, sizeof(matches));
+    ADD(code, 0x90, 0x5b, 0xc3); /* nop; pop %rbx; ret */
+}
+
+static void test_parallel_block(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0}, body = {.size = 0};
+    add_beginning(&code);
+    add_body(&body, 77, 0x10);
+    struct answer answer = ask_with(&code, &body, BODY_AT + 6);
+    assert_int_equal(answer.count, 1);
+    assert_int_equal(answer.reports[0].line, 77);
+    assert_true(answer.reports[0].kept && answer.reports[0].direct);
+    assert_null(answer.reports[0].name);
+}
+
+/** What is stored elsewhere is not what the function reports. */
+static void test_parallel_block_elsewhere(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0}, body = {.size = 0};
+    add_beginning(&code);
+    add_body(&body, 77, 0x18);
+    struct answer answer = ask_with(&code, &body, BODY_AT + 6);
+    assert_int_equal(answer.count, 0);
+}
+
+/* ---- what came before ---- */
+
+static size_t find_before(const struct code *code, uint64_t address, uint64_t *ret, size_t limit)
+{
+    uint8_t *file = malloc(FILE_SIZE);
+    assert_non_null(file);
+    machine_file_make(file, code->bytes, code->size);
+    struct machine *machine = machine_create(file, FILE_SIZE);
+    assert_non_null(machine);
+    size_t count = machine_find_calls_before(machine, address - 1, ret, limit);
+    machine_destroy(machine);
+    free(file);
+    return count;
+}
+
+/** Those that no way goes around, the last one first. */
+static void test_calls_before(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t found[2];
+    add_call(&code);
+    uint64_t second = add_call(&code);
+    uint64_t third = add_call(&code);
+    add_test(&code, 2);
+    add_call(&code); /* One goes around it. */
+    add_test(&code, 5);
+    ADD(&code, 0xe8); /* What does not return is on no way on. */
+    add_relative(&code, STOP_AT);
+    uint64_t last = add_call(&code);
+    add_test(&code, 0xf9); /* A loop. */
+    add_return(&code);
+    assert_int_equal(find_before(&code, last, found, 2), 2);
+    assert_int_equal(found[0], third - 1);
+    assert_int_equal(found[1], second - 1);
+}
+
+static void test_nothing_before(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t found[2];
+    ADD(&code, 0xeb, 0x02); /* jmp over the call */
+    add_call(&code);
+    uint64_t call = add_call(&code);
+    assert_int_equal(find_before(&code, call, found, 2), 0);
+    assert_int_equal(find_before(&code, call - 2, found, 2), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +583,10 @@ int main(void)
         cmocka_unit_test(test_line_on_the_stack),
         cmocka_unit_test(test_line_behind_a_switch),
         cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_parallel_block),
+        cmocka_unit_test(test_parallel_block_elsewhere),
+        cmocka_unit_test(test_calls_before),
+        cmocka_unit_test(test_nothing_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
