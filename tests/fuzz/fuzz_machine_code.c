@@ -1,7 +1,7 @@
 /*
  * Hostile machine code. The input is code (and, behind it, the first function's length) that is
  * put into an otherwise sound extension: a call of PyTraceBack_Here, unwind table, relocations; its
- * second half also as a function that nothing calls.
+ * second half also as a function that nothing calls, maybe the body of a parallel block.
  * Every second input is taken as the whole file instead.
  */
 #include "../unit/machine_file.h"
@@ -54,6 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *file = malloc(FILE_SIZE);
     if (file) {
         machine_file_make(file, data + 1, size - 1);
+        if (data[0] & 2)
+            machine_file_put_beginning(file);
         machine_file_put_body(file, data + 1 + size / 2, size - 1 - size / 2);
         ask(file, FILE_SIZE, true);
         /* Damage that the input chooses. */

@@ -105,6 +105,34 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
     put(file, CODE_AT + 0x100, code, size < CODE_SIZE ? size : CODE_SIZE);
 }
 
+/** Code that begins a block, and behind it reports the line that is kept at 0x18(%rsp). */
+static inline void machine_file_put_beginning(uint8_t *file)
+{
+    static const uint8_t code[] = {
+        0x48, 0x83, 0xec, 0x28,                /* sub $0x28,%rsp */
+        0x48, 0x8d, 0x3d, 0,    0,    0,    0, /* lea body(%rip),%rdi */
+        0x48, 0x8d, 0x74, 0x24, 0x08,          /* lea 8(%rsp),%rsi */
+        0xff, 0x15, 0,    0,    0,    0,       /* call *GOMP_parallel(%rip) */
+        0x48, 0x8d, 0x3d, 0,    0,    0,    0, /* lea name(%rip),%rdi */
+        0x8b, 0x54, 0x24, 0x18,                /* mov 0x18(%rsp),%edx */
+        0x48, 0x8d, 0x0d, 0,    0,    0,    0, /* lea file(%rip),%rcx */
+        0xe8, 0,    0,    0,    0,             /* call the anchor */
+        0x48, 0x83, 0xc4, 0x28, 0x31, 0xc0,    /* add $0x28,%rsp; xor %eax,%eax */
+        0xc3,
+    };
+    static const struct {
+        uint8_t at;
+        uint32_t to;
+    } fields[] = {
+        {7, BODY_AT}, {18, PARALLEL_AT}, {25, NAME_F_AT}, {36, FILE_AT}, {41, CODE_AT},
+    };
+    put(file, CODE_AT + 0x100, code, sizeof(code));
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+        uint32_t at = CODE_AT + 0x100 + fields[i].at;
+        put_u32(file, at, fields[i].to - (at + 4));
+    }
+}
+
 static inline void machine_file_put_body(uint8_t *file, const uint8_t *code, size_t size)
 {
     put(file, BODY_AT, code, size < BODY_SIZE ? size : BODY_SIZE);
