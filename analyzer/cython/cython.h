@@ -160,6 +160,8 @@ struct cython_code {
 
 /** True for a module whose functions report errors as Cython's do. */
 bool cython_cache_has_code(struct cython_cache *cache, struct module *module);
+/** True for one of these that mypyc made. */
+bool cython_cache_is_mypyc(struct cython_cache *cache, struct module *module);
 /**
  * The functions at an address of an extension that may be stripped, innermost first: those that
  * the compiler inlined, then the one that is there. From the module's file alone; the work for a

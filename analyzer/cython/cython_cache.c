@@ -93,6 +93,13 @@ bool cython_cache_has_code(struct cython_cache *cache, struct module *module)
     return cache_machine(cache, module, &known) != NULL;
 }
 
+bool cython_cache_is_mypyc(struct cython_cache *cache, struct module *module)
+{
+    struct cython_module *known;
+    struct machine *machine = cache_machine(cache, module, &known);
+    return machine && cython_machine_is_mypyc(machine);
+}
+
 size_t cython_cache_find_code(struct cython_cache *cache, struct module *module, psc_addr pc,
                               struct arena *arena, struct cython_code *ret, size_t limit)
 {

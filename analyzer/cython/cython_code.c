@@ -314,3 +314,8 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
     }
     return count;
 }
+
+bool cython_machine_is_mypyc(const struct machine *machine)
+{
+    return machine->mypyc;
+}

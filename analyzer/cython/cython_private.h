@@ -218,6 +218,8 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
 uint32_t cython_machine_near_line(struct machine *machine, const char *module, const char *function,
                                   uint64_t pc, uint32_t behind, struct arena *arena,
                                   const char **ret_file);
+/** Whether mypyc made the file. */
+bool cython_machine_is_mypyc(const struct machine *machine);
 /** cython_cache_is_helper() in a file's own addresses. */
 bool cython_machine_is_helper(struct machine *machine, uint64_t pc);
 /** The __qualname__ of a traceback's "pkg.mod.Cls.method"; `module` and its `file` may be NULL. */

@@ -261,6 +261,7 @@ struct machine {
     struct clean_function *clean; /**< Functions that were looked at, sorted by start. */
     size_t clean_count;
     size_t clean_capacity;
+    bool mypyc;                    /**< Not Cython made it. */
     uint64_t steps;                /**< Spent so far, for all questions. */
     struct machine_entry *entries; /**< Sorted by function. */
     size_t entry_count;

@@ -148,7 +148,8 @@ static bool find_anchors(struct machine *machine)
             return false;
     /* What was judged before all anchors were known may be wrong. */
     machine->clean_count = 0;
-    return machine->anchor_count > 0 || is_cython(image);
+    machine->mypyc = !is_cython(image);
+    return machine->anchor_count > 0 || !machine->mypyc;
 }
 
 struct machine *machine_create(const uint8_t *bytes, size_t size)

@@ -205,11 +205,23 @@ static bool is_own_type(const struct tables *tables, const char *type)
     return false;
 }
 
+/** mypyc's classes for inner functions, generators, and what these share; none has a module. */
+static bool is_made_by_mypyc(const char *type)
+{
+    static const char *const endings[] = {"_obj", "_gen", "_env"};
+    size_t size = strlen(type);
+    for (size_t i = 0; !strchr(type, '.') && i < PSC_ARRAY_SIZE(endings); i++)
+        if (size > strlen(endings[i]) && strcmp(type + size - strlen(endings[i]), endings[i]) == 0)
+            return true;
+    return false;
+}
+
 static void add_entry(void *context, struct machine_entry entry)
 {
     struct tables *tables = context;
     struct machine *machine = tables->machine;
-    entry.plumbing |= entry.type && is_own_type(tables, entry.type);
+    entry.plumbing |=
+        entry.type && (is_own_type(tables, entry.type) || is_made_by_mypyc(entry.type));
     if (!entry.function || machine->entry_count == ENTRY_LIMIT ||
         !array_reserve((void **)&machine->entries, &machine->entry_capacity,
                        machine->entry_count + 1, sizeof(*machine->entries)))

@@ -18,15 +18,15 @@ struct parts {
 
 struct lookup {
     struct module *module;
-    struct slice prefix; /**< "pkg___mod": of the symbols of one module. */
+    struct slice prefix; /**< "pkg___mod": of the symbols of one module; empty for the only one. */
 };
 
 static bool has_symbol(struct lookup *lookup, struct slice name)
 {
     struct module_symbol symbol;
     struct text text = {0};
-    text_printf(&text, "CPyDef_%.*s___%.*s", (int)lookup->prefix.size, lookup->prefix.data,
-                (int)name.size, name.data);
+    text_printf(&text, "CPyDef_%.*s%s%.*s", (int)lookup->prefix.size, lookup->prefix.data,
+                lookup->prefix.size ? "___" : "", (int)name.size, name.data);
     bool found = !text.failed && module_find_symbol_named(lookup->module, text.data, &symbol);
     text_deinit(&text);
     return found;
@@ -55,9 +55,15 @@ static bool split(struct slice text, struct parts *ret)
     return ret->items[ret->count - 1].size > 0;
 }
 
-/** How many parts are the module: each has a function of this name for its own statements. */
+/**
+ * How many parts are the module: each has a function of this name for its own statements. None
+ * where it is the only one of its library.
+ */
 static size_t module_parts(struct module *module, struct slice text, const struct parts *parts)
 {
+    struct lookup bare = {.module = module};
+    if (has_symbol(&bare, slice_of("__top_level__")))
+        return 0;
     for (size_t i = parts->count - 1; i > 0; i--) {
         const struct slice *last = &parts->items[i - 1];
         struct lookup lookup = {module, {text.data, (size_t)(last->data + last->size - text.data)}};
@@ -231,11 +237,16 @@ bool mypyc_name_of(struct module *module, const char *symbol, struct arena *aren
         ret->function = arena_strdup(arena, symbol);
         return ret->function != NULL;
     }
-    if (!split(text, &parts) || parts.count < 2)
+    if (!split(text, &parts))
         return false;
     size_t first = module_parts(module, text, &parts);
-    const struct slice *last = &parts.items[first - 1];
-    struct lookup lookup = {module, {text.data, (size_t)(last->data + last->size - text.data)}};
+    if (first >= parts.count)
+        return false;
+    struct lookup lookup = {.module = module};
+    if (first) {
+        const struct slice *last = &parts.items[first - 1];
+        lookup.prefix = (struct slice){text.data, (size_t)(last->data + last->size - text.data)};
+    }
     ret->kind = body ? CYTHON_C_FUNCTION : CYTHON_WRAPPER;
     ret->function = name_function(&lookup, &parts, first, arena, &ret->kind);
     if (!body && ret->kind == CYTHON_GENERATOR)

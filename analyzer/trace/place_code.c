@@ -34,13 +34,6 @@ static void set_code_source(struct places *places, struct trace_location *locati
         location->source = sources_copy_line(places->text, location->file, location->line);
 }
 
-/* mypyc compiles packages into one library of this name (mypyc/build.py, group_name()). */
-static bool is_of_mypyc(const struct place *place, const struct trace_location *physical)
-{
-    return strstr(place->module->name, "__mypyc.") ||
-           (physical->symbol && mypyc_is_symbol(physical->symbol));
-}
-
 /* A level for a function that has no symbol. */
 static void make_level(struct places *places, const struct place *place,
                        const struct trace_location *physical, const struct cython_code *code,
@@ -64,7 +57,7 @@ static void make_level(struct places *places, const struct place *place,
     ret->cython = (struct cython_name){
         .kind = kind, .function = code->function, .number = -1, .parallel = code->parallel};
     location->kind = TRACE_CYTHON;
-    location->language = is_of_mypyc(place, physical) ? "mypyc" : "Cython";
+    location->language = cython_cache_is_mypyc(places->cython, place->module) ? "mypyc" : "Cython";
     location->function = code->function;
     if (code->parallel)
         location->function = arena_printf(places->trace->arena, "%s [parallel]", code->function);

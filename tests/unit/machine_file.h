@@ -1,6 +1,7 @@
 /**
  * An extension made by hand, sound but for the code that a test puts into it: a function that
- * calls PyTraceBack_Here(name %rdi, line %edx, file %rcx), unwind table, relocations.
+ * calls PyTraceBack_Here(name %rdi, line %edx, file %rcx), unwind table, relocations, a type whose
+ * tp_repr is the function of the test.
  */
 #ifndef PSC_MACHINE_FILE_H
 #define PSC_MACHINE_FILE_H
@@ -15,11 +16,14 @@
 #define FILE_SIZE 0x2000u
 #define STRINGS                                                                         \
     "\0PyTraceBack_Here\0PyCode_NewEmpty\0PyErr_ExceptionMatches\0pkg.mod.f\0pkg.mod.g" \
-    "\0pkg/mod.pyx\0GOMP_parallel"
+    "\0pkg/mod.pyx\0pkg.mod.Cls\0g\0int (int)\0GOMP_parallel"
 /* In it. */
 #define NAME_F_AT 0x439u
 #define NAME_G_AT 0x443u
 #define FILE_AT   0x44du
+#define TYPE_AT   0x459u
+#define PLAIN_AT  0x465u
+#define CALL_AT   0x467u
 /** The slot of PyErr_ExceptionMatches(). */
 #define MATCHES_AT 0xa18u
 /** That of GOMP_parallel(). */
@@ -75,15 +79,18 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
         {.p_type = PT_DYNAMIC, .p_vaddr = 0x200, .p_filesz = 0x100},
         {.p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x600, .p_filesz = 0x40},
     };
-    Elf64_Dyn dynamic[] = {{DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {0x70}},
-                           {DT_RELA, {0x500}},   {DT_RELASZ, {120}},   {DT_NULL, {0}}};
+    Elf64_Dyn dynamic[] = {{DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {0x80}},
+                           {DT_RELA, {0x500}},   {DT_RELASZ, {192}},   {DT_NULL, {0}}};
     Elf64_Sym symbols[] = {
-        {0}, {.st_name = 1}, {.st_name = 18}, {.st_name = 34}, {.st_name = 0x59}};
+        {0}, {.st_name = 1}, {.st_name = 18}, {.st_name = 34}, {.st_name = 0x71}};
     Elf64_Rela relocations[] = {{0xa00, ELF64_R_INFO(2, R_X86_64_GLOB_DAT), 0},
                                 {0xa08, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 0},
                                 {0xa10, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100},
                                 {MATCHES_AT, ELF64_R_INFO(3, R_X86_64_GLOB_DAT), 0},
-                                {PARALLEL_AT, ELF64_R_INFO(4, R_X86_64_GLOB_DAT), 0}};
+                                {PARALLEL_AT, ELF64_R_INFO(4, R_X86_64_GLOB_DAT), 0},
+                                {0xb00, ELF64_R_INFO(0, R_X86_64_RELATIVE), TYPE_AT},
+                                {0xb18, ELF64_R_INFO(0, R_X86_64_RELATIVE), 0xb20},
+                                {0xb28, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100}};
     static const uint8_t table[] = {1, 0x1b, 3, 0x3b};
     static const uint8_t common[] = {16, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b};
     memset(file, 0, FILE_SIZE);
@@ -95,6 +102,9 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
     put(file, 0x500, relocations, sizeof(relocations));
     put(file, 0x600, table, sizeof(table));
     put_u32(file, 0x608, 4);
+    put_u32(file, 0xb08, 24); /* basicsize */
+    put_u32(file, 0xb10, 1);  /* flags */
+    put_u32(file, 0xb20, 66); /* Py_tp_repr */
     put(file, 0x700, common, sizeof(common));
     put_function(file, 0, CODE_AT, CODE_AT + 0x100);
     put_function(file, 1, CODE_AT + 0x100, CODE_AT + 0x100 + CODE_SIZE);

@@ -8,11 +8,11 @@
 #include "cython.h"
 #include "test_modules_self.h"
 
-#define MADE_BY_MYPYC(name)                                                                        \
-    __attribute__((used, noinline)) void name(void);                                               \
-    void name(void)                                                                                \
-    {                                                                                              \
-        __asm__ volatile("" ::: "memory");                                                         \
+#define MADE_BY_MYPYC(name)                          \
+    __attribute__((used, noinline)) void name(void); \
+    void name(void)                                  \
+    {                                                \
+        __asm__ volatile("" ::: "memory");           \
     }
 
 MADE_BY_MYPYC(CPyDef_driver_____top_level__)
@@ -55,7 +55,8 @@ static void functions_and_methods(void **state)
 static void inner_functions_and_generators(void **state)
 {
     (void)state;
-    check("CPyDef_driver___tokenize_gen_____mypyc_generator_helper__", "tokenize", CYTHON_GENERATOR);
+    check("CPyDef_driver___tokenize_gen_____mypyc_generator_helper__", "tokenize",
+          CYTHON_GENERATOR);
     check("CPyPy_driver___tokenize_gen___send", "tokenize", CYTHON_WRAPPER);
     check("CPyDef_driver___visit_default_Visitor_gen_____mypyc_generator_helper__",
           "Visitor.visit_default", CYTHON_GENERATOR);

@@ -45,6 +45,8 @@ WORK = {
 OLD_HELPERS = {"click": "8.0.4", "typer": "0.4.2", "pydantic": "1.8.2", "typing_extensions": "4.5.0"}
 # None of their compiled functions calls back.
 ONLY_BUSY = {"implicit", "black"}
+# Also run with all symbols stripped, and compared with the symbols.
+STRIPPED = ["black", "uvloop"]
 # The interpreters, best first, by age.
 PYTHONS = {"old": ["3.9", "3.8", "3.10"], "new": ["3.12", "3.13", "3.11"]}
 WAIT = 90
@@ -73,18 +75,23 @@ def install(age, cache):
     return python
 
 
+def version_of(python, package):
+    """Or None."""
+    show = [python, "-c", "import importlib.metadata as m; print(m.version(%r))" % package]
+    return subprocess.run(show, text=True, capture_output=True, check=False).stdout.strip() or None
+
+
 def install_package(python, age, package, cache):
     """The version, or None."""
-    show = [python, "-c", "import importlib.metadata as m; print(m.version(%r))" % package]
-    done = subprocess.run(show, text=True, capture_output=True, check=False)
-    if done.returncode:
+    version = version_of(python, package)
+    if not version:
         pins = dict(WORK.values()) | OLD_HELPERS if age == "old" else {}
         limits = cache / ("%s.txt" % age)
         limits.write_text("".join("%s==%s\n" % pin for pin in pins.items()))
         subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check",
                         "--only-binary", ":all:", "-c", limits, package], check=False)
-        done = subprocess.run(show, text=True, capture_output=True, check=False)
-    return done.stdout.strip() or None
+        version = version_of(python, package)
+    return version
 
 
 # ---- running ----
@@ -94,13 +101,16 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def start(python, name, mode, folder):
+def start(python, name, mode, folder, first=None):
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("core*"):
         old.unlink()
+    environment = dict(os.environ)
+    if first:
+        environment["PYTHONPATH"] = str(first)
     return subprocess.Popen([python, "-s", "-B", HERE / "work.py", name, mode], cwd=folder, text=True,
                             stdout=subprocess.PIPE, stderr=open(folder / "errors", "w"),
-                            preexec_fn=limits)
+                            env=environment, preexec_fn=limits)
 
 
 def report(options, *what):
@@ -132,9 +142,9 @@ def look_while_busy(options, process, folder):
     return found
 
 
-def run(options, python, name, mode, folder):
-    """Reports, or None; no process is left."""
-    process = start(python, name, mode, folder)
+def run(options, python, name, mode, folder, first=None):
+    """Reports, or None; no process is left. Modules are looked for in the folder `first`."""
+    process = start(python, name, mode, folder, first)
     try:
         if mode == "busy":
             return look_while_busy(options, process, folder)
@@ -378,6 +388,97 @@ def check_shared(options, python):
     return len(faults)
 
 
+# ---- the same without symbols ----
+
+
+def strip_package(python, package, folder):
+    """A copy of what pip installed whose modules have no symbols; where the originals are."""
+    ask = ("import importlib.metadata as m, sys; d = m.distribution(%r); "
+           "print(d.locate_file('')); print(*sorted({f.parts[0] for f in d.files}), sep='\\n')")
+    home, *entries = subprocess.run([python, "-c", ask % package], text=True, capture_output=True,
+                                    check=True).stdout.splitlines()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for entry in entries:
+        source = Path(home) / entry
+        if entry.startswith(".") or not source.exists():
+            continue
+        if source.is_dir():
+            shutil.copytree(source, folder / entry)
+        else:
+            shutil.copy(source, folder)
+    for library in folder.rglob("*.so"):
+        subprocess.run(["strip", library], check=True)
+    return Path(home)
+
+
+@functools.lru_cache(None)
+def symbols_of(path):
+    listed = subprocess.run(["nm", "-S", "--defined-only", path], text=True, capture_output=True,
+                            check=False).stdout
+    fields = [line.split() for line in listed.splitlines()]
+    return [(int(place, 16), int(size, 16), symbol)
+            for place, size, kind, symbol in (field for field in fields if len(field) == 4)
+            if kind in "tT"]
+
+
+@functools.lru_cache(None)
+def parts_of(program, symbol):
+    """The last names that the symbol may mean; none for what is nobody's function."""
+    if symbol.startswith(("CPyDef_", "CPyPy_")):
+        return [part for part in re.split(r"___(?=[A-Za-z_]|$)", symbol)][1:]
+    name = subprocess.run([program, "demangle", symbol], text=True, capture_output=True,
+                          check=True).stdout.strip()
+    return re.split(r"[./]", re.sub(r" [\[(].*$", "", name)) if name != symbol else []
+
+
+def compare_stripped(options, frame, originals):
+    """Whether the name is that of the original's symbol; None when that has none."""
+    address = int(frame["offset"], 16)
+    symbol = next((symbol for start, size, symbol in symbols_of(originals[frame["module"]])
+                   if start <= address < start + size), None)
+    parts = parts_of(options.program, symbol) if symbol else []
+    if not parts or frame["inlined"]:
+        return None
+    leaf = leaf_of(frame["function"])
+    if any(part == leaf or part.endswith("_" + leaf) or part.startswith(leaf + "_")
+           for part in parts):
+        return True
+    # Of a function that the compiler put into that of the symbol.
+    return None if frame["line"] and line_is_true(frame) else False
+
+
+def check_stripped(options, python, age, name):
+    """The number of faults; None when it could not be run."""
+    package = WORK[name][0]
+    folder = options.cache / "runs" / ("%s-%s-stripped" % (name, age))
+    home = strip_package(python, package, folder / "packages")
+    originals = {str(library): home / library.relative_to(folder / "packages")
+                 for library in (folder / "packages").rglob("*.so")}
+    reports = run(options, python, name, "busy", folder, folder / "packages")
+    if not reports or None in reports:
+        print("SKIP %s (%s), stripped: no report" % (package, age))
+        return None
+    count = count_reports(reports, name)
+    same, wrong = 0, []
+    for frame in (frame for document in reports for thread in document["threads"]
+                  for frame in thread["frames"]):
+        if frame["module"] not in originals or frame["hidden"] or frame["kind"] != "cython":
+            continue
+        told = compare_stripped(options, frame, originals)
+        same += told is True
+        if told is False:
+            wrong.append("not the symbol's name: " + brief(frame))
+    print(row(package + " stripped", version_of(python, package),
+              reports[0]["target"]["python"]["version"], count.frames), end=" ")
+    print("%d of %d names as by symbol" % (same, same + len(wrong)))
+    faults = list(dict.fromkeys(wrong + count.faults))
+    for fault in faults[:options.show]:
+        print("    " + fault)
+    # The only report of a function may be that of another one that was put into it.
+    return 1 if not same or len(wrong) * 50 > same + len(wrong) else 0
+
+
 HEAD = "| package | Python | frames | named | line | ~line | no line | nameless | C | lines checked |"
 
 
@@ -442,6 +543,9 @@ def main():
         python = install(age, options.cache)
         for name in (options.only or WORK) if python else ():
             results.append(measure(options, python, age, name))
+        for name in STRIPPED if python else ():
+            if name in (options.only or WORK) and version_of(python, WORK[name][0]):
+                results.append(check_stripped(options, python, age, name))
         if python and age == "new" and not options.only:
             results.append(check_shared(options, python))
     ran = [faults for faults in results if faults is not None]
