@@ -41,10 +41,23 @@ WORK = {
     "h5py": ("h5py", "3.6.0"),
     "black": ("black", "22.1.0"),
 }
+# With --more, in new versions: packages that brought something that those above have not.
+MORE = {
+    "pyzmq": ("pyzmq", None),
+    "dependency_injector": ("dependency-injector", None),
+    "cytoolz": ("cytoolz", None),
+    "gevent": ("gevent", None),
+    "cython": ("cython", None),
+    "asyncpg": ("asyncpg", None),
+    "lupa": ("lupa", None),
+    "sqlglot": ("sqlglot", None),
+}
 # What the old ones need besides to work together.
 OLD_HELPERS = {"click": "8.0.4", "typer": "0.4.2", "pydantic": "1.8.2", "typing_extensions": "4.5.0"}
+# What pip calls the compiled part.
+EXTRAS = {"sqlglot": "sqlglot[c]"}
 # None of their compiled functions calls back.
-ONLY_BUSY = {"implicit", "black"}
+ONLY_BUSY = {"implicit", "black", "pyzmq", "cython", "asyncpg", "sqlglot"}
 # Also run with all symbols stripped, and compared with the symbols.
 STRIPPED = ["black", "uvloop"]
 # The interpreters, best first, by age.
@@ -89,7 +102,8 @@ def install_package(python, age, package, cache):
         limits = cache / ("%s.txt" % age)
         limits.write_text("".join("%s==%s\n" % pin for pin in pins.items()))
         subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check",
-                        "--only-binary", ":all:", "-c", limits, package], check=False)
+                        "--only-binary", ":all:", "-c", limits, EXTRAS.get(package, package)],
+                       check=False)
         version = version_of(python, package)
     return version
 
@@ -201,7 +215,7 @@ def name_is_true(frame, module):
     if leaf in SPECIAL:
         return SPECIAL[leaf] in module.bytes
     symbol = frame["symbol"]
-    if not symbol and leaf.startswith("__") and "." in frame["function"]:
+    if (not symbol or frame["inlined"]) and leaf.startswith("__") and "." in frame["function"]:
         # A slot has a number, no name; its type has one.
         return frame["function"].split(".")[-2].encode() in module.bytes
     if not symbol or frame["inlined"]:
@@ -492,7 +506,7 @@ def row(package, version, python, frames):
 
 def measure(options, python, age, name):
     """Prints the package's line; the number of faults, None when it could not be run."""
-    package = WORK[name][0]
+    package = (WORK | MORE)[name][0]
     version = install_package(python, age, package, options.cache)
     if not version:
         print("SKIP %s (%s): pip could not install it" % (package, age))
@@ -526,7 +540,9 @@ def main():
     parser.add_argument("--cache", type=Path, default=os.environ.get("PSC_WHEELS"),
                         help="keeps what was installed; default $PSC_WHEELS")
     parser.add_argument("--age", choices=list(PYTHONS), help="only these versions")
-    parser.add_argument("--only", action="append", choices=list(WORK), help="only this package")
+    parser.add_argument("--only", action="append", choices=[*WORK, *MORE],
+                        help="only this package")
+    parser.add_argument("--more", action="store_true", help="also the packages of the second list")
     parser.add_argument("--samples", type=int, default=12, help="looks at each busy process")
     parser.add_argument("--show", type=int, default=8, help="faults to print per package")
     parser.add_argument("--nameless", type=int, default=0, help="nameless places to print")
@@ -541,7 +557,8 @@ def main():
     print("|---" * (HEAD.count("|") - 1) + "|")
     for age in [options.age] if options.age else list(PYTHONS):
         python = install(age, options.cache)
-        for name in (options.only or WORK) if python else ():
+        second = MORE if options.more and age == "new" else ()
+        for name in (options.only or [*WORK, *second]) if python else ():
             results.append(measure(options, python, age, name))
         for name in STRIPPED if python else ():
             if name in (options.only or WORK) and version_of(python, WORK[name][0]):

@@ -7,6 +7,8 @@ wheels.py installs, from Python 3.8 to 3.13.
 import os
 import sys
 
+import work_more
+
 CALLBACK = False
 
 
@@ -292,7 +294,8 @@ def black():
 def main():
     global CALLBACK
     CALLBACK = sys.argv[2:] == ["callback"]
-    work = globals()[sys.argv[1]]()
+    name = sys.argv[1]
+    work = globals()[name]() if name in globals() else getattr(work_more, name)(give_up)
     work()
     print("working", flush=True)
     while True:
