@@ -112,7 +112,8 @@ static bool read_variable(struct module *module, Dwarf_Die *die, uint64_t addres
     int tag = dwarf_tag(die);
     if (tag != DW_TAG_formal_parameter && tag != DW_TAG_variable)
         return false;
-    *ret = (struct debug_variable){.argument = tag == DW_TAG_formal_parameter};
+    *ret =
+        (struct debug_variable){.argument = tag == DW_TAG_formal_parameter, .position = UINT32_MAX};
     ret->name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
     if (!ret->name || dwarf_hasattr_integrate(die, DW_AT_declaration))
         return false;
@@ -187,6 +188,31 @@ static void list_variables(struct module *module, Dwarf_Die *scope, uint64_t add
     }
 }
 
+/* The places of arguments in the declaration, of which the compiler may have left some out. */
+static size_t count_arguments(Dwarf_Die *scope, struct variable_list *list)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die declaration = *scope;
+    Dwarf_Die child;
+    size_t count = 0;
+    if (dwarf_attr(scope, DW_AT_abstract_origin, &attribute) &&
+        !dwarf_formref_die(&attribute, &declaration))
+        return 0;
+    if (dwarf_child(&declaration, &child) != 0)
+        return 0;
+    for (size_t i = 0; i < CHILD_LIMIT && count < VARIABLE_LIMIT; i++) {
+        if (dwarf_tag(&child) == DW_TAG_formal_parameter) {
+            for (size_t v = 0; v < list->count; v++)
+                if (list->declared[v] == dwarf_dieoffset(&child))
+                    list->items[v].position = (uint32_t)count;
+            count++;
+        }
+        if (!die_next_sibling(&child))
+            break;
+    }
+    return count;
+}
+
 /* The function at scopes[0] and the blocks in it that hold the address: scopes[1 ... count). */
 static bool fill_scope(struct module *module, Dwarf_Die *scopes, size_t count, uint64_t address,
                        struct debug_scope *ret)
@@ -194,6 +220,7 @@ static bool fill_scope(struct module *module, Dwarf_Die *scopes, size_t count, u
     struct variable_list list = {.count = 0};
     ret->function = die_function_name(&scopes[0]);
     list_variables(module, &scopes[0], address, true, &list);
+    ret->argument_count = count_arguments(&scopes[0], &list);
     for (size_t i = count; i-- > 0;)
         list_variables(module, &scopes[i], address, false, &list);
     ret->count = list.count;

@@ -208,6 +208,7 @@ struct debug_variable {
     const char *name;
     const struct debug_type *type; /**< NULL: not known. */
     bool argument;
+    uint32_t position;                       /**< Of an argument in the function's declaration. */
     uint32_t line;                           /**< Of its declaration; 0: not known. */
     const struct debug_expression *location; /**< NULL: nowhere at this address. */
     const uint8_t *constant; /**< DW_AT_const_value: its bytes, instead of a location. */
@@ -219,6 +220,7 @@ struct debug_scope {
     const char *function;             /**< As struct module_inline has it; NULL: none. */
     struct debug_variable *variables; /**< Arguments first, then from inner blocks outward. */
     size_t count;
+    size_t argument_count; /**< Of the declaration; not all of them may be among the variables. */
 };
 
 /** The functions that an address is in, innermost first, and their variables there. */

@@ -78,7 +78,25 @@ static void keep(struct c_values *values, const char *name, struct text *text)
         values->items[values->count++] = (struct trace_local){name, kept};
 }
 
-static void add_variable(struct c_values *values, size_t native,
+/* What is nowhere any more; of an argument, with what it was at first where that is known. */
+static void add_lost(struct c_values *values, size_t native, const struct debug_scope *scope,
+                     const struct debug_variable *variable, const char *why,
+                     struct c_writer *writer)
+{
+    struct text *text = writer->text;
+    text_printf(text, "<%s", why);
+    if (writer->cython && variable->argument) {
+        struct text passed = {0};
+        struct c_writer inner = *writer;
+        inner.text = &passed;
+        if (arguments_add_passed(values, native, scope, variable, &inner) && passed.size)
+            text_printf(text, ", passed as %s", passed.data);
+        text_deinit(&passed);
+    }
+    text_add_char(text, '>');
+}
+
+static void add_variable(struct c_values *values, size_t native, const struct debug_scope *scope,
                          const struct debug_variable *variable, const char *name, bool cython)
 {
     struct text text = {0};
@@ -94,10 +112,10 @@ static void add_variable(struct c_values *values, size_t native,
         c_value_add(&writer, variable->type, place, 0);
         break;
     case NATIVE_LOCATION_LOST:
-        text_add_string(&text, "<optimised out>");
+        add_lost(values, native, scope, variable, "optimised out", &writer);
         break;
     case NATIVE_LOCATION_UNSAVED:
-        text_add_string(&text, "<not saved>");
+        add_lost(values, native, scope, variable, "not saved", &writer);
         break;
     case NATIVE_LOCATION_UNREADABLE:
         text_add_string(&text, "<not readable>");
@@ -277,7 +295,7 @@ static void add_cython_variables(struct c_values *values, size_t native,
         if (find_closure_member(values, &own, name, &member))
             add_closure_member(values, &own, &member, name);
         else if (!is_unbound_variable(values, native, variable))
-            add_variable(values, native, variable, name, true);
+            add_variable(values, native, scope, variable, name, true);
     }
     add_closure(values, own);
     add_closure(values, find_closure(values, native, scope, "__pyx_outer_scope"));
@@ -339,8 +357,8 @@ static void add_c_variables(struct c_values *values, size_t native, const struct
     for (size_t i = 0; i < scope->count; i++) {
         const struct debug_variable *variable = &scope->variables[i];
         if (variable->argument || !line || variable->line <= line)
-            add_variable(values, native, variable, arena_strdup(values->arena, variable->name),
-                         false);
+            add_variable(values, native, scope, variable,
+                         arena_strdup(values->arena, variable->name), false);
     }
 }
 

@@ -24,4 +24,11 @@ const struct debug_scopes *variables_find_scopes(const struct place *place);
 enum native_location variables_locate(struct c_values *values, size_t native,
                                       const struct debug_variable *variable, struct c_place *ret);
 
+/**
+ * Writes what an argument of a Cython function was when it was called, as far as its wrapper still
+ * has it; false when nothing is known.
+ */
+bool arguments_add_passed(struct c_values *values, size_t native, const struct debug_scope *body,
+                          const struct debug_variable *argument, struct c_writer *writer);
+
 #endif

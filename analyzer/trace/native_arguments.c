@@ -1,0 +1,78 @@
+/*
+ * What a Cython function was called with, where its body does not have it any more: the wrapper
+ * that Python called keeps the objects in `values`, in the order of the arguments, to let go of
+ * them in the end (Cython/Compiler/Nodes.py, DefNodeWrapper, from Cython 3.1 on).
+ */
+#include "native_values.h"
+
+#include <string.h>
+
+static bool is_function(const struct debug_scope *scope, const char *prefix)
+{
+    return scope->function && strstr(scope->function, prefix);
+}
+
+/* The wrapper around a body: the function that it was inlined into, or its caller. */
+static const struct debug_scope *find_wrapper(struct c_values *values, size_t native,
+                                              const struct debug_scope *body, size_t *ret_native)
+{
+    struct place *const *places = values->plan->native_places;
+    const struct debug_scopes *scopes = variables_find_scopes(places[native]);
+    if (!scopes || !scopes->count || !is_function(body, "__pyx_pf_"))
+        return NULL;
+    const struct debug_scope *last = &scopes->items[scopes->count - 1];
+    *ret_native = native;
+    if (body != last)
+        return scopes->count >= 2 && body == last - 1 && is_function(last, "__pyx_pw_") ? last
+                                                                                        : NULL;
+    if (native + 1 >= values->plan->native.count ||
+        values->plan->native.frames[native + 1].trust > NATIVE_TRUST_CFI ||
+        values->plan->native.frames[native + 1].signal)
+        return NULL;
+    *ret_native = native + 1;
+    const struct place *outer = places[native + 1];
+    const struct place *inner = places[native];
+    scopes = variables_find_scopes(outer);
+    const char *name = inner->levels[inner->level_count - 1].location->function;
+    const char *outer_name = outer->levels[outer->level_count - 1].location->function;
+    if (!scopes || scopes->count != 1 || !is_function(&scopes->items[0], "__pyx_pw_") || !name ||
+        !outer_name || strcmp(name, outer_name) != 0)
+        return NULL;
+    return &scopes->items[0];
+}
+
+static const struct debug_variable *find_values(const struct debug_scope *wrapper)
+{
+    for (size_t i = 0; i < wrapper->count; i++) {
+        const struct debug_variable *variable = &wrapper->variables[i];
+        const struct debug_type *type = variable->type;
+        if (strcmp(variable->name, "values") != 0 || !type || type->kind != DEBUG_KIND_ARRAY ||
+            type->dimension_count != 1 || !type->dimensions[0])
+            continue;
+        const struct debug_type *item = debug_type_target(type);
+        const struct debug_type *object =
+            item && item->kind == DEBUG_KIND_POINTER ? debug_type_target(item) : NULL;
+        return object && c_is_object(object) ? variable : NULL;
+    }
+    return NULL;
+}
+
+bool arguments_add_passed(struct c_values *values, size_t native, const struct debug_scope *body,
+                          const struct debug_variable *argument, struct c_writer *writer)
+{
+    struct c_place place;
+    size_t frame;
+    uint8_t bytes[8];
+    const struct debug_scope *wrapper = find_wrapper(values, native, body, &frame);
+    const struct debug_variable *kept = wrapper ? find_values(wrapper) : NULL;
+    // All but the first, which is self or the function; *args and **kwargs stand elsewhere.
+    if (!kept || !writer->python || body->argument_count != kept->type->dimensions[0] + 1 ||
+        !argument->position || argument->position >= body->argument_count ||
+        variables_locate(values, frame, kept, &place) != NATIVE_LOCATION_FOUND ||
+        c_read(writer, place, 8 * ((uint64_t)argument->position - 1), bytes, sizeof(bytes)) !=
+            C_READ_OK ||
+        !load_u64(bytes))
+        return false;
+    python_add_value(writer->python, load_u64(bytes), writer->text);
+    return true;
+}
