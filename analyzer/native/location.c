@@ -137,7 +137,8 @@ static void put_bytes(struct native_value *value, const void *bytes, size_t size
     value->size += wanted;
 }
 
-static void put_register(struct machine *machine, size_t size, struct native_value *value)
+static enum native_location put_register(struct machine *machine, size_t size,
+                                         struct native_value *value)
 {
     const struct native_context *context = machine->evaluation->context;
     uint64_t number = machine->register_number;
@@ -150,7 +151,10 @@ static void put_register(struct machine *machine, size_t size, struct native_val
     } else {
         value->unsaved = true;
         put_bytes(value, NULL, 0, size);
+        if (location_why_unknown(context, number) == NATIVE_LOCATION_UNREADABLE)
+            return NATIVE_LOCATION_UNREADABLE;
     }
+    return NATIVE_LOCATION_FOUND;
 }
 
 /* Appends what the machine came to, as `size` bytes. */
@@ -164,8 +168,7 @@ static enum native_location put_result(struct machine *machine, uint64_t size,
         return NATIVE_LOCATION_UNSUPPORTED;
     switch (machine->kind) {
     case RESULT_REGISTER:
-        put_register(machine, size, value);
-        return NATIVE_LOCATION_FOUND;
+        return put_register(machine, size, value);
     case RESULT_VALUE:
         if (!machine->depth)
             return NATIVE_LOCATION_UNSUPPORTED;

@@ -42,6 +42,8 @@ enum native_location location_push_any(struct machine *machine, uint64_t number)
 /** What is known of an xmm or x87 register, and how many bytes; NULL: nothing. */
 const uint8_t *location_find_vector(const struct native_context *context, uint64_t number,
                                     size_t *ret_size);
+/** What to say of a register that is not known in a frame: UNSAVED, or UNREADABLE. */
+enum native_location location_why_unknown(const struct native_context *context, uint64_t number);
 /** Cut to the size of a type and extended by its sign. */
 uint64_t location_extend(uint64_t value, uint8_t encoding, uint64_t size);
 /* ---- location_float.c: false for what is not understood ---- */

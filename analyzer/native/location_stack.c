@@ -37,6 +37,13 @@ enum native_location location_push_register(struct machine *machine, uint64_t nu
     return location_push(machine, context->registers.value[number] + offset);
 }
 
+/* In a frame that stands at its place all registers have their values, at hand or not. */
+enum native_location location_why_unknown(const struct native_context *context, uint64_t number)
+{
+    bool standing = context->known == (1u << X86_COUNT) - 1;
+    return standing && number >= X86_COUNT ? NATIVE_LOCATION_UNREADABLE : NATIVE_LOCATION_UNSAVED;
+}
+
 /* The low part of an xmm register is where its number is. */
 enum native_location location_push_any(struct machine *machine, uint64_t number)
 {
@@ -44,7 +51,8 @@ enum native_location location_push_any(struct machine *machine, uint64_t number)
     if (number < X86_COUNT)
         return location_push_register(machine, number, 0);
     const uint8_t *bytes = location_find_vector(machine->evaluation->context, number, &size);
-    return bytes && size == 16 ? location_push(machine, load_u64(bytes)) : NATIVE_LOCATION_UNSAVED;
+    return bytes && size == 16 ? location_push(machine, load_u64(bytes))
+                               : location_why_unknown(machine->evaluation->context, number);
 }
 
 static uint64_t cut(uint64_t value, uint64_t size)
