@@ -138,8 +138,9 @@ def test_process_stopped_by_a_signal_stays_so():
         with living.stopped(process):
             for _ in range(10):
                 assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
-                states = living.thread_states(process.pid)
-                assert set(states.values()) == {("T", 0)}, states
+                # Each thread wakes up to stop again; nobody would stop one that runs.
+                living.wait_until(lambda: set(living.thread_states(process.pid).values()) == {("T", 0)},
+                                  "stop of all threads again")
         living.assert_runs_free(process.pid)
         living.assert_works(process.pid)
 
