@@ -26,7 +26,6 @@ def rest():
     time.sleep(600)
 for number in range(3):
     threading.Thread(target=rest, name="rest-%d" % number, daemon=True).start()
-time.sleep(0.1)
 print("ready", flush=True)
 while True:
     sum(range(1000)) if "busy" in sys.argv else time.sleep(600)
@@ -40,8 +39,7 @@ def one():
 @contextlib.contextmanager
 def at_rest(*words, program=RESTING, **more):
     with living.running([one().path, "-s", "-c", program, *words], **more) as process:
-        if "busy" not in words:
-            resting.wait_until_at_rest(process.pid)
+        resting.wait_until_at_rest(process.pid, but=process.pid if "busy" in words else None)
         yield process
 
 
