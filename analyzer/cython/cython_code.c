@@ -59,11 +59,14 @@ static size_t module_prefix(struct slice name, const char *module)
     return 0;
 }
 
-/** The same where another module's .pxd lies beside the file: "other.f" of "other.pxd". */
-static size_t stem_prefix(struct slice name, const char *file)
+/**
+ * The same where another module's .pxd lies beside the file ("other.f" of "other.pxd"), or where
+ * the module has no name of its own (`cython --embed`).
+ */
+static size_t stem_prefix(struct slice name, const char *file, bool own)
 {
     const char *base = file ? path_base(file) : "", *dot = strrchr(base, '.');
-    size_t size = dot && strcmp(dot, ".pxd") == 0 ? (size_t)(dot - base) : 0;
+    size_t size = dot && (own || strcmp(dot, ".pxd") == 0) ? (size_t)(dot - base) : 0;
     return size && size < name.size && name.data[size] == '.' && memcmp(name.data, base, size) == 0
                ? size + 1
                : 0;
@@ -73,7 +76,7 @@ static size_t stem_prefix(struct slice name, const char *file)
  * The same where a .pxd of another module was inlined: its packages are folders of the file, and
  * one more component is that module ("pkg.other.Cls.f" of "src/pkg/buffer.pxd").
  */
-static size_t file_prefix(struct slice name, const char *file)
+static size_t file_prefix(struct slice name, const char *file, bool own)
 {
     struct slice folder = file ? path_directory(file) : (struct slice){0};
     size_t best = 0;
@@ -90,7 +93,7 @@ static size_t file_prefix(struct slice name, const char *file)
         }
     }
     if (!best)
-        return stem_prefix(name, file);
+        return stem_prefix(name, file, own);
     if (strncmp(path_base(file), "__init__.", strlen("__init__.")) == 0)
         return best;
     const char *dot = memchr(name.data + best, '.', name.size - best);
@@ -104,7 +107,7 @@ const char *cython_traceback_function(const char *name, const char *module, cons
     if (slice_starts(rest, "init "))
         return "<module>";
     size_t prefix = module_prefix(rest, module);
-    rest = slice_from(rest, prefix || !module ? prefix : file_prefix(rest, file));
+    rest = slice_from(rest, prefix ? prefix : file_prefix(rest, file, !module));
     struct text text = {0};
     struct slice outer = {0};
     while (rest.size) {

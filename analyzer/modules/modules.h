@@ -88,6 +88,8 @@ void module_each_symbol(struct module *module,
 /** A section by name, from the file; address 0 is possible for unallocated ones. */
 bool module_find_section(struct module *module, const char *name, psc_addr *ret_address,
                          uint64_t *ret_size);
+/** True when .dynsym imports this name (undefined there). */
+bool module_imports(struct module *module, const char *name);
 
 /* ---- lines ---- */
 

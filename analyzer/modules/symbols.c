@@ -44,6 +44,11 @@ struct symbol_table {
 
     uint32_t *by_name; /**< Open addressing; NO_SYMBOL: empty. */
     size_t by_name_size;
+
+    /* Of .dynsym, for module_imports(). */
+    struct section_bytes dynamic_symbols;
+    const char *dynamic_names;
+    size_t dynamic_name_size;
 };
 
 /* ---- reading the sections ---- */
@@ -210,6 +215,8 @@ static struct symbol_table *symbol_table_create(struct module *module)
         table->symbol_count = 0;
         table->function_count = 0;
     }
+    find_symbol_section(module_elf(module), SHT_DYNSYM, &table->dynamic_symbols,
+                        &table->dynamic_names, &table->dynamic_name_size);
     return table;
 }
 
@@ -433,4 +440,17 @@ bool module_find_symbol_named(struct module *module, const char *name, struct mo
     ret->address = symbol.address + module->bias;
     ret->size = symbol.size;
     return ret->name != NULL;
+}
+
+bool module_imports(struct module *module, const char *name)
+{
+    const struct symbol_table *table = module_symbols(module);
+    size_t count = table ? table->dynamic_symbols.size / SYMBOL_SIZE : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct raw_symbol symbol = parse_symbol(table->dynamic_symbols.data + i * SYMBOL_SIZE);
+        if (symbol.section == SHN_UNDEF && symbol.name < table->dynamic_name_size &&
+            strcmp(table->dynamic_names + symbol.name, name) == 0)
+            return true;
+    }
+    return false;
 }

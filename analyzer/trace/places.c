@@ -53,6 +53,13 @@ static bool is_extension(struct module *module)
     return module_find_symbol_named(module, entry, &symbol);
 }
 
+/* A program that holds compiled modules, with Python in a library: `cython --embed`. */
+static bool is_embedding(const struct places *places, struct module *module)
+{
+    return module->is_executable_file && !is_interpreter_module(places, module) &&
+           module_imports(module, "PyTraceBack_Here");
+}
+
 struct module_record *places_record(struct places *places, const struct module *module)
 {
     size_t low = 0, high = places->record_count;
@@ -89,7 +96,7 @@ static void place_look_up(struct places *places, struct place *place)
     struct module_record *record = places_record(places, place->module);
     if (record) {
         if (!record->used)
-            record->extension = is_extension(place->module);
+            record->extension = is_extension(place->module) || is_embedding(places, place->module);
         record->used = true;
         place->extension = record->extension;
         location->module = record->trace;

@@ -313,3 +313,38 @@ def test_sources_of_every_kind(system, tmp_path):
         text = analyzer.run("--source-dir", tmp_path / how, path).stdout
         assert ("rows.done" in text or "ask(" in text) == has_text, how
         assert "\r" not in text and "\0" not in text, how
+
+
+def make_program(folder):
+    """`cython --embed`, stripped: Python is in a library, the program is the compiled module."""
+    def shell(*command):
+        return subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout.decode().split()
+
+    source = os.path.join(folder, "made")
+    os.mkdir(source)
+    shutil.copy(os.path.join(SOURCES, "program.pyx"), source)
+    shell("/usr/bin/cython3", "-3", "--embed", "made/program.pyx")
+    shell("cc", "-O2", "-w", *shell("/usr/bin/python3-config", "--includes"), "made/program.c", "-o",
+          "program", *shell("/usr/bin/python3-config", "--embed", "--ldflags"))
+    shell("strip", "program")
+    # Neither C nor .pyx tells the lines.
+    os.rename(source, os.path.join(folder, "away"))
+    return cores.run_to_core([os.path.join(folder, "program")], folder, {"PATH": "/usr/bin:/bin"})
+
+
+def test_a_program_of_its_own(system, tmp_path):
+    for tool in ("cython3", "python3-config"):
+        if shutil.which(tool, path="/usr/bin") is None:
+            pytest.skip("no /usr/bin/%s here" % tool)
+    try:
+        make_program(str(tmp_path))
+    except subprocess.CalledProcessError as error:
+        pytest.skip("no program can be made: %s" % error.stderr.decode()[-200:])
+    document = analyzer.json_of(str(tmp_path / "core")).json
+    frames = [frame for frame in document["threads"][0]["frames"] if frame["kind"] == "cython"]
+    with open(os.path.join(SOURCES, "program.pyx")) as file:
+        lines = {text.split("#@ ")[1].strip(): number
+                 for number, text in enumerate(file, 1) if "  #@ " in text}
+    assert [frame["function"] for frame in frames] == ["finish", "deep", "Worker.work", "run", "<module>"]
+    assert {frame["function"]: frame["line"] for frame in frames} == lines
+    assert all(frame["line_source"] == "machine-code" for frame in frames)
