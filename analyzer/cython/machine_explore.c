@@ -151,9 +151,10 @@ bool machine_is_inside(const struct machine *machine, const struct machine_funct
                         !(function->called || function->pointed));
 }
 
-bool machine_spend_step(struct machine *machine)
+bool machine_spend_steps(struct machine *machine, size_t count)
 {
-    return machine->steps++ < TOTAL_STEP_LIMIT;
+    machine->steps += count;
+    return machine->steps <= TOTAL_STEP_LIMIT;
 }
 
 /** tp_dealloc of an object's type: what Py_DECREF() was before CPython 3.9. */
@@ -288,7 +289,7 @@ struct machine_state *machine_explore(struct machine_exploration *exploration)
         while (way == WAY_GOES_ON) {
             if (exploration->goal && state->pc == exploration->goal)
                 return state;
-            if (exploration->steps >= exploration->step_limit || !machine_spend_step(machine)) {
+            if (exploration->steps >= exploration->step_limit || !machine_spend_steps(machine, 1)) {
                 exploration->cut_short = true;
                 free(state);
                 return NULL;

@@ -57,8 +57,8 @@ struct machine_state *machine_explore(struct machine_exploration *exploration);
 /** True when a jump from `home` goes on in the same function: gcc puts cold parts elsewhere. */
 bool machine_is_inside(const struct machine *machine, const struct machine_function *home,
                        struct machine_target target);
-/** Counts one instruction that is followed; false when a module's share of them is used up. */
-bool machine_spend_step(struct machine *machine);
+/** Counts instructions that are followed; false when a module's share of them is used up. */
+bool machine_spend_steps(struct machine *machine, size_t count);
 
 /** Where a call or jump leads, as far as the instruction tells. */
 struct machine_target machine_operand_target(const struct machine *machine,

@@ -11,6 +11,8 @@
 #define STEP_LIMIT 60000
 /** Places where ways meet. */
 #define JOIN_LIMIT 4096
+/** As many of them are looked through in the time of an instruction. */
+#define JOINS_A_STEP 32
 
 /** Entries of a `switch`. */
 #define TABLE_LIMIT 1024
@@ -39,9 +41,11 @@ struct join {
 struct flow {
     struct machine *machine;
     const struct machine_function *home;
-    struct join *joins; /**< Sorted by start. */
+    struct join *joins;
     size_t count;
     size_t capacity;
+    uint32_t *order; /**< Which of them, sorted by start. */
+    size_t order_capacity;
     uint64_t *todo; /**< Starts of those that are dirty. */
     size_t todo_count;
     size_t todo_capacity;
@@ -111,17 +115,25 @@ static bool meet(struct known *known, const struct known *other)
     return changed;
 }
 
-static size_t find_join(const struct flow *flow, uint64_t start)
+/** Where in the order one with this start is, or would be. */
+static size_t find_place(const struct flow *flow, uint64_t start)
 {
     size_t low = 0, high = flow->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (flow->joins[middle].start < start)
+        if (flow->joins[flow->order[middle]].start < start)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+static struct join *find_join(const struct flow *flow, uint64_t start)
+{
+    size_t place = find_place(flow, start);
+    struct join *join = place < flow->count ? &flow->joins[flow->order[place]] : NULL;
+    return join && join->start == start ? join : NULL;
 }
 
 static void make_dirty(struct flow *flow, struct join *join)
@@ -137,18 +149,14 @@ static void make_dirty(struct flow *flow, struct join *join)
     flow->todo[flow->todo_count++] = join->start;
 }
 
-/** A way leads to an address with this. */
-static void reach(struct flow *flow, uint64_t start, const struct known *known)
+static void add_join(struct flow *flow, uint64_t start, const struct known *known)
 {
-    size_t at = find_join(flow, start);
-    if (at < flow->count && flow->joins[at].start == start) {
-        struct join *join = &flow->joins[at];
-        if (meet(&join->known, known))
-            make_dirty(flow, join);
-        return;
-    }
-    if (flow->count >= JOIN_LIMIT || !array_reserve((void **)&flow->joins, &flow->capacity,
-                                                    flow->count + 1, sizeof(*flow->joins))) {
+    if (flow->count >= JOIN_LIMIT ||
+        !array_reserve((void **)&flow->joins, &flow->capacity, flow->count + 1,
+                       sizeof(*flow->joins)) ||
+        !array_reserve((void **)&flow->order, &flow->order_capacity, flow->count + 1,
+                       sizeof(*flow->order)) ||
+        !machine_spend_steps(flow->machine, 1 + flow->count / JOINS_A_STEP)) {
         flow->failed = true;
         return;
     }
@@ -156,10 +164,23 @@ static void reach(struct flow *flow, uint64_t start, const struct known *known)
     for (size_t i = 0; i < flow->count; i++)
         if (flow->joins[i].start < start && start < flow->joins[i].end)
             make_dirty(flow, &flow->joins[i]);
-    memmove(flow->joins + at + 1, flow->joins + at, (flow->count - at) * sizeof(*flow->joins));
-    flow->joins[at] = (struct join){.start = start, .end = start, .known = *known};
-    flow->count++;
-    make_dirty(flow, &flow->joins[at]);
+    size_t place = find_place(flow, start);
+    memmove(flow->order + place + 1, flow->order + place,
+            (flow->count - place) * sizeof(*flow->order));
+    flow->order[place] = (uint32_t)flow->count;
+    struct join *join = &flow->joins[flow->count++];
+    *join = (struct join){.start = start, .end = start, .known = *known};
+    make_dirty(flow, join);
+}
+
+/** A way leads to an address with this. */
+static void reach(struct flow *flow, uint64_t start, const struct known *known)
+{
+    struct join *join = find_join(flow, start);
+    if (!join)
+        add_join(flow, start, known);
+    else if (meet(&join->known, known))
+        make_dirty(flow, join);
 }
 
 static void reach_with(struct flow *flow, uint64_t start, const struct machine_state *state)
@@ -265,22 +286,21 @@ static bool step(struct flow *flow, struct machine_state *state)
 /** False when another way goes on there, or one may go no further. */
 static bool may_go_on(struct flow *flow, uint64_t start, const struct machine_state *state)
 {
-    size_t at = find_join(flow, state->pc);
-    if (at < flow->count && flow->joins[at].start == state->pc && state->steps) {
+    if (state->steps && find_join(flow, state->pc)) {
         reach_with(flow, state->pc, state);
         return false;
     }
-    flow->joins[find_join(flow, start)].end = state->pc + 1;
+    find_join(flow, start)->end = state->pc + 1;
     if (state->pc == flow->call)
         take_at_call(flow, state);
-    flow->failed |= flow->steps++ >= STEP_LIMIT || !machine_spend_step(flow->machine);
+    flow->failed |= flow->steps++ >= STEP_LIMIT || !machine_spend_steps(flow->machine, 1);
     return !flow->failed;
 }
 
 /** From one join as far as the next one, or the end of the way. */
 static void follow(struct flow *flow, uint64_t start)
 {
-    struct join *join = &flow->joins[find_join(flow, start)];
+    struct join *join = find_join(flow, start);
     struct machine_state state;
     machine_state_init(&state, start);
     load_known(&join->known, &state);
@@ -332,6 +352,7 @@ bool machine_find_preserved(struct machine *machine, uint64_t pc, struct machine
         follow(&flow, flow.todo[--flow.todo_count]);
     bool found = !flow.failed && flow.call_reached && give_known(&flow.at_call, state);
     free(flow.joins);
+    free(flow.order);
     free(flow.todo);
     return found;
 }
