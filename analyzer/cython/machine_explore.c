@@ -172,6 +172,11 @@ static struct value result_of(const struct machine_exploration *exploration,
 {
     if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
         return exploration->result;
+    /* CPython 3.8, Include/cpython/abstract.h: (callable, result, where), and it hands result on.
+     */
+    if (target.import && strcmp(target.import, "_Py_CheckFunctionResult") == 0 &&
+        state->registers[MACHINE_RSI].kind == VALUE_ERROR)
+        return state->registers[MACHINE_RSI];
     /* What else was called may have caught it: __Pyx_GetException() before `finally`. */
     if (machine_is_question(exploration->machine, target))
         return (struct value){state->calls ? VALUE_UNKNOWN : VALUE_NONZERO, 0};

@@ -35,6 +35,7 @@ static const char *const clean_imports[] = {
     "Py_IncRef",
     "Py_LeaveRecursiveCall",
     "_PyThreadState_UncheckedGet",
+    "_Py_CheckFunctionResult",
     "_Py_Dealloc",
     "_Py_DecRef",
     "_Py_IncRef",

@@ -227,6 +227,25 @@ static void test_exception_matches_nothing(void **state)
     check(&answer, 0, "pkg.mod.f", 10, true);
 }
 
+/** CPython 3.8 has the result of each vectorcall handed on by a function that looks at it. */
+static void test_result_that_is_handed_on(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    ADD(&code, 0x48, 0x89, 0xc6); /* mov %rax,%rsi */
+    ADD(&code, 0xff, 0x15);       /* call *slot(%rip) */
+    add_relative(&code, CHECK_AT);
+    add_test(&code, REPORT_SIZE + 3);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
 /** A call that nothing is asked about: the next one's report is near, no more. */
 static void test_estimate(void **state)
 {
@@ -646,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_above_zero),
         cmocka_unit_test(test_sign_as_number),
         cmocka_unit_test(test_exception_matches_nothing),
+        cmocka_unit_test(test_result_that_is_handed_on),
         cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_condition_as_a_byte),
         cmocka_unit_test(test_condition_as_bits),
