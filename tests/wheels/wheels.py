@@ -11,7 +11,6 @@ Prints a line for each package, and names what could not be had. Exit code: 0 al
 """
 import argparse
 import collections
-import functools
 import json
 import os
 import random
@@ -25,6 +24,8 @@ import time
 from pathlib import Path
 
 from nameless import code_of
+from stripped import compare_stripped, strip_package
+from truth import line_is_true, module_of, name_is_true
 
 HERE = Path(__file__).resolve().parent
 # Name of the work: the package, and what its old version is.
@@ -171,118 +172,6 @@ def run(options, python, name, mode, folder, first=None):
         process.wait()
 
 
-# ---- what is known without pystack-core ----
-
-
-class Module:
-    """An extension: its bytes, its functions' symbols, and whose code it holds."""
-
-    def __init__(self, path):
-        self.bytes = Path(path).read_bytes()
-        self.symbols = set()
-        listed = subprocess.run(["nm", "--defined-only", path], text=True, capture_output=True,
-                                check=False).stdout
-        for line in listed.splitlines():
-            kind, _, symbol = line.partition(" ")[2].partition(" ")
-            if kind in "tT":
-                self.symbols.add(symbol)
-        self.cython = b"cython_runtime" in self.bytes
-        self.mypyc = any(symbol.startswith("CPyDef_") for symbol in self.symbols) or (
-            b"__mypyc" in self.bytes and b"PyTraceBack_Here" in self.bytes)
-        self.named = any(symbol.startswith(("__pyx_p", "__pyx_f", "_ZL", "CPyDef_"))
-                         for symbol in self.symbols)
-
-
-@functools.lru_cache(None)
-def module_of(path):
-    try:
-        return Module(path)
-    except OSError:
-        return None
-
-
-def leaf_of(function):
-    return re.sub(r" \[.*\]$", "", function).split(".")[-1]
-
-
-SPECIAL = {"<lambda>": b"lambda", "<genexpr>": b"genexpr", "<module>": b"PyInit_",
-           "<generator>": b"generator"}
-
-
-def name_is_true(frame, module):
-    """The linker's name ends in the function's; without one, the file holds the name's text."""
-    leaf = leaf_of(frame["function"])
-    if leaf in SPECIAL:
-        return SPECIAL[leaf] in module.bytes
-    symbol = frame["symbol"]
-    if (not symbol or frame["inlined"]) and leaf.startswith("__") and "." in frame["function"]:
-        # A slot has a number, no name; its type has one.
-        return frame["function"].split(".")[-2].encode() in module.bytes
-    if not symbol or frame["inlined"]:
-        # Also of a symbol: '_' and digits come in front of it, not a NUL.
-        return leaf.split("/")[0].split(" ")[0].encode() in module.bytes
-    plain = re.sub(r"(\.(constprop|isra|part|cold|lto_priv|_omp_fn|localalias)(\.\d+)?)+$", "", symbol)
-    if "__pyx_gb_" in plain:
-        return "generator" in plain
-    if re.match(r"(_ZL\d+)?__pyx_(tp|sq|mp|nb|bf|am|getprop|setprop)_", plain):
-        return True
-    if plain.startswith("_Z"):
-        return leaf in plain
-    return plain.endswith(leaf.lstrip("_")) or leaf.strip("_") in plain
-
-
-FUNCTION = re.compile(
-    r"^\s*(?:async\s+)?(?:def|cdef|cpdef|property|class)\b(?P<rest>.*)$")
-
-
-@functools.lru_cache(None)
-def functions_of(path):
-    """(indent, first line, last line, name) of each function in a .pyx file."""
-    text = Path(path).read_text(errors="replace").split("\n")
-    found, code = [], []
-    quotes = None
-    for number, line in enumerate(text, 1):
-        inside = quotes
-        for mark in re.findall(r'"""|\'\'\'', line):
-            quotes = None if quotes == mark else quotes or mark
-        stripped = line.strip()
-        if inside or not stripped or stripped.startswith("#"):
-            continue
-        code.append((len(line) - len(line.lstrip()), number, stripped))
-    for index, (indent, number, stripped) in enumerate(code):
-        match = FUNCTION.match(stripped)
-        head = re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)?\(", match.group("rest")) if match else None
-        if not head:
-            continue
-        last, depth = number, 0
-        for other, line, body in code[index:]:
-            if line > number and other <= indent and depth <= 0 and not body.startswith(")"):
-                break
-            depth += body.count("(") + body.count("[") - body.count(")") - body.count("]")
-            last = line
-        found.append((number, last, head.group(1)))
-    return found
-
-
-def line_is_true(frame):
-    """Whether the line is inside a function of that name; None when that can not be told."""
-    path = frame["file"]
-    if not path or not path.startswith("/") or not os.path.exists(path):
-        return None
-    leaf = leaf_of(frame["function"])
-    if leaf.startswith("<") or "/" in leaf or " " in leaf:
-        return None
-    names = {leaf}
-    if leaf in ("__get__", "__set__"):
-        names.add(frame["function"].split(".")[-2])
-    functions = functions_of(path)
-    if not names & {name for _, _, name in functions}:
-        return None
-    # Decorators and arguments count as part of it.
-    return any(name in names and first - 3 <= frame["line"] <= last + 1
-               for first, last, name in functions)
-
-
 # ---- counting ----
 
 
@@ -405,63 +294,6 @@ def check_shared(options, python):
 # ---- the same without symbols ----
 
 
-def strip_package(python, package, folder):
-    """A copy of what pip installed whose modules have no symbols; where the originals are."""
-    ask = ("import importlib.metadata as m, sys; d = m.distribution(%r); "
-           "print(d.locate_file('')); print(*sorted({f.parts[0] for f in d.files}), sep='\\n')")
-    home, *entries = subprocess.run([python, "-c", ask % package], text=True, capture_output=True,
-                                    check=True).stdout.splitlines()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for entry in entries:
-        source = Path(home) / entry
-        if entry.startswith(".") or not source.exists():
-            continue
-        if source.is_dir():
-            shutil.copytree(source, folder / entry)
-        else:
-            shutil.copy(source, folder)
-    for library in folder.rglob("*.so"):
-        subprocess.run(["strip", library], check=True)
-    return Path(home)
-
-
-@functools.lru_cache(None)
-def symbols_of(path):
-    listed = subprocess.run(["nm", "-S", "--defined-only", path], text=True, capture_output=True,
-                            check=False).stdout
-    fields = [line.split() for line in listed.splitlines()]
-    return [(int(place, 16), int(size, 16), symbol)
-            for place, size, kind, symbol in (field for field in fields if len(field) == 4)
-            if kind in "tT"]
-
-
-@functools.lru_cache(None)
-def parts_of(program, symbol):
-    """The last names that the symbol may mean; none for what is nobody's function."""
-    if symbol.startswith(("CPyDef_", "CPyPy_")):
-        return [part for part in re.split(r"___(?=[A-Za-z_]|$)", symbol)][1:]
-    name = subprocess.run([program, "demangle", symbol], text=True, capture_output=True,
-                          check=True).stdout.strip()
-    return re.split(r"[./]", re.sub(r" [\[(].*$", "", name)) if name != symbol else []
-
-
-def compare_stripped(options, frame, originals):
-    """Whether the name is that of the original's symbol; None when that has none."""
-    address = int(frame["offset"], 16)
-    symbol = next((symbol for start, size, symbol in symbols_of(originals[frame["module"]])
-                   if start <= address < start + size), None)
-    parts = parts_of(options.program, symbol) if symbol else []
-    if not parts or frame["inlined"]:
-        return None
-    leaf = leaf_of(frame["function"])
-    if any(part == leaf or part.endswith("_" + leaf) or part.startswith(leaf + "_")
-           for part in parts):
-        return True
-    # Of a function that the compiler put into that of the symbol.
-    return None if frame["line"] and line_is_true(frame) else False
-
-
 def check_stripped(options, python, age, name):
     """The number of faults; None when it could not be run."""
     package = WORK[name][0]
@@ -479,7 +311,7 @@ def check_stripped(options, python, age, name):
                   for frame in thread["frames"]):
         if frame["module"] not in originals or frame["hidden"] or frame["kind"] != "cython":
             continue
-        told = compare_stripped(options, frame, originals)
+        told = compare_stripped(options.program, frame, originals)
         same += told is True
         if told is False:
             wrong.append("not the symbol's name: " + brief(frame))
