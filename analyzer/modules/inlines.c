@@ -30,6 +30,8 @@ struct unit_functions {
     Dwarf_Die dies; /**< The unit, or its other part. */
     bool split;
     struct die_ranges functions;
+    struct die_ranges nested; /**< Those inside of others; listed when they are asked for. */
+    bool nested_listed;
 };
 
 struct inline_index {
@@ -44,8 +46,10 @@ void inline_index_destroy(struct inline_index *index)
 {
     if (!index)
         return;
-    for (size_t i = 0; i < index->touched_count; i++)
+    for (size_t i = 0; i < index->touched_count; i++) {
         free(index->touched[i].functions.items);
+        free(index->touched[i].nested.items);
+    }
     free(index->touched);
     free(index->units.items);
     free(index);
@@ -132,7 +136,17 @@ static bool holds_functions(int tag)
            tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-static void list_functions(Dwarf_Die *unit, struct die_ranges *ret)
+/** True for what may hold inlined calls, or is one. */
+static bool is_scope(int tag)
+{
+    return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+           tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+/**
+ * @param nested  also those inside of functions: gcc's bodies of parallel blocks, and Fortran's.
+ */
+static void list_functions(Dwarf_Die *unit, bool nested, struct die_ranges *ret)
 {
     Dwarf_Die stack[NAMESPACE_DEPTH_LIMIT];
     size_t depth = 0;
@@ -145,16 +159,17 @@ static void list_functions(Dwarf_Die *unit, struct die_ranges *ret)
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram)
             add_die_ranges(ret, &die);
-        else if (holds_functions(tag) && depth < NAMESPACE_DEPTH_LIMIT &&
-                 dwarf_child(&die, &stack[depth]) == 0)
+        bool enters =
+            holds_functions(tag) || (nested && (tag == DW_TAG_subprogram || is_scope(tag)));
+        if (enters && depth < NAMESPACE_DEPTH_LIMIT && dwarf_child(&die, &stack[depth]) == 0)
             depth++;
     }
     sort_ranges(ret);
 }
 
 /* Where a unit is split, all but its lines is in the other part. */
-static const struct unit_functions *unit_functions(struct module *module,
-                                                   struct inline_index *index, Dwarf_Die *unit)
+static struct unit_functions *unit_functions(struct module *module, struct inline_index *index,
+                                             Dwarf_Die *unit)
 {
     Dwarf_Off offset = dwarf_dieoffset(unit);
     for (size_t i = 0; i < index->touched_count; i++) {
@@ -171,8 +186,19 @@ static const struct unit_functions *unit_functions(struct module *module,
     functions->split = unit_find_split(module, unit, &functions->dies);
     if (!functions->split)
         functions->dies = *unit;
-    list_functions(&functions->dies, &functions->functions);
+    list_functions(&functions->dies, false, &functions->functions);
     return functions;
+}
+
+static bool find_function(struct unit_functions *functions, uint64_t address, Dwarf_Off *ret)
+{
+    if (find_range(&functions->functions, address, ret))
+        return true;
+    if (!functions->nested_listed) {
+        functions->nested_listed = true;
+        list_functions(&functions->dies, true, &functions->nested);
+    }
+    return find_range(&functions->nested, address, ret);
 }
 
 /* ---- within a function ---- */
@@ -183,10 +209,7 @@ static bool find_scope(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret)
     if (dwarf_child(parent, ret) != 0)
         return false;
     do {
-        int tag = dwarf_tag(ret);
-        bool scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
-                     tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
-        if (scope && dwarf_haspc(ret, address) > 0)
+        if (is_scope(dwarf_tag(ret)) && dwarf_haspc(ret, address) > 0)
             return true;
     } while (die_next_sibling(ret));
     return false;
@@ -250,8 +273,8 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
     if (!dwarf || !debug->inlines ||
         !find_unit(module, debug->inlines, dwarf, file_address, ret_unit))
         return 0;
-    const struct unit_functions *unit = unit_functions(module, debug->inlines, ret_unit);
-    if (!unit || !find_range(&unit->functions, file_address, &function) ||
+    struct unit_functions *unit = unit_functions(module, debug->inlines, ret_unit);
+    if (!unit || !find_function(unit, file_address, &function) ||
         !dwarf_offdie(dwarf_cu_getdwarf(unit->dies.cu), function, &ret[0]))
         return 0;
     if (unit->split)
