@@ -1,4 +1,4 @@
-"""Lines in parallel blocks of a stripped module; Python's own traceback of them is the truth."""
+"""Lines in parallel blocks, of stripped modules too; Python's own traceback of them is the truth."""
 import functools
 import json
 import os
@@ -16,7 +16,9 @@ RAISING = ["in_loop", "in_block", "through_helper"]
 # In the last one nothing can fail: the block has no line of its own.
 WAYS = RAISING + ["without_error"]
 THREADS = [1, 3]
-VARIANTS = {"O0": ["-O0"], "O2": ["-O2"]}
+VARIANTS = {"O0": ["-O0", "-g0", "-s"], "O2": ["-O2", "-g0", "-s"]}
+# The generated C stays in its place.
+DEBUG = {"debug": ["-O2", "-g"]}
 
 
 @functools.lru_cache(None)
@@ -50,9 +52,9 @@ def make_cores(variant):
             shutil.copy(os.path.join(SOURCES, name), folder)
         includes = shell(folder, "/usr/bin/python3-config", "--includes").split()
         shell(folder, "/usr/bin/cython3", "blocks.pyx")
-        shell(folder, "cc", *VARIANTS[variant], "-g0", "-s", "-w", "-fopenmp", "-shared", "-fPIC",
+        shell(folder, "cc", *{**VARIANTS, **DEBUG}[variant], "-w", "-fopenmp", "-shared", "-fPIC",
               *includes, "-o", "blocks.so", "blocks.c")
-        for left in ("blocks.c", "blocks.pyx"):
+        for left in ("blocks.c", "blocks.pyx") if variant in VARIANTS else ():
             os.remove(os.path.join(folder, left))
         truth, made = {}, {}
         for way in WAYS:
@@ -125,3 +127,12 @@ def test_a_block_that_can_not_fail(variant, threads):
     assert [frame["function"] for frame in frames] == ["without_error [parallel]"]
     assert frames[0]["line_source"] == "estimate"
     assert markers["before"] <= frames[0]["line"] <= markers["behind"]
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_what_was_inlined_into_a_block(system, threads):
+    _, markers = function_lines()
+    frames = threads_of("debug", "without_error", threads)[0]
+    assert [(frame["function"], frame["line"], frame["line_source"], frame["inlined"]) for frame in frames] == [
+        ("strike", markers["strike"], "c-file", True),
+        ("without_error [parallel]", markers["without_error"], "c-file", False)]

@@ -50,6 +50,10 @@ def through_helper(function, int count, int threads):
     return count
 
 
+cdef inline void strike(void (*call)(int) noexcept nogil, int value) noexcept nogil:
+    call(value)  #@ strike
+
+
 def without_error(long wanted, int count, int threads):
     cdef int i
     cdef double total = 0
@@ -57,6 +61,6 @@ def without_error(long wanted, int count, int threads):
     values = [0] * count  #@ before
     call = <void (*)(int) noexcept nogil><void *>wanted
     for i in prange(count, nogil=True, num_threads=threads):
-        call(i)  #@ without_error
+        strike(call, i)  #@ without_error
     values[0] = str(total)  #@ behind
     return values
