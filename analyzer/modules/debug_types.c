@@ -245,6 +245,31 @@ static void follow_signature(Dwarf_Die *die)
         *die = whole;
 }
 
+/* Its namespace, of which libdw has to look for the way down from the unit. */
+static bool is_in_namespace(Dwarf_Die *die, const char *name)
+{
+    Dwarf_Die *scopes = NULL;
+    int count = dwarf_getscopes_die(die, &scopes);
+    const char *found =
+        count > 1 && dwarf_tag(&scopes[1]) == DW_TAG_namespace ? die_name(&scopes[1]) : NULL;
+    bool is = found && !strcmp(found, name);
+    free(scopes);
+    return is;
+}
+
+/*
+ * clang does not describe what the library has instances of. std::string of libstdc++'s present ABI
+ * (bits/basic_string.h) has 32 bytes: pointer, length, and 16 for short ones.
+ */
+static void complete_string(struct type_entry *entry)
+{
+    static const char start[] = "basic_string<char,";
+    struct debug_type *type = &entry->type;
+    if (type->incomplete && !type->size && type->tag &&
+        !strncmp(type->tag, start, sizeof(start) - 1) && is_in_namespace(&entry->die, "__cxx11"))
+        type->size = DEBUG_STRING_SIZE;
+}
+
 static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
 {
     struct module_debug *debug = module->debug;
@@ -277,6 +302,7 @@ static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
         entry->type.name = entry->type.tag;
     entry->type.incomplete = dwarf_hasattr(&entry->die, DW_AT_declaration);
     read_size(entry);
+    complete_string(entry);
     if (entry->type.kind == DEBUG_KIND_ARRAY) {
         read_dimensions(entry);
         entry->type.size = size_of_array(&entry->type);

@@ -177,6 +177,8 @@ enum debug_kind {
 };
 
 #define DEBUG_DIMENSION_LIMIT 4
+/** The size of an incomplete type that is libstdc++'s std::string: a pointer, the length, ... */
+#define DEBUG_STRING_SIZE 32u
 
 /** A type; one for each that was met, owned by the module. Typedefs and qualifiers are peeled. */
 struct debug_type {

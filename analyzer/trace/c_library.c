@@ -156,6 +156,22 @@ static uint64_t alignment_of(const struct debug_type *type, unsigned depth)
 
 /* ---- text ---- */
 
+/* One that is only declared; see DEBUG_STRING_SIZE. */
+static bool add_declared_string(struct c_writer *writer, struct part part)
+{
+    static const struct debug_type character = {
+        .kind = DEBUG_KIND_CHARACTER, .name = "char", .tag = "char", .size = 1};
+    uint8_t bytes[16];
+    if (part.type->size != DEBUG_STRING_SIZE)
+        return false;
+    if (c_read(writer, part.place, 0, bytes, sizeof(bytes)) != C_READ_OK)
+        return false;
+    psc_addr address = load_u64(bytes);
+    if (!c_add_text(writer, &character, address, load_u64(bytes + 8), C_TEXT_COUNTED))
+        c_add_missing(writer, C_READ_FAULT, address);
+    return true;
+}
+
 /* What clang does not describe (_Alloc_hider, where no constructor is used) is a pointer too. */
 static bool add_string(struct c_writer *writer, struct part part, unsigned depth)
 {
@@ -165,6 +181,8 @@ static bool add_string(struct c_writer *writer, struct part part, unsigned depth
     uint8_t bytes[8];
     struct part data = part;
     (void)depth;
+    if (part.type->incomplete)
+        return add_declared_string(writer, part);
     if (!character || !c_character_width(character) || !find_part(&data, "_M_dataplus") ||
         (!find_part(&data, "_M_p") && !data.type->incomplete) ||
         c_read(writer, data.place, 0, bytes, sizeof(bytes)) != C_READ_OK)

@@ -93,3 +93,32 @@ def test_spoiled_containers_end(how):
     if how == "zeros":
         assert {shown[name] for name in ("vector", "bits", "deep", "map", "set", "table", "list", "forward")} == {"{}"}
         assert shown["shared"] == shown["unique"] == "0x0" and shown["optional"] == "nullopt"
+
+
+def test_strings_that_clang_only_declares(tmp_path):
+    """What libstdc++ has instances of is not described in the program."""
+    if shutil.which("clang++") is None:
+        pytest.skip("no clang++ here")
+    source = tmp_path / "declared.cpp"
+    source.write_text("""#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+static int dies(const std::string &text, std::map<std::string, int> &map)
+{
+    std::vector<std::string> rows{"a", "a text that is longer than sixteen"};
+    abort();
+}
+int main()
+{
+    std::map<std::string, int> map{{"key", 1}};
+    return dies("text", map);
+}
+""")
+    program = str(tmp_path / "declared")
+    subprocess.run(["clang++", "-w", "-std=c++14", "-g", "-O0", "-o", program, str(source)], check=True)
+    cores.run_to_core([program], str(tmp_path))
+    frames = analyzer.json_of(str(tmp_path / "core"), "--mode", "native", "--locals").json["threads"][0]["frames"]
+    shown = [frame["locals"] for frame in frames if frame["function"] == "dies"][0]
+    assert {name: re.sub("0x[0-9a-f]+", "0x", text) for name, text in shown.items()} == {
+        "text": '@0x: "text"', "map": '@0x: {["key"] = 1}', "rows": '{"a", "a text that is longer than sixteen"}'}
