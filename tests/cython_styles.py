@@ -133,7 +133,7 @@ def shown(frames, place):
         if not parts:
             continue
         if frame["kind"] == "cython":
-            name = re.sub(r"\.__(get|set|del)__$", "", frame["function"])
+            name = re.sub(r"(\.__(get|set|del)__| \[parallel\])$", "", frame["function"])
             exact = frame["line_source"] == "machine-code"
             parts[-1].append((name, os.path.basename(frame["file"] or ""),
                               frame["line"] if exact else None))
