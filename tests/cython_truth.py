@@ -103,7 +103,7 @@ def read_answers(tool, library, module, addresses):
         address, *levels = row.split("\t")
         answers[int(address, 16)] = []
         for level in levels:
-            found = re.fullmatch(r"(-?)(.*) (.*):(~?)(\d+)( parallel)?", level)
+            found = re.fullmatch(r"(-?)(.*?) (\(.*\)|\S+):(~?)(\d+)( parallel)?", level)
             if found[1] and found[2]:
                 continue  # Cython's own code.
             answers[int(address, 16)].append((found[2], found[3], int(found[5]), bool(found[4])))
@@ -115,13 +115,13 @@ def is_pyx(file):
 
 
 def user_level(chain, names):
-    """The innermost function of the .pyx: kind, name, line and so on; None in utility code."""
+    """The innermost function of the .pyx: kind, name, file, line and so on; None in utility code."""
     for function, file, *line in chain:
         kind, name = names.get(function, ("none", None))
         if function.startswith("__Pyx_modinit_"):
             continue  # Parts of the module's set-up, which report nothing of their own.
         if kind not in ("none", "plumbing", "boilerplate") and is_pyx(file):
-            return kind, name, *line
+            return kind, name, file, *line
     return None
 
 
@@ -153,9 +153,9 @@ class Comparison:
 
     def add(self, where, call, chain, names, answer):
         """One call."""
-        function, _, line, estimate = answer
+        function, file, line, estimate = answer
         expected = user_level(chain, names)
-        if is_untold(chain, names) if expected is None else not (expected[2] and expected[3]):
+        if is_untold(chain, names) if expected is None else not (expected[3] and expected[4]):
             return
         if expected is None:
             # Utility code has no line; what is claimed for it all the same is wrong.
@@ -163,19 +163,22 @@ class Comparison:
                 self.count("utility code", call, {"direct"})
                 self.wrong.append(f"{where:#x} {call}: {function}:{line} in utility code {chain}")
             return
-        kind, name, literal, reported, why = expected
+        kind, name, source, literal, reported, why = expected
+        same_file = os.path.basename(file or "") == os.path.basename(source)
         if not line:
             facts = {"none"}
         elif estimate:
             facts = {"estimate"} | ({"near"} if line == reported else set())
         else:
             right = same_function(function, name, kind)
-            facts = {"direct", "function" if right else "", "literal" if line == literal else "",
-                     "line" if line == reported else ""}
-            if line != literal:
-                facts.add(why if line == reported else ELSEWHERE if why == ELSEWHERE else "other")
-            if not right or line != reported:
-                self.wrong.append(f"{where:#x} {call}: {function}:{line}, is {name}:{reported} {why}")
+            true = line == reported and same_file
+            facts = {"direct", "function" if right else "", "line" if true else "",
+                     "literal" if line == literal and same_file else ""}
+            if line != literal or not same_file:
+                facts.add(why if true else ELSEWHERE if why == ELSEWHERE else "other")
+            if not right or not true:
+                self.wrong.append(f"{where:#x} {call}: {function} {file}:{line}, "
+                                  f"is {name} {os.path.basename(source)}:{reported} {why}")
         self.count(kind_of(call), call, facts | {"calls"})
 
     def count(self, row, call, facts):

@@ -1,7 +1,11 @@
 /* What machine.h finds, in the words of cython.h. */
 #include "machine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/** Bytes of a path in front of its last part. */
+#define FILE_SIZE_LIMIT 4096
 
 static bool is_lambda(struct slice part)
 {
@@ -201,15 +205,57 @@ static const char *table_function(const struct machine_identity *identity, const
     return name ? cython_traceback_function(name, module, NULL, arena) : NULL;
 }
 
+/** The string that ends in "/leaf.ending", or is that; NULL when there is none. */
+static const char *find_file(const struct machine_image *image, const char *leaf,
+                             const char *ending)
+{
+    char name[256];
+    int size = snprintf(name, sizeof(name), "%s%s", leaf, ending);
+    if (size <= 0 || (size_t)size >= sizeof(name))
+        return NULL;
+    for (size_t k = 0; k < image->segment_count; k++) {
+        const struct machine_segment *segment = &image->segments[k];
+        const char *bytes = (const char *)image->bytes + segment->offset;
+        const char *end = bytes + segment->size;
+        for (const char *at = bytes; !segment->writable && at < end; at++) {
+            at = memmem(at, (size_t)(end - at), name, (size_t)size + 1);
+            if (!at)
+                break;
+            const char *start = at;
+            while (start > bytes && start[-1] && at - start < FILE_SIZE_LIMIT)
+                start--;
+            if (start == at || at[-1] == '/')
+                return machine_string(image, segment->address + (uint64_t)(start - bytes));
+        }
+    }
+    return NULL;
+}
+
+/**
+ * The file of a module's body. Where compilers load it once for the whole body, what is found there
+ * may be that of Cython's own code, "(tree fragment)".
+ */
+static const char *file_of_body(const struct machine *machine, const char *file, const char *module)
+{
+    if (!module || (file && is_pyx_file(file)))
+        return file;
+    const char *dot = strrchr(module, '.');
+    const char *leaf = dot ? dot + 1 : module;
+    const char *found = find_file(&machine->image, leaf, ".pyx");
+    return found ? found : find_file(&machine->image, leaf, ".py");
+}
+
 static struct cython_code convert_identity(const struct machine *machine,
                                            const struct machine_identity *identity,
                                            const char *module, struct arena *arena)
 {
     struct cython_code code = {
-        .kind = kind_of(identity->name, identity->file),
         .file = identity->file,
         .parallel = identity->parallel,
     };
+    if (identity->name && strncmp(identity->name, "init ", 5) == 0)
+        code.file = file_of_body(machine, identity->file, module);
+    code.kind = kind_of(identity->name, code.file);
     if (identity->plumbing)
         code.kind = CYTHON_PLUMBING;
     else if (code.kind == CYTHON_C_FUNCTION && (identity->method || identity->pointed))
