@@ -48,6 +48,12 @@ bool c_find_member(const struct debug_type *type, const char *name, struct debug
 /** True when a value is long enough, or memory is out. */
 bool c_is_full(const struct c_writer *writer);
 
+/* ---- c_number.c ---- */
+
+/** Any kind of number, or an enum's value. */
+void c_add_number(struct c_writer *writer, const struct debug_type *type, struct c_place place);
+/** A bit field of the struct at `place`. */
+void c_add_bits(struct c_writer *writer, const struct debug_member *member, struct c_place place);
 /** A number of single, double or x87's precision; false for other sizes. */
 bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size);
 /** Two numbers of single or double precision; false for other sizes. */
