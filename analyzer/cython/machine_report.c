@@ -229,7 +229,10 @@ static size_t follow_reports(struct machine *machine, struct machine_state *star
         if (!report.name && !report.file && !report.line)
             break;
         bool repeated = count && (caught || same_report(&ret[count - 1], &report));
-        if (!repeated)
+        /* What has no name, and is not the last, says less than the next. */
+        if (count && !ret[count - 1].name)
+            ret[count - 1] = report;
+        else if (!repeated)
             ret[count++] = report;
         bool direct = report.direct;
         struct machine_state *next =
