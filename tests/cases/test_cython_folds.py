@@ -97,7 +97,7 @@ def variant(request, system):
 
 
 def shown_name(frame):
-    return re.sub(r"(\.__get__| \[parallel\])$", "", frame["function"])
+    return re.sub(r"(\.__get__| \[parallel\]|\[[a-z, ]+\])$", "", frame["function"])
 
 
 @functools.lru_cache(None)

@@ -1,0 +1,168 @@
+/*
+ * The C types of a fused function. Its symbol only counts the specialisations; but what one of them
+ * declares otherwise than another does is what the fused types stand for there.
+ */
+#include "places_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Digits of `__pyx_fuse_0_1__pyx_f_...` that are looked at. */
+#define TYPE_LIMIT 8
+
+static const char prefix[] = "__pyx_fuse_";
+
+static bool is_number(const struct debug_type *type)
+{
+    return type &&
+           (type->kind == DEBUG_KIND_SIGNED || type->kind == DEBUG_KIND_UNSIGNED ||
+            type->kind == DEBUG_KIND_CHARACTER || type->kind == DEBUG_KIND_UNSIGNED_CHARACTER ||
+            type->kind == DEBUG_KIND_FLOAT || type->kind == DEBUG_KIND_COMPLEX);
+}
+
+/* As a .pyx has it: gcc writes "long int" into its DWARF. */
+static const char *written_name(const struct debug_type *type)
+{
+    static const char *const names[][2] = {
+        {"long int", "long"},           {"long unsigned int", "unsigned long"},
+        {"long long int", "long long"}, {"long long unsigned int", "unsigned long long"},
+        {"short int", "short"},         {"short unsigned int", "unsigned short"},
+    };
+    const char *name = strncmp(type->name, "__pyx_", 6) == 0 && type->tag ? type->tag : type->name;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++)
+        if (!strcmp(name, names[i][0]))
+            return names[i][1];
+    return name;
+}
+
+static const struct debug_scope *find_scope(const struct debug_scopes *scopes, const char *symbol)
+{
+    for (size_t i = 0; scopes && i < scopes->count; i++)
+        if (scopes->items[i].function && !strcmp(scopes->items[i].function, symbol))
+            return &scopes->items[i];
+    return NULL;
+}
+
+static const struct debug_variable *find_variable(const struct debug_scope *scope, const char *name)
+{
+    for (size_t i = 0; i < scope->count; i++)
+        if (scope->variables[i].name && !strcmp(scope->variables[i].name, name))
+            return &scope->variables[i];
+    return NULL;
+}
+
+struct search {
+    struct places *places;
+    struct module *module;
+    const char *prefix;   /* "__pyx_fuse_1_0__pyx_pw_" */
+    const char *function; /* As __qualname__. */
+    struct module_symbol found;
+};
+
+static bool visit_wrapper(void *context, const struct module_symbol *symbol)
+{
+    struct search *search = context;
+    struct cython_name name;
+    if (strncmp(symbol->name, search->prefix, strlen(search->prefix)) != 0 ||
+        strchr(symbol->name, '.') ||
+        !cython_cache_name_of(search->places->cython, search->module, symbol->name,
+                              search->places->trace->arena, &name) ||
+        !name.function || strcmp(name.function, search->function) != 0)
+        return true;
+    search->found = *symbol;
+    return false;
+}
+
+/* A function by its symbol; of a wrapper, whose entry number is another, by its prefix. */
+static const struct debug_scope *find_function(struct search *search, const char *symbol,
+                                               struct arena *arena)
+{
+    static const char kind[] = "__pyx_pw_";
+    const char *wrapper = strstr(symbol, kind);
+    if (wrapper) {
+        search->prefix = arena_printf(arena, "%.*s%s", (int)(wrapper - symbol), symbol, kind);
+        if (search->prefix)
+            module_each_symbol(search->module, visit_wrapper, search);
+    } else if (!module_find_symbol_named(search->module, symbol, &search->found)) {
+        return NULL;
+    }
+    if (!search->found.name)
+        return NULL;
+    return find_scope(module_find_variables(search->module, search->found.address),
+                      search->found.name);
+}
+
+/* Another specialisation, which differs in the number that begins at `digits`. */
+static const struct debug_scope *find_other(struct search search, const char *symbol, size_t digits,
+                                            struct arena *arena)
+{
+    size_t size = strspn(symbol + digits, "0123456789");
+    bool first = size == 1 && symbol[digits] == '0';
+    const char *name = arena_printf(arena, "%.*s%s%s", (int)digits, symbol, first ? "1" : "0",
+                                    symbol + digits + size);
+    return name ? find_function(&search, name, arena) : NULL;
+}
+
+/* The type of the first argument that differs; NULL: none that is a number. Wrappers parse theirs.
+ */
+static const char *differing_type(const struct debug_scope *own, const struct debug_scope *other,
+                                  bool wrapper)
+{
+    for (size_t i = 0; i < own->count; i++) {
+        const struct debug_variable *variable = &own->variables[i];
+        if (variable->argument == wrapper || !variable->name ||
+            strncmp(variable->name, "__pyx_v_", 8) != 0)
+            continue;
+        const struct debug_variable *there = find_variable(other, variable->name);
+        if (!there || !is_number(variable->type) || !is_number(there->type) ||
+            !variable->type->name || !there->type->name ||
+            !strcmp(variable->type->name, there->type->name))
+            continue;
+        return written_name(variable->type);
+    }
+    return NULL;
+}
+
+/* The level whose symbol counts: of a body that the compiler put into its wrapper, that one. */
+static const struct place_level *counted_level(const struct place *place, size_t i)
+{
+    const struct place_level *level = &place->levels[i], *outer = level + 1;
+    bool inside = i + 1 < place->level_count && level->cython.kind == CYTHON_BODY &&
+                  outer->cython.kind == CYTHON_WRAPPER && level->cython.function &&
+                  outer->cython.function && !strcmp(level->cython.function, outer->cython.function);
+    return inside ? outer : level;
+}
+
+void places_add_fused_types(struct places *places, const struct place *place, size_t i)
+{
+    const struct place_level *level = counted_level(place, i);
+    struct trace_location *location = place->levels[i].location;
+    struct arena *arena = places->trace->arena;
+    const char *symbol = level->location->symbol;
+    bool wrapper = level->cython.kind == CYTHON_WRAPPER;
+    if (location->kind != TRACE_CYTHON || !module_inlines_are_cheap(place->module) ||
+        !level->cython.specialization || !symbol || strncmp(symbol, prefix, strlen(prefix)) != 0 ||
+        strchr(symbol, '.'))
+        return;
+    const struct debug_scope *own =
+        find_scope(module_find_variables(place->module, place->pc), symbol);
+    const struct search search = {
+        .places = places, .module = place->module, .function = level->cython.function};
+    struct text types = {0};
+    size_t at = strlen(prefix);
+    bool known = own != NULL;
+    for (size_t k = 0; known && k < TYPE_LIMIT && symbol[at] >= '0' && symbol[at] <= '9'; k++) {
+        const struct debug_scope *other = find_other(search, symbol, at, arena);
+        const char *type = other ? differing_type(own, other, wrapper) : NULL;
+        known = type != NULL;
+        if (known)
+            text_printf(&types, "%s%s", k ? "," : "", type);
+        at += strspn(symbol + at, "0123456789");
+        if (symbol[at] != '_' || symbol[at + 1] == '_')
+            break;
+        at++;
+    }
+    if (known && types.size && !types.failed)
+        location->function = arena_printf(arena, "%s[%s]", location->function, types.data);
+    text_deinit(&types);
+}
