@@ -34,7 +34,7 @@ def module_of(path):
 
 
 def leaf_of(function):
-    return re.sub(r" \[.*\]$", "", function).split(".")[-1]
+    return re.sub(r" ?\[.*\]$", "", function).split(".")[-1]
 
 
 SPECIAL = {"<lambda>": b"lambda", "<genexpr>": b"genexpr", "<module>": b"PyInit_",
