@@ -1,8 +1,5 @@
 #include "cython_private.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* Questions to the context about one symbol; a module has some ten thousand symbols. */
 #define QUESTION_LIMIT 100000
 
@@ -66,19 +63,6 @@ static bool is_boilerplate(struct slice leaf)
            slice_starts(leaf, "__Pyx_");
 }
 
-/** Whether another function of the same scope and name has that number. */
-static bool has_sibling(const struct naming *naming, const struct cython_path *path,
-                        const char *kind, int32_t number)
-{
-    char digits[16] = "";
-    if (number < 0)
-        return false;
-    if (number)
-        snprintf(digits, sizeof(digits), "%d", number);
-    return cython_context_has(naming->context, "%s%.*s%s%.*s", kind, (int)path->text.size,
-                              path->text.data, digits, (int)path->leaf.size, path->leaf.data);
-}
-
 /** Bodies of lambdas are no `__pyx_pf_`. */
 static bool is_lambda(const struct naming *naming, const struct cython_path *path)
 {
@@ -86,14 +70,15 @@ static bool is_lambda(const struct naming *naming, const struct cython_path *pat
         return true;
     int32_t body = path->number - (naming->name->kind == CYTHON_GENERATOR ? 2 : 1);
     return slice_is_counted(path->leaf, "lambda") && naming->name->kind != CYTHON_BODY &&
-           naming->name->kind != CYTHON_C_FUNCTION && !has_sibling(naming, path, "__pyx_pf_", body);
+           naming->name->kind != CYTHON_C_FUNCTION &&
+           !cython_path_has_sibling(naming->context, path, "__pyx_pf_", body);
 }
 
 /** Generator expressions have no wrapper. */
 static bool is_genexpr(const struct naming *naming, const struct cython_path *path)
 {
     return slice_equals(path->leaf, "genexpr") && naming->name->kind == CYTHON_BODY &&
-           !has_sibling(naming, path, "__pyx_pw_", path->number + 1);
+           !cython_path_has_sibling(naming->context, path, "__pyx_pw_", path->number + 1);
 }
 
 static void add_leaf(struct naming *naming, struct text *text, const struct cython_path *path)
@@ -113,89 +98,6 @@ static void add_leaf(struct naming *naming, struct text *text, const struct cyth
 
 /* ---- module and function ---- */
 
-static bool same_slice(struct slice left, struct slice right)
-{
-    return left.size == right.size && memcmp(left.data, right.data, left.size) == 0;
-}
-
-/** `lambda4` of `__pyx_lambda_funcdef_<path>lambda4`, which wrappers have in them since 3.3. */
-static struct slice lambda_leaf(const struct naming *naming, struct slice leaf)
-{
-    struct cython_path inner;
-    if (!slice_skip(&leaf, "__pyx_lambda_funcdef_"))
-        return leaf;
-    parse_cython_path(leaf, CYTHON_UNNUMBERED, naming->context, &inner);
-    return inner.leaf;
-}
-
-/** The entry number of a wrapper `<scope><number><name>`, 0 without one; -1: it is not there. */
-static int32_t find_wrapper(const struct naming *naming, struct slice scope, struct slice name)
-{
-    struct text prefix = {0};
-    int32_t number = -1;
-    text_printf(&prefix, "__pyx_pw_%.*s", (int)scope.size, scope.data);
-    for (size_t i = 0; number < 0 && !prefix.failed; i++) {
-        const char *candidate = cython_context_find(naming->context, prefix.data, i);
-        if (!candidate)
-            break;
-        struct slice rest = slice_of(candidate + prefix.size);
-        size_t digits = slice_digits(rest);
-        struct slice leaf = lambda_leaf(naming, slice_from(rest, digits));
-        if (same_slice(leaf, name) && digits < 9)
-            number = (int32_t)strtol(rest.data, NULL, 10);
-    }
-    text_deinit(&prefix);
-    return number;
-}
-
-/** Whether a scope holds anything with a wrapper but lambdas: a function or class of the user's. */
-static bool has_entries(const struct naming *naming, struct slice scope)
-{
-    struct text prefix = {0};
-    bool found = false;
-    text_printf(&prefix, "__pyx_pw_%.*s", (int)scope.size, scope.data);
-    for (size_t i = 0; !found && !prefix.failed; i++) {
-        const char *candidate = cython_context_find(naming->context, prefix.data, i);
-        if (!candidate)
-            break;
-        found = !strstr(candidate + prefix.size, "lambda");
-    }
-    text_deinit(&prefix);
-    return found;
-}
-
-/** The bytes of a path up to one of its components, and with it. */
-static struct slice path_before(const struct cython_path *path, size_t i)
-{
-    struct slice outer = i ? path->components[i - 1].name : (struct slice){path->text.data, 0};
-    const char *end = i ? outer.data + outer.size + 1 : outer.data;
-    return (struct slice){path->text.data, (size_t)(end - path->text.data)};
-}
-
-/**
- * What a scope of Cython's own making is called: "<lambda>", "<genexpr>", "" for the one that
- * Cython puts around further generator expressions; NULL for a class or function of the user's.
- */
-static const char *scope_name(const struct naming *naming, const struct cython_path *path, size_t i)
-{
-    struct slice name = path->components[i].name;
-    if (!slice_starts(name, "lambda") && !slice_starts(name, "genexpr"))
-        return NULL;
-    struct slice around = path_before(path, i);
-    int32_t wrapper = find_wrapper(naming, around, name);
-    if (slice_equals(name, "genexpr"))
-        return wrapper < 0 ? "<genexpr>" : NULL;
-    if (slice_is_counted(name, "genexpr"))
-        return wrapper < 0 && !has_entries(naming, path_before(path, i + 1)) ? "" : NULL;
-    if (!slice_is_counted(name, "lambda"))
-        return NULL;
-    bool complete = naming->context && naming->context->complete;
-    struct cython_path scope = {.text = around, .leaf = name};
-    if (wrapper < 0 ? complete : has_sibling(naming, &scope, "__pyx_pf_", wrapper - 1))
-        return NULL;
-    return "<lambda>";
-}
-
 /** Fills module and function. `suffix` may be NULL; a number keeps its own leaf out of slots. */
 static void set_function(struct naming *naming, const struct cython_path *path, const char *suffix)
 {
@@ -205,7 +107,7 @@ static void set_function(struct naming *naming, const struct cython_path *path, 
     for (size_t i = 0; i < path->count; i++) {
         const struct cython_component *component = &path->components[i];
         struct text *text = i < split ? &module : &function;
-        const char *own = i >= split ? scope_name(naming, path, i) : NULL;
+        const char *own = i >= split ? cython_scope_name(naming->context, path, i) : NULL;
         if (own) {
             text_printf(text, *own ? "%s." : "%s", own);
             continue;
@@ -241,7 +143,7 @@ static bool find_sibling(struct naming *naming, const struct cython_path *path, 
         if (!candidate)
             break;
         parse_cython_path(slice_of(candidate + strlen(kind)), numbering, naming->context, &other);
-        found = other.number == number && same_slice(other.text, path->text) && other.leaf.size;
+        found = other.number == number && slice_is(other.text, path->text) && other.leaf.size;
         if (found)
             *ret = other.leaf;
     }
@@ -285,14 +187,14 @@ static bool find_lambda_wrapper(struct naming *naming, struct slice lambda, stru
     for (size_t i = 0; (candidate = cython_context_find(naming->context, "__pyx_pw_", i)); i++) {
         struct cython_path path;
         struct slice text = slice_of(candidate + strlen("__pyx_pw_"));
-        if (text.size < lambda.size ||
-            !same_slice(slice_from(text, text.size - lambda.size), lambda))
+        if (text.size < lambda.size || !slice_is(slice_from(text, text.size - lambda.size), lambda))
             continue;
         parse_cython_path(text, CYTHON_NUMBERED_WRAPPER, naming->context, &path);
-        struct slice leaf = lambda_leaf(naming, path.leaf);
-        bool of_user = !slice_starts(path.leaf, "__pyx_") &&
-                       has_sibling(naming, &path, "__pyx_pf_", path.number - 1);
-        if (!same_slice(leaf, lambda) || of_user)
+        struct slice leaf = cython_lambda_leaf(naming->context, path.leaf);
+        bool of_user =
+            !slice_starts(path.leaf, "__pyx_") &&
+            cython_path_has_sibling(naming->context, &path, "__pyx_pf_", path.number - 1);
+        if (!slice_is(leaf, lambda) || of_user)
             continue;
         /* Of several modules: nobody knows whose. */
         if (found++)

@@ -31,6 +31,11 @@ static inline bool slice_equals(struct slice slice, const char *string)
     return slice.size == strlen(string) && memcmp(slice.data, string, slice.size) == 0;
 }
 
+static inline bool slice_is(struct slice left, struct slice right)
+{
+    return left.size == right.size && memcmp(left.data, right.data, left.size) == 0;
+}
+
 static inline bool slice_starts(struct slice slice, const char *prefix)
 {
     size_t size = strlen(prefix);
@@ -126,6 +131,18 @@ bool cython_path_is_utility(const struct cython_path *path);
 /** How many leading components are the module; the rest are classes and functions. */
 size_t cython_path_module_size(const struct cython_path *path,
                                const struct cython_context *context);
+
+/** Whether another function of the path's scope and name has that number. */
+bool cython_path_has_sibling(const struct cython_context *context, const struct cython_path *path,
+                             const char *kind, int32_t number);
+/** `lambda4` of `__pyx_lambda_funcdef_<path>lambda4`, which wrappers have in them since 3.3. */
+struct slice cython_lambda_leaf(const struct cython_context *context, struct slice leaf);
+/**
+ * What a scope of Cython's own making is called: "<lambda>", "<genexpr>", "" for the one that
+ * Cython puts around further generator expressions; NULL for a class or function of the user's.
+ */
+const char *cython_scope_name(const struct cython_context *context, const struct cython_path *path,
+                              size_t i);
 
 /** Adds a component with its dots. */
 void cython_component_add(struct text *text, const struct cython_component *component);
