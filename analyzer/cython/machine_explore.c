@@ -177,9 +177,13 @@ static struct value result_of(const struct machine_exploration *exploration,
     if (target.import && strcmp(target.import, "_Py_CheckFunctionResult") == 0 &&
         state->registers[MACHINE_RSI].kind == VALUE_ERROR)
         return state->registers[MACHINE_RSI];
-    /* What else was called may have caught it: __Pyx_GetException() before `finally`. */
+    /*
+     * What else was called may have caught it: __Pyx_GetException() before `finally`. But if nobody
+     * looked at the result, this asks for the failure: objects of C++ are moved to their place
+     * first.
+     */
     if (machine_is_question(exploration->machine, target))
-        return (struct value){state->calls ? VALUE_UNKNOWN : VALUE_NONZERO, 0};
+        return (struct value){state->calls && state->tested ? VALUE_UNKNOWN : VALUE_NONZERO, 0};
     if (machine_is_match(exploration->machine, target))
         return (struct value){VALUE_CONSTANT, 0};
     return (struct value){state->tested ? VALUE_SUCCESS : VALUE_UNKNOWN, 0};
