@@ -352,6 +352,12 @@ size_t cython_machine_find(struct machine *machine, const char *module_name, uin
         add_near_line(machine, module_name, pc, arena, &whole);
         ret[count++] = whole;
     } else {
+        /* A thread that waits in a block is in none of what was inlined into it. */
+        if (whole.parallel && ret[0].estimate) {
+            ret[0] = *last;
+            last = &ret[0];
+            count = 1;
+        }
         last->parallel = whole.parallel;
         /* Cython's own code in Cython may be in that of the module. */
         if (last->kind == CYTHON_PLUMBING && whole.kind == CYTHON_MODULE)
