@@ -55,7 +55,10 @@ def build(command, include, folder):
         library = file.read()
     marked = b"\0PyTraceBack_Here\0"
     assert library.count(marked) == 1
-    for place, content in ((here, library), (blind, library.replace(marked, b"\0PyTraceBack_Hers\0"))):
+    # Cython's own module is looked for, too.
+    blinded = library.replace(marked, b"\0PyTraceBack_Hers\0").replace(
+        b"\0cython_runtime\0", b"\0cython_runtims\0")
+    for place, content in ((here, library), (blind, blinded)):
         for number in range(MODULES):
             os.makedirs(os.path.join(place, str(number)))
             with open(os.path.join(place, str(number), "forms.so"), "wb") as file:
