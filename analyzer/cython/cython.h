@@ -76,6 +76,11 @@ bool cython_peers_parse(struct cython_peers *peers, const char *symbol, struct a
  * way there: a CYTHON_SLOT whose method `inner` is (or another slot of that method).
  */
 bool cython_slot_calls(const struct cython_name *slot, const struct cython_name *inner);
+/**
+ * Whether a slot that is known by one method, which was inlined into it, also goes on to another
+ * of its class: `__lt__` and `__eq__`.
+ */
+bool cython_slot_shares(const struct cython_name *slot, const struct cython_name *inner);
 
 /**
  * cython_parse_symbol() with the module's own symbols as context; answers are kept per module by

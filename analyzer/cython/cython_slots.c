@@ -206,6 +206,38 @@ bool cython_slot_calls(const struct cython_name *slot, const struct cython_name 
     return false;
 }
 
+/* Methods that one slot chooses among, without those of further_methods. */
+static const char *const shared_slots[] = {
+    "__eq__/__ne__/__lt__/__le__/__gt__/__ge__",
+    "__setitem__/__delitem__",
+    "__setattr__/__delattr__",
+    "__set__/__delete__",
+    "__getattr__/__getattribute__",
+};
+
+static bool share_slot(struct slice left, struct slice right)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(shared_slots); i++) {
+        struct slice methods = slice_of(shared_slots[i]);
+        if (has_method(methods, left) && has_method(methods, right))
+            return true;
+    }
+    return slot_reaches(left, right) || slot_reaches(right, left);
+}
+
+bool cython_slot_shares(const struct cython_name *slot, const struct cython_name *inner)
+{
+    struct slice slot_class;
+    struct slice inner_class;
+    if (slot->kind != CYTHON_SLOT || !slot->function || !inner->function)
+        return false;
+    struct slice method = split_function(slot->function, &slot_class);
+    struct slice other = split_function(inner->function, &inner_class);
+    return slot_class.size == inner_class.size &&
+           memcmp(slot_class.data, inner_class.data, slot_class.size) == 0 &&
+           share_slot(method, other);
+}
+
 /* ---- View.MemoryView: Cython/Utility/MemoryView.pyx ---- */
 
 static const struct {

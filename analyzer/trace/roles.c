@@ -134,7 +134,8 @@ static bool folds(const struct roles *roles, const struct place *place,
     if (!inner || !depth || cython_depth(inner->kind) >= depth ||
         roles->inner_module != place->module || !inner->function || !outer->function)
         return false;
-    return !strcmp(inner->function, outer->function) || cython_slot_calls(outer, inner);
+    return !strcmp(inner->function, outer->function) || cython_slot_calls(outer, inner) ||
+           (!roles->inner_apart && !level->location->line && cython_slot_shares(outer, inner));
 }
 
 /* OpenMP's runtimes: gcc's libgomp, LLVM's and Intel's; wheels bring copies, libgomp-d22c30c5.so.

@@ -329,6 +329,27 @@ static void check_slot(const char *slot, const char *inner, bool want)
     arena_destroy(arena);
 }
 
+/** What is left of a slot without symbols: one method of it, and another that it calls. */
+static void test_slot_shares(void **state)
+{
+    (void)state;
+    struct cython_name slot = {.kind = CYTHON_SLOT, .function = "C.__lt__"};
+    struct cython_name inner = {.kind = CYTHON_BODY, .function = "C.__eq__"};
+    assert_true(cython_slot_shares(&slot, &inner));
+    inner.function = "D.__eq__";
+    assert_false(cython_slot_shares(&slot, &inner));
+    inner.function = "C.__hash__";
+    assert_false(cython_slot_shares(&slot, &inner));
+    slot.function = "C.__setitem__";
+    inner.function = "C.__delitem__";
+    assert_true(cython_slot_shares(&slot, &inner));
+    inner.function = "C.__getitem__";
+    assert_false(cython_slot_shares(&slot, &inner));
+    slot.kind = CYTHON_BODY;
+    inner.function = "C.__delitem__";
+    assert_false(cython_slot_shares(&slot, &inner));
+}
+
 static void test_slot_calls(void **state)
 {
     (void)state;
@@ -433,12 +454,19 @@ static void test_long_symbols(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),          cmocka_unit_test(test_without_symbols),
-        cmocka_unit_test(test_length_or_number), cmocka_unit_test(test_module_known_in_part),
-        cmocka_unit_test(test_foreign_symbols),  cmocka_unit_test(test_plumbing),
-        cmocka_unit_test(test_cpp_class),        cmocka_unit_test(test_slot_calls),
-        cmocka_unit_test(test_punycode),         cmocka_unit_test(test_endless_context),
-        cmocka_unit_test(test_long_symbols),     cmocka_unit_test(test_peers),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_without_symbols),
+        cmocka_unit_test(test_length_or_number),
+        cmocka_unit_test(test_module_known_in_part),
+        cmocka_unit_test(test_foreign_symbols),
+        cmocka_unit_test(test_plumbing),
+        cmocka_unit_test(test_cpp_class),
+        cmocka_unit_test(test_slot_calls),
+        cmocka_unit_test(test_slot_shares),
+        cmocka_unit_test(test_punycode),
+        cmocka_unit_test(test_endless_context),
+        cmocka_unit_test(test_long_symbols),
+        cmocka_unit_test(test_peers),
         cmocka_unit_test(test_punycode_modules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
