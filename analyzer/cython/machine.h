@@ -223,6 +223,19 @@ struct machine_state {
     struct value file_place;
 };
 
+/** The lowest bytes of a number. */
+static inline uint64_t machine_cut(uint64_t number, uint8_t width)
+{
+    return width >= 8 ? number : number & ((UINT64_C(1) << (8 * width)) - 1);
+}
+
+/** The number that the lowest bytes are, with their sign. */
+static inline int64_t machine_extend(uint64_t number, uint8_t width)
+{
+    unsigned shift = width >= 8 || width == 0 ? 0 : 64 - 8 * (unsigned)width;
+    return (int64_t)(number << shift) >> shift;
+}
+
 /** RSP and RBP are known as such, nothing else. */
 void machine_state_init(struct machine_state *state, uint64_t pc);
 /** A hash of all that can decide how it goes on. */
@@ -230,8 +243,6 @@ uint64_t machine_state_hash(const struct machine_state *state);
 /** Executes all but calls, jumps and branches; state->pc moves to the next instruction. */
 void machine_state_step(struct machine_state *state, const struct machine_image *image,
                         const struct machine_instruction *instruction);
-/** Whether a condition holds; false when that is not known. Sets state->tested. */
-bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret);
 /** What was stored `offset` bytes above the stack pointer. */
 struct value machine_state_load(const struct machine_state *state, uint64_t offset, uint8_t width);
 /** What was stored at a place. */
@@ -241,6 +252,11 @@ void machine_state_store_at(struct machine_state *state, struct value place, uin
                             struct value value);
 /** What a call leaves: the caller's registers are gone, RAX is `result`. */
 void machine_state_return(struct machine_state *state, struct value result);
+
+/* ---- machine_flags.c ---- */
+
+/** Whether a condition holds; false when that is not known. Sets state->tested. */
+bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret);
 
 /* ---- machine_report.c, machine_convention.c, machine_call.c, machine_failure.c ---- */
 

@@ -8,17 +8,6 @@ static struct value constant(uint64_t number)
     return (struct value){VALUE_CONSTANT, number};
 }
 
-static uint64_t cut(uint64_t number, uint8_t width)
-{
-    return width >= 8 ? number : number & ((UINT64_C(1) << (8 * width)) - 1);
-}
-
-static int64_t extend(uint64_t number, uint8_t width)
-{
-    unsigned shift = width >= 8 || width == 0 ? 0 : 64 - 8 * (unsigned)width;
-    return (int64_t)(number << shift) >> shift;
-}
-
 void machine_state_init(struct machine_state *state, uint64_t pc)
 {
     *state = (struct machine_state){.pc = pc};
@@ -136,7 +125,7 @@ static struct value load(const struct machine_state *state, struct value place, 
             continue;
         struct value value = slot->value;
         if (value.kind == VALUE_CONSTANT)
-            value.number = cut(value.number, width);
+            value.number = machine_cut(value.number, width);
         else if (width < 4)
             return unknown;
         return value;
@@ -174,12 +163,12 @@ static struct value get(const struct machine_state *state, const struct machine_
         if (value.kind == VALUE_BYTE)
             return operand->width == 1 ? constant(value.number) : unknown;
         if (value.kind == VALUE_CONSTANT)
-            value.number = cut(value.number, operand->width);
+            value.number = machine_cut(value.number, operand->width);
         else if (operand->width < 4)
             return unknown;
         return value;
     case MACHINE_IMMEDIATE:
-        return constant(operand->width ? cut((uint64_t)operand->number, operand->width)
+        return constant(operand->width ? machine_cut((uint64_t)operand->number, operand->width)
                                        : (uint64_t)operand->number);
     case MACHINE_ABSOLUTE:
         return load_absolute(image, (uint64_t)operand->number, operand->width);
@@ -205,11 +194,11 @@ static void put(struct machine_state *state, const struct machine_operand *opera
         else if (value.kind != VALUE_CONSTANT || operand->high)
             *slot = unknown;
         else if (slot->kind == VALUE_CONSTANT)
-            slot->number = (slot->number & ~cut(UINT64_MAX, operand->width)) |
-                           cut(value.number, operand->width);
+            slot->number = (slot->number & ~machine_cut(UINT64_MAX, operand->width)) |
+                           machine_cut(value.number, operand->width);
         else
-            *slot =
-                operand->width == 1 ? (struct value){VALUE_BYTE, cut(value.number, 1)} : unknown;
+            *slot = operand->width == 1 ? (struct value){VALUE_BYTE, machine_cut(value.number, 1)}
+                                        : unknown;
     }
 }
 
@@ -228,104 +217,6 @@ static void forget_flags(struct machine_state *state)
     compare(state, unknown, unknown, 0);
 }
 
-/** Conditions in pairs, the odd one is the negation of the even one before it. */
-static bool holds(uint8_t condition, bool overflow, bool below, bool equal, bool negative)
-{
-    bool less = negative != overflow;
-    switch (condition >> 1) {
-    case 0:
-        return overflow;
-    case 1:
-        return below;
-    case 2:
-        return equal;
-    case 3:
-        return below || equal;
-    case 4:
-        return negative;
-    case 6:
-        return less;
-    default:
-        return less || equal;
-    }
-}
-
-static bool decide_constants(const struct machine_state *state, uint8_t condition)
-{
-    uint8_t width = state->compared_width;
-    uint64_t left = cut(state->left.number, width), right = cut(state->right.number, width);
-    int64_t signed_left = extend(left, width), signed_right = extend(right, width);
-    bool negative = extend(cut(left - right, width), width) < 0;
-    bool less = signed_left < signed_right;
-    return holds(condition, less != negative, left < right, left == right, negative);
-}
-
-static bool decide_exception(const struct machine_state *state, uint8_t condition, bool *ret)
-{
-    *ret = false;
-    return condition >> 1 == 2 && state->compared_width >= 4;
-}
-
-/**
- * What succeeded is a pointer that is not NULL, or a number that is not -1, and not negative
- * where one asks for that.
- */
-static bool decide_success(const struct machine_state *state, uint8_t condition, bool *ret)
-{
-    uint8_t width = state->compared_width;
-    uint64_t right = cut(state->right.number, width);
-    bool is_sign = condition >> 1 == 4 || condition >> 1 == 6;
-    if (state->right.kind != VALUE_CONSTANT || width < 4)
-        return false;
-    *ret = false;
-    return (right == 0 && (is_sign || (width == 8 && condition >> 1 == 2))) ||
-           (right == cut(UINT64_MAX, width) && condition >> 1 == 2);
-}
-
-/**
- * What failed returned NULL if it is a pointer that is compared with 0; else -1, or 0 (`except 0`).
- */
-static bool decide_error(const struct machine_state *state, uint8_t condition, bool *ret)
-{
-    uint8_t width = state->compared_width;
-    uint64_t right = cut(state->right.number, width);
-    bool is_sign = condition >> 1 == 4 || condition >> 1 == 6 || condition >> 1 == 7;
-    if (state->right.kind != VALUE_CONSTANT || width < 4)
-        return false;
-    if (state->left.number != MACHINE_FAILS_MINUS_ONE && right == 0 && condition >> 1 == 2)
-        *ret = true;
-    else if (right == 0 && (is_sign || (width == 4 && condition >> 1 == 2)))
-        *ret = holds(condition, false, false, false, true);
-    else if ((right == 0 || right == cut(UINT64_MAX, width)) && condition >> 1 == 2)
-        *ret = holds(condition, false, false, true, false);
-    else
-        return false;
-    return true;
-}
-
-bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret)
-{
-    bool known = false;
-    if (!state->compared_width || condition >> 1 == 5) /* Parity. */
-        return false;
-    if (state->left.kind == VALUE_CONSTANT && state->right.kind == VALUE_CONSTANT) {
-        *ret = decide_constants(state, condition & (uint8_t)~1u);
-        known = true;
-    } else if (state->left.kind == VALUE_ERROR) {
-        known = decide_error(state, condition & (uint8_t)~1u, ret);
-        /* "Above 0" does not tell failure from 0: kw_args = PyDict_Size(); if (kw_args > 0) */
-        state->tested |= known && condition >> 1 != 7;
-    } else if (state->left.kind == VALUE_NONZERO || state->right.kind == VALUE_NONZERO) {
-        known = decide_exception(state, condition & (uint8_t)~1u, ret);
-        state->tested |= known;
-    } else if (state->left.kind == VALUE_SUCCESS) {
-        known = decide_success(state, condition & (uint8_t)~1u, ret);
-    }
-    if (known && condition & 1)
-        *ret = !*ret;
-    return known;
-}
-
 /* ---- instructions ---- */
 
 static void step_add(struct machine_state *state, const struct machine_image *image,
@@ -336,7 +227,7 @@ static void step_add(struct machine_state *state, const struct machine_image *im
     struct value value = get(state, image, to);
     compare(state, value, constant(0 - number), to->width);
     if (value.kind == VALUE_CONSTANT) {
-        value.number = cut(value.number + number, to->width);
+        value.number = machine_cut(value.number + number, to->width);
         /* Of an addition the carry is not that of the comparison; no line hangs on it. */
     } else if (is_place(value) && to->width == 8) {
         value.number += number;
@@ -372,7 +263,7 @@ static struct value shifted(struct value value, uint64_t count, uint8_t width)
         return constant(0);
     if (value.kind != VALUE_CONSTANT || count >= 8u * width)
         return unknown;
-    return constant(cut(value.number, width) >> count);
+    return constant(machine_cut(value.number, width) >> count);
 }
 
 static void step_bits(struct machine_state *state, const struct machine_image *image,
@@ -382,9 +273,9 @@ static void step_bits(struct machine_state *state, const struct machine_image *i
     uint64_t bits = (uint64_t)instruction->from.number;
     struct value value = get(state, image, to);
     if (value.kind == VALUE_CONSTANT)
-        value.number =
-            cut(instruction->verb == MACHINE_AND ? value.number & bits : value.number ^ bits,
-                to->width);
+        value.number = machine_cut(instruction->verb == MACHINE_AND ? value.number & bits
+                                                                    : value.number ^ bits,
+                                   to->width);
     else
         value = unknown;
     put(state, to, value);
@@ -406,7 +297,7 @@ static void step_shift(struct machine_state *state, const struct machine_image *
 static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
 {
     if (value.kind == VALUE_CONSTANT)
-        return constant(cut((uint64_t)extend(value.number, from), to));
+        return constant(machine_cut((uint64_t)machine_extend(value.number, from), to));
     /* Of an argument, who asks for it takes the same four bytes. */
     bool known =
         value.kind == VALUE_ERROR || value.kind == VALUE_SUCCESS || value.kind == VALUE_ARGUMENT;

@@ -1,0 +1,101 @@
+/* What a condition tells of what was compared: numbers, or what a call that failed returned. */
+#include "machine.h"
+
+/** Conditions in pairs, the odd one is the negation of the even one before it. */
+static bool holds(uint8_t condition, bool overflow, bool below, bool equal, bool negative)
+{
+    bool less = negative != overflow;
+    switch (condition >> 1) {
+    case 0:
+        return overflow;
+    case 1:
+        return below;
+    case 2:
+        return equal;
+    case 3:
+        return below || equal;
+    case 4:
+        return negative;
+    case 6:
+        return less;
+    default:
+        return less || equal;
+    }
+}
+
+static bool decide_constants(const struct machine_state *state, uint8_t condition)
+{
+    uint8_t width = state->compared_width;
+    uint64_t left = machine_cut(state->left.number, width),
+             right = machine_cut(state->right.number, width);
+    int64_t signed_left = machine_extend(left, width), signed_right = machine_extend(right, width);
+    bool negative = machine_extend(machine_cut(left - right, width), width) < 0;
+    bool less = signed_left < signed_right;
+    return holds(condition, less != negative, left < right, left == right, negative);
+}
+
+static bool decide_exception(const struct machine_state *state, uint8_t condition, bool *ret)
+{
+    *ret = false;
+    return condition >> 1 == 2 && state->compared_width >= 4;
+}
+
+/**
+ * What succeeded is a pointer that is not NULL, or a number that is not -1, and not negative
+ * where one asks for that.
+ */
+static bool decide_success(const struct machine_state *state, uint8_t condition, bool *ret)
+{
+    uint8_t width = state->compared_width;
+    uint64_t right = machine_cut(state->right.number, width);
+    bool is_sign = condition >> 1 == 4 || condition >> 1 == 6;
+    if (state->right.kind != VALUE_CONSTANT || width < 4)
+        return false;
+    *ret = false;
+    return (right == 0 && (is_sign || (width == 8 && condition >> 1 == 2))) ||
+           (right == machine_cut(UINT64_MAX, width) && condition >> 1 == 2);
+}
+
+/**
+ * What failed returned NULL if it is a pointer that is compared with 0; else -1, or 0 (`except 0`).
+ */
+static bool decide_error(const struct machine_state *state, uint8_t condition, bool *ret)
+{
+    uint8_t width = state->compared_width;
+    uint64_t right = machine_cut(state->right.number, width);
+    bool is_sign = condition >> 1 == 4 || condition >> 1 == 6 || condition >> 1 == 7;
+    if (state->right.kind != VALUE_CONSTANT || width < 4)
+        return false;
+    if (state->left.number != MACHINE_FAILS_MINUS_ONE && right == 0 && condition >> 1 == 2)
+        *ret = true;
+    else if (right == 0 && (is_sign || (width == 4 && condition >> 1 == 2)))
+        *ret = holds(condition, false, false, false, true);
+    else if ((right == 0 || right == machine_cut(UINT64_MAX, width)) && condition >> 1 == 2)
+        *ret = holds(condition, false, false, true, false);
+    else
+        return false;
+    return true;
+}
+
+bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret)
+{
+    bool known = false;
+    if (!state->compared_width || condition >> 1 == 5) /* Parity. */
+        return false;
+    if (state->left.kind == VALUE_CONSTANT && state->right.kind == VALUE_CONSTANT) {
+        *ret = decide_constants(state, condition & (uint8_t)~1u);
+        known = true;
+    } else if (state->left.kind == VALUE_ERROR) {
+        known = decide_error(state, condition & (uint8_t)~1u, ret);
+        /* "Above 0" does not tell failure from 0: kw_args = PyDict_Size(); if (kw_args > 0) */
+        state->tested |= known && condition >> 1 != 7;
+    } else if (state->left.kind == VALUE_NONZERO || state->right.kind == VALUE_NONZERO) {
+        known = decide_exception(state, condition & (uint8_t)~1u, ret);
+        state->tested |= known;
+    } else if (state->left.kind == VALUE_SUCCESS) {
+        known = decide_success(state, condition & (uint8_t)~1u, ret);
+    }
+    if (known && condition & 1)
+        *ret = !*ret;
+    return known;
+}
