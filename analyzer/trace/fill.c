@@ -12,6 +12,7 @@
 struct draft {
     const struct target_thread *native;
     size_t native_index;
+    bool is_main; /**< The first one. Its number need not be the smallest: they begin again. */
     struct plan plan;
 };
 
@@ -80,6 +81,7 @@ static enum psc_status draft_threads(struct filling *filling, size_t *ret_unwant
         struct draft *draft = &filling->drafts[filling->draft_count++];
         draft->native = &target->threads[i];
         draft->native_index = i;
+        draft->is_main = draft->native->tid == target->process.pid;
         for (size_t p = 0; p < filling->python_thread_count; p++) {
             const struct python_thread *thread = &filling->python_threads[p];
             if (is_same_thread(draft->native, thread) && add_side(draft, thread) != PSC_OK)
@@ -113,6 +115,8 @@ static int compare_drafts(const void *left, const void *right)
         return a->native ? -1 : 1;
     if (!a->native)
         return 0;
+    if (a->is_main != b->is_main)
+        return a->is_main ? -1 : 1;
     return a->native->tid < b->native->tid ? -1 : a->native->tid > b->native->tid;
 }
 

@@ -8,7 +8,10 @@ EI_CLASS, EI_DATA, EI_VERSION = 4, 5, 6
 E_MACHINE, E_PHOFF, E_SHOFF, E_PHENTSIZE, E_PHNUM = 18, 32, 40, 54, 56
 P_VADDR, P_FILESZ = 16, 32
 PT_LOAD, PT_NOTE = 1, 4
-NT_PRSTATUS, NT_FILE = 1, 0x46494c45
+NT_PRSTATUS, NT_PRPSINFO, NT_FILE = 1, 3, 0x46494c45
+
+# elf_prpsinfo (linux/elfcore.h).
+PR_PID = 24
 
 Header = collections.namedtuple("Header", "at type flags offset vaddr filesz memsz")
 Note = collections.namedtuple("Note", "at name type offset size")
@@ -43,6 +46,18 @@ def notes(path):
                 found.append(Note(header.offset + at, name, kind, header.offset + start, size))
                 at = start + (size + 3) // 4 * 4
     return found
+
+
+def with_main_thread(core, folder, tid):
+    """A copy of the core of which another thread was the process's first one."""
+    copy = os.path.join(folder, "core")
+    subprocess.run(["cp", "--sparse=always", core, copy], check=True)
+    with open(copy, "r+b") as file:
+        for note in notes(core):
+            if note.type == NT_PRPSINFO:
+                file.seek(note.offset + PR_PID)
+                file.write(struct.pack("<i", tid))
+    return copy
 
 
 def without_files(core, folder):

@@ -9,6 +9,7 @@ import pytest
 
 import analyzer
 import cores
+import elf
 
 
 def test_help():
@@ -102,6 +103,18 @@ def test_thread(core):
     for thread in document["threads"]:
         one = analyzer.json_of(core.path, "--thread", str(thread["tid"])).json["threads"]
         assert [(found["tid"], found["frames"]) for found in one] == [(thread["tid"], thread["frames"])]
+
+
+@pytest.mark.cases(["threads"])
+def test_main_thread_comes_before_smaller_numbers(core, tmp_path):
+    """Thread ids begin again at the kernel's limit."""
+    crashed, *others = [thread["tid"] for thread in analyzer.json_of(core.path).json["threads"]]
+    if not others:
+        pytest.skip("no other thread")
+    first = max(others)
+    result = analyzer.run("--format", "json", elf.with_main_thread(core.path, tmp_path, first))
+    assert [thread["tid"] for thread in result.json["threads"]] == \
+        [crashed, first, *sorted(tid for tid in others if tid != first)]
 
 
 def test_thread_that_is_not_there(any_core):
