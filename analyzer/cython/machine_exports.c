@@ -7,8 +7,8 @@
  */
 #include "machine.h"
 
-/** Bytes of the three instructions and the call. */
-#define WINDOW 26
+/** Bytes from the first of the three instructions to the end of the call. */
+#define WINDOW 96
 /** Bytes of `lea number(%rip), register`. */
 #define LOAD_SIZE 7
 
@@ -25,9 +25,23 @@ static uint64_t loaded(const uint8_t *code, uint64_t address, uint8_t which)
     return address + LOAD_SIZE + (uint64_t)(int64_t)(int32_t)load_u32(code + 3);
 }
 
+/** Whether a call of a function here follows; what is made ready for others may stand between. */
+static bool is_called(const struct machine_image *image, const uint8_t *code, size_t size,
+                      uint64_t address)
+{
+    for (size_t i = 3 * LOAD_SIZE; i + 5 <= size; i++) {
+        uint64_t to = address + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1);
+        const struct machine_function *callee =
+            code[i] == 0xe8 ? machine_find_function(image, to) : NULL;
+        if (callee && callee->start == to)
+            return true;
+    }
+    return false;
+}
+
 /** The three of them in any order, then a call. */
-static bool read_export(const struct machine_image *image, const uint8_t *code, uint64_t address,
-                        struct machine_entry *ret)
+static bool read_export(const struct machine_image *image, const uint8_t *code, size_t size,
+                        uint64_t address, struct machine_entry *ret)
 {
     static const uint8_t order[] = {LOAD_NAME, LOAD_FUNCTION, LOAD_SIGNATURE};
     uint64_t values[PSC_ARRAY_SIZE(order)] = {0};
@@ -35,7 +49,7 @@ static bool read_export(const struct machine_image *image, const uint8_t *code, 
         for (size_t k = 0; k < PSC_ARRAY_SIZE(order); k++)
             if (!values[k])
                 values[k] = loaded(code + i * LOAD_SIZE, address + i * LOAD_SIZE, order[k]);
-    if (!values[0] || !values[1] || !values[2] || code[3 * LOAD_SIZE] != 0xe8)
+    if (!values[0] || !values[1] || !values[2] || !is_called(image, code, size, address))
         return false;
     const struct machine_function *function = machine_find_function(image, values[1]);
     const char *name = machine_string(image, values[0]);
@@ -54,10 +68,11 @@ void machine_each_export(const struct machine_image *image, void *context,
     for (size_t k = 0; k < image->segment_count; k++) {
         const struct machine_segment *segment = &image->segments[k];
         const uint8_t *code = image->bytes + segment->offset;
-        for (size_t i = 0; segment->executable && i + WINDOW <= segment->size; i++) {
+        for (size_t i = 0; segment->executable && i + 3 * LOAD_SIZE <= segment->size; i++) {
+            size_t size = segment->size - i < WINDOW ? segment->size - i : WINDOW;
             struct machine_entry entry;
             if (code[i] == 0x48 && code[i + 1] == 0x8d && code[i + LOAD_SIZE] == 0x48 &&
-                read_export(image, code + i, segment->address + i, &entry))
+                read_export(image, code + i, size, segment->address + i, &entry))
                 visit(context, entry);
         }
     }

@@ -63,6 +63,7 @@ static void test_export(void **state)
     assert_null(found.name); /* The call is none of an address. */
     machine_destroy(machine);
     code.size -= 2;
+    ADD(&code, 0x48, 0x83, 0x00, 0x05); /* addq $5,(%rax): something else that is due */
     ADD(&code, 0xe8);
     add_relative(&code, CODE_AT);
     machine = make(&code, file);
