@@ -10,6 +10,10 @@ shift 2
 mirror=${PSC_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
+# Tests that run at the same time want the same one.
+mkdir -p "$(dirname "$folder")"
+exec 9>"$folder.lock"
+flock 9
 [ "$(cat "$folder/.unpacked" 2>/dev/null || true)" = "$suite $*" ] && exit 0
 rm -rf "$folder"
 # /bin and its like are links into /usr, as base-files has them.
