@@ -124,9 +124,10 @@ bool cython_cache_public_name(struct cython_cache *cache, struct module *module,
     struct cython_module *known;
     struct machine *machine = cache_machine(cache, module, &known);
     const char *whole = machine ? machine_find_whole_name(&machine->image, symbol) : NULL;
+    if (!whole)
+        return false;
     const char *module_name = cython_module_get_name(known, cache->arena);
-    const char *function =
-        whole ? cython_traceback_function(whole, module_name, NULL, arena) : NULL;
+    const char *function = cython_traceback_function(whole, module_name, NULL, arena);
     if (!function || strcmp(function, symbol) != 0)
         return false;
     *ret = (struct cython_name){.kind = CYTHON_C_FUNCTION, .function = function, .number = -1};
