@@ -324,6 +324,14 @@ enum machine_call_kind {
 enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc,
                                          struct machine_target *ret_target);
 
+/** False: no more. `state` is that at the call. */
+typedef bool machine_call_visit(void *context, struct machine *machine,
+                                const struct machine_state *state,
+                                const struct machine_instruction *call);
+/** The calls in the first `limit` bytes of a function, as it stands, not as it runs. */
+void machine_sweep(struct machine *machine, const struct machine_function *function, uint64_t limit,
+                   machine_call_visit *visit, void *context);
+
 /** What a call of this returns after it has failed: a VALUE_ERROR. */
 struct value machine_find_failure(struct machine *machine, struct machine_target target);
 

@@ -97,3 +97,32 @@ enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc,
     }
     return MACHINE_CALL_NONE;
 }
+
+void machine_sweep(struct machine *machine, const struct machine_function *function, uint64_t limit,
+                   machine_call_visit *visit, void *context)
+{
+    struct machine_state state;
+    machine_state_init(&state, function->start);
+    for (uint64_t at = function->start; at < function->end && at - function->start < limit;) {
+        struct machine_instruction instruction =
+            *machine_decode(machine->decoder, &machine->image, at);
+        if (instruction.verb == MACHINE_BAD)
+            return;
+        at += instruction.size;
+        switch (instruction.verb) {
+        case MACHINE_CALL:
+            if (!visit(context, machine, &state, &instruction))
+                return;
+            machine_state_return(&state, (struct value){VALUE_UNKNOWN, 0});
+            break;
+        case MACHINE_JUMP:
+        case MACHINE_RETURN:
+        case MACHINE_STOP:
+            machine_state_init(&state, at);
+            break;
+        default:
+            machine_state_step(&state, &machine->image, &instruction);
+            break;
+        }
+    }
+}

@@ -1,5 +1,5 @@
 /* The name of a whole function: from its reports, method tables, and who starts it in parallel. */
-#include "machine.h"
+#include "machine_explore.h"
 
 #include <stdlib.h>
 
@@ -32,16 +32,11 @@ static void add_name(struct sweep *sweep, const struct machine_report *report)
         sweep->names[sweep->name_count++] = *report;
 }
 
-static void sweep_call(struct machine *machine, struct sweep *sweep,
-                       const struct machine_state *state,
+static bool sweep_call(void *context, struct machine *machine, const struct machine_state *state,
                        const struct machine_instruction *instruction)
 {
-    const struct machine_operand *to = &instruction->to;
-    struct machine_target target = {0};
-    if (to->kind == MACHINE_IMMEDIATE)
-        target = machine_target_of(&machine->image, (uint64_t)to->number);
-    else if (to->kind == MACHINE_ABSOLUTE)
-        target = machine_slot_target(&machine->image, (uint64_t)to->number);
+    struct sweep *sweep = context;
+    struct machine_target target = machine_operand_target(machine, &instruction->to);
     const struct machine_anchor *anchor =
         target.import ? NULL : machine_find_anchor(machine, target.address);
     sweep->starts_threads |= machine_begins_parallel(target);
@@ -58,36 +53,14 @@ static void sweep_call(struct machine *machine, struct sweep *sweep,
         else if ((at & (at - 1)) == 0 && sweep->return_count < VOTE_LIMIT)
             sweep->returns[sweep->return_count++] = instruction->address + instruction->size;
     }
+    return true;
 }
 
-/** From beginning to end as it stands, not as it runs. */
 static void sweep_function(struct machine *machine, const struct machine_function *function,
                            struct sweep *ret)
 {
-    struct machine_state state;
-    machine_state_init(&state, function->start);
     *ret = (struct sweep){0};
-    for (uint64_t at = function->start; at < function->end && at - function->start < SWEEP_LIMIT;) {
-        struct machine_instruction instruction =
-            *machine_decode(machine->decoder, &machine->image, at);
-        if (instruction.verb == MACHINE_BAD)
-            return;
-        at += instruction.size;
-        switch (instruction.verb) {
-        case MACHINE_CALL:
-            sweep_call(machine, ret, &state, &instruction);
-            machine_state_return(&state, (struct value){VALUE_UNKNOWN, 0});
-            break;
-        case MACHINE_JUMP:
-        case MACHINE_RETURN:
-        case MACHINE_STOP:
-            machine_state_init(&state, at);
-            break;
-        default:
-            machine_state_step(&state, &machine->image, &instruction);
-            break;
-        }
-    }
+    machine_sweep(machine, function, SWEEP_LIMIT, sweep_call, ret);
 }
 
 /** What the outermost reports of some of its calls agree on. */

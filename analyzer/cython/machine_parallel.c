@@ -96,35 +96,28 @@ static bool is_beginning(struct machine *machine, const struct machine_state *st
     return true;
 }
 
-/** As the function stands, not as it runs: what is handed over is made ready right before. */
+/** The search for a call that begins the block of a body. */
+struct beginning_search {
+    uint64_t body;
+    struct beginning *ret;
+    bool found;
+};
+
+static bool try_beginning(void *context, struct machine *machine, const struct machine_state *state,
+                          const struct machine_instruction *instruction)
+{
+    struct beginning_search *search = context;
+    search->found = is_beginning(machine, state, instruction, search->body, search->ret);
+    return !search->found;
+}
+
+/** What is handed over is made ready right before. */
 static bool find_beginning(struct machine *machine, const struct machine_function *function,
                            uint64_t body, struct beginning *ret)
 {
-    struct machine_state state;
-    machine_state_init(&state, function->start);
-    for (uint64_t at = function->start; at < function->end && at - function->start < SWEEP_LIMIT;) {
-        struct machine_instruction instruction =
-            *machine_decode(machine->decoder, &machine->image, at);
-        if (instruction.verb == MACHINE_BAD)
-            return false;
-        at += instruction.size;
-        switch (instruction.verb) {
-        case MACHINE_CALL:
-            if (is_beginning(machine, &state, &instruction, body, ret))
-                return true;
-            machine_state_return(&state, (struct value){VALUE_UNKNOWN, 0});
-            break;
-        case MACHINE_JUMP:
-        case MACHINE_RETURN:
-        case MACHINE_STOP:
-            machine_state_init(&state, at);
-            break;
-        default:
-            machine_state_step(&state, &machine->image, &instruction);
-            break;
-        }
-    }
-    return false;
+    struct beginning_search search = {.body = body, .ret = ret};
+    machine_sweep(machine, function, SWEEP_LIMIT, try_beginning, &search);
+    return search.found;
 }
 
 /* ---- what is reported behind it ---- */
