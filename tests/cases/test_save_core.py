@@ -185,20 +185,31 @@ def test_elfutils_reads_it(interpreter, tmp_path):
     core = tmp_path / "saved"
     with start_busy(interpreter) as process:
         live, _ = save(process.pid, core, "--mode", "native")
-    done = subprocess.run(["eu-stack", "-b", "-n", "500", "--core", str(core)], capture_output=True,
-                          timeout=120)
+    # Told the program, it takes the list of modules from the linker; by itself it guesses from mappings,
+    # of which libffi has two.
+    done = subprocess.run(["eu-stack", "-b", "-n", "500", "-e", live.json["target"]["executable"],
+                           "--core", str(core)], capture_output=True, timeout=600)
     said = {}
     for line in done.stdout.decode().splitlines():
         if line.startswith("TID"):
             frames = said.setdefault(int(line[4:].rstrip(":")), [])
         elif line.startswith("#"):
             frames.append(int(line.split()[1], 16))
-    ours = {thread["tid"]: analyzer.physical_pcs(thread) for thread in live.json["threads"]}
-    assert sorted(said) == sorted(ours), done.stderr
-    for tid, frames in said.items():
-        assert frames[:len(ours[tid])] == ours[tid][:len(frames)]
-    # eu-stack has no rule for libffi's trampolines, which one thread has on its stack at most.
-    assert sum(len(said[tid]) < len(ours[tid]) for tid in ours) <= 1, done.stderr
+    assert sorted(said) == sorted(thread["tid"] for thread in live.json["threads"]), done.stderr
+    for thread in live.json["threads"]:
+        ours = known_pcs(thread)
+        assert said[thread["tid"]][:len(ours)] == ours, (thread["tid"], done.stderr)
+
+
+def known_pcs(thread):
+    """
+    Those of the frames that unwind information led to. A thread may stand for an instant where there is
+    none, and each tool has a guess of its own there: in clone3() from its system call on, in the new
+    thread and in the old one, and in libffi's trampolines.
+    """
+    frames = [frame for frame in thread["frames"] if not frame["inlined"]]
+    guess = next((at for at, frame in enumerate(frames) if frame["trust"] not in ("context", "cfi")), None)
+    return [int(frame["pc"], 16) for frame in frames[:guess]]
 
 
 def test_notes_are_as_they_should_be(tmp_path):
