@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import socket
 import subprocess
 import tempfile
 
@@ -53,28 +52,21 @@ def test_run_and_stop_at_a_signal(interpreter):
     assert answers[4] == "error: There is no process and no core file."
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-TIMED = ("python-value (lambda t: [gdb.execute('py-bt-merged --json', to_string=True), "
-         "__import__('time').monotonic() - t])(__import__('time').monotonic())")
-
-
 def test_through_gdbserver():
     debuggers.need(debuggers.GDB, debuggers.GDBSERVER)
     interpreter = interpreters.find_wanted()[-1]
     with debuggers.living(interpreter, "deep_sleep.py", "100") as (pid, _):
         here = debuggers.gdb(["attach %d" % pid, "py-bt-merged all --json", "detach"])
-        port = free_port()
-        server = subprocess.Popen([debuggers.GDBSERVER, "--once", "--attach", "127.0.0.1:%d" % port, str(pid)],
+        server = subprocess.Popen([debuggers.GDBSERVER, "--once", "--attach", "127.0.0.1:0", str(pid)],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
-            while b"Listening" not in server.stdout.readline():
-                assert server.poll() is None
-            there = debuggers.gdb(["target remote 127.0.0.1:%d" % port, "py-bt-merged all --json", *[TIMED] * 5,
+            said = b""
+            while b"Listening" not in said:
+                said = server.stdout.readline()
+                assert said, server.wait()
+            port = int(said.split()[-1])
+            there = debuggers.gdb(["target remote 127.0.0.1:%d" % port, "py-bt-merged all --json", "py-bt-merged --json",
+                                   "set debug remote on", "py-bt-merged --json", "set debug remote off",
                                    "py-up-merged 5", debuggers.SELECTED, "bt 3", "detach"])
         finally:
             server.kill()
@@ -82,11 +74,9 @@ def test_through_gdbserver():
     ours, theirs = (json.loads(debuggers.without_warnings(one[1])) for one in (here, there))
     for thread in ours["threads"]:
         assert frames_of(ours, thread["tid"]) == frames_of(theirs, thread["tid"])
-    text, _ = there[2]
-    shown = [frame for frame in json.loads(text)["threads"][0]["frames"]]
-    assert len(shown) > 100
-    # On loopback it takes some tenths; a machine that does other things may take longer now and then.
-    assert min(seconds for _, seconds in there[2:7]) < 1
+    assert len(json.loads(debuggers.without_warnings(there[2]))["threads"][0]["frames"]) > 100
+    # Memory comes by the page: a request for each word would be ten thousands.
+    assert 0 < len(re.findall(r"Sending packet: \$[mx]", there[4])) < 1000
 
 
 def test_process_that_goes_away():
