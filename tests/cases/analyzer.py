@@ -15,6 +15,7 @@ SCHEMA = os.path.join(cores.SOURCE, "schema", "pystack-core-1.schema.json")
 EXIT_COMPLETE, EXIT_PARTIAL, EXIT_NOTHING, EXIT_USAGE = 0, 1, 2, 64
 SANITIZER_EXIT = 99
 GIGABYTE = 1 << 30
+WALL_SECONDS = 1200
 
 
 class Result:
@@ -64,10 +65,10 @@ def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=N
 
     try:
         done = subprocess.run(command, stdin=stdin or subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=5 * seconds,
+                              stderr=subprocess.PIPE, timeout=WALL_SECONDS,
                               env=environment, cwd=cwd, preexec_fn=limit, **more)
     except subprocess.TimeoutExpired:
-        raise AssertionError("no end after %d s: %s" % (5 * seconds, " ".join(command))) from None
+        raise AssertionError("no end after %d s: %s" % (WALL_SECONDS, " ".join(command))) from None
     result = Result(command, done.returncode, done.stdout, done.stderr)
     assert done.returncode in (0, 1, 2, 64), result.describe()
     assert b"Sanitizer" not in done.stderr and b"runtime error:" not in done.stderr, result.describe()

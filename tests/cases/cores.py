@@ -160,7 +160,7 @@ def made_once(name, key, make):
 
 def compile_c(sources, output, *flags):
     command = ["cc", *flags, "-o", output, *sources]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
 
 
 def native_helpers():
@@ -227,7 +227,7 @@ def _run_in_root(root, command, folder, env, helpers):
     os.makedirs(root + folder, exist_ok=True)
     try:
         subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=120, preexec_fn=_enter(root, folder))
+                       stderr=subprocess.DEVNULL, timeout=600, preexec_fn=_enter(root, folder))
         for name in os.listdir(root + folder):
             target = "core" if name.startswith("core") else name
             shutil.move(os.path.join(root + folder, name), os.path.join(folder, target))
@@ -238,7 +238,7 @@ def _run_in_root(root, command, folder, env, helpers):
     return "kernel"
 
 
-def run_to_core(command, folder, env=None, timeout=120):
+def run_to_core(command, folder, env=None, timeout=600):
     """Runs command in folder until it dies; its core file is FOLDER/core. Returns how it was made.
 
     Where the kernel gives cores to a program or to another folder, gdb makes them instead.
@@ -277,7 +277,7 @@ def make_sparse(path):
     subprocess.run(["fallocate", "--dig-holes", path], capture_output=True)
 
 
-def _run_to_gcore(command, folder, env, timeout=60):
+def _run_to_gcore(command, folder, env, timeout=resting.WAIT):
     """Dumps the program with gcore once it has testified."""
     process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -62,7 +62,7 @@ class Answers(list):
     console = ""
 
 
-def gdb(commands, *arguments, env=None, timeout=120, script=GDB_SCRIPT, cwd=None):
+def gdb(commands, *arguments, env=None, timeout=600, script=GDB_SCRIPT, cwd=None):
     """Runs gdb with commands and returns their Answers; gdb itself must end well."""
     need(GDB)
     with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("r", suffix=".json") as said:
@@ -119,7 +119,7 @@ def living(interpreter, program="alive.py", *arguments):
             cwd=folder, env=environment(PYTHONDONTWRITEBYTECODE="1"), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + resting.WAIT
             while not os.path.exists(os.path.join(folder, "truth.json")):
                 assert process.poll() is None and time.monotonic() < end, "%s did not start" % program
                 time.sleep(0.05)
@@ -171,7 +171,7 @@ class Terminal:
         self.send(text)
         return self.expect(what)
 
-    def expect(self, what, timeout=60):
+    def expect(self, what, timeout=300):
         """What came since the last send(), once the pattern is in it."""
         end = time.monotonic() + timeout
         while not re.search(what, self.text):

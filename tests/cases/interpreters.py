@@ -99,7 +99,7 @@ def find_all():
         if (status.st_dev, status.st_ino) in found:
             continue
         try:
-            output = subprocess.run([real, "-E", "-s", "-c", PROBE], capture_output=True, timeout=30,
+            output = subprocess.run([real, "-E", "-s", "-c", PROBE], capture_output=True, timeout=600,
                                     check=True).stdout
             facts = json.loads(output.decode())
         except (OSError, subprocess.SubprocessError, ValueError):
@@ -142,7 +142,7 @@ def _find_in_suite(suite, root):
         if not re.fullmatch(r"python[23]\.\d+(d|-dbg)?", os.path.basename(path)) or os.path.islink(path):
             continue
         inside = path[len(root):]
-        output = subprocess.run([inside, "-E", "-s", "-c", PROBE], capture_output=True, timeout=60,
+        output = subprocess.run([inside, "-E", "-s", "-c", PROBE], capture_output=True, timeout=600,
                                 check=True, preexec_fn=_enter(root)).stdout
         found.append(Interpreter(inside, json.loads(output.decode()), root))
     return found

@@ -12,7 +12,7 @@ import interpreters
 
 OUTERMOST = ("_start", "clone3", "__clone3", "clone", "__clone", "start_thread")
 BUSY = os.path.join(cores.PROGRAMS, "busy.py")
-WAIT = 30
+WAIT = 120
 
 
 def process_state(pid):

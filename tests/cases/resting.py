@@ -2,7 +2,7 @@
 import os
 import time
 
-WAIT = 60
+WAIT = 120
 
 
 def switches(pid, but):

@@ -26,7 +26,7 @@ SYMBOLS = {
 
 def demangle(*arguments, text=None):
     return subprocess.run([PROGRAM, "demangle", *arguments], input=text, capture_output=True,
-                          encoding="utf-8", timeout=60)
+                          encoding="utf-8", timeout=600)
 
 
 def test_arguments():

@@ -38,7 +38,7 @@ REFUSED = {
 def ask(core, questions):
     done = subprocess.run([sys.executable, "-B", os.path.join(cores.HERE, "frame_values_session.py"),
                            debuggers.PLUGIN, core.path, json.dumps(questions),
-                           *([core.interpreter.root] if core.interpreter.root else [])], capture_output=True, timeout=300,
+                           *([core.interpreter.root] if core.interpreter.root else [])], capture_output=True, timeout=600,
                           env=debuggers.environment(**sanitizer()))
     assert done.returncode == 0 and not done.stderr, done.stderr.decode()[-3000:]
     return json.loads(done.stdout.decode())

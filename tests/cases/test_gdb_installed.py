@@ -38,7 +38,7 @@ def test_gdb_loads_them_at_its_start(prefix):
     core = debuggers.some_core("threads")
     done = subprocess.run(command + [debuggers.GDB, "-q", "-batch", "-iex", "set debuginfod enabled off",
                                      core.interpreter.path, core.path, "-ex", "py-why", "-ex", "print $py_current_line()"],
-                          capture_output=True, timeout=120, env=debuggers.environment(**NOWHERE))
+                          capture_output=True, timeout=600, env=debuggers.environment(**NOWHERE))
     text = done.stdout.decode()
     assert "died of SIGSEGV" in text and re.search(r'^\$1 = ".*threads\.py:\d+"$', text, re.M), done
 

@@ -34,7 +34,7 @@ def packages_of(interpreter, requirement):
         if os.environ.get("PSC_TEST_SUITES") != "1":
             pytest.skip("no %s for %s: PSC_TEST_SUITES=1 installs it" % (requirement, interpreter.label))
         done = subprocess.run([interpreter.path, "-m", "pip", "install", "-q", "--only-binary", ":all:",
-                               "--target", folder + ".part", requirement], capture_output=True, timeout=300)
+                               "--target", folder + ".part", requirement], capture_output=True, timeout=600)
         if done.returncode:
             pytest.skip("pip: %s" % done.stderr.decode(errors="replace").strip().splitlines()[-1])
         os.rename(folder + ".part", folder)

@@ -66,7 +66,7 @@ def test_exported_symbols(installed):
 
 def test_installed_program(installed, any_core):
     program = one_below(installed, "pystack-core")
-    done = subprocess.run([program, any_core], capture_output=True, timeout=60)
+    done = subprocess.run([program, any_core], capture_output=True, timeout=600)
     assert done.stdout == analyzer.run(any_core).stdout_bytes
 
 
@@ -87,11 +87,11 @@ def build_with_pkg_config(installed, folder):
 def test_two_threads_with_pkg_config(installed, any_core, system, tmp_path):
     """consumer.c reads two cores from two threads at once."""
     program, env = build_with_pkg_config(installed, tmp_path)
-    done = subprocess.run([program, any_core], env=env, capture_output=True, timeout=60)
+    done = subprocess.run([program, any_core], env=env, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == analyzer.run(any_core).stdout_bytes
     other = cores.make_core("threads", system).path
-    done = subprocess.run([program, any_core, other], env=env, capture_output=True, timeout=60)
+    done = subprocess.run([program, any_core, other], env=env, capture_output=True, timeout=600)
     assert done.returncode == 3, "two different cores, two different reports"
 
 

@@ -66,7 +66,7 @@ def test_container_from_inside(interpreter, tmp_path):
     with contained(interpreter, tmp_path / "root", living.BUSY) as pid:
         shutil.copy(analyzer.PROGRAM, "/proc/%d/root/tmp/program" % pid)
         inside = subprocess.run(["nsenter", "-t", str(pid), "-p", "-m", "-r", "-w", "/tmp/program",
-                                 "--pid", "1", "--format", "json"], capture_output=True, timeout=60)
+                                 "--pid", "1", "--format", "json"], capture_output=True, timeout=600)
     assert inside.returncode == analyzer.EXIT_COMPLETE, inside.stderr
     document = json.loads(inside.stdout)
     assert document["target"]["pid"] == document["threads"][0]["tid"] == 1

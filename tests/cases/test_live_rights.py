@@ -50,7 +50,7 @@ def look_as(pid, *options, prepare=None, **someone):
                    "ASAN_OPTIONS": "exitcode=%d:detect_leaks=%d" % (analyzer.SANITIZER_EXIT,
                                                                     prepare is None)}
     command = [analyzer.PROGRAM, *options, "--pid", str(pid)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=600,
                           env=environment, preexec_fn=prepare, **someone)
     result = analyzer.Result(command, done.returncode, done.stdout, done.stderr)
     assert "Sanitizer" not in result.stderr, result.describe()
@@ -244,15 +244,26 @@ time.sleep(600)
 """
 
 
+def wait_for_vfork(pid):
+    """The thread of the process that has a child, and waits for it. For its disk any thread may wait."""
+    def holding():
+        for tid, (state, _) in living.thread_states(pid).items():
+            with open("/proc/%d/task/%d/children" % (pid, tid)) as file:
+                if state == "D" and file.read():
+                    return tid
+        return None
+
+    living.wait_until(holding, "vfork")
+    return holding()
+
+
 def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
     """vfork() holds its caller in an uninterruptible wait; it is shown as it waits there."""
     library = living.compiled("hold.so", VFORK, "-shared", "-fPIC")
     reader, writer = os.pipe()
     command = [interpreter.path, "-s", "-c", HOLDING, library, str(reader)]
     with living.running(command, pass_fds=[reader]) as process:
-        living.wait_until(lambda: any(state == "D" for state, _ in
-                                      living.thread_states(process.pid).values()), "vfork")
-        held = next(tid for tid, (state, _) in living.thread_states(process.pid).items() if state == "D")
+        held = wait_for_vfork(process.pid)
         start = time.monotonic()
         result = living.look(process.pid, "--format", "json")
         assert time.monotonic() - start < living.WAIT
@@ -291,10 +302,10 @@ def test_process_that_cannot_be_stopped_at_all():
                "hold()\n")
     with living.running([one().path, "-s", "-c", program, library, str(reader)],
                         pass_fds=[reader]) as process:
-        living.wait_until(lambda: living.process_state(process.pid)[0] == "D", "vfork")
+        assert wait_for_vfork(process.pid) == process.pid
         result = living.look(process.pid)
         os.write(writer, b"x")
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=600) == 0
     os.close(reader)
     os.close(writer)
     assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
@@ -305,7 +316,7 @@ def test_process_that_cannot_be_stopped_at_all():
 
 def test_our_own_process_and_the_first_one():
     ours = subprocess.run(["sh", "-c", 'exec "%s" --pid $$' % analyzer.PROGRAM], capture_output=True,
-                          timeout=60)
+                          timeout=600)
     assert ours.returncode == analyzer.EXIT_NOTHING and b"is pystack-core itself" in ours.stderr
     first = living.look(1)
     assert first.returncode in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL), first.describe()

@@ -47,7 +47,7 @@ def python_path():
     return next((folder for folder in good if "llvm-%s/" % number in folder), good[0] if good else "")
 
 
-def lldb(commands, timeout=120, script=SCRIPT, **env):
+def lldb(commands, timeout=600, script=SCRIPT, **env):
     debuggers.need(debuggers.LLDB)
     with tempfile.TemporaryDirectory() as folder:
         session, said = os.path.join(folder, "psc_session.py"), os.path.join(folder, "said")

@@ -154,7 +154,7 @@ def test_from_inside(tmp_path):
         inside = subprocess.run(
             ["nsenter", "-t", str(process.pid), "-m", "-r", "-w", "/carried/ld-linux-x86-64.so.2", "--library-path",
              "/carried", "/carried/" + os.path.basename(analyzer.PROGRAM), "--pid", str(process.pid), "--mode",
-             "native", "--format", "json"], capture_output=True, timeout=60)
+             "native", "--format", "json"], capture_output=True, timeout=600)
     assert inside.returncode == analyzer.EXIT_COMPLETE, inside.stderr
     assert_stacks(json.loads(inside.stdout), str(root), "dynamic")
 
@@ -177,7 +177,7 @@ def test_core_of_the_kernel(kind, tmp_path):
     shutil.copytree(program(kind, "-O2"), root)
     with waiting(str(root), preexec_fn=cores._allow_cores) as process:
         process.send_signal(signal.SIGABRT)
-        process.wait(timeout=60)
+        process.wait(timeout=600)
     core, = glob.glob(os.path.join(glob.escape(str(root)), "core*"))
     result = analyzer.run(core, "--sysroot", root, "--mode", "native", "--format", "json")
     assert_stacks(result.json, program(kind, "-O2"), kind)

@@ -24,7 +24,7 @@ def gdb_threads(core):
             subprocess.run(["gdb", "-nx", "-batch", "-iex", "set auto-load no", "-iex",
                             "set debuginfod enabled off", "-ex", "py output=%r" % (kept + ".new"),
                             "-x", SCRIPT, core.interpreter.path, core.path], check=True,
-                           capture_output=True, timeout=300)
+                           capture_output=True, timeout=600)
             os.rename(kept + ".new", kept)
     with open(kept) as file:
         return {int(lwp): [int(frame["pc"], 16) for frame in thread["frames"] if not frame["inlined"]]

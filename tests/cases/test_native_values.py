@@ -262,7 +262,7 @@ def gdb_variables(executable, core):
     with tempfile.NamedTemporaryFile("r", suffix=".json") as said:
         subprocess.run(["gdb", "-nx", "-batch", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off",
                         "-ex", "py output=%r" % said.name, "-x", VARIABLES, executable, core],
-                       check=True, capture_output=True, timeout=120)
+                       check=True, capture_output=True, timeout=600)
         return json.load(said)
 
 

@@ -22,7 +22,7 @@ def test_host_and_core(interpreter):
     core = cores.make_core("threads", interpreter)
     with debuggers.living(interpreter) as (pid, _):
         done = subprocess.run([sys.executable, "-B", os.path.join(cores.HERE, "library_session.py"), debuggers.PLUGIN,
-                               core.path, interpreter.path, str(pid)], capture_output=True, timeout=300,
+                               core.path, interpreter.path, str(pid)], capture_output=True, timeout=600,
                               env=debuggers.environment(**sanitizer()))
     assert done.returncode == 0 and not done.stderr, done.stderr.decode()[-3000:]
     answers = json.loads(done.stdout.decode())

@@ -148,7 +148,7 @@ def in_gdb(core, *commands):
     done = subprocess.run(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex",
                            "set auto-load python-scripts off", *words, str(core)],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=120)
+                          timeout=600)
     return done.stdout.decode("utf-8", "replace")
 
 
@@ -216,7 +216,7 @@ def test_notes_are_as_they_should_be(tmp_path):
     core = tmp_path / "saved"
     with start_busy(one()) as process:
         live, _ = save(process.pid, core)
-    done = subprocess.run(["readelf", "-n", "-h", "-l", str(core)], capture_output=True, timeout=60,
+    done = subprocess.run(["readelf", "-n", "-h", "-l", str(core)], capture_output=True, timeout=600,
                           env={"LC_ALL": "C", "PATH": os.environ["PATH"]})
     assert done.returncode == 0 and not done.stderr, done.stderr
     kinds = [(note.name, note.type) for note in elf.notes(core)]
@@ -350,7 +350,7 @@ def test_disk_that_is_full(kind, tmp_path):
     with start_busy(one()) as process:
         command = ["prlimit", "--fsize=200000", analyzer.PROGRAM, "--pid", str(process.pid), kind,
                    str(tmp_path / "saved")]
-        done = subprocess.run(command, capture_output=True, timeout=240)
+        done = subprocess.run(command, capture_output=True, timeout=600)
         assert done.returncode == analyzer.EXIT_NOTHING, done.stderr
         assert b"saved: the core file cannot be written: File too large" in done.stderr
         assert b"Thread %d" % process.pid in done.stdout
@@ -463,7 +463,7 @@ def test_calls_of_the_library(tmp_path):
                     "-lpystack_core", "-Wl,-rpath," + folder], check=True)
     with start_busy(one()) as process:
         done = subprocess.run([tmp_path / "caller", str(process.pid), tmp_path / "saved"], cwd=tmp_path,
-                              capture_output=True, timeout=120)
+                              capture_output=True, timeout=600)
         living.assert_runs_free(process.pid)
     assert done.returncode == 0, done.stdout
     assert sorted(os.listdir(tmp_path)) == ["caller", "caller.c", "saved"]
