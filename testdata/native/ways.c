@@ -1,11 +1,14 @@
 /* Ways to die and ways to call, for tests/cases/programs.
  * Made by: cc -g -O1 -shared -fPIC -pthread -o libways.so ways.c */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -77,10 +80,34 @@ void ways_wild_call(void)
     ways_sink++;
 }
 
-/* Dies when the other threads had time to come to rest. */
+/* Whether all threads but this one wait in the kernel; yes where /proc is not mounted. */
+static int ways_others_wait(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    int running = 0;
+    for (struct dirent *entry; threads && (entry = readdir(threads));) {
+        char path[300], line[300];
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), "/proc/self/task/%s/stat", entry->d_name);
+        FILE *file = fopen(path, "r");
+        const char *name_end = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+        running += name_end && name_end[2] != 'S';
+        if (file)
+            fclose(file);
+    }
+    if (threads)
+        closedir(threads);
+    return running <= 1;
+}
+
+/* Dies when the other threads have come to rest: all were seen to wait some times. */
 void ways_rest_and_kill(void)
 {
-    usleep(100000);
+    for (int waits = 0, looks = 0; waits < 5 && looks < 1000; looks++) {
+        usleep(20000);
+        waits += ways_others_wait();
+    }
     kill(getpid(), SIGSEGV);
 }
 

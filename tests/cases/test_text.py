@@ -67,7 +67,7 @@ def test_equal_stacks_are_shown_once(core):
     # The first thread or two ran code that was not specialised yet: their stacks differ.
     sizes = [int(number) for number in re.findall(r"^Threads .* (\d+) threads", text, re.M)]
     assert sizes and max(sizes) >= 15
-    assert text.count("crowd.py:18") < 20
+    assert text.count("crowd.py:17") < 20
     document = analyzer.json_of(core.path).json
     assert len(document["threads"]) == 21
     for thread in document["threads"][1:]:

@@ -10,5 +10,5 @@ def sleeps():
 
 
 threading.Thread(target=sleeps, name="sleeper", daemon=True).start()
-time.sleep(0.3)
+witness.wait_until_others_rest(1)
 witness.testify(), time.sleep(600)

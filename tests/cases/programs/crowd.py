@@ -1,7 +1,6 @@
 # Many threads (argument), each some frames deep, that all wait; the main thread dies.
 import sys
 import threading
-import time
 
 import witness
 
@@ -23,5 +22,5 @@ threads = [threading.Thread(target=descend, args=(DEPTH,), name="worker-%d" % nu
            for number in range(COUNT)]
 for thread in threads:
     thread.start()
-time.sleep(1)
+witness.wait_until_others_rest(COUNT)
 witness.die()

@@ -14,6 +14,6 @@ def from_outside():
 callback = CALLBACK(from_outside)
 witness.ways().ways_start_thread(CALLBACK(0))
 witness.ways().ways_start_thread(callback)
-time.sleep(0.5)
+witness.wait_until_others_rest(2)
 witness.promise(native_only_threads=1)
 witness.die()

@@ -45,7 +45,7 @@ for function in (sleeps, waits_for_lock, waits_for_item, waits_for_condition, sp
     thread.start()
     if function is spins:
         busy.append(thread.ident)
-time.sleep(0.5)
+witness.wait_until_others_rest(4)
 witness.promise(waits_for_gil=busy, holds_gil=threading.get_ident(), signal="SIGSEGV",
                 code="SI_USER")
 # PyDLL keeps the GIL, and C gives the spinning thread time to wait for it.

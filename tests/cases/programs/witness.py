@@ -117,3 +117,27 @@ def _wait_until_main_rests():
         time.sleep(0.1)
         before, now = now, _main_switches()
     raise RuntimeError("the main thread does not rest: %s" % now)
+
+
+def _resting_threads():
+    """Those but the main one that wait in the kernel, and how often they have been switched away from."""
+    found = set()
+    for number in set(os.listdir("/proc/self/task")) - {str(os.getpid())}:
+        with open("/proc/self/task/%s/status" % number) as file:
+            lines = tuple(line for line in file if line.startswith(("State", "voluntary", "nonvoluntary")))
+        if "(sleeping)" in lines[0]:
+            found.add((number, lines))
+    return found
+
+
+def wait_until_others_rest(count):
+    """For the main thread: until that many others have waited for a while. Who wants the GIL wakes up now and then."""
+    if not os.path.isdir("/proc/self/task"):  # A root without /proc.
+        return time.sleep(1)
+    before, now = set(), set()
+    for _ in range(600):
+        if len(before & now) >= count:
+            return
+        time.sleep(0.1)
+        before, now = now, _resting_threads()
+    raise RuntimeError("%d threads do not rest: %s" % (count, now))
