@@ -23,7 +23,7 @@ foreach(source IN LISTS psc_case_files)
       COMMAND ${PSC_PYTEST_PYTHON} -B -m pytest ${source}
         --junitxml=${PROJECT_BINARY_DIR}/Testing/cases/${name}.xml)
   endif()
-  set_tests_properties(cases.${name} PROPERTIES LABELS cases SKIP_RETURN_CODE 77 TIMEOUT 1800
+  set_tests_properties(cases.${name} PROPERTIES LABELS cases SKIP_RETURN_CODE 77 TIMEOUT 3600
     ENVIRONMENT "PSC_PROGRAM=$<TARGET_FILE:pystack-core>;PSC_BUILD_DIR=${PROJECT_BINARY_DIR};PSC_TEST_CORES=${PSC_TEST_CORES};PSC_SANITIZED=${PSC_SANITIZE}")
 endforeach()
 

@@ -43,6 +43,11 @@ static void add_file(const char *path)
     LLVMFuzzerTestOneInput(bytes, size);
 }
 
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
 static void add_path(const char *path)
 {
     struct stat status;
@@ -54,16 +59,16 @@ static void add_path(const char *path)
         add_file(path);
         return;
     }
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+    // In the order of their names: the same inputs on every file system.
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, is_shown, alphasort);
+    for (int i = 0; i < count; i++) {
         char name[4096];
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+        snprintf(name, sizeof(name), "%s/%s", path, entries[i]->d_name);
         add_file(name);
+        free(entries[i]);
     }
-    if (folder)
-        closedir(folder);
+    free(entries);
 }
 
 static size_t change(uint8_t *bytes, size_t size)
