@@ -47,14 +47,21 @@ install_missing() {
     fi
     say "== installing:$missing"
     mkdir -p "$root/build"
-    local log=$root/build/install.log install="$sudo env DEBIAN_FRONTEND=noninteractive
-        apt-get -q -y --no-install-recommends install $missing"
-    # A fresh machine has no package lists; one with old lists asks for files that are gone.
-    if ! $install >"$log" 2>&1 && ! { $sudo apt-get -q update && $install; } >"$log" 2>&1; then
-        tail -n 20 "$log" >&2
-        say "FAILED: apt-get install$missing (all of it: $log)"
-        return 1
-    fi
+    local log=$root/build/install.log pause options="-q -o Acquire::Retries=3 -o DPkg::Lock::Timeout=600"
+    local install="$sudo env DEBIAN_FRONTEND=noninteractive
+        apt-get $options -y --no-install-recommends install $missing"
+    # A fresh machine has no package lists; one with old lists asks for files that are gone. Mirrors are
+    # out of reach for a moment now and then, and another apt-get may hold the lists.
+    $install >"$log" 2>&1 && return 0
+    for pause in 0 10 30 60; do
+        sleep "$pause"
+        if { $sudo apt-get $options update && $install; } >"$log" 2>&1; then
+            return 0
+        fi
+    done
+    tail -n 20 "$log" >&2
+    say "FAILED: apt-get install$missing (all of it: $log)"
+    return 1
 }
 
 # build_tree FOLDER OPTION...: configures and builds.
