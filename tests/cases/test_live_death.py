@@ -119,17 +119,23 @@ def test_too_little_memory():
         drive(process, lambda call: call.name in ("mmap", "brk") and wanted.append(call.name))
         # The first call of brk, and what follows it, are the dynamic linker's.
         own = wanted.index("brk", 1) + 1
-        codes = set()
-        for first in range(own, len(wanted) + 2, 1 if EVERY else 3):
-            def refuse(call, first=first, met=[]):
+        codes, refused, first = set(), True, own
+        while refused:  # Until one comes to its end first: how much a look needs is not always the same.
+            refused, met = [], []
+
+            def refuse(call, first=first, met=met, refused=refused):
                 if call.name in ("mmap", "brk"):
                     met.append(call)
                     if len(met) >= first:
+                        refused.append(call)
                         call.fail(errno.ENOMEM)
-            codes.add(drive(process, refuse))
+
+            code = drive(process, refuse)
             living.assert_runs_free(process.pid)
+            codes.add(code)
+            first += 1 if EVERY else 3
         assert codes <= {analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL, analyzer.EXIT_NOTHING}, codes
-        assert {analyzer.EXIT_COMPLETE, analyzer.EXIT_NOTHING} <= codes, codes
+        assert analyzer.EXIT_NOTHING in codes and code == analyzer.EXIT_COMPLETE, codes
         living.assert_works(process.pid)
 
 
@@ -152,9 +158,11 @@ def test_signals_are_not_lost():
         for _ in range(30):
             ours = subprocess.Popen([analyzer.PROGRAM, "--pid", str(process.pid)],
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            limit = sent + 2000  # Of more the kernel may lose some (RLIMIT_SIGPENDING).
             while ours.poll() is None:
-                process.send_signal(signal.SIGRTMIN)
-                sent += 1
+                if sent < limit:
+                    process.send_signal(signal.SIGRTMIN)
+                    sent += 1
                 time.sleep(0.0002)
         process.send_signal(signal.SIGRTMIN + 1)
         assert int(process.stdout.readline()) == sent
