@@ -191,6 +191,12 @@ enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error
                         "process %d (%s) is a zombie: it has ended and nothing of it is left but "
                         "its exit status, which its parent, process %ld, has not asked for",
                         pid, refusal->name, refusal->parent);
+    // No thread and no memory any more, though not a zombie yet. execve() leaves none of the old
+    // ones.
+    if (refusal->error == ESRCH)
+        return psc_fail(
+            err, PSC_ERR_NOT_FOUND,
+            "process %d has ended, or has begun another program, while it was looked at", pid);
     bool refused = refusal->error == EPERM || refusal->error == EACCES;
     if (refusal->tracer && (!refused || refusal->memory_opens))
         return psc_fail(err, PSC_ERR_IO,

@@ -47,6 +47,11 @@ static void what_is_not_there(void **state)
     refusal.state = 0;
     expect(&refusal, PSC_ERR_NOT_FOUND, "has ended");
     refusal = usual();
+    refusal.error = ESRCH;
+    expect(&refusal, PSC_ERR_NOT_FOUND, "has ended, or has begun another program");
+    refusal.tracer = 8; // It may be this one.
+    expect(&refusal, PSC_ERR_NOT_FOUND, "has ended, or has begun another program");
+    refusal = usual();
     refusal.error = EIO;
     expect(&refusal, PSC_ERR_IO, strerror(EIO));
 }
