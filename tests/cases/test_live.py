@@ -223,8 +223,12 @@ def test_watch_until_the_end(tmp_path):
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         lines = [ours.stdout.readline() for _ in range(3)]
         process.terminate()
-        rest, said = ours.communicate(timeout=600)
-    looks = [json.loads(line) for line in lines + rest.splitlines()]
+        # communicate() would leave out what readline() has read ahead.
+        looks = [json.loads(line) for line in lines + ours.stdout.readlines()]
+        said = ours.stderr.read()
+        ours.wait()
+        ours.stdout.close()
+        ours.stderr.close()
     for document in looks:
         analyzer.assert_fits_schema(document)
         assert document["target"]["pid"] == process.pid
