@@ -50,6 +50,21 @@ static struct segment *segments_add(struct segments *segments)
     return segment;
 }
 
+/*
+ * The frame whose part of the stack holds an anchor. Where its caller was guessed, frames between
+ * the two may be missing; what is of another module than the interpreter's is then no evaluator.
+ */
+static size_t find_evaluator(const struct plan *plan, const struct extents *extents,
+                             psc_addr anchor)
+{
+    size_t at = extents_find(extents, anchor);
+    if (at >= plan->native.count || at + 1 == plan->native.count ||
+        plan->native.frames[at + 1].trust <= NATIVE_TRUST_CFI)
+        return at;
+    const struct place *place = plan->native_places[at];
+    return place->module && !place->interpreter ? SIZE_MAX : at;
+}
+
 /* Joins of 3.11 and later: anchors partition the chain. */
 static enum psc_status add_anchored(struct segments *segments, const struct plan *plan,
                                     const struct extents *extents, size_t side)
@@ -68,7 +83,7 @@ static enum psc_status add_anchored(struct segments *segments, const struct plan
         segment->first = done;
         segment->count = end > done ? end - done : 0;
         segment->address = anchor->address;
-        segment->native = extents_find(extents, anchor->address);
+        segment->native = find_evaluator(plan, extents, anchor->address);
         done += segment->count;
     }
     if (done < stack->count) {

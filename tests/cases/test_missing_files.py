@@ -9,6 +9,7 @@ import pytest
 import analyzer
 import cores
 import interpreters
+import test_cython
 
 
 def interpreter_with_library():
@@ -103,6 +104,26 @@ def test_missing_extension(moved, complete):
     assert_named_once(result, "libways.so")
     assert module_of(result.json, "libways.so")["file"] == "missing"
     assert names(result.json) == names(analyzer.json_of(complete.path).json)
+
+
+def test_missing_module_that_crashed(system):
+    """The frame that died is shown though nothing tells who called it, and no Python frame is lost."""
+    built = os.path.dirname(test_cython.make_cython_core("O2-stripped"))
+    module, = (name for name in os.listdir(built) if name.endswith(".so"))
+
+    def make(folder):
+        for name in (module, "run.py"):
+            shutil.copy(os.path.join(built, name), folder)
+        how = cores.run_to_core([system.path, "-s", "run.py"], folder, {"PATH": "/usr/bin:/bin"})
+        os.remove(os.path.join(folder, module))
+        with open(os.path.join(folder, "made.json"), "w") as file:
+            json.dump({"by": how}, file)
+
+    folder = cores.made_once("cython-gone", cores.digest(__file__, built, system.path), make)
+    document = analyzer.json_of(os.path.join(folder, "core")).json
+    first = document["threads"][0]["frames"][0]
+    assert (first["kind"], os.path.basename(first["module"])) == ("native", module)
+    assert names(document) == names(analyzer.json_of(os.path.join(built, "core")).json)
 
 
 def test_replaced_extension(replaced, complete):
