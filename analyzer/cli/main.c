@@ -324,8 +324,20 @@ static int watch(struct psc_target *target, const struct options *options)
     }
 }
 
+/* A slip in these would only show as files that are not found. */
+static void check_directory(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) || !S_ISDIR(status.st_mode))
+        complain("%s: there is no such directory", path);
+}
+
 static int run(const struct options *options)
 {
+    if (options->open.sysroot)
+        check_directory(options->open.sysroot);
+    for (size_t i = 0; i < options->open.library_directory_count; i++)
+        check_directory(options->library_directories[i]);
     struct psc_error err = {0};
     struct psc_target *target = NULL;
     if (options->children)

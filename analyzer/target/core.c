@@ -125,6 +125,10 @@ static const struct target_ops core_ops = {
 static enum psc_status core_map(const char *path, struct core *core, struct psc_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ENOENT && path[strspn(path, "0123456789")] == '\0' && path[0])
+        return psc_fail(err, PSC_ERR_IO,
+                        "%s: No such file or directory; a living process is named by --pid %s",
+                        path, path);
     if (fd < 0)
         return psc_fail(err, PSC_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     struct stat status;
@@ -157,11 +161,33 @@ static const char *elf_type_name(unsigned type)
                             : "an ELF file of another type";
 }
 
+/* No ELF file: maybe one that systemd-coredump, apport or somebody packed. */
+static enum psc_status core_refuse(const char *path, const struct core *core, struct psc_error *err)
+{
+    static const struct {
+        uint8_t size;
+        char begins[13];
+        const char *is;
+    } packed[] = {
+        {4, "\x28\xb5\x2f\xfd", "compressed; decompress it first, as zstd -d does"},
+        {4, "\x04\x22\x4d\x18", "compressed; decompress it first, as lz4 -d does"},
+        {6, "\xfd\x37zXZ", "compressed; decompress it first, as xz -d does"},
+        {2, "\x1f\x8b", "compressed; decompress it first, as gzip -d does"},
+        {3, "BZh", "compressed; decompress it first, as bzip2 -d does"},
+        {12, "ProblemType:", "a report of apport; the tool apport-unpack unpacks it"},
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(packed); i++)
+        if (core->size >= packed[i].size &&
+            memcmp(core->image, packed[i].begins, packed[i].size) == 0)
+            return psc_fail(err, PSC_ERR_FORMAT, "%s: %s", path, packed[i].is);
+    return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file (not an ELF file)", path);
+}
+
 static enum psc_status core_check_header(const char *path, struct core *core, struct psc_error *err)
 {
     const uint8_t *ident = core->image;
     if (core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
-        return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file (not an ELF file)", path);
+        return core_refuse(path, core, err);
     if (core->size < sizeof(Elf64_Ehdr))
         return psc_fail(err, PSC_ERR_FORMAT, "%s: the file ends within its ELF header", path);
     if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)

@@ -61,6 +61,24 @@ def test_text(tmp_path):
     assert_refused(path)
 
 
+PACKED = {
+    "gzip": b"\x1f\x8b\x08\0", "bzip2": b"BZh91AY", "xz": b"\xfd7zXZ\0", "zstd": b"\x28\xb5\x2f\xfd",
+    "lz4": b"\x04\x22\x4d\x18", "apport-unpack": b"ProblemType: Crash\n"}
+
+
+@pytest.mark.parametrize("tool", PACKED)
+def test_packed(tmp_path, tool):
+    """What systemd-coredump and apport leave: the sentence names the tool that unpacks it."""
+    path = tmp_path / "packed"
+    path.write_bytes(PACKED[tool] + bytes(1000))
+    assert " %s " % tool in assert_refused(path)
+
+
+def test_process_id_as_core(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "--pid 4711" in assert_refused("4711")
+
+
 @pytest.mark.parametrize("option", [(), ("--format", "json"), ("--mode", "python"), ("--mode", "native")],
                          ids=" ".join)
 def test_executable(option):

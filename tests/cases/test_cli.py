@@ -43,6 +43,15 @@ def test_wrong_usage(arguments):
     assert lines and lines[0].startswith("pystack-core: ")
 
 
+@pytest.mark.parametrize("option", ["--lib-dir", "--sysroot"])
+def test_no_such_directory(any_core, tmp_path, option):
+    """It is said, and changes nothing: what is not found there is looked for elsewhere."""
+    result = analyzer.run(option, tmp_path / "nothing-here", any_core)
+    plain = analyzer.run(any_core)
+    assert (result.returncode, result.stdout) == (plain.returncode, plain.stdout)
+    assert result.stderr.splitlines()[0].endswith("nothing-here: there is no such directory")
+
+
 def test_output_file(any_core, tmp_path):
     path = tmp_path / "report.json"
     result = analyzer.run("--format", "json", "-o", path, any_core)
