@@ -3,6 +3,8 @@
 
 /** A helper is small; what calls Python from a larger function has a name. */
 #define HELPER_SIZE_LIMIT 8192
+/** As many of its bytes are looked at in the time of an instruction that is followed. */
+#define BYTES_A_STEP 32
 /** Without optimisation it calls Python through others: how far these are followed, and how many.
  */
 #define HELPER_DEPTH 2
@@ -67,6 +69,8 @@ static void note_calls(struct machine *machine, const struct machine_function *f
                        ? function->start + HELPER_SIZE_LIMIT
                        : function->end;
     struct telling telling = {0};
+    if (!machine_spend_steps(machine, 1 + (size_t)(end - function->start) / BYTES_A_STEP))
+        return;
     for (uint64_t at = function->start; at < end;) {
         struct machine_instruction instruction =
             *machine_decode(machine->decoder, &machine->image, at);

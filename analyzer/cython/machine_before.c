@@ -9,6 +9,9 @@
 /** Instructions of a function that are looked at. */
 #define INSTRUCTION_LIMIT ((size_t)1 << 15)
 
+/** As many of them are looked at in the time of one that is followed. */
+#define LAID_OUT_A_STEP 4
+
 #define NOWHERE UINT32_MAX
 
 /** Instructions of one function, by their place in it. */
@@ -64,6 +67,8 @@ static bool read_instructions(struct machine *machine, struct layout *layout)
 {
     const struct machine_function *function = layout->function;
     for (uint64_t at = function->start; at < function->end && layout->count < INSTRUCTION_LIMIT;) {
+        if (layout->count % LAID_OUT_A_STEP == 0 && !machine_spend_steps(machine, 1))
+            return false;
         struct machine_instruction instruction =
             *machine_decode(machine->decoder, &machine->image, at);
         enum machine_verb verb = (enum machine_verb)instruction.verb;

@@ -1,5 +1,8 @@
 /* What kind of call an address stands behind. */
-#include "machine.h"
+#include "machine_explore.h"
+
+/** Instructions that are swept in the time of one that is followed. */
+#define SWEPT_A_STEP 2
 
 /** The length of `ff /2` with this second byte and SIB, 0 when it is no call of 8 bytes' address.
  */
@@ -102,8 +105,11 @@ void machine_sweep(struct machine *machine, const struct machine_function *funct
                    machine_call_visit *visit, void *context)
 {
     struct machine_state state;
+    size_t swept = 0;
     machine_state_init(&state, function->start);
     for (uint64_t at = function->start; at < function->end && at - function->start < limit;) {
+        if (swept++ % SWEPT_A_STEP == 0 && !machine_spend_steps(machine, 1))
+            return;
         struct machine_instruction instruction =
             *machine_decode(machine->decoder, &machine->image, at);
         if (instruction.verb == MACHINE_BAD)

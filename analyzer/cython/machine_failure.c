@@ -14,6 +14,8 @@
 #define FAILURE_STEP_LIMIT 2000
 /** A helper that only hands an exception to sys.unraisablehook is small. */
 #define UNRAISABLE_SIZE_LIMIT 2048
+/** As many of its bytes are looked through in the time of an instruction that is followed. */
+#define BYTES_A_STEP 64
 
 enum outcome {
     OUTCOME_UNKNOWN,
@@ -35,7 +37,7 @@ static bool is_unraisable_import(const char *import)
 }
 
 /** Whether it is PyErr_WriteUnraisable(), or a function that calls it: __Pyx_WriteUnraisable(). */
-static bool gives_up_error(const struct machine *machine, struct machine_target target)
+static bool gives_up_error(struct machine *machine, struct machine_target target)
 {
     const struct machine_image *image = &machine->image;
     const struct machine_function *function =
@@ -45,6 +47,8 @@ static bool gives_up_error(const struct machine *machine, struct machine_target 
     if (!code || function->end - function->start > UNRAISABLE_SIZE_LIMIT)
         return is_unraisable_import(target.import);
     size_t size = (size_t)(function->end - function->start);
+    if (!machine_spend_steps(machine, 1 + size / BYTES_A_STEP))
+        return false;
     for (size_t i = 0; i + 6 <= size && i + 6 <= have; i++) {
         uint64_t next = function->start + i;
         struct machine_target inner = {0};

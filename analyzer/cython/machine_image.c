@@ -9,6 +9,8 @@
 #define POINTER_LIMIT  ((size_t)1 << 21)
 #define FUNCTION_LIMIT ((size_t)1 << 20)
 #define STRING_LIMIT   512
+/** Bytes of an import's name; C++ has long ones. */
+#define NAME_LIMIT ((size_t)1 << 14)
 
 /** DW_EH_PE_pcrel | DW_EH_PE_sdata4: what every x86-64 compiler writes. */
 #define ENCODING_RELATIVE_4 0x1b
@@ -206,7 +208,7 @@ static const char *read_symbol(const struct machine_image *image, const struct d
     const char *text = (const char *)machine_bytes(image, part->names + name, &have);
     if (!text || name >= part->names_size)
         return NULL;
-    return memchr(text, '\0', have) ? text : NULL;
+    return memchr(text, '\0', have < NAME_LIMIT ? have : NAME_LIMIT) ? text : NULL;
 }
 
 static bool read_relocations(struct machine_image *image, const struct dynamic_part *part,

@@ -11,6 +11,8 @@
 #define VOTE_LIMIT 12
 /** Bytes of a function that are swept. */
 #define SWEEP_LIMIT ((uint64_t)64 << 10)
+/** What looking through a function for a call counts as, in instructions that are followed. */
+#define CALLS_STEPS 16
 
 /* ---- one function ---- */
 
@@ -153,7 +155,7 @@ find_caller(struct machine *machine, const struct machine_function *function, co
     size_t count = machine_entries(machine, &entries);
     for (size_t i = 0; i < count; i++)
         if (entries[i].kind == MACHINE_METHOD && strcmp(entries[i].name, leaf) == 0 &&
-            entries[i].function != function->start &&
+            entries[i].function != function->start && machine_spend_steps(machine, CALLS_STEPS) &&
             calls(&machine->image, machine_find_function(&machine->image, entries[i].function),
                   function->start))
             return &entries[i];

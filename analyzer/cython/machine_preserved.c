@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/** Instructions followed for one question. */
+/** Instructions followed, and entries of a `switch`, for one question. */
 #define STEP_LIMIT 60000
 /** Places where ways meet. */
 #define JOIN_LIMIT 4096
@@ -202,6 +202,13 @@ static void take_at_call(struct flow *flow, const struct machine_state *state)
     flow->call_reached = true;
 }
 
+/** Counts what was looked at; false when it was enough. */
+static bool spend(struct flow *flow)
+{
+    flow->failed |= flow->steps++ >= STEP_LIMIT || !machine_spend_steps(flow->machine, 1);
+    return !flow->failed;
+}
+
 static bool is_part(struct flow *flow, uint64_t address)
 {
     const struct machine_function *function = machine_find_function(&flow->machine->image, address);
@@ -220,7 +227,7 @@ static bool follow_table(struct flow *flow, const struct machine_state *state, u
     const uint8_t *table = machine_bytes(image, base, &size);
     for (; table && count < TABLE_LIMIT && (count + 1) * 4 <= size; count++) {
         uint64_t to = base + (uint64_t)(int64_t)(int32_t)load_u32(table + 4 * count);
-        if (!is_part(flow, to))
+        if (!is_part(flow, to) || !spend(flow))
             break;
         reach_with(flow, to, state);
     }
@@ -293,8 +300,7 @@ static bool may_go_on(struct flow *flow, uint64_t start, const struct machine_st
     find_join(flow, start)->end = state->pc + 1;
     if (state->pc == flow->call)
         take_at_call(flow, state);
-    flow->failed |= flow->steps++ >= STEP_LIMIT || !machine_spend_steps(flow->machine, 1);
-    return !flow->failed;
+    return spend(flow);
 }
 
 /** From one join as far as the next one, or the end of the way. */

@@ -15,6 +15,8 @@
 /** Entries of one table. */
 #define TABLE_LIMIT 8192
 #define SLOT_LIMIT  128
+/** Entries of all tables, those included that several types have. */
+#define LOOK_LIMIT ((size_t)1 << 20)
 /** METH_VARARGS to METH_METHOD of CPython's methodobject.h. */
 #define METHOD_FLAGS 0x3ffu
 /** Bytes of an object of a type. */
@@ -141,6 +143,7 @@ static const char *const own_types[] = {
 
 struct tables {
     struct machine *machine;
+    size_t looks;   /**< At entries of tables, so far. */
     bool has_views; /**< There are the types of Cython's memoryviews. */
 };
 
@@ -273,7 +276,7 @@ static bool read_method(const struct machine_image *image, uint64_t at, struct m
 
 static void add_methods(struct tables *tables, const char *type, uint64_t at)
 {
-    for (size_t i = 0; at && i < TABLE_LIMIT; i++) {
+    for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT; i++) {
         struct machine_entry entry;
         if (!pointer_at(&tables->machine->image, at + i * METHOD_SIZE))
             return;
@@ -287,7 +290,8 @@ static void add_methods(struct tables *tables, const char *type, uint64_t at)
 static void add_properties(struct tables *tables, const char *type, uint64_t at)
 {
     const struct machine_image *image = &tables->machine->image;
-    for (size_t i = 0; at && i < TABLE_LIMIT; i++, at += PROPERTY_SIZE) {
+    for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT;
+         i++, at += PROPERTY_SIZE) {
         struct machine_entry entry = {.type = type, .name = name_at(image, at)};
         if (!entry.name)
             return;
@@ -376,7 +380,8 @@ static void add_module(struct tables *tables, uint64_t at)
 {
     const struct machine_image *image = &tables->machine->image;
     uint64_t table = pointer_at(image, at + MODULE_SLOTS);
-    for (size_t i = 0; table && i < SLOT_LIMIT; i++, table += SLOT_SIZE) {
+    for (size_t i = 0; table && i < SLOT_LIMIT && tables->looks++ < LOOK_LIMIT;
+         i++, table += SLOT_SIZE) {
         const uint8_t *number = bytes_at(image, table, 8);
         if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
             machine_find_pointer(image, table))

@@ -1,9 +1,11 @@
 /* Imports and small functions that a way out may pass: what is known of them. */
-#include "machine.h"
+#include "machine_explore.h"
 
 /** A function that lets go of things is small. */
 #define CLEAN_SIZE_LIMIT  768
 #define CLEAN_DEPTH_LIMIT 3
+/** As many of its bytes are looked at in the time of an instruction that is followed. */
+#define BYTES_A_STEP 32
 
 /* They free, count, lock or look; none begins anything that can fail. */
 static const char *const clean_imports[] = {
@@ -152,7 +154,8 @@ static uint8_t traits_of_function(struct machine *machine, const struct machine_
                                   unsigned depth)
 {
     uint8_t traits = 0;
-    if (function->end - function->start > CLEAN_SIZE_LIMIT)
+    uint64_t size = function->end - function->start;
+    if (size > CLEAN_SIZE_LIMIT || !machine_spend_steps(machine, 1 + (size_t)size / BYTES_A_STEP))
         return 0;
     for (uint64_t at = function->start; at < function->end;) {
         struct machine_instruction instruction =
