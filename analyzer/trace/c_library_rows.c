@@ -14,6 +14,8 @@
 #define TREE_RIGHT      24u
 #define TREE_NODE_SIZE  32u
 #define ALIGNMENT_LIMIT 16u
+/* Members of an item, and of what these are made of. */
+#define ALIGNED_TYPE_LIMIT 4096u
 /* Items that are counted, where only the way along them tells how many there are. */
 #define COUNT_LIMIT 1000u
 #define UNCOUNTED   UINT64_MAX
@@ -87,22 +89,26 @@ static void add_mapped(struct row *row, const struct debug_type *pair, psc_addr 
     c_value_add(writer, value.type, value.place, row->depth + 1);
 }
 
-/* What alignas(T) comes to; types that ask for more than their members are not known. */
-static uint64_t alignment_of(const struct debug_type *type, unsigned depth)
+/*
+ * What alignas(T) comes to; types that ask for more than their members are not known.
+ * @param left  so many types are looked at: damaged debug information may have a struct in itself.
+ */
+static uint64_t alignment_of(const struct debug_type *type, unsigned depth, unsigned *left)
 {
     const struct debug_member *members;
     uint64_t most = 1;
     while (type && type->kind == DEBUG_KIND_ARRAY && depth++ < C_VALUE_DEPTH_LIMIT)
         type = debug_type_target(type);
-    if (!type)
+    if (!type || !*left)
         return 8;
+    --*left;
     if (type->kind != DEBUG_KIND_STRUCT && type->kind != DEBUG_KIND_UNION) {
         uint64_t size = type->kind == DEBUG_KIND_COMPLEX ? type->size / 2 : type->size;
         return size && size <= ALIGNMENT_LIMIT && !(size & (size - 1)) ? size : 8;
     }
     size_t count = depth < 2 * C_VALUE_DEPTH_LIMIT ? debug_type_members(type, &members) : 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t one = alignment_of(members[i].type, depth + 1);
+    for (size_t i = 0; i < count && *left; i++) {
+        uint64_t one = alignment_of(members[i].type, depth + 1, left);
         most = one > most ? one : most;
     }
     return most;
@@ -303,7 +309,8 @@ static void add_chain(struct row *row, const struct debug_type *item, psc_addr n
 
 static uint64_t align(uint64_t offset, const struct debug_type *item)
 {
-    uint64_t to = alignment_of(item, 0);
+    unsigned left = ALIGNED_TYPE_LIMIT;
+    uint64_t to = alignment_of(item, 0, &left);
     return (offset + to - 1) / to * to;
 }
 
