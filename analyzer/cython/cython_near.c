@@ -63,8 +63,7 @@ static enum machine_verdict line_call(struct machine_exploration *exploration,
 {
     struct machine *machine = exploration->machine;
     const struct asking *asking = exploration->context;
-    const struct machine_anchor *anchor =
-        target.import ? NULL : machine_find_anchor(machine, target.address);
+    const struct machine_anchor *anchor = machine_find_anchor(machine, target.address);
     struct machine_report report;
     if (!anchor)
         return machine_is_clean(machine, target) ? MACHINE_PASS_FREE : MACHINE_PASS_COUNTED;

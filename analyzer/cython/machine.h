@@ -65,7 +65,9 @@ void machine_image_deinit(struct machine_image *image);
 
 /** The bytes at an address, and how many there are; NULL outside of all segments. */
 const uint8_t *machine_bytes(const struct machine_image *image, uint64_t address, size_t *ret_size);
-/** The same in memory that is not written to; NULL elsewhere. */
+/** The bytes at an address when there are so many, else NULL. */
+const uint8_t *machine_bytes_at(const struct machine_image *image, uint64_t address, size_t size);
+/** As machine_bytes(), in memory that is not written to; NULL elsewhere. */
 const uint8_t *machine_constant(const struct machine_image *image, uint64_t address,
                                 size_t *ret_size);
 /** A printable UTF-8 string in memory that is not written to, and not inside a function. */
@@ -77,7 +79,7 @@ struct machine_function *machine_find_function(const struct machine_image *image
 /** Where a call or jump goes: to an import, or to an address here. */
 struct machine_target {
     const char *import; /**< Or NULL. */
-    uint64_t address;   /**< 0: not known. */
+    uint64_t address;   /**< 0: not known, or an import. */
 };
 
 /** Looks through a stub of the procedure linkage table. */
@@ -337,6 +339,7 @@ struct value machine_find_failure(struct machine *machine, struct machine_target
 
 /** Where function `start` takes name, line and file from; false when it makes no code object. */
 bool machine_find_convention(struct machine *machine, uint64_t start, struct machine_anchor *ret);
+/** The anchor that begins at an address; NULL: none does, as at that of an import. */
 const struct machine_anchor *machine_find_anchor(const struct machine *machine, uint64_t start);
 /** A register's value, when that is where something comes from; else `from` itself. */
 struct value machine_resolve(const struct machine_state *state, struct value from);
@@ -434,6 +437,13 @@ struct machine_entry {
     uint8_t kind;     /**< enum machine_entry_kind */
     bool plumbing;    /**< Of Cython's own types. */
 };
+
+/** The last part of a dotted name. */
+static inline const char *machine_leaf(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
 
 /** The name of a fused function without its `__pyx_fuse_0_1`; else the same. */
 const char *machine_plain_name(const char *name);

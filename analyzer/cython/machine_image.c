@@ -46,8 +46,7 @@ const uint8_t *machine_bytes(const struct machine_image *image, uint64_t address
     return NULL;
 }
 
-/** Exactly `size` bytes, or NULL. */
-static const uint8_t *bytes_at(const struct machine_image *image, uint64_t address, size_t size)
+const uint8_t *machine_bytes_at(const struct machine_image *image, uint64_t address, size_t size)
 {
     size_t have;
     const uint8_t *bytes = machine_bytes(image, address, &have);
@@ -138,7 +137,7 @@ static struct dynamic_part read_dynamic(const struct machine_image *image, const
     struct dynamic_part part = {0};
     for (uint64_t i = 0; i < DYNAMIC_LIMIT && i < header->p_filesz / sizeof(Elf64_Dyn); i++) {
         const uint8_t *bytes =
-            bytes_at(image, header->p_vaddr + i * sizeof(Elf64_Dyn), sizeof(Elf64_Dyn));
+            machine_bytes_at(image, header->p_vaddr + i * sizeof(Elf64_Dyn), sizeof(Elf64_Dyn));
         if (!bytes)
             break;
         uint64_t tag = load_u64(bytes), value = load_u64(bytes + 8);
@@ -197,7 +196,7 @@ static const char *read_symbol(const struct machine_image *image, const struct d
                                uint64_t index, uint64_t *ret_value)
 {
     const uint8_t *bytes =
-        bytes_at(image, part->symbols + index * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
+        machine_bytes_at(image, part->symbols + index * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
     *ret_value = 0;
     if (!bytes)
         return NULL;
@@ -216,7 +215,7 @@ static bool read_relocations(struct machine_image *image, const struct dynamic_p
 {
     for (uint64_t i = 0; i < size / sizeof(Elf64_Rela) && i < POINTER_LIMIT; i++) {
         const uint8_t *bytes =
-            bytes_at(image, address + i * sizeof(Elf64_Rela), sizeof(Elf64_Rela));
+            machine_bytes_at(image, address + i * sizeof(Elf64_Rela), sizeof(Elf64_Rela));
         if (!bytes)
             return true;
         uint64_t info = load_u64(bytes + offsetof(Elf64_Rela, r_info));
@@ -248,7 +247,7 @@ static bool read_relocations(struct machine_image *image, const struct dynamic_p
 /** A packed relative relocation: the pointer stands in the place itself. */
 static bool add_packed(struct machine_image *image, uint64_t address)
 {
-    const uint8_t *bytes = bytes_at(image, address, 8);
+    const uint8_t *bytes = machine_bytes_at(image, address, 8);
     return !bytes || add_pointer(image, (struct machine_pointer){.address = address,
                                                                  .value = load_u64(bytes)});
 }
@@ -258,7 +257,7 @@ static bool read_packed(struct machine_image *image, const struct dynamic_part *
 {
     uint64_t next = 0;
     for (uint64_t i = 0; i < part->relative_size / 8 && i < POINTER_LIMIT; i++) {
-        const uint8_t *bytes = bytes_at(image, part->relative + i * 8, 8);
+        const uint8_t *bytes = machine_bytes_at(image, part->relative + i * 8, 8);
         if (!bytes || image->pointer_count == POINTER_LIMIT)
             return true;
         uint64_t entry = load_u64(bytes);
@@ -303,10 +302,10 @@ const struct machine_pointer *machine_find_pointer(const struct machine_image *i
 /** Whether the description at `entry` uses the usual pointers; the table's reader relies on it. */
 static bool has_usual_pointers(const struct machine_image *image, uint64_t entry)
 {
-    const uint8_t *bytes = bytes_at(image, entry + 4, 4);
+    const uint8_t *bytes = machine_bytes_at(image, entry + 4, 4);
     uint64_t common = bytes ? entry + 4 - load_u32(bytes) : 0;
     /* Length, id, version, then the augmentation "zR" or "zPLR"; the encoding is its data. */
-    const uint8_t *head = bytes ? bytes_at(image, common, 9) : NULL;
+    const uint8_t *head = bytes ? machine_bytes_at(image, common, 9) : NULL;
     if (!head || load_u32(head + 4) != 0)
         return false;
     return head[8] == 1 || head[8] == 3;
@@ -315,7 +314,7 @@ static bool has_usual_pointers(const struct machine_image *image, uint64_t entry
 /** Bounds from the frame description that the table leads to. */
 static bool add_function(struct machine_image *image, uint64_t start, uint64_t entry)
 {
-    const uint8_t *bytes = bytes_at(image, entry, 16);
+    const uint8_t *bytes = machine_bytes_at(image, entry, 16);
     uint64_t end;
     if (!bytes || !has_usual_pointers(image, entry) ||
         entry + 8 + (uint64_t)(int64_t)(int32_t)load_u32(bytes + 8) != start ||
@@ -338,13 +337,13 @@ static int compare_functions(const void *left, const void *right)
 /** The binary search table of .eh_frame_hdr (Linux Standard Base, exception frames). */
 static bool read_functions(struct machine_image *image, uint64_t header)
 {
-    const uint8_t *bytes = bytes_at(image, header, 12);
+    const uint8_t *bytes = machine_bytes_at(image, header, 12);
     if (!bytes || bytes[0] != 1 || bytes[1] != ENCODING_RELATIVE_4 ||
         bytes[2] != ENCODING_COUNT_4 || bytes[3] != ENCODING_TABLE_4)
         return false;
     uint64_t count = load_u32(bytes + 8);
     for (uint64_t i = 0; i < count && i < FUNCTION_LIMIT; i++) {
-        const uint8_t *pair = bytes_at(image, header + 12 + i * 8, 8);
+        const uint8_t *pair = machine_bytes_at(image, header + 12 + i * 8, 8);
         if (!pair)
             break;
         uint64_t start = header + (uint64_t)(int64_t)(int32_t)load_u32(pair);

@@ -39,8 +39,7 @@ static bool sweep_call(void *context, struct machine *machine, const struct mach
 {
     struct sweep *sweep = context;
     struct machine_target target = machine_operand_target(machine, &instruction->to);
-    const struct machine_anchor *anchor =
-        target.import ? NULL : machine_find_anchor(machine, target.address);
+    const struct machine_anchor *anchor = machine_find_anchor(machine, target.address);
     sweep->starts_threads |= machine_begins_parallel(target);
     if (anchor) {
         struct machine_report report;
@@ -88,12 +87,6 @@ static const struct machine_report *vote(struct machine *machine, struct sweep *
         }
     }
     return tie ? NULL : &sweep->names[best];
-}
-
-static const char *leaf_of(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
 }
 
 static bool ends_with(const char *name, const char *end)
@@ -167,7 +160,7 @@ static bool is_of_entry(const struct machine_entry *entry, const char *name)
 {
     if (entry->kind == MACHINE_MODULE)
         return strncmp(name, entry->name, strlen(entry->name)) == 0;
-    const char *leaf = leaf_of(name);
+    const char *leaf = machine_leaf(name);
     const char *outer = leaf == name ? NULL : leaf - 1;
     struct slice class = {name, outer ? (size_t)(outer - name) : 0};
     if (entry->kind == MACHINE_GETTER || entry->kind == MACHINE_SETTER) {
@@ -185,7 +178,7 @@ static bool is_of_entry(const struct machine_entry *entry, const char *name)
     }
     if (!entry->type || !class.size)
         return true;
-    const char *type = leaf_of(entry->type);
+    const char *type = machine_leaf(entry->type);
     size_t size = strlen(type);
     return class.size >= size && memcmp(class.data + class.size - size, type, size) == 0 &&
            (class.size == size || class.data[class.size - size - 1] == '.');
@@ -213,7 +206,7 @@ static const struct machine_report *choose_without_entry(struct machine *machine
     if (sweep->name_count == 1)
         return &sweep->names[0];
     for (size_t i = 0; i < sweep->name_count; i++)
-        if (find_caller(machine, function, leaf_of(sweep->names[i].name)))
+        if (find_caller(machine, function, machine_leaf(sweep->names[i].name)))
             return &sweep->names[i];
     return sweep->name_count ? vote(machine, sweep) : NULL;
 }
@@ -364,7 +357,7 @@ static void find_body(struct machine *machine, const struct machine_function *fu
 {
     const struct machine_entry *caller =
         identity->name && !identity->method && !identity->pointed && !identity->parallel
-            ? find_caller(machine, function, leaf_of(identity->name))
+            ? find_caller(machine, function, machine_leaf(identity->name))
             : NULL;
     identity->body = caller;
     if (caller && caller->type && !strchr(identity->name, '.'))

@@ -127,17 +127,11 @@ static bool is_kept(struct value value)
     return value.kind == VALUE_KEPT_STACK || value.kind == VALUE_KEPT_FRAME;
 }
 
-static const struct machine_anchor *find_anchor(const struct machine *machine,
-                                                struct machine_target target)
-{
-    return target.import ? NULL : machine_find_anchor(machine, target.address);
-}
-
 static enum machine_verdict kept_report_call(struct machine_exploration *exploration,
                                              struct machine_state *state,
                                              struct machine_target target)
 {
-    const struct machine_anchor *anchor = find_anchor(exploration->machine, target);
+    const struct machine_anchor *anchor = machine_find_anchor(exploration->machine, target.address);
     if (anchor)
         return is_kept(machine_resolve(state, anchor->line)) ? MACHINE_FOUND : MACHINE_END_WAY;
     return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
@@ -170,7 +164,7 @@ static bool find_reported_places(struct machine *machine, uint64_t end, struct v
         return false;
     struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, found->pc);
     const struct machine_anchor *anchor =
-        find_anchor(machine, machine_operand_target(machine, &call.to));
+        machine_find_anchor(machine, machine_operand_target(machine, &call.to).address);
     if (anchor) {
         *ret_line = place_of(machine_resolve(found, anchor->line));
         *ret_file = place_of(machine_resolve(found, anchor->file));

@@ -163,13 +163,6 @@ static uint64_t function_at(const struct machine_image *image, uint64_t address)
     return function && function->start == value ? value : 0;
 }
 
-static const uint8_t *bytes_at(const struct machine_image *image, uint64_t address, size_t size)
-{
-    size_t have;
-    const uint8_t *bytes = machine_bytes(image, address, &have);
-    return bytes && have >= size ? bytes : NULL;
-}
-
 /** True for "name" and "pkg.mod.Name". */
 static bool is_dotted_name(const char *text)
 {
@@ -185,17 +178,11 @@ static const char *name_at(const struct machine_image *image, uint64_t address)
 
 /* ---- entries ---- */
 
-static const char *leaf_of(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
 /** Also the types of closures and defaults, and of memoryviews when the module has these. */
 static bool is_own_type(const struct tables *tables, const char *type)
 {
     static const char *const views[] = {"Enum", "_memoryviewslice", "array", "memoryview"};
-    const char *leaf = leaf_of(type);
+    const char *leaf = machine_leaf(type);
     if (strncmp(type, "_cython_", strlen("_cython_")) == 0 ||
         strncmp(leaf, "__pyx_", strlen("__pyx_")) == 0)
         return true;
@@ -262,7 +249,7 @@ static bool read_method(const struct machine_image *image, uint64_t at, struct m
 {
     uint64_t name = pointer_at(image, at);
     uint64_t function = name ? function_at(image, at + 8) : 0;
-    const uint8_t *flags = function ? bytes_at(image, at + 16, 4) : NULL;
+    const uint8_t *flags = function ? machine_bytes_at(image, at + 16, 4) : NULL;
     if (!flags || !load_u32(flags) || load_u32(flags) & ~METHOD_FLAGS ||
         machine_find_pointer(image, at + 16))
         return false;
@@ -327,9 +314,9 @@ static bool is_size(uint32_t size)
 
 static bool is_spec(const struct machine_image *image, uint64_t at)
 {
-    const uint8_t *numbers = bytes_at(image, at + 8, 16);
+    const uint8_t *numbers = machine_bytes_at(image, at + 8, 16);
     uint64_t table = pointer_at(image, at + SPEC_SLOTS);
-    const uint8_t *first = table ? bytes_at(image, table, 8) : NULL;
+    const uint8_t *first = table ? machine_bytes_at(image, table, 8) : NULL;
     return numbers && first && is_size(load_u32(numbers)) && load_u32(numbers + 8) &&
            load_u64(first) > 0 && load_u64(first) < SLOT_LIMIT &&
            !machine_find_pointer(image, table) && machine_find_pointer(image, table + 8);
@@ -340,7 +327,7 @@ static void add_spec(struct tables *tables, const char *name, uint64_t at)
     const struct machine_image *image = &tables->machine->image;
     uint64_t table = pointer_at(image, at + SPEC_SLOTS);
     for (size_t i = 0; i < SLOT_LIMIT; i++, table += SLOT_SIZE) {
-        const uint8_t *number = bytes_at(image, table, 8);
+        const uint8_t *number = machine_bytes_at(image, table, 8);
         if (!number || !load_u64(number) || machine_find_pointer(image, table))
             return;
         if (load_u64(number) == SLOT_METHODS)
@@ -355,7 +342,7 @@ static void add_spec(struct tables *tables, const char *name, uint64_t at)
 
 static bool is_type(const struct machine_image *image, uint64_t at)
 {
-    const uint8_t *bytes = bytes_at(image, at, TYPE_PROPERTY + 8);
+    const uint8_t *bytes = machine_bytes_at(image, at, TYPE_PROPERTY + 8);
     return bytes && load_u64(bytes + 16) == 0 && is_size(load_u32(bytes + TYPE_SIZE)) &&
            load_u32(bytes + TYPE_SIZE + 4) == 0 && load_u64(bytes + TYPE_FLAGS) != 0 &&
            !machine_find_pointer(image, at) && !machine_find_pointer(image, at + TYPE_SIZE) &&
@@ -382,7 +369,7 @@ static void add_module(struct tables *tables, uint64_t at)
     uint64_t table = pointer_at(image, at + MODULE_SLOTS);
     for (size_t i = 0; table && i < SLOT_LIMIT && tables->looks++ < LOOK_LIMIT;
          i++, table += SLOT_SIZE) {
-        const uint8_t *number = bytes_at(image, table, 8);
+        const uint8_t *number = machine_bytes_at(image, table, 8);
         if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
             machine_find_pointer(image, table))
             return;
@@ -414,7 +401,7 @@ static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on
 static void note_views(struct tables *tables, const char *name, uint64_t at)
 {
     (void)at;
-    tables->has_views |= strcmp(leaf_of(name), "_memoryviewslice") == 0;
+    tables->has_views |= strcmp(machine_leaf(name), "_memoryviewslice") == 0;
 }
 
 /* ---- all of them ---- */
