@@ -18,6 +18,7 @@ static void ask_range(struct machine *machine, struct arena *arena, uint64_t sta
         size_t count = cython_machine_find(machine, "pkg.mod", at, arena, codes, 8);
         if (count > 8)
             abort();
+        (void)cython_machine_is_helper(machine, at);
         for (size_t i = 0; i < count; i++)
             if (codes[i].line && codes[i].line >= INT32_MAX)
                 abort();
