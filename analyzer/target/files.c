@@ -58,8 +58,9 @@ static size_t program_header_count(const uint8_t *image, size_t size, uint64_t *
     return header.e_phnum;
 }
 
-/* The next note segment from *index on, which is moved behind it. */
-static bool next_notes(const uint8_t *image, size_t size, size_t *index, Elf64_Phdr *ret)
+/* The next segment of a type from *index on, which is moved behind it. */
+static bool next_segment(const uint8_t *image, size_t size, uint32_t type, size_t *index,
+                         Elf64_Phdr *ret)
 {
     uint64_t offset = 0;
     size_t count = program_header_count(image, size, &offset);
@@ -68,7 +69,7 @@ static bool next_notes(const uint8_t *image, size_t size, size_t *index, Elf64_P
         if (at > size || size - at < sizeof(*ret))
             return false;
         memcpy(ret, image + at, sizeof(*ret));
-        if (ret->p_type == PT_NOTE)
+        if (ret->p_type == type)
             return true;
     }
     return false;
@@ -79,7 +80,7 @@ void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *r
     size_t index = 0;
     Elf64_Phdr segment;
     ret->size = 0;
-    while (next_notes(image, size, &index, &segment)) {
+    while (next_segment(image, size, PT_NOTE, &index, &segment)) {
         if (segment.p_offset > size)
             continue;
         uint64_t left = size - segment.p_offset;
@@ -88,6 +89,16 @@ void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *r
         if (parse_notes(image + segment.p_offset, left, segment.p_align, ret))
             return;
     }
+}
+
+bool target_file_is_whole(const struct target_file *file)
+{
+    size_t index = 0;
+    Elf64_Phdr segment;
+    while (file->image && next_segment(file->image, file->size, PT_LOAD, &index, &segment))
+        if (segment.p_filesz > file->size || segment.p_offset > file->size - segment.p_filesz)
+            return false;
+    return file->image;
 }
 
 struct target_file *target_add_file(struct target *target, const char *path)
@@ -148,7 +159,7 @@ static void file_read_notes(struct target *target, const struct target_file *fil
 {
     size_t index = 0;
     Elf64_Phdr segment;
-    while (next_notes(memory->bytes, memory->size, &index, &segment)) {
+    while (next_segment(memory->bytes, memory->size, PT_NOTE, &index, &segment)) {
         uint8_t notes[NOTES_BYTES];
         for (size_t i = 0; i < target->mapping_count; i++) {
             const struct target_mapping *mapping = &target->mappings[i];

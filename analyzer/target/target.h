@@ -318,6 +318,8 @@ bool target_is_executable(struct target *target, psc_addr address);
 
 /** Finds and checks the local file, once. Whoever misses it says so: most files never matter. */
 void target_file_open(struct target *target, struct target_file *file);
+/** Whether an opened file holds all that its program headers load; false for one not found. */
+bool target_file_is_whole(const struct target_file *file);
 /**
  * Where a path of the target (a source file, say) is on this machine: source
  * maps, sysroot, the path itself. NULL when nothing is there. Owned by the target.

@@ -189,6 +189,11 @@ static bool warn_about_file(struct target *target, const struct target_file *fil
                     "%s: the file here is another build and is not used; name the right one's "
                     "place with --sysroot or --lib-dir",
                     file->path);
+    else if (file->image && !target_file_is_whole(file))
+        target_warn(target, "file-cut-off",
+                    "%s: the file is cut off, or has debug information only; what is not in it is "
+                    "missing below",
+                    file->local_path ? file->local_path : file->path);
     return file->state == TARGET_FILE_UNVERIFIED;
 }
 

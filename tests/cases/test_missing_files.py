@@ -137,6 +137,14 @@ def test_replaced_extension(replaced, complete):
             assert frame["symbol"] is None and frame["file"] is None
 
 
+def test_file_cut_off(moved, tmp_path):
+    """As an interrupted copy leaves it: the build-id near its beginning is the right one."""
+    with open(os.path.join(moved.folder, "moved", "libways.so"), "rb") as file:
+        (tmp_path / "libways.so").write_bytes(file.read(6000))
+    result = analyzer.json_of(moved.path, "--lib-dir", str(tmp_path))
+    assert "cut off" in assert_named_once(result, "libways.so")
+
+
 @pytest.mark.parametrize("core_name", ["moved", "replaced", "moved_library"])
 @pytest.mark.parametrize("way", ["lib-dir", "sysroot", "sysroot-link"])
 def test_found_again(core_name, way, request, tmp_path):
