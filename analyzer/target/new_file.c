@@ -61,11 +61,18 @@ enum psc_status new_file_open(struct new_file *file, const char *path, struct ps
     return result;
 }
 
-/* open(2), O_TMPFILE: this link gives a name without any special right. */
+/*
+ * open(2), O_TMPFILE: this link gives a name without any special right. Where a file has the name,
+ * one beside it, for rename(): who is killed between the two leaves that.
+ */
 static int give_name(struct new_file *file)
 {
     char link[32], ending[32];
     snprintf(link, sizeof(link), "/proc/self/fd/%d", file->fd);
+    if (!linkat(AT_FDCWD, link, AT_FDCWD, file->path, AT_SYMLINK_FOLLOW))
+        return 0;
+    if (errno != EEXIST)
+        return errno;
     for (int i = 0; i < NAME_LIMIT; i++) {
         snprintf(ending, sizeof(ending), ".%d-%d", (int)getpid(), i);
         char *name = join(file->path, ending);
@@ -86,14 +93,15 @@ static int give_name(struct new_file *file)
 int new_file_keep(struct new_file *file)
 {
     int error = file->temporary ? 0 : give_name(file);
+    bool in_place = !error && !file->temporary;
     // What a network's file system could not write is said by close() at the latest.
-    if (!error && close(file->fd))
+    if (close(file->fd) && !error)
         error = errno;
-    else if (error)
-        close(file->fd);
     file->fd = -1;
-    if (!error && rename(file->temporary, file->path))
+    if (!error && !in_place && rename(file->temporary, file->path))
         error = errno;
+    else if (error && in_place)
+        unlink(file->path);
     if (!error) {
         free(file->temporary);
         file->temporary = NULL;
