@@ -91,9 +91,11 @@ class Source:
         """Whether the same function has its other half."""
         return sibling_of(cname, own, other, step, self.functions) is not None
 
-    def is_lambda(self, cname):
+    def is_lambda(self, cname, leaf):
         if "__pyx_lambda_funcdef_" in cname:
             return True
+        if "__pyx_gb_" in cname:
+            return not self.sibling(re.sub(r"generator\d*$", leaf, cname), "__pyx_gb_", "__pyx_pf_", -2)
         return "__pyx_pw_" in cname and not self.sibling(cname, "__pyx_pw_", "__pyx_pf_", -1)
 
     def is_genexpr(self, cname):
@@ -127,7 +129,8 @@ def expected_name(qualified, name, cname, source):
         qualified = qualified.rsplit(".", 1)[0] + "." + plain
     parts = qualified.split(".")
     parts[-1] = re.sub(r"^__pyx_fuse_\d+(_\d+)*", "", parts[-1])
-    if re.fullmatch(r"(__pyx_lambda_funcdef_)?lambda\d*", parts[-1]) and source.is_lambda(cname):
+    if re.fullmatch(r"(__pyx_lambda_funcdef_)?lambda\d*", parts[-1]) and \
+            source.is_lambda(cname, parts[-1]):
         parts[-1] = "<lambda>"
     if len(parts) > 1: # 3.0 shows private names mangled.
         parts[-1] = re.sub(rf"^_{re.escape(parts[-2].lstrip('_'))}(?=__)", "", parts[-1])

@@ -153,7 +153,8 @@ static bool find_sibling(struct naming *naming, const struct cython_path *path, 
 
 /**
  * A generator's body has no name of its own: the function that makes the generator
- * was declared just before it, body with number - 2, wrapper with number - 1.
+ * was declared just before it, body with number - 2, wrapper with number - 1. Only the first
+ * lambda of a scope has a wrapper with number 0, since its body has none.
  */
 static void name_generator(struct naming *naming, struct cython_path *path)
 {
@@ -166,6 +167,8 @@ static void name_generator(struct naming *naming, struct cython_path *path)
         find_sibling(naming, path, "__pyx_pf_", CYTHON_NUMBERED_BODY, number - 2, &leaf)) {
         if (slice_equals(leaf, "genexpr"))
             leaf = slice_of("<genexpr>");
+    } else if (number == 1) {
+        leaf = slice_of("<lambda>");
     } else if (!wrapped) {
         /* A function's wrapper is in a method table; that of a genexpr is optimised away. */
         bool complete = naming->context && naming->context->complete &&

@@ -93,6 +93,7 @@ static void test_without_symbols(void **state)
     check_shown("__pyx_pf_1m_4Free___init__", NULL, "m", "Free.__init__", 0);
     check_shown("__pyx_pw_1m_5Outer_5Inner_1f", NULL, "m", "Outer.Inner.f", 1);
     check_shown("__pyx_gb_1m_2generator", NULL, "m", "<generator>", 2);
+    check_shown("__pyx_gb_1m_3Cls_1generator", NULL, "m", "Cls.<lambda>", 1);
     check_shown("__pyx_lambda_funcdef_lambda3", NULL, NULL, "<lambda>", -1);
     check_shown("__pyx_f_6Cython_8Compiler_7Parsing_p", NULL, "Cython.Compiler.Parsing", "p", -1);
 }

@@ -52,6 +52,14 @@ def lambda_(x):
     return lambda y: (lambda z: (q for q in (x, y, z)))
 
 
+def yielding(x):
+    return [lambda y: (yield y), lambda z: (yield x)]
+
+
+class Yielding:
+    first = lambda self: (yield self)
+
+
 class genexpr1:
     def rows(self):
         return list(x for x in "1") + list(x for x in "2")
