@@ -265,7 +265,12 @@ static void read_slice(struct c_writer *writer, const struct debug_type *type, s
     while (ret->dimensions < shapes &&
            (ret->shape[ret->dimensions] || (ret->dimensions < known && strides[ret->dimensions])))
         ret->dimensions++;
-    ret->all = ret->dimensions < shapes || shapes == DIMENSION_LIMIT ||
+    // No slice is without dimensions: the first one has no items, and maybe more behind it.
+    bool empty = !ret->dimensions && shapes && buffer->known;
+    if (empty)
+        ret->dimensions = 1;
+    ret->all = ret->dimensions < (empty ? known : shapes) ||
+               (!empty && shapes == DIMENSION_LIMIT) ||
                (buffer->known && buffer->dimensions == ret->dimensions);
     ret->has_strides = known >= ret->dimensions;
     ret->has_suboffsets = offsets >= ret->dimensions || (buffer->known && buffer->direct);

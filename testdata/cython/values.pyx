@@ -59,6 +59,7 @@ cdef class Solver(Base):
         cdef const char *text = b'text'
         cdef Py_ssize_t index
         cdef float[::1] none = None
+        cdef double[:] empty = row[:0]
         for index in range(6):
             grid[index // 3][index % 3] = <int>index * count
         items = (1, 'two', [count, {'key': 2.5}])
@@ -72,11 +73,12 @@ cdef class Solver(Base):
             'local': '{value = %d, inner = {ratio = %r, tag = %d}, numbers = [1, 2, 3, 4], label = 0x' % (
                 local.value, local.inner.ratio, local.inner.tag),
             'pair': repr(pair), 'grid': repr([[grid[i][k] for k in range(3)] for i in range(2)]),
-            'huge': repr(huge), 'small': '0.1', 'text': '0x', 'items': repr(items), 'none': 'None',
+            'huge': repr(huge), 'small': '0.1', 'text': '0x', 'items': repr(items), 'none': 'None', 'empty': '<memoryview double (0,)',
             'index': '5', 'self': '<values.Solver object at 0x%x: ' % id(self)}
         result = self.callback(count, row.shape[0])
         return (result + local.value + grid[1][2] + <int>color + <int>yes + <int>pair.real + <int>small +
-                where.value + len(text) + <int>(huge & 1) + len(items) + big + turned.shape[0] + none.shape[0])
+                where.value + len(text) + <int>(huge & 1) + len(items) + big + turned.shape[0] + none.shape[0] +
+                empty.shape[0])
 
     def steps(self, count, *rest, key=None, **named):
         seen = []

@@ -83,7 +83,7 @@ def test_cython_values_are_what_the_program_said(cython):
             shown = frames[function].get(name)
             if shown is not None and (LOST in shown or NOT_SAVED in shown):
                 lost.append("%s: %s" % (function, name))
-            elif shown is None or not (shown == text or text.endswith(("0x", ": ")) and shown.startswith(text)):
+            elif shown is None or not (shown == text or text.endswith(("0x", ": ", "(0,)")) and shown.startswith(text)):
                 wrong.append("%s: %s is %r, not %r" % (function, name, shown, text))
             else:
                 right += 1
@@ -102,6 +102,11 @@ def test_cython_arguments_come_first(cython):
     assert "deleted" not in frames["Solver.visit"]
     for function, found in frames.items():
         assert not [name for name in found if name.startswith("__pyx")], function
+
+
+def test_a_memoryview_without_items_has_a_dimension(cython):
+    _, frames, _ = cython
+    assert frames["Solver.visit"]["empty"].startswith("<memoryview double (0,")
 
 
 def test_attributes_of_cdef_classes(cython):
