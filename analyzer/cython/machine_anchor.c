@@ -42,11 +42,13 @@ static void find_slots(const struct machine_image *image, struct ways_in *ways)
     }
 }
 
-/** `jmp *slot(%rip)`, maybe behind `endbr64` and `bnd`. */
+/** `jmp *slot(%rip)`, maybe behind `endbr64`, and `bnd` or `mov $index,%r11d`. */
 static void find_stubs(const struct machine_segment *segment, const uint8_t *code,
                        struct ways_in *ways)
 {
-    for (size_t i = 0; i + 6 <= segment->size && ways->stub_count + 3 <= STUB_LIMIT; i++) {
+    static const uint8_t before[] = {0, 4, 5, 6, 10}; /* Where they begin. */
+    for (size_t i = 0;
+         i + 6 <= segment->size && ways->stub_count + PSC_ARRAY_SIZE(before) <= STUB_LIMIT; i++) {
         const uint8_t *found = memchr(code + i, 0xff, (size_t)segment->size - 5 - i);
         if (!found)
             return;
@@ -55,9 +57,8 @@ static void find_stubs(const struct machine_segment *segment, const uint8_t *cod
         if (code[i + 1] != 0x25 ||
             !holds(ways->slots, ways->slot_count, relative_target(code + i + 2, address + 6)))
             continue;
-        ways->stubs[ways->stub_count++] = address;
-        ways->stubs[ways->stub_count++] = address - 4;
-        ways->stubs[ways->stub_count++] = address - 5;
+        for (size_t k = 0; k < PSC_ARRAY_SIZE(before); k++)
+            ways->stubs[ways->stub_count++] = address - before[k];
     }
 }
 

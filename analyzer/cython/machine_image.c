@@ -395,6 +395,8 @@ struct machine_target machine_target_of(const struct machine_image *image, uint6
         at = sizeof(landing);
     if (at < have && bytes[at] == 0xf2) /* bnd */
         at++;
+    else if (at + 2 <= have && bytes[at] == 0x41 && bytes[at + 1] == 0xbb) /* mov $index,%r11d */
+        at += 6; /* As the linker mold writes them. */
     if (have < at + 6 || bytes[at] != 0xff || bytes[at + 1] != 0x25) /* jmp *slot(%rip) */
         return here;
     uint64_t slot = address + at + 6 + (uint64_t)(int64_t)(int32_t)load_u32(bytes + at + 2);

@@ -119,6 +119,41 @@ static void test_exception_matches_nothing(void **state)
     check(&answer, 0, "pkg.mod.f", 10, true);
 }
 
+/** The same by a stub of the linkage table, as several linkers write it. */
+static void test_linkage_stubs(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t bytes[10];
+        uint8_t size;
+    } stubs[] = {
+        {{0}, 0},
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 4},                          /* endbr64 */
+        {{0xf3, 0x0f, 0x1e, 0xfa, 0xf2}, 5},                    /* and bnd */
+        {{0x41, 0xbb, 7, 0, 0, 0}, 6},                          /* mov $7,%r11d */
+        {{0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, 7, 0, 0, 0}, 10}, /* both */
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(stubs); i++) {
+        struct code code = {.size = 0};
+        uint64_t call = add_call(&code);
+        add_test(&code, 5 + 4 + 2 * REPORT_SIZE + 6);
+        ADD(&code, 0xe8); /* call stub */
+        add_relative(&code, here(&code) + 4 + 4 + 2 * REPORT_SIZE + 9);
+        ADD(&code, 0x85, 0xc0, 0x74, REPORT_SIZE + 3); /* test %eax,%eax; je */
+        add_report(&code, NAME_F_AT, 20);
+        add_return(&code);
+        add_report(&code, NAME_F_AT, 10);
+        add_return(&code);
+        add_return(&code);
+        add(&code, stubs[i].bytes, stubs[i].size);
+        ADD(&code, 0xff, 0x25); /* jmp *slot(%rip) */
+        add_relative(&code, MATCHES_AT);
+        struct answer answer = ask(&code, call);
+        assert_int_equal(answer.count, 1);
+        check(&answer, 0, "pkg.mod.f", 10, true);
+    }
+}
+
 /** CPython 3.8 has the result of each vectorcall handed on by a function that looks at it. */
 static void test_result_that_is_handed_on(void **state)
 {
@@ -239,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_above_zero),
         cmocka_unit_test(test_sign_as_number),
         cmocka_unit_test(test_exception_matches_nothing),
+        cmocka_unit_test(test_linkage_stubs),
         cmocka_unit_test(test_result_that_is_handed_on),
         cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_condition_as_a_byte),
