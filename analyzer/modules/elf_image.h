@@ -41,6 +41,17 @@ bool parse_elf_header(const uint8_t *bytes, size_t size, struct elf_header *ret)
  */
 size_t parse_elf_segments(const uint8_t *bytes, size_t size, size_t limit, struct elf_segment *ret);
 
+/** The dynamic symbols of a file, all in its bytes. */
+struct elf_symbols {
+    const uint8_t *symbols; /**< Elf64_Sym, perhaps unaligned. */
+    size_t size;            /**< Of all, in bytes. */
+    const char *names;
+    size_t names_size; /**< The last byte is NUL. */
+};
+
+/** What the loader finds by PT_DYNAMIC and a hash table; false when there is no such. */
+bool parse_dynamic_symbols(const uint8_t *bytes, size_t size, struct elf_symbols *ret);
+
 /** Bytes of .eh_frame_hdr in front of its binary search table. */
 #define EH_FRAME_HEADER_SIZE 12
 

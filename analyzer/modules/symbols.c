@@ -35,7 +35,7 @@ struct symbol_table {
     bool complete; /**< From .symtab, so that a symbol without a size ends at the next one. */
 
     struct section_info *sections;
-    size_t section_count;
+    size_t section_count; /**< 0: the file has no section headers. */
 
     struct function_symbol *functions; /**< Sorted by address, best last. */
     size_t function_count;
@@ -121,6 +121,22 @@ static bool list_sections(Elf *elf, struct symbol_table *table)
     return true;
 }
 
+/** Of a file without section headers: what the loader sees. */
+static bool find_dynamic(struct module *module, struct section_bytes *ret, const char **ret_names,
+                         size_t *ret_name_size)
+{
+    struct elf_symbols found;
+    size_t count;
+    Elf *elf = module_elf(module);
+    if (!elf || elf_getshdrnum(elf, &count) != 0 || count ||
+        !parse_dynamic_symbols(module->image, module->image_size, &found))
+        return false;
+    *ret = (struct section_bytes){found.symbols, found.size};
+    *ret_names = found.names;
+    *ret_name_size = found.names_size;
+    return true;
+}
+
 /** .symtab of the file, of the separate debug file, or .dynsym. */
 static bool choose_source(struct module *module, struct symbol_table *table)
 {
@@ -133,6 +149,8 @@ static bool choose_source(struct module *module, struct symbol_table *table)
                             &table->name_size))
         return list_sections(separate, table);
     table->complete = false;
+    if (find_dynamic(module, &table->symbols, &table->names, &table->name_size))
+        return true;
     return find_symbol_section(elf, SHT_DYNSYM, &table->symbols, &table->names,
                                &table->name_size) &&
            list_sections(elf, table);
@@ -142,16 +160,19 @@ static bool choose_source(struct module *module, struct symbol_table *table)
 
 static bool is_defined(const struct symbol_table *table, const struct raw_symbol *symbol)
 {
-    return symbol->section != SHN_UNDEF && symbol->section < table->section_count &&
-           symbol->name != 0 && symbol->name < table->name_size &&
-           table->names[symbol->name] != '\0';
+    uint16_t limit = table->section_count ? (uint16_t)table->section_count : SHN_LORESERVE;
+    return symbol->section != SHN_UNDEF && symbol->section < limit && symbol->name != 0 &&
+           symbol->name < table->name_size && table->names[symbol->name] != '\0';
 }
 
 static bool is_function(const struct symbol_table *table, const struct raw_symbol *symbol)
 {
-    bool type =
-        symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC || symbol->type == STT_NOTYPE;
-    return type && is_defined(table, symbol) && table->sections[symbol->section].executable;
+    bool type = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
+    if (!is_defined(table, symbol))
+        return false;
+    return table->section_count
+               ? (type || symbol->type == STT_NOTYPE) && table->sections[symbol->section].executable
+               : type;
 }
 
 static uint8_t rank_of(const struct raw_symbol *symbol)
@@ -215,8 +236,10 @@ static struct symbol_table *symbol_table_create(struct module *module)
         table->symbol_count = 0;
         table->function_count = 0;
     }
-    find_symbol_section(module_elf(module), SHT_DYNSYM, &table->dynamic_symbols,
-                        &table->dynamic_names, &table->dynamic_name_size);
+    if (!find_symbol_section(module_elf(module), SHT_DYNSYM, &table->dynamic_symbols,
+                             &table->dynamic_names, &table->dynamic_name_size))
+        find_dynamic(module, &table->dynamic_symbols, &table->dynamic_names,
+                     &table->dynamic_name_size);
     return table;
 }
 

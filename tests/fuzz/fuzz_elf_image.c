@@ -10,6 +10,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct elf_header header;
     struct elf_segment segments[ELF_SEGMENT_LIMIT];
+    struct elf_symbols symbols;
+    if (parse_dynamic_symbols(data, size, &symbols) &&
+        (symbols.symbols < data || symbols.symbols + symbols.size > data + size ||
+         symbols.names[symbols.names_size - 1]))
+        abort();
     parse_eh_frame_header(data, size, size);
     if (!parse_elf_header(data, size, &header))
         return 0;

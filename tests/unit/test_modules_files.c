@@ -1,6 +1,7 @@
 /* Files as compilers, linkers and packagers leave them: made here by the compilers found. */
 #include "test_modules_self.h"
 
+#include <elf.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,6 +192,41 @@ static void program_at_a_fixed_address(void **state)
     close_program(&opened);
 }
 
+/** Some strip the section headers too: what the loader sees is left. */
+static void without_section_headers(void **state)
+{
+    static const char *const hash_tables[] = {"gnu", "sysv", "both"};
+    static const size_t fields[] = {offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_shnum),
+                                    offsetof(Elf64_Ehdr, e_shstrndx)};
+    const struct place_of_work *work = *state;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(hash_tables); i++) {
+        struct module_symbol whole, found;
+        if (!run(work, "cc -O1 -shared -fPIC -Wl,--hash-style=%s prog.c -o whole",
+                 hash_tables[i])) {
+            fprintf(stderr, "  SKIPPED: cc does not work here\n");
+            skip();
+        }
+        assert_true(run(work, "strip whole && cp whole bare"));
+        for (size_t k = 0; k < PSC_ARRAY_SIZE(fields); k++)
+            assert_true(run(work, "dd if=/dev/zero of=bare bs=1 seek=%zu count=%d conv=notrunc",
+                            fields[k], k ? 2 : 8));
+        struct opened opened = open_program(work, "whole", BIAS);
+        assert_true(module_find_symbol_named(opened.module, "discarded", &whole));
+        close_program(&opened);
+
+        opened = open_program(work, "bare", BIAS);
+        assert_true(module_find_symbol_named(opened.module, "discarded", &found));
+        assert_int_equal(found.address, whole.address);
+        assert_int_equal(found.size, whole.size);
+        assert_true(module_find_symbol(opened.module, whole.address + whole.size - 1, &found));
+        assert_string_equal(found.name, "discarded");
+        assert_false(module_find_symbol_named(opened.module, "__cxa_finalize", &found));
+        assert_true(module_imports(opened.module, "__cxa_finalize"));
+        assert_false(module_imports(opened.module, "discarded"));
+        close_program(&opened);
+    }
+}
+
 /** One way to keep debug information apart, and the shell lines that make it. */
 struct separate_case {
     const char *what;
@@ -316,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_debug_information),
         cmocka_unit_test(program_at_a_fixed_address),
+        cmocka_unit_test(without_section_headers),
         cmocka_unit_test(separate_debug_files),
         cmocka_unit_test(broken_files),
     };
