@@ -7,9 +7,17 @@
 /** As many of its bytes are looked at in the time of an instruction that is followed. */
 #define BYTES_A_STEP 32
 
-/* They free, count, lock or look; none begins anything that can fail. */
+/*
+ * They free, count, lock or look; none begins anything that can fail. Py_DECREF() itself calls
+ * _Py_Dealloc(), in free-threaded CPython _Py_DecRefShared() and _Py_MergeZeroLocalRefcount(), and
+ * with Py_REF_DEBUG those that count (Include/refcount.h, 3.14).
+ */
 static const char *const clean_imports[] = {
     "PyBuffer_Release",
+    "PyCriticalSection2_Begin",
+    "PyCriticalSection2_End",
+    "PyCriticalSection_Begin",
+    "PyCriticalSection_End",
     "PyErr_Clear",
     "PyErr_Fetch",
     "PyErr_GetExcInfo",
@@ -25,6 +33,8 @@ static const char *const clean_imports[] = {
     "PyGILState_Ensure",
     "PyGILState_Release",
     "PyMem_Free",
+    "PyMutex_Lock",
+    "PyMutex_Unlock",
     "PyObject_Free",
     "PyObject_GC_Del",
     "PyObject_GC_UnTrack",
@@ -38,10 +48,15 @@ static const char *const clean_imports[] = {
     "Py_LeaveRecursiveCall",
     "_PyThreadState_UncheckedGet",
     "_Py_CheckFunctionResult",
+    "_Py_DECREF_DecRefTotal",
     "_Py_Dealloc",
     "_Py_DecRef",
+    "_Py_DecRefShared",
+    "_Py_DecRefSharedDebug",
+    "_Py_INCREF_IncRefTotal",
     "_Py_IncRef",
     "_Py_LeaveRecursiveCall",
+    "_Py_MergeZeroLocalRefcount",
     "_ZdlPv",
     "_ZdlPvm",
     "__vsnprintf_chk",
@@ -64,8 +79,10 @@ static const char *const catch_imports[] = {
 };
 
 static const char *const end_imports[] = {
-    "Py_FatalError", "_Py_FatalErrorFunc", "_Unwind_Resume", "__assert_fail", "__cxa_rethrow",
-    "__cxa_throw",   "__stack_chk_fail",   "abort",          "exit",
+    "Py_FatalError",  "_Py_FatalErrorFunc", "_Py_NegativeRefcount",
+    "_Unwind_Resume", "__assert_fail",      "__cxa_rethrow",
+    "__cxa_throw",    "__stack_chk_fail",   "abort",
+    "exit",
 };
 
 /** What is known of a function or import that is passed. */

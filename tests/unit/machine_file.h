@@ -16,7 +16,8 @@
 #define FILE_SIZE 0x2000u
 #define STRINGS                                                                         \
     "\0PyTraceBack_Here\0PyCode_NewEmpty\0PyErr_ExceptionMatches\0pkg.mod.f\0pkg.mod.g" \
-    "\0pkg/mod.pyx\0pkg.mod.Cls\0g\0int (int)\0GOMP_parallel\0_Py_CheckFunctionResult"
+    "\0pkg/mod.pyx\0pkg.mod.Cls\0g\0int (int)\0GOMP_parallel\0_Py_CheckFunctionResult"  \
+    "\0_Py_MergeZeroLocalRefcount"
 /* In it. */
 #define NAME_F_AT 0x439u
 #define NAME_G_AT 0x443u
@@ -30,6 +31,8 @@
 #define PARALLEL_AT 0xa20u
 /** That of _Py_CheckFunctionResult(). */
 #define CHECK_AT 0xa28u
+/** That of _Py_MergeZeroLocalRefcount(). */
+#define MERGE_AT 0xa30u
 /** A function that only stops. */
 #define STOP_AT (CODE_AT + 0x100 + CODE_SIZE)
 /** One that nothing calls: maybe the body of a parallel block. */
@@ -81,20 +84,23 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
         {.p_type = PT_DYNAMIC, .p_vaddr = 0x200, .p_filesz = 0x100},
         {.p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x600, .p_filesz = 0x40},
     };
-    Elf64_Dyn dynamic[] = {{DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {0xa0}},
-                           {DT_RELA, {0x500}},   {DT_RELASZ, {216}},   {DT_NULL, {0}}};
+    Elf64_Dyn dynamic[] = {
+        {DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {sizeof(STRINGS)}},
+        {DT_RELA, {0x500}},   {DT_RELASZ, {240}},   {DT_NULL, {0}}};
     Elf64_Sym symbols[] = {{0},
                            {.st_name = 1},
                            {.st_name = 18},
                            {.st_name = 34},
                            {.st_name = 0x71},
-                           {.st_name = 0x7f}};
+                           {.st_name = 0x7f},
+                           {.st_name = 0x97}};
     Elf64_Rela relocations[] = {{0xa00, ELF64_R_INFO(2, R_X86_64_GLOB_DAT), 0},
                                 {0xa08, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 0},
                                 {0xa10, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100},
                                 {MATCHES_AT, ELF64_R_INFO(3, R_X86_64_GLOB_DAT), 0},
                                 {PARALLEL_AT, ELF64_R_INFO(4, R_X86_64_GLOB_DAT), 0},
                                 {CHECK_AT, ELF64_R_INFO(5, R_X86_64_GLOB_DAT), 0},
+                                {MERGE_AT, ELF64_R_INFO(6, R_X86_64_GLOB_DAT), 0},
                                 {0xb00, ELF64_R_INFO(0, R_X86_64_RELATIVE), TYPE_AT},
                                 {0xb18, ELF64_R_INFO(0, R_X86_64_RELATIVE), 0xb20},
                                 {0xb28, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100}};

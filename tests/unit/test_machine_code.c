@@ -173,6 +173,24 @@ static void test_result_that_is_handed_on(void **state)
     check(&answer, 0, "pkg.mod.f", 10, true);
 }
 
+/** Free-threaded CPython lets go of objects by functions of its own, of any number of them. */
+static void test_many_objects_are_let_go_of(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, 8 * 6 + REPORT_SIZE);
+    for (unsigned i = 0; i < 8; i++) {
+        ADD(&code, 0xff, 0x15); /* call *slot(%rip) */
+        add_relative(&code, MERGE_AT);
+    }
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
 /** A call that nothing is asked about: the next one's report is near, no more. */
 static void test_estimate(void **state)
 {
@@ -276,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_exception_matches_nothing),
         cmocka_unit_test(test_linkage_stubs),
         cmocka_unit_test(test_result_that_is_handed_on),
+        cmocka_unit_test(test_many_objects_are_let_go_of),
         cmocka_unit_test(test_estimate),
         cmocka_unit_test(test_condition_as_a_byte),
         cmocka_unit_test(test_condition_as_bits),
