@@ -106,6 +106,9 @@ enum machine_register {
     MACHINE_REGISTERS = 16
 };
 
+/** Of floating point: XMM0, where a `double` is returned, and on. */
+#define MACHINE_VECTORS 16
+
 enum machine_verb {
     MACHINE_BAD, /**< No instruction, or not inside a function. */
     MACHINE_NOP,
@@ -117,6 +120,7 @@ enum machine_verb {
     MACHINE_AND,         /**< With a constant. */
     MACHINE_XOR,         /**< With a constant. */
     MACHINE_COMPARE,
+    MACHINE_COMPARE_REAL, /**< Of floating point: ucomisd and its like. */
     MACHINE_TEST,
     MACHINE_SET, /**< setcc */
     MACHINE_CONDITIONAL_MOVE,
@@ -128,12 +132,13 @@ enum machine_verb {
     MACHINE_PUSH,
     MACHINE_POP,
     MACHINE_LEAVE,
-    MACHINE_OTHER /**< Writes `written` and `to`, if it is memory. */
+    MACHINE_OTHER /**< Writes `written`, `written_vectors`, and `to`, if it is memory. */
 };
 
 enum machine_operand_kind {
     MACHINE_NOTHING,
     MACHINE_REGISTER,
+    MACHINE_VECTOR, /**< The lowest 4 or 8 bytes of one. */
     MACHINE_IMMEDIATE,
     MACHINE_ABSOLUTE, /**< Memory at a known address. */
     MACHINE_BASED,    /**< Memory at register + number. */
@@ -155,6 +160,7 @@ struct machine_instruction {
     uint8_t condition; /**< As in the opcode: 4 is "equal", 5 "not equal". */
     uint8_t change;    /**< Whether the flags change: 1. */
     uint16_t written;  /**< Bit set of registers, for MACHINE_OTHER. */
+    uint16_t written_vectors;
     struct machine_operand to;
     struct machine_operand from;
 };
@@ -209,9 +215,11 @@ struct memory_slot {
 struct machine_state {
     uint64_t pc;
     struct value registers[MACHINE_REGISTERS];
+    struct value vectors[MACHINE_VECTORS];
     struct memory_slot slots[MACHINE_SLOT_LIMIT];
     uint16_t slot_count;
     uint8_t compared_width; /**< 0: the flags are not known. */
+    bool compared_real;     /**< What was compared are numbers of floating point. */
     struct value left;
     struct value right;
     uint16_t calls; /**< Calls passed that can fail. */
@@ -254,6 +262,8 @@ void machine_state_store_at(struct machine_state *state, struct value place, uin
                             struct value value);
 /** What a call leaves: the caller's registers are gone, RAX is `result`. */
 void machine_state_return(struct machine_state *state, struct value result);
+/** What a call that is over has returned, in RAX or, of a `double`, in XMM0. */
+void machine_state_set_result(struct machine_state *state, struct value result);
 
 /* ---- machine_flags.c ---- */
 

@@ -95,6 +95,16 @@ static bool is_high(unsigned name)
     return name == X86_REG_AH || name == X86_REG_CH || name == X86_REG_DH || name == X86_REG_BH;
 }
 
+/** The same of a vector register, whatever its width. */
+static int vector_number(unsigned name)
+{
+    static const unsigned first[] = {X86_REG_XMM0, X86_REG_YMM0, X86_REG_ZMM0};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(first); i++)
+        if (name >= first[i] && name < first[i] + MACHINE_VECTORS)
+            return (int)(name - first[i]);
+    return -1;
+}
+
 static struct machine_operand convert_memory(const x86_op_mem *memory, uint64_t next)
 {
     struct machine_operand operand = {.kind = MACHINE_SOMEWHERE, .number = memory->disp};
@@ -120,6 +130,9 @@ static struct machine_operand convert_operand(const cs_x86_op *from, uint64_t ne
         operand.kind = MACHINE_REGISTER;
         operand.register_number = (uint8_t)register_number(from->reg);
         operand.high = is_high(from->reg);
+    } else if (from->type == X86_OP_REG && vector_number(from->reg) >= 0) {
+        operand.kind = MACHINE_VECTOR;
+        operand.register_number = (uint8_t)vector_number(from->reg);
     } else if (from->type == X86_OP_IMM) {
         operand.kind = MACHINE_IMMEDIATE;
         operand.number = from->imm;
@@ -230,13 +243,15 @@ static void find_written(csh handle, const cs_insn *from, struct machine_instruc
     cs_regs read, written;
     uint8_t read_count = 0, written_count = 0;
     if (cs_regs_access(handle, from, read, &read_count, written, &written_count) != CS_ERR_OK) {
-        ret->written = UINT16_MAX;
+        ret->written = ret->written_vectors = UINT16_MAX;
         return;
     }
     for (uint8_t i = 0; i < written_count; i++) {
-        int number = register_number(written[i]);
+        int number = register_number(written[i]), vector = vector_number(written[i]);
         if (number >= 0)
             ret->written |= (uint16_t)(1u << number);
+        if (vector >= 0)
+            ret->written_vectors |= (uint16_t)(1u << vector);
     }
 }
 
@@ -249,6 +264,9 @@ static void make_other(csh handle, const cs_insn *from, struct machine_instructi
     ret->from = ret->to = (struct machine_operand){0};
     ret->change = changes_flags(from);
     find_written(handle, from, ret);
+    if (x86->op_count && x86->operands[0].type == X86_OP_REG &&
+        vector_number(x86->operands[0].reg) >= 0)
+        ret->written_vectors |= (uint16_t)(1u << vector_number(x86->operands[0].reg));
     for (uint8_t i = 0; i < x86->op_count; i++) {
         const cs_x86_op *operand = &x86->operands[i];
         if (operand->type == X86_OP_MEM && (i == 0 || operand->access & CS_AC_WRITE)) {
@@ -305,6 +323,86 @@ static bool make_barrier(const cs_x86 *x86, struct machine_instruction *ret)
     return true;
 }
 
+/** Bytes of the number that an instruction of floating point handles; 0: it is none of those. */
+static uint8_t real_width(unsigned id, bool *ret_compares)
+{
+    *ret_compares = true;
+    switch (id) {
+    case X86_INS_UCOMISD:
+    case X86_INS_COMISD:
+    case X86_INS_VUCOMISD:
+    case X86_INS_VCOMISD:
+        return 8;
+    case X86_INS_UCOMISS:
+    case X86_INS_COMISS:
+    case X86_INS_VUCOMISS:
+    case X86_INS_VCOMISS:
+        return 4;
+    default:
+        break;
+    }
+    *ret_compares = false;
+    switch (id) {
+    case X86_INS_MOVSD: /* Also that of strings, which has no vector register. */
+    case X86_INS_VMOVSD:
+    case X86_INS_MOVQ:
+    case X86_INS_VMOVQ:
+        return 8;
+    case X86_INS_MOVSS:
+    case X86_INS_VMOVSS:
+    case X86_INS_MOVD:
+    case X86_INS_VMOVD:
+        return 4;
+    default:
+        return 0;
+    }
+}
+
+/** From one vector register to another, all of it. */
+static bool is_whole_move(unsigned id)
+{
+    static const unsigned moves[] = {
+        X86_INS_MOVAPD,  X86_INS_MOVAPS,  X86_INS_MOVUPD,  X86_INS_MOVUPS,
+        X86_INS_MOVDQA,  X86_INS_MOVDQU,  X86_INS_VMOVAPD, X86_INS_VMOVAPS,
+        X86_INS_VMOVUPD, X86_INS_VMOVUPS, X86_INS_VMOVDQA, X86_INS_VMOVDQU,
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(moves); i++)
+        if (moves[i] == id)
+            return true;
+    return false;
+}
+
+static bool is_zeroing(unsigned id)
+{
+    return id == X86_INS_PXOR || id == X86_INS_XORPS || id == X86_INS_XORPD ||
+           id == X86_INS_VPXOR || id == X86_INS_VXORPS || id == X86_INS_VXORPD;
+}
+
+/** Moves and comparisons of floating point, and of numbers that pass through its registers. */
+static bool make_real(const cs_x86 *x86, unsigned id, struct machine_instruction *ret)
+{
+    const cs_x86_op *operands = x86->operands;
+    bool compares;
+    uint8_t width = real_width(id, &compares);
+    bool to_vector = ret->to.kind == MACHINE_VECTOR, from_vector = ret->from.kind == MACHINE_VECTOR;
+    if (to_vector && is_zeroing(id) && operands[x86->op_count - 1].type == X86_OP_REG &&
+        operands[1].type == X86_OP_REG && operands[1].reg == operands[x86->op_count - 1].reg &&
+        (x86->op_count == 3 || operands[0].reg == operands[1].reg)) {
+        ret->verb = MACHINE_MOVE;
+        ret->from = (struct machine_operand){.kind = MACHINE_IMMEDIATE, .width = 8};
+        return true;
+    }
+    if (to_vector && from_vector && is_whole_move(id))
+        width = 8;
+    if (!width || x86->op_count != 2 || !(to_vector || from_vector) ||
+        ret->to.kind == MACHINE_SOMEWHERE || ret->to.kind == MACHINE_ABSOLUTE)
+        return false;
+    ret->verb = compares ? MACHINE_COMPARE_REAL : MACHINE_MOVE;
+    ret->to.width = ret->from.width = width;
+    ret->change = compares;
+    return true;
+}
+
 static bool is_followed(const struct machine_instruction *instruction, const cs_x86 *x86,
                         unsigned id)
 {
@@ -343,6 +441,8 @@ static void convert(csh handle, const cs_insn *from, struct machine_instruction 
     else if (from->id == X86_INS_CDQE) {
         make_extension(ret);
         good = true;
+    } else if (ret->verb == MACHINE_OTHER) {
+        good = make_real(x86, from->id, ret);
     }
     if (!good)
         make_other(handle, from, ret);

@@ -77,9 +77,66 @@ static bool decide_error(const struct machine_state *state, uint8_t condition, b
     return true;
 }
 
+/** ucomisd and its like: below, equal, and parity where one of them is no number. */
+static bool real_holds(uint8_t condition, double left, double right, bool *ret)
+{
+    bool unordered = left != left || right != right;
+    switch (condition >> 1) {
+    case 1:
+        *ret = unordered || left < right;
+        return true;
+    case 2:
+        *ret = unordered || left == right;
+        return true;
+    case 3:
+        *ret = unordered || left <= right;
+        return true;
+    case 5:
+        *ret = unordered;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static double real_of(struct value value, uint8_t width)
+{
+    float narrow;
+    double wide;
+    uint32_t low = (uint32_t)value.number;
+    memcpy(&narrow, &low, sizeof(narrow));
+    memcpy(&wide, &value.number, sizeof(wide));
+    return width == 4 ? (double)narrow : wide;
+}
+
+/** `double` and `float`: what failed returned -1; another `except` value is not known as such. */
+static bool decide_real(struct machine_state *state, uint8_t condition, bool *ret)
+{
+    struct value left = state->left, right = state->right;
+    if (left.kind == VALUE_ERROR && right.kind == VALUE_CONSTANT)
+        left = right;
+    else if (right.kind == VALUE_ERROR && left.kind == VALUE_CONSTANT)
+        right = left;
+    else if (left.kind != VALUE_CONSTANT || right.kind != VALUE_CONSTANT)
+        return false;
+    double value = real_of(right, state->compared_width);
+    bool failed = left.kind != state->left.kind || right.kind != state->right.kind;
+    if ((failed && value != -1.0) ||
+        !real_holds(condition, real_of(left, state->compared_width), value, ret))
+        return false;
+    state->tested |= failed;
+    return true;
+}
+
 bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret)
 {
     bool known = false;
+    if (state->compared_real) {
+        known = decide_real(state, condition & (uint8_t)~1u, ret);
+        if (known && condition & 1)
+            *ret = !*ret;
+        return known;
+    }
     if (!state->compared_width || condition >> 1 == 5) /* Parity. */
         return false;
     if (state->left.kind == VALUE_CONSTANT && state->right.kind == VALUE_CONSTANT) {

@@ -43,12 +43,26 @@ static const struct machine_anchor *find_report_call(const struct machine *machi
     return machine_find_anchor(machine, target.address);
 }
 
+/** The failure of something else than the call that is under way. */
+static bool is_another_failure(const struct machine_exploration *exploration,
+                               const struct machine_state *state, struct machine_target target)
+{
+    static const char *const setters[] = {"PyErr_Format", "PyErr_SetNone", "PyErr_SetObject",
+                                          "PyErr_SetString"};
+    for (size_t i = 0; target.import && i < PSC_ARRAY_SIZE(setters); i++)
+        if (strcmp(target.import, setters[i]) == 0)
+            return exploration->error && state->tested;
+    return false;
+}
+
 static enum machine_verdict report_call(struct machine_exploration *exploration,
                                         struct machine_state *state, struct machine_target target)
 {
     state->caught |= machine_is_catch(exploration->machine, target);
     if (find_report_call(exploration->machine, target) || machine_kept_line(state))
         return MACHINE_FOUND;
+    if (is_another_failure(exploration, state, target))
+        return MACHINE_END_WAY;
     return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
                                                           : MACHINE_PASS_COUNTED;
 }
@@ -136,7 +150,7 @@ static struct machine_state *search_report(struct machine *machine,
     read_found(machine, found, ret);
     struct machine_state open = *start;
     if (!found->tested) /* A branch that failure decided, but as success would have, is open. */
-        open.registers[MACHINE_RAX] = (struct value){VALUE_UNKNOWN, 0};
+        machine_state_set_result(&open, (struct value){VALUE_UNKNOWN, 0});
     if (found->calls == 0)
         ret->direct = (trust && found->tested) || is_only_report(machine, &open, error, 0, ret);
     else
@@ -182,7 +196,9 @@ static struct machine_state *search_next(struct machine *machine, struct machine
     }
     if (found) {
         read_found(machine, found, ret);
-        ret->direct = found->calls == 0;
+        /* `finally` takes the exception, which may fail, and sets it again. */
+        ret->direct =
+            found->calls == 0 || is_only_report(machine, state, true, ONLY_CALL_LIMIT, ret);
     }
     return found;
 }
@@ -197,11 +213,11 @@ static struct machine_state *search_first(struct machine *machine, struct machin
     struct machine_report plain;
     if (may_fail || kind == MACHINE_CALL_HARMLESS) {
         struct value failure = machine_find_failure(machine, callee);
-        start->registers[MACHINE_RAX] = failure;
+        machine_state_set_result(start, failure);
         found = search_report(machine, start, true, failure.kind == VALUE_ERROR, ret);
         if (found)
             ret->direct = ret->direct && may_fail;
-        start->registers[MACHINE_RAX] = (struct value){VALUE_UNKNOWN, 0};
+        machine_state_set_result(start, (struct value){VALUE_UNKNOWN, 0});
     }
     if (found && ret->direct)
         return found;

@@ -25,8 +25,12 @@ uint64_t machine_state_hash(const struct machine_state *state)
     uint64_t hash = hash_u64(state->pc);
     for (size_t i = 0; i < MACHINE_REGISTERS; i++)
         hash = hash_u64(hash ^ hash_value(state->registers[i]));
-    hash ^= hash_value(state->left) + 3 * hash_value(state->right) + state->compared_width;
+    hash ^= hash_value(state->left) + 3 * hash_value(state->right) + state->compared_width +
+            ((uint64_t)state->compared_real << 8);
     uint64_t slots = 0;
+    for (size_t i = 0; i < MACHINE_VECTORS; i++)
+        if (state->vectors[i].kind != VALUE_UNKNOWN)
+            slots += hash_u64(hash_value(state->vectors[i]) ^ i);
     for (size_t i = 0; i < state->slot_count; i++)
         slots += hash_u64(hash_value(state->slots[i].at) ^ 5 * hash_value(state->slots[i].value));
     return hash_u64(hash ^ slots) | 1;
@@ -167,6 +171,11 @@ static struct value get(const struct machine_state *state, const struct machine_
         else if (operand->width < 4)
             return unknown;
         return value;
+    case MACHINE_VECTOR:
+        value = state->vectors[operand->register_number % MACHINE_VECTORS];
+        if (value.kind == VALUE_CONSTANT)
+            value.number = machine_cut(value.number, operand->width);
+        return value;
     case MACHINE_IMMEDIATE:
         return constant(operand->width ? machine_cut((uint64_t)operand->number, operand->width)
                                        : (uint64_t)operand->number);
@@ -186,6 +195,8 @@ static void put(struct machine_state *state, const struct machine_operand *opera
 {
     if (operand->kind == MACHINE_BASED) {
         store(state, place_of(state, operand), operand->width, value);
+    } else if (operand->kind == MACHINE_VECTOR) {
+        state->vectors[operand->register_number % MACHINE_VECTORS] = value;
     } else if (operand->kind == MACHINE_REGISTER) {
         struct value *slot = &state->registers[operand->register_number];
         /* Parts of a register leave the rest as it was; writes of four bytes clear the rest. */
@@ -210,6 +221,7 @@ static void compare(struct machine_state *state, struct value left, struct value
     state->left = left;
     state->right = right;
     state->compared_width = width;
+    state->compared_real = false;
 }
 
 static void forget_flags(struct machine_state *state)
@@ -323,6 +335,9 @@ static void step_other(struct machine_state *state, const struct machine_instruc
     for (unsigned i = 0; i < MACHINE_REGISTERS; i++)
         if (instruction->written >> i & 1)
             state->registers[i] = unknown;
+    for (unsigned i = 0; i < MACHINE_VECTORS; i++)
+        if (instruction->written_vectors >> i & 1)
+            state->vectors[i] = unknown;
     if (instruction->to.kind == MACHINE_BASED)
         store(state, place_of(state, &instruction->to), instruction->to.width, unknown);
 }
@@ -385,6 +400,10 @@ void machine_state_step(struct machine_state *state, const struct machine_image 
     case MACHINE_COMPARE:
         compare(state, get(state, image, to), get(state, image, from), to->width);
         return;
+    case MACHINE_COMPARE_REAL:
+        compare(state, get(state, image, to), get(state, image, from), to->width);
+        state->compared_real = true;
+        return;
     case MACHINE_TEST:
         step_test(state, image, instruction);
         return;
@@ -443,6 +462,13 @@ void machine_state_return(struct machine_state *state, struct value result)
                                    MACHINE_R8,  MACHINE_R9,  MACHINE_R10, MACHINE_R11};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(lost); i++)
         state->registers[lost[i]] = unknown;
+    for (size_t i = 0; i < MACHINE_VECTORS; i++)
+        state->vectors[i] = unknown;
     state->registers[MACHINE_RAX] = result;
     forget_flags(state);
+}
+
+void machine_state_set_result(struct machine_state *state, struct value result)
+{
+    state->registers[MACHINE_RAX] = state->vectors[0] = result;
 }
