@@ -187,6 +187,7 @@ enum value_kind {
     VALUE_SUCCESS,    /**< What another call returns: neither of these. */
     VALUE_NONZERO,    /**< The exception that is set; it is none of those that are asked for. */
     VALUE_BYTE,       /**< Of a register only the lowest byte is known. */
+    VALUE_THREAD,     /**< The interpreter's state of the thread, plus number. */
     VALUE_SHARED,     /**< Memory that a parallel block shares, plus number. */
     VALUE_KEPT_STACK, /**< What was at VALUE_STACK number at the start. */
     VALUE_KEPT_FRAME  /**< What was at VALUE_FRAME number. */
@@ -226,6 +227,7 @@ struct machine_state {
     uint32_t steps;
     bool tested; /**< A branch was decided by VALUE_ERROR. */
     bool caught; /**< The exception was taken. */
+    bool taken;  /**< It was, and has not been set again. */
     bool keeps;  /**< What memory held at the start is told, while all that is written is known. */
     /** Where a parallel block keeps line and file of its failure, VALUE_SHARED; or VALUE_UNKNOWN.
      */
@@ -416,6 +418,10 @@ bool machine_is_match(struct machine *machine, struct machine_target target);
 bool machine_is_question(struct machine *machine, struct machine_target target);
 /** True for those of them that take the exception that is set. */
 bool machine_is_catch(struct machine *machine, struct machine_target target);
+/** Whether an exception is taken and not set behind a call, given what was before it. */
+bool machine_takes(struct machine *machine, struct machine_target target, bool taken);
+/** True for those that return the interpreter's state of the thread. */
+bool machine_is_thread(struct machine_target target);
 /** True for those that do not return. */
 bool machine_is_end(struct machine *machine, struct machine_target target);
 

@@ -182,10 +182,16 @@ static struct value result_of(const struct machine_exploration *exploration,
      * looked at the result, this asks for the failure: objects of C++ are moved to their place
      * first.
      */
-    if (machine_is_question(exploration->machine, target))
+    if (machine_is_question(exploration->machine, target)) {
+        /* In `finally` this asks for the failure of what is called there. */
+        if (state->taken && state->tested && !state->calls)
+            return (struct value){VALUE_CONSTANT, 0};
         return (struct value){state->calls && state->tested ? VALUE_UNKNOWN : VALUE_NONZERO, 0};
+    }
     if (machine_is_match(exploration->machine, target))
         return (struct value){VALUE_CONSTANT, 0};
+    if (machine_is_thread(target))
+        return (struct value){VALUE_THREAD, 0};
     return (struct value){state->tested ? VALUE_SUCCESS : VALUE_UNKNOWN, 0};
 }
 
@@ -204,8 +210,10 @@ static enum machine_verdict pass_call(struct machine_exploration *exploration,
         exploration->cut_short = true;
         return MACHINE_END_WAY;
     }
-    if (verdict == MACHINE_PASS_FREE || verdict == MACHINE_PASS_COUNTED)
+    if (verdict == MACHINE_PASS_FREE || verdict == MACHINE_PASS_COUNTED) {
+        state->taken = machine_takes(exploration->machine, target, state->taken);
         machine_state_return(state, result_of(exploration, state, target));
+    }
     return verdict;
 }
 

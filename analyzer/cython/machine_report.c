@@ -181,6 +181,7 @@ static struct machine_state *search_next(struct machine *machine, struct machine
     state->calls = 0;
     state->steps = 0;
     state->caught = false;
+    state->taken = false;
     struct machine_exploration exploration = {.on_call = report_call,
                                               .error = true,
                                               .call_limit = CHAIN_CALL_LIMIT,

@@ -33,7 +33,7 @@ uint64_t machine_state_hash(const struct machine_state *state)
             slots += hash_u64(hash_value(state->vectors[i]) ^ i);
     for (size_t i = 0; i < state->slot_count; i++)
         slots += hash_u64(hash_value(state->slots[i].at) ^ 5 * hash_value(state->slots[i].value));
-    return hash_u64(hash ^ slots) | 1;
+    return hash_u64(hash ^ slots ^ state->taken) | 1;
 }
 
 /* ---- memory ---- */
@@ -190,10 +190,23 @@ static struct value get(const struct machine_state *state, const struct machine_
     return unknown;
 }
 
+/**
+ * Cython takes and sets the exception in the thread's state itself: current_exception, before
+ * CPython 3.12 curexc_type and two others.
+ */
+static void note_exception(struct machine_state *state, const struct machine_operand *operand,
+                           struct value value)
+{
+    if (operand->kind == MACHINE_BASED && operand->width == 8 &&
+        state->registers[operand->register_number].kind == VALUE_THREAD)
+        state->taken = value.kind == VALUE_CONSTANT && value.number == 0;
+}
+
 static void put(struct machine_state *state, const struct machine_operand *operand,
                 struct value value)
 {
     if (operand->kind == MACHINE_BASED) {
+        note_exception(state, operand, value);
         store(state, place_of(state, operand), operand->width, value);
     } else if (operand->kind == MACHINE_VECTOR) {
         state->vectors[operand->register_number % MACHINE_VECTORS] = value;

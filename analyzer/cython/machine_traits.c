@@ -78,6 +78,12 @@ static const char *const catch_imports[] = {
     "PyException_GetTraceback",
 };
 
+/* Of clean_imports, those that set it again. */
+static const char *const restore_imports[] = {
+    "PyErr_Restore",
+    "PyErr_SetRaisedException",
+};
+
 static const char *const end_imports[] = {
     "Py_FatalError",  "_Py_FatalErrorFunc", "_Py_NegativeRefcount",
     "_Unwind_Resume", "__assert_fail",      "__cxa_rethrow",
@@ -88,12 +94,13 @@ static const char *const end_imports[] = {
 /** What is known of a function or import that is passed. */
 enum trait {
     TRAIT_CLEAN = 1,
-    TRAIT_MATCHES = 2, /**< Calls one of match_imports. */
-    TRAIT_CLEARS = 4,  /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
-    TRAIT_RETURNS = 8, /**< Not only abort() and its like. */
-    TRAIT_ASKS = 16,   /**< Calls PyErr_Occurred(). */
-    TRAIT_LOCKS = 32,  /**< Takes the GIL. */
-    TRAIT_CATCHES = 64 /**< Calls one of catch_imports. */
+    TRAIT_MATCHES = 2,   /**< Calls one of match_imports. */
+    TRAIT_CLEARS = 4,    /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
+    TRAIT_RETURNS = 8,   /**< Not only abort() and its like. */
+    TRAIT_ASKS = 16,     /**< Calls PyErr_Occurred(). */
+    TRAIT_LOCKS = 32,    /**< Takes the GIL. */
+    TRAIT_CATCHES = 64,  /**< Calls one of catch_imports. */
+    TRAIT_RESTORES = 128 /**< Calls one of restore_imports. */
 };
 
 struct clean_function {
@@ -210,6 +217,8 @@ static uint8_t traits_of_import(const char *import)
                                                               : 0;
     if (is_listed(catch_imports, PSC_ARRAY_SIZE(catch_imports), import))
         more |= TRAIT_CATCHES;
+    if (is_listed(restore_imports, PSC_ARRAY_SIZE(restore_imports), import))
+        more |= TRAIT_RESTORES;
     return (uint8_t)(TRAIT_CLEAN | TRAIT_RETURNS | more);
 }
 
@@ -263,4 +272,17 @@ bool machine_is_question(struct machine *machine, struct machine_target target)
 bool machine_is_catch(struct machine *machine, struct machine_target target)
 {
     return traits_of(machine, target, 0) & TRAIT_CATCHES;
+}
+
+bool machine_takes(struct machine *machine, struct machine_target target, bool taken)
+{
+    uint8_t traits = traits_of(machine, target, 0);
+    return !(traits & TRAIT_RESTORES) && (taken || traits & TRAIT_CATCHES);
+}
+
+bool machine_is_thread(struct machine_target target)
+{
+    static const char *const names[] = {"PyThreadState_Get", "PyThreadState_GetUnchecked",
+                                        "_PyThreadState_UncheckedGet"};
+    return target.import && is_listed(names, PSC_ARRAY_SIZE(names), target.import);
 }

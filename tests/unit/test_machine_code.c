@@ -68,6 +68,58 @@ static void test_another_failure(void **state)
     check(&answer, 0, "pkg.mod.f", 10, true);
 }
 
+/**
+ * Whether there is an exception, asked in `finally` of what cannot fail: the one that led there was
+ * taken out of the thread's state, by the way that finds none in it too.
+ */
+static void test_question_in_finally(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, 6 + 3 + 4 + 8 + 6 + 5 + 2 * REPORT_SIZE + 3);
+    ADD(&code, 0xff, 0x15); /* call *slot(%rip) */
+    add_relative(&code, THREAD_AT);
+    ADD(&code, 0x48, 0x89, 0xc1);                   /* mov %rax,%rcx */
+    ADD(&code, 0x48, 0x8b, 0x51, 0x70);             /* mov 0x70(%rcx),%rdx */
+    ADD(&code, 0x48, 0xc7, 0x41, 0x70, 0, 0, 0, 0); /* movq $0,0x70(%rcx) */
+    ADD(&code, 0xff, 0x15);                         /* call *slot(%rip) */
+    add_relative(&code, OCCURRED_AT);
+    ADD(&code, 0x48, 0x85, 0xc0, 0x74, REPORT_SIZE + 3); /* test %rax,%rax; je */
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
+/** The same with the exception back in its place: it is still that of the call. */
+static void test_question_behind_finally(void **state)
+{
+    (void)state;
+    struct code code = {.size = 0};
+    uint64_t call = add_call(&code);
+    add_test(&code, 6 + 3 + 4 + 8 + 4 + 6 + 5 + REPORT_SIZE + 3);
+    ADD(&code, 0xff, 0x15); /* call *slot(%rip) */
+    add_relative(&code, THREAD_AT);
+    ADD(&code, 0x48, 0x89, 0xc1);                   /* mov %rax,%rcx */
+    ADD(&code, 0x48, 0x8b, 0x51, 0x70);             /* mov 0x70(%rcx),%rdx */
+    ADD(&code, 0x48, 0xc7, 0x41, 0x70, 0, 0, 0, 0); /* movq $0,0x70(%rcx) */
+    ADD(&code, 0x48, 0x89, 0x51, 0x70);             /* mov %rdx,0x70(%rcx) */
+    ADD(&code, 0xff, 0x15);                         /* call *slot(%rip) */
+    add_relative(&code, OCCURRED_AT);
+    ADD(&code, 0x48, 0x85, 0xc0, 0x74, REPORT_SIZE + 3); /* test %rax,%rax; je */
+    add_report(&code, NAME_F_AT, 10);
+    add_return(&code);
+    add_report(&code, NAME_F_AT, 20);
+    add_return(&code);
+    struct answer answer = ask(&code, call);
+    assert_int_equal(answer.count, 1);
+    check(&answer, 0, "pkg.mod.f", 10, true);
+}
+
 /** `except 0`: the function, which is its own caller here, returns 0 when it has failed. */
 static void test_fails_with_zero(void **state)
 {
@@ -430,6 +482,8 @@ int main(void)
         cmocka_unit_test(test_call_before_the_report),
         cmocka_unit_test(test_nothing_fails_besides),
         cmocka_unit_test(test_another_failure),
+        cmocka_unit_test(test_question_in_finally),
+        cmocka_unit_test(test_question_behind_finally),
         cmocka_unit_test(test_fails_with_zero),
         cmocka_unit_test(test_above_zero),
         cmocka_unit_test(test_sign_as_number),
