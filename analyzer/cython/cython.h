@@ -177,6 +177,12 @@ size_t cython_cache_find_code(struct cython_cache *cache, struct module *module,
                               struct arena *arena, struct cython_code *ret, size_t limit);
 
 /**
+ * Whether the function at an address may call itself without Python's help: one that is inlined
+ * into itself, but does not, was split by the compiler and put together again.
+ */
+bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module, psc_addr pc);
+
+/**
  * Whether the function at an address, for which cython_cache_find_code() has no name, is Cython's
  * own code: it calls Python, but does nothing that a function of somebody's would do besides.
  * Libraries that were linked in do not call Python.

@@ -111,6 +111,13 @@ size_t cython_cache_find_code(struct cython_cache *cache, struct module *module,
                                pc - module->bias, arena, ret, limit);
 }
 
+bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module, psc_addr pc)
+{
+    struct cython_module *known;
+    struct machine *machine = cache_machine(cache, module, &known);
+    return !machine || machine_calls_itself(machine, pc - module->bias);
+}
+
 bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, psc_addr pc)
 {
     struct cython_module *known;

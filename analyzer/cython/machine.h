@@ -338,6 +338,12 @@ enum machine_call_kind {
 enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc,
                                          struct machine_target *ret_target);
 
+/**
+ * Whether the function at an address calls itself, directly or through another one, as far as calls
+ * tell that name what they call. True also when that is not known.
+ */
+bool machine_calls_itself(struct machine *machine, uint64_t address);
+
 /** False: no more. `state` is that at the call. */
 typedef bool machine_call_visit(void *context, struct machine *machine,
                                 const struct machine_state *state,

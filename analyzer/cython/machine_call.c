@@ -132,3 +132,45 @@ void machine_sweep(struct machine *machine, const struct machine_function *funct
         }
     }
 }
+
+/** Local functions that are looked into for a call back. */
+#define CALLEE_LIMIT 256
+/** As many bytes are looked through for calls in the time of an instruction that is followed. */
+#define BYTES_A_STEP 64
+
+/** Whether some call or jump in a function leads to `start`; of each byte that may begin one. */
+static bool reaches(struct machine *machine, const struct machine_function *function,
+                    uint64_t start, unsigned depth)
+{
+    const struct machine_image *image = &machine->image;
+    size_t have, size = (size_t)(function->end - function->start);
+    const uint8_t *code = machine_bytes(image, function->start, &have);
+    unsigned looked = 0;
+    if (!machine_spend_steps(machine, 1 + size / BYTES_A_STEP))
+        return true;
+    for (size_t i = 0; code && i + 5 <= size && i + 5 <= have; i++) {
+        if (code[i] != 0xe8 && code[i] != 0xe9)
+            continue;
+        uint64_t next = function->start + i + 5;
+        struct machine_target target =
+            machine_target_of(image, next + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1));
+        if (target.import)
+            continue;
+        if (target.address == start)
+            return true;
+        const struct machine_function *callee =
+            depth ? machine_find_function(image, target.address) : NULL;
+        if (callee && callee != function && callee->start == target.address &&
+            (++looked > CALLEE_LIMIT || reaches(machine, callee, start, depth - 1)))
+            return true;
+    }
+    return !code;
+}
+
+bool machine_calls_itself(struct machine *machine, uint64_t address)
+{
+    const struct machine_function *function = machine_find_function(&machine->image, address);
+    /* Of a cold part the rest is not seen here. */
+    return !function || machine_find_jumping(machine, function) ||
+           reaches(machine, function, function->start, 1);
+}

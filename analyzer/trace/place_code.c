@@ -167,3 +167,17 @@ void places_add_code_lines(struct places *places, struct place *place)
         }
     }
 }
+
+void places_note_splits(struct places *places, struct place *place)
+{
+    for (size_t i = 1; i < place->level_count; i++) {
+        const struct cython_name *inner = &place->levels[i - 1].cython;
+        const struct cython_name *outer = &place->levels[i].cython;
+        place->levels[i].split =
+            inner->kind != CYTHON_NONE && inner->kind == outer->kind && inner->function &&
+            outer->function && !strcmp(inner->function, outer->function) &&
+            /* Only a cdef function can; the others are called through Python. */
+            (inner->kind != CYTHON_C_FUNCTION ||
+             !cython_cache_calls_itself(places->cython, place->module, place->pc));
+    }
+}

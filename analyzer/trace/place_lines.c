@@ -151,6 +151,7 @@ static enum psc_status place_resolve(struct places *places, struct place *place,
     }
     set_line(places, place, &levels[count], file, number);
     places_add_code_lines(places, place);
+    places_note_splits(places, place);
     for (size_t i = 0; i < place->level_count; i++)
         places_add_fused_types(places, place, i);
     return PSC_OK;

@@ -58,6 +58,11 @@ bool places_name_by_code(struct places *places, struct place *place);
 void places_add_code_source(struct places *places, struct place *place);
 /** Gives Cython levels that have no .pyx line theirs, and adds those that were inlined. */
 void places_add_code_lines(struct places *places, struct place *place);
+/**
+ * Notes where gcc split a function and put the parts together again: it then stands in itself, as
+ * one that calls itself may.
+ */
+void places_note_splits(struct places *places, struct place *place);
 /** "axpy[double]" for a level of a fused function's specialisation, when debug information tells.
  */
 void places_add_fused_types(struct places *places, const struct place *place, size_t i);

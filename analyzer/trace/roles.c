@@ -77,19 +77,6 @@ static bool is_bare_wrapper(const struct place *place, const struct place_level 
            (level->cython.kind == CYTHON_WRAPPER && dot && !strcmp(dot + 1, function));
 }
 
-/*
- * gcc splits a function and puts the parts together again: it then stands in itself. A cdef
- * function may do so because it calls itself; the others are called through Python only.
- */
-static bool is_split(const struct roles *roles, const struct place *place,
-                     const struct place_level *level)
-{
-    const struct cython_name *outer = &level->cython, *inner = roles->inner;
-    return level > place->levels && inner == &level[-1].cython && inner->kind == outer->kind &&
-           inner->kind != CYTHON_C_FUNCTION && inner->function && outer->function &&
-           !strcmp(inner->function, outer->function);
-}
-
 /* A slot of the class that goes on to another one: tp_new to tp_new's own part of Cython 3.3. */
 static bool is_outer_slot(const struct cython_name *outer, const struct cython_name *inner)
 {
@@ -127,8 +114,8 @@ static bool folds(const struct roles *roles, const struct place *place,
         return false;
     if (inner && roles->inner_module == place->module && is_bare_wrapper(place, level, inner))
         return true;
-    if (inner && roles->inner_module == place->module &&
-        (is_split(roles, place, level) || is_outer_slot(outer, inner)))
+    bool split = level->split && inner == &level[-1].cython;
+    if (inner && roles->inner_module == place->module && (split || is_outer_slot(outer, inner)))
         return true;
     int depth = cython_depth(outer->kind);
     if (!inner || !depth || cython_depth(inner->kind) >= depth ||

@@ -29,6 +29,7 @@ struct place_level {
     struct cython_name cython; /**< kind CYTHON_NONE for others. */
     uint8_t function_class;    /**< enum function_class */
     bool plumbing;             /**< Helper code of the binding generator. */
+    bool split;                /**< The level further in is a part of this same function. */
 };
 
 /** A program counter that some frame is at, and what is known of it. */

@@ -45,6 +45,7 @@ WAYS = {
     "method": ["Plain.method.<lambda>", "Plain.method"],
     # A generator and what runs it are two.
     "namesake": ["Plain.namesake", "namesake"],
+    "early": ["Early.make", "Early.find", "early"],
 }
 # What of these a stripped file does not tell.
 UNTOLD = {"expression": ["<genexpr>", "expression"], "namesake": ["namesake", "namesake"]}

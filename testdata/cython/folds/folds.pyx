@@ -148,3 +148,28 @@ class Plain:
 def namesake():
     for value in Plain().namesake():  #@ namesake
         return value
+
+
+cdef class Early:
+    """gcc splits find() behind its first lines, and puts the parts together again."""
+    cdef dict kept
+    cdef object names
+
+    def __init__(self, kept, names):
+        self.kept = kept
+        self.names = names
+
+    cdef object find(self, long key):
+        if key == 0:
+            return None
+        found = self.kept.get(key)
+        if found is not None:
+            return found
+        return self.make(self.names[key])  #@ Early.find
+
+    cdef object make(self, object name):
+        return stop()  #@ Early.make
+
+
+def early(Early early, long key):
+    return early.find(key)  #@ early

@@ -47,6 +47,7 @@ WAYS = {
     "subclass": subclass,
     "method": lambda: folds.Plain().method(),
     "namesake": folds.namesake,
+    "early": lambda: folds.early(folds.Early({}, "abc"), 1),
 }
 
 
