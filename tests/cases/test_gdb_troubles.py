@@ -1,5 +1,6 @@
 """gdb lives, and one sentence says what is wrong."""
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -54,18 +55,14 @@ def copied_script():
     return os.path.join(cores.made_once("gdb-scripts", cores.digest(*sorted(sources)), make), "pystack_core_gdb.py")
 
 
-def test_library_beside_the_script():
+def test_library_beside_the_script(tmp_path):
     core = debuggers.some_core("threads")
-    folder = os.path.dirname(copied_script())
-    nowhere = {"PYSTACK_CORE_LIBRARY": ""}
-    answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=copied_script())
+    folder = shutil.copytree(os.path.dirname(copied_script()), tmp_path / "scripts")
+    script, nowhere = str(folder / "pystack_core_gdb.py"), {"PYSTACK_CORE_LIBRARY": ""}
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=script)
     assert "libpystack_core.so.0 cannot be loaded" in answers[2]
-    link = os.path.join(folder, "libpystack_core.so.0")
-    os.symlink(debuggers.LIBRARY, link)
-    try:
-        answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=copied_script())
-    finally:
-        os.unlink(link)
+    os.symlink(debuggers.LIBRARY, folder / "libpystack_core.so.0")
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=script)
     assert "died of" in answers[2]
 
 
