@@ -160,6 +160,9 @@ def test_coroutine():
         # glibc's own code, in which each coroutine begins, has no rule.
         for (thread,) in looks(process, whole=False):
             stack = names(thread)
+            # From where it changes stacks up to its push of the return address, its rule is wrong.
+            if stack == ["swapcontext"]:
+                continue
             assert stack.count("body") + stack.count("main") == 1, stack
             inside += "body" in stack
             above = stack[stack.index("body"):] if "body" in stack else []
