@@ -17,6 +17,8 @@
 /* Functions' heads and statements have no more lines. */
 #define HEAD_LINES      24
 #define STATEMENT_LINES 3
+/* Behind a call its objects are let go of, before its result is looked at. */
+#define RELEASE_LINES 16
 
 struct numbered_text {
     struct slice text;
@@ -123,9 +125,16 @@ static bool fits_functions(struct module *module, const char *c_file,
 struct call_list {
     psc_addr addresses[CALL_SAMPLES];
     uint32_t lines[CALL_SAMPLES];
+    bool of_module[CALL_SAMPLES]; /**< Not of a file that is included, or of Cython's own. */
     size_t count;
     size_t asked;
 };
+
+static bool is_module_source(const char *file)
+{
+    const char *dot = file ? strrchr(file, '.') : NULL;
+    return dot && (!strcmp(dot, ".pyx") || !strcmp(dot, ".py"));
+}
 
 /** The first calls of a function whose own error is reported. */
 static void add_calls(struct machine *machine, const struct machine_function *function,
@@ -152,17 +161,28 @@ static void add_calls(struct machine *machine, const struct machine_function *fu
             !report.direct || !report.line)
             continue;
         calls->addresses[calls->count] = function->start + i + 4 + bias;
+        calls->of_module[calls->count] = is_module_source(report.file);
         calls->lines[calls->count++] = report.line;
         i += 4;
     }
+}
+
+static bool is_release(struct slice line)
+{
+    while (line.size && *line.data == ' ')
+        line = slice_from(line, 1);
+    return slice_starts(line, "__Pyx_DECREF(") || slice_starts(line, "__Pyx_XDECREF(");
 }
 
 /** The .pyx line that an error at a C line reports; 0: it reports none. */
 static uint32_t reported_line(const struct numbered_text *text, size_t c_line)
 {
     static const char macro[] = "__PYX_ERR(", variable[] = "__pyx_lineno = ";
-    for (size_t i = 0; i < STATEMENT_LINES; i++) {
+    size_t end = STATEMENT_LINES;
+    for (size_t i = 0; i < end; i++) {
         struct slice line = get_line(text, c_line + i);
+        if (i && is_release(line) && end < RELEASE_LINES)
+            end++;
         const char *found = memmem(line.data, line.size, macro, strlen(macro));
         if (found)
             found = memchr(found, ',', line.size - (size_t)(found - line.data));
@@ -182,13 +202,33 @@ static uint32_t reported_line(const struct numbered_text *text, size_t c_line)
     return 0;
 }
 
+/** How many reports say what the C, or the XML, has. */
+struct tally {
+    size_t seen;
+    size_t wrong;
+    uint32_t last_right; /**< Of the .pyx. */
+    uint32_t last_wrong;
+};
+
+static void count_report(struct tally *tally, uint32_t built, uint32_t mapped, bool of_module)
+{
+    uint32_t *last = built == mapped ? &tally->last_right : &tally->last_wrong;
+    if (!mapped)
+        return;
+    tally->seen++;
+    tally->wrong += built != mapped;
+    if (of_module && built > *last)
+        *last = built;
+}
+
 /** The lines that errors report are those that the C, or the XML, has. */
 static bool fits_reports(struct module *module, struct machine *machine, const char *c_file,
                          const struct numbered_text *text, const struct cython_lines *map)
 {
     struct call_list calls = {.count = 0};
     struct module_line lines[CALL_SAMPLES] = {{0}};
-    size_t functions = machine->image.function_count, seen = 0, wrong = 0;
+    struct tally tally = {.seen = 0};
+    size_t functions = machine->image.function_count;
     size_t step = functions / CALL_SAMPLES + 1;
     for (size_t first = 0; first < step && calls.count < CALL_SAMPLES / 2; first++)
         for (size_t i = first; i < functions && calls.count < CALL_SAMPLES; i += step)
@@ -203,11 +243,13 @@ static bool fits_reports(struct module *module, struct machine *machine, const c
             mapped.line = reported_line(text, lines[i].line);
         else
             cython_lines_get(map, lines[i].line, &mapped);
-        seen += mapped.line != 0;
-        wrong += mapped.line && mapped.line != calls.lines[i];
+        count_report(&tally, calls.lines[i], mapped.line, calls.of_module[i]);
     }
     /* Of a statement on several lines the XML has another than its error. */
-    return wrong < 3 || wrong * (text->count ? 20 : 3) <= seen;
+    if (!text->count)
+        return tally.wrong < 3 || tally.wrong * 3 <= tally.seen;
+    /* A change near the end of the .pyx leaves nothing right behind it. */
+    return tally.wrong * 20 <= tally.seen && tally.last_wrong <= tally.last_right;
 }
 
 bool cython_lines_fit(struct module *module, struct machine *machine, const char *c_file,

@@ -241,9 +241,11 @@ def make_other_c(folder, change):
 
 @pytest.mark.parametrize("change", [
     lambda text: "# a comment\n" + text, # The C has as many lines as before.
+    lambda text: text.replace("def fit(", "# a comment\ndef fit(", 1),
+    lambda text: text.replace("    return inner(Solver", "    # a comment\n    return inner(Solver", 1),
     lambda text: text + "\n\ndef added(x):\n    return x\n",
     lambda text: text.replace("cpdef int finish", "def first(x):\n    return x\n\n\ncpdef int finish", 1),
-], ids=["comment", "last function", "function"])
+], ids=["comment", "comment near the end", "comment before the last statement", "last function", "function"])
 def test_c_file_of_another_build(system, tmp_path, change):
     """Generated C of before or after the build gives no line, and is named."""
     path = make_cython_core("moved")
