@@ -35,10 +35,27 @@ static const char *written_name(const struct debug_type *type)
     return name;
 }
 
+/* The name that Cython gave: in C++ it stands in `_ZL<size><name><parameters>`. */
+static const char *bare_name(const char *symbol, size_t *ret_size)
+{
+    char *name = NULL;
+    size_t size = strncmp(symbol, "_ZL", 3) == 0 ? strtoul(symbol + 3, &name, 10) : 0;
+    bool mangled = size && strnlen(name, size) == size;
+    *ret_size = mangled ? size : strlen(symbol);
+    return mangled ? name : symbol;
+}
+
+static bool same_name(const char *left, const char *right)
+{
+    size_t left_size, right_size;
+    const char *a = bare_name(left, &left_size), *b = bare_name(right, &right_size);
+    return left_size == right_size && memcmp(a, b, left_size) == 0;
+}
+
 static const struct debug_scope *find_scope(const struct debug_scopes *scopes, const char *symbol)
 {
     for (size_t i = 0; scopes && i < scopes->count; i++)
-        if (scopes->items[i].function && !strcmp(scopes->items[i].function, symbol))
+        if (scopes->items[i].function && same_name(scopes->items[i].function, symbol))
             return &scopes->items[i];
     return NULL;
 }
@@ -54,16 +71,23 @@ static const struct debug_variable *find_variable(const struct debug_scope *scop
 struct search {
     struct places *places;
     struct module *module;
+    const char *name;     /* Bare; NULL: that of a wrapper is not known. */
     const char *prefix;   /* "__pyx_fuse_1_0__pyx_pw_" */
     const char *function; /* As __qualname__. */
     struct module_symbol found;
 };
 
-static bool visit_wrapper(void *context, const struct module_symbol *symbol)
+static bool visit_function(void *context, const struct module_symbol *symbol)
 {
     struct search *search = context;
     struct cython_name name;
-    if (strncmp(symbol->name, search->prefix, strlen(search->prefix)) != 0 ||
+    size_t size;
+    if (search->name) {
+        if (same_name(symbol->name, search->name))
+            search->found = *symbol;
+        return !search->found.name;
+    }
+    if (strncmp(bare_name(symbol->name, &size), search->prefix, strlen(search->prefix)) != 0 ||
         strchr(symbol->name, '.') ||
         !cython_cache_name_of(search->places->cython, search->module, symbol->name,
                               search->places->trace->arena, &name) ||
@@ -73,7 +97,7 @@ static bool visit_wrapper(void *context, const struct module_symbol *symbol)
     return false;
 }
 
-/* A function by its symbol; of a wrapper, whose entry number is another, by its prefix. */
+/* A function by its bare name; of a wrapper, whose entry number is another, by its prefix. */
 static const struct debug_scope *find_function(struct search *search, const char *symbol,
                                                struct arena *arena)
 {
@@ -82,9 +106,10 @@ static const struct debug_scope *find_function(struct search *search, const char
     if (wrapper) {
         search->prefix = arena_printf(arena, "%.*s%s", (int)(wrapper - symbol), symbol, kind);
         if (search->prefix)
-            module_each_symbol(search->module, visit_wrapper, search);
+            module_each_symbol(search->module, visit_function, search);
     } else if (!module_find_symbol_named(search->module, symbol, &search->found)) {
-        return NULL;
+        search->name = symbol;
+        module_each_symbol(search->module, visit_function, search);
     }
     if (!search->found.name)
         return NULL;
@@ -103,7 +128,7 @@ static const struct debug_scope *find_other(struct search search, const char *sy
     return name ? find_function(&search, name, arena) : NULL;
 }
 
-/* The type of the first argument that differs; NULL: none that is a number. Wrappers parse theirs.
+/* The type of the first argument that differs, if it is a number; else NULL. Wrappers parse theirs.
  */
 static const char *differing_type(const struct debug_scope *own, const struct debug_scope *other,
                                   bool wrapper)
@@ -114,9 +139,9 @@ static const char *differing_type(const struct debug_scope *own, const struct de
             strncmp(variable->name, "__pyx_v_", 8) != 0)
             continue;
         const struct debug_variable *there = find_variable(other, variable->name);
-        if (!there || !is_number(variable->type) || !is_number(there->type) ||
-            !variable->type->name || !there->type->name ||
-            !strcmp(variable->type->name, there->type->name))
+        if (!there || !there->type || !is_number(variable->type) || !variable->type->name ||
+            (is_number(there->type) &&
+             (!there->type->name || !strcmp(variable->type->name, there->type->name))))
             continue;
         return written_name(variable->type);
     }
@@ -138,11 +163,16 @@ void places_add_fused_types(struct places *places, const struct place *place, si
     const struct place_level *level = counted_level(place, i);
     struct trace_location *location = place->levels[i].location;
     struct arena *arena = places->trace->arena;
-    const char *symbol = level->location->symbol;
+    const char *linked = level->location->symbol;
+    size_t size = 0;
+    const char *bare = linked ? bare_name(linked, &size) : NULL;
     bool wrapper = level->cython.kind == CYTHON_WRAPPER;
     if (location->kind != TRACE_CYTHON || !module_inlines_are_cheap(place->module) ||
-        !level->cython.specialization || !symbol || strncmp(symbol, prefix, strlen(prefix)) != 0 ||
-        strchr(symbol, '.'))
+        !level->cython.specialization || !bare || strncmp(bare, prefix, strlen(prefix)) != 0 ||
+        strchr(linked, '.'))
+        return;
+    const char *symbol = arena_strndup(arena, bare, size);
+    if (!symbol)
         return;
     const struct debug_scope *own =
         find_scope(module_find_variables(place->module, place->pc), symbol);

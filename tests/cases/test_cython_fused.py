@@ -25,7 +25,7 @@ SHOWN = ["plain", "Cls.meth[double]", "mixed[int,long]", "mixed[double,float]", 
          "cp_scale[double]", "scale[int]", "scale[double]"]
 
 
-def make_core(system, level, debug):
+def make_core(system, level, debug, compiler="cc"):
     for tool in ("cython3", "python3-config"):
         if shutil.which(tool, path="/usr/bin") is None:
             pytest.skip("no /usr/bin/%s here" % tool)
@@ -36,13 +36,15 @@ def make_core(system, level, debug):
             file.write(RUN)
         includes = subprocess.run(["/usr/bin/python3-config", "--includes"], check=True,
                                   capture_output=True, text=True).stdout.split()
-        subprocess.run(["/usr/bin/cython3", "fused.pyx"], cwd=folder, check=True, capture_output=True)
-        subprocess.run(["cc", level, debug, "-fno-inline-small-functions", "-w", "-shared", "-fPIC",
-                        *includes, "-o", "fused.so", "fused.c"], cwd=folder, check=True)
+        kind = ["--cplus"] if compiler == "c++" else []
+        subprocess.run(["/usr/bin/cython3", *kind, "fused.pyx", "-o", "fused.cpp" if kind else "fused.c"],
+                       cwd=folder, check=True, capture_output=True)
+        subprocess.run([compiler, level, debug, "-fno-inline-small-functions", "-w", "-shared", "-fPIC",
+                        *includes, "-o", "fused.so", "fused.cpp" if kind else "fused.c"], cwd=folder, check=True)
         cores.run_to_core([system.path, "-s", "run.py"], folder, {"PATH": "/usr/bin:/bin"})
 
     key = cores.digest(__file__, SOURCE, system.path, os.stat(system.path).st_mtime_ns)
-    return os.path.join(cores.made_once("cython-fused%s%s" % (level, debug), key, make), "core")
+    return os.path.join(cores.made_once("cython-fused-%s%s%s" % (compiler, level, debug), key, make), "core")
 
 
 def shown(path):
@@ -51,8 +53,11 @@ def shown(path):
     return [name for name in names if "lambda" not in name and name != "<module>"]
 
 
-def test_types_of_fused_functions(system):
-    path = make_core(system, "-O1", "-g")
+@pytest.mark.parametrize("compiler", ["cc", "c++"])
+def test_types_of_fused_functions(system, compiler):
+    if shutil.which(compiler) is None:
+        pytest.skip("no %s here" % compiler)
+    path = make_core(system, "-O1", "-g", compiler)
     names = shown(path)
     # Of a clone, or where the compiler inlined the other specialisation, nothing tells.
     assert [name.split("[")[0] for name in names] == [name.split("[")[0] for name in SHOWN]
@@ -61,6 +66,15 @@ def test_types_of_fused_functions(system):
     text = analyzer.run(path).stdout
     for name in names:
         assert "Cython  %s " % name in text
+
+
+@pytest.mark.parametrize("compiler", ["cc", "c++"])
+def test_types_without_optimisation(system, compiler):
+    if shutil.which(compiler) is None:
+        pytest.skip("no %s here" % compiler)
+    # The body of a `def` is a function of its own there, whose symbol does not count.
+    assert shown(make_core(system, "-O0", "-g", compiler)) == [name.replace("mixed[int,long]", "mixed").replace(
+        "mixed[double,float]", "mixed") for name in SHOWN]
 
 
 def test_no_types_without_debug_information(system):
