@@ -183,6 +183,18 @@ size_t cython_cache_find_code(struct cython_cache *cache, struct module *module,
 bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module, psc_addr pc);
 
 /**
+ * The call, its last byte, by which the function of a generator delegates at a place that has a
+ * number; 0: not found.
+ * @param body    where the function begins.
+ * @param offset  where in the generator's object the number is kept.
+ */
+psc_addr cython_cache_find_suspension(struct cython_cache *cache, struct module *module,
+                                      psc_addr body, uint32_t label, uint64_t offset);
+/** Whether two addresses of a Cython module are in one function. */
+bool cython_cache_is_same_function(struct cython_cache *cache, struct module *module, psc_addr a,
+                                   psc_addr b);
+
+/**
  * Whether the function at an address, for which cython_cache_find_code() has no name, is Cython's
  * own code: it calls Python, but does nothing that a function of somebody's would do besides.
  * Libraries that were linked in do not call Python.

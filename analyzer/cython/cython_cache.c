@@ -118,6 +118,24 @@ bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module
     return !machine || machine_calls_itself(machine, pc - module->bias);
 }
 
+psc_addr cython_cache_find_suspension(struct cython_cache *cache, struct module *module,
+                                      psc_addr body, uint32_t label, uint64_t offset)
+{
+    struct cython_module *known;
+    struct machine *machine = cache_machine(cache, module, &known);
+    uint64_t call =
+        machine ? machine_find_suspension(machine, body - module->bias, label, offset) : 0;
+    return call ? call + module->bias : 0;
+}
+
+bool cython_cache_is_same_function(struct cython_cache *cache, struct module *module, psc_addr a,
+                                   psc_addr b)
+{
+    struct cython_module *known;
+    struct machine *machine = cache_machine(cache, module, &known);
+    return machine && machine_same_function(machine, a - module->bias, b - module->bias);
+}
+
 bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, psc_addr pc)
 {
     struct cython_module *known;

@@ -414,6 +414,25 @@ const char *machine_kept_file(const struct machine *machine, const struct machin
 size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint64_t *ret,
                                  size_t limit);
 
+/**
+ * The last bytes of the calls that may fail from which a way leads to an address of their function
+ * without another one. @return how many; 0 when they are more than `limit`.
+ */
+size_t machine_find_calls_leading(struct machine *machine, uint64_t address, uint64_t *ret,
+                                  size_t limit);
+
+/* ---- machine_suspension.c ---- */
+
+/**
+ * The call in which the function of a generator delegates at the place of a number, its last byte;
+ * 0: not found.
+ * @param offset  where in the generator the number is kept.
+ */
+uint64_t machine_find_suspension(struct machine *machine, uint64_t start, uint32_t label,
+                                 uint64_t offset);
+/** Whether two addresses are in one function, cold parts included. */
+bool machine_same_function(struct machine *machine, uint64_t a, uint64_t b);
+
 /* ---- machine_traits.c ---- */
 
 /** True for imports and small functions that a way out may pass: they only let go of things. */

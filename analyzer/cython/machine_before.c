@@ -12,6 +12,11 @@
 /** As many of them are looked at in the time of one that is followed. */
 #define LAID_OUT_A_STEP 4
 
+/** Sweeps over a function, backward; each goes through one more jump to lower addresses. */
+#define PASS_LIMIT 64
+/** Instructions that one sweep looks at in the time of one that is followed. */
+#define SWEPT_A_STEP 32
+
 #define NOWHERE UINT32_MAX
 
 /** Instructions of one function, by their place in it. */
@@ -236,4 +241,68 @@ size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint
     reverse(ret, turn);
     reverse(ret + turn, held - turn);
     return held;
+}
+
+/* ---- backward ---- */
+
+/** tp_dealloc of an object's type, Py_DECREF() before CPython 3.9, is no call of what may fail. */
+static bool may_fail(struct machine *machine, uint64_t address, size_t size)
+{
+    struct machine_target target;
+    const struct machine_instruction *call =
+        machine_decode(machine->decoder, &machine->image, address);
+    if (call->to.kind == MACHINE_BASED && call->to.number == 0x30)
+        return false;
+    return machine_find_call(machine, address + size, &target) == MACHINE_CALL_MAY_FAIL;
+}
+
+static bool leads_on(const struct layout *layout, uint32_t at)
+{
+    uint32_t next[2];
+    size_t count = successors(layout, at, next);
+    for (size_t i = 0; i < count; i++)
+        if (layout->on[next[i]] != NOWHERE)
+            return true;
+    return false;
+}
+
+size_t machine_find_calls_leading(struct machine *machine, uint64_t address, uint64_t *ret,
+                                  size_t limit)
+{
+    const struct machine_function *function = machine_find_function(&machine->image, address);
+    struct layout layout;
+    size_t count = 0;
+    bool fine = function && layout_init(&layout, machine, function);
+    uint32_t goal = fine ? layout_find(&layout, address) : NOWHERE;
+    bool changed = goal != NOWHERE;
+    if (changed)
+        layout.on[goal] = 0;
+    for (unsigned pass = 0; changed; pass++) {
+        changed = false;
+        if (pass >= PASS_LIMIT || !machine_spend_steps(machine, layout.count / SWEPT_A_STEP)) {
+            count = 0;
+            break;
+        }
+        for (uint32_t at = (uint32_t)layout.count; at-- > 0;) {
+            const struct layout_instruction *item = &layout.items[at];
+            if (layout.on[at] != NOWHERE || layout.from[at] != NOWHERE || !leads_on(&layout, at))
+                continue;
+            changed = true;
+            uint64_t call = function->start + item->offset;
+            if (!item->call || !may_fail(machine, call, item->size)) {
+                layout.on[at] = 0;
+                continue;
+            }
+            layout.from[at] = 0;
+            if (count < limit)
+                ret[count] = call + item->size - 1;
+            count++;
+        }
+    }
+    /* From the entry a way leads there without any. */
+    if (goal != NOWHERE && layout.on[0] != NOWHERE)
+        count = 0;
+    if (function)
+        layout_deinit(&layout);
+    return count <= limit ? count : 0;
 }

@@ -206,6 +206,23 @@ bool python_add_identity(struct python *python, psc_addr object, struct text *te
  * @return 0: it does not; 1: the function's own; 2: of the function around; and so on.
  */
 unsigned python_is_closure(struct python *python, psc_addr object, const char *function);
+/** A generator or coroutine that Cython made, and that hands on what is sent to it. */
+struct python_delegate {
+    psc_addr object;
+    psc_addr body;         /**< Its function of machine code. */
+    uint32_t label;        /**< The number of the `yield from` or `await` where it stands. */
+    uint64_t label_offset; /**< Where in the object that number is. */
+    psc_addr target;       /**< What it is sent to; of an awaitable, what that stands for. */
+    const char *function;  /**< Its __qualname__. */
+};
+
+/** False for all objects that are not such, and on some stack now. */
+bool python_read_delegate(struct python *python, psc_addr object, struct python_delegate *ret);
+/** The machine code that runs a generator or coroutine of Cython's; 0: it is none that runs. */
+psc_addr python_running_body(struct python *python, psc_addr object);
+/** The frame of one of Python's; 0: it is none that runs. */
+psc_addr python_running_frame(struct python *python, psc_addr object);
+
 /** Adds a number as repr() has that of a float. */
 void python_add_float(double value, struct text *text);
 /** The same for single precision: the shortest text that reads back as the same one. */

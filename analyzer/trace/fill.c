@@ -183,6 +183,8 @@ static enum psc_status merge_draft(struct filling *filling, struct draft *draft)
         filling->options->mode != PSC_MODE_NATIVE ? filling->sources->python : NULL;
     if (status == PSC_OK)
         status = merge_stacks(plan, python, filling->sources->target, filling->places);
+    if (status == PSC_OK && python)
+        status = delegations_find(plan, filling->sources, filling->places);
     release_stack(filling, &plan->native);
     return status;
 }
@@ -281,7 +283,15 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
             role = TRACE_ROLE_VISIBLE;
         if (role == TRACE_ROLE_COLLECT)
             assembly->thread->state |= TRACE_STATE_COLLECTING;
-        struct trace_frame *frame = add_frame(assembly, level->location);
+        const struct trace_location *location = level->location;
+        bool physical = i + 1 == place->level_count;
+        if (physical && plan->delegations && plan->delegations[item->is.native]) {
+            location =
+                places_delegation(assembly->filling->places, plan->delegations[item->is.native]);
+            role = TRACE_ROLE_VISIBLE;
+            assembly->roles.inner = NULL;
+        }
+        struct trace_frame *frame = add_frame(assembly, location);
         if (!frame)
             return false;
         frame->pc = native->pc;

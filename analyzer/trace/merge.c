@@ -33,6 +33,7 @@ void plan_deinit(struct plan *plan)
 {
     native_stack_deinit(&plan->native);
     free(plan->native_places);
+    free(plan->delegations);
     for (size_t i = 0; i < plan->side_count; i++)
         python_stack_deinit(&plan->sides[i].stack);
     free(plan->sides);

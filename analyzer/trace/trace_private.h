@@ -43,6 +43,10 @@ struct place {
     bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
     struct place_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;
+    /** Where a generator's function that begins here stands when left with this number; 0: unknown.
+     */
+    psc_addr suspended_at;
+    uint32_t suspended_label; /**< 0: nobody asked. */
 };
 
 struct places;
@@ -67,6 +71,26 @@ const struct trace_location *places_gap(struct places *places, const char *forma
  * mismatched or unchecked.
  */
 PSC_MUST_CHECK enum psc_status places_list_modules(struct places *places);
+
+/* ---- place_delegation.c ---- */
+
+/** What the frame of a helper of Cython's stands for: a generator that delegates. */
+struct place_delegation {
+    const struct place *helper;
+    struct place *place;  /**< Where the generator's function stands, or begins. */
+    bool stands;          /**< The former. */
+    const char *function; /**< As the generator is called. */
+};
+
+/** Whether an address is in the function that a place of a Cython module is in. */
+bool places_are_one_function(struct places *places, const struct place *place, psc_addr address);
+PSC_MUST_CHECK enum psc_status places_get_delegation(struct places *places,
+                                                     const struct python_delegate *delegate,
+                                                     const struct place *helper,
+                                                     struct place_delegation **ret);
+/** Its location, when its place is resolved; NULL when out of memory. */
+const struct trace_location *places_delegation(struct places *places,
+                                               const struct place_delegation *delegation);
 
 /* ---- roles.c ---- */
 
@@ -145,8 +169,9 @@ struct python_side {
 
 struct plan {
     struct native_stack native;
-    struct place **native_places; /**< Parallel to native.frames; malloc'd. */
-    struct python_side *sides;    /**< Several for sub-interpreters on one thread. */
+    struct place **native_places;          /**< Parallel to native.frames; malloc'd. */
+    struct place_delegation **delegations; /**< The same; NULL: none is. See delegations_find(). */
+    struct python_side *sides;             /**< Several for sub-interpreters on one thread. */
     size_t side_count;
     psc_addr sp; /**< The thread's stack pointer; 0: not known. */
     struct plan_item *items;
@@ -226,6 +251,15 @@ void resume_learn(struct evaluator_facts *facts, const struct plan *plan);
 PSC_MUST_CHECK enum psc_status resume_native(struct plan *plan, struct native *native,
                                              struct target *target,
                                              const struct evaluator_facts *facts);
+
+/* ---- delegations.c ---- */
+
+/**
+ * Finds the frames of Cython's helpers that stand for generators which delegate, by the objects
+ * on the stack; fills plan->delegations. The plan is merged.
+ */
+PSC_MUST_CHECK enum psc_status
+delegations_find(struct plan *plan, const struct capture_sources *sources, struct places *places);
 
 /* ---- values.c ---- */
 

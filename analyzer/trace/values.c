@@ -93,17 +93,18 @@ static size_t frames_of(const struct plan *plan, const struct plan_item *item)
     return item->kind == PLAN_NATIVE ? plan->native_places[item->is.native]->level_count : 1;
 }
 
-static enum psc_status add_item_locals(struct psc_trace *trace,
-                                       const struct capture_sources *sources,
-                                       struct c_values *natives, const struct plan_item *item,
-                                       size_t count, const struct trace_frame *frames,
-                                       const struct trace_locals **ret)
+static enum psc_status
+add_item_locals(struct psc_trace *trace, const struct capture_sources *sources,
+                const struct plan *plan, struct c_values *natives, const struct plan_item *item,
+                size_t count, const struct trace_frame *frames, const struct trace_locals **ret)
 {
     enum psc_status status = PSC_OK;
     if (item->kind == PLAN_PYTHON && item->is.python.kind == PYTHON_FRAME_CODE && sources->python)
         status = read_locals(trace, sources->python, &item->is.python, &ret[0]);
     for (size_t i = 0; item->kind == PLAN_NATIVE && status == PSC_OK && i < count; i++)
-        if (!frames[i].hidden)
+        /* The variables of a helper are not those of the generator that it stands for. */
+        if (!frames[i].hidden &&
+            frames[i].location == plan->native_places[item->is.native]->levels[i].location)
             status = c_values_read(natives, item->is.native, i, &ret[i]);
     return status;
 }
@@ -123,7 +124,7 @@ enum psc_status values_add_locals(struct psc_trace *trace, const struct capture_
     size_t at = count - planned;
     for (size_t i = 0; status == PSC_OK && i < plan->count; i++) {
         size_t taken = frames_of(plan, &plan->items[i]);
-        status = add_item_locals(trace, sources, natives, &plan->items[i], taken,
+        status = add_item_locals(trace, sources, plan, natives, &plan->items[i], taken,
                                  &thread->frames[at], &thread->locals[at]);
         at += taken;
     }

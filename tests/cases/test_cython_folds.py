@@ -22,6 +22,11 @@ WAYS = {
     "recursion": ["recursive", "recursive", "recursive", "recursion"],
     "generator": ["generator"],
     "delegating": ["generator", "delegating"],
+    # Resumed, they hand on what is sent to them without being entered again.
+    "resumed": ["later", "hands_on", "hands_on_more"],
+    "awaited": ["pausing", "awaiting"],
+    "awaited_by_python": ["pausing", "awaiting"],
+    "awaited_through_python": ["pausing", "awaiting_any"],
     "expression": ["expression.<genexpr>", "expression"],
     "coroutine": ["coroutine"],
     # The symbol of a public function is its plain name.

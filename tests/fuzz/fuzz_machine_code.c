@@ -31,6 +31,11 @@ static void ask(const uint8_t *bytes, size_t size, bool must_open)
     struct arena *arena = arena_create();
     if (must_open && (!machine || machine->anchor_count == 0))
         abort();
+    for (uint32_t label = 0; machine && label < 4; label++) {
+        uint64_t call = machine_find_suspension(machine, CODE_AT + 0x100, label, 8 * label);
+        if (call && !machine_same_function(machine, call, CODE_AT + 0x100))
+            abort();
+    }
     if (arena && machine) {
         ask_range(machine, arena, CODE_AT, CODE_AT + 0x140);
         ask_range(machine, arena, BODY_AT, BODY_AT + 0x40);

@@ -55,6 +55,22 @@ def delegating(int count):
     yield from generator(count)  #@ delegating
 
 
+def later(int count):
+    for i in range(count):
+        if i:
+            stop()  #@ later
+        yield i
+
+
+def hands_on(int count):
+    yield from later(count)  #@ hands_on
+
+
+def hands_on_more(int count):
+    yield -1
+    yield from hands_on(count)  #@ hands_on_more
+
+
 def expression(int count):
     return sum(stop() for i in range(count))  #@ expression expression.<genexpr>
 
@@ -74,6 +90,22 @@ def calls_inline(callback):
 
 async def coroutine(int count):
     stop()  #@ coroutine
+
+
+async def pausing(pause):
+    await pause
+    stop()  #@ pausing
+
+
+async def awaiting(pause):
+    async with pause:
+        await pause
+        return await pausing(pause)  #@ awaiting
+
+
+async def awaiting_any(thing):
+    first = await thing  #@ awaiting_any
+    return first
 
 
 cdef class Base:

@@ -20,6 +20,26 @@ def coroutine():
     folds.coroutine(1).send(None)
 
 
+class Pause:
+    def __await__(self):
+        yield
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, *exception):
+        await self
+
+
+async def between(thing):
+    return await thing
+
+
+def resume(coroutine):
+    for _ in range(5):
+        coroutine.send(None)
+
+
 WAYS = {
     "parallel": lambda: folds.parallel_block(8),
     "fused": lambda: folds.fused_def(1.5),
@@ -28,6 +48,10 @@ WAYS = {
     "recursion": lambda: folds.recursion(2),
     "generator": lambda: list(folds.generator(2)),
     "delegating": lambda: list(folds.delegating(2)),
+    "resumed": lambda: list(folds.hands_on_more(2)),
+    "awaited": lambda: resume(folds.awaiting(Pause())),
+    "awaited_by_python": lambda: resume(between(folds.awaiting(Pause()))),
+    "awaited_through_python": lambda: resume(folds.awaiting_any(between(folds.pausing(Pause())))),
     "expression": lambda: folds.expression(2),
     "coroutine": coroutine,
     "public": lambda: folds.calls_public(2),

@@ -1,0 +1,131 @@
+/*
+ * Generators and coroutines that Cython made (Cython/Utility/Coroutine.c, 0.29 to 3.3), which are
+ * in a `yield from` or `await` that has been resumed: what is sent to one goes on to what it
+ * delegates to, by Cython's helpers alone. Its own function is not entered.
+ */
+#include "py_generator.h"
+
+#include <string.h>
+
+/** Words behind the object's head, up to where the label must be. */
+#define WORD_LIMIT 24u
+/**
+ * Of the first ones: body and closure, what is known of exceptions (one to four), weak references,
+ * class, and what it delegates to (with a function in 3.1 and later) stand before the name.
+ */
+#define NAME_FIRST 5u
+/** Places of `yield` in one function. */
+#define LABEL_LIMIT 65536u
+#define NAME_LENGTH 1024u
+
+/** The object as struct __pyx_CoroutineObject has it. */
+struct cython_generator {
+    uint64_t words[WORD_LIMIT]; /**< Behind its head. */
+    size_t name;                /**< Which of them is gi_name. */
+};
+
+static bool is_named_so(const struct py_type *type, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(type->name, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_code(struct python *python, psc_addr address)
+{
+    const struct module *module = modules_find(python->modules, address);
+    return module && module != python->info.module;
+}
+
+/**
+ * gi_name and gi_qualname: two strings, one of which ends in the other. What follows them up to
+ * resume_label and is_running stands the same in all versions.
+ */
+static bool find_name(struct python *python, struct cython_generator *generator)
+{
+    const uint64_t *words = generator->words;
+    for (size_t i = NAME_FIRST; i + 5 < WORD_LIMIT; i++) {
+        if (!py_is_object_address(words[i]) || !py_is_object_address(words[i + 1]) ||
+            !py_has_flags(python, words[i], PY_FLAG_STR) ||
+            !py_has_flags(python, words[i + 1], PY_FLAG_STR))
+            continue;
+        generator->name = i;
+        uint32_t label = (uint32_t)words[i + 5], running = (uint32_t)(words[i + 5] >> 32 & 0xff);
+        return label && label < LABEL_LIMIT && running == 1;
+    }
+    return false;
+}
+
+/** One that is on some stack now; false for all other objects. */
+static bool read_running(struct python *python, psc_addr object, struct cython_generator *ret)
+{
+    static const char *const names[] = {"generator", "coroutine", "iterable_coroutine",
+                                        "async_generator"};
+    const struct py_type *type;
+    psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE);
+    return head && py_is_object_address(object) && py_type_of(python, object, &type) == PSC_OK &&
+           is_named_so(type, names, PSC_ARRAY_SIZE(names)) &&
+           target_read(python->target, object + head, ret->words, sizeof(ret->words)) == PSC_OK &&
+           is_code(python, ret->words[0]) && find_name(python, ret);
+}
+
+/** What stands between: awaitables of one generator, which they hold first. */
+static psc_addr behind_wrappers(struct python *python, psc_addr object)
+{
+    static const char *const names[] = {"coroutine_wrapper", "async_generator_asend",
+                                        "async_generator_athrow"};
+    const struct py_type *type;
+    psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE);
+    for (size_t depth = 0; depth < PY_WRAPPER_DEPTH; depth++) {
+        if (!py_is_object_address(object) || py_type_of(python, object, &type) != PSC_OK)
+            return 0;
+        if (!is_named_so(type, names, PSC_ARRAY_SIZE(names)))
+            return object;
+        if (target_read_u64(python->target, object + head, &object) != PSC_OK)
+            return 0;
+    }
+    return 0;
+}
+
+bool python_read_delegate(struct python *python, psc_addr object, struct python_delegate *ret)
+{
+    struct cython_generator generator;
+    const struct py_type *type;
+    if (!read_running(python, object, &generator))
+        return false;
+    /* Since 3.1 the function that sends stands behind it. */
+    size_t at = generator.name - 1;
+    if (!generator.words[at] || is_code(python, generator.words[at]))
+        at--;
+    psc_addr given = generator.words[at];
+    if (!py_is_object_address(given) || py_type_of(python, given, &type) != PSC_OK ||
+        type->kind == PY_KIND_TYPE)
+        return false;
+    size_t label = generator.name + 5;
+    *ret = (struct python_delegate){
+        .object = object,
+        .body = generator.words[0],
+        .label = (uint32_t)generator.words[label],
+        .label_offset = py_field_address(python, 0, PY_OBJECT_SIZE) + 8 * label,
+        .target = behind_wrappers(python, given),
+    };
+    return ret->target && py_read_string(python, generator.words[generator.name + 1], NAME_LENGTH,
+                                         &ret->function) == PSC_OK;
+}
+
+psc_addr python_running_body(struct python *python, psc_addr object)
+{
+    struct cython_generator generator;
+    return read_running(python, object, &generator) ? generator.words[0] : 0;
+}
+
+psc_addr python_running_frame(struct python *python, psc_addr object)
+{
+    struct py_generator generator;
+    bool fine = py_is_object_address(object) && py_is_generator(python, object) &&
+                !python_running_body(python, object) &&
+                py_generator_read(python, object, &generator) == PSC_OK &&
+                generator.state == PY_GENERATOR_RUNNING;
+    return fine ? generator.frame.address : 0;
+}

@@ -1,0 +1,209 @@
+/*
+ * Cython's generators and coroutines that delegate. Once resumed, what is sent to one goes on to
+ * what it awaits by Cython's helpers alone, whose frames stand on the stack where the function
+ * would. The objects that these hold say whose they are: each awaits the one further in, and the
+ * innermost awaits what the frame inside of the helpers runs. What is not in such a chain is left
+ * alone.
+ */
+#include "trace_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** Words of the stack that one row of helpers is looked through for. */
+#define WORD_LIMIT ((size_t)1 << 14)
+/** The same of a thread: recursion a million deep may have as many rows, and no generator. */
+#define TOTAL_WORD_LIMIT ((size_t)1 << 18)
+/** Generators in one row of helpers. */
+#define DELEGATE_LIMIT 512
+
+/** A row of helpers' frames, from the frame inside of it outward. */
+struct row {
+    size_t inner;    /**< That frame, of the native stack. */
+    psc_addr python; /**< The Python frame that it runs; 0: none. */
+    size_t *helpers; /**< Frames of the native stack, the innermost first. */
+    size_t count;
+    size_t capacity;
+    bool open; /**< There is a frame inside. */
+};
+
+struct search {
+    struct plan *plan;
+    const struct capture_sources *sources;
+    struct places *places;
+    struct row row;
+    size_t words; /**< Looked at so far. */
+    struct python_delegate found[DELEGATE_LIMIT];
+    size_t found_count;
+    struct python_delegate chain[DELEGATE_LIMIT];
+    size_t chain_count;
+};
+
+static bool is_helper(const struct place *place)
+{
+    return place->extension && place->levels[place->level_count - 1].plumbing;
+}
+
+/* ---- the objects ---- */
+
+static bool is_known(const struct search *search, psc_addr object)
+{
+    for (size_t i = 0; i < search->found_count; i++)
+        if (search->found[i].object == object)
+            return true;
+    return false;
+}
+
+/** Those that the stack holds from the frame inside of the helpers to the outermost of them. */
+static void find_delegates(struct search *search)
+{
+    const struct row *row = &search->row;
+    const struct native_frame *frames = search->plan->native.frames;
+    psc_addr end = frames[row->helpers[row->count - 1]].cfa;
+    size_t words = 0;
+    search->found_count = 0;
+    for (psc_addr at = frames[row->inner].sp & ~(psc_addr)7;
+         at < end && words < WORD_LIMIT && search->found_count < DELEGATE_LIMIT; at += 8, words++) {
+        uint64_t word;
+        if (search->words++ >= TOTAL_WORD_LIMIT)
+            return;
+        if (target_read_u64(search->sources->target, at, &word) != PSC_OK)
+            return;
+        if (!is_known(search, word) && python_read_delegate(search->sources->python, word,
+                                                            &search->found[search->found_count]))
+            search->found_count++;
+    }
+}
+
+/** Whether a generator's function runs in the frame inside of the helpers. */
+static bool runs_inside(const struct search *search, psc_addr generator)
+{
+    struct python *python = search->sources->python;
+    if (search->row.python)
+        return python_running_frame(python, generator) == search->row.python;
+    const struct place *place = search->plan->native_places[search->row.inner];
+    psc_addr body = python_running_body(python, generator);
+    return body && place->module && modules_find(search->sources->modules, body) == place->module &&
+           places_are_one_function(search->places, place, body);
+}
+
+static bool is_next(const struct search *search, const struct python_delegate *delegate)
+{
+    return search->chain_count ? delegate->target == search->chain[search->chain_count - 1].object
+                               : runs_inside(search, delegate->target);
+}
+
+/** Each can be found once only, so that the chain ends. */
+static void link_chain(struct search *search)
+{
+    search->chain_count = 0;
+    for (size_t i = 0; i < search->found_count;) {
+        if (!is_next(search, &search->found[i])) {
+            i++;
+            continue;
+        }
+        search->chain[search->chain_count++] = search->found[i];
+        search->found[i] = search->found[--search->found_count];
+        i = 0;
+    }
+}
+
+/* ---- whose frame is whose ---- */
+
+/**
+ * Each generator has some helpers' frames in a row, the one that runs inside too, if it is
+ * Cython's. Where the compiler saved frames there may be fewer.
+ */
+static enum psc_status assign(struct search *search)
+{
+    struct plan *plan = search->plan;
+    const struct row *row = &search->row;
+    size_t count = search->chain_count, rows = row->python ? count : count + 1;
+    if (!count || count > row->count)
+        return PSC_OK;
+    if (rows > row->count)
+        rows = count;
+    if (!plan->delegations)
+        plan->delegations = calloc(plan->native.count, sizeof(*plan->delegations));
+    if (!plan->delegations)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        size_t helper = row->helpers[row->count - 1 - (count - 1 - i) * row->count / rows];
+        if (places_get_delegation(search->places, &search->chain[i], plan->native_places[helper],
+                                  &plan->delegations[helper]) != PSC_OK)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+static enum psc_status end_row(struct search *search)
+{
+    struct row *row = &search->row;
+    enum psc_status status = PSC_OK;
+    if (row->open && row->count) {
+        find_delegates(search);
+        link_chain(search);
+        status = assign(search);
+    }
+    row->count = 0;
+    row->open = false;
+    return status;
+}
+
+static enum psc_status take_native(struct search *search, const struct plan_item *item)
+{
+    struct row *row = &search->row;
+    const struct place *place = search->plan->native_places[item->is.native];
+    enum psc_status status = PSC_OK;
+    if (item->evaluator || !(is_helper(place) || place->interpreter)) {
+        status = end_row(search);
+        row->python = 0;
+        row->inner = item->is.native;
+        row->open = !item->evaluator;
+    } else if (is_helper(place) && row->open) {
+        if (!array_reserve((void **)&row->helpers, &row->capacity, row->count + 1,
+                           sizeof(*row->helpers)))
+            return PSC_ERR_MEMORY;
+        row->helpers[row->count++] = item->is.native;
+    }
+    return status;
+}
+
+static bool has_helpers(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->native.count; i++)
+        if (is_helper(plan->native_places[i]))
+            return true;
+    return false;
+}
+
+enum psc_status delegations_find(struct plan *plan, const struct capture_sources *sources,
+                                 struct places *places)
+{
+    /* What a living process keeps elsewhere than on its stacks has changed by now. */
+    if (!sources->python || sources->target->kind == TARGET_PROCESS || !has_helpers(plan))
+        return PSC_OK;
+    struct search *search = calloc(1, sizeof(*search));
+    if (!search)
+        return PSC_ERR_MEMORY;
+    search->plan = plan;
+    search->sources = sources;
+    search->places = places;
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; i < plan->count && status == PSC_OK; i++) {
+        const struct plan_item *item = &plan->items[i];
+        if (item->kind == PLAN_NATIVE) {
+            status = take_native(search, item);
+            continue;
+        }
+        /* Python frames stand outside of the evaluator that runs them. */
+        status = end_row(search);
+        search->row.open = item->kind == PLAN_PYTHON;
+        search->row.python = item->kind == PLAN_PYTHON ? item->is.python.address : 0;
+    }
+    if (status == PSC_OK)
+        status = end_row(search);
+    free(search->row.helpers);
+    free(search);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* The function, file and line of a generator that delegates, for the frame of a helper. */
+#include "places_private.h"
+
+#include <string.h>
+
+static const char *leaf_of(const char *function)
+{
+    const char *dot = function ? strrchr(function, '.') : NULL;
+    return dot ? dot + 1 : function;
+}
+
+/** Cython's names, unlike Python's, have no "<locals>". */
+static const char *plain_name(const char *function, struct arena *arena)
+{
+    static const char mark[] = "<locals>.";
+    char *name = arena_strdup(arena, function);
+    for (char *at = name; at && (at = strstr(at, mark));)
+        memmove(at, at + strlen(mark), strlen(at + strlen(mark)) + 1);
+    return name;
+}
+
+bool places_are_one_function(struct places *places, const struct place *place, psc_addr address)
+{
+    return cython_cache_is_same_function(places->cython, place->module, place->pc, address);
+}
+
+/** Recursion leaves many generators of one function at one place. */
+static psc_addr find_suspension(struct places *places, const struct python_delegate *delegate,
+                                struct place *body)
+{
+    struct module *module = body->module;
+    if (body->suspended_label != delegate->label) {
+        body->suspended_label = delegate->label;
+        body->suspended_at =
+            module && cython_cache_has_code(places->cython, module)
+                ? cython_cache_find_suspension(places->cython, module, delegate->body,
+                                               delegate->label, delegate->label_offset)
+                : 0;
+    }
+    return body->suspended_at;
+}
+
+enum psc_status places_get_delegation(struct places *places, const struct python_delegate *delegate,
+                                      const struct place *helper, struct place_delegation **ret)
+{
+    struct place_delegation *delegation = arena_alloc(places->trace->arena, sizeof(*delegation));
+    struct place *body = places_get(places, delegate->body);
+    if (!delegation || !body)
+        return PSC_ERR_MEMORY;
+    psc_addr pc = find_suspension(places, delegate, body);
+    delegation->helper = helper;
+    delegation->stands = pc != 0;
+    delegation->function = plain_name(delegate->function, places->trace->arena);
+    delegation->place = pc ? places_get(places, pc) : body;
+    if (!delegation->place || !delegation->function)
+        return PSC_ERR_MEMORY;
+    delegation->place->wanted = true;
+    *ret = delegation;
+    return PSC_OK;
+}
+
+const struct trace_location *places_delegation(struct places *places,
+                                               const struct place_delegation *delegation)
+{
+    const struct place *place = delegation->place;
+    const struct trace_location *known = place->levels[place->level_count - 1].location;
+    const struct trace_location *helper =
+        delegation->helper->levels[delegation->helper->level_count - 1].location;
+    struct trace_location *location = arena_alloc(places->trace->arena, sizeof(*location));
+    if (!location)
+        return NULL;
+    bool same = known->kind == TRACE_CYTHON && known->function &&
+                !strcmp(leaf_of(known->function), leaf_of(delegation->function));
+    *location = *helper;
+    location->kind = TRACE_CYTHON;
+    location->language = "Cython";
+    /* Of a generator's body machine code may tell the bare name only. */
+    location->function =
+        same && strchr(known->function, '.') ? known->function : delegation->function;
+    location->name = leaf_of(location->function);
+    location->file = same ? known->file : NULL;
+    location->line = 0;
+    location->line_source = TRACE_LINE_NONE;
+    location->source = NULL;
+    if (same && delegation->stands) {
+        location->line = known->line;
+        location->line_source = known->line_source;
+        location->source = known->source;
+    }
+    return location;
+}
