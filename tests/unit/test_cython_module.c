@@ -336,19 +336,21 @@ static void test_lines_of_another_build(void **state)
                                "static int __pyx_f_1m_f(int x) {\n"
                                "  return __pyx_pf_1m_g(x);\n"
                                "}\n"
-                               "static int __pyx_pf_1m_g(int x) {\n";
-    USE("__pyx_f_1m_f", "__pyx_pw_1m_1g", "_ZL13__pyx_pf_1m_gi", "__pyx_f_1m_f.cold", "main");
+                               "static int __pyx_pf_1m_g(int x) {\n"
+                               "template<class T> void unused(const T &) { }\n";
+    USE("__pyx_f_1m_f", "__pyx_pw_1m_1g", "_ZL13__pyx_pf_1m_gi", "__pyx_f_1m_f.cold", "main",
+        "_Z6unusedIP7__pyx_sEvRKT_");
     static const struct {
-        uint32_t lines[5];
+        uint32_t lines[6];
         bool fits;
     } cases[] = {
-        {{11, 7, 14, 1, 1}, true},   {{12, 8, 15, 1, 1}, false}, /* A line more. */
-        {{10, 6, 13, 1, 1}, false},                              /* A line less. */
-        {{11, 7, 13, 1, 1}, false},                              /* Only the last one moved. */
-        {{11, 7, 999, 1, 1}, false}, {{0, 0, 0, 0, 0}, true},    /* Nothing is known. */
+        {{11, 7, 14, 1, 1, 15}, true},   {{12, 8, 15, 1, 1, 16}, false}, /* A line more. */
+        {{10, 6, 13, 1, 1, 14}, false},                                  /* A line less. */
+        {{11, 7, 13, 1, 1, 15}, false},                              /* Only the last one moved. */
+        {{11, 7, 999, 1, 1, 15}, false}, {{0, 0, 0, 0, 0, 0}, true}, /* Nothing is known. */
     };
-    static const char *const names[] = {"__pyx_f_1m_f", "__pyx_pw_1m_1g", "__pyx_pf_1m_g", "x",
-                                        "main"};
+    static const char *const names[] = {"__pyx_f_1m_f", "__pyx_pw_1m_1g",  "__pyx_pf_1m_g", "x",
+                                        "main",         "unused<__pyx_s*>"};
     function_names = names;
     char text[1024];
     snprintf(text, sizeof(text), "%s%s", generated, tail);
