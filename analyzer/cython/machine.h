@@ -352,6 +352,8 @@ typedef bool machine_call_visit(void *context, struct machine *machine,
 void machine_sweep(struct machine *machine, const struct machine_function *function, uint64_t limit,
                    machine_call_visit *visit, void *context);
 
+/** Whether it is PyErr_WriteUnraisable(), or a function that calls it: __Pyx_WriteUnraisable(). */
+bool machine_gives_up_error(struct machine *machine, struct machine_target target);
 /** What a call of this returns after it has failed: a VALUE_ERROR. */
 struct value machine_find_failure(struct machine *machine, struct machine_target target);
 
@@ -496,6 +498,12 @@ void machine_each_export(const struct machine_image *image, void *context,
 size_t machine_entries(struct machine *machine, const struct machine_entry **ret);
 /** That of the function that begins at an address; or NULL. */
 const struct machine_entry *machine_find_entry(struct machine *machine, uint64_t function);
+
+/* ---- machine_unraisable.c ---- */
+
+/** "pkg.mod.f" of a function whose errors go to sys.unraisablehook; NULL when it is not certain. */
+const char *machine_find_unraisable_name(struct machine *machine,
+                                         const struct machine_function *function);
 
 /* ---- machine_names.c ---- */
 

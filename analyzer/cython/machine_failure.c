@@ -36,8 +36,7 @@ static bool is_unraisable_import(const char *import)
     return import && strcmp(import, "PyErr_WriteUnraisable") == 0;
 }
 
-/** Whether it is PyErr_WriteUnraisable(), or a function that calls it: __Pyx_WriteUnraisable(). */
-static bool gives_up_error(struct machine *machine, struct machine_target target)
+bool machine_gives_up_error(struct machine *machine, struct machine_target target)
 {
     const struct machine_image *image = &machine->image;
     const struct machine_function *function =
@@ -73,7 +72,7 @@ static enum machine_verdict failure_call(struct machine_exploration *exploration
         return MACHINE_FOUND;
     if (machine_is_clean(exploration->machine, target))
         return MACHINE_PASS_FREE;
-    if (!gives_up_error(exploration->machine, target))
+    if (!machine_gives_up_error(exploration->machine, target))
         return MACHINE_PASS_COUNTED;
     *outcome = OUTCOME_CANNOT_FAIL;
     return MACHINE_END_WAY;
@@ -87,7 +86,7 @@ static enum machine_verdict leaving_call(struct machine_exploration *exploration
     enum outcome *outcome = exploration->context;
     if (sets_error(exploration->machine, target) || machine_is_clean(exploration->machine, target))
         return MACHINE_PASS_FREE;
-    if (!gives_up_error(exploration->machine, target))
+    if (!machine_gives_up_error(exploration->machine, target))
         return MACHINE_PASS_COUNTED;
     *outcome = OUTCOME_CANNOT_FAIL;
     return MACHINE_FOUND;

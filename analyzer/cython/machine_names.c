@@ -238,7 +238,8 @@ static struct machine_identity identify(struct machine *machine, struct sweep *s
     if (chosen || whole) {
         identity.name = chosen ? chosen->name : whole;
         identity.file = chosen ? chosen->file : identity.file;
-    }
+    } else if (!entry && !sweep->name_count)
+        identity.name = machine_find_unraisable_name(machine, function);
     /* mypyc reports bare names. */
     bool lacks_class = chosen && entry && entry->type && !strchr(chosen->name, '.');
     if (entry && (lacks_class || (!chosen && !whole)))

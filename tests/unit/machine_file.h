@@ -17,7 +17,8 @@
 #define STRINGS                                                                         \
     "\0PyTraceBack_Here\0PyCode_NewEmpty\0PyErr_ExceptionMatches\0pkg.mod.f\0pkg.mod.g" \
     "\0pkg/mod.pyx\0pkg.mod.Cls\0g\0int (int)\0GOMP_parallel\0_Py_CheckFunctionResult"  \
-    "\0_Py_MergeZeroLocalRefcount\0PyErr_Format\0PyThreadState_Get\0PyErr_Occurred"
+    "\0_Py_MergeZeroLocalRefcount\0PyErr_Format\0PyThreadState_Get\0PyErr_Occurred"     \
+    "\0PyErr_WriteUnraisable"
 /* In it. */
 #define NAME_F_AT 0x439u
 #define NAME_G_AT 0x443u
@@ -39,6 +40,8 @@
 #define THREAD_AT 0xa40u
 /** That of PyErr_Occurred(). */
 #define OCCURRED_AT 0xa48u
+/** That of PyErr_WriteUnraisable(). */
+#define UNRAISABLE_AT 0xa50u
 /** A function that only stops. */
 #define STOP_AT (CODE_AT + 0x100 + CODE_SIZE)
 /** One that nothing calls: maybe the body of a parallel block. */
@@ -91,8 +94,8 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
         {.p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x600, .p_filesz = 0x40},
     };
     Elf64_Dyn dynamic[] = {
-        {DT_SYMTAB, {0x300}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {sizeof(STRINGS)}},
-        {DT_RELA, {0x1c00}},  {DT_RELASZ, {312}},   {DT_NULL, {0}}};
+        {DT_SYMTAB, {0x1a80}}, {DT_STRTAB, {0x400}}, {DT_STRSZ, {sizeof(STRINGS)}},
+        {DT_RELA, {0x1c00}},   {DT_RELASZ, {336}},   {DT_NULL, {0}}};
     Elf64_Sym symbols[] = {{0},
                            {.st_name = 1},
                            {.st_name = 18},
@@ -102,7 +105,8 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
                            {.st_name = 0x97},
                            {.st_name = 0xb2},
                            {.st_name = 0xbf},
-                           {.st_name = 0xd1}};
+                           {.st_name = 0xd1},
+                           {.st_name = 0xe0}};
     Elf64_Rela relocations[] = {{0xa00, ELF64_R_INFO(2, R_X86_64_GLOB_DAT), 0},
                                 {0xa08, ELF64_R_INFO(1, R_X86_64_GLOB_DAT), 0},
                                 {0xa10, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100},
@@ -113,6 +117,7 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
                                 {FORMAT_AT, ELF64_R_INFO(7, R_X86_64_GLOB_DAT), 0},
                                 {THREAD_AT, ELF64_R_INFO(8, R_X86_64_GLOB_DAT), 0},
                                 {OCCURRED_AT, ELF64_R_INFO(9, R_X86_64_GLOB_DAT), 0},
+                                {UNRAISABLE_AT, ELF64_R_INFO(10, R_X86_64_GLOB_DAT), 0},
                                 {0xb00, ELF64_R_INFO(0, R_X86_64_RELATIVE), TYPE_AT},
                                 {0xb18, ELF64_R_INFO(0, R_X86_64_RELATIVE), 0xb20},
                                 {0xb28, ELF64_R_INFO(0, R_X86_64_RELATIVE), CODE_AT + 0x100}};
@@ -122,7 +127,7 @@ static void machine_file_make(uint8_t *file, const uint8_t *code, size_t size)
     put(file, 0, &header, sizeof(header));
     put(file, 0x40, segments, sizeof(segments));
     put(file, 0x200, dynamic, sizeof(dynamic));
-    put(file, 0x300, symbols, sizeof(symbols));
+    put(file, 0x1a80, symbols, sizeof(symbols));
     put(file, 0x400, STRINGS, sizeof(STRINGS));
     put(file, 0x1c00, relocations, sizeof(relocations));
     put(file, 0x600, table, sizeof(table));
