@@ -25,6 +25,7 @@ struct machine_exploration {
     unsigned call_limit; /**< Of MACHINE_PASS_COUNTED on one way. */
     size_t step_limit;   /**< 0: as for any question. */
     bool error;          /**< The call before the start failed: an exception is set. */
+    bool single; /**< Nothing else fails besides: what sets another exception is no way of it. */
     bool stop_at_return;
     bool crowded; /**< Only the best few come by a place. Set in the body of a parallel block. */
     /** Or 0: found where a way comes to this address. All ways are open, each place is seen once.

@@ -51,7 +51,7 @@ static bool is_another_failure(const struct machine_exploration *exploration,
                                           "PyErr_SetString"};
     for (size_t i = 0; target.import && i < PSC_ARRAY_SIZE(setters); i++)
         if (strcmp(target.import, setters[i]) == 0)
-            return exploration->error && state->tested;
+            return exploration->single && state->tested;
     return false;
 }
 
@@ -114,10 +114,10 @@ static bool same_report(const struct machine_report *a, const struct machine_rep
  * there, one without a report says that the call does not fail.
  */
 static bool is_only_report(struct machine *machine, const struct machine_state *start, bool error,
-                           unsigned call_limit, const struct machine_report *report)
+                           bool single, unsigned call_limit, const struct machine_report *report)
 {
     struct machine_exploration exploration = {
-        .on_call = report_call, .error = error, .call_limit = call_limit};
+        .on_call = report_call, .error = error, .single = single, .call_limit = call_limit};
     struct machine_state *state;
     bool only = machine_exploration_init(&exploration, machine, start);
     while (only && (state = machine_explore(&exploration))) {
@@ -135,11 +135,12 @@ static bool is_only_report(struct machine *machine, const struct machine_state *
 /** @param trust  whether a branch on what the call returned is one on its failure. */
 static struct machine_state *search_report(struct machine *machine,
                                            const struct machine_state *start, bool error,
-                                           bool trust, struct machine_report *ret)
+                                           bool single, bool trust, struct machine_report *ret)
 {
     struct machine_exploration exploration = {
         .on_call = report_call,
         .error = error,
+        .single = single,
         .call_limit = start->line_place.kind == VALUE_SHARED ? BLOCK_CALL_LIMIT : CALL_LIMIT};
     struct machine_state *found = NULL;
     if (machine_exploration_init(&exploration, machine, start))
@@ -152,11 +153,12 @@ static struct machine_state *search_report(struct machine *machine,
     if (!found->tested) /* A branch that failure decided, but as success would have, is open. */
         machine_state_set_result(&open, (struct value){VALUE_UNKNOWN, 0});
     if (found->calls == 0)
-        ret->direct = (trust && found->tested) || is_only_report(machine, &open, error, 0, ret);
+        ret->direct =
+            (trust && found->tested) || is_only_report(machine, &open, error, single, 0, ret);
     else
         /* A generator's body exchanges StopIteration for RuntimeError before it reports. */
-        ret->direct =
-            trust && found->tested && is_only_report(machine, start, error, ONLY_CALL_LIMIT, ret);
+        ret->direct = trust && found->tested &&
+                      is_only_report(machine, start, error, single, ONLY_CALL_LIMIT, ret);
     return found;
 }
 
@@ -199,7 +201,7 @@ static struct machine_state *search_next(struct machine *machine, struct machine
         read_found(machine, found, ret);
         /* `finally` takes the exception, which may fail, and sets it again. */
         ret->direct =
-            found->calls == 0 || is_only_report(machine, state, true, ONLY_CALL_LIMIT, ret);
+            found->calls == 0 || is_only_report(machine, state, true, false, ONLY_CALL_LIMIT, ret);
     }
     return found;
 }
@@ -215,14 +217,20 @@ static struct machine_state *search_first(struct machine *machine, struct machin
     if (may_fail || kind == MACHINE_CALL_HARMLESS) {
         struct value failure = machine_find_failure(machine, callee);
         machine_state_set_result(start, failure);
-        found = search_report(machine, start, true, failure.kind == VALUE_ERROR, ret);
+        bool trust = failure.kind == VALUE_ERROR;
+        found = search_report(machine, start, true, true, trust, ret);
+        /* Some helpers return what others do that have succeeded: __Pyx_IterFinish(). */
+        if (!found || !ret->direct) {
+            free(found);
+            found = search_report(machine, start, true, false, trust, ret);
+        }
         if (found)
             ret->direct = ret->direct && may_fail;
         machine_state_set_result(start, (struct value){VALUE_UNKNOWN, 0});
     }
     if (found && ret->direct)
         return found;
-    struct machine_state *other = search_report(machine, start, false, false, &plain);
+    struct machine_state *other = search_report(machine, start, false, false, false, &plain);
     plain.direct = other && plain.direct && may_fail;
     if (other && (!found || plain.direct)) {
         free(found);
