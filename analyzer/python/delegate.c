@@ -52,7 +52,7 @@ static bool find_name(struct python *python, struct cython_generator *generator)
             continue;
         generator->name = i;
         uint32_t label = (uint32_t)words[i + 5], running = (uint32_t)(words[i + 5] >> 32 & 0xff);
-        return label && label < LABEL_LIMIT && running == 1;
+        return label < LABEL_LIMIT && running == 1; /* 0: it runs for the first time. */
     }
     return false;
 }
@@ -110,8 +110,9 @@ bool python_read_delegate(struct python *python, psc_addr object, struct python_
         .label_offset = py_field_address(python, 0, PY_OBJECT_SIZE) + 8 * label,
         .target = behind_wrappers(python, given),
     };
-    return ret->target && py_read_string(python, generator.words[generator.name + 1], NAME_LENGTH,
-                                         &ret->function) == PSC_OK;
+    return ret->label && ret->target &&
+           py_read_string(python, generator.words[generator.name + 1], NAME_LENGTH,
+                          &ret->function) == PSC_OK;
 }
 
 psc_addr python_running_body(struct python *python, psc_addr object)

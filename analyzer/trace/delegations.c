@@ -35,6 +35,8 @@ struct search {
     size_t words; /**< Looked at so far. */
     struct python_delegate found[DELEGATE_LIMIT];
     size_t found_count;
+    psc_addr running[DELEGATE_LIMIT]; /**< Others of Cython's, whose functions run. */
+    size_t running_count;
     struct python_delegate chain[DELEGATE_LIMIT];
     size_t chain_count;
 };
@@ -54,6 +56,16 @@ static bool is_known(const struct search *search, psc_addr object)
     return false;
 }
 
+static void note_running(struct search *search, psc_addr object)
+{
+    for (size_t i = 0; i < search->running_count; i++)
+        if (search->running[i] == object)
+            return;
+    if (search->running_count < DELEGATE_LIMIT &&
+        python_running_body(search->sources->python, object))
+        search->running[search->running_count++] = object;
+}
+
 /** Those that the stack holds from the frame inside of the helpers to the outermost of them. */
 static void find_delegates(struct search *search)
 {
@@ -61,7 +73,7 @@ static void find_delegates(struct search *search)
     const struct native_frame *frames = search->plan->native.frames;
     psc_addr end = frames[row->helpers[row->count - 1]].cfa;
     size_t words = 0;
-    search->found_count = 0;
+    search->found_count = search->running_count = 0;
     for (psc_addr at = frames[row->inner].sp & ~(psc_addr)7;
          at < end && words < WORD_LIMIT && search->found_count < DELEGATE_LIMIT; at += 8, words++) {
         uint64_t word;
@@ -69,10 +81,21 @@ static void find_delegates(struct search *search)
             return;
         if (target_read_u64(search->sources->target, at, &word) != PSC_OK)
             return;
-        if (!is_known(search, word) && python_read_delegate(search->sources->python, word,
-                                                            &search->found[search->found_count]))
+        if (is_known(search, word))
+            continue;
+        if (python_read_delegate(search->sources->python, word,
+                                 &search->found[search->found_count]))
             search->found_count++;
+        else
+            note_running(search, word);
     }
+}
+
+static bool runs_in(const struct search *search, const struct place *place, psc_addr generator)
+{
+    psc_addr body = python_running_body(search->sources->python, generator);
+    return body && place->module && modules_find(search->sources->modules, body) == place->module &&
+           places_are_one_function(search->places, place, body);
 }
 
 /** Whether a generator's function runs in the frame inside of the helpers. */
@@ -82,9 +105,14 @@ static bool runs_inside(const struct search *search, psc_addr generator)
     if (search->row.python)
         return python_running_frame(python, generator) == search->row.python;
     const struct place *place = search->plan->native_places[search->row.inner];
-    psc_addr body = python_running_body(python, generator);
-    return body && place->module && modules_find(search->sources->modules, body) == place->module &&
-           places_are_one_function(search->places, place, body);
+    struct python_delegate other;
+    if (!runs_in(search, place, generator) || python_read_delegate(python, generator, &other))
+        return false;
+    /* Which of several runs of one function this frame is, nothing tells. */
+    for (size_t i = 0; i < search->running_count; i++)
+        if (search->running[i] != generator && runs_in(search, place, search->running[i]))
+            return false;
+    return search->running_count < DELEGATE_LIMIT;
 }
 
 static bool is_next(const struct search *search, const struct python_delegate *delegate)
