@@ -185,17 +185,34 @@ def test_library_is_missing():
     assert "/nonexistent" in answers[1]["error"] and not answers[1]["good"]
 
 
-def test_interrupt():
-    """Ctrl-C at any moment: the prompt comes back, and the commands go on to work."""
+# Runs in lldb's Python: says when a command of ours has begun.
+BEGUN = """
+import os
+import pystack_core_library as psc
+ask_for_interrupts = psc.ask_for_interrupts
+def begin(question):
+    os.write(1, b"has begun")
+    ask_for_interrupts(question)
+psc.ask_for_interrupts = begin
+"""
+
+
+def test_interrupt(tmp_path):
+    """
+    Ctrl-C at any moment of a command: the prompt comes back, and the commands go on to work. Before it
+    lldb's own handler may wait for a lock that its thread holds while it takes in what was typed.
+    """
     core = cores.make_core("recursion_20000", interpreters.find_wanted()[-1])
     debuggers.need(debuggers.LLDB)
+    (tmp_path / "psc_begun.py").write_text(BEGUN)
     command = [debuggers.LLDB, "--no-lldbinit", "-o", "settings set symbols.enable-external-lookup false",
-               "-o", "settings set use-color false", "-o", "command script import " + SCRIPT, "-o", open_core(core)]
+               "-o", "settings set use-color false", "-o", "command script import " + SCRIPT,
+               "-o", "command script import %s" % (tmp_path / "psc_begun.py"), "-o", open_core(core)]
     env = debuggers.environment(PYTHONPATH=python_path(), TERM="xterm")
     with debuggers.Terminal(command, env) as terminal:
         terminal.expect(r"Core file .* was loaded")
-        for number, delay in enumerate((0.0, 0.05, 0.1, 0.2, 0.4), 1000):
-            terminal.send("py-bt-merged\n")
+        for number, delay in enumerate((0.0, 0.01, 0.02, 0.05, 0.1), 1000):
+            terminal.ask("py-bt-merged\n", "has begun")
             time.sleep(delay)
             os.write(terminal.fd, b"\x03")
             terminal.ask("script print(6 * %d)\n" % number, r"(?m)^%d\s" % (6 * number))
