@@ -6,7 +6,9 @@ function and its decorators, arguments of a call), #line has one of them, a trac
 one that stands on the same line of C, in __PYX_ERR(file, line, label). So directives are marked
 with the number of their own line, which debug information then gives back with the file name.
 """
+import os
 import re
+import tempfile
 
 DIRECTIVE = re.compile(r'^(\s*#line (\d+) "([^"]*))"$')
 MARKED = re.compile(r"^(.*)@(\d+)$")
@@ -23,12 +25,14 @@ REASONS = COUNTED_ON, HEADER_LINES, STATEMENT_LINES, OUTSIDE, ELSEWHERE = \
 
 
 def mark_directives(c_file):
-    """A copy whose directives name "file@their own line"."""
+    """A copy whose directives name "file@their own line". Others may be compiling it this moment."""
     marked = c_file.with_name("marked_" + c_file.name)
     with open(c_file, encoding="utf-8", errors="surrogateescape") as source, \
-            open(marked, "w", encoding="utf-8", errors="surrogateescape") as copy:
+            tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="surrogateescape",
+                                        dir=c_file.parent, delete=False) as copy:
         for number, text in enumerate(source, 1):
             copy.write(DIRECTIVE.sub(rf'\1@{number}"', text.rstrip("\n")) + "\n")
+    os.replace(copy.name, marked)
     return marked
 
 
