@@ -218,9 +218,11 @@ static struct machine_state *search_first(struct machine *machine, struct machin
         struct value failure = machine_find_failure(machine, callee);
         machine_state_set_result(start, failure);
         bool trust = failure.kind == VALUE_ERROR;
-        found = search_report(machine, start, true, true, trust, ret);
+        /* Where an exception does not match, others are set as a matter of course. */
+        bool single = !machine_is_match(machine, callee);
+        found = search_report(machine, start, true, single, trust, ret);
         /* Some helpers return what others do that have succeeded: __Pyx_IterFinish(). */
-        if (!found || !ret->direct) {
+        if (single && (!found || !ret->direct)) {
             free(found);
             found = search_report(machine, start, true, false, trust, ret);
         }
