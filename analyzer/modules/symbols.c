@@ -160,7 +160,7 @@ static bool choose_source(struct module *module, struct symbol_table *table)
 
 static bool is_defined(const struct symbol_table *table, const struct raw_symbol *symbol)
 {
-    uint16_t limit = table->section_count ? (uint16_t)table->section_count : SHN_LORESERVE;
+    size_t limit = table->section_count ? table->section_count : SHN_LORESERVE;
     return symbol->section != SHN_UNDEF && symbol->section < limit && symbol->name != 0 &&
            symbol->name < table->name_size && table->names[symbol->name] != '\0';
 }
