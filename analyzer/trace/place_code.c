@@ -5,12 +5,6 @@
 
 #define CODE_LIMIT 20
 
-static const char *leaf_of(const char *function)
-{
-    const char *dot = strrchr(function, '.');
-    return dot ? dot + 1 : function;
-}
-
 static bool is_user_code(const struct cython_code *code)
 {
     return code->function && code->kind != CYTHON_PLUMBING;
@@ -61,7 +55,7 @@ static void make_level(struct places *places, const struct place *place,
     location->function = code->function;
     if (code->parallel)
         location->function = arena_printf(places->trace->arena, "%s [parallel]", code->function);
-    location->name = leaf_of(code->function);
+    location->name = place_leaf(code->function);
     set_code_line(places, place, location, code);
 }
 
@@ -117,7 +111,7 @@ static bool is_same_function(const struct place_level *level, const struct cytho
         return false;
     if (name->kind == CYTHON_GENERATOR ||
         (level->location->symbol && mypyc_is_symbol(level->location->symbol)))
-        return !strcmp(leaf_of(code->function), leaf_of(name->function));
+        return !strcmp(place_leaf(code->function), place_leaf(name->function));
     return !strcmp(code->function, name->function);
 }
 

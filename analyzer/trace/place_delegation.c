@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-static const char *leaf_of(const char *function)
-{
-    const char *dot = function ? strrchr(function, '.') : NULL;
-    return dot ? dot + 1 : function;
-}
-
 /** Cython's names, unlike Python's, have no "<locals>". */
 static const char *plain_name(const char *function, struct arena *arena)
 {
@@ -70,14 +64,14 @@ const struct trace_location *places_delegation(struct places *places,
     if (!location)
         return NULL;
     bool same = known->kind == TRACE_CYTHON && known->function &&
-                !strcmp(leaf_of(known->function), leaf_of(delegation->function));
+                !strcmp(place_leaf(known->function), place_leaf(delegation->function));
     *location = *helper;
     location->kind = TRACE_CYTHON;
     location->language = "Cython";
     /* Of a generator's body machine code may tell the bare name only. */
     location->function =
         same && strchr(known->function, '.') ? known->function : delegation->function;
-    location->name = leaf_of(location->function);
+    location->name = place_leaf(location->function);
     location->file = same ? known->file : NULL;
     location->line = 0;
     location->line_source = TRACE_LINE_NONE;

@@ -74,8 +74,7 @@ static void name_cython_level(struct places *places, const struct place *place,
     location->function = name->parallel
                              ? arena_printf(places->trace->arena, "%s [parallel]", name->function)
                              : name->function;
-    const char *dot = strrchr(name->function, '.');
-    location->name = dot ? dot + 1 : name->function;
+    location->name = place_leaf(name->function);
 }
 
 /* Helpers from Python's headers that the compiler put into a Cython function. */

@@ -4,6 +4,15 @@
 
 #include "trace_private.h"
 
+#include <string.h>
+
+/** The last part of a function's dotted name. */
+static inline const char *place_leaf(const char *function)
+{
+    const char *dot = strrchr(function, '.');
+    return dot ? dot + 1 : function;
+}
+
 struct module_record {
     struct module *module;
     struct trace_module *trace;
