@@ -1,7 +1,7 @@
 /* File and line of addresses: .debug_line, restricted by .debug_aranges where that is cheap. */
 #include "modules_private.h"
 
-#include "place_map.h"
+#include "line_map.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core_write.h"
+#include "save.h"
 
 #include <elf.h>
 #include <errno.h>

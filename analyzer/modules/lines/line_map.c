@@ -1,4 +1,4 @@
-#include "place_map.h"
+#include "line_map.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* A core file as a target: mapped, never read whole. */
-#include "core_write.h"
+#include "save.h"
 #include "target_private.h"
 
 #include <elf.h>

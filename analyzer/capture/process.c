@@ -1,5 +1,5 @@
 /* What psc_capture() does with a living process before its stacks are walked. */
-#include "api_process.h"
+#include "process.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef PSC_LINE_HEADER_H
 #define PSC_LINE_HEADER_H
 
-#include "byte_cursor.h"
+#include "cursor.h"
 #include "debug_line.h"
 
 /** A unit's header (DWARF 5, 6.2.4). */

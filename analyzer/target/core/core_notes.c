@@ -1,5 +1,5 @@
 /* Notes of a core file: threads, signal, process, auxv, mapped files. */
-#include "core_write.h"
+#include "save.h"
 #include "target_private.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* psc_capture(): the whole way in one place. */
 #include "api.h"
-#include "api_process.h"
+#include "process.h"
 #include "diagnose.h"
 
 #include <stdlib.h>

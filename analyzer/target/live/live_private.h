@@ -2,7 +2,7 @@
 #ifndef PSC_LIVE_PRIVATE_H
 #define PSC_LIVE_PRIVATE_H
 
-#include "core_write.h"
+#include "save.h"
 #include "new_file.h"
 #include "target_private.h"
 

@@ -1,5 +1,5 @@
 /* Memory, segments and headers of a core file that is written. */
-#include "core_write.h"
+#include "save.h"
 
 #include <elf.h>
 #include <errno.h>

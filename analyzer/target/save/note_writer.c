@@ -1,5 +1,5 @@
 /* Notes of a core file that is written, as the kernel's fs/binfmt_elf.c lays them out. */
-#include "core_write.h"
+#include "save.h"
 
 #include <elf.h>
 #include <string.h>
