@@ -122,7 +122,7 @@ if ctypes:
     _SIGNATURES = {
         "psc_open_core": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_char_p, _pointer_to(OpenOptions),
                                          _pointer_to(ctypes.c_void_p), _pointer_to(Error)]),
-        "psc_open_host": (ctypes.c_int, [_pointer_to(Host), ctypes.c_char_p,
+        "psc_open_debugger": (ctypes.c_int, [_pointer_to(Host), ctypes.c_char_p,
                                          _pointer_to(OpenOptions), _pointer_to(ctypes.c_void_p),
                                          _pointer_to(Error)]),
         "psc_capture": (ctypes.c_int, [ctypes.c_void_p, _pointer_to(CaptureOptions),

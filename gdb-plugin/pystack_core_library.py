@@ -307,4 +307,4 @@ def open_host(host, executable=None, places=None):
                   auxv_size=len(host.auxv), signal_number=host.signal.number,
                   signal_code=host.signal.code, signal_sender=host.signal.sender,
                   fault_address=host.signal.address)
-    return _open("psc_open_host", ctypes.byref(given), executable, places, interrupts, reader)
+    return _open("psc_open_debugger", ctypes.byref(given), executable, places, interrupts, reader)

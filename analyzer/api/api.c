@@ -91,18 +91,19 @@ enum psc_status psc_open_process(int32_t pid, const struct psc_open_options *opt
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
-enum psc_status psc_open_host(const struct psc_host *host, const char *executable,
-                              const struct psc_open_options *options, struct psc_target **ret,
-                              struct psc_error *err)
+enum psc_status psc_open_debugger(const struct psc_debugger *debugger, const char *executable,
+                                  const struct psc_open_options *options, struct psc_target **ret,
+                                  struct psc_error *err)
 {
     struct psc_open_options open = {0};
-    struct psc_host known = {0};
-    if (!host || !ret || !take_options(&known, sizeof(known), host) ||
+    struct psc_debugger known = {0};
+    if (!debugger || !ret || !take_options(&known, sizeof(known), debugger) ||
         !take_options(&open, sizeof(open), options))
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_host: unusable arguments");
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_debugger: unusable arguments");
     const struct target_options target_options = make_target_options(&open);
     struct target *target;
-    enum psc_status status = target_open_host(&known, executable, &target_options, &target, err);
+    enum psc_status status =
+        target_open_debugger(&known, executable, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 

@@ -26,7 +26,7 @@ static void describe_process(struct psc_trace *trace, const struct target *targe
     struct arena *arena = trace->arena;
     const struct target_process *process = &target->process;
     trace->kind = target->kind == TARGET_CORE ? "core" : "process";
-    trace->held = target->kind == TARGET_HOST;
+    trace->held = target->kind == TARGET_DEBUGGER;
     trace->path = target->path ? arena_strdup(arena, target->path) : NULL;
     trace->pid = process->pid;
     trace->executable = process->executable ? arena_strdup(arena, process->executable) : NULL;
@@ -48,7 +48,7 @@ static enum psc_status open_sources(struct psc_target *target, struct psc_trace 
                                     .tasks = options->tasks,
                                     .keeps_core = options->core_path != NULL};
     enum psc_status status = target->target->kind == TARGET_PROCESS
-                                 ? look_at_process(target, trace, options, ret, err)
+                                 ? snapshot_process(target, trace, options, ret, err)
                                  : open_python(target, trace, options->mode, &ret->python, err);
     if (status == PSC_OK && options->mode != PSC_MODE_PYTHON)
         status =

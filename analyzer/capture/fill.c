@@ -20,7 +20,7 @@ struct filling {
     struct psc_trace *trace;
     const struct capture_sources *sources;
     const struct psc_capture_options *options;
-    struct places *places;
+    struct symbolizer *symbolizer;
     struct python_thread *python_threads;
     size_t python_thread_count;
     struct draft *drafts;
@@ -125,12 +125,12 @@ static int compare_drafts(const void *left, const void *right)
 static enum psc_status look_up_places(struct filling *filling, struct plan *plan)
 {
     size_t count = plan->native.count;
-    struct place **grown = realloc(plan->native_places, (count ? count : 1) * sizeof(*grown));
+    struct address_info **grown = realloc(plan->native_info, (count ? count : 1) * sizeof(*grown));
     if (!grown)
         return PSC_ERR_MEMORY;
-    plan->native_places = grown;
+    plan->native_info = grown;
     for (size_t i = 0; i < count; i++) {
-        grown[i] = places_get(filling->places, native_lookup_pc(&plan->native.frames[i]));
+        grown[i] = symbolizer_get(filling->symbolizer, native_lookup_pc(&plan->native.frames[i]));
         if (!grown[i])
             return PSC_ERR_MEMORY;
     }
@@ -153,7 +153,7 @@ static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
     struct plan *plan = &draft->plan;
     plan->sp = draft->native ? draft->native->registers.value[X86_RSP] : 0;
     plan->native.keep_registers = filling->options->locals;
-    if (filling->sources->native && draft->native && !draft->native->veil)
+    if (filling->sources->native && draft->native && !draft->native->unreadable)
         status = native_walk(filling->sources->native, draft->native_index, &plan->native);
     release_stack(filling, &plan->native);
     bool with_python = filling->options->mode != PSC_MODE_NATIVE;
@@ -182,9 +182,9 @@ static enum psc_status merge_draft(struct filling *filling, struct draft *draft)
     struct python *python =
         filling->options->mode != PSC_MODE_NATIVE ? filling->sources->python : NULL;
     if (status == PSC_OK)
-        status = merge_stacks(plan, python, filling->sources->target, filling->places);
+        status = merge_stacks(plan, python, filling->sources->target, filling->symbolizer);
     if (status == PSC_OK && python)
-        status = delegations_find(plan, filling->sources, filling->places);
+        status = delegations_find(plan, filling->sources, filling->symbolizer);
     release_stack(filling, &plan->native);
     return status;
 }
@@ -202,12 +202,12 @@ static void mark_wanted(struct filling *filling, const struct plan *plan)
             roles_pass_python(&roles);
         if (item->kind != PLAN_NATIVE)
             continue;
-        struct place *place = plan->native_places[item->is.native];
+        struct address_info *info = plan->native_info[item->is.native];
         enum trace_role role =
-            roles_take(&roles, place, &place->levels[place->level_count - 1], item->evaluator);
+            roles_take(&roles, info, &info->levels[info->level_count - 1], item->evaluator);
         if (everything || item->is.native == 0 || !role_is_hidden(role) ||
             role == TRACE_ROLE_FOLDED)
-            place->wanted = true;
+            info->wanted = true;
     }
 }
 
@@ -238,8 +238,8 @@ static struct trace_frame *add_frame(struct assembly *assembly,
  * A parallel block and the function around it are one frame: the block's, unless only the
  * function has a line, which is that of the block. @return the role of the function's frame.
  */
-static enum trace_role fold_parallel(struct assembly *assembly, const struct place_level *function,
-                                     enum trace_role role)
+static enum trace_role fold_parallel(struct assembly *assembly,
+                                     const struct address_level *function, enum trace_role role)
 {
     struct roles *roles = &assembly->roles;
     struct trace_thread *thread = assembly->thread;
@@ -266,15 +266,15 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
 {
     const struct plan *plan = assembly->plan;
     const struct native_frame *native = &plan->native.frames[item->is.native];
-    const struct place *place = plan->native_places[item->is.native];
+    const struct address_info *info = plan->native_info[item->is.native];
     bool hides = assembly->filling->options->mode != PSC_MODE_NATIVE;
     if (!assembly->roles.user_inside && !(assembly->thread->state & TRACE_STATE_WITHOUT_GIL) &&
-        states_waits_for_gil(assembly->inner_symbol, place, item->evaluator))
+        states_waits_for_gil(assembly->inner_symbol, info, item->evaluator))
         assembly->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
-    assembly->inner_symbol = place->symbol.name;
-    for (size_t i = 0; i < place->level_count; i++) {
-        const struct place_level *level = &place->levels[i];
-        enum trace_role role = roles_take(&assembly->roles, place, level, item->evaluator);
+    assembly->inner_symbol = info->symbol.name;
+    for (size_t i = 0; i < info->level_count; i++) {
+        const struct address_level *level = &info->levels[i];
+        enum trace_role role = roles_take(&assembly->roles, info, level, item->evaluator);
         if (assembly->roles.closes_parallel)
             role = fold_parallel(assembly, level, role);
         // Where a thread stands is shown whatever it is, but for an evaluator at work.
@@ -284,10 +284,10 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
         if (role == TRACE_ROLE_COLLECT)
             assembly->thread->state |= TRACE_STATE_COLLECTING;
         const struct trace_location *location = level->location;
-        bool physical = i + 1 == place->level_count;
+        bool physical = i + 1 == info->level_count;
         if (physical && plan->delegations && plan->delegations[item->is.native]) {
-            location =
-                places_delegation(assembly->filling->places, plan->delegations[item->is.native]);
+            location = symbolizer_delegation(assembly->filling->symbolizer,
+                                             plan->delegations[item->is.native]);
             role = TRACE_ROLE_VISIBLE;
             assembly->roles.inner = NULL;
         }
@@ -308,7 +308,8 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
 
 static bool add_python(struct assembly *assembly, const struct python_frame *python)
 {
-    const struct trace_location *location = places_python(assembly->filling->places, python);
+    const struct trace_location *location =
+        symbolizer_python(assembly->filling->symbolizer, python);
     struct trace_frame *frame = add_frame(assembly, location);
     if (!frame)
         return false;
@@ -370,7 +371,7 @@ static enum psc_status add_values(struct filling *filling, const struct plan *pl
     struct python *python = filling->sources->python;
     enum psc_status status = PSC_OK;
     if (python && filling->options->mode != PSC_MODE_NATIVE)
-        status = values_add_exceptions(filling->trace, python, filling->places, plan, thread);
+        status = values_add_exceptions(filling->trace, python, filling->symbolizer, plan, thread);
     if (status == PSC_OK && filling->options->locals)
         status = values_add_locals(filling->trace, filling->sources, plan, thread,
                                    &filling->value_bytes);
@@ -384,10 +385,12 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     bool fine = true;
     describe_thread(filling, draft, thread);
     if (!draft->native && filling->sources->native)
-        fine = add_gap(&assembly, places_gap(filling->places, "the native thread of this Python "
-                                                              "thread is not there"));
-    if (draft->native && draft->native->veil)
-        fine = add_gap(&assembly, places_gap(filling->places, "%s", draft->native->veil));
+        fine = add_gap(&assembly,
+                       symbolizer_gap(filling->symbolizer, "the native thread of this Python "
+                                                           "thread is not there"));
+    if (draft->native && draft->native->unreadable)
+        fine = add_gap(&assembly,
+                       symbolizer_gap(filling->symbolizer, "%s", draft->native->unreadable));
     for (size_t i = 0; fine && i < draft->plan.count; i++) {
         const struct plan_item *item = &draft->plan.items[i];
         switch (item->kind) {
@@ -415,12 +418,12 @@ static enum psc_status fill_suspended(struct filling *filling)
     struct python *python = filling->sources->python;
     if (!filling->options->tasks || !python || filling->options->mode == PSC_MODE_NATIVE)
         return PSC_OK;
-    enum psc_status status = tasks_fill(filling->trace, python, filling->places,
+    enum psc_status status = tasks_fill(filling->trace, python, filling->symbolizer,
                                         filling->python_threads, filling->python_thread_count);
-    return status == PSC_OK
-               ? greenlets_fill(filling->trace, python, filling->sources->target, filling->places,
-                                filling->python_threads, filling->python_thread_count)
-               : status;
+    return status == PSC_OK ? greenlets_fill(filling->trace, python, filling->sources->target,
+                                             filling->symbolizer, filling->python_threads,
+                                             filling->python_thread_count)
+                            : status;
 }
 
 /* Interpreters that another thread runs than the one that made them. */
@@ -465,7 +468,7 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
         mark_wanted(filling, &filling->drafts[i].plan);
     }
     if (status == PSC_OK)
-        status = places_resolve(filling->places);
+        status = symbolizer_resolve(filling->symbolizer);
     struct psc_trace *trace = filling->trace;
     trace->threads =
         calloc(filling->draft_count ? filling->draft_count : 1, sizeof(*trace->threads));
@@ -490,15 +493,15 @@ enum psc_status trace_fill(struct psc_trace *trace, const struct capture_sources
                               .sources = sources,
                               .options = options,
                               .value_bytes = C_VALUES_BYTES_LIMIT};
-    enum psc_status status = places_create(trace, sources, options, &filling.places);
+    enum psc_status status = symbolizer_create(trace, sources, options, &filling.symbolizer);
     if (status != PSC_OK)
         return psc_fail(err, status, "out of memory");
     status = fill_threads(&filling, err);
-    if (status == PSC_OK && places_list_modules(filling.places) != PSC_OK)
+    if (status == PSC_OK && symbolizer_list_modules(filling.symbolizer) != PSC_OK)
         status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     for (size_t i = 0; i < filling.draft_count; i++)
         plan_deinit(&filling.drafts[i].plan);
     free(filling.drafts);
-    places_destroy(filling.places);
+    symbolizer_destroy(filling.symbolizer);
     return status;
 }

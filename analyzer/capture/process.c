@@ -56,7 +56,7 @@ void end_core(struct target *target, struct psc_trace *trace)
 }
 
 /* Python frames only, from a process that goes on. */
-static enum psc_status glance_at_process(struct target *target, struct capture_sources *sources,
+static enum psc_status snapshot_unpaused(struct target *target, struct capture_sources *sources,
                                          struct psc_error *err)
 {
     if (!sources->python)
@@ -64,7 +64,7 @@ static enum psc_status glance_at_process(struct target *target, struct capture_s
                         "process %d: no Python interpreter was found, and nothing else can be read "
                         "of a process that is not stopped",
                         target->process.pid);
-    enum psc_status status = target_glance(target, rehearse, sources, err);
+    enum psc_status status = target_snapshot_unpaused(target, rehearse, sources, err);
     if (status == PSC_OK && target->pause.changed)
         target_warn(target, "not-stopped",
                     "the process was not stopped, and %zu of %zu pages changed while they were "
@@ -74,16 +74,16 @@ static enum psc_status glance_at_process(struct target *target, struct capture_s
 }
 
 /* A report without stacks, which says why. */
-static enum psc_status survey_process(struct target *target, struct psc_trace *trace,
-                                      struct psc_capture_options *options, const char *why,
-                                      struct psc_error *err)
+static enum psc_status list_threads_only(struct target *target, struct psc_trace *trace,
+                                         struct psc_capture_options *options, const char *why,
+                                         struct psc_error *err)
 {
     target_warn(target, "not-permitted", "%s", why);
-    trace->surveyed = true;
+    trace->threads_only = true;
     if (!trace->python)
         trace->python_problem = "whether it runs Python cannot be told";
     options->mode = PSC_MODE_PYTHON; // Nothing is there to be unwound.
-    return target_survey(target, err);
+    return target_list_threads(target, err);
 }
 
 static void refuse_core(struct target *target, struct psc_trace *trace)
@@ -95,14 +95,14 @@ static void refuse_core(struct target *target, struct psc_trace *trace)
 }
 
 /* Finds what has to be known of the process before it is looked at. */
-static enum psc_status prepare_look(struct psc_target *target, struct psc_trace *trace,
-                                    enum psc_mode mode, bool again, struct capture_sources *sources,
-                                    struct psc_error *err)
+static enum psc_status prepare_snapshot(struct psc_target *target, struct psc_trace *trace,
+                                        enum psc_mode mode, bool again,
+                                        struct capture_sources *sources, struct psc_error *err)
 {
     bool changed = false;
     python_close(sources->python);
     sources->python = NULL;
-    enum psc_status status = target_prepare_look(target->target, &changed, err);
+    enum psc_status status = target_prepare_snapshot(target->target, &changed, err);
     if (status == PSC_OK && (changed || again)) {
         modules_destroy(target->modules);
         target->modules = NULL;
@@ -122,7 +122,7 @@ static enum psc_status find_in_process(struct psc_target *target, struct psc_tra
     enum psc_status status = PSC_OK;
     for (size_t i = 0; i < FIND_LIMIT; i++) {
         target->target->warnings.count = warnings;
-        status = prepare_look(target, trace, mode, again && !i, sources, err);
+        status = prepare_snapshot(target, trace, mode, again && !i, sources, err);
         if (status != PSC_OK || sources->python || target->target->refusal || trace->python_problem)
             break;
     }
@@ -135,9 +135,9 @@ static enum psc_status find_in_process(struct psc_target *target, struct psc_tra
  * take two looks: the first one tells what debug information is needed. When somebody else has
  * stopped the process its Python side can still be read.
  */
-enum psc_status look_at_process(struct psc_target *target, struct psc_trace *trace,
-                                struct psc_capture_options *options,
-                                struct capture_sources *sources, struct psc_error *err)
+enum psc_status snapshot_process(struct psc_target *target, struct psc_trace *trace,
+                                 struct psc_capture_options *options,
+                                 struct capture_sources *sources, struct psc_error *err)
 {
     struct psc_error why = {0};
     enum psc_status status = PSC_OK;
@@ -151,13 +151,13 @@ enum psc_status look_at_process(struct psc_target *target, struct psc_trace *tra
             return status;
         if (target->target->refusal) {
             refuse_core(target->target, trace);
-            return survey_process(target->target, trace, options, target->target->refusal, err);
+            return list_threads_only(target->target, trace, options, target->target->refusal, err);
         }
         if (options->no_pause)
-            return glance_at_process(target->target, sources, err);
+            return snapshot_unpaused(target->target, sources, err);
         target->target->wants_vectors = natives;
         target->target->tentative = natives && !sources->native_locals;
-        status = target_look(target->target, rehearse, sources, &changed, &why);
+        status = target_snapshot(target->target, rehearse, sources, &changed, &why);
         again = changed || (natives && !sources->native_locals);
         sources->native_locals = natives && !changed;
         // The process goes on while the debug information is read; then it is looked at again.
@@ -172,11 +172,11 @@ enum psc_status look_at_process(struct psc_target *target, struct psc_trace *tra
         return psc_fail(err, status, "%s", why.message);
     refuse_core(target->target, trace);
     if (!sources->python || options->mode == PSC_MODE_NATIVE || options->thread >= 0)
-        return survey_process(target->target, trace, options, why.message, err);
+        return list_threads_only(target->target, trace, options, why.message, err);
     options->mode = PSC_MODE_PYTHON;
     struct psc_error unread = {0};
-    if (glance_at_process(target->target, sources, &unread) != PSC_OK)
-        return survey_process(target->target, trace, options, why.message, err);
+    if (snapshot_unpaused(target->target, sources, &unread) != PSC_OK)
+        return list_threads_only(target->target, trace, options, why.message, err);
     target_warn(target->target, "not-permitted", "%s; only its Python frames are shown",
                 why.message);
     return PSC_OK;

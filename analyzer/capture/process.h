@@ -16,9 +16,9 @@ void end_core(struct target *target, struct psc_trace *trace);
  * Takes what is needed of the process; sources->python is NULL when it runs none. Where it may not
  * be stopped, options->mode becomes what can be shown nevertheless, and a warning says why.
  */
-PSC_MUST_CHECK enum psc_status look_at_process(struct psc_target *target, struct psc_trace *trace,
-                                               struct psc_capture_options *options,
-                                               struct capture_sources *sources,
-                                               struct psc_error *err);
+PSC_MUST_CHECK enum psc_status snapshot_process(struct psc_target *target, struct psc_trace *trace,
+                                                struct psc_capture_options *options,
+                                                struct capture_sources *sources,
+                                                struct psc_error *err);
 
 #endif

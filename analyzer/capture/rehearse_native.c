@@ -9,35 +9,35 @@
 /* The places of the frames of one thread, each once. */
 struct rehearsal {
     const struct capture_sources *sources;
-    struct psc_trace trace; /* Only its arena is used. */
-    struct place **table;   /* Open addressing by pc. */
+    struct psc_trace trace;      /* Only its arena is used. */
+    struct address_info **table; /* Open addressing by pc. */
     size_t capacity;
     size_t bytes; /* Of text that may still be made. */
 };
 
-static struct place *find_place(struct rehearsal *rehearsal, psc_addr pc)
+static struct address_info *find_place(struct rehearsal *rehearsal, psc_addr pc)
 {
     size_t at = (size_t)hash_u64(pc) & (rehearsal->capacity - 1);
     while (rehearsal->table[at] && rehearsal->table[at]->pc != pc)
         at = (at + 1) & (rehearsal->capacity - 1);
     if (rehearsal->table[at])
         return rehearsal->table[at];
-    struct place *place = arena_alloc(rehearsal->trace.arena, sizeof(*place));
-    if (!place)
+    struct address_info *info = arena_alloc(rehearsal->trace.arena, sizeof(*info));
+    if (!info)
         return NULL;
-    place->pc = pc;
-    place->module = modules_find(rehearsal->sources->modules, pc);
-    rehearsal->table[at] = place;
-    return place;
+    info->pc = pc;
+    info->module = modules_find(rehearsal->sources->modules, pc);
+    rehearsal->table[at] = info;
+    return info;
 }
 
 /* Frames that run Python code are never shown. */
-static bool runs_python(const struct rehearsal *rehearsal, const struct place *place)
+static bool runs_python(const struct rehearsal *rehearsal, const struct address_info *info)
 {
     const struct python *python = rehearsal->sources->python;
     struct module_symbol symbol;
-    return python && place->module == python_get_info(python)->module &&
-           module_find_symbol(place->module, place->pc, &symbol) &&
+    return python && info->module == python_get_info(python)->module &&
+           module_find_symbol(info->module, info->pc, &symbol) &&
            classify_interpreter_function(symbol.name, python_get_info(python)->hex >> 24 == 2) !=
                FUNCTION_OTHER;
 }
@@ -45,17 +45,17 @@ static bool runs_python(const struct rehearsal *rehearsal, const struct place *p
 static void read_frames(struct rehearsal *rehearsal, struct plan *plan)
 {
     size_t count = plan->native.count < FRAME_LIMIT ? plan->native.count : FRAME_LIMIT;
-    plan->native_places = calloc(count + 1, sizeof(*plan->native_places));
+    plan->native_info = calloc(count + 1, sizeof(*plan->native_info));
     struct c_values *values =
         c_values_create(&rehearsal->trace, rehearsal->sources, plan, &rehearsal->bytes);
-    bool fine = plan->native_places && values;
+    bool fine = plan->native_info && values;
     for (size_t i = 0; fine && i < count; i++) {
-        plan->native_places[i] = find_place(rehearsal, native_lookup_pc(&plan->native.frames[i]));
-        fine = plan->native_places[i];
+        plan->native_info[i] = find_place(rehearsal, native_lookup_pc(&plan->native.frames[i]));
+        fine = plan->native_info[i];
     }
     plan->native.count = fine ? count : 0;
     for (size_t i = 0; i < plan->native.count && fine; i++)
-        if (plan->native_places[i]->module && !runs_python(rehearsal, plan->native_places[i]))
+        if (plan->native_info[i]->module && !runs_python(rehearsal, plan->native_info[i]))
             fine = c_values_rehearse(values, i);
     c_values_destroy(values);
 }

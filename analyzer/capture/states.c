@@ -60,14 +60,14 @@ uint32_t states_of_registers(const struct target_thread *native, uint32_t known)
     return TRACE_STATE_IDLE;
 }
 
-bool states_waits_for_gil(const char *inner, const struct place *place, bool evaluator)
+bool states_waits_for_gil(const char *inner, const struct address_info *info, bool evaluator)
 {
-    if (!place->interpreter || !inner)
+    if (!info->interpreter || !inner)
         return false;
     // The GIL of 2.7 is a lock like others, which the evaluator itself takes (Python/ceval.c),
     // sometimes with all that leads to sem_wait() in it.
     bool takes =
-        evaluator || place->levels[place->level_count - 1].function_class == FUNCTION_TAKE_GIL;
+        evaluator || info->levels[info->level_count - 1].function_class == FUNCTION_TAKE_GIL;
     return strstr(inner, "pthread_cond_timedwait") || strstr(inner, "pthread_cond_clockwait") ||
            (takes && (!strcmp(inner, "PyThread_acquire_lock") || strstr(inner, "sem_wait")));
 }

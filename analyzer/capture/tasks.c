@@ -28,13 +28,13 @@ static int32_t find_tid(const struct psc_trace *trace, uint64_t thread_id)
     return 0;
 }
 
-static enum psc_status copy_frames(struct psc_trace *trace, struct places *places,
+static enum psc_status copy_frames(struct psc_trace *trace, struct symbolizer *symbolizer,
                                    const struct python_frame *frames, size_t count,
                                    struct trace_task *ret)
 {
     ret->frames = arena_array(trace->arena, count ? count : 1, sizeof(*ret->frames));
     for (size_t i = 0; ret->frames && i < count; i++) {
-        ret->frames[i] = places_python(places, &frames[i]);
+        ret->frames[i] = symbolizer_python(symbolizer, &frames[i]);
         if (!ret->frames[i])
             return PSC_ERR_MEMORY;
     }
@@ -44,7 +44,7 @@ static enum psc_status copy_frames(struct psc_trace *trace, struct places *place
     return ret->frames ? PSC_OK : PSC_ERR_MEMORY;
 }
 
-static enum psc_status copy_task(struct psc_trace *trace, struct places *places,
+static enum psc_status copy_task(struct psc_trace *trace, struct symbolizer *symbolizer,
                                  const struct python_task *from, struct trace_task *ret)
 {
     *ret = (struct trace_task){
@@ -58,11 +58,12 @@ static enum psc_status copy_task(struct psc_trace *trace, struct places *places,
         .waits_for = from->waits_for,
         .waits_for_count = from->waits_for_count,
     };
-    return copy_frames(trace, places, from->frames, from->frame_count, ret);
+    return copy_frames(trace, symbolizer, from->frames, from->frame_count, ret);
 }
 
-enum psc_status tasks_fill(struct psc_trace *trace, struct python *python, struct places *places,
-                           const struct python_thread *threads, size_t thread_count)
+enum psc_status tasks_fill(struct psc_trace *trace, struct python *python,
+                           struct symbolizer *symbolizer, const struct python_thread *threads,
+                           size_t thread_count)
 {
     struct python_task *found;
     size_t count;
@@ -76,7 +77,7 @@ enum psc_status tasks_fill(struct psc_trace *trace, struct python *python, struc
     uint64_t last_id = 0;
     int32_t last_tid = 0;
     for (size_t i = 0; status == PSC_OK && i < count; i++) {
-        status = copy_task(trace, places, &found[i], &items[i]);
+        status = copy_task(trace, symbolizer, &found[i], &items[i]);
         if (found[i].thread_id != last_id) {
             last_id = found[i].thread_id;
             last_tid = find_tid(trace, last_id);
@@ -109,7 +110,7 @@ static int32_t find_stack(const struct target *target, psc_addr address)
 }
 
 enum psc_status greenlets_fill(struct psc_trace *trace, struct python *python,
-                               const struct target *target, struct places *places,
+                               const struct target *target, struct symbolizer *symbolizer,
                                const struct python_thread *threads, size_t thread_count)
 {
     struct python_greenlet *found;
@@ -130,7 +131,7 @@ enum psc_status greenlets_fill(struct psc_trace *trace, struct python *python,
             .awaits = found[i].type,
             .frames_cut = found[i].frames_cut,
         };
-        status = copy_frames(trace, places, found[i].frames, found[i].frame_count, &items[i]);
+        status = copy_frames(trace, symbolizer, found[i].frames, found[i].frame_count, &items[i]);
     }
     *greenlets = (struct trace_tasks){.items = items, .count = count};
     trace->greenlets = greenlets;

@@ -18,7 +18,7 @@ static enum trace_link link_of(enum python_link link)
     return TRACE_LINK_NONE;
 }
 
-static bool copy_exception(struct psc_trace *trace, struct places *places,
+static bool copy_exception(struct psc_trace *trace, struct symbolizer *symbolizer,
                            const struct python_exception *from, struct trace_exception *ret)
 {
     size_t count = from->traceback_count;
@@ -28,7 +28,7 @@ static bool copy_exception(struct psc_trace *trace, struct places *places,
     ret->link = link_of(from->link);
     ret->traceback = arena_array(trace->arena, count ? count : 1, sizeof(*ret->traceback));
     for (size_t i = 0; ret->traceback && i < count; i++) {
-        ret->traceback[i] = places_python(places, &from->traceback[i]);
+        ret->traceback[i] = symbolizer_python(symbolizer, &from->traceback[i]);
         if (!ret->traceback[i])
             return false;
     }
@@ -38,7 +38,7 @@ static bool copy_exception(struct psc_trace *trace, struct places *places,
 }
 
 enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
-                                      struct places *places, const struct plan *plan,
+                                      struct symbolizer *symbolizer, const struct plan *plan,
                                       struct trace_thread *thread)
 {
     for (size_t i = 0; i < plan->side_count; i++) {
@@ -57,7 +57,7 @@ enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *py
         for (size_t k = 0; k < thread->exception_count; k++)
             all[k] = thread->exceptions[k];
         for (size_t k = 0; k < count; k++)
-            if (!copy_exception(trace, places, &found[k], &all[thread->exception_count + k]))
+            if (!copy_exception(trace, symbolizer, &found[k], &all[thread->exception_count + k]))
                 return PSC_ERR_MEMORY;
         thread->exceptions = all;
         thread->exception_count = total;
@@ -90,7 +90,7 @@ static enum psc_status read_locals(struct psc_trace *trace, struct python *pytho
 /* The frames that a step of the plan became. */
 static size_t frames_of(const struct plan *plan, const struct plan_item *item)
 {
-    return item->kind == PLAN_NATIVE ? plan->native_places[item->is.native]->level_count : 1;
+    return item->kind == PLAN_NATIVE ? plan->native_info[item->is.native]->level_count : 1;
 }
 
 static enum psc_status
@@ -104,7 +104,7 @@ add_item_locals(struct psc_trace *trace, const struct capture_sources *sources,
     for (size_t i = 0; item->kind == PLAN_NATIVE && status == PSC_OK && i < count; i++)
         /* The variables of a helper are not those of the generator that it stands for. */
         if (!frames[i].hidden &&
-            frames[i].location == plan->native_places[item->is.native]->levels[i].location)
+            frames[i].location == plan->native_info[item->is.native]->levels[i].location)
             status = c_values_read(natives, item->is.native, i, &ret[i]);
     return status;
 }

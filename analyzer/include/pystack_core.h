@@ -188,8 +188,8 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_open_process(int32_t pid,
                                                         struct psc_target **ret,
                                                         struct psc_error *err);
 
-/** Bits of psc_host_mapping.permissions. */
-enum psc_host_permission {
+/** Bits of psc_debugger_mapping.permissions. */
+enum psc_debugger_permission {
     PSC_HOST_READ = 1,
     PSC_HOST_WRITE = 2,
     PSC_HOST_EXECUTE = 4,
@@ -197,19 +197,19 @@ enum psc_host_permission {
 };
 
 /** A range of the target's memory, as /proc/PID/maps lists it. */
-struct psc_host_mapping {
+struct psc_debugger_mapping {
     psc_addr start;
     psc_addr end;
     uint64_t offset;      /**< Of start, into the file. */
     const char *path;     /**< Of the file, as the target names it; NULL or "": anonymous. */
-    uint32_t permissions; /**< enum psc_host_permission bits. */
+    uint32_t permissions; /**< enum psc_debugger_permission bits. */
     uint32_t reserved;
 };
 
 /** A thread that is stopped. */
-struct psc_host_thread {
+struct psc_debugger_thread {
     int32_t tid;
-    /** Non-zero: took the signal that psc_host.signal_number names. */
+    /** Non-zero: took the signal that psc_debugger.signal_number names. */
     uint32_t crashed;
     psc_addr thread_pointer; /**< fs_base; 0: not known, looked for in memory. */
     /** In DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
@@ -221,8 +221,8 @@ struct psc_host_thread {
  * A debugger, or whatever else holds a stopped process. Zero-initialise, set size. Everything but
  * `context` is copied; the process must stay stopped until psc_close().
  */
-struct psc_host {
-    uint32_t size; /**< sizeof(struct psc_host) */
+struct psc_debugger {
+    uint32_t size; /**< sizeof(struct psc_debugger) */
     int32_t pid;   /**< 0: not known. */
     /**
      * Copies memory of the target into buffer and returns how many bytes it copied, from the
@@ -234,8 +234,8 @@ struct psc_host {
     /** A file like /proc/PID/mem, read in place of the callback where it can be opened; or NULL. */
     const char *memory_path;
     const char *executable; /**< Path as the target names it, or NULL: found by auxv. */
-    const struct psc_host_mapping *mappings;
-    const struct psc_host_thread *threads;
+    const struct psc_debugger_mapping *mappings;
+    const struct psc_debugger_thread *threads;
     const void *auxv; /**< As in /proc/PID/auxv, or NULL. */
     uint32_t mapping_count;
     uint32_t thread_count;
@@ -251,11 +251,11 @@ struct psc_host {
  * @param executable  where the program is on this machine, or NULL.
  * Otherwise as psc_open_core().
  */
-PSC_MUST_CHECK PSC_API enum psc_status psc_open_host(const struct psc_host *host,
-                                                     const char *executable,
-                                                     const struct psc_open_options *options,
-                                                     struct psc_target **ret,
-                                                     struct psc_error *err);
+PSC_MUST_CHECK PSC_API enum psc_status psc_open_debugger(const struct psc_debugger *debugger,
+                                                         const char *executable,
+                                                         const struct psc_open_options *options,
+                                                         struct psc_target **ret,
+                                                         struct psc_error *err);
 
 /** Closes a target; NULL is allowed. Traces captured from it stay valid. */
 PSC_API void psc_close(struct psc_target *target);

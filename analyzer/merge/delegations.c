@@ -30,7 +30,7 @@ struct row {
 struct search {
     struct plan *plan;
     const struct capture_sources *sources;
-    struct places *places;
+    struct symbolizer *symbolizer;
     struct row row;
     size_t words; /**< Looked at so far. */
     struct python_delegate found[DELEGATE_LIMIT];
@@ -41,9 +41,9 @@ struct search {
     size_t chain_count;
 };
 
-static bool is_helper(const struct place *place)
+static bool is_helper(const struct address_info *info)
 {
-    return place->extension && place->levels[place->level_count - 1].plumbing;
+    return info->extension && info->levels[info->level_count - 1].plumbing;
 }
 
 /* ---- the objects ---- */
@@ -91,11 +91,12 @@ static void find_delegates(struct search *search)
     }
 }
 
-static bool runs_in(const struct search *search, const struct place *place, psc_addr generator)
+static bool runs_in(const struct search *search, const struct address_info *info,
+                    psc_addr generator)
 {
     psc_addr body = python_running_body(search->sources->python, generator);
-    return body && place->module && modules_find(search->sources->modules, body) == place->module &&
-           places_are_one_function(search->places, place, body);
+    return body && info->module && modules_find(search->sources->modules, body) == info->module &&
+           symbolizer_are_one_function(search->symbolizer, info, body);
 }
 
 /** Whether a generator's function runs in the frame inside of the helpers. */
@@ -104,13 +105,13 @@ static bool runs_inside(const struct search *search, psc_addr generator)
     struct python *python = search->sources->python;
     if (search->row.python)
         return python_running_frame(python, generator) == search->row.python;
-    const struct place *place = search->plan->native_places[search->row.inner];
+    const struct address_info *info = search->plan->native_info[search->row.inner];
     struct python_delegate other;
-    if (!runs_in(search, place, generator) || python_read_delegate(python, generator, &other))
+    if (!runs_in(search, info, generator) || python_read_delegate(python, generator, &other))
         return false;
     /* Which of several runs of one function this frame is, nothing tells. */
     for (size_t i = 0; i < search->running_count; i++)
-        if (search->running[i] != generator && runs_in(search, place, search->running[i]))
+        if (search->running[i] != generator && runs_in(search, info, search->running[i]))
             return false;
     return search->running_count < DELEGATE_LIMIT;
 }
@@ -157,8 +158,9 @@ static enum psc_status assign(struct search *search)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         size_t helper = row->helpers[row->count - 1 - (count - 1 - i) * row->count / rows];
-        if (places_get_delegation(search->places, &search->chain[i], plan->native_places[helper],
-                                  &plan->delegations[helper]) != PSC_OK)
+        if (symbolizer_get_delegation(search->symbolizer, &search->chain[i],
+                                      plan->native_info[helper],
+                                      &plan->delegations[helper]) != PSC_OK)
             return PSC_ERR_MEMORY;
     }
     return PSC_OK;
@@ -181,14 +183,14 @@ static enum psc_status end_row(struct search *search)
 static enum psc_status take_native(struct search *search, const struct plan_item *item)
 {
     struct row *row = &search->row;
-    const struct place *place = search->plan->native_places[item->is.native];
+    const struct address_info *info = search->plan->native_info[item->is.native];
     enum psc_status status = PSC_OK;
-    if (item->evaluator || !(is_helper(place) || place->interpreter)) {
+    if (item->evaluator || !(is_helper(info) || info->interpreter)) {
         status = end_row(search);
         row->python = 0;
         row->inner = item->is.native;
         row->open = !item->evaluator;
-    } else if (is_helper(place) && row->open) {
+    } else if (is_helper(info) && row->open) {
         if (!array_reserve((void **)&row->helpers, &row->capacity, row->count + 1,
                            sizeof(*row->helpers)))
             return PSC_ERR_MEMORY;
@@ -200,13 +202,13 @@ static enum psc_status take_native(struct search *search, const struct plan_item
 static bool has_helpers(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->native.count; i++)
-        if (is_helper(plan->native_places[i]))
+        if (is_helper(plan->native_info[i]))
             return true;
     return false;
 }
 
 enum psc_status delegations_find(struct plan *plan, const struct capture_sources *sources,
-                                 struct places *places)
+                                 struct symbolizer *symbolizer)
 {
     /* What a living process keeps elsewhere than on its stacks has changed by now. */
     if (!sources->python || sources->target->kind == TARGET_PROCESS || !has_helpers(plan))
@@ -216,7 +218,7 @@ enum psc_status delegations_find(struct plan *plan, const struct capture_sources
         return PSC_ERR_MEMORY;
     search->plan = plan;
     search->sources = sources;
-    search->places = places;
+    search->symbolizer = symbolizer;
     enum psc_status status = PSC_OK;
     for (size_t i = 0; i < plan->count && status == PSC_OK; i++) {
         const struct plan_item *item = &plan->items[i];

@@ -32,7 +32,7 @@ struct segments {
 void plan_deinit(struct plan *plan)
 {
     native_stack_deinit(&plan->native);
-    free(plan->native_places);
+    free(plan->native_info);
     free(plan->delegations);
     for (size_t i = 0; i < plan->side_count; i++)
         python_stack_deinit(&plan->sides[i].stack);
@@ -62,8 +62,8 @@ static size_t find_evaluator(const struct plan *plan, const struct extents *exte
     if (at >= plan->native.count || at + 1 == plan->native.count ||
         plan->native.frames[at + 1].trust <= NATIVE_TRUST_CFI)
         return at;
-    const struct place *place = plan->native_places[at];
-    return place->module && !place->interpreter ? SIZE_MAX : at;
+    const struct address_info *info = plan->native_info[at];
+    return info->module && !info->interpreter ? SIZE_MAX : at;
 }
 
 /* Joins of 3.11 and later: anchors partition the chain. */
@@ -147,7 +147,7 @@ static size_t segment_key(const struct segment *segment)
 size_t plan_next_evaluator(const struct plan *plan, size_t from)
 {
     for (size_t i = from; i < plan->native.count; i++)
-        if (place_is_evaluator(plan->native_places[i]))
+        if (address_is_evaluator(plan->native_info[i]))
             return i;
     return SIZE_MAX;
 }
@@ -272,60 +272,61 @@ static bool segment_shows(const struct plan *plan, const struct segment *segment
 }
 
 static const struct trace_location *native_end_gap(const struct native_stack *stack,
-                                                   struct places *places)
+                                                   struct symbolizer *symbolizer)
 {
     unsigned long long address = stack->end_address;
     switch (stack->end) {
     case NATIVE_END_COMPLETE:
         return NULL;
     case NATIVE_END_NO_RULE:
-        return places_gap(places, "no unwind rule at 0x%llx: the callers are not known", address);
+        return symbolizer_gap(symbolizer, "no unwind rule at 0x%llx: the callers are not known",
+                              address);
     case NATIVE_END_UNREADABLE:
-        return places_gap(places,
-                          "the stack at 0x%llx cannot be read: the callers are not "
-                          "known",
-                          address);
+        return symbolizer_gap(symbolizer,
+                              "the stack at 0x%llx cannot be read: the callers are not "
+                              "known",
+                              address);
     case NATIVE_END_CYCLE:
-        return places_gap(places, "the native stack turns back at 0x%llx: damaged, or not a stack",
-                          address);
+        return symbolizer_gap(
+            symbolizer, "the native stack turns back at 0x%llx: damaged, or not a stack", address);
     case NATIVE_END_LIMIT:
-        return places_gap(places, "more than %u native frames: the rest is not shown",
-                          PSC_NATIVE_FRAME_LIMIT);
+        return symbolizer_gap(symbolizer, "more than %u native frames: the rest is not shown",
+                              PSC_NATIVE_FRAME_LIMIT);
     }
     return NULL;
 }
 
 static const struct trace_location *python_end_gap(const struct python_side *side,
-                                                   struct places *places)
+                                                   struct symbolizer *symbolizer)
 {
     unsigned long long address = side->stack.end_address;
     switch (side->stack.end) {
     case PYTHON_END_COMPLETE:
         return NULL;
     case PYTHON_END_UNREADABLE:
-        return places_gap(places,
-                          "the Python frame at 0x%llx cannot be read: its callers are not "
-                          "known",
-                          address);
+        return symbolizer_gap(symbolizer,
+                              "the Python frame at 0x%llx cannot be read: its callers are not "
+                              "known",
+                              address);
     case PYTHON_END_CYCLE:
-        return places_gap(places, "the Python frames run in a circle through 0x%llx: damaged",
-                          address);
+        return symbolizer_gap(symbolizer,
+                              "the Python frames run in a circle through 0x%llx: damaged", address);
     case PYTHON_END_LIMIT:
-        return places_gap(places, "more than %u Python frames: the rest is not shown",
-                          PSC_PYTHON_FRAME_LIMIT);
+        return symbolizer_gap(symbolizer, "more than %u Python frames: the rest is not shown",
+                              PSC_PYTHON_FRAME_LIMIT);
     }
     return NULL;
 }
 
 static enum psc_status write_plan(struct plan *plan, const struct segments *segments,
-                                  struct places *places)
+                                  struct symbolizer *symbolizer)
 {
     size_t next = 0;
     bool unwound = plan->native.count > 0;
     for (size_t i = 0; i <= plan->native.count; i++) {
         bool at_end = i == plan->native.count, gap_told = false;
         if (at_end && unwound && plan->native.end != NATIVE_END_COMPLETE) {
-            if (!plan_add_gap(plan, native_end_gap(&plan->native, places)))
+            if (!plan_add_gap(plan, native_end_gap(&plan->native, symbolizer)))
                 return PSC_ERR_MEMORY;
             gap_told = true;
         }
@@ -334,8 +335,9 @@ static enum psc_status write_plan(struct plan *plan, const struct segments *segm
              next++) {
             const struct segment *segment = &segments->items[next];
             if (unwound && !gap_told && segment_shows(plan, segment)) {
-                if (!plan_add_gap(plan, places_gap(places, "native frames that could not be "
-                                                           "unwound; their Python frames follow")))
+                if (!plan_add_gap(plan, symbolizer_gap(symbolizer,
+                                                       "native frames that could not be "
+                                                       "unwound; their Python frames follow")))
                     return PSC_ERR_MEMORY;
                 gap_told = true;
             }
@@ -345,7 +347,8 @@ static enum psc_status write_plan(struct plan *plan, const struct segments *segm
         if (at_end)
             break;
         if (!gap_told && plan->native.frames[i].trust == NATIVE_TRUST_ANCHOR &&
-            !plan_add_gap(plan, places_gap(places, "native frames that could not be unwound")))
+            !plan_add_gap(plan,
+                          symbolizer_gap(symbolizer, "native frames that could not be unwound")))
             return PSC_ERR_MEMORY;
         struct plan_item *item = plan_add(plan, PLAN_NATIVE);
         if (!item)
@@ -359,7 +362,7 @@ static enum psc_status write_plan(struct plan *plan, const struct segments *segm
         }
     }
     for (size_t i = 0; i < plan->side_count; i++) {
-        const struct trace_location *gap = python_end_gap(&plan->sides[i], places);
+        const struct trace_location *gap = python_end_gap(&plan->sides[i], symbolizer);
         if (gap && !plan_add_gap(plan, gap))
             return PSC_ERR_MEMORY;
     }
@@ -367,7 +370,7 @@ static enum psc_status write_plan(struct plan *plan, const struct segments *segm
 }
 
 enum psc_status merge_stacks(struct plan *plan, struct python *python, struct target *target,
-                             struct places *places)
+                             struct symbolizer *symbolizer)
 {
     struct segments segments = {0};
     struct extents extents;
@@ -394,15 +397,16 @@ enum psc_status merge_stacks(struct plan *plan, struct python *python, struct ta
     if (status == PSC_OK && !by_slot)
         status = order_segments(&segments, plan->side_count);
     if (status == PSC_OK && !ordered && plan->side_count > 1)
-        status = plan_add_gap(plan, places_gap(places, "several interpreters on this thread; which "
-                                                       "of them runs another is not known"))
+        status = plan_add_gap(plan, symbolizer_gap(symbolizer,
+                                                   "several interpreters on this thread; which "
+                                                   "of them runs another is not known"))
                      ? PSC_OK
                      : PSC_ERR_MEMORY;
     if (status == PSC_OK) {
         place_segments(&segments, plan, &extents);
         if (segments.count)
             qsort(segments.items, segments.count, sizeof(*segments.items), compare_segments);
-        status = write_plan(plan, &segments, places);
+        status = write_plan(plan, &segments, symbolizer);
     }
     for (size_t i = 0; slots && i < plan->side_count; i++)
         free(slots[i]);

@@ -17,7 +17,7 @@
 
 struct side_place {
     size_t side;
-    uint64_t place; /* How far out its evaluators are; UINT64_MAX: not known. */
+    uint64_t info; /* How far out its evaluators are; UINT64_MAX: not known. */
 };
 
 bool merge_points_to(const struct plan *plan, size_t native, struct target *target,
@@ -25,7 +25,7 @@ bool merge_points_to(const struct plan *plan, size_t native, struct target *targ
 {
     const struct native_frame *frame = &plan->native.frames[native];
     uint64_t words[FRAME_WORD_LIMIT];
-    if (!place_is_evaluator(plan->native_places[native]) || frame->cfa <= frame->sp ||
+    if (!address_is_evaluator(plan->native_info[native]) || frame->cfa <= frame->sp ||
         frame->cfa - frame->sp > sizeof(words))
         return false;
     size_t count = (size_t)(frame->cfa - frame->sp) / 8;
@@ -38,7 +38,7 @@ bool merge_points_to(const struct plan *plan, size_t native, struct target *targ
 }
 
 static void note_words(const struct plan *plan, size_t native, struct target *target,
-                       struct side_place *places)
+                       struct side_place *symbolizer)
 {
     const struct native_frame *frame = &plan->native.frames[native];
     uint64_t words[FRAME_WORD_LIMIT];
@@ -49,9 +49,9 @@ static void note_words(const struct plan *plan, size_t native, struct target *ta
         return;
     for (size_t s = 0; s < plan->side_count; s++) {
         const struct python_stack *stack = &plan->sides[s].stack;
-        for (size_t w = 0; stack->count && places[s].place == UINT64_MAX && w < count; w++)
+        for (size_t w = 0; stack->count && symbolizer[s].info == UINT64_MAX && w < count; w++)
             if (words[w] == stack->frames[0].address)
-                places[s].place = native;
+                symbolizer[s].info = native;
     }
 }
 
@@ -59,7 +59,8 @@ static void note_words(const struct plan *plan, size_t native, struct target *ta
  * Without unwinding: the evaluator of a side's outermost frame points to it, and nothing further
  * out does. What calls left behind further in does not matter, so the outermost pointer counts.
  */
-static void note_stack(const struct plan *plan, struct target *target, struct side_place *places)
+static void note_stack(const struct plan *plan, struct target *target,
+                       struct side_place *symbolizer)
 {
     uint64_t words[PIECE_WORDS];
     psc_addr at = plan->sp & ~UINT64_C(7);
@@ -69,7 +70,7 @@ static void note_stack(const struct plan *plan, struct target *target, struct si
             for (size_t s = 0; s < plan->side_count; s++) {
                 const struct python_stack *stack = &plan->sides[s].stack;
                 if (stack->count && words[w] == stack->frames[stack->count - 1].address)
-                    places[s].place = at + 8 * w;
+                    symbolizer[s].info = at + 8 * w;
             }
         if (count < PIECE_WORDS)
             break;
@@ -78,14 +79,14 @@ static void note_stack(const struct plan *plan, struct target *target, struct si
 }
 
 /* 3.10 leaves an object of each evaluator on the stack. */
-static bool note_anchors(const struct plan *plan, struct side_place *places)
+static bool note_anchors(const struct plan *plan, struct side_place *symbolizer)
 {
     for (size_t s = 0; s < plan->side_count; s++) {
         const struct python_stack *stack = &plan->sides[s].stack;
         if (stack->count && !stack->anchor_count)
             return false;
         if (stack->count)
-            places[s].place = stack->anchors[0].address;
+            symbolizer[s].info = stack->anchors[0].address;
     }
     return true;
 }
@@ -93,13 +94,13 @@ static bool note_anchors(const struct plan *plan, struct side_place *places)
 static int compare_places(const void *left, const void *right)
 {
     const struct side_place *a = left, *b = right;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
+    if (a->info != b->info)
+        return a->info < b->info ? -1 : 1;
     return a->side < b->side ? -1 : a->side > b->side;
 }
 
 /* The frames of all sides in one chain, which the first side gets; the others have none then. */
-static enum psc_status join_chains(struct plan *plan, const struct side_place *places)
+static enum psc_status join_chains(struct plan *plan, const struct side_place *symbolizer)
 {
     size_t total = 0, at = 0;
     for (size_t s = 0; s < plan->side_count; s++)
@@ -108,7 +109,7 @@ static enum psc_status join_chains(struct plan *plan, const struct side_place *p
     if (!frames)
         return PSC_ERR_MEMORY;
     for (size_t s = 0; s < plan->side_count; s++) {
-        struct python_stack *stack = &plan->sides[places[s].side].stack;
+        struct python_stack *stack = &plan->sides[symbolizer[s].side].stack;
         if (stack->count)
             memcpy(frames + at, stack->frames, stack->count * sizeof(*frames));
         at += stack->count;
@@ -124,32 +125,32 @@ static enum psc_status join_chains(struct plan *plan, const struct side_place *p
 
 enum psc_status merge_join_sides(struct plan *plan, struct target *target, bool *ret_ordered)
 {
-    struct side_place places[SIDE_LIMIT];
+    struct side_place symbolizer[SIDE_LIMIT];
     *ret_ordered = plan->side_count < 2;
     if (plan->side_count < 2 || plan->side_count > SIDE_LIMIT)
         return PSC_OK;
     for (size_t s = 0; s < plan->side_count; s++)
-        places[s] = (struct side_place){s, UINT64_MAX};
+        symbolizer[s] = (struct side_place){s, UINT64_MAX};
     if (plan->native.count) {
         for (size_t i = 0; i < plan->native.count; i++)
-            if (place_is_evaluator(plan->native_places[i]))
-                note_words(plan, i, target, places);
-    } else if (!note_anchors(plan, places)) {
-        note_stack(plan, target, places);
+            if (address_is_evaluator(plan->native_info[i]))
+                note_words(plan, i, target, symbolizer);
+    } else if (!note_anchors(plan, symbolizer)) {
+        note_stack(plan, target, symbolizer);
     }
-    qsort(places, plan->side_count, sizeof(*places), compare_places);
+    qsort(symbolizer, plan->side_count, sizeof(*symbolizer), compare_places);
     *ret_ordered = true;
     // A thread state that was made for a thread to be started is here as well, without frames.
     size_t unknown = 0, running = 0;
     for (size_t s = 0; s < plan->side_count; s++) {
-        bool runs = plan->sides[places[s].side].stack.count != 0;
+        bool runs = plan->sides[symbolizer[s].side].stack.count != 0;
         running += runs;
-        unknown += runs && places[s].place == UINT64_MAX;
+        unknown += runs && symbolizer[s].info == UINT64_MAX;
     }
     if (unknown && running > 1) {
         *ret_ordered = false;
         if (!plan->native.count)
             return PSC_OK;
     }
-    return join_chains(plan, places);
+    return join_chains(plan, symbolizer);
 }

@@ -83,13 +83,13 @@ static size_t best_slot(const struct slot_search *search)
 
 static bool is_evaluator(const struct slot_search *search, size_t native, size_t slot)
 {
-    const struct place *place = search->plan->native_places[native];
-    if (place_is_evaluator(place))
+    const struct address_info *info = search->plan->native_info[native];
+    if (address_is_evaluator(info))
         return true;
     // The cold part of a stripped evaluator has no name, but the same frame and a frame object.
     const struct native_frame *frame = &search->plan->native.frames[native];
     psc_addr value;
-    return place->interpreter && !place->symbol.name && slot != SIZE_MAX &&
+    return info->interpreter && !info->symbol.name && slot != SIZE_MAX &&
            frame->cfa - frame->sp == search->evaluator_size &&
            target_read_pointer(search->target, frame->sp + 8 * slot, &value) == PSC_OK &&
            python_is_frame_object(search->python, value);

@@ -22,9 +22,9 @@ void resume_learn(struct evaluator_facts *facts, const struct plan *plan)
             if (at == SIZE_MAX)
                 continue;
             const struct native_frame *frame = &plan->native.frames[at];
-            const struct place *place = plan->native_places[at];
+            const struct address_info *info = plan->native_info[at];
             // The innermost frame may be in the evaluator's prologue, where other rules hold.
-            if (frame->exact || frame->trust > NATIVE_TRUST_CFI || !place->interpreter)
+            if (frame->exact || frame->trust > NATIVE_TRUST_CFI || !info->interpreter)
                 continue;
             facts->known = true;
             facts->pc = frame->pc;

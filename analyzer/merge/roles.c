@@ -12,8 +12,8 @@ bool role_is_hidden(enum trace_role role)
            role == TRACE_ROLE_TAKE_GIL || role == TRACE_ROLE_FOLDED;
 }
 
-static enum trace_role role_by_class(const struct roles *roles, const struct place *place,
-                                     const struct place_level *level)
+static enum trace_role role_by_class(const struct roles *roles, const struct address_info *info,
+                                     const struct address_level *level)
 {
     switch ((enum function_class)level->function_class) {
     case FUNCTION_CALL:
@@ -27,14 +27,14 @@ static enum trace_role role_by_class(const struct roles *roles, const struct pla
     case FUNCTION_COLLECT:
         return TRACE_ROLE_COLLECT;
     case FUNCTION_MAIN:
-        return strncmp(place->module->name, "python", strlen("python")) ? TRACE_ROLE_VISIBLE
-                                                                        : TRACE_ROLE_PLUMBING;
+        return strncmp(info->module->name, "python", strlen("python")) ? TRACE_ROLE_VISIBLE
+                                                                       : TRACE_ROLE_PLUMBING;
     case FUNCTION_EVALUATOR:
         // Entering or leaving: it runs no Python frame now.
         return TRACE_ROLE_VISIBLE;
     case FUNCTION_OTHER:
         // A nameless function of a stripped interpreter, between two things people wrote.
-        return !level->location->function && roles->user_inside && place->interpreter
+        return !level->location->function && roles->user_inside && info->interpreter
                    ? TRACE_ROLE_PLUMBING
                    : TRACE_ROLE_VISIBLE;
     }
@@ -66,11 +66,11 @@ static int cython_depth(enum cython_kind kind)
  * Without symbols a wrapper is known by its method table's bare name, and has no line of its own:
  * its only call is that of its function.
  */
-static bool is_bare_wrapper(const struct place *place, const struct place_level *level,
+static bool is_bare_wrapper(const struct address_info *info, const struct address_level *level,
                             const struct cython_name *inner)
 {
     const char *function = level->cython.function;
-    if (!place->cython_code || level->location->line || !function || !inner->function)
+    if (!info->cython_code || level->location->line || !function || !inner->function)
         return false;
     const char *dot = strrchr(inner->function, '.');
     return !strcmp(inner->function, function) ||
@@ -89,7 +89,7 @@ static bool is_outer_slot(const struct cython_name *outer, const struct cython_n
  * The slot of attributes asks for an attribute as every object does, and only then calls the
  * class's __getattr__() (Cython/Compiler/ModuleNode.py, generate_getattro_function()).
  */
-static bool is_attribute_slot(const struct roles *roles, const struct place_level *level)
+static bool is_attribute_slot(const struct roles *roles, const struct address_level *level)
 {
     const char *function = level->cython.function;
     const char *dot = function ? strrchr(function, '.') : NULL;
@@ -97,29 +97,29 @@ static bool is_attribute_slot(const struct roles *roles, const struct place_leve
            !strncmp(dot + 1, "__getattr__", strlen("__getattr__"));
 }
 
-static bool is_generic_attribute(const struct place *place, const struct place_level *level)
+static bool is_generic_attribute(const struct address_info *info, const struct address_level *level)
 {
     const char *function = level->location->function;
-    return place->interpreter && function && strstr(function, "Object_GenericGetAttr");
+    return info->interpreter && function && strstr(function, "Object_GenericGetAttr");
 }
 
 /* A wrapper right outside of its function is one call with it; recursion is not. */
-static bool folds(const struct roles *roles, const struct place *place,
-                  const struct place_level *level)
+static bool folds(const struct roles *roles, const struct address_info *info,
+                  const struct address_level *level)
 {
     const struct cython_name *outer = &level->cython, *inner = roles->inner;
     /* Only slots call by way of helpers: a function that runs a generator of its own name is two.
      */
     if (roles->inner_apart && outer->kind != CYTHON_SLOT)
         return false;
-    if (inner && roles->inner_module == place->module && is_bare_wrapper(place, level, inner))
+    if (inner && roles->inner_module == info->module && is_bare_wrapper(info, level, inner))
         return true;
     bool split = level->split && inner == &level[-1].cython;
-    if (inner && roles->inner_module == place->module && (split || is_outer_slot(outer, inner)))
+    if (inner && roles->inner_module == info->module && (split || is_outer_slot(outer, inner)))
         return true;
     int depth = cython_depth(outer->kind);
     if (!inner || !depth || cython_depth(inner->kind) >= depth ||
-        roles->inner_module != place->module || !inner->function || !outer->function)
+        roles->inner_module != info->module || !inner->function || !outer->function)
         return false;
     return !strcmp(inner->function, outer->function) || cython_slot_calls(outer, inner) ||
            (!roles->inner_apart && !level->location->line && cython_slot_shares(outer, inner));
@@ -127,13 +127,13 @@ static bool folds(const struct roles *roles, const struct place *place,
 
 /* OpenMP's runtimes: gcc's libgomp, LLVM's and Intel's; wheels bring copies, libgomp-d22c30c5.so.
  */
-static bool is_parallel_runtime(const struct place *place, const struct place_level *level)
+static bool is_parallel_runtime(const struct address_info *info, const struct address_level *level)
 {
     static const char *const modules[] = {"libgomp", "libomp", "libiomp"};
     static const char *const functions[] = {"GOMP_", "gomp_", "__kmp"};
     const char *function = level->location->function;
-    for (size_t i = 0; place->module && i < PSC_ARRAY_SIZE(modules); i++)
-        if (!strncmp(place->module->name, modules[i], strlen(modules[i])) ||
+    for (size_t i = 0; info->module && i < PSC_ARRAY_SIZE(modules); i++)
+        if (!strncmp(info->module->name, modules[i], strlen(modules[i])) ||
             (function && !strncmp(function, functions[i], strlen(functions[i]))))
             return true;
     return false;
@@ -144,43 +144,43 @@ static bool is_parallel_runtime(const struct place *place, const struct place_le
  * that began it, right inside of the function whose block it is. That is one call. Without
  * symbols the body may have no name: nothing else stands there.
  */
-static void follow_parallel(struct roles *roles, const struct place *place,
-                            const struct place_level *level)
+static void follow_parallel(struct roles *roles, const struct address_info *info,
+                            const struct address_level *level)
 {
     const struct cython_name *name = &level->cython;
     roles->closes_parallel = false;
     roles->parallel_distance++;
-    bool nameless = place->cython_code && !level->location->function;
+    bool nameless = info->cython_code && !level->location->function;
     if ((name->kind != CYTHON_NONE && name->parallel) || nameless) {
         roles->parallel = level;
-        roles->parallel_module = place->module;
+        roles->parallel_module = info->module;
         roles->parallel_distance = 0;
         return;
     }
-    if (!roles->parallel || is_parallel_runtime(place, level))
+    if (!roles->parallel || is_parallel_runtime(info, level))
         return;
     const char *block = roles->parallel->cython.function;
     roles->closes_parallel = roles->parallel_distance > 1 && name->kind != CYTHON_NONE &&
-                             place->module == roles->parallel_module && name->function &&
+                             info->module == roles->parallel_module && name->function &&
                              (!block || !strcmp(name->function, block));
     if (!roles->closes_parallel)
         roles->parallel = NULL;
 }
 
-enum trace_role roles_take(struct roles *roles, const struct place *place,
-                           const struct place_level *level, bool evaluator)
+enum trace_role roles_take(struct roles *roles, const struct address_info *info,
+                           const struct address_level *level, bool evaluator)
 {
-    follow_parallel(roles, place, level);
-    bool physical = level == &place->levels[place->level_count - 1];
+    follow_parallel(roles, info, level);
+    bool physical = level == &info->levels[info->level_count - 1];
     enum trace_role role = physical && evaluator ? TRACE_ROLE_EVALUATOR
                            : level->plumbing || is_attribute_slot(roles, level)
                                ? TRACE_ROLE_PLUMBING
-                               : role_by_class(roles, place, level);
+                               : role_by_class(roles, info, level);
     if (role == TRACE_ROLE_VISIBLE && level->cython.kind != CYTHON_NONE) {
-        if (folds(roles, place, level))
+        if (folds(roles, info, level))
             role = TRACE_ROLE_FOLDED;
         roles->inner = &level->cython;
-        roles->inner_module = place->module;
+        roles->inner_module = info->module;
         roles->inner_apart = false;
     } else if (role == TRACE_ROLE_PLUMBING) {
         roles->inner_apart = true;
@@ -188,13 +188,13 @@ enum trace_role roles_take(struct roles *roles, const struct place *place,
         roles->inner = NULL;
     }
     // What -X perf puts around each evaluator (CPython 3.12, Python/perf_trampoline.c).
-    if (role == TRACE_ROLE_VISIBLE && !place->module && roles->behind_evaluator)
+    if (role == TRACE_ROLE_VISIBLE && !info->module && roles->behind_evaluator)
         role = TRACE_ROLE_PLUMBING;
     roles->behind_evaluator = role == TRACE_ROLE_EVALUATOR ||
                               (roles->behind_evaluator && level->function_class == FUNCTION_CALL);
-    if (place->extension)
+    if (info->extension)
         roles->user_inside = true;
-    roles->generic_attribute = is_generic_attribute(place, level);
+    roles->generic_attribute = is_generic_attribute(info, level);
     return role;
 }
 

@@ -66,7 +66,7 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
             text_add_string(text, "a living process, held by a debugger\n");
         else if (trace->paused)
             text_printf(text, "a living process, stopped for %.1f ms\n", trace->pause);
-        else if (trace->surveyed)
+        else if (trace->threads_only)
             text_add_string(text, "a living process, of which only the names and states of its "
                                   "threads can be read\n");
         else

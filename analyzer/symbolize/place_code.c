@@ -1,5 +1,5 @@
 /* Cython functions and .pyx lines where only machine code tells them. */
-#include "places_private.h"
+#include "symbolizer_private.h"
 
 #include <string.h>
 
@@ -10,33 +10,33 @@ static bool is_user_code(const struct cython_code *code)
     return code->function && code->kind != CYTHON_PLUMBING;
 }
 
-static void set_code_line(struct places *places, const struct place *place,
+static void set_code_line(struct symbolizer *symbolizer, const struct address_info *info,
                           struct trace_location *location, const struct cython_code *code)
 {
     if (!code->file)
         return;
-    location->file = cython_source_path(place->module, NULL, code->file, places->trace->arena);
+    location->file = cython_source_path(info->module, NULL, code->file, symbolizer->trace->arena);
     location->line = code->line;
     location->line_source = !code->line      ? TRACE_LINE_NONE
                             : code->estimate ? TRACE_LINE_ESTIMATE
                                              : TRACE_LINE_MACHINE_CODE;
 }
 
-static void set_code_source(struct places *places, struct trace_location *location)
+static void set_code_source(struct symbolizer *symbolizer, struct trace_location *location)
 {
-    if (places->keep_source && location->file && location->line)
-        location->source = sources_copy_line(places->text, location->file, location->line);
+    if (symbolizer->keep_source && location->file && location->line)
+        location->source = sources_copy_line(symbolizer->text, location->file, location->line);
 }
 
 /* A level for a function that has no symbol. */
-static void make_level(struct places *places, const struct place *place,
+static void make_level(struct symbolizer *symbolizer, const struct address_info *info,
                        const struct trace_location *physical, const struct cython_code *code,
-                       bool inlined, struct place_level *ret)
+                       bool inlined, struct address_level *ret)
 {
-    struct trace_location *location = arena_alloc(places->trace->arena, sizeof(*location));
+    struct trace_location *location = arena_alloc(symbolizer->trace->arena, sizeof(*location));
     if (!location)
         return;
-    *ret = (struct place_level){.location = location};
+    *ret = (struct address_level){.location = location};
     *location = (struct trace_location){.kind = TRACE_NATIVE,
                                         .language = "C",
                                         .module = physical->module,
@@ -51,46 +51,49 @@ static void make_level(struct places *places, const struct place *place,
     ret->cython = (struct cython_name){
         .kind = kind, .function = code->function, .number = -1, .parallel = code->parallel};
     location->kind = TRACE_CYTHON;
-    location->language = cython_cache_is_mypyc(places->cython, place->module) ? "mypyc" : "Cython";
+    location->language =
+        cython_cache_is_mypyc(symbolizer->cython, info->module) ? "mypyc" : "Cython";
     location->function = code->function;
     if (code->parallel)
-        location->function = arena_printf(places->trace->arena, "%s [parallel]", code->function);
+        location->function =
+            arena_printf(symbolizer->trace->arena, "%s [parallel]", code->function);
     location->name = place_leaf(code->function);
-    set_code_line(places, place, location, code);
+    set_code_line(symbolizer, info, location, code);
 }
 
-bool places_name_by_code(struct places *places, struct place *place)
+bool symbolizer_name_by_code(struct symbolizer *symbolizer, struct address_info *info)
 {
     struct cython_code codes[CODE_LIMIT];
-    if (!cython_cache_has_code(places->cython, place->module))
+    if (!cython_cache_has_code(symbolizer->cython, info->module))
         return false;
-    size_t count = cython_cache_find_code(places->cython, place->module, place->pc,
-                                          places->trace->arena, codes, CODE_LIMIT);
-    struct place_level *levels = arena_array(places->trace->arena, count, sizeof(*levels));
+    size_t count = cython_cache_find_code(symbolizer->cython, info->module, info->pc,
+                                          symbolizer->trace->arena, codes, CODE_LIMIT);
+    struct address_level *levels = arena_array(symbolizer->trace->arena, count, sizeof(*levels));
     if (!count)
-        place->levels[0].plumbing =
-            cython_cache_is_helper(places->cython, place->module, place->pc);
+        info->levels[0].plumbing =
+            cython_cache_is_helper(symbolizer->cython, info->module, info->pc);
     if (!count || !levels)
         return true;
     for (size_t i = 0; i < count; i++)
-        make_level(places, place, place->levels[0].location, &codes[i], i + 1 < count, &levels[i]);
-    if (arena_is_exhausted(places->trace->arena))
+        make_level(symbolizer, info, info->levels[0].location, &codes[i], i + 1 < count,
+                   &levels[i]);
+    if (arena_is_exhausted(symbolizer->trace->arena))
         return true;
-    place->levels = levels;
-    place->level_count = count;
+    info->levels = levels;
+    info->level_count = count;
     return true;
 }
 
-void places_add_code_source(struct places *places, struct place *place)
+void symbolizer_add_code_source(struct symbolizer *symbolizer, struct address_info *info)
 {
-    for (size_t i = 0; i < place->level_count; i++)
-        set_code_source(places, place->levels[i].location);
+    for (size_t i = 0; i < info->level_count; i++)
+        set_code_source(symbolizer, info->levels[i].location);
 }
 
 /* ---- with symbols ---- */
 
 /* The C that Cython generated says nothing to who wrote the .pyx. */
-static bool lacks_line(const struct place_level *level)
+static bool lacks_line(const struct address_level *level)
 {
     const struct trace_location *location = level->location;
     if (location->kind != TRACE_CYTHON || level->plumbing)
@@ -104,7 +107,7 @@ static bool lacks_line(const struct place_level *level)
 }
 
 /* Bodies of generators report a bare name; slots are known by what they call. */
-static bool is_same_function(const struct place_level *level, const struct cython_code *code)
+static bool is_same_function(const struct address_level *level, const struct cython_code *code)
 {
     const struct cython_name *name = &level->cython;
     if (!code->function || !name->function)
@@ -116,62 +119,62 @@ static bool is_same_function(const struct place_level *level, const struct cytho
 }
 
 /* Without debug information an inlined function is known by its report alone. */
-static void add_inlined(struct places *places, struct place *place, const struct cython_code *codes,
-                        size_t count)
+static void add_inlined(struct symbolizer *symbolizer, struct address_info *info,
+                        const struct cython_code *codes, size_t count)
 {
     size_t kept = 0;
     while (kept < count && is_user_code(&codes[kept]) && codes[kept].line &&
-           !codes[kept].estimate && !is_same_function(&place->levels[0], &codes[kept]))
+           !codes[kept].estimate && !is_same_function(&info->levels[0], &codes[kept]))
         kept++;
-    struct place_level *levels = arena_array(places->trace->arena, kept + 1, sizeof(*levels));
+    struct address_level *levels = arena_array(symbolizer->trace->arena, kept + 1, sizeof(*levels));
     if (!kept || !levels)
         return;
     for (size_t i = 0; i < kept; i++) {
-        make_level(places, place, place->levels[0].location, &codes[i], true, &levels[i]);
+        make_level(symbolizer, info, info->levels[0].location, &codes[i], true, &levels[i]);
         if (!levels[i].location)
             return;
-        set_code_source(places, levels[i].location);
+        set_code_source(symbolizer, levels[i].location);
     }
-    levels[kept] = place->levels[0];
-    place->levels = levels;
-    place->level_count = kept + 1;
+    levels[kept] = info->levels[0];
+    info->levels = levels;
+    info->level_count = kept + 1;
 }
 
-void places_add_code_lines(struct places *places, struct place *place)
+void symbolizer_add_code_lines(struct symbolizer *symbolizer, struct address_info *info)
 {
     struct cython_code codes[CODE_LIMIT];
     bool wanted = false;
-    for (size_t i = 0; i < place->level_count; i++)
-        wanted |= lacks_line(&place->levels[i]);
+    for (size_t i = 0; i < info->level_count; i++)
+        wanted |= lacks_line(&info->levels[i]);
     if (!wanted)
         return;
-    size_t count = cython_cache_find_code(places->cython, place->module, place->pc,
-                                          places->trace->arena, codes, CODE_LIMIT);
-    if (place->level_count == 1)
-        add_inlined(places, place, codes, count);
+    size_t count = cython_cache_find_code(symbolizer->cython, info->module, info->pc,
+                                          symbolizer->trace->arena, codes, CODE_LIMIT);
+    if (info->level_count == 1)
+        add_inlined(symbolizer, info, codes, count);
     size_t next = 0;
-    for (size_t i = 0; i < place->level_count; i++) {
-        struct place_level *level = &place->levels[i];
+    for (size_t i = 0; i < info->level_count; i++) {
+        struct address_level *level = &info->levels[i];
         for (size_t k = next; lacks_line(level) && k < count; k++) {
             if (!is_same_function(level, &codes[k]) || !codes[k].line)
                 continue;
-            set_code_line(places, place, level->location, &codes[k]);
-            set_code_source(places, level->location);
+            set_code_line(symbolizer, info, level->location, &codes[k]);
+            set_code_source(symbolizer, level->location);
             next = k + 1;
         }
     }
 }
 
-void places_note_splits(struct places *places, struct place *place)
+void symbolizer_note_splits(struct symbolizer *symbolizer, struct address_info *info)
 {
-    for (size_t i = 1; i < place->level_count; i++) {
-        const struct cython_name *inner = &place->levels[i - 1].cython;
-        const struct cython_name *outer = &place->levels[i].cython;
-        place->levels[i].split =
+    for (size_t i = 1; i < info->level_count; i++) {
+        const struct cython_name *inner = &info->levels[i - 1].cython;
+        const struct cython_name *outer = &info->levels[i].cython;
+        info->levels[i].split =
             inner->kind != CYTHON_NONE && inner->kind == outer->kind && inner->function &&
             outer->function && !strcmp(inner->function, outer->function) &&
             /* Only a cdef function can; the others are called through Python. */
             (inner->kind != CYTHON_C_FUNCTION ||
-             !cython_cache_calls_itself(places->cython, place->module, place->pc));
+             !cython_cache_calls_itself(symbolizer->cython, info->module, info->pc));
     }
 }

@@ -1,5 +1,5 @@
 /* The function, file and line of a generator that delegates, for the frame of a helper. */
-#include "places_private.h"
+#include "symbolizer_private.h"
 
 #include <string.h>
 
@@ -13,54 +13,58 @@ static const char *plain_name(const char *function, struct arena *arena)
     return name;
 }
 
-bool places_are_one_function(struct places *places, const struct place *place, psc_addr address)
+bool symbolizer_are_one_function(struct symbolizer *symbolizer, const struct address_info *info,
+                                 psc_addr address)
 {
-    return cython_cache_is_same_function(places->cython, place->module, place->pc, address);
+    return cython_cache_is_same_function(symbolizer->cython, info->module, info->pc, address);
 }
 
 /** Recursion leaves many generators of one function at one place. */
-static psc_addr find_suspension(struct places *places, const struct python_delegate *delegate,
-                                struct place *body)
+static psc_addr find_suspension(struct symbolizer *symbolizer,
+                                const struct python_delegate *delegate, struct address_info *body)
 {
     struct module *module = body->module;
     if (body->suspended_label != delegate->label) {
         body->suspended_label = delegate->label;
         body->suspended_at =
-            module && cython_cache_has_code(places->cython, module)
-                ? cython_cache_find_suspension(places->cython, module, delegate->body,
+            module && cython_cache_has_code(symbolizer->cython, module)
+                ? cython_cache_find_suspension(symbolizer->cython, module, delegate->body,
                                                delegate->label, delegate->label_offset)
                 : 0;
     }
     return body->suspended_at;
 }
 
-enum psc_status places_get_delegation(struct places *places, const struct python_delegate *delegate,
-                                      const struct place *helper, struct place_delegation **ret)
+enum psc_status symbolizer_get_delegation(struct symbolizer *symbolizer,
+                                          const struct python_delegate *delegate,
+                                          const struct address_info *helper,
+                                          struct place_delegation **ret)
 {
-    struct place_delegation *delegation = arena_alloc(places->trace->arena, sizeof(*delegation));
-    struct place *body = places_get(places, delegate->body);
+    struct place_delegation *delegation =
+        arena_alloc(symbolizer->trace->arena, sizeof(*delegation));
+    struct address_info *body = symbolizer_get(symbolizer, delegate->body);
     if (!delegation || !body)
         return PSC_ERR_MEMORY;
-    psc_addr pc = find_suspension(places, delegate, body);
+    psc_addr pc = find_suspension(symbolizer, delegate, body);
     delegation->helper = helper;
     delegation->stands = pc != 0;
-    delegation->function = plain_name(delegate->function, places->trace->arena);
-    delegation->place = pc ? places_get(places, pc) : body;
-    if (!delegation->place || !delegation->function)
+    delegation->function = plain_name(delegate->function, symbolizer->trace->arena);
+    delegation->info = pc ? symbolizer_get(symbolizer, pc) : body;
+    if (!delegation->info || !delegation->function)
         return PSC_ERR_MEMORY;
-    delegation->place->wanted = true;
+    delegation->info->wanted = true;
     *ret = delegation;
     return PSC_OK;
 }
 
-const struct trace_location *places_delegation(struct places *places,
-                                               const struct place_delegation *delegation)
+const struct trace_location *symbolizer_delegation(struct symbolizer *symbolizer,
+                                                   const struct place_delegation *delegation)
 {
-    const struct place *place = delegation->place;
-    const struct trace_location *known = place->levels[place->level_count - 1].location;
+    const struct address_info *info = delegation->info;
+    const struct trace_location *known = info->levels[info->level_count - 1].location;
     const struct trace_location *helper =
         delegation->helper->levels[delegation->helper->level_count - 1].location;
-    struct trace_location *location = arena_alloc(places->trace->arena, sizeof(*location));
+    struct trace_location *location = arena_alloc(symbolizer->trace->arena, sizeof(*location));
     if (!location)
         return NULL;
     bool same = known->kind == TRACE_CYTHON && known->function &&

@@ -2,7 +2,7 @@
  * The C types of a fused function. Its symbol only counts the specialisations; but what one of them
  * declares otherwise than another does is what the fused types stand for there.
  */
-#include "places_private.h"
+#include "symbolizer_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static const struct debug_variable *find_variable(const struct debug_scope *scop
 }
 
 struct search {
-    struct places *places;
+    struct symbolizer *symbolizer;
     struct module *module;
     const char *name;     /* Bare; NULL: that of a wrapper is not known. */
     const char *prefix;   /* "__pyx_fuse_1_0__pyx_pw_" */
@@ -89,8 +89,8 @@ static bool visit_function(void *context, const struct module_symbol *symbol)
     }
     if (strncmp(bare_name(symbol->name, &size), search->prefix, strlen(search->prefix)) != 0 ||
         strchr(symbol->name, '.') ||
-        !cython_cache_name_of(search->places->cython, search->module, symbol->name,
-                              search->places->trace->arena, &name) ||
+        !cython_cache_name_of(search->symbolizer->cython, search->module, symbol->name,
+                              search->symbolizer->trace->arena, &name) ||
         !name.function || strcmp(name.function, search->function) != 0)
         return true;
     search->found = *symbol;
@@ -149,25 +149,26 @@ static const char *differing_type(const struct debug_scope *own, const struct de
 }
 
 /* The level whose symbol counts: of a body that the compiler put into its wrapper, that one. */
-static const struct place_level *counted_level(const struct place *place, size_t i)
+static const struct address_level *counted_level(const struct address_info *info, size_t i)
 {
-    const struct place_level *level = &place->levels[i], *outer = level + 1;
-    bool inside = i + 1 < place->level_count && level->cython.kind == CYTHON_BODY &&
+    const struct address_level *level = &info->levels[i], *outer = level + 1;
+    bool inside = i + 1 < info->level_count && level->cython.kind == CYTHON_BODY &&
                   outer->cython.kind == CYTHON_WRAPPER && level->cython.function &&
                   outer->cython.function && !strcmp(level->cython.function, outer->cython.function);
     return inside ? outer : level;
 }
 
-void places_add_fused_types(struct places *places, const struct place *place, size_t i)
+void symbolizer_add_fused_types(struct symbolizer *symbolizer, const struct address_info *info,
+                                size_t i)
 {
-    const struct place_level *level = counted_level(place, i);
-    struct trace_location *location = place->levels[i].location;
-    struct arena *arena = places->trace->arena;
+    const struct address_level *level = counted_level(info, i);
+    struct trace_location *location = info->levels[i].location;
+    struct arena *arena = symbolizer->trace->arena;
     const char *linked = level->location->symbol;
     size_t size = 0;
     const char *bare = linked ? bare_name(linked, &size) : NULL;
     bool wrapper = level->cython.kind == CYTHON_WRAPPER;
-    if (location->kind != TRACE_CYTHON || !module_inlines_are_cheap(place->module) ||
+    if (location->kind != TRACE_CYTHON || !module_inlines_are_cheap(info->module) ||
         !level->cython.specialization || !bare || strncmp(bare, prefix, strlen(prefix)) != 0 ||
         strchr(linked, '.'))
         return;
@@ -175,9 +176,9 @@ void places_add_fused_types(struct places *places, const struct place *place, si
     if (!symbol)
         return;
     const struct debug_scope *own =
-        find_scope(module_find_variables(place->module, place->pc), symbol);
+        find_scope(module_find_variables(info->module, info->pc), symbol);
     const struct search search = {
-        .places = places, .module = place->module, .function = level->cython.function};
+        .symbolizer = symbolizer, .module = info->module, .function = level->cython.function};
     struct text types = {0};
     size_t at = strlen(prefix);
     bool known = own != NULL;

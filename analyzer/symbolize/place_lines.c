@@ -1,5 +1,5 @@
 /* Lines and inlined calls of the places that are shown. */
-#include "places_private.h"
+#include "symbolizer_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +36,11 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-static void set_cython_line(struct places *places, const struct place *place,
-                            struct place_level *level, const char *file, uint32_t line)
+static void set_cython_line(struct symbolizer *symbolizer, const struct address_info *info,
+                            struct address_level *level, const char *file, uint32_t line)
 {
     struct trace_location *location = level->location;
-    struct arena *arena = places->trace->arena;
+    struct arena *arena = symbolizer->trace->arena;
     if (is_cython_utility(file))
         return;
     struct cython_line mapped = {.file = file, .line = line};
@@ -48,7 +48,7 @@ static void set_cython_line(struct places *places, const struct place *place,
     if (is_c_source(file)) {
         bool xml;
         const struct cython_lines *lines =
-            cython_lines_find(places->cython, place->module, file, &xml);
+            cython_lines_find(symbolizer->cython, info->module, file, &xml);
         // Its line in the C file would say nothing to who wrote the .pyx.
         if (!lines || !cython_lines_get(lines, line, &mapped) ||
             (mapped.only_of && strcmp(mapped.only_of, or_empty(level->cython.module)) != 0))
@@ -58,15 +58,15 @@ static void set_cython_line(struct places *places, const struct place *place,
     location->line = mapped.line;
     location->line_source = source;
     location->file = is_cython_source(mapped.file) || source != TRACE_LINE_DWARF
-                         ? cython_source_path(place->module, file, mapped.file, arena)
+                         ? cython_source_path(info->module, file, mapped.file, arena)
                          : arena_strdup(arena, mapped.file);
-    if (places->keep_source && location->file)
-        location->source = sources_copy_line(places->text, location->file, location->line);
+    if (symbolizer->keep_source && location->file)
+        location->source = sources_copy_line(symbolizer->text, location->file, location->line);
 }
 
 /** Gives a level its line, and for Cython the .pyx line. */
-static void set_line(struct places *places, const struct place *place, struct place_level *level,
-                     const char *file, uint32_t line)
+static void set_line(struct symbolizer *symbolizer, const struct address_info *info,
+                     struct address_level *level, const char *file, uint32_t line)
 {
     struct trace_location *location = level->location;
     if (!file || !line)
@@ -75,12 +75,12 @@ static void set_line(struct places *places, const struct place *place, struct pl
         if (is_cython_utility(file) && level->cython.kind == CYTHON_PLUMBING)
             level->plumbing = true;
         if (!level->plumbing)
-            set_cython_line(places, place, level, file, line);
+            set_cython_line(symbolizer, info, level, file, line);
         return;
     }
     if (is_cython_utility(file))
         level->plumbing = true;
-    location->file = arena_strdup(places->trace->arena, file);
+    location->file = arena_strdup(symbolizer->trace->arena, file);
     location->line = line;
     location->line_source = TRACE_LINE_DWARF;
 }
@@ -93,13 +93,13 @@ static bool is_python_header(const char *file)
 }
 
 /* Said once for a module, for --explain. */
-static bool places_skip_inlines(struct places *places, struct module *module)
+static bool symbolizer_skip_inlines(struct symbolizer *symbolizer, struct module *module)
 {
-    if (places->all_inlined || module_inlines_are_cheap(module))
+    if (symbolizer->all_inlined || module_inlines_are_cheap(module))
         return false;
-    struct module_record *record = places_record(places, module);
+    struct module_record *record = symbolizer_record(symbolizer, module);
     if (record && !record->inlines_skipped)
-        text_printf(&places->trace->explain,
+        text_printf(&symbolizer->trace->explain,
                     "inlined calls: not looked up in %s, whose debug information is large and "
                     "compressed (--all-inlined does)\n",
                     module->path);
@@ -109,24 +109,24 @@ static bool places_skip_inlines(struct places *places, struct module *module)
 }
 
 /* The physical function and the calls inlined at the place, innermost first. */
-static enum psc_status place_resolve(struct places *places, struct place *place,
+static enum psc_status place_resolve(struct symbolizer *symbolizer, struct address_info *info,
                                      const struct module_line *line)
 {
     struct module_inline inlines[INLINE_LIMIT];
     size_t count = 0;
-    if (place->cython_code) {
-        places_add_code_source(places, place);
+    if (info->cython_code) {
+        symbolizer_add_code_source(symbolizer, info);
         return PSC_OK;
     }
-    if (!places_skip_inlines(places, place->module))
-        count = module_find_inlines(place->module, place->pc, inlines, INLINE_LIMIT);
-    struct arena *arena = places->trace->arena;
-    struct place_level *levels = arena_array(arena, count + 1, sizeof(*levels));
+    if (!symbolizer_skip_inlines(symbolizer, info->module))
+        count = module_find_inlines(info->module, info->pc, inlines, INLINE_LIMIT);
+    struct arena *arena = symbolizer->trace->arena;
+    struct address_level *levels = arena_array(arena, count + 1, sizeof(*levels));
     if (!levels)
         return PSC_ERR_MEMORY;
-    levels[count] = place->levels[0];
-    place->levels = levels;
-    place->level_count = count + 1;
+    levels[count] = info->levels[0];
+    info->levels = levels;
+    info->level_count = count + 1;
     const char *file = line->file;
     uint32_t number = line->line;
     for (size_t i = 0; i < count; i++) {
@@ -142,30 +142,32 @@ static enum psc_status place_resolve(struct places *places, struct place *place,
                                             .inlined = true};
         levels[i].location = location;
         if (inlines[i].function)
-            places_name_level(places, place, &levels[i], inlines[i].function);
-        set_line(places, place, &levels[i], file, number);
+            symbolizer_name_level(symbolizer, info, &levels[i], inlines[i].function);
+        set_line(symbolizer, info, &levels[i], file, number);
         if (is_python_header(file))
             levels[i].function_class = FUNCTION_CALL;
         file = inlines[i].call_file;
         number = inlines[i].call_line;
     }
-    set_line(places, place, &levels[count], file, number);
-    places_add_code_lines(places, place);
-    places_note_splits(places, place);
-    for (size_t i = 0; i < place->level_count; i++)
-        places_add_fused_types(places, place, i);
+    set_line(symbolizer, info, &levels[count], file, number);
+    symbolizer_add_code_lines(symbolizer, info);
+    symbolizer_note_splits(symbolizer, info);
+    for (size_t i = 0; i < info->level_count; i++)
+        symbolizer_add_fused_types(symbolizer, info, i);
     return PSC_OK;
 }
 
 static int compare_by_module(const void *left, const void *right)
 {
-    const struct place *a = *(struct place *const *)left, *b = *(struct place *const *)right;
+    const struct address_info *a = *(struct address_info *const *)left,
+                              *b = *(struct address_info *const *)right;
     if (a->module != b->module)
         return a->module->start < b->module->start ? -1 : 1;
     return a->pc < b->pc ? -1 : a->pc > b->pc;
 }
 
-static enum psc_status resolve_module(struct places *places, struct place **group, size_t count)
+static enum psc_status resolve_module(struct symbolizer *symbolizer, struct address_info **group,
+                                      size_t count)
 {
     psc_addr *addresses PSC_CLEANUP(cleanup_free) = calloc(count, sizeof(*addresses));
     struct module_line *lines PSC_CLEANUP(cleanup_free) = calloc(count, sizeof(*lines));
@@ -174,30 +176,30 @@ static enum psc_status resolve_module(struct places *places, struct place **grou
     for (size_t i = 0; i < count; i++)
         addresses[i] = group[i]->pc;
     module_find_lines(group[0]->module, addresses, count, lines);
-    for (size_t i = 0; i < count && !target_interrupted(places->sources.target); i++) {
-        enum psc_status status = place_resolve(places, group[i], &lines[i]);
+    for (size_t i = 0; i < count && !target_interrupted(symbolizer->sources.target); i++) {
+        enum psc_status status = place_resolve(symbolizer, group[i], &lines[i]);
         if (status != PSC_OK)
             return status;
     }
     return PSC_OK;
 }
 
-enum psc_status places_resolve(struct places *places)
+enum psc_status symbolizer_resolve(struct symbolizer *symbolizer)
 {
-    struct place **wanted PSC_CLEANUP(cleanup_free) =
-        calloc(places->count ? places->count : 1, sizeof(struct place *));
+    struct address_info **wanted PSC_CLEANUP(cleanup_free) =
+        calloc(symbolizer->count ? symbolizer->count : 1, sizeof(struct address_info *));
     if (!wanted)
         return PSC_ERR_MEMORY;
     size_t count = 0;
-    for (size_t i = 0; i < places->count; i++)
-        if (places->all[i]->wanted && places->all[i]->module)
-            wanted[count++] = places->all[i];
-    qsort(wanted, count, sizeof(struct place *), compare_by_module);
-    for (size_t first = 0, end; first < count && !target_interrupted(places->sources.target);
+    for (size_t i = 0; i < symbolizer->count; i++)
+        if (symbolizer->all[i]->wanted && symbolizer->all[i]->module)
+            wanted[count++] = symbolizer->all[i];
+    qsort(wanted, count, sizeof(struct address_info *), compare_by_module);
+    for (size_t first = 0, end; first < count && !target_interrupted(symbolizer->sources.target);
          first = end) {
         for (end = first + 1; end < count && wanted[end]->module == wanted[first]->module; end++)
             ;
-        enum psc_status status = resolve_module(places, wanted + first, end - first);
+        enum psc_status status = resolve_module(symbolizer, wanted + first, end - first);
         if (status != PSC_OK)
             return status;
     }

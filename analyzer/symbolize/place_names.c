@@ -1,5 +1,5 @@
 /* What a native function is called, and in which language it was written. */
-#include "places_private.h"
+#include "symbolizer_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,32 +35,33 @@ static bool may_be_cython(const char *symbol)
 }
 
 /* Python's own functions are in no extension's source. */
-static bool may_be_public(const struct place *place, const struct trace_location *location)
+static bool may_be_public(const struct address_info *info, const struct trace_location *location)
 {
     const char *function = location->function;
-    return place->extension && function && !strpbrk(function, ":(<.") &&
+    return info->extension && function && !strpbrk(function, ":(<.") &&
            strncmp(function, "Py", 2) != 0 && strncmp(function, "_Py", 3) != 0;
 }
 
-static bool find_cython_name(struct places *places, const struct place *place,
+static bool find_cython_name(struct symbolizer *symbolizer, const struct address_info *info,
                              const struct trace_location *location, const char *symbol,
                              struct cython_name *ret)
 {
-    struct arena *arena = places->trace->arena;
+    struct arena *arena = symbolizer->trace->arena;
     if (mypyc_is_symbol(symbol))
-        return mypyc_name_of(place->module, symbol, arena, ret);
+        return mypyc_name_of(info->module, symbol, arena, ret);
     if (may_be_cython(symbol))
-        return cython_cache_name_of(places->cython, place->module, symbol, arena, ret);
-    return may_be_public(place, location) &&
-           cython_cache_public_name(places->cython, place->module, location->function, arena, ret);
+        return cython_cache_name_of(symbolizer->cython, info->module, symbol, arena, ret);
+    return may_be_public(info, location) &&
+           cython_cache_public_name(symbolizer->cython, info->module, location->function, arena,
+                                    ret);
 }
 
-static void name_cython_level(struct places *places, const struct place *place,
-                              struct place_level *level, const char *symbol)
+static void name_cython_level(struct symbolizer *symbolizer, const struct address_info *info,
+                              struct address_level *level, const char *symbol)
 {
     struct cython_name *name = &level->cython;
     struct trace_location *location = level->location;
-    bool named = find_cython_name(places, place, location, symbol, name);
+    bool named = find_cython_name(symbolizer, info, location, symbol, name);
     if (!named) {
         *name = (struct cython_name){.kind = CYTHON_NONE};
         return;
@@ -71,9 +72,9 @@ static void name_cython_level(struct places *places, const struct place *place,
     }
     location->kind = TRACE_CYTHON;
     location->language = mypyc_is_symbol(symbol) ? "mypyc" : "Cython";
-    location->function = name->parallel
-                             ? arena_printf(places->trace->arena, "%s [parallel]", name->function)
-                             : name->function;
+    location->function =
+        name->parallel ? arena_printf(symbolizer->trace->arena, "%s [parallel]", name->function)
+                       : name->function;
     location->name = place_leaf(name->function);
 }
 
@@ -83,17 +84,17 @@ static bool is_header_helper(const char *symbol)
     return !strncmp(symbol, "Py", 2) || !strncmp(symbol, "_Py", 3);
 }
 
-static bool runs_python_2(const struct places *places)
+static bool runs_python_2(const struct symbolizer *symbolizer)
 {
-    const struct python *python = places->sources.python;
+    const struct python *python = symbolizer->sources.python;
     return python && python_get_info(python)->hex >> 24 == 2;
 }
 
-void places_name_level(struct places *places, const struct place *place, struct place_level *level,
-                       const char *symbol)
+void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_info *info,
+                           struct address_level *level, const char *symbol)
 {
     struct trace_location *location = level->location;
-    struct arena *arena = places->trace->arena;
+    struct arena *arena = symbolizer->trace->arena;
     location->symbol = arena_strdup(arena, symbol);
     char *demangled = demangle_symbol(symbol);
     if (demangled) {
@@ -103,12 +104,12 @@ void places_name_level(struct places *places, const struct place *place, struct 
     } else {
         location->function = arena_strndup(arena, symbol, length_without_clones(symbol));
     }
-    if (place->interpreter)
-        level->function_class = classify_interpreter_function(symbol, runs_python_2(places));
+    if (info->interpreter)
+        level->function_class = classify_interpreter_function(symbol, runs_python_2(symbolizer));
     else
-        name_cython_level(places, place, level, symbol);
-    bool inside_cython = level != place->levels + (place->level_count - 1) && !place->interpreter &&
-                         place->levels[place->level_count - 1].cython.kind != CYTHON_NONE;
+        name_cython_level(symbolizer, info, level, symbol);
+    bool inside_cython = level != info->levels + (info->level_count - 1) && !info->interpreter &&
+                         info->levels[info->level_count - 1].cython.kind != CYTHON_NONE;
     if (inside_cython && is_header_helper(symbol))
         level->plumbing = true;
 }

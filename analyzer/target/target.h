@@ -3,7 +3,7 @@
  * Room `target`: bytes, threads, registers and mappings of what is looked at.
  *
  * Behind target_read() stands a core file (core.c), a living process (live.c) or a
- * debugger's inferior (host.c). Knows no symbols and no Python: that is for the
+ * debugger's inferior (debugger/debugger.c). Knows no symbols and no Python: that is for the
  * rooms above.
  *
  * To add a kind of target: fill struct target_ops, and before returning the
@@ -52,7 +52,8 @@ struct target_thread {
     bool crashed;            /**< Took the signal that killed the process. */
     /** What FXSAVE stores, TARGET_VECTORS_SIZE bytes, kept with the target; NULL: not known. */
     const uint8_t *vectors;
-    const char *veil; /**< Why neither registers nor stack could be had, and its state; or NULL. */
+    const char
+        *unreadable; /**< Why neither registers nor stack could be had, and its state; or NULL. */
 };
 
 /** Whether the file of a mapping may stand in for pages that are not in the core. */
@@ -145,7 +146,7 @@ struct target_pause {
     bool refused;   /**< It may not be stopped; what can be read of it is another question. */
 };
 
-enum target_kind { TARGET_CORE, TARGET_PROCESS, TARGET_HOST };
+enum target_kind { TARGET_CORE, TARGET_PROCESS, TARGET_DEBUGGER };
 
 struct target;
 
@@ -219,18 +220,19 @@ PSC_MUST_CHECK enum psc_status target_open_core(const char *path, const char *ex
                                                 const struct target_options *options,
                                                 struct target **ret, struct psc_error *err);
 /**
- * A process that a debugger holds; see struct psc_host. `host` is of this library's size.
+ * A process that a debugger holds; see struct psc_debugger. `debugger` is of this library's size.
  * @param executable  where the program is on this machine, or NULL.
  * @param options     copied; may be NULL.
  */
-PSC_MUST_CHECK enum psc_status target_open_host(const struct psc_host *host, const char *executable,
-                                                const struct target_options *options,
-                                                struct target **ret, struct psc_error *err);
+PSC_MUST_CHECK enum psc_status target_open_debugger(const struct psc_debugger *debugger,
+                                                    const char *executable,
+                                                    const struct target_options *options,
+                                                    struct target **ret, struct psc_error *err);
 void target_close(struct target *target);
 
 /**
- * Opens a living process. It has no threads until target_look() was called. One whose memory may
- * not be read has target->refusal, no mappings, and can only be surveyed.
+ * Opens a living process. It has no threads until target_snapshot() was called. One whose memory
+ * may not be read has target->refusal, no mappings, and can only be surveyed.
  * @param options  copied; may be NULL.
  */
 PSC_MUST_CHECK enum psc_status target_open_process(int32_t pid,
@@ -241,8 +243,8 @@ PSC_MUST_CHECK enum psc_status target_open_process(int32_t pid,
  * @param ret_changed  true when other files are mapped than before, or at other places: what was
  *                     made of them has to be made again.
  */
-PSC_MUST_CHECK enum psc_status target_prepare_look(struct target *target, bool *ret_changed,
-                                                   struct psc_error *err);
+PSC_MUST_CHECK enum psc_status target_prepare_snapshot(struct target *target, bool *ret_changed,
+                                                       struct psc_error *err);
 /**
  * Stops all threads, takes registers and stacks, fills threads (but for their names), calls
  * `visit`, and lets them go. What `visit`
@@ -251,11 +253,12 @@ PSC_MUST_CHECK enum psc_status target_prepare_look(struct target *target, bool *
  * what it is going to read is known: each time it must begin afresh.
  * @param ret_changed  as above: other files were mapped at the stop than at the preparation.
  */
-PSC_MUST_CHECK enum psc_status target_look(struct target *target, void (*visit)(void *context),
-                                           void *context, bool *ret_changed, struct psc_error *err);
+PSC_MUST_CHECK enum psc_status target_snapshot(struct target *target, void (*visit)(void *context),
+                                               void *context, bool *ret_changed,
+                                               struct psc_error *err);
 
 /**
- * The next target_look() also keeps what a core file needs. Nothing is at `path` before
+ * The next target_snapshot() also keeps what a core file needs. Nothing is at `path` before
  * target_save_core() has succeeded.
  * @param full  all memory that the kernel would dump is copied while the process stands still.
  */
@@ -270,14 +273,15 @@ PSC_MUST_CHECK enum psc_status target_save_core(struct target *target, struct ps
 void target_drop_core(struct target *target);
 
 /**
- * As target_look(), without stopping anything and without registers: `visit` is called until what
- * it read is the same when it is read again, or some times. There are no threads then.
+ * As target_snapshot(), without stopping anything and without registers: `visit` is called until
+ * what it read is the same when it is read again, or some times. There are no threads then.
  */
-PSC_MUST_CHECK enum psc_status target_glance(struct target *target, void (*visit)(void *context),
-                                             void *context, struct psc_error *err);
+PSC_MUST_CHECK enum psc_status target_snapshot_unpaused(struct target *target,
+                                                        void (*visit)(void *context), void *context,
+                                                        struct psc_error *err);
 
-/** Fills threads by what everybody may know: names and states. All are veiled. */
-PSC_MUST_CHECK enum psc_status target_survey(struct target *target, struct psc_error *err);
+/** Fills threads by what everybody may know: names and states. All are unreadable. */
+PSC_MUST_CHECK enum psc_status target_list_threads(struct target *target, struct psc_error *err);
 
 /** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
 PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,

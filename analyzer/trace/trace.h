@@ -225,7 +225,7 @@ struct psc_trace {
     bool paused;      /**< A living process was stopped for `pause` milliseconds. */
     double pause;
     bool held;             /**< A debugger has stopped it. */
-    bool surveyed;         /**< Nothing of a living process could be read but names and states. */
+    bool threads_only;     /**< Nothing of a living process could be read but names and states. */
     const char *core_path; /**< Of a core file that was to be written, or NULL. */
     struct psc_error core_error; /**< Why it was not. */
     int32_t pid;

@@ -24,7 +24,7 @@ enum function_class classify_interpreter_function(const char *name, bool python_
 /* ---- places.c ---- */
 
 /** One level of a place: the physical function, or one inlined into it. */
-struct place_level {
+struct address_level {
     struct trace_location *location;
     struct cython_name cython; /**< kind CYTHON_NONE for others. */
     uint8_t function_class;    /**< enum function_class */
@@ -33,7 +33,7 @@ struct place_level {
 };
 
 /** A program counter that some frame is at, and what is known of it. */
-struct place {
+struct address_info {
     psc_addr pc;                 /**< The address that is looked up. */
     struct module *module;       /**< NULL: outside of all. */
     struct module_symbol symbol; /**< name NULL: none. */
@@ -41,7 +41,7 @@ struct place {
     bool extension;              /**< In an extension module: one that exports PyInit_NAME. */
     bool cython_code;            /**< In a Cython module that does not name its function. */
     bool wanted; /**< Some visible frame is here: lines and inlined calls are looked up. */
-    struct place_level *levels; /**< Innermost first; the last is the physical function. */
+    struct address_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;
     /** Where a generator's function that begins here stands when left with this number; 0: unknown.
      */
@@ -49,48 +49,50 @@ struct place {
     uint32_t suspended_label; /**< 0: nobody asked. */
 };
 
-struct places;
+struct symbolizer;
 
-PSC_MUST_CHECK enum psc_status places_create(struct psc_trace *trace,
-                                             const struct capture_sources *sources,
-                                             const struct psc_capture_options *options,
-                                             struct places **ret);
-void places_destroy(struct places *places);
+PSC_MUST_CHECK enum psc_status symbolizer_create(struct psc_trace *trace,
+                                                 const struct capture_sources *sources,
+                                                 const struct psc_capture_options *options,
+                                                 struct symbolizer **ret);
+void symbolizer_destroy(struct symbolizer *symbolizer);
 /** The place of an address, symbol looked up; NULL when out of memory. */
-struct place *places_get(struct places *places, psc_addr pc);
+struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc);
 /** By name, in the interpreter's own module. */
-bool place_is_evaluator(const struct place *place);
+bool address_is_evaluator(const struct address_info *info);
 /** Looks up lines and inlined calls of all wanted places, module by module. */
-PSC_MUST_CHECK enum psc_status places_resolve(struct places *places);
+PSC_MUST_CHECK enum psc_status symbolizer_resolve(struct symbolizer *symbolizer);
 /** The location of a Python frame; one per code object and instruction. */
-const struct trace_location *places_python(struct places *places, const struct python_frame *frame);
-const struct trace_location *places_gap(struct places *places, const char *format, ...)
+const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
+                                               const struct python_frame *frame);
+const struct trace_location *symbolizer_gap(struct symbolizer *symbolizer, const char *format, ...)
     PSC_PRINTF(2, 3);
 /**
  * Fills trace->modules; warns of modules on the stacks whose file is missing,
  * mismatched or unchecked.
  */
-PSC_MUST_CHECK enum psc_status places_list_modules(struct places *places);
+PSC_MUST_CHECK enum psc_status symbolizer_list_modules(struct symbolizer *symbolizer);
 
 /* ---- place_delegation.c ---- */
 
 /** What the frame of a helper of Cython's stands for: a generator that delegates. */
 struct place_delegation {
-    const struct place *helper;
-    struct place *place;  /**< Where the generator's function stands, or begins. */
-    bool stands;          /**< The former. */
-    const char *function; /**< As the generator is called. */
+    const struct address_info *helper;
+    struct address_info *info; /**< Where the generator's function stands, or begins. */
+    bool stands;               /**< The former. */
+    const char *function;      /**< As the generator is called. */
 };
 
 /** Whether an address is in the function that a place of a Cython module is in. */
-bool places_are_one_function(struct places *places, const struct place *place, psc_addr address);
-PSC_MUST_CHECK enum psc_status places_get_delegation(struct places *places,
-                                                     const struct python_delegate *delegate,
-                                                     const struct place *helper,
-                                                     struct place_delegation **ret);
+bool symbolizer_are_one_function(struct symbolizer *symbolizer, const struct address_info *info,
+                                 psc_addr address);
+PSC_MUST_CHECK enum psc_status symbolizer_get_delegation(struct symbolizer *symbolizer,
+                                                         const struct python_delegate *delegate,
+                                                         const struct address_info *helper,
+                                                         struct place_delegation **ret);
 /** Its location, when its place is resolved; NULL when out of memory. */
-const struct trace_location *places_delegation(struct places *places,
-                                               const struct place_delegation *delegation);
+const struct trace_location *symbolizer_delegation(struct symbolizer *symbolizer,
+                                                   const struct place_delegation *delegation);
 
 /* ---- roles.c ---- */
 
@@ -103,7 +105,7 @@ struct roles {
     bool inner_apart;       /**< Some did. */
     bool generic_attribute; /**< It is the interpreter's own way to find an attribute. */
     /** The body of a parallel block, while only the threads' runtime followed. */
-    const struct place_level *parallel;
+    const struct address_level *parallel;
     const struct module *parallel_module;
     size_t parallel_distance; /**< How many levels further in it is. */
     /** The last level is the function around that block; the levels in between connect the two. */
@@ -111,8 +113,8 @@ struct roles {
 };
 
 /** The role of the next level of a native frame outward. */
-enum trace_role roles_take(struct roles *roles, const struct place *place,
-                           const struct place_level *level, bool evaluator);
+enum trace_role roles_take(struct roles *roles, const struct address_info *info,
+                           const struct address_level *level, bool evaluator);
 void roles_pass_python(struct roles *roles);
 void roles_pass_gap(struct roles *roles);
 bool role_is_hidden(enum trace_role role);
@@ -169,7 +171,7 @@ struct python_side {
 
 struct plan {
     struct native_stack native;
-    struct place **native_places;          /**< Parallel to native.frames; malloc'd. */
+    struct address_info **native_info;     /**< Parallel to native.frames; malloc'd. */
     struct place_delegation **delegations; /**< The same; NULL: none is. See delegations_find(). */
     struct python_side *sides;             /**< Several for sub-interpreters on one thread. */
     size_t side_count;
@@ -193,7 +195,7 @@ struct evaluator_facts {
 
 /** Puts plan->native and plan->sides into one order, by address. */
 PSC_MUST_CHECK enum psc_status merge_stacks(struct plan *plan, struct python *python,
-                                            struct target *target, struct places *places);
+                                            struct target *target, struct symbolizer *symbolizer);
 
 /* ---- merge_slots.c ---- */
 
@@ -258,14 +260,16 @@ PSC_MUST_CHECK enum psc_status resume_native(struct plan *plan, struct native *n
  * Finds the frames of Cython's helpers that stand for generators which delegate, by the objects
  * on the stack; fills plan->delegations. The plan is merged.
  */
-PSC_MUST_CHECK enum psc_status
-delegations_find(struct plan *plan, const struct capture_sources *sources, struct places *places);
+PSC_MUST_CHECK enum psc_status delegations_find(struct plan *plan,
+                                                const struct capture_sources *sources,
+                                                struct symbolizer *symbolizer);
 
 /* ---- values.c ---- */
 
 /** Fills thread->exceptions from its thread states. */
 PSC_MUST_CHECK enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
-                                                     struct places *places, const struct plan *plan,
+                                                     struct symbolizer *symbolizer,
+                                                     const struct plan *plan,
                                                      struct trace_thread *thread);
 /**
  * Fills thread->locals for the frames that are shown, which stand in the plan's order.
@@ -280,12 +284,13 @@ PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace,
 
 /** Fills trace->tasks; the threads are there. */
 PSC_MUST_CHECK enum psc_status tasks_fill(struct psc_trace *trace, struct python *python,
-                                          struct places *places,
+                                          struct symbolizer *symbolizer,
                                           const struct python_thread *threads, size_t thread_count);
 
 /** Fills trace->greenlets. */
 PSC_MUST_CHECK enum psc_status greenlets_fill(struct psc_trace *trace, struct python *python,
-                                              const struct target *target, struct places *places,
+                                              const struct target *target,
+                                              struct symbolizer *symbolizer,
                                               const struct python_thread *threads,
                                               size_t thread_count);
 
@@ -333,7 +338,7 @@ uint32_t states_of_registers(const struct target_thread *native, uint32_t known)
  * @param inner      symbol of the native frame that it called; NULL: not known.
  * @param evaluator  it is an evaluator.
  */
-bool states_waits_for_gil(const char *inner, const struct place *place, bool evaluator);
+bool states_waits_for_gil(const char *inner, const struct address_info *info, bool evaluator);
 
 /* ---- extents.c ---- */
 

@@ -16,8 +16,8 @@ static bool is_function(const struct debug_scope *scope, const char *prefix)
 static const struct debug_scope *find_wrapper(struct c_values *values, size_t native,
                                               const struct debug_scope *body, size_t *ret_native)
 {
-    struct place *const *places = values->plan->native_places;
-    const struct debug_scopes *scopes = variables_find_scopes(places[native]);
+    struct address_info *const *infos = values->plan->native_info;
+    const struct debug_scopes *scopes = variables_find_scopes(infos[native]);
     if (!scopes || !scopes->count || !is_function(body, "__pyx_pf_"))
         return NULL;
     const struct debug_scope *last = &scopes->items[scopes->count - 1];
@@ -30,8 +30,8 @@ static const struct debug_scope *find_wrapper(struct c_values *values, size_t na
         values->plan->native.frames[native + 1].signal)
         return NULL;
     *ret_native = native + 1;
-    const struct place *outer = places[native + 1];
-    const struct place *inner = places[native];
+    const struct address_info *outer = infos[native + 1];
+    const struct address_info *inner = infos[native];
     scopes = variables_find_scopes(outer);
     const char *name = inner->levels[inner->level_count - 1].location->function;
     const char *outer_name = outer->levels[outer->level_count - 1].location->function;

@@ -36,14 +36,14 @@ void c_values_destroy(struct c_values *values)
  * What the debug information knows of a level. The levels of a place may be fewer than the calls
  * that were inlined there: only the physical function is then known to be the same.
  */
-static const struct debug_scope *scope_of(struct place *place, size_t level)
+static const struct debug_scope *scope_of(struct address_info *info, size_t level)
 {
-    const struct debug_scopes *scopes = variables_find_scopes(place);
+    const struct debug_scopes *scopes = variables_find_scopes(info);
     if (!scopes || !scopes->count)
         return NULL;
-    if (scopes->count == place->level_count)
+    if (scopes->count == info->level_count)
         return &scopes->items[level];
-    return level + 1 == place->level_count ? &scopes->items[scopes->count - 1] : NULL;
+    return level + 1 == info->level_count ? &scopes->items[scopes->count - 1] : NULL;
 }
 
 /* ---- one variable ---- */
@@ -367,9 +367,9 @@ static void add_c_variables(struct c_values *values, size_t native, const struct
 enum psc_status c_values_read(struct c_values *values, size_t native, size_t level,
                               const struct trace_locals **ret)
 {
-    struct place *place = values->plan->native_places[native];
-    const struct place_level *shown = &place->levels[level];
-    const struct debug_scope *scope = scope_of(place, level);
+    struct address_info *info = values->plan->native_info[native];
+    const struct address_level *shown = &info->levels[level];
+    const struct debug_scope *scope = scope_of(info, level);
     bool is_cython = shown->cython.kind != CYTHON_NONE;
     if (!scope && !is_cython)
         return PSC_OK;
@@ -414,7 +414,7 @@ static void rehearse_closures(struct c_values *values, size_t native)
 
 bool c_values_rehearse(struct c_values *values, size_t native)
 {
-    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_places[native]);
+    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_info[native]);
     values->count = 0;
     if (!*values->bytes)
         return true;

@@ -19,7 +19,7 @@ struct c_values {
 };
 
 /** What the debug information knows of a place; NULL for nothing. */
-const struct debug_scopes *variables_find_scopes(const struct place *place);
+const struct debug_scopes *variables_find_scopes(const struct address_info *info);
 /** Finds a variable of a native frame. What is nowhere has a size of 0 and no memory. */
 enum native_location variables_locate(struct c_values *values, size_t native,
                                       const struct debug_variable *variable, struct c_place *ret);

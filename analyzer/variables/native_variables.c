@@ -9,14 +9,14 @@
 
 /* ---- places ---- */
 
-const struct debug_scopes *variables_find_scopes(const struct place *place)
+const struct debug_scopes *variables_find_scopes(const struct address_info *info)
 {
-    return place->module ? module_find_variables(place->module, place->pc) : NULL;
+    return info->module ? module_find_variables(info->module, info->pc) : NULL;
 }
 
-static const struct debug_call_site *call_site_of(const struct place *place)
+static const struct debug_call_site *call_site_of(const struct address_info *info)
 {
-    return place->module ? module_find_call_site(place->module, place->pc + 1) : NULL;
+    return info->module ? module_find_call_site(info->module, info->pc + 1) : NULL;
 }
 
 /* ---- what arguments were ---- */
@@ -35,8 +35,8 @@ static enum native_location evaluate(struct c_values *values, size_t native, uns
                                      const struct debug_expression *expression, uint64_t *ret)
 {
     struct native_context context;
-    struct place *place = values->plan->native_places[native];
-    const struct debug_scopes *scopes = variables_find_scopes(place);
+    struct address_info *info = values->plan->native_info[native];
+    const struct debug_scopes *scopes = variables_find_scopes(info);
     struct entry entry = {values, native, depth};
     struct native_evaluation evaluation = {.context = &context,
                                            .frame_base = scopes ? scopes->frame_base : NULL,
@@ -48,7 +48,7 @@ static enum native_location evaluate(struct c_values *values, size_t native, uns
 
 /* Tail calls leave no frame: what the caller says may be about another function's arguments. */
 static bool calls_function(struct c_values *values, size_t caller, unsigned depth,
-                           const struct debug_call_site *site, struct place *callee)
+                           const struct debug_call_site *site, struct address_info *callee)
 {
     uint64_t target;
     const struct debug_scopes *scopes = variables_find_scopes(callee);
@@ -100,9 +100,9 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
         stack->frames[caller].trust > NATIVE_TRUST_CFI || stack->frames[caller].exact ||
         stack->frames[caller].signal)
         return false;
-    const struct debug_call_site *site = call_site_of(values->plan->native_places[caller]);
+    const struct debug_call_site *site = call_site_of(values->plan->native_info[caller]);
     if (!site || !calls_function(values, caller, entry->depth + 1, site,
-                                 values->plan->native_places[entry->native]))
+                                 values->plan->native_info[entry->native]))
         return false;
     for (size_t i = 0; i < site->count; i++)
         if (parameter ? site->parameters[i].parameter == parameter
@@ -118,7 +118,7 @@ enum native_location variables_locate(struct c_values *values, size_t native,
                                       const struct debug_variable *variable, struct c_place *ret)
 {
     struct native_context context;
-    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_places[native]);
+    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_info[native]);
     struct entry entry = {values, native, 0};
     struct native_evaluation evaluation = {.context = &context,
                                            .frame_base = scopes ? scopes->frame_base : NULL,

@@ -15,16 +15,16 @@
 #define PREFETCH_LIMIT  ((size_t)1024 * 1024)
 #define HOST_ITEM_LIMIT 1000000u
 
-struct host_page {
+struct debugger_page {
     psc_addr address; /* 1: the slot is free; no page begins there. */
     uint8_t *bytes;   /* NULL: cannot be read. */
 };
 
-struct host {
+struct debugger {
     size_t (*read)(void *context, psc_addr address, void *buffer, size_t size);
     void *context;
     int memory; /* Of memory_path, or -1. */
-    struct host_page *pages;
+    struct debugger_page *pages;
     size_t page_count;
     psc_addr last_page;
     uint8_t *run; /* RUN_PAGES pages. */
@@ -32,95 +32,98 @@ struct host {
 
 /* ---- the cache ---- */
 
-static void cache_clear(struct host *host)
+static void cache_clear(struct debugger *debugger)
 {
     for (size_t i = 0; i < CACHE_SLOTS; i++) {
-        free(host->pages[i].bytes);
-        host->pages[i] = (struct host_page){.address = 1};
+        free(debugger->pages[i].bytes);
+        debugger->pages[i] = (struct debugger_page){.address = 1};
     }
-    host->page_count = 0;
+    debugger->page_count = 0;
 }
 
-static struct host_page *cache_find(struct host *host, psc_addr page)
+static struct debugger_page *cache_find(struct debugger *debugger, psc_addr page)
 {
     size_t slot = (size_t)hash_u64(page) % CACHE_SLOTS;
-    while (host->pages[slot].address != page && host->pages[slot].address != 1)
+    while (debugger->pages[slot].address != page && debugger->pages[slot].address != 1)
         slot = (slot + 1) % CACHE_SLOTS;
-    return &host->pages[slot];
+    return &debugger->pages[slot];
 }
 
 /* What cannot be read is kept too, with no bytes; so is a page for which there is no memory. */
-static void cache_add(struct host *host, psc_addr page, const uint8_t *bytes)
+static void cache_add(struct debugger *debugger, psc_addr page, const uint8_t *bytes)
 {
-    struct host_page *slot = cache_find(host, page);
+    struct debugger_page *slot = cache_find(debugger, page);
     if (slot->address == page)
         return;
     slot->address = page;
     slot->bytes = bytes ? malloc(PAGE) : NULL;
     if (slot->bytes)
         memcpy(slot->bytes, bytes, PAGE);
-    host->page_count++;
+    debugger->page_count++;
 }
 
 /* ---- reading ---- */
 
-static size_t host_ask(struct host *host, psc_addr address, uint8_t *buffer, size_t size)
+static size_t debugger_ask(struct debugger *debugger, psc_addr address, uint8_t *buffer,
+                           size_t size)
 {
-    if (host->memory < 0)
-        return host->read(host->context, address, buffer, size);
-    ssize_t got = pread(host->memory, buffer, size, (off_t)address);
+    if (debugger->memory < 0)
+        return debugger->read(debugger->context, address, buffer, size);
+    ssize_t got = pread(debugger->memory, buffer, size, (off_t)address);
     return got > 0 ? (size_t)got : 0;
 }
 
 /* Fetches `count` pages, at most RUN_PAGES, in one go; from the first that fails on, one by one. */
-static void host_fetch(struct host *host, psc_addr page, size_t count)
+static void debugger_fetch(struct debugger *debugger, psc_addr page, size_t count)
 {
-    if (host->page_count + count > CACHE_PAGES)
-        cache_clear(host);
-    size_t got = host_ask(host, page, host->run, count * PAGE) / PAGE;
+    if (debugger->page_count + count > CACHE_PAGES)
+        cache_clear(debugger);
+    size_t got = debugger_ask(debugger, page, debugger->run, count * PAGE) / PAGE;
     for (size_t i = 0; i < count; i++) {
         bool there = i < got;
         if (!there && count > 1)
-            there = host_ask(host, page + i * PAGE, host->run + i * PAGE, PAGE) == PAGE;
-        cache_add(host, page + i * PAGE, there ? host->run + i * PAGE : NULL);
+            there = debugger_ask(debugger, page + i * PAGE, debugger->run + i * PAGE, PAGE) == PAGE;
+        cache_add(debugger, page + i * PAGE, there ? debugger->run + i * PAGE : NULL);
     }
 }
 
 /* How many pages from this one on lie in its mapping and are not in the cache. */
-static size_t count_missing(struct host *host, const struct target_mapping *mapping, psc_addr page,
-                            size_t limit)
+static size_t count_missing(struct debugger *debugger, const struct target_mapping *mapping,
+                            psc_addr page, size_t limit)
 {
     size_t count = 1;
     while (count < limit && mapping->end - page > count * PAGE &&
-           cache_find(host, page + count * PAGE)->address == 1)
+           cache_find(debugger, page + count * PAGE)->address == 1)
         count++;
     return count;
 }
 
-static const uint8_t *host_page(struct target *target, psc_addr page)
+static const uint8_t *debugger_page(struct target *target, psc_addr page)
 {
-    struct host *host = target->backend;
-    struct host_page *slot = cache_find(host, page);
+    struct debugger *debugger = target->backend;
+    struct debugger_page *slot = cache_find(debugger, page);
     if (slot->address != page) {
         const struct target_mapping *mapping = target_find_mapping(target, page);
         if (!mapping)
             return NULL;
-        bool in_order = host->last_page == page - PAGE;
-        host_fetch(host, page, in_order ? count_missing(host, mapping, page, RUN_PAGES) : 1);
-        slot = cache_find(host, page);
+        bool in_order = debugger->last_page == page - PAGE;
+        debugger_fetch(debugger, page,
+                       in_order ? count_missing(debugger, mapping, page, RUN_PAGES) : 1);
+        slot = cache_find(debugger, page);
     }
-    host->last_page = page;
+    debugger->last_page = page;
     return slot->bytes;
 }
 
-static enum psc_status host_read(struct target *target, psc_addr address, void *buffer, size_t size)
+static enum psc_status debugger_read(struct target *target, psc_addr address, void *buffer,
+                                     size_t size)
 {
     uint8_t *out = buffer;
     while (size) {
         psc_addr page = address & ~(psc_addr)(PAGE - 1);
         size_t at = (size_t)(address - page);
         size_t piece = size < PAGE - at ? size : PAGE - at;
-        const uint8_t *bytes = host_page(target, page);
+        const uint8_t *bytes = debugger_page(target, page);
         if (!bytes)
             return PSC_ERR_FAULT;
         memcpy(out, bytes + at, piece);
@@ -133,9 +136,9 @@ static enum psc_status host_read(struct target *target, psc_addr address, void *
     return PSC_OK;
 }
 
-static void host_prefetch(struct target *target, psc_addr address, size_t size)
+static void debugger_prefetch(struct target *target, psc_addr address, size_t size)
 {
-    struct host *host = target->backend;
+    struct debugger *debugger = target->backend;
     const struct target_mapping *mapping = target_find_mapping(target, address);
     if (!mapping)
         return;
@@ -145,32 +148,32 @@ static void host_prefetch(struct target *target, psc_addr address, size_t size)
         end = page + PREFETCH_LIMIT;
     while (page < end) {
         size_t count = 1;
-        if (cache_find(host, page)->address != page) {
+        if (cache_find(debugger, page)->address != page) {
             size_t wanted = (size_t)(end - page + PAGE - 1) / PAGE;
-            count = count_missing(host, mapping, page, wanted < RUN_PAGES ? wanted : RUN_PAGES);
-            host_fetch(host, page, count);
+            count = count_missing(debugger, mapping, page, wanted < RUN_PAGES ? wanted : RUN_PAGES);
+            debugger_fetch(debugger, page, count);
         }
         page += count * PAGE;
     }
 }
 
-static void host_close(struct target *target)
+static void debugger_close(struct target *target)
 {
-    struct host *host = target->backend;
-    if (!host)
+    struct debugger *debugger = target->backend;
+    if (!debugger)
         return;
-    if (host->pages)
-        cache_clear(host);
-    if (host->memory >= 0)
-        close(host->memory);
-    free(host->pages);
-    free(host->run);
-    free(host);
+    if (debugger->pages)
+        cache_clear(debugger);
+    if (debugger->memory >= 0)
+        close(debugger->memory);
+    free(debugger->pages);
+    free(debugger->run);
+    free(debugger);
 }
 
 /* No peek: the cache may start anew at any read. */
-static const struct target_ops host_ops = {
-    .read = host_read, .prefetch = host_prefetch, .close = host_close};
+static const struct target_ops debugger_ops = {
+    .read = debugger_read, .prefetch = debugger_prefetch, .close = debugger_close};
 
 /* ---- opening ---- */
 
@@ -181,7 +184,7 @@ static int compare_mappings(const void *left, const void *right)
 }
 
 static enum psc_status add_mapping(struct target *target, struct file_names *names,
-                                   const struct psc_host_mapping *given)
+                                   const struct psc_debugger_mapping *given)
 {
     struct target_mapping mapping = {
         .start = given->start,
@@ -204,15 +207,15 @@ static enum psc_status add_mapping(struct target *target, struct file_names *nam
     return PSC_OK;
 }
 
-static enum psc_status copy_mappings(struct target *target, const struct psc_host *host)
+static enum psc_status copy_mappings(struct target *target, const struct psc_debugger *debugger)
 {
     struct file_names names;
-    target->mappings = calloc(host->mapping_count, sizeof(*target->mappings));
-    enum psc_status status = file_names_init(&names, host->mapping_count);
+    target->mappings = calloc(debugger->mapping_count, sizeof(*target->mappings));
+    enum psc_status status = file_names_init(&names, debugger->mapping_count);
     if (!target->mappings)
         status = PSC_ERR_MEMORY;
-    for (size_t i = 0; status == PSC_OK && i < host->mapping_count; i++)
-        status = add_mapping(target, &names, &host->mappings[i]);
+    for (size_t i = 0; status == PSC_OK && i < debugger->mapping_count; i++)
+        status = add_mapping(target, &names, &debugger->mappings[i]);
     file_names_deinit(&names);
     if (status != PSC_OK)
         return status;
@@ -225,7 +228,7 @@ static enum psc_status copy_mappings(struct target *target, const struct psc_hos
     return PSC_OK;
 }
 
-static void add_thread(struct target *target, const struct psc_host_thread *given)
+static void add_thread(struct target *target, const struct psc_debugger_thread *given)
 {
     struct target_thread *thread = &target->threads[target->thread_count++];
     thread->tid = given->tid;
@@ -235,18 +238,18 @@ static void add_thread(struct target *target, const struct psc_host_thread *give
     memcpy(thread->registers.value, given->registers, sizeof(given->registers));
 }
 
-static enum psc_status copy_threads(struct target *target, const struct psc_host *host)
+static enum psc_status copy_threads(struct target *target, const struct psc_debugger *debugger)
 {
-    target->threads = calloc(host->thread_count, sizeof(*target->threads));
+    target->threads = calloc(debugger->thread_count, sizeof(*target->threads));
     if (!target->threads)
         return PSC_ERR_MEMORY;
     // The crashed one comes first.
-    for (size_t i = 0; i < host->thread_count; i++)
-        if (host->threads[i].crashed)
-            add_thread(target, &host->threads[i]);
-    for (size_t i = 0; i < host->thread_count; i++)
-        if (!host->threads[i].crashed)
-            add_thread(target, &host->threads[i]);
+    for (size_t i = 0; i < debugger->thread_count; i++)
+        if (debugger->threads[i].crashed)
+            add_thread(target, &debugger->threads[i]);
+    for (size_t i = 0; i < debugger->thread_count; i++)
+        if (!debugger->threads[i].crashed)
+            add_thread(target, &debugger->threads[i]);
     return PSC_OK;
 }
 
@@ -291,24 +294,24 @@ void target_search_thread_pointers(struct target *target)
     free(bytes);
 }
 
-static void copy_signal(struct target *target, const struct psc_host *host)
+static void copy_signal(struct target *target, const struct psc_debugger *debugger)
 {
     struct target_signal *signal = &target->process.signal;
-    if (host->signal_number <= 0)
+    if (debugger->signal_number <= 0)
         return;
     *signal = (struct target_signal){
-        .number = host->signal_number, .code = host->signal_code, .has_info = true};
+        .number = debugger->signal_number, .code = debugger->signal_code, .has_info = true};
     // As in siginfo: codes up to 0 come from a process, the others from the kernel.
     signal->has_sender = signal->code <= 0;
     signal->has_address = signal->code > 0;
     if (signal->has_sender)
-        signal->sender_pid = host->signal_sender;
+        signal->sender_pid = debugger->signal_sender;
     else
-        signal->address = host->fault_address;
+        signal->address = debugger->fault_address;
 }
 
-static enum psc_status host_fill(struct target *target, const struct psc_host *given,
-                                 struct psc_error *err)
+static enum psc_status debugger_fill(struct target *target, const struct psc_debugger *given,
+                                     struct psc_error *err)
 {
     target->process.pid = given->pid;
     if (copy_mappings(target, given) != PSC_OK || copy_threads(target, given) != PSC_OK)
@@ -328,9 +331,9 @@ static enum psc_status host_fill(struct target *target, const struct psc_host *g
     return PSC_OK;
 }
 
-enum psc_status target_open_host(const struct psc_host *given, const char *executable,
-                                 const struct target_options *options, struct target **ret,
-                                 struct psc_error *err)
+enum psc_status target_open_debugger(const struct psc_debugger *given, const char *executable,
+                                     const struct target_options *options, struct target **ret,
+                                     struct psc_error *err)
 {
     if (!given->read && !given->memory_path)
         return psc_fail(err, PSC_ERR_ARGUMENT, "a host without a way to read memory");
@@ -338,28 +341,28 @@ enum psc_status target_open_host(const struct psc_host *given, const char *execu
         return psc_fail(err, PSC_ERR_ARGUMENT, "a host that tells no mappings of its target");
     if (!given->threads || !given->thread_count || given->thread_count > HOST_ITEM_LIMIT)
         return psc_fail(err, PSC_ERR_ARGUMENT, "a host that tells no threads of its target");
-    struct host *host = calloc(1, sizeof(*host));
+    struct debugger *debugger = calloc(1, sizeof(*debugger));
     struct target *target =
-        host ? target_create(TARGET_HOST, &host_ops, executable, options) : NULL;
+        debugger ? target_create(TARGET_DEBUGGER, &debugger_ops, executable, options) : NULL;
     if (!target) {
-        free(host);
+        free(debugger);
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
-    target->backend = host;
-    host->read = given->read;
-    host->context = given->context;
-    host->memory = given->memory_path ? open(given->memory_path, O_RDONLY | O_CLOEXEC) : -1;
-    host->pages = calloc(CACHE_SLOTS, sizeof(*host->pages));
-    host->run = malloc(RUN_PAGES * PAGE);
+    target->backend = debugger;
+    debugger->read = given->read;
+    debugger->context = given->context;
+    debugger->memory = given->memory_path ? open(given->memory_path, O_RDONLY | O_CLOEXEC) : -1;
+    debugger->pages = calloc(CACHE_SLOTS, sizeof(*debugger->pages));
+    debugger->run = malloc(RUN_PAGES * PAGE);
     enum psc_status status = PSC_OK;
-    if (host->pages)
-        cache_clear(host);
-    if (!host->pages || !host->run)
+    if (debugger->pages)
+        cache_clear(debugger);
+    if (!debugger->pages || !debugger->run)
         status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    else if (host->memory < 0 && !host->read)
+    else if (debugger->memory < 0 && !debugger->read)
         status = psc_fail(err, PSC_ERR_IO, "%s: cannot be opened", given->memory_path);
     if (status == PSC_OK)
-        status = host_fill(target, given, err);
+        status = debugger_fill(target, given, err);
     if (status != PSC_OK) {
         target_close(target);
         return status;

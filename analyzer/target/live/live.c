@@ -86,7 +86,7 @@ const struct target_ops live_ops = {.piece = live_piece, .close = live_close};
 
 /* ---- the look ---- */
 
-struct look {
+struct snapshot {
     struct target *target;
     void (*visit)(void *context);
     void *context;
@@ -149,60 +149,60 @@ static enum psc_status copy_stacks(struct target *target)
 
 static enum psc_status take_threads(struct target *target, bool standing);
 
-static void hold_and_copy(struct look *look)
+static void hold_and_copy(struct snapshot *snapshot)
 {
-    struct target *target = look->target;
+    struct target *target = snapshot->target;
     struct live *live = target->backend;
     struct target_pause *pause = &target->pause;
     double start = now_in_milliseconds();
-    look->status = stop_all(&live->stop);
+    snapshot->status = stop_all(&live->stop);
     double stopped = now_in_milliseconds();
     pause->stop = stopped - start;
-    if (look->status != PSC_OK)
+    if (snapshot->status != PSC_OK)
         return;
     live->stop.vectors = target->wants_vectors;
     stop_read_registers(&live->stop);
     stop_read_waiting(&live->stop);
-    look->maps_error = live_read_file(live->maps_fd, &live->maps);
+    snapshot->maps_error = live_read_file(live->maps_fd, &live->maps);
     double registers = now_in_milliseconds();
     pause->registers = registers - stopped;
-    look->status = copy_stacks(target);
+    snapshot->status = copy_stacks(target);
     stop_check_waiting(&live->stop);
-    if (look->status == PSC_OK)
-        look->status = take_threads(target, true);
+    if (snapshot->status == PSC_OK)
+        snapshot->status = take_threads(target, true);
     double stacks = now_in_milliseconds();
     pause->stacks = stacks - registers;
-    if (look->status == PSC_OK && look->visit && !live->stop.other_width)
-        look->visit(look->context);
+    if (snapshot->status == PSC_OK && snapshot->visit && !live->stop.other_width)
+        snapshot->visit(snapshot->context);
     double visited = now_in_milliseconds();
     pause->visit = visited - stacks;
-    if (look->status == PSC_OK && live->save.taken) {
+    if (snapshot->status == PSC_OK && live->save.taken) {
         save_read_libraries(target);
-        if (live->save.full && !look->maps_error)
+        if (live->save.full && !snapshot->maps_error)
             dump_copy(target);
     }
     pause->save = now_in_milliseconds() - visited;
 }
 
 /* The tracer of a thread is a thread: when it ends, the kernel lets go of all that it held. */
-static void *look_thread(void *argument)
+static void *snapshot_thread(void *argument)
 {
-    struct look *look = argument;
-    struct live *live = look->target->backend;
+    struct snapshot *snapshot = argument;
+    struct live *live = snapshot->target->backend;
     prctl(PR_SET_TIMERSLACK, 1UL);
     // Of this thread only, where it is allowed: whoever takes the processor makes the target wait.
     (void)setpriority(PRIO_PROCESS, 0, -20);
     live->stands = true;
-    hold_and_copy(look);
+    hold_and_copy(snapshot);
     live->stands = false;
     double start = now_in_milliseconds();
     stop_release(&live->stop);
-    look->target->pause.resume = now_in_milliseconds() - start;
+    snapshot->target->pause.resume = now_in_milliseconds() - start;
     return NULL;
 }
 
 /* Whoever stops us from the terminal must not stop us while the target stands: it would stay so. */
-static int run_look(struct look *look)
+static int run_snapshot(struct snapshot *snapshot)
 {
     sigset_t all, stops, before, during;
     pthread_t thread;
@@ -217,7 +217,7 @@ static int run_look(struct look *look)
     int error = pthread_attr_init(&attributes);
     if (!error) {
         pthread_attr_setstacksize(&attributes, THREAD_STACK);
-        error = pthread_create(&thread, &attributes, look_thread, look);
+        error = pthread_create(&thread, &attributes, snapshot_thread, snapshot);
         pthread_attr_destroy(&attributes);
     }
     pthread_sigmask(SIG_SETMASK, &during, NULL);
@@ -245,13 +245,14 @@ const char *live_read_name(struct target *target, pid_t tid)
     return arena_strdup(target->arena, name);
 }
 
-static void take_thread(struct target *target, const struct live_thread *from, const char *veil)
+static void take_thread(struct target *target, const struct live_thread *from,
+                        const char *unreadable)
 {
     struct target_thread *thread = &target->threads[target->thread_count++];
-    *thread = (struct target_thread){.tid = from->tid, .veil = veil};
-    if (!veil)
+    *thread = (struct target_thread){.tid = from->tid, .unreadable = unreadable};
+    if (!unreadable)
         parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
-    if (!veil && from->stopped && from->fp_size == TARGET_VECTORS_SIZE) {
+    if (!unreadable && from->stopped && from->fp_size == TARGET_VECTORS_SIZE) {
         const struct live *live = target->backend;
         thread->vectors = (const uint8_t *)arena_strndup(
             target->arena, live->stop.more.data + from->more_at, from->fp_size);
@@ -264,19 +265,20 @@ static void take_thread(struct target *target, const struct live_thread *from, c
     }
 }
 
-/* How a thread that was not stopped is shown: without a veil, or why not. */
+/* How a thread that was not stopped is shown: without a unreadable, or why not. */
 static const char *take_waiting(struct target *target, struct live_thread *thread)
 {
-    const char *veil = thread->waits ? NULL : live_veil(target, thread->tid, true);
-    thread->gone = !thread->waits && !veil;
+    const char *unreadable =
+        thread->waits ? NULL : live_unreadable_reason(target, thread->tid, true);
+    thread->gone = !thread->waits && !unreadable;
     if (!thread->gone)
         target_warn(target, "thread-not-stopped",
                     "thread %d is in an uninterruptible wait in the kernel and could not be "
                     "stopped; %s",
                     thread->tid,
-                    veil ? "its native stack is not shown"
-                         : "its stack is shown by its stack pointer alone");
-    return veil;
+                    unreadable ? "its native stack is not shown"
+                               : "its stack is shown by its stack pointer alone");
+    return unreadable;
 }
 
 /* Of threads that were not stopped, which the core file of the look has, too. */
@@ -302,15 +304,15 @@ static enum psc_status take_threads(struct target *target, bool standing)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < stop->count; i++) {
         struct live_thread *thread = &stop->threads[i];
-        const char *veil = NULL;
+        const char *unreadable = NULL;
         if (standing && !thread->stopped)
             continue;
         if (!thread->stopped && !thread->gone) {
-            veil = take_waiting(target, thread);
-            waiting |= !veil;
+            unreadable = take_waiting(target, thread);
+            waiting |= !unreadable;
         }
         if (!thread->gone)
-            take_thread(target, thread, veil);
+            take_thread(target, thread, unreadable);
     }
     if (waiting)
         find_thread_pointers(target);
@@ -353,7 +355,8 @@ static enum psc_status take_maps(struct target *target, bool *ret_changed, struc
     return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");
 }
 
-enum psc_status target_prepare_look(struct target *target, bool *ret_changed, struct psc_error *err)
+enum psc_status target_prepare_snapshot(struct target *target, bool *ret_changed,
+                                        struct psc_error *err)
 {
     struct live *live = target->backend;
     target->pause = (struct target_pause){.prepare = now_in_milliseconds()};
@@ -370,28 +373,28 @@ enum psc_status target_prepare_look(struct target *target, bool *ret_changed, st
     return take_maps(target, ret_changed, err);
 }
 
-enum psc_status target_look(struct target *target, void (*visit)(void *context), void *context,
-                            bool *ret_changed, struct psc_error *err)
+enum psc_status target_snapshot(struct target *target, void (*visit)(void *context), void *context,
+                                bool *ret_changed, struct psc_error *err)
 {
     struct live *live = target->backend;
-    struct look look = {.target = target, .visit = visit, .context = context};
+    struct snapshot snapshot = {.target = target, .visit = visit, .context = context};
     live->stop.count = 0;
     live->stop.refusal = 0;
     live->save.taken = live->save.wanted && !target->tentative;
     if (live->save.taken && !save_prepare(target))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     pages_clear(&live->pages);
-    if (!ready_for_look(target, visit, context))
+    if (!prefetch_for_snapshot(target, visit, context))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     target->pause.prepare = now_in_milliseconds() - target->pause.prepare;
-    int error = run_look(&look);
+    int error = run_snapshot(&snapshot);
     if (error)
         return psc_fail(err, PSC_ERR_IO,
                         "no thread can be started, for lack of memory or of threads: %s",
                         strerror(error));
-    if (look.status == PSC_ERR_MEMORY)
-        return psc_fail(err, look.status, "out of memory");
-    if (look.status != PSC_OK) {
+    if (snapshot.status == PSC_ERR_MEMORY)
+        return psc_fail(err, snapshot.status, "out of memory");
+    if (snapshot.status != PSC_OK) {
         enum psc_status status =
             live_refuse_thread(live->pid, live->stop.refused, live->stop.refusal, err);
         target->pause.refused = status == PSC_ERR_IO;
@@ -400,7 +403,7 @@ enum psc_status target_look(struct target *target, void (*visit)(void *context),
     if (live->stop.other_width)
         return psc_fail(err, PSC_ERR_UNSUPPORTED,
                         "process %d is a 32-bit one; only x86-64 is handled", live->pid);
-    if (!look.maps_error && live->maps.size) {
+    if (!snapshot.maps_error && live->maps.size) {
         enum psc_status status = take_maps(target, ret_changed, err);
         if (status != PSC_OK)
             return status;

@@ -197,11 +197,11 @@ void stop_check_waiting(struct live_stop *stop);
 
 /**
  * Finds out what is going to be copied in the stop, and makes room for it.
- * @param visit  see target_look(); may be NULL.
+ * @param visit  see target_snapshot(); may be NULL.
  * @return false: out of memory.
  */
-PSC_MUST_CHECK bool ready_for_look(struct target *target, void (*visit)(void *context),
-                                   void *context);
+PSC_MUST_CHECK bool prefetch_for_snapshot(struct target *target, void (*visit)(void *context),
+                                          void *context);
 
 /* ---- live_refusal.c ---- */
 
@@ -239,7 +239,7 @@ PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
  * target's arena; NULL when it has ended.
  * @param uninterruptible  it could not be stopped; else nobody was allowed to.
  */
-const char *live_veil(struct target *target, pid_t tid, bool uninterruptible);
+const char *live_unreadable_reason(struct target *target, pid_t tid, bool uninterruptible);
 
 /* ---- live_dump.c ---- */
 

@@ -119,7 +119,7 @@ static enum psc_status live_open(struct target *target, struct psc_error *err)
     target->proc = arena_printf(target->arena, "/proc/%d/task/%d", live->pid, live->memory_tid);
     target->foreign_root = is_foreign_root(live);
     live->root = find_root(target);
-    enum psc_status status = target_prepare_look(target, &changed, err);
+    enum psc_status status = target_prepare_snapshot(target, &changed, err);
     if (status != PSC_OK)
         return status;
     struct live_text text = {0};

@@ -93,7 +93,7 @@ static size_t find_wanted(struct target *target, void (*visit)(void *context), v
     return live->wanted ? count : 0;
 }
 
-bool ready_for_look(struct target *target, void (*visit)(void *context), void *context)
+bool prefetch_for_snapshot(struct target *target, void (*visit)(void *context), void *context)
 {
     struct live *live = target->backend;
     size_t size = find_wanted(target, visit, context) * LIVE_PAGE + estimate_stacks(target);

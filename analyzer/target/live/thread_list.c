@@ -50,7 +50,7 @@ static const char *describe_state(char letter)
     }
 }
 
-const char *live_veil(struct target *target, pid_t tid, bool uninterruptible)
+const char *live_unreadable_reason(struct target *target, pid_t tid, bool uninterruptible)
 {
     const struct live *live = target->backend;
     char stat[512], place[128];
@@ -69,7 +69,7 @@ const char *live_veil(struct target *target, pid_t tid, bool uninterruptible)
         state, known ? " in the kernel (" : "", known ? place : "", known ? ")" : "");
 }
 
-enum psc_status target_survey(struct target *target, struct psc_error *err)
+enum psc_status target_list_threads(struct target *target, struct psc_error *err)
 {
     struct live *live = target->backend;
     const struct dirent *entry;
@@ -80,15 +80,15 @@ enum psc_status target_survey(struct target *target, struct psc_error *err)
     rewinddir(live->stop.tasks);
     while ((entry = readdir(live->stop.tasks)) && target->thread_count < THREAD_LIMIT) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        const char *veil = tid > 0 ? live_veil(target, tid, false) : NULL;
+        const char *unreadable = tid > 0 ? live_unreadable_reason(target, tid, false) : NULL;
         void *threads = target->threads;
-        if (!veil)
+        if (!unreadable)
             continue;
         if (!array_reserve(&threads, &capacity, target->thread_count + 1, sizeof(*target->threads)))
             return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
         target->threads = threads;
-        target->threads[target->thread_count++] =
-            (struct target_thread){.tid = tid, .name = live_read_name(target, tid), .veil = veil};
+        target->threads[target->thread_count++] = (struct target_thread){
+            .tid = tid, .name = live_read_name(target, tid), .unreadable = unreadable};
     }
     if (arena_is_exhausted(target->arena))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");

@@ -6,8 +6,8 @@
 /* A process that does much never stands still for long enough. */
 #define GLANCE_LIMIT 20
 
-enum psc_status target_glance(struct target *target, void (*visit)(void *context), void *context,
-                              struct psc_error *err)
+enum psc_status target_snapshot_unpaused(struct target *target, void (*visit)(void *context),
+                                         void *context, struct psc_error *err)
 {
     struct live *live = target->backend;
     struct target_pause *pause = &target->pause;

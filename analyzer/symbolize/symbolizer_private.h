@@ -21,7 +21,7 @@ struct module_record {
     bool inlines_skipped; /**< Inlined calls would have cost too much. */
 };
 
-struct python_place {
+struct python_location_entry {
     psc_addr code;
     int32_t lasti;
     uint8_t kind;
@@ -31,7 +31,7 @@ struct python_place {
 /** Reasons of gaps that are compared with others; most threads that have one have the same. */
 #define PLACES_GAPS 32
 
-struct places {
+struct symbolizer {
     struct psc_trace *trace;
     struct capture_sources sources;
     bool keep_source;
@@ -41,39 +41,40 @@ struct places {
     struct cython_cache *cython;
     struct module_record *records; /**< Sorted by start, as modules are. */
     size_t record_count;
-    struct place **all; /**< In the order they were met. */
+    struct address_info **all; /**< In the order they were met. */
     size_t count;
     size_t capacity;
-    struct place **table; /**< By pc; open addressing. */
+    struct address_info **table; /**< By pc; open addressing. */
     size_t mask;
-    struct python_place *python_table; /**< By (code, lasti); open addressing. */
+    struct python_location_entry *python_table; /**< By (code, lasti); open addressing. */
     size_t python_count;
     size_t python_mask;
     const struct trace_location *gaps[PLACES_GAPS];
     size_t gap_count;
 };
 
-struct module_record *places_record(struct places *places, const struct module *module);
+struct module_record *symbolizer_record(struct symbolizer *symbolizer, const struct module *module);
 
 /** Fills names, language and class of a level from the linker's symbol. */
-void places_name_level(struct places *places, const struct place *place, struct place_level *level,
-                       const char *symbol);
+void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_info *info,
+                           struct address_level *level, const char *symbol);
 
 /* ---- place_code.c ---- */
 
 /** Functions and lines of a place in a stripped Cython module; false when it is in none. */
-bool places_name_by_code(struct places *places, struct place *place);
+bool symbolizer_name_by_code(struct symbolizer *symbolizer, struct address_info *info);
 /** The source text of what places_name_by_code() found. */
-void places_add_code_source(struct places *places, struct place *place);
+void symbolizer_add_code_source(struct symbolizer *symbolizer, struct address_info *info);
 /** Gives Cython levels that have no .pyx line theirs, and adds those that were inlined. */
-void places_add_code_lines(struct places *places, struct place *place);
+void symbolizer_add_code_lines(struct symbolizer *symbolizer, struct address_info *info);
 /**
  * Notes where gcc split a function and put the parts together again: it then stands in itself, as
  * one that calls itself may.
  */
-void places_note_splits(struct places *places, struct place *place);
+void symbolizer_note_splits(struct symbolizer *symbolizer, struct address_info *info);
 /** "axpy[double]" for a level of a fused function's specialisation, when debug information tells.
  */
-void places_add_fused_types(struct places *places, const struct place *place, size_t i);
+void symbolizer_add_fused_types(struct symbolizer *symbolizer, const struct address_info *info,
+                                size_t i);
 
 #endif

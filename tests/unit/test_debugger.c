@@ -38,7 +38,7 @@ static size_t read_memory(void *context, psc_addr address, void *buffer, size_t 
 
 static const uint32_t known = PSC_HOST_READ | PSC_HOST_PERMISSIONS_KNOWN;
 
-static const struct psc_host_mapping mappings[] = {
+static const struct psc_debugger_mapping mappings[] = {
     {.start = START + 0x20000, .end = START + sizeof(memory.bytes), .permissions = known},
     {.start = START, .end = START + 0x20000, .path = "/lib/a.so (deleted)", .permissions = known},
     {.start = START + 0x1000, .end = START + 0x2000, .path = "/lib/overlaps.so"},
@@ -47,19 +47,19 @@ static const struct psc_host_mapping mappings[] = {
     {.start = 0x8000000, .end = 0x8001000, .path = "/lib/a.so (deleted)", .offset = 4096},
 };
 
-static const struct psc_host_thread threads[] = {
+static const struct psc_debugger_thread threads[] = {
     {.tid = 11, .thread_pointer = 0x111, .name = "one"},
     {.tid = 12, .crashed = 1, .thread_pointer = 0x222, .registers = {[16] = 0x333}},
 };
 
-static struct psc_host make_host(void)
+static struct psc_debugger make_debugger(void)
 {
     memory.calls = memory.largest = 0;
     memory.hole = 0;
     for (size_t i = 0; i < sizeof(memory.bytes); i++)
         memory.bytes[i] = (uint8_t)(i >> 8 ^ i);
-    return (struct psc_host){
-        .size = sizeof(struct psc_host),
+    return (struct psc_debugger){
+        .size = sizeof(struct psc_debugger),
         .pid = 11,
         .read = read_memory,
         .context = &memory,
@@ -73,11 +73,11 @@ static struct psc_host make_host(void)
     };
 }
 
-static struct target *open_host(const struct psc_host *host)
+static struct target *open_debugger(const struct psc_debugger *debugger)
 {
     struct psc_error err = {0};
     struct target *target = NULL;
-    if (target_open_host(host, NULL, NULL, &target, &err) != PSC_OK)
+    if (target_open_debugger(debugger, NULL, NULL, &target, &err) != PSC_OK)
         fail_msg("%s", err.message);
     return target;
 }
@@ -85,9 +85,9 @@ static struct target *open_host(const struct psc_host *host)
 static void what_the_host_tells_is_kept(void **state)
 {
     (void)state;
-    struct psc_host host = make_host();
-    struct target *target = open_host(&host);
-    assert_int_equal(target->kind, TARGET_HOST);
+    struct psc_debugger debugger = make_debugger();
+    struct target *target = open_debugger(&debugger);
+    assert_int_equal(target->kind, TARGET_DEBUGGER);
     assert_int_equal(target->thread_count, 2);
     assert_int_equal(target->threads[0].tid, 12);
     assert_true(target->threads[0].crashed);
@@ -112,8 +112,8 @@ static void what_the_host_tells_is_kept(void **state)
 static void pages_are_asked_for_once(void **state)
 {
     (void)state;
-    struct psc_host host = make_host();
-    struct target *target = open_host(&host);
+    struct psc_debugger debugger = make_debugger();
+    struct target *target = open_debugger(&debugger);
     uint8_t bytes[16];
     for (size_t at = 0; at < 4096 - 16; at++) {
         assert_int_equal(target_read(target, START + at, bytes, 16), PSC_OK);
@@ -135,8 +135,8 @@ static void pages_are_asked_for_once(void **state)
 static void a_hint_fetches_in_runs(void **state)
 {
     (void)state;
-    struct psc_host host = make_host();
-    struct target *target = open_host(&host);
+    struct psc_debugger debugger = make_debugger();
+    struct target *target = open_debugger(&debugger);
     uint8_t bytes[8];
     target_prefetch(target, START + 100, 0x18000);
     size_t calls = memory.calls;
@@ -152,8 +152,8 @@ static void a_hint_fetches_in_runs(void **state)
 static void what_cannot_be_read_is_a_fault(void **state)
 {
     (void)state;
-    struct psc_host host = make_host();
-    struct target *target = open_host(&host);
+    struct psc_debugger debugger = make_debugger();
+    struct target *target = open_debugger(&debugger);
     uint8_t bytes[16];
     memory.hole = START + 0x3000;
     target_prefetch(target, START, 0x8000);
@@ -175,14 +175,14 @@ static void memory_can_be_a_file(void **state)
     (void)state;
     const uint64_t here = UINT64_C(0x1122334455667788);
     psc_addr address = (psc_addr)(uintptr_t)&here;
-    const struct psc_host_mapping around = {.start = address & ~(psc_addr)4095,
+    const struct psc_debugger_mapping around = {.start = address & ~(psc_addr)4095,
                                             .end = (address & ~(psc_addr)4095) + 8192};
-    struct psc_host host = make_host();
-    host.read = NULL;
-    host.memory_path = "/proc/self/mem";
-    host.mappings = &around;
-    host.mapping_count = 1;
-    struct target *target = open_host(&host);
+    struct psc_debugger debugger = make_debugger();
+    debugger.read = NULL;
+    debugger.memory_path = "/proc/self/mem";
+    debugger.mappings = &around;
+    debugger.mapping_count = 1;
+    struct target *target = open_debugger(&debugger);
     uint64_t word;
     assert_int_equal(target_read_u64(target, address, &word), PSC_OK);
     assert_int_equal(word, here);
@@ -192,13 +192,13 @@ static void memory_can_be_a_file(void **state)
 static void thread_pointers_are_found(void **state)
 {
     (void)state;
-    struct psc_host host = make_host();
-    const struct psc_host_mapping writable = {
+    struct psc_debugger debugger = make_debugger();
+    const struct psc_debugger_mapping writable = {
         .start = START,
         .end = START + sizeof(memory.bytes),
         .permissions = known | PSC_HOST_WRITE,
     };
-    const struct psc_host_thread unknown[] = {{.tid = 21}, {.tid = 22}, {.tid = 23}};
+    const struct psc_debugger_thread unknown[] = {{.tid = 21}, {.tid = 22}, {.tid = 23}};
     // glibc: the block points to itself twice; the thread's id is at 720.
     const struct {
         size_t at;
@@ -211,11 +211,11 @@ static void thread_pointers_are_found(void **state)
         memcpy(memory.bytes + blocks[i].at + 16, &other, 8);
         memcpy(memory.bytes + blocks[i].at + 720, &blocks[i].tid, 4);
     }
-    host.mappings = &writable;
-    host.mapping_count = 1;
-    host.threads = unknown;
-    host.thread_count = 3;
-    struct target *target = open_host(&host);
+    debugger.mappings = &writable;
+    debugger.mapping_count = 1;
+    debugger.threads = unknown;
+    debugger.thread_count = 3;
+    struct target *target = open_debugger(&debugger);
     assert_int_equal(target->threads[0].thread_pointer, START + 0x700);
     assert_int_equal(target->threads[1].thread_pointer, 0);
     assert_int_equal(target->threads[2].thread_pointer, START + sizeof(memory.bytes) - 736);
@@ -227,27 +227,27 @@ static void unusable_hosts_are_refused(void **state)
     (void)state;
     struct psc_error err = {0};
     struct target *target;
-    struct psc_host host = make_host();
-    host.read = NULL;
-    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
-    host.memory_path = "/nonexistent/mem";
-    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_IO);
-    host = make_host();
-    host.mapping_count = 0;
-    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
-    host = make_host();
-    host.threads = NULL;
-    assert_int_equal(target_open_host(&host, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    struct psc_debugger debugger = make_debugger();
+    debugger.read = NULL;
+    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    debugger.memory_path = "/nonexistent/mem";
+    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_IO);
+    debugger = make_debugger();
+    debugger.mapping_count = 0;
+    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    debugger = make_debugger();
+    debugger.threads = NULL;
+    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
     // Through the public door: a struct from a newer header that says more than is understood.
     struct {
-        struct psc_host host;
+        struct psc_debugger debugger;
         uint64_t unknown;
-    } newer = {make_host(), 1};
+    } newer = {make_debugger(), 1};
     struct psc_target *opened;
-    newer.host.size = sizeof(newer);
-    assert_int_equal(psc_open_host(&newer.host, NULL, NULL, &opened, &err), PSC_ERR_ARGUMENT);
+    newer.debugger.size = sizeof(newer);
+    assert_int_equal(psc_open_debugger(&newer.debugger, NULL, NULL, &opened, &err), PSC_ERR_ARGUMENT);
     newer.unknown = 0;
-    assert_int_equal(psc_open_host(&newer.host, NULL, NULL, &opened, &err), PSC_OK);
+    assert_int_equal(psc_open_debugger(&newer.debugger, NULL, NULL, &opened, &err), PSC_OK);
     psc_close(opened);
 }
 

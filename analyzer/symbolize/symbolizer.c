@@ -1,0 +1,269 @@
+/* Places: every distinct program counter is looked up once, whatever the number of frames. */
+#include "symbolizer_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t place_hash(psc_addr pc)
+{
+    return hash_u64(pc);
+}
+
+static bool symbolizer_grow(struct symbolizer *symbolizer)
+{
+    size_t size = symbolizer->mask ? (symbolizer->mask + 1) * 2 : 256;
+    struct address_info **table = calloc(size, sizeof(*table));
+    if (!table)
+        return false;
+    for (size_t i = 0; i < symbolizer->count; i++) {
+        size_t at = place_hash(symbolizer->all[i]->pc) & (size - 1);
+        while (table[at])
+            at = (at + 1) & (size - 1);
+        table[at] = symbolizer->all[i];
+    }
+    free(symbolizer->table);
+    symbolizer->table = table;
+    symbolizer->mask = size - 1;
+    return true;
+}
+
+static bool is_interpreter_module(const struct symbolizer *symbolizer, const struct module *module)
+{
+    const struct python *python = symbolizer->sources.python;
+    if (!python)
+        return false;
+    if (module == python_get_info(python)->module)
+        return true;
+    // The launcher of a shared libpython: python3.11 and nothing else.
+    return module->is_executable_file && !strncmp(module->name, "python", strlen("python"));
+}
+
+/* CPython's Python/importdl.c: a module's entry is PyInit_ and the last part of its name. */
+static bool is_extension(struct module *module)
+{
+    char entry[256];
+    struct module_symbol symbol;
+    int size = (int)strcspn(module->name, ".");
+    // All suffixes of extension modules end so; "libc.so.6" need not be searched.
+    const char *suffix = strrchr(module->name, '.');
+    if (!suffix || strcmp(suffix, ".so") != 0)
+        return false;
+    snprintf(entry, sizeof(entry), "PyInit_%.*s", size, module->name);
+    return module_find_symbol_named(module, entry, &symbol);
+}
+
+/* A program that holds compiled modules, with Python in a library: `cython --embed`. */
+static bool is_embedding(const struct symbolizer *symbolizer, struct module *module)
+{
+    return module->is_executable_file && !is_interpreter_module(symbolizer, module) &&
+           module_imports(module, "PyTraceBack_Here");
+}
+
+struct module_record *symbolizer_record(struct symbolizer *symbolizer, const struct module *module)
+{
+    size_t low = 0, high = symbolizer->record_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (symbolizer->records[middle].module->start < module->start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < symbolizer->record_count ? &symbolizer->records[low] : NULL;
+}
+
+bool address_is_evaluator(const struct address_info *info)
+{
+    return info->interpreter && info->level_count &&
+           info->levels[info->level_count - 1].function_class == FUNCTION_EVALUATOR;
+}
+
+static void place_look_up(struct symbolizer *symbolizer, struct address_info *info)
+{
+    struct address_level *level = arena_alloc(symbolizer->trace->arena, sizeof(*level));
+    struct trace_location *location = arena_alloc(symbolizer->trace->arena, sizeof(*location));
+    if (!level || !location)
+        return;
+    level->location = location;
+    info->levels = level;
+    info->level_count = 1;
+    location->kind = TRACE_NATIVE;
+    location->language = "C";
+    info->module = modules_find(symbolizer->sources.modules, info->pc);
+    if (!info->module)
+        return;
+    struct module_record *record = symbolizer_record(symbolizer, info->module);
+    if (record) {
+        if (!record->used)
+            record->extension =
+                is_extension(info->module) || is_embedding(symbolizer, info->module);
+        record->used = true;
+        info->extension = record->extension;
+        location->module = record->trace;
+    }
+    location->offset = info->pc - info->module->bias;
+    location->has_offset = true;
+    info->interpreter = is_interpreter_module(symbolizer, info->module);
+    if (module_find_symbol(info->module, info->pc, &info->symbol))
+        symbolizer_name_level(symbolizer, info, level, info->symbol.name);
+    else if (info->extension)
+        info->cython_code = symbolizer_name_by_code(symbolizer, info);
+}
+
+struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc)
+{
+    if ((symbolizer->count + 1) * 2 > symbolizer->mask && !symbolizer_grow(symbolizer))
+        return NULL;
+    size_t at = place_hash(pc) & symbolizer->mask;
+    while (symbolizer->table[at]) {
+        if (symbolizer->table[at]->pc == pc)
+            return symbolizer->table[at];
+        at = (at + 1) & symbolizer->mask;
+    }
+    struct address_info *info = arena_alloc(symbolizer->trace->arena, sizeof(*info));
+    if (!info || !array_reserve((void **)&symbolizer->all, &symbolizer->capacity,
+                                symbolizer->count + 1, sizeof(*symbolizer->all)))
+        return NULL;
+    info->pc = pc;
+    symbolizer->table[at] = info;
+    symbolizer->all[symbolizer->count++] = info;
+    place_look_up(symbolizer, info);
+    return info->level_count ? info : NULL;
+}
+
+/* ---- modules ---- */
+
+static enum trace_file_state file_state(const struct module *module)
+{
+    if (!module->file)
+        return TRACE_FILE_FOUND;
+    switch (module->file->state) {
+    case TARGET_FILE_FOUND:
+    case TARGET_FILE_UNVERIFIED:
+        return TRACE_FILE_FOUND;
+    case TARGET_FILE_MISMATCH:
+        return TRACE_FILE_MISMATCH;
+    case TARGET_FILE_UNTRIED:
+    case TARGET_FILE_MISSING:
+        return TRACE_FILE_MISSING;
+    }
+    return TRACE_FILE_MISSING;
+}
+
+/* A record for each module; what it takes opening the file to know comes at the end. */
+static enum psc_status make_records(struct symbolizer *symbolizer)
+{
+    struct arena *arena = symbolizer->trace->arena;
+    size_t count = modules_count(symbolizer->sources.modules);
+    symbolizer->records = calloc(count ? count : 1, sizeof(*symbolizer->records));
+    struct trace_module *traced = arena_array(arena, count + 1, sizeof(*traced));
+    if (!symbolizer->records || !traced)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        struct module *module = modules_get(symbolizer->sources.modules, i);
+        struct trace_module *record = &traced[i];
+        record->path = arena_strdup(arena, module->path);
+        record->base = module->bias;
+        record->start = module->start;
+        record->end = module->end;
+        if (record->path) {
+            const char *slash = strrchr(record->path, '/');
+            record->name = slash ? slash + 1 : record->path;
+        }
+        symbolizer->records[i] = (struct module_record){.module = module, .trace = record};
+    }
+    symbolizer->record_count = count;
+    return arena_is_exhausted(arena) ? PSC_ERR_MEMORY : PSC_OK;
+}
+
+/* @return whether the file is used although nothing tells that it is the same. */
+static bool warn_about_file(struct target *target, const struct target_file *file)
+{
+    if (file->state == TARGET_FILE_MISSING)
+        target_warn(target, "file-missing",
+                    "%s: the file is not here; its frames lack names and may be incomplete; "
+                    "name its place with --sysroot or --lib-dir",
+                    file->path);
+    else if (file->state == TARGET_FILE_MISMATCH)
+        target_warn(target, "file-mismatch",
+                    "%s: the file here is another build and is not used; name the right one's "
+                    "place with --sysroot or --lib-dir",
+                    file->path);
+    else if (file->image && !target_file_is_whole(file))
+        target_warn(target, "file-cut-off",
+                    "%s: the file is cut off, or has debug information only; what is not in it is "
+                    "missing below",
+                    file->local_path ? file->local_path : file->path);
+    return file->state == TARGET_FILE_UNVERIFIED;
+}
+
+enum psc_status symbolizer_list_modules(struct symbolizer *symbolizer)
+{
+    struct psc_trace *trace = symbolizer->trace;
+    struct target *target = symbolizer->sources.target;
+    size_t unverified = 0;
+    trace->modules =
+        arena_array(trace->arena, symbolizer->record_count + 1, sizeof(*trace->modules));
+    if (!trace->modules)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < symbolizer->record_count; i++) {
+        const struct module_record *record = &symbolizer->records[i];
+        struct module *module = record->module;
+        if (!record->used && !symbolizer->all_modules)
+            continue;
+        module_open(module);
+        record->trace->file = file_state(module);
+        record->trace->debug_info = module->has_debug_info;
+        if (module->build_id_hex)
+            record->trace->build_id = arena_strdup(trace->arena, module->build_id_hex);
+        trace->modules[trace->module_count++] = record->trace;
+        if (record->used && module->file)
+            unverified += warn_about_file(target, module->file);
+    }
+    if (unverified)
+        target_warn(target, "files-unverified",
+                    "the core file holds no build-ids: %zu mapped files are used without a check "
+                    "that they are the same",
+                    unverified);
+    return arena_is_exhausted(trace->arena) ? PSC_ERR_MEMORY : PSC_OK;
+}
+
+/* ---- life ---- */
+
+enum psc_status symbolizer_create(struct psc_trace *trace, const struct capture_sources *sources,
+                                  const struct psc_capture_options *options,
+                                  struct symbolizer **ret)
+{
+    struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+    if (!symbolizer)
+        return PSC_ERR_MEMORY;
+    symbolizer->trace = trace;
+    symbolizer->sources = *sources;
+    symbolizer->keep_source = !options->no_source;
+    symbolizer->all_inlined = options->all_inlined;
+    symbolizer->all_modules = options->all_modules;
+    symbolizer->text = sources_create(sources->target, trace->arena);
+    symbolizer->cython = cython_cache_create();
+    enum psc_status status =
+        symbolizer->text && symbolizer->cython ? make_records(symbolizer) : PSC_ERR_MEMORY;
+    if (status != PSC_OK) {
+        symbolizer_destroy(symbolizer);
+        return status;
+    }
+    *ret = symbolizer;
+    return PSC_OK;
+}
+
+void symbolizer_destroy(struct symbolizer *symbolizer)
+{
+    if (!symbolizer)
+        return;
+    sources_destroy(symbolizer->text);
+    cython_cache_destroy(symbolizer->cython);
+    free(symbolizer->records);
+    free(symbolizer->table);
+    free(symbolizer->all);
+    free(symbolizer->python_table);
+    free(symbolizer);
+}
