@@ -7,7 +7,7 @@
  *     cython_tool code FILE.so MODULE < ADDRESSES   address, then function, file, line for each
  * level
  */
-#include "machine.h"
+#include "reports.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

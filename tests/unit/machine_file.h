@@ -6,7 +6,7 @@
 #ifndef PSC_MACHINE_FILE_H
 #define PSC_MACHINE_FILE_H
 
-#include "machine.h"
+#include "reports.h"
 
 #include <elf.h>
 #include <string.h>

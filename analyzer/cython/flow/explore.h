@@ -7,7 +7,7 @@
 #ifndef PSC_MACHINE_EXPLORE_H
 #define PSC_MACHINE_EXPLORE_H
 
-#include "machine.h"
+#include "reports.h"
 
 enum machine_verdict {
     MACHINE_PASS_FREE,    /**< Go on behind the call; it let go of things only. */

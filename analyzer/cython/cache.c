@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "reports.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The search along all ways from an instruction: what is best goes on first. */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

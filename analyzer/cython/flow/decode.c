@@ -1,5 +1,5 @@
 /* Instructions as the rest needs them. The only file of the room that knows the disassembler. */
-#include "machine_state.h"
+#include "code_state.h"
 
 #include <capstone/capstone.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The name of a whole function: from its reports, method tables, and who starts it in parallel. */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

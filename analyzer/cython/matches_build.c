@@ -3,7 +3,7 @@
  * from. Generated C is often left beside a module, and made anew when the .pyx changes; a comment
  * that is added there moves lines of the .pyx, but none of the C.
  */
-#include "machine.h"
+#include "reports.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The functions that report errors: found by the one import that all of them call. */
-#include "machine.h"
+#include "reports.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@
 #ifndef PSC_MACHINE_H
 #define PSC_MACHINE_H
 
-#include "machine_state.h"
+#include "code_state.h"
 
 /* ---- machine_report.c, machine_convention.c, machine_call.c, machine_failure.c ---- */
 

@@ -5,7 +5,7 @@
  * place of the line is that which the function reports from, and the line is what the body stores
  * there.
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What the loader sees of an ELF file: segments, relocated pointers, imports, function bounds. */
-#include "machine_state.h"
+#include "code_state.h"
 
 #include <elf.h>
 #include <stdlib.h>

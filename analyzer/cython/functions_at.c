@@ -1,5 +1,5 @@
 /* What machine.h finds, in the words of cython.h. */
-#include "machine.h"
+#include "reports.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Where an anchor takes name, line and file from: followed to the making of a code object. */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

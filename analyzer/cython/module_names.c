@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "reports.h"
 
 /* Packages in packages; deeper ones are not looked for. */
 #define PACKAGE_DEPTH 16

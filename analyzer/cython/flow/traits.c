@@ -1,5 +1,5 @@
 /* Imports and small functions that a way out may pass: what is known of them. */
-#include "machine_explore.h"
+#include "explore.h"
 
 /** A function that lets go of things is small. */
 #define CLEAN_SIZE_LIMIT  768

@@ -3,7 +3,7 @@
  * the place where it sets or reports an error. Of integers that is -1 nearly always, but 0 for
  * `except 0` and for some of Cython's helpers (__Pyx_TypeTest).
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

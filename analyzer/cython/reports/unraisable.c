@@ -3,7 +3,7 @@
  * function's name, by __Pyx_WriteUnraisable(name, ...) (Cython/Utility/Exceptions.c). Where that
  * helper was inlined, or has the only name within it, it can not be told from such a function.
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Which functions without a name are Cython's own: they work for Python, and report no error. */
-#include "machine_explore.h"
+#include "explore.h"
 
 /** A helper is small; what calls Python from a larger function has a name. */
 #define HELPER_SIZE_LIMIT 8192

@@ -2,7 +2,7 @@
  * The way of an error: from the return address forward to the anchor that reports it, and on to
  * the reports of the functions into which that one was inlined.
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What a condition tells of what was compared: numbers, or what a call that failed returned. */
-#include "machine_state.h"
+#include "code_state.h"
 
 /** Conditions in pairs, the odd one is the negation of the even one before it. */
 static bool holds(uint8_t condition, bool overflow, bool below, bool equal, bool negative)

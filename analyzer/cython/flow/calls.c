@@ -1,5 +1,5 @@
 /* What kind of call an address stands behind. */
-#include "machine_explore.h"
+#include "explore.h"
 
 /** Instructions that are swept in the time of one that is followed. */
 #define SWEPT_A_STEP 2

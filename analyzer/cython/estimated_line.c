@@ -3,7 +3,7 @@
  * certain on the way there, the last one whose line is known. The body of a parallel block that
  * has none stands below the place where the block begins.
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

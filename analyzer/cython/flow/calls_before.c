@@ -2,7 +2,7 @@
  * What a function has done for certain when it comes to an address: the calls that are on every
  * way there from its entry. Their lines stand above, whatever order the compiler laid out.
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* One way through the code: what registers, stack and flags hold, as far as it is known. */
-#include "machine_state.h"
+#include "code_state.h"
 
 static const struct value unknown = {VALUE_UNKNOWN, 0};
 

@@ -3,7 +3,7 @@
  * of the place in its object (Cython/Compiler/Nodes.py, ExprNodes.py, YieldExprNode), and before
  * that it has called what it delegates to, whose failure has the line of the `yield from`.
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 /** Bytes of a function that are looked through for the number. */
 #define SIZE_LIMIT ((uint64_t)1 << 20)

@@ -5,7 +5,7 @@
  * pointer stands. A type's table tells the class that a bare name belongs to, names slots whose
  * functions report nothing, and tells the methods of Cython's own types from the user's.
  */
-#include "machine.h"
+#include "reports.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * Cython up to 3.1 calls __Pyx_ExportFunction("name", function, "int (double *, int)") for each
  * (ModuleNode.py, generate_c_function_export_code()); later ones have the names in one string.
  */
-#include "machine.h"
+#include "reports.h"
 
 /** Bytes from the first of the three instructions to the end of the call. */
 #define WINDOW 96

@@ -3,7 +3,7 @@
  * register that calls preserve, or store it on the stack, long before the call. All ways from the
  * function's start to the call are followed; what is the same on each of them is what is there.
  */
-#include "machine_explore.h"
+#include "explore.h"
 
 #include <stdlib.h>
 
