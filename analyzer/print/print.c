@@ -1,6 +1,12 @@
-#include "print_private.h"
+#include "print.h"
+#include "as_json.h"
+#include "as_text.h"
 
 #include <string.h>
+
+typedef enum psc_status (*print_fn)(const struct psc_trace *trace,
+                                    const struct psc_print_options *options,
+                                    struct print_sink *sink);
 
 static const print_fn printers[] = {
     [PSC_FORMAT_TEXT] = print_text,

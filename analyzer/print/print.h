@@ -2,7 +2,7 @@
  * @file
  * Room `print`: a finished trace as text or JSON. Reads only trace.h.
  *
- * To add a format: a print_FORMAT.c with one function of type print_fn (print_private.h), a row in
+ * To add a format: a folder as_FORMAT/ with one function of type print_fn (print.c), a row in
  * print.c, an enumerator in pystack_core.h.
  */
 #ifndef PSC_PRINT_H

@@ -1,33 +1,8 @@
-/** Shared by the files of room `print` only. */
-#ifndef PSC_PRINT_PRIVATE_H
-#define PSC_PRINT_PRIVATE_H
+/** Shared by the files of room `print/as_text` only. */
+#ifndef PSC_AS_TEXT_PRIVATE_H
+#define PSC_AS_TEXT_PRIVATE_H
 
-#include "print.h"
-
-/** Where a printer writes; buffers, remembers the first failure. */
-struct print_sink {
-    psc_write_fn write;
-    void *context;
-    struct text buffer;
-    bool stopped;
-};
-
-/** Writes the buffer out when it is large, or always with `force`. */
-void print_sink_flush(struct print_sink *sink, bool force);
-
-typedef enum psc_status (*print_fn)(const struct psc_trace *trace,
-                                    const struct psc_print_options *options,
-                                    struct print_sink *sink);
-
-enum psc_status print_text(const struct psc_trace *trace, const struct psc_print_options *options,
-                           struct print_sink *sink);
-enum psc_status print_json(const struct psc_trace *trace, const struct psc_print_options *options,
-                           struct print_sink *sink);
-
-/** All of them as one text: equal stacks stand once. */
-enum psc_status print_text_processes(const struct psc_trace *const *traces, size_t count,
-                                     const struct psc_print_options *options,
-                                     struct print_sink *sink);
+#include "as_text.h"
 
 #define PRINT_NO_THREAD SIZE_MAX
 
@@ -40,13 +15,6 @@ struct print_group_link {
 /** One link per thread, to be freed; NULL when out of memory. */
 struct print_group_link *print_group_threads(const struct psc_trace *trace,
                                              const struct psc_print_options *options);
-
-/** Whether the options let this frame be seen. */
-static inline bool print_shows_frame(const struct psc_print_options *options,
-                                     const struct trace_frame *frame)
-{
-    return options->all || !frame->hidden;
-}
 
 enum print_style {
     PRINT_PLAIN,

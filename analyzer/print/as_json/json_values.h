@@ -2,7 +2,7 @@
 #ifndef PSC_JSON_VALUES_H
 #define PSC_JSON_VALUES_H
 
-#include "print_private.h"
+#include "as_json.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,4 +1,4 @@
-#include "print_private.h"
+#include "as_text_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Many processes at one glance: equal stacks stand once, whichever process they are of. */
-#include "print_private.h"
+#include "as_text_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,5 @@
-/* What all printers write by. */
-#include "print_private.h"
-
-#define SINK_FLUSH_SIZE ((size_t)64 * 1024)
-
-void print_sink_flush(struct print_sink *sink, bool force)
-{
-    if (!sink->buffer.size || (!force && sink->buffer.size < SINK_FLUSH_SIZE))
-        return;
-    if (!sink->stopped && sink->write(sink->context, sink->buffer.data, sink->buffer.size))
-        sink->stopped = true;
-    text_clear(&sink->buffer);
-}
+/* Colours, and how wide text is. */
+#include "as_text_private.h"
 
 void print_add_style(struct text *text, const struct psc_print_options *options,
                      enum print_style style)

@@ -1,5 +1,5 @@
 /* asyncio's tasks as a tree: below each task those that it waits for. */
-#include "print_private.h"
+#include "as_text_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

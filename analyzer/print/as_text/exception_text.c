@@ -1,5 +1,5 @@
 /* Exceptions and values of names, as text. */
-#include "print_private.h"
+#include "as_text_private.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,0 +1,13 @@
+/**
+ * @file
+ * Room `print/as_json`: a trace as schema/pystack-core-1.schema.json describes it.
+ */
+#ifndef PSC_AS_JSON_H
+#define PSC_AS_JSON_H
+
+#include "sink.h"
+
+enum psc_status print_json(const struct psc_trace *trace, const struct psc_print_options *options,
+                           struct print_sink *sink);
+
+#endif

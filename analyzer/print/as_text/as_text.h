@@ -1,0 +1,18 @@
+/**
+ * @file
+ * Room `print/as_text`: a trace as people read it.
+ */
+#ifndef PSC_AS_TEXT_H
+#define PSC_AS_TEXT_H
+
+#include "sink.h"
+
+enum psc_status print_text(const struct psc_trace *trace, const struct psc_print_options *options,
+                           struct print_sink *sink);
+
+/** All of them as one text: equal stacks stand once. */
+enum psc_status print_text_processes(const struct psc_trace *const *traces, size_t count,
+                                     const struct psc_print_options *options,
+                                     struct print_sink *sink);
+
+#endif

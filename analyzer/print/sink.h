@@ -1,0 +1,34 @@
+/** What the printers of all formats share: where they write, which frames they show. */
+#ifndef PSC_SINK_H
+#define PSC_SINK_H
+
+#include "trace.h"
+
+/** Writes to the caller's function; buffers, remembers the first failure. */
+struct print_sink {
+    psc_write_fn write;
+    void *context;
+    struct text buffer;
+    bool stopped;
+};
+
+#define PRINT_SINK_FLUSH_SIZE ((size_t)64 * 1024)
+
+/** Writes the buffer out when it is large, or always with `force`. */
+static inline void print_sink_flush(struct print_sink *sink, bool force)
+{
+    if (!sink->buffer.size || (!force && sink->buffer.size < PRINT_SINK_FLUSH_SIZE))
+        return;
+    if (!sink->stopped && sink->write(sink->context, sink->buffer.data, sink->buffer.size))
+        sink->stopped = true;
+    text_clear(&sink->buffer);
+}
+
+/** Whether the options let this frame be seen. */
+static inline bool print_shows_frame(const struct psc_print_options *options,
+                                     const struct trace_frame *frame)
+{
+    return options->all || !frame->hidden;
+}
+
+#endif
