@@ -1,4 +1,4 @@
-#include "py_type.h"
+#include "objects.h"
 
 #include <stdlib.h>
 #include <string.h>

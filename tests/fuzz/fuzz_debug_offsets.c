@@ -2,7 +2,7 @@
  * _Py_DebugOffsets, and what asyncio says of itself. The first byte chooses the version, so that
  * random bytes get past the cookie; the others are the words, each made small by what it is of.
  */
-#include "py_task.h"
+#include "tasks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  */
 #include "../unit/python_memory.h"
 
-#include "py_value.h"
-#include "value_lookup.h"
+#include "types.h"
+#include "lookup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #ifndef PYTHON_MEMORY_H
 #define PYTHON_MEMORY_H
 
-#include "py_type.h"
+#include "objects.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Values as text: numbers and strings by themselves, containers from memory laid out by hand. */
 #include "python_memory.h"
 
-#include "py_value.h"
+#include "types.h"
 
 #include <math.h>
 #include <setjmp.h>

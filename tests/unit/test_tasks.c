@@ -1,7 +1,7 @@
 /* asyncio's description of itself is foreign input; cycles among tasks are found, one a group. */
 #include "trace_private.h"
 
-#include "py_task.h"
+#include "tasks.h"
 
 #include <stdlib.h>
 #include <string.h>

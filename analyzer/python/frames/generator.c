@@ -1,5 +1,5 @@
 /* Generators, coroutines and async generators: what they are doing and what they wait for. */
-#include "py_generator.h"
+#include "frames.h"
 
 #include <string.h>
 

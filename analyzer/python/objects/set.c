@@ -1,4 +1,4 @@
-#include "py_type.h"
+#include "objects.h"
 
 #define ENTRY_SIZE 16u
 

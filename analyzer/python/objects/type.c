@@ -1,5 +1,5 @@
 /* Types by name: tp_name of C types, and what Python says of its classes. */
-#include "py_type.h"
+#include "objects.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * (TGreenlet.hpp, TStackState.cpp, TPythonState.cpp), whose members move with the version of
  * either.
  */
-#include "py_type.h"
+#include "objects.h"
 
 #include <stdlib.h>
 

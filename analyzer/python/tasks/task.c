@@ -1,6 +1,6 @@
 /* What each task is doing: its name, its event loop's thread, the frames that it is suspended in.
  */
-#include "py_task.h"
+#include "tasks.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "py_task.h"
+#include "tasks.h"
 
 #include <stdlib.h>
 #include <string.h>

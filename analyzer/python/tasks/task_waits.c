@@ -2,7 +2,7 @@
  * Which tasks a task waits for: the one that it awaits itself, and those whose end completes the
  * future that it awaits, as gather(), wait(), shield() and TaskGroup arrange by callbacks.
  */
-#include "py_task.h"
+#include "tasks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Exceptions: the one that is raised, those being handled, where they passed, what led to them. */
-#include "py_value.h"
+#include "types.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Python 2.7's classes that are not types, and their instances (Include/classobject.h). */
-#include "py_value.h"
+#include "types.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #ifndef PSC_PY_SLOTS_H
 #define PSC_PY_SLOTS_H
 
-#include "py_type.h"
+#include "objects.h"
 
 #define PY_SLOT_COUNT_LIMIT 4096u /**< Of one code object. */
 

@@ -1,7 +1,7 @@
 /* Instances by their attributes, exceptions, and the things that code is made of. */
-#include "py_value.h"
+#include "types.h"
 
-#include "py_generator.h"
+#include "frames.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "py_value.h"
+#include "types.h"
 
 #include <inttypes.h>
 #include <string.h>

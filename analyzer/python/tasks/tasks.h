@@ -6,7 +6,7 @@
 #ifndef PSC_PY_TASK_H
 #define PSC_PY_TASK_H
 
-#include "py_generator.h"
+#include "frames.h"
 
 /** What the section .AsyncioDebug of 3.14 tells: offsets, 0 where a section was not found. */
 struct py_asyncio {

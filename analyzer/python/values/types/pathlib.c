@@ -1,5 +1,5 @@
 /* pathlib's paths of POSIX: what the constructor was given, or what became of it. */
-#include "py_value.h"
+#include "types.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#include "py_slots.h"
-#include "py_value.h"
+#include "slots.h"
+#include "types.h"
 
 #include <string.h>
 

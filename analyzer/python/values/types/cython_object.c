@@ -1,5 +1,5 @@
 /* Functions that Cython made, and the objects that hold the variables of their closures. */
-#include "py_value.h"
+#include "types.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef PSC_PY_VALUE_H
 #define PSC_PY_VALUE_H
 
-#include "py_type.h"
+#include "objects.h"
 
 #define VALUE_TEXT_LIMIT  2000u /**< Bytes of one value's text. */
 #define VALUE_DEPTH_LIMIT 5u    /**< Containers in containers. */

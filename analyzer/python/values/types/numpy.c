@@ -2,7 +2,7 @@
  * numpy's arrays and scalars, by the C structs that its ABI promises (numpy/ndarraytypes.h,
  * numpy/arrayscalars.h; the same in 1.x and 2.x as far as they are read here).
  */
-#include "py_value.h"
+#include "types.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* What a name means in a frame. */
-#include "py_slots.h"
-#include "py_value.h"
-#include "value_lookup.h"
+#include "slots.h"
+#include "types.h"
+#include "lookup.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

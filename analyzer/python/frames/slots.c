@@ -1,4 +1,4 @@
-#include "py_slots.h"
+#include "slots.h"
 
 #include <stdlib.h>
 

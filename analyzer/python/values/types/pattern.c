@@ -1,5 +1,5 @@
 /* Compiled regular expressions. */
-#include "py_value.h"
+#include "types.h"
 
 #include <inttypes.h>
 

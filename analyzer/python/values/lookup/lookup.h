@@ -2,7 +2,7 @@
 #ifndef PSC_VALUE_LOOKUP_H
 #define PSC_VALUE_LOOKUP_H
 
-#include "py_type.h"
+#include "objects.h"
 #include "value_path.h"
 
 #define LOOKUP_NAME_LIMIT 256u     /**< Characters of a name that is listed. */

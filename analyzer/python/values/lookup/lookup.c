@@ -1,6 +1,6 @@
 /* Attributes and items. */
-#include "py_value.h"
-#include "value_lookup.h"
+#include "types.h"
+#include "lookup.h"
 
 #include <inttypes.h>
 #include <string.h>

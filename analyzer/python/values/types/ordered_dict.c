@@ -1,5 +1,5 @@
 /* collections.OrderedDict: its order is that of a list of its own, not that of the dict beneath. */
-#include "py_value.h"
+#include "types.h"
 
 #define SCAN_LIMIT (1u << 20) /* Entries of the dict that are passed by. */
 

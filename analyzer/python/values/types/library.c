@@ -1,5 +1,5 @@
 /* Objects of the standard library whose repr() is worth more than their address. */
-#include "py_value.h"
+#include "types.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * in a `yield from` or `await` that has been resumed: what is sent to one goes on to what it
  * delegates to, by Cython's helpers alone. Its own function is not entered.
  */
-#include "py_generator.h"
+#include "frames.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef PSC_PY_GENERATOR_H
 #define PSC_PY_GENERATOR_H
 
-#include "py_type.h"
+#include "objects.h"
 
 /** co_flags: CO_COROUTINE, of "async def". */
 #define PY_CODE_COROUTINE UINT32_C(0x80)

@@ -1,5 +1,5 @@
 /* The names in a combination of enum.Flag, which up to 3.10 are not in the object itself. */
-#include "py_value.h"
+#include "types.h"
 
 #include <inttypes.h>
 #include <string.h>
