@@ -5,6 +5,7 @@
 #include "../unit/python_memory.h"
 
 #include "types.h"
+#include "values.h"
 #include "lookup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

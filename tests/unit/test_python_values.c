@@ -2,6 +2,7 @@
 #include "python_memory.h"
 
 #include "types.h"
+#include "values.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* Exceptions: the one that is raised, those being handled, where they passed, what led to them. */
 #include "types.h"
+#include "values.h"
 
 #include <string.h>
 

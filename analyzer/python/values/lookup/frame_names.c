@@ -1,6 +1,6 @@
 /* What a name means in a frame. */
 #include "slots.h"
-#include "types.h"
+#include "values.h"
 #include "lookup.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 #include "slots.h"
-#include "types.h"
+#include "values.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Attributes and items. */
-#include "types.h"
+#include "values.h"
 #include "lookup.h"
 
 #include <inttypes.h>

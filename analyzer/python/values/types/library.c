@@ -179,12 +179,14 @@ void value_add_decimal(struct value_writer *writer, const struct py_type *type, 
 static bool read_wide(struct python *python, psc_addr object, unsigned __int128 *ret)
 {
     struct text digits = {0};
+    struct value_writer writer = {.python = python, .text = &digits};
     const struct py_type *type;
     *ret = 0;
     // Of a class derived from int the text could lead back here.
-    if (py_type_of(python, object, &type) != PSC_OK || type->kind != PY_KIND_INT || !type->exact)
+    if (py_type_of(python, object, &type) != PSC_OK || type->kind != PY_KIND_INT || !type->exact ||
+        !py_value_spend(python, VALUE_ITEM_LIMIT))
         return false;
-    value_add(python, object, &digits);
+    value_add_int(&writer, type, object);
     bool whole = digits.data && digits.size && digits.size <= 39 && !digits.failed;
     for (size_t i = 0; whole && i < digits.size; i++) {
         whole = digits.data[i] >= '0' && digits.data[i] <= '9';

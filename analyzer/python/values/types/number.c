@@ -180,6 +180,16 @@ void format_single(float value, bool point, struct text *text)
     add_double((double)value, point, true, text);
 }
 
+void python_add_float(double value, struct text *text)
+{
+    format_float(value, text);
+}
+
+void python_add_single(float value, struct text *text)
+{
+    format_single(value, true, text);
+}
+
 static bool read_double(struct python *python, psc_addr address, double *ret)
 {
     uint64_t bits;

@@ -1,20 +1,18 @@
 /**
  * @file
- * Values as text, much as repr() has it, from memory alone: nothing in the target is called.
+ * The values of each family of types, and the writer that all of them write with.
  *
- * One object leads to others: value.c keeps the way there in a stack of levels of its own and
- * asks the files value_*.c what a level holds. To add a kind: a row in py_type.c, a row in
- * value.c.
+ * A function value_add_...() writes all of its object; one that is named value_open_...() writes
+ * the beginning and leaves a level with what comes next.
  */
-#ifndef PSC_PY_VALUE_H
-#define PSC_PY_VALUE_H
+#ifndef PSC_VALUE_TYPES_H
+#define PSC_VALUE_TYPES_H
 
 #include "objects.h"
 
-#define VALUE_TEXT_LIMIT  2000u /**< Bytes of one value's text. */
-#define VALUE_DEPTH_LIMIT 5u    /**< Containers in containers. */
-#define VALUE_ITEM_LIMIT  32u   /**< Items of one container. */
-#define VALUE_CHARACTERS  400u  /**< Characters of one str, bytes of one bytes. */
+#define VALUE_DEPTH_LIMIT 5u   /**< Containers in containers. */
+#define VALUE_ITEM_LIMIT  32u  /**< Items of one container. */
+#define VALUE_CHARACTERS  400u /**< Characters of one str, bytes of one bytes. */
 
 /** A container that is being written: what of it is shown, collected when it was met. */
 struct value_level {
@@ -31,24 +29,16 @@ struct value_level {
     char close[48];  /**< What is written behind the last. */
 };
 
+/** What is being written, and the way there from the object that was asked for. */
 struct value_writer {
     struct python *python;
     struct text *text;
-    size_t start;
+    size_t start; /**< Where in the text its own begins. */
     size_t depth;
     struct value_level levels[VALUE_DEPTH_LIMIT];
 };
 
-/**
- * Adds an object's text. What can not be read, or is met again inside of itself, is said so in
- * its place. Only memory can run out, which text->failed tells.
- */
-void value_add(struct python *python, psc_addr object, struct text *text);
-
-/** The text in the arena, "" for none, NULL when memory is out; the text is let go of. */
-const char *value_keep(struct python *python, struct text *text);
-
-/* ---- value.c, for the other files ---- */
+/* ---- writer.c ---- */
 
 /** A new level, or NULL when it is too deep; `open` is written first either way. */
 struct value_level *value_push(struct value_writer *writer, psc_addr object, const char *open,
@@ -58,8 +48,10 @@ void value_take_array(struct value_writer *writer, struct value_level *level, ps
                       uint64_t count);
 /** Adds one; with keys where the level has them. */
 void value_take(struct value_level *level, psc_addr key, psc_addr value);
+/** Whether the object is being written: it contains itself. */
+bool value_is_open(const struct value_writer *writer, psc_addr object);
 
-/* ---- value_number.c ---- */
+/* ---- number.c ---- */
 
 void value_add_int(struct value_writer *writer, const struct py_type *type, psc_addr object);
 /** 2.7's int. */
@@ -75,7 +67,7 @@ void format_single(float value, bool point, struct text *text);
 /** Adds a whole number of `count` 30-bit digits, the lowest first. */
 void format_int(const uint32_t *digits, size_t count, bool negative, struct text *text);
 
-/* ---- value_string.c ---- */
+/* ---- text_repr.c ---- */
 
 void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_bytes(struct value_writer *writer, const struct py_type *type, psc_addr object);
@@ -87,7 +79,7 @@ void format_bytes(const uint8_t *bytes, size_t count, struct text *text);
 /** As it is, without quotes, for names; nothing when it is no str. */
 void value_add_name(struct value_writer *writer, psc_addr object);
 
-/* ---- value_container.c ---- */
+/* ---- container.c ---- */
 
 void value_open_tuple(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_list(struct value_writer *writer, const struct py_type *type, psc_addr object);
@@ -95,17 +87,46 @@ void value_open_dict(struct value_writer *writer, const struct py_type *type, ps
 void value_open_set(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_deque(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- value_ordered.c ---- */
+/* ---- ordered_dict.c ---- */
 
 /** Takes the items of an OrderedDict in its own order, `used` of them in all. */
 void value_take_ordered(struct value_writer *writer, struct value_level *level, psc_addr dict,
                         uint64_t used);
 
-/* ---- value_object.c ---- */
+/* ---- attributes.c ---- */
+
+/** "<Point object at 0x...", without the end. */
+void value_add_identity(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** The attributes of an object: those of __slots__, then those of its __dict__. */
+void value_take_attributes(struct value_writer *writer, struct value_level *level,
+                           const struct py_type *type, psc_addr object);
+bool value_find_attribute(struct python *python, const struct py_type *type, psc_addr object,
+                          const char *name, psc_addr *ret);
+/** The same among those of its __dict__ alone. */
+bool value_find_in_dict(struct python *python, psc_addr object, const char *name, psc_addr *ret);
+
+/* ---- instance.c ---- */
 
 /** "<Point object at 0x...>", and its attributes. */
 void value_open_instance(struct value_writer *writer, const struct py_type *type, psc_addr object);
-/** 2.7's classes without a type: value_old.c. */
+void value_open_exception(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_slice(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- function.c ---- */
+
+void value_open_method(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_builtin(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_function(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_generator(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_type(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- module_origin.c ---- */
+
+void value_add_module(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- old_style_class.c: 2.7's classes without a type ---- */
+
 void value_open_old_instance(struct value_writer *writer, const struct py_type *type,
                              psc_addr object);
 void value_add_old_class(struct value_writer *writer, const struct py_type *type, psc_addr object);
@@ -113,40 +134,23 @@ void value_add_old_class(struct value_writer *writer, const struct py_type *type
 void value_add_old_name(struct python *python, psc_addr class, struct text *text);
 /** The name of such a class, as a str. */
 psc_addr value_old_name(struct python *python, psc_addr class);
-void value_open_exception(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_open_slice(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_open_method(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_open_builtin(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_add_function(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_add_generator(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_add_type(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_add_module(struct value_writer *writer, const struct py_type *type, psc_addr object);
-/** "<Point object at 0x...", without the end. */
-void value_add_identity(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/** The attributes of an object: those of __slots__, then those of its __dict__. */
-void value_take_attributes(struct value_writer *writer, struct value_level *level,
-                           const struct py_type *type, psc_addr object);
-bool value_find_attribute(struct python *python, const struct py_type *type, psc_addr object,
-                          const char *name, psc_addr *ret);
-
-/* ---- value_flags.c ---- */
+/* ---- enum_flags.c ---- */
 
 /** Adds ".READ|WRITE" for a number that no one name of its class is for; nothing when they can not
     be told. */
 void value_add_flag_names(struct value_writer *writer, const struct py_type *type, psc_addr number);
 
-/* ---- value_time.c ---- */
+/* ---- datetime.c ---- */
 
 void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- value_cython.c ---- */
+/* ---- cython_object.c ---- */
 
 void value_add_cyfunction(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_closure(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- value_library.c ---- */
+/* ---- library.c ---- */
 
 void value_open_proxy(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_view(struct value_writer *writer, const struct py_type *type, psc_addr object);
@@ -154,19 +158,19 @@ void value_add_weakref(struct value_writer *writer, const struct py_type *type, 
 void value_add_decimal(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- value_pathlib.c ---- */
+/* ---- pathlib.c ---- */
 
 void value_open_path(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- value_pattern.c ---- */
+/* ---- pattern.c ---- */
 
 void value_add_pattern(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- value_memoryview.c ---- */
+/* ---- memoryview.c ---- */
 
 void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- value_numpy.c ---- */
+/* ---- numpy.c ---- */
 
 void value_add_numpy(struct value_writer *writer, const struct py_type *type, psc_addr object);
 

@@ -1,0 +1,90 @@
+/* Modules, and where they came from. */
+#include "types.h"
+
+#include <string.h>
+
+#define GLOBALS_LIMIT 4096u
+
+static bool find_global(struct python *python, psc_addr module, const char *name, psc_addr *ret)
+{
+    psc_addr dict;
+    struct py_items items;
+    return py_read_u64(python, module, PY_MODULE_DICT, &dict) == PSC_OK &&
+           py_dict_open(python, dict, &items) == PSC_OK && py_value_spend(python, items.count) &&
+           py_items_find(python, &items, name, GLOBALS_LIMIT, ret) == PSC_OK;
+}
+
+/* Where a module came from, as importlib's spec says: a file, or in one word ("built-in"). */
+struct origin {
+    psc_addr file; /* A str, or 0. */
+    const char *word;
+};
+
+static const char *importer_word(struct python *python, psc_addr spec)
+{
+    const struct py_type *importer;
+    psc_addr loader;
+    if (!value_find_in_dict(python, spec, "loader", &loader) ||
+        py_type_find(python, loader, &importer) != PSC_OK)
+        return NULL;
+    return !strcmp(importer->name, "BuiltinImporter")  ? "built-in"
+           : !strcmp(importer->name, "FrozenImporter") ? "frozen"
+                                                       : NULL;
+}
+
+/* CPython, Lib/importlib/_bootstrap.py, _module_repr_from_spec(). */
+static struct origin read_origin(struct python *python, psc_addr module)
+{
+    struct origin origin = {0};
+    psc_addr spec;
+    psc_addr place = 0;
+    psc_addr has_file;
+    uint64_t is_file = 0;
+    struct py_items items;
+    if (!find_global(python, module, "__spec__", &spec) ||
+        py_attributes_open(python, spec, &items) != PSC_OK) {
+        if (find_global(python, module, "__file__", &place))
+            origin.file = place;
+        else if (py_is_2(python))
+            origin.word = "built-in";
+        return origin;
+    }
+    if (value_find_in_dict(python, spec, "_set_fileattr", &has_file) &&
+        py_read_int(python, has_file, &is_file) != PSC_OK)
+        is_file = 0;
+    if (!value_find_in_dict(python, spec, "origin", &place) ||
+        !py_has_flags(python, place, PY_FLAG_STR))
+        origin.word = importer_word(python, spec);
+    else if (is_file)
+        origin.file = place;
+    else if (py_read_string(python, place, VALUE_CHARACTERS, &origin.word) != PSC_OK)
+        origin.word = NULL;
+    return origin;
+}
+
+static void add_quoted(struct value_writer *writer, const struct py_type *type, psc_addr string)
+{
+    if (py_is_2(writer->python))
+        value_add_bytes(writer, type, string);
+    else
+        value_add_str(writer, type, string);
+}
+
+void value_add_module(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct text *text = writer->text;
+    struct origin origin = read_origin(writer->python, object);
+    psc_addr name;
+    text_add_string(text, "<module ");
+    if (!find_global(writer->python, object, "__name__", &name))
+        text_add_char(text, '?');
+    else
+        add_quoted(writer, type, name);
+    if (origin.file) {
+        text_add_string(text, " from ");
+        add_quoted(writer, type, origin.file);
+    } else if (origin.word) {
+        text_printf(text, " (%s)", origin.word);
+    }
+    text_add_char(text, '>');
+}
