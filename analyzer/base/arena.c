@@ -1,4 +1,4 @@
-#include "base.h"
+#include "arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,7 +120,7 @@ bool arena_is_exhausted(const struct arena *arena)
     return arena->exhausted;
 }
 
-bool array_reserve(void **array, size_t *capacity, size_t need, size_t member_size)
+bool array_reserve(void *array, size_t *capacity, size_t need, size_t member_size)
 {
     if (need <= *capacity)
         return true;
@@ -133,10 +133,13 @@ bool array_reserve(void **array, size_t *capacity, size_t need, size_t member_si
     size_t bytes;
     if (__builtin_mul_overflow(wanted, member_size, &bytes))
         return false;
-    void *grown = realloc(*array, bytes);
-    if (!grown)
+    /* Every object pointer has the same representation. */
+    void *items;
+    memcpy(&items, array, sizeof(items));
+    items = realloc(items, bytes);
+    if (!items)
         return false;
-    *array = grown;
+    memcpy(array, &items, sizeof(items));
     *capacity = wanted;
     return true;
 }

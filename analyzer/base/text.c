@@ -1,4 +1,6 @@
-#include "base.h"
+#include "text.h"
+
+#include "arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ void text_clear(struct text *text)
 void text_add(struct text *text, const char *bytes, size_t size)
 {
     if (size > SIZE_MAX / 2 - text->size ||
-        !array_reserve((void **)&text->data, &text->capacity, text->size + size + 1, 1)) {
+        !array_reserve(&text->data, &text->capacity, text->size + size + 1, 1)) {
         text->failed = true;
         return;
     }
@@ -53,7 +55,7 @@ void text_printf(struct text *text, const char *format, ...)
         text_add(text, small, (size_t)size);
         return;
     }
-    if (!array_reserve((void **)&text->data, &text->capacity, text->size + (size_t)size + 1, 1)) {
+    if (!array_reserve(&text->data, &text->capacity, text->size + (size_t)size + 1, 1)) {
         text->failed = true;
         return;
     }
@@ -63,29 +65,25 @@ void text_printf(struct text *text, const char *format, ...)
     text->size += (size_t)size;
 }
 
-void text_add_code_point(struct text *text, uint32_t code_point)
+size_t utf8_encode(uint32_t code_point, char ret[4])
 {
-    char bytes[4];
     if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff))
         code_point = 0xfffd;
     if (code_point < 0x80) {
-        text_add_char(text, (char)code_point);
-    } else if (code_point < 0x800) {
-        bytes[0] = (char)(0xc0 | code_point >> 6);
-        bytes[1] = (char)(0x80 | (code_point & 0x3f));
-        text_add(text, bytes, 2);
-    } else if (code_point < 0x10000) {
-        bytes[0] = (char)(0xe0 | code_point >> 12);
-        bytes[1] = (char)(0x80 | (code_point >> 6 & 0x3f));
-        bytes[2] = (char)(0x80 | (code_point & 0x3f));
-        text_add(text, bytes, 3);
-    } else {
-        bytes[0] = (char)(0xf0 | code_point >> 18);
-        bytes[1] = (char)(0x80 | (code_point >> 12 & 0x3f));
-        bytes[2] = (char)(0x80 | (code_point >> 6 & 0x3f));
-        bytes[3] = (char)(0x80 | (code_point & 0x3f));
-        text_add(text, bytes, 4);
+        ret[0] = (char)code_point;
+        return 1;
     }
+    size_t size = code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    for (size_t i = size - 1; i; i--, code_point >>= 6)
+        ret[i] = (char)(0x80 | (code_point & 0x3f));
+    ret[0] = (char)((0xf00u >> size & 0xf0u) | code_point);
+    return size;
+}
+
+void text_add_code_point(struct text *text, uint32_t code_point)
+{
+    char bytes[4];
+    text_add(text, bytes, utf8_encode(code_point, bytes));
 }
 
 size_t utf8_decode(const char *text, size_t size, uint32_t *ret)

@@ -1,4 +1,4 @@
-#include "base.h"
+#include "warnings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ void warnings_add(struct warnings *warnings, const char *code, const char *forma
     for (size_t i = 0; i < warnings->count; i++)
         if (!strcmp(warnings->items[i].message, message))
             return;
-    if (!array_reserve((void **)&warnings->items, &warnings->capacity, warnings->count + 1,
+    if (!array_reserve(&warnings->items, &warnings->capacity, warnings->count + 1,
                        sizeof(*warnings->items)))
         return;
     char *copy = arena_strdup(warnings->arena, message);
