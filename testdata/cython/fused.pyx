@@ -1,5 +1,5 @@
 # cython: language_level=3
-# Every kind of fused function inside each other; tests/cases/test_cython_fused.py dies in it.
+# Every kind of fused function inside each other; tests/cases/cython/test_cython_fused.py dies in it.
 ctypedef fused number:
     int
     double

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "cases"))
+sys.path.insert(0, os.path.join(HERE, "..", "cases", "support"))
 
 RUNS = 5
 LONG = 5

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, ".."))
+sys.path.insert(0, os.path.join(HERE, "..", "accuracy"))
 
 from cython_accuracy import pythons  # noqa: E402
 from cython_builds import SOURCES  # noqa: E402

@@ -2,7 +2,7 @@
  * Hostile debug information: the input is an ELF file with DWARF. Every variable of every place is
  * looked for in registers that lead anywhere, and shown.
  */
-#include "../unit/test_modules_self.h"
+#include "test_modules_self.h"
 #include "c_value.h"
 
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * second half also as a function that nothing calls, maybe the body of a parallel block.
  * Every second input is taken as the whole file instead.
  */
-#include "../unit/machine_file.h"
+#include "machine_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * Values, locals and exceptions from hostile memory: types that are right, and behind them
  * objects whose every word the input chooses: a type, a place among the objects, a number.
  */
-#include "../unit/python_memory.h"
+#include "python_memory.h"
 
 #include "types.h"
 #include "values.h"

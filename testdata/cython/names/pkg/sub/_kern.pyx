@@ -1,6 +1,6 @@
 # cython: language_level=3
 # Every kind of function that Cython has its own symbol form for.
-# tests/cython_names.py compiles it; nothing here is ever run.
+# tests/accuracy/cython_names.py compiles it; nothing here is ever run.
 cimport cython
 from cython.parallel cimport prange, parallel
 from pkg.sub._inl cimport inl_sq

@@ -1,0 +1,70 @@
+"""--locals: each value as the interpreter's own repr() has it, or as it is promised to differ."""
+import pytest
+
+import analyzer
+import elf
+
+OTHER_SUITES = True
+
+
+@pytest.mark.cases(["values"])
+def test_values_are_what_repr_says(core):
+    document = analyzer.json_of(core.path, "--locals").json
+    analyzer.assert_fits_schema(document)
+    shown = {}
+    for frame in analyzer.frames_by_name(document, core.truth["dying"]).values():
+        shown.update(frame.get("locals", {}))
+    wrong = []
+    for name, said in core.truth["promises"]["values"].items():
+        text = shown.get(name)
+        fits = text is not None and (text == said["is"] if "is" in said else text.startswith(said["begins"]))
+        if not fits:
+            wrong.append("%s: %r, not %r" % (name, text, said))
+    assert not wrong, "\n".join(wrong)
+    assert len(core.truth["promises"]["values"]) > 90
+
+
+@pytest.mark.cases(["values"])
+def test_order_of_names(core):
+    """Arguments as they were declared, then the others; cells are followed."""
+    document = analyzer.json_of(core.path, "--locals").json
+    frames = analyzer.frames_by_name(document, core.truth["dying"])
+    found = frames["arguments"]["locals"]
+    order = core.truth["promises"]["order"]
+    assert list(found)[:6] == order[:6]
+    assert set(order) <= set(found) and "first_seen" not in found
+    assert [found[name] for name in order] == [
+        "1", "2", "(3, 4)", "'word'", "'given'", "{'extra': 'more', 'other': 'still'}", "'later'", "'later'"]
+    nested = frames["nested"]["locals"]
+    assert nested["nested_local"] == nested["outer_cell"] == "'later'"
+    assert list(nested)[0] == "argument" and nested["argument"].startswith("<function arguments at 0x")
+
+
+@pytest.mark.cases(["values"])
+def test_module_frames_show_their_data(core):
+    """No modules, classes, functions or dunder names."""
+    document = analyzer.json_of(core.path, "--locals").json
+    found = analyzer.frames_by_name(document, core.truth["dying"])["<module>"]["locals"]
+    assert set(found) == {"truth"} and found["truth"].startswith("{'none': {'is': 'None'}, ")
+
+
+@pytest.mark.cases(["values"])
+def test_values_in_text(core):
+    text = analyzer.run("--locals", core.path).stdout
+    assert "second = 2\n" in text and "rest = (3, 4)\n" in text
+    assert analyzer.forbidden_characters(text) == []
+    assert "second = 2\n" not in analyzer.run(core.path).stdout
+
+
+@pytest.mark.cases(["values"])
+def test_values_without_the_dead_machines_files(core, tmp_path):
+    """The interpreter is found in memory; names of built-in types come from the builtins module."""
+    result = analyzer.run("--format", "json", "--locals", "--mode", "python", elf.without_files(core.path, str(tmp_path)))
+    frames = analyzer.frames_by_name(result.json, core.truth["dying"])
+    assert frames["arguments"]["locals"]["rest"] == "(3, 4)"
+    assert frames["arguments"]["locals"]["more"] == "{'extra': 'more', 'other': 'still'}"
+    assert frames["numbers"]["locals"]["none"] == "None"
+    assert frames["numbers"]["locals"]["floats"].startswith("[0.0, -0.0, 1.0, 0.1, ")
+    assert frames["containers"]["locals"]["unique"] == "{5, 6, 7}"
+    assert frames["containers"]["locals"]["moved"] == core.truth["promises"]["values"]["moved"]["is"]
+    assert frames["objects"]["locals"]["key_error"] == "KeyError('key')"
