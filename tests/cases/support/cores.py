@@ -17,7 +17,6 @@ import subprocess
 import tempfile
 import time
 
-import interpreters
 import resting
 
 SUPPORT = os.path.dirname(os.path.abspath(__file__))
