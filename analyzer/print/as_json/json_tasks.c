@@ -1,4 +1,4 @@
-#include "json_values.h"
+#include "as_json_private.h"
 
 static const char *name_work(enum trace_work work)
 {
@@ -19,55 +19,60 @@ static const char *name_work(enum trace_work work)
     return NULL;
 }
 
-static json_t *make_frames(struct json_writer *writer, const struct trace_task *task)
+/* Where it belongs. */
+static void put_owner(struct json_writer *writer, const struct trace_task *task)
 {
-    json_t *frames = json_array();
+    json_put_integer(writer, "thread", task->tid != 0, task->tid);
+    json_put_integer(writer, "interpreter", true, task->interpreter_id);
+}
+
+static void put_frames(struct json_writer *writer, const struct trace_task *task)
+{
+    json_open_array(writer, "frames");
     for (size_t i = 0; i < task->frame_count; i++)
-        append(writer, frames, json_make_place(writer, task->frames[i]));
-    return frames;
+        json_put_place(writer, task->frames[i]);
+    json_close_array(writer);
+    json_put_boolean(writer, "frames_cut", task->frames_cut);
 }
 
-json_t *json_make_task(struct json_writer *writer, const struct trace_tasks *tasks,
-                       const struct trace_task *task)
+void json_put_task(struct json_writer *writer, const struct trace_tasks *tasks,
+                   const struct trace_task *task)
 {
-    json_t *waits_for = json_array();
+    json_open_object(writer, NULL);
+    json_put_address(writer, "id", true, task->id);
+    json_put_string(writer, "name", task->name);
+    json_put_string(writer, "state", name_work(task->work));
+    put_owner(writer, task);
+    json_put_string(writer, "awaits", task->awaits);
+    json_put_address(writer, "future", task->future != 0, task->future);
+    json_open_array(writer, "waits_for");
     for (size_t i = 0; i < task->waits_for_count; i++)
-        append(writer, waits_for, make_address(true, tasks->items[task->waits_for[i]].id));
-    json_t *object = json_object();
-    set(writer, object, "id", make_address(true, task->id));
-    set(writer, object, "name", make_string(task->name));
-    set(writer, object, "state", make_string(name_work(task->work)));
-    set(writer, object, "thread", task->tid ? json_integer(task->tid) : json_null());
-    set(writer, object, "interpreter", json_integer(task->interpreter_id));
-    set(writer, object, "awaits", make_string(task->awaits));
-    set(writer, object, "future", make_address(task->future != 0, task->future));
-    set(writer, object, "waits_for", waits_for);
-    set(writer, object, "frames", make_frames(writer, task));
-    set(writer, object, "frames_cut", json_boolean(task->frames_cut));
-    return object;
+        json_put_address(writer, NULL, true, tasks->items[task->waits_for[i]].id);
+    json_close_array(writer);
+    put_frames(writer, task);
+    json_close_object(writer);
 }
 
-json_t *json_make_greenlet(struct json_writer *writer, const struct trace_task *greenlet)
+void json_put_greenlet(struct json_writer *writer, const struct trace_task *greenlet)
 {
-    json_t *object = json_object();
-    set(writer, object, "id", make_address(true, greenlet->id));
-    set(writer, object, "type", make_string(greenlet->awaits));
-    set(writer, object, "state", make_string(name_work(greenlet->work)));
-    set(writer, object, "thread", greenlet->tid ? json_integer(greenlet->tid) : json_null());
-    set(writer, object, "interpreter", json_integer(greenlet->interpreter_id));
-    set(writer, object, "frames", make_frames(writer, greenlet));
-    set(writer, object, "frames_cut", json_boolean(greenlet->frames_cut));
-    return object;
+    json_open_object(writer, NULL);
+    json_put_address(writer, "id", true, greenlet->id);
+    json_put_string(writer, "type", greenlet->awaits);
+    json_put_string(writer, "state", name_work(greenlet->work));
+    put_owner(writer, greenlet);
+    put_frames(writer, greenlet);
+    json_close_object(writer);
 }
 
-json_t *json_make_task_cycles(struct json_writer *writer, const struct trace_tasks *tasks)
+void json_put_task_cycles(struct json_writer *writer, const struct trace_tasks *tasks)
 {
-    json_t *cycles = json_array();
+    json_open_array(writer, "task_cycles");
     for (size_t i = 0; i < tasks->cycle_count; i++) {
-        json_t *cycle = json_array();
-        for (size_t k = 0; k < tasks->cycles[i].count; k++)
-            append(writer, cycle, make_address(true, tasks->items[tasks->cycles[i].tasks[k]].id));
-        append(writer, cycles, cycle);
+        const struct trace_cycle *cycle = &tasks->cycles[i];
+        json_open_array(writer, NULL);
+        for (size_t k = 0; k < cycle->count; k++)
+            json_put_address(writer, NULL, true, tasks->items[cycle->tasks[k]].id);
+        json_close_array(writer);
     }
-    return cycles;
+    json_close_array(writer);
 }

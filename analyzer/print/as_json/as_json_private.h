@@ -1,0 +1,45 @@
+/** Shared by the files of room `print/as_json` only. */
+#ifndef PSC_AS_JSON_PRIVATE_H
+#define PSC_AS_JSON_PRIVATE_H
+
+#include "as_json.h"
+#include "json_writer.h"
+
+/* ---- json_frames.c ---- */
+
+#define LOCATION_CACHE_SIZE 256 /* A power of two. */
+
+/** The text of locations, for the frames that are there again. Zero-initialise. */
+struct location_cache {
+    struct cached_location {
+        const struct trace_location *location;
+        struct text text;
+    } items[LOCATION_CACHE_SIZE];
+};
+
+void location_cache_deinit(struct location_cache *cache);
+
+/** Function, name, file and line: an item of an array. */
+void json_put_place(struct json_writer *writer, const struct trace_location *location);
+
+/** The member "frames" of a thread. */
+void json_put_frames(struct json_writer *writer, struct location_cache *cache,
+                     struct print_sink *sink, const struct trace_thread *thread,
+                     const struct psc_print_options *options);
+
+/* ---- json_threads.c ---- */
+
+/** The members of a thread but its frames. */
+void json_put_thread(struct json_writer *writer, const struct trace_thread *thread);
+
+/* ---- json_tasks.c ---- */
+
+/** An item of an array. */
+void json_put_task(struct json_writer *writer, const struct trace_tasks *tasks,
+                   const struct trace_task *task);
+/** An item of an array. */
+void json_put_greenlet(struct json_writer *writer, const struct trace_task *greenlet);
+/** The member "task_cycles": lists of ids. */
+void json_put_task_cycles(struct json_writer *writer, const struct trace_tasks *tasks);
+
+#endif

@@ -1,0 +1,90 @@
+#include "as_json_private.h"
+
+static void put_states(struct json_writer *writer, uint32_t state)
+{
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } states[] = {
+        {TRACE_STATE_CRASHED, "crashed"},
+        {TRACE_STATE_MAIN, "main"},
+        {TRACE_STATE_HOLDS_GIL, "holds-gil"},
+        {TRACE_STATE_WAITS_FOR_GIL, "waits-for-gil"},
+        {TRACE_STATE_COLLECTING, "collecting-garbage"},
+        {TRACE_STATE_FINALIZING, "finalizing"},
+        {TRACE_STATE_IDLE, "idle"},
+        {TRACE_STATE_TERMINATED, "terminated"},
+        {TRACE_STATE_NO_PYTHON, "no-python"},
+    };
+    json_open_array(writer, "state");
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(states); i++)
+        if (state & states[i].bit)
+            json_put_string(writer, NULL, states[i].name);
+    json_close_array(writer);
+}
+
+/* ---- exceptions ---- */
+
+/* What all exceptions have, those of a chain as well. */
+static void put_exception_members(struct json_writer *writer,
+                                  const struct trace_exception *exception)
+{
+    json_put_string(writer, "type", exception->type);
+    json_put_string(writer, "message", exception->message);
+    json_open_array(writer, "traceback");
+    for (size_t i = 0; i < exception->traceback_count; i++)
+        json_put_place(writer, exception->traceback[i]);
+    json_close_array(writer);
+    json_put_boolean(writer, "traceback_cut", exception->traceback_cut);
+}
+
+/* The exception at *at with its causes and contexts; *at moves behind them. */
+static void put_exception(struct json_writer *writer, const char *key,
+                          const struct trace_thread *thread, size_t *at)
+{
+    const struct trace_exception *first = &thread->exceptions[(*at)++];
+    json_open_object(writer, key);
+    put_exception_members(writer, first);
+    json_put_string(writer, "state", first->raised ? "raised" : "handled");
+    json_open_array(writer, "chain");
+    for (; *at < thread->exception_count && thread->exceptions[*at].link != TRACE_LINK_NONE;
+         (*at)++) {
+        bool cause = thread->exceptions[*at].link == TRACE_LINK_CAUSE;
+        json_open_object(writer, NULL);
+        put_exception_members(writer, &thread->exceptions[*at]);
+        json_put_string(writer, "link", cause ? "cause" : "context");
+        json_close_object(writer);
+    }
+    json_close_array(writer);
+    json_close_object(writer);
+}
+
+/* The first as "exception"; the others, which few threads have, in a member of their own. */
+static void put_exceptions(struct json_writer *writer, const struct trace_thread *thread)
+{
+    size_t at = 0;
+    if (thread->exception_count)
+        put_exception(writer, "exception", thread, &at);
+    else
+        json_put_null(writer, "exception");
+    if (at == thread->exception_count)
+        return;
+    json_open_array(writer, "other_exceptions");
+    while (at < thread->exception_count)
+        put_exception(writer, NULL, thread, &at);
+    json_close_array(writer);
+}
+
+/* ---- threads ---- */
+
+void json_put_thread(struct json_writer *writer, const struct trace_thread *thread)
+{
+    bool has_python = thread->has_python;
+    json_put_integer(writer, "tid", thread->tid != 0, thread->tid);
+    json_put_unsigned(writer, "python_thread_id", has_python, thread->python_thread_id);
+    json_put_string(writer, "name", thread->name);
+    json_put_integer(writer, "interpreter", has_python && thread->interpreter_id >= 0,
+                     thread->interpreter_id);
+    put_states(writer, thread->state);
+    put_exceptions(writer, thread);
+}
