@@ -20,7 +20,7 @@ struct location_cache {
 void location_cache_deinit(struct location_cache *cache);
 
 /** Function, name, file and line: an item of an array. */
-void json_put_place(struct json_writer *writer, const struct trace_location *location);
+void json_put_location(struct json_writer *writer, const struct trace_location *location);
 
 /** The member "frames" of a thread. */
 void json_put_frames(struct json_writer *writer, struct location_cache *cache,

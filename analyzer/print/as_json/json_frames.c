@@ -67,7 +67,7 @@ static void put_position(struct json_writer *writer, const char *key, uint32_t p
     json_put_integer(writer, key, position > 0, position);
 }
 
-void json_put_place(struct json_writer *writer, const struct trace_location *location)
+void json_put_location(struct json_writer *writer, const struct trace_location *location)
 {
     json_open_object(writer, NULL);
     json_put_string(writer, "function", location->function);

@@ -30,7 +30,7 @@ static void put_frames(struct json_writer *writer, const struct trace_task *task
 {
     json_open_array(writer, "frames");
     for (size_t i = 0; i < task->frame_count; i++)
-        json_put_place(writer, task->frames[i]);
+        json_put_location(writer, task->frames[i]);
     json_close_array(writer);
     json_put_boolean(writer, "frames_cut", task->frames_cut);
 }

@@ -4,6 +4,8 @@
 
 #include "as_text.h"
 
+#include <string.h>
+
 #define PRINT_NO_THREAD SIZE_MAX
 
 /** Threads with equal stacks, as lists: the first of a list is no follower. */
@@ -35,6 +37,10 @@ enum psc_status print_text_threads(const struct psc_trace *trace,
                                    const struct psc_print_options *options,
                                    struct print_sink *sink);
 
+/** The frames of a thread with their values. */
+void print_text_frames(const struct trace_thread *thread, const struct psc_print_options *options,
+                       struct print_sink *sink);
+
 /** What was looked at, how it died, what runs in it. */
 void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
                        struct print_sink *sink);
@@ -47,6 +53,12 @@ void print_text_exception_summary(const struct trace_exception *exception, struc
 /** Tasks and greenlets, when they were asked for; `one_of_many`: with the process they are of. */
 enum psc_status print_text_tasks(const struct psc_trace *trace, bool one_of_many,
                                  const struct psc_print_options *options, struct print_sink *sink);
+/** Either may be NULL. */
+static inline bool print_strings_equal(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
 /** Columns that text takes on a terminal. */
 size_t print_measure_text(const char *text, size_t size);
 /** The widest function that makes the column of functions wider. */

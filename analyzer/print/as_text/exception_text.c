@@ -44,14 +44,14 @@ static void add_origin(struct text *text, const struct trace_exception *exceptio
 {
     if (!exception->traceback_count)
         return;
-    const struct trace_location *place = exception->traceback[exception->traceback_count - 1];
+    const struct trace_location *origin = exception->traceback[exception->traceback_count - 1];
     text_add_string(text, " \u00b7 from ");
-    text_add_escaped(text, place->function ? place->function : "??");
-    if (place->file) {
+    text_add_escaped(text, origin->function ? origin->function : "??");
+    if (origin->file) {
         text_add_char(text, ' ');
-        text_add_escaped(text, place->file);
-        if (place->line)
-            text_printf(text, ":%" PRIu32, place->line);
+        text_add_escaped(text, origin->file);
+        if (origin->line)
+            text_printf(text, ":%" PRIu32, origin->line);
     }
 }
 

@@ -24,11 +24,6 @@ static uint64_t hash_location(const struct trace_location *location)
     return hash_string(hash, location->file);
 }
 
-static bool strings_equal(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
-}
-
 static const char *module_path(const struct trace_location *location)
 {
     return location->module ? location->module->path : NULL;
@@ -39,8 +34,9 @@ static bool locations_equal(const struct trace_location *a, const struct trace_l
 {
     return a->kind == b->kind && a->line == b->line && a->column == b->column &&
            a->inlined == b->inlined && a->has_offset == b->has_offset &&
-           (a->line || a->offset == b->offset) && strings_equal(a->function, b->function) &&
-           strings_equal(a->file, b->file) && strings_equal(module_path(a), module_path(b));
+           (a->line || a->offset == b->offset) && print_strings_equal(a->function, b->function) &&
+           print_strings_equal(a->file, b->file) &&
+           print_strings_equal(module_path(a), module_path(b));
 }
 
 static const struct trace_location *intern(struct locations *locations,

@@ -27,11 +27,6 @@ static uint64_t hash_stack(const struct trace_thread *thread,
     return hash;
 }
 
-static bool strings_equal(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
-}
-
 static bool exceptions_equal(const struct trace_thread *a, const struct trace_thread *b)
 {
     if (a->exception_count != b->exception_count)
@@ -39,7 +34,7 @@ static bool exceptions_equal(const struct trace_thread *a, const struct trace_th
     for (size_t i = 0; i < a->exception_count; i++) {
         const struct trace_exception *x = &a->exceptions[i];
         const struct trace_exception *y = &b->exceptions[i];
-        if (strcmp(x->type, y->type) != 0 || !strings_equal(x->message, y->message) ||
+        if (strcmp(x->type, y->type) != 0 || !print_strings_equal(x->message, y->message) ||
             x->raised != y->raised || x->link != y->link)
             return false;
     }

@@ -1,0 +1,259 @@
+/* The frames of a thread, a line each. */
+#include "as_text_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define LANGUAGE_WIDTH 6
+
+/* Frames of a recursion are at few places: their text is kept. */
+#define RENDERED_COUNT 64
+
+/* What follows the number of a frame. */
+struct rendered {
+    const struct trace_location *location;
+    uint32_t marks; /* What else the text depends on. */
+    struct text text;
+};
+
+/* What stays the same for all frames of one thread. */
+struct text_layout {
+    struct print_sink *sink;
+    const struct psc_print_options *options;
+    int number_width;      /* Of "#123". */
+    size_t function_width; /* Of the function column. */
+    struct rendered rendered[RENDERED_COUNT];
+};
+
+static void add_spaces(struct text *text, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        text_add_char(text, ' ');
+}
+
+static const char *get_function(const struct trace_location *location)
+{
+    return location->function ? location->function : "??";
+}
+
+/* The widest function that fits the limit makes the column. */
+static void layout_init(struct text_layout *layout, const struct trace_thread *thread,
+                        size_t *ret_numbered)
+{
+    const struct trace_location *measured[RENDERED_COUNT] = {NULL};
+    struct text scratch = {0};
+    size_t numbered = 0;
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const struct trace_location *location = thread->frames[i].location;
+        if (!print_shows_frame(layout->options, &thread->frames[i]) || location->kind == TRACE_GAP)
+            continue;
+        numbered++;
+        const struct trace_location **slot =
+            &measured[hash_u64((uintptr_t)location) % RENDERED_COUNT];
+        if (location == *slot)
+            continue;
+        *slot = location;
+        text_clear(&scratch);
+        text_add_escaped(&scratch, get_function(location));
+        size_t width = print_measure_text(scratch.data, scratch.size);
+        if (width <= PRINT_FUNCTION_WIDTH && width > layout->function_width)
+            layout->function_width = width;
+    }
+    text_deinit(&scratch);
+    layout->number_width = snprintf(NULL, 0, "#%zu", numbered ? numbered - 1 : 0);
+    *ret_numbered = numbered;
+}
+
+static void layout_deinit(struct text_layout *layout)
+{
+    for (size_t i = 0; i < RENDERED_COUNT; i++)
+        text_deinit(&layout->rendered[i].text);
+}
+
+static void add_location(struct text *text, const struct trace_frame *frame)
+{
+    const struct trace_location *location = frame->location;
+    bool is_native = location->kind == TRACE_NATIVE;
+    if (location->file && (location->line || !is_native || !location->module)) {
+        text_add_escaped(text, location->file);
+        if (location->line)
+            text_printf(text,
+                        location->line_source == TRACE_LINE_ESTIMATE ? ":~%" PRIu32 : ":%" PRIu32,
+                        location->line);
+    } else if (location->module) {
+        text_add_escaped(text, location->module->name);
+        if (location->has_offset)
+            text_printf(text, "+0x%" PRIx64, location->offset);
+    } else if (frame->has_pc) {
+        text_printf(text, "0x%" PRIx64, frame->pc);
+    } else {
+        text_add_string(text, "??");
+    }
+}
+
+static const char *describe_trust(const struct trace_frame *frame)
+{
+    switch ((enum trace_trust)frame->trust) {
+    case TRACE_TRUST_FRAME_POINTER:
+        return " (guessed: frame pointer)";
+    case TRACE_TRUST_SCAN:
+        return " (guessed: stack scan)";
+    case TRACE_TRUST_ANCHOR:
+        return " (guessed: Python anchor)";
+    case TRACE_TRUST_CONTEXT:
+    case TRACE_TRUST_CFI:
+        break;
+    }
+    return "";
+}
+
+/* The body of a Cython function that the compiler put into its own wrapper is the function. */
+static bool frame_is_wrapped(const struct trace_frame *frame, const struct trace_frame *outward)
+{
+    return outward && outward->role == TRACE_ROLE_FOLDED && outward->hidden &&
+           outward->pc == frame->pc;
+}
+
+/* `outward`: the next frame, hidden or not; NULL at the end. */
+static void add_marks(struct text *text, const struct trace_frame *frame,
+                      const struct trace_frame *outward)
+{
+    const struct trace_location *location = frame->location;
+    if (location->inlined && !frame_is_wrapped(frame, outward))
+        text_add_string(text, " (inlined)");
+    if (location->kind != TRACE_PYTHON)
+        text_add_string(text, describe_trust(frame));
+    if (frame->hidden)
+        text_add_string(text, " (hidden)");
+}
+
+static enum print_style choose_style(const struct trace_frame *frame)
+{
+    if (frame->hidden)
+        return PRINT_DIM;
+    switch (frame->location->kind) {
+    case TRACE_PYTHON:
+        return PRINT_PYTHON;
+    case TRACE_CYTHON:
+        return PRINT_CYTHON;
+    case TRACE_GAP:
+        return PRINT_NOTICE;
+    case TRACE_NATIVE:
+        break;
+    }
+    return PRINT_PLAIN;
+}
+
+static void add_gap(const struct text_layout *layout, const struct trace_frame *frame)
+{
+    struct text *text = &layout->sink->buffer;
+    const struct psc_print_options *options = layout->options;
+    text_add_string(text, "  ");
+    print_add_style(text, options, PRINT_NOTICE);
+    text_add_string(text, "--  gap: ");
+    text_add_escaped(text,
+                     frame->location->function ? frame->location->function : "no reason is known");
+    print_add_style(text, options, PRINT_PLAIN);
+    text_add_char(text, '\n');
+}
+
+static size_t source_column(const struct text_layout *layout)
+{
+    return 2 + (size_t)layout->number_width + 2 + LANGUAGE_WIDTH + 2 + 4;
+}
+
+/* All of a frame's text but its number. */
+static void render_frame(struct text *text, const struct trace_frame *frame,
+                         const struct trace_frame *outward, const struct text_layout *layout)
+{
+    const struct psc_print_options *options = layout->options;
+    const struct trace_location *location = frame->location;
+    text_printf(text, "  %-*s  ", LANGUAGE_WIDTH,
+                location->language ? location->language : "native");
+    if (!frame->hidden)
+        print_add_style(text, options, choose_style(frame));
+    size_t start = text->size;
+    text_add_escaped(text, get_function(location));
+    size_t width = text->failed ? 0 : print_measure_text(text->data + start, text->size - start);
+    if (!frame->hidden)
+        print_add_style(text, options, PRINT_PLAIN);
+    if (width < layout->function_width)
+        add_spaces(text, layout->function_width - width);
+    text_add_string(text, "  ");
+    add_location(text, frame);
+    add_marks(text, frame, outward);
+    if (frame->hidden)
+        print_add_style(text, options, PRINT_PLAIN);
+    text_add_char(text, '\n');
+
+    if (location->source && *location->source) {
+        add_spaces(text, source_column(layout));
+        print_add_style(text, options, PRINT_DIM);
+        text_add_escaped(text, location->source);
+        print_add_style(text, options, PRINT_PLAIN);
+        text_add_char(text, '\n');
+    }
+}
+
+static void add_frame(struct text_layout *layout, const struct trace_frame *frame,
+                      const struct trace_frame *outward, size_t number)
+{
+    const struct trace_location *location = frame->location;
+    struct text *text = &layout->sink->buffer;
+    char label[24];
+    int length = snprintf(label, sizeof(label), "#%zu", number);
+    text_add_string(text, "  ");
+    if (frame->hidden)
+        print_add_style(text, layout->options, PRINT_DIM);
+    text_add_string(text, label);
+    if (length < layout->number_width)
+        add_spaces(text, (size_t)(layout->number_width - length));
+
+    // Without file and module the address stands in the text: nothing to keep.
+    if (!location->file && !location->module) {
+        render_frame(text, frame, outward, layout);
+        return;
+    }
+    uint32_t marks = frame->trust | (uint32_t)frame->hidden << 8 |
+                     (uint32_t)frame_is_wrapped(frame, outward) << 9;
+    struct rendered *kept = &layout->rendered[hash_u64((uintptr_t)location) % RENDERED_COUNT];
+    if (kept->location != location || kept->marks != marks) {
+        text_clear(&kept->text);
+        render_frame(&kept->text, frame, outward, layout);
+        kept->location = location;
+        kept->marks = marks;
+    }
+    text_add(text, kept->text.data ? kept->text.data : "", kept->text.size);
+    text->failed |= kept->text.failed;
+}
+
+void print_text_frames(const struct trace_thread *thread, const struct psc_print_options *options,
+                       struct print_sink *sink)
+{
+    size_t numbered;
+    size_t shown = 0;
+    struct text_layout layout = {.sink = sink, .options = options};
+    layout_init(&layout, thread, &numbered);
+    size_t number = options->outermost_first ? numbered : 0;
+    for (size_t i = 0; i < thread->frame_count && !sink->stopped; i++) {
+        size_t index = options->outermost_first ? thread->frame_count - 1 - i : i;
+        const struct trace_frame *frame = &thread->frames[index];
+        const struct trace_frame *outward = index + 1 < thread->frame_count ? frame + 1 : NULL;
+        if (!print_shows_frame(options, frame))
+            continue;
+        shown++;
+        if (frame->location->kind == TRACE_GAP)
+            add_gap(&layout, frame);
+        else
+            add_frame(&layout, frame, outward, options->outermost_first ? --number : number++);
+        if (thread->locals && thread->locals[index])
+            print_text_locals(thread->locals[index], source_column(&layout), options, sink);
+        print_sink_flush(sink, false);
+    }
+    layout_deinit(&layout);
+    if (!shown && thread->frame_count)
+        text_printf(&sink->buffer, "  --  only frames that are hidden (%zu; --all shows them)\n",
+                    thread->frame_count);
+    else if (!shown)
+        text_add_string(&sink->buffer, "  --  no frames\n");
+}
