@@ -88,7 +88,7 @@ static uint32_t line_behind(struct asking *asking, uint64_t call, const char **r
     machine_exploration_deinit(&exploration);
     if (!found)
         return 0;
-    struct machine_instruction last = *machine_decode(machine->decoder, &machine->image, found->pc);
+    struct instruction last = *machine_decode(machine->decoder, &machine->image, found->pc);
     struct machine_target target = machine_operand_target(machine, &last.to);
     const struct machine_anchor *anchor = machine_find_anchor(machine, target.address);
     if (anchor)

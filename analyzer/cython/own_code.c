@@ -50,11 +50,11 @@ static void note_import(struct calls *calls, struct telling *telling, const char
 
 /** Python's functions may also be chosen first, and then called through a pointer. */
 static void note_pointer(struct machine *machine, struct calls *calls, struct telling *telling,
-                         const struct machine_instruction *instruction)
+                         const struct instruction *instruction)
 {
-    const struct machine_operand *from = &instruction->from;
+    const struct operand *from = &instruction->from;
     const struct machine_pointer *pointer =
-        from->kind == MACHINE_ABSOLUTE
+        from->kind == OPERAND_ABSOLUTE
             ? machine_find_pointer(&machine->image, (uint64_t)from->number)
             : NULL;
     if (pointer && pointer->import)
@@ -72,12 +72,11 @@ static void note_calls(struct machine *machine, const struct machine_function *f
     if (!machine_spend_steps(machine, 1 + (size_t)(end - function->start) / BYTES_A_STEP))
         return;
     for (uint64_t at = function->start; at < end;) {
-        struct machine_instruction instruction =
-            *machine_decode(machine->decoder, &machine->image, at);
-        if (instruction.verb == MACHINE_BAD)
+        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
+        if (instruction.verb == INSTRUCTION_BAD)
             break;
         at += instruction.size;
-        if (instruction.verb != MACHINE_CALL && instruction.verb != MACHINE_JUMP) {
+        if (instruction.verb != INSTRUCTION_CALL && instruction.verb != INSTRUCTION_JUMP) {
             note_pointer(machine, calls, &telling, &instruction);
             continue;
         }

@@ -1,16 +1,21 @@
 /* The way out of a function without call frame information, from its code. */
 #include "native_private.h"
 
-#include <capstone/capstone.h>
+#include "disassembly.h"
+
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RETURN_RULES      256u
-#define INSTRUCTION_LIMIT 2048u
+#define RETURN_RULES 256u
+/* Instructions. */
+#define SEARCH_LIMIT 2048u
 /* Of all searches together: about a second. */
-#define INSTRUCTION_TOTAL ((size_t)1 << 20)
-#define BRANCH_LIMIT      128u
-#define WINDOW            64u
+#define SEARCH_TOTAL ((size_t)1 << 20)
+#define BRANCH_LIMIT 128u
+#define WINDOW       64u
+/* No instruction of x86-64 is longer than 15 bytes (Intel SDM volume 2, 2.3.11). */
+#define INSTRUCTION_SIZE_MAX 16
 /* Nothing keeps more than this on the stack between a call and its return. */
 #define OFFSET_LIMIT ((int64_t)16 * 1024 * 1024)
 
@@ -37,8 +42,7 @@ struct return_rule {
 };
 
 struct returns {
-    csh handle;
-    cs_insn *instruction;
+    struct disassembler *disassembler;
     size_t budget;
     struct return_rule cache[RETURN_RULES];
 };
@@ -58,15 +62,9 @@ static struct returns *create(void)
     struct returns *returns = calloc(1, sizeof(*returns));
     if (!returns)
         return NULL;
-    if (cs_open(CS_ARCH_X86, CS_MODE_64, &returns->handle) != CS_ERR_OK) {
+    returns->budget = SEARCH_TOTAL;
+    if (disassembler_open(EM_X86_64, &returns->disassembler) != PSC_OK) {
         free(returns);
-        return NULL;
-    }
-    returns->budget = INSTRUCTION_TOTAL;
-    if (cs_option(returns->handle, CS_OPT_DETAIL, CS_OPT_ON) == CS_ERR_OK)
-        returns->instruction = cs_malloc(returns->handle);
-    if (!returns->instruction) {
-        returns_destroy(returns);
         return NULL;
     }
     return returns;
@@ -76,74 +74,40 @@ void returns_destroy(struct returns *returns)
 {
     if (!returns)
         return;
-    if (returns->instruction)
-        cs_free(returns->instruction, 1);
-    cs_close(&returns->handle);
+    disassembler_close(returns->disassembler);
     free(returns);
 }
 
 /* ---- instructions ---- */
 
 /* The index in struct native_saved; -1 for registers that a call does not preserve. */
-static int saved_index(unsigned name)
+static int saved_index(unsigned number)
 {
-    switch (name) {
-    case X86_REG_RBX:
-        return 0;
-    case X86_REG_RBP:
-        return 1;
-    case X86_REG_R12:
-        return 2;
-    case X86_REG_R13:
-        return 3;
-    case X86_REG_R14:
-        return 4;
-    case X86_REG_R15:
-        return 5;
-    default:
-        return -1;
-    }
-}
-
-static bool is_register(const cs_x86 *x86, unsigned index, unsigned name)
-{
-    return x86->op_count > index && x86->operands[index].type == X86_OP_REG &&
-           x86->operands[index].reg == name;
-}
-
-static bool is_stack_pointer(const cs_x86 *x86, unsigned index)
-{
-    return is_register(x86, index, X86_REG_RSP) || is_register(x86, index, X86_REG_ESP) ||
-           is_register(x86, index, X86_REG_SP) || is_register(x86, index, X86_REG_SPL);
-}
-
-static bool is_immediate(const cs_x86 *x86, unsigned index)
-{
-    return x86->op_count > index && x86->operands[index].type == X86_OP_IMM;
+    for (int i = 0; i < NATIVE_SAVED_COUNT; i++)
+        if (native_saved_numbers[i] == number)
+            return i;
+    return -1;
 }
 
 /* Where `disp(%rsp)` or `disp(%rbp)` is; false for other operands. */
-static bool find_spot(const struct way *way, const cs_x86 *x86, unsigned index, struct spot *ret)
+static bool find_spot(const struct way *way, const struct operand *operand, struct spot *ret)
 {
-    if (x86->op_count <= index || x86->operands[index].type != X86_OP_MEM)
+    if (operand->kind != OPERAND_BASED)
         return false;
-    const x86_op_mem *memory = &x86->operands[index].mem;
-    if (memory->segment != X86_REG_INVALID || memory->index != X86_REG_INVALID)
-        return false;
-    if (memory->base == X86_REG_RSP)
+    if (operand->register_number == X86_RSP)
         *ret = way->sp;
-    else if (memory->base == X86_REG_RBP && way->rbp_kept)
+    else if (operand->register_number == X86_RBP && way->rbp_kept)
         *ret = (struct spot){.by_rbp = true};
     else
         return false;
-    ret->offset += memory->disp;
+    ret->offset += operand->number;
     return true;
 }
 
 /* A register gets what was on the stack before; what the way itself has pushed is not there. */
-static void fetch(struct way *way, unsigned name, struct spot spot)
+static void fetch(struct way *way, unsigned number, struct spot spot)
 {
-    int index = saved_index(name);
+    int index = saved_index(number);
     if (index < 0)
         return;
     way->saved &= (uint8_t) ~(1u << index);
@@ -154,59 +118,72 @@ static void fetch(struct way *way, unsigned name, struct spot spot)
 }
 
 /* What an instruction does to rsp. False when that is not known. */
-static bool move_stack_pointer(struct way *way, unsigned id, const cs_x86 *x86)
+static bool move_stack_pointer(struct way *way, const struct instruction *instruction)
 {
-    if (id == X86_INS_ADD && is_immediate(x86, 1))
-        way->sp.offset += x86->operands[1].imm;
-    else if (id == X86_INS_SUB && is_immediate(x86, 1))
-        way->sp.offset -= x86->operands[1].imm;
-    else if (id == X86_INS_LEA && is_register(x86, 0, X86_REG_RSP))
-        return find_spot(way, x86, 1, &way->sp);
-    else if (id == X86_INS_MOV && is_register(x86, 1, X86_REG_RBP) && way->rbp_kept)
+    if (instruction->to.width != 8)
+        return false;
+    if (instruction->verb == INSTRUCTION_ADD)
+        way->sp.offset += instruction->from.number;
+    else if (instruction->verb == INSTRUCTION_ADDRESS)
+        return find_spot(way, &instruction->from, &way->sp);
+    else if (instruction->verb == INSTRUCTION_MOVE &&
+             operand_is_register(&instruction->from, X86_RBP) && way->rbp_kept)
         way->sp = (struct spot){.by_rbp = true};
     else
         return false;
-    return is_register(x86, 0, X86_REG_RSP);
+    return true;
+}
+
+static void leave(struct way *way)
+{
+    fetch(way, X86_RBP, (struct spot){.by_rbp = true});
+    way->sp = (struct spot){.by_rbp = true, .offset = 8};
+    way->rbp_kept = false;
+}
+
+static void write_register(struct way *way, const struct instruction *instruction)
+{
+    const struct operand *to = &instruction->to;
+    struct spot spot;
+    if (instruction->verb == INSTRUCTION_POP)
+        fetch(way, to->register_number, way->sp);
+    else if (instruction->verb == INSTRUCTION_MOVE && to->width == 8 &&
+             instruction->from.width == 8 && find_spot(way, &instruction->from, &spot))
+        fetch(way, to->register_number, spot);
+    if (to->register_number == X86_RBP)
+        way->rbp_kept = false;
 }
 
 /* Instructions that only go on. False ends the way. */
-static bool run_plain(struct way *way, const struct returns *returns)
+static bool run_plain(struct way *way, const struct instruction *instruction)
 {
-    const cs_insn *instruction = returns->instruction;
-    const cs_x86 *x86 = &instruction->detail->x86;
-    unsigned id = instruction->id;
-    struct spot spot;
-    if (id == X86_INS_CMP || id == X86_INS_TEST)
+    const struct operand *to = &instruction->to;
+    enum instruction_verb verb = (enum instruction_verb)instruction->verb;
+    if (verb == INSTRUCTION_COMPARE || verb == INSTRUCTION_TEST)
         return true;
-    if (id == X86_INS_PUSH && x86->operands[0].size == 8) {
+    if ((verb == INSTRUCTION_PUSH || verb == INSTRUCTION_POP) && to->width != 8)
+        return false;
+    if (verb == INSTRUCTION_PUSH) {
         way->sp.offset -= 8;
         return true;
     }
-    if (id == X86_INS_LEAVE && way->rbp_kept) {
-        fetch(way, X86_REG_RBP, (struct spot){.by_rbp = true});
-        way->sp = (struct spot){.by_rbp = true, .offset = 8};
-        way->rbp_kept = false;
+    if (verb == INSTRUCTION_LEAVE && way->rbp_kept) {
+        leave(way);
         return true;
     }
-    if (is_stack_pointer(x86, 0))
-        return move_stack_pointer(way, id, x86);
-    bool pops =
-        id == X86_INS_POP && x86->operands[0].type == X86_OP_REG && x86->operands[0].size == 8;
-    if (pops)
-        fetch(way, x86->operands[0].reg, way->sp);
-    else if (id == X86_INS_MOV && x86->operands[0].type == X86_OP_REG &&
-             find_spot(way, x86, 1, &spot))
-        fetch(way, x86->operands[0].reg, spot);
-    if (is_register(x86, 0, X86_REG_RBP) || is_register(x86, 0, X86_REG_EBP))
-        way->rbp_kept = false;
-    if (pops) {
+    if (verb == INSTRUCTION_OTHER) {
+        if (instruction->written >> X86_RBP & 1)
+            way->rbp_kept = false;
+        // Pushes of flags, enter, exchanges with rsp, returns of the kernel.
+        return !(instruction->written >> X86_RSP & 1);
+    }
+    if (operand_is_register(to, X86_RSP))
+        return move_stack_pointer(way, instruction);
+    if (to->kind == OPERAND_REGISTER)
+        write_register(way, instruction);
+    if (verb == INSTRUCTION_POP)
         way->sp.offset += 8;
-        return true;
-    }
-    // Pushes of flags, enter, exchanges with rsp, returns of the kernel.
-    return !cs_reg_write(returns->handle, instruction, X86_REG_RSP) &&
-           !(id == X86_INS_XCHG && is_stack_pointer(x86, 1)) && id != X86_INS_HLT &&
-           id != X86_INS_UD2 && id != X86_INS_INT3 && id != X86_INS_INVALID;
+    return verb != INSTRUCTION_LEAVE && verb != INSTRUCTION_STOP && verb != INSTRUCTION_BAD;
 }
 
 /* ---- ways ---- */
@@ -237,7 +214,7 @@ static void found_return(struct search *search, const struct way *way)
  * Nothing comes back from a function that begins with hlt, as musl's __stack_chk_fail, nor
  * from a call that another function follows.
  */
-static bool call_returns(struct search *search, const cs_x86 *x86, psc_addr next)
+static bool call_returns(struct search *search, const struct operand *callee, psc_addr next)
 {
     struct native *native = search->native;
     struct module *module = modules_find(native->modules, next);
@@ -245,63 +222,57 @@ static bool call_returns(struct search *search, const cs_x86 *x86, psc_addr next
     uint8_t first;
     if (module && module_find_symbol(module, next, &symbol) && symbol.address == next)
         return false;
-    return !is_immediate(x86, 0) ||
-           target_read(native->target, (psc_addr)x86->operands[0].imm, &first, 1) != PSC_OK ||
+    return callee->kind != OPERAND_IMMEDIATE ||
+           target_read(native->target, (psc_addr)callee->number, &first, 1) != PSC_OK ||
            first != 0xf4;
 }
 
 /* Runs the instruction at way->at; false where the way ends. */
-static bool run_instruction(struct search *search, struct way *way, bool *after_call)
+static bool run_instruction(struct search *search, struct way *way,
+                            const struct instruction *instruction, bool *after_call)
 {
-    const struct returns *returns = search->returns;
-    const cs_insn *instruction = returns->instruction;
-    const cs_x86 *x86 = &instruction->detail->x86;
-    unsigned id = instruction->id;
+    enum instruction_verb verb = (enum instruction_verb)instruction->verb;
     psc_addr next = way->at + instruction->size;
     // What compilers fill up with behind a call that does not return.
-    if (*after_call && id == X86_INS_NOP)
+    if (*after_call && verb == INSTRUCTION_NOP)
         return false;
-    *after_call = id == X86_INS_CALL;
-    if (id == X86_INS_RET) {
+    *after_call = verb == INSTRUCTION_CALL;
+    if (verb == INSTRUCTION_RETURN) {
         found_return(search, way);
         return false;
     }
-    if (id == X86_INS_CALL) {
-        way->at = next;
-        way->called = true;
-        return call_returns(search, x86, next);
-    }
-    if (cs_insn_group(returns->handle, instruction, X86_GRP_JUMP)) {
-        if (is_immediate(x86, 0))
-            take_branch(search, way, (psc_addr)x86->operands[0].imm);
-        way->at = next;
-        return id != X86_INS_JMP && id != X86_INS_LJMP;
-    }
     way->at = next;
-    return run_plain(way, returns) && way->sp.offset < OFFSET_LIMIT &&
+    if (verb == INSTRUCTION_CALL) {
+        way->called = true;
+        return call_returns(search, &instruction->to, next);
+    }
+    if (verb == INSTRUCTION_JUMP || verb == INSTRUCTION_BRANCH) {
+        if (instruction->to.kind == OPERAND_IMMEDIATE)
+            take_branch(search, way, (psc_addr)instruction->to.number);
+        return verb == INSTRUCTION_BRANCH;
+    }
+    if (verb == INSTRUCTION_OTHER && instruction->from.kind == OPERAND_IMMEDIATE)
+        take_branch(search, way, (psc_addr)instruction->from.number);
+    return run_plain(way, instruction) && way->sp.offset < OFFSET_LIMIT &&
            way->sp.offset > -OFFSET_LIMIT;
 }
 
 static void follow(struct search *search, struct way way, bool after_call)
 {
     uint8_t bytes[WINDOW];
+    struct instruction instruction;
     size_t have = 0, used = 0;
     do {
-        if (have - used < 16) {
+        if (have - used < INSTRUCTION_SIZE_MAX) {
             have = target_read_some(search->native->target, way.at, bytes, sizeof(bytes));
             used = 0;
         }
-        const uint8_t *code = bytes + used;
-        size_t left = have - used;
-        uint64_t address = way.at;
-        if (!search->budget || !cs_disasm_iter(search->returns->handle, &code, &left, &address,
-                                               search->returns->instruction))
+        if (!search->budget || !disassembler_decode(search->returns->disassembler, bytes + used,
+                                                    have - used, way.at, &instruction))
             return;
         search->budget--;
-        used = have - left;
-        if (search->returns->instruction->id == X86_INS_INVALID)
-            return;
-    } while (run_instruction(search, &way, &after_call));
+        used += instruction.size;
+    } while (run_instruction(search, &way, &instruction, &after_call));
 }
 
 static void make_rule(struct native *native, bool exact, struct return_rule *rule)
@@ -312,7 +283,7 @@ static void make_rule(struct native *native, bool exact, struct return_rule *rul
     search->native = native;
     search->returns = native->returns;
     search->budget =
-        native->returns->budget < INSTRUCTION_LIMIT ? native->returns->budget : INSTRUCTION_LIMIT;
+        native->returns->budget < SEARCH_LIMIT ? native->returns->budget : SEARCH_LIMIT;
     native->returns->budget -= search->budget;
     follow(search, (struct way){.at = rule->pc, .called = !exact, .rbp_kept = true}, !exact);
     for (size_t i = 0; i < search->count && !search->contradicted; i++)

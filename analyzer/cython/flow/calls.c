@@ -110,20 +110,19 @@ void machine_sweep(struct machine *machine, const struct machine_function *funct
     for (uint64_t at = function->start; at < function->end && at - function->start < limit;) {
         if (swept++ % SWEPT_A_STEP == 0 && !machine_spend_steps(machine, 1))
             return;
-        struct machine_instruction instruction =
-            *machine_decode(machine->decoder, &machine->image, at);
-        if (instruction.verb == MACHINE_BAD)
+        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
+        if (instruction.verb == INSTRUCTION_BAD)
             return;
         at += instruction.size;
         switch (instruction.verb) {
-        case MACHINE_CALL:
+        case INSTRUCTION_CALL:
             if (!visit(context, machine, &state, &instruction))
                 return;
             machine_state_return(&state, (struct value){VALUE_UNKNOWN, 0});
             break;
-        case MACHINE_JUMP:
-        case MACHINE_RETURN:
-        case MACHINE_STOP:
+        case INSTRUCTION_JUMP:
+        case INSTRUCTION_RETURN:
+        case INSTRUCTION_STOP:
             machine_state_init(&state, at);
             break;
         default:

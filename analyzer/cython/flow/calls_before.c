@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /** Instructions of a function that are looked at. */
-#define INSTRUCTION_LIMIT ((size_t)1 << 15)
+#define LAYOUT_LIMIT ((size_t)1 << 15)
 
 /** As many of them are looked at in the time of one that is followed. */
 #define LAID_OUT_A_STEP 4
@@ -60,37 +60,36 @@ static uint32_t layout_find(const struct layout *layout, uint64_t address)
 }
 
 /** Whether what stands behind an instruction may be executed after it. */
-static bool goes_on(struct machine *machine, const struct machine_instruction *instruction)
+static bool goes_on(struct machine *machine, const struct instruction *instruction)
 {
-    enum machine_verb verb = (enum machine_verb)instruction->verb;
-    if (verb == MACHINE_CALL)
+    enum instruction_verb verb = (enum instruction_verb)instruction->verb;
+    if (verb == INSTRUCTION_CALL)
         return !machine_is_end(machine, machine_operand_target(machine, &instruction->to));
-    return verb != MACHINE_JUMP && verb != MACHINE_RETURN && verb != MACHINE_STOP;
+    return verb != INSTRUCTION_JUMP && verb != INSTRUCTION_RETURN && verb != INSTRUCTION_STOP;
 }
 
 static bool read_instructions(struct machine *machine, struct layout *layout)
 {
     const struct machine_function *function = layout->function;
-    for (uint64_t at = function->start; at < function->end && layout->count < INSTRUCTION_LIMIT;) {
+    for (uint64_t at = function->start; at < function->end && layout->count < LAYOUT_LIMIT;) {
         if (layout->count % LAID_OUT_A_STEP == 0 && !machine_spend_steps(machine, 1))
             return false;
-        struct machine_instruction instruction =
-            *machine_decode(machine->decoder, &machine->image, at);
-        enum machine_verb verb = (enum machine_verb)instruction.verb;
-        if (verb == MACHINE_BAD)
+        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
+        enum instruction_verb verb = (enum instruction_verb)instruction.verb;
+        if (verb == INSTRUCTION_BAD)
             break;
         if (!array_reserve((void **)&layout->items, &layout->capacity, layout->count + 1,
                            sizeof(*layout->items)))
             return false;
-        bool jumps = (verb == MACHINE_JUMP || verb == MACHINE_BRANCH) &&
-                     instruction.to.kind == MACHINE_IMMEDIATE;
+        bool jumps = (verb == INSTRUCTION_JUMP || verb == INSTRUCTION_BRANCH) &&
+                     instruction.to.kind == OPERAND_IMMEDIATE;
         uint64_t to = jumps ? (uint64_t)instruction.to.number - function->start : NOWHERE;
         layout->items[layout->count++] = (struct layout_instruction){
             .offset = (uint32_t)(at - function->start),
             .target = to < NOWHERE ? (uint32_t)to : NOWHERE,
             .size = instruction.size,
             .goes_on = goes_on(machine, &instruction),
-            .call = verb == MACHINE_CALL,
+            .call = verb == INSTRUCTION_CALL,
         };
         at += instruction.size;
     }
@@ -249,9 +248,8 @@ size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint
 static bool may_fail(struct machine *machine, uint64_t address, size_t size)
 {
     struct machine_target target;
-    const struct machine_instruction *call =
-        machine_decode(machine->decoder, &machine->image, address);
-    if (call->to.kind == MACHINE_BASED && call->to.number == 0x30)
+    const struct instruction *call = machine_decode(machine->decoder, &machine->image, address);
+    if (call->to.kind == OPERAND_BASED && call->to.number == 0x30)
         return false;
     return machine_find_call(machine, address + size, &target) == MACHINE_CALL_MAY_FAIL;
 }

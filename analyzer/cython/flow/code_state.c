@@ -44,10 +44,9 @@ static bool is_place(struct value value)
 }
 
 /** Where a memory operand is, when it is on the stack. */
-static struct value place_of(const struct machine_state *state,
-                             const struct machine_operand *operand)
+static struct value place_of(const struct machine_state *state, const struct operand *operand)
 {
-    if (operand->kind != MACHINE_BASED)
+    if (operand->kind != OPERAND_BASED)
         return unknown;
     struct value place = state->registers[operand->register_number];
     if (!is_place(place))
@@ -156,11 +155,11 @@ static struct value load_absolute(const struct machine_image *image, uint64_t ad
 }
 
 static struct value get(const struct machine_state *state, const struct machine_image *image,
-                        const struct machine_operand *operand)
+                        const struct operand *operand)
 {
     struct value value;
-    switch ((enum machine_operand_kind)operand->kind) {
-    case MACHINE_REGISTER:
+    switch ((enum operand_kind)operand->kind) {
+    case OPERAND_REGISTER:
         value = state->registers[operand->register_number];
         if (operand->high)
             return unknown;
@@ -171,20 +170,20 @@ static struct value get(const struct machine_state *state, const struct machine_
         else if (operand->width < 4)
             return unknown;
         return value;
-    case MACHINE_VECTOR:
+    case OPERAND_VECTOR:
         value = state->vectors[operand->register_number % MACHINE_VECTORS];
         if (value.kind == VALUE_CONSTANT)
             value.number = machine_cut(value.number, operand->width);
         return value;
-    case MACHINE_IMMEDIATE:
+    case OPERAND_IMMEDIATE:
         return constant(operand->width ? machine_cut((uint64_t)operand->number, operand->width)
                                        : (uint64_t)operand->number);
-    case MACHINE_ABSOLUTE:
+    case OPERAND_ABSOLUTE:
         return load_absolute(image, (uint64_t)operand->number, operand->width);
-    case MACHINE_BASED:
+    case OPERAND_BASED:
         return load(state, place_of(state, operand), operand->width);
-    case MACHINE_NOTHING:
-    case MACHINE_SOMEWHERE:
+    case OPERAND_NONE:
+    case OPERAND_SOMEWHERE:
         return unknown;
     }
     return unknown;
@@ -194,23 +193,22 @@ static struct value get(const struct machine_state *state, const struct machine_
  * Cython takes and sets the exception in the thread's state itself: current_exception, before
  * CPython 3.12 curexc_type and two others.
  */
-static void note_exception(struct machine_state *state, const struct machine_operand *operand,
+static void note_exception(struct machine_state *state, const struct operand *operand,
                            struct value value)
 {
-    if (operand->kind == MACHINE_BASED && operand->width == 8 &&
+    if (operand->kind == OPERAND_BASED && operand->width == 8 &&
         state->registers[operand->register_number].kind == VALUE_THREAD)
         state->taken = value.kind == VALUE_CONSTANT && value.number == 0;
 }
 
-static void put(struct machine_state *state, const struct machine_operand *operand,
-                struct value value)
+static void put(struct machine_state *state, const struct operand *operand, struct value value)
 {
-    if (operand->kind == MACHINE_BASED) {
+    if (operand->kind == OPERAND_BASED) {
         note_exception(state, operand, value);
         store(state, place_of(state, operand), operand->width, value);
-    } else if (operand->kind == MACHINE_VECTOR) {
+    } else if (operand->kind == OPERAND_VECTOR) {
         state->vectors[operand->register_number % MACHINE_VECTORS] = value;
-    } else if (operand->kind == MACHINE_REGISTER) {
+    } else if (operand->kind == OPERAND_REGISTER) {
         struct value *slot = &state->registers[operand->register_number];
         /* Parts of a register leave the rest as it was; writes of four bytes clear the rest. */
         if (operand->width >= 4)
@@ -245,9 +243,9 @@ static void forget_flags(struct machine_state *state)
 /* ---- instructions ---- */
 
 static void step_add(struct machine_state *state, const struct machine_image *image,
-                     const struct machine_instruction *instruction)
+                     const struct instruction *instruction)
 {
-    const struct machine_operand *to = &instruction->to;
+    const struct operand *to = &instruction->to;
     uint64_t number = (uint64_t)instruction->from.number;
     struct value value = get(state, image, to);
     compare(state, value, constant(0 - number), to->width);
@@ -264,12 +262,12 @@ static void step_add(struct machine_state *state, const struct machine_image *im
 }
 
 static void step_test(struct machine_state *state, const struct machine_image *image,
-                      const struct machine_instruction *instruction)
+                      const struct instruction *instruction)
 {
     struct value left = get(state, image, &instruction->to);
     struct value right = get(state, image, &instruction->from);
-    bool same = instruction->to.kind == MACHINE_REGISTER &&
-                instruction->from.kind == MACHINE_REGISTER &&
+    bool same = instruction->to.kind == OPERAND_REGISTER &&
+                instruction->from.kind == OPERAND_REGISTER &&
                 instruction->to.register_number == instruction->from.register_number;
     uint8_t width = instruction->to.width;
     if (same)
@@ -292,14 +290,14 @@ static struct value shifted(struct value value, uint64_t count, uint8_t width)
 }
 
 static void step_bits(struct machine_state *state, const struct machine_image *image,
-                      const struct machine_instruction *instruction)
+                      const struct instruction *instruction)
 {
-    const struct machine_operand *to = &instruction->to;
+    const struct operand *to = &instruction->to;
     uint64_t bits = (uint64_t)instruction->from.number;
     struct value value = get(state, image, to);
     if (value.kind == VALUE_CONSTANT)
-        value.number = machine_cut(instruction->verb == MACHINE_AND ? value.number & bits
-                                                                    : value.number ^ bits,
+        value.number = machine_cut(instruction->verb == INSTRUCTION_AND ? value.number & bits
+                                                                        : value.number ^ bits,
                                    to->width);
     else
         value = unknown;
@@ -308,7 +306,7 @@ static void step_bits(struct machine_state *state, const struct machine_image *i
 }
 
 static void step_shift(struct machine_state *state, const struct machine_image *image,
-                       const struct machine_instruction *instruction)
+                       const struct instruction *instruction)
 {
     struct value before = get(state, image, &instruction->to);
     struct value after =
@@ -329,12 +327,11 @@ static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
     return known && from == 4 ? value : unknown;
 }
 
-static struct value address_of(const struct machine_state *state,
-                               const struct machine_operand *operand)
+static struct value address_of(const struct machine_state *state, const struct operand *operand)
 {
-    if (operand->kind == MACHINE_ABSOLUTE)
+    if (operand->kind == OPERAND_ABSOLUTE)
         return constant((uint64_t)operand->number);
-    if (operand->kind != MACHINE_BASED)
+    if (operand->kind != OPERAND_BASED)
         return unknown;
     struct value value = state->registers[operand->register_number];
     if (!is_place(value) && value.kind != VALUE_CONSTANT)
@@ -343,7 +340,7 @@ static struct value address_of(const struct machine_state *state,
     return value;
 }
 
-static void step_other(struct machine_state *state, const struct machine_instruction *instruction)
+static void step_other(struct machine_state *state, const struct instruction *instruction)
 {
     for (unsigned i = 0; i < MACHINE_REGISTERS; i++)
         if (instruction->written >> i & 1)
@@ -351,7 +348,7 @@ static void step_other(struct machine_state *state, const struct machine_instruc
     for (unsigned i = 0; i < MACHINE_VECTORS; i++)
         if (instruction->written_vectors >> i & 1)
             state->vectors[i] = unknown;
-    if (instruction->to.kind == MACHINE_BASED)
+    if (instruction->to.kind == OPERAND_BASED)
         store(state, place_of(state, &instruction->to), instruction->to.width, unknown);
 }
 
@@ -371,11 +368,11 @@ static struct value pop(struct machine_state *state)
 }
 
 static void step_conditional(struct machine_state *state, const struct machine_image *image,
-                             const struct machine_instruction *instruction)
+                             const struct instruction *instruction)
 {
     bool taken = false;
     bool known = machine_state_decide(state, instruction->condition, &taken);
-    if (instruction->verb == MACHINE_SET) {
+    if (instruction->verb == INSTRUCTION_SET) {
         put(state, &instruction->to, known ? constant(taken) : unknown);
         return;
     }
@@ -386,64 +383,65 @@ static void step_conditional(struct machine_state *state, const struct machine_i
 }
 
 void machine_state_step(struct machine_state *state, const struct machine_image *image,
-                        const struct machine_instruction *instruction)
+                        const struct instruction *instruction)
 {
-    const struct machine_operand *to = &instruction->to, *from = &instruction->from;
+    const struct operand *to = &instruction->to, *from = &instruction->from;
     state->pc = instruction->address + instruction->size;
-    switch ((enum machine_verb)instruction->verb) {
-    case MACHINE_MOVE:
+    switch ((enum instruction_verb)instruction->verb) {
+    case INSTRUCTION_MOVE:
         put(state, to, get(state, image, from));
         break;
-    case MACHINE_MOVE_SIGNED:
+    case INSTRUCTION_MOVE_SIGNED:
         put(state, to, sign_extended(get(state, image, from), from->width, to->width));
         break;
-    case MACHINE_ADDRESS:
+    case INSTRUCTION_ADDRESS:
         put(state, to, address_of(state, from));
         break;
-    case MACHINE_ADD:
+    case INSTRUCTION_ADD:
         step_add(state, image, instruction);
         return;
-    case MACHINE_SHIFT_RIGHT:
+    case INSTRUCTION_SHIFT_RIGHT:
         step_shift(state, image, instruction);
         return;
-    case MACHINE_AND:
-    case MACHINE_XOR:
+    case INSTRUCTION_AND:
+    case INSTRUCTION_XOR:
         step_bits(state, image, instruction);
         return;
-    case MACHINE_COMPARE:
+    case INSTRUCTION_COMPARE:
         compare(state, get(state, image, to), get(state, image, from), to->width);
         return;
-    case MACHINE_COMPARE_REAL:
+    case INSTRUCTION_COMPARE_REAL:
         compare(state, get(state, image, to), get(state, image, from), to->width);
         state->compared_real = true;
         return;
-    case MACHINE_TEST:
+    case INSTRUCTION_TEST:
         step_test(state, image, instruction);
         return;
-    case MACHINE_SET:
-    case MACHINE_CONDITIONAL_MOVE:
+    case INSTRUCTION_SET:
+    case INSTRUCTION_CONDITIONAL_MOVE:
         step_conditional(state, image, instruction);
         return;
-    case MACHINE_PUSH:
+    case INSTRUCTION_PUSH:
         push(state, get(state, image, to));
         break;
-    case MACHINE_POP:
+    case INSTRUCTION_POP:
         put(state, to, pop(state));
         break;
-    case MACHINE_LEAVE:
+    case INSTRUCTION_LEAVE:
         state->registers[MACHINE_RSP] = state->registers[MACHINE_RBP];
         state->registers[MACHINE_RBP] = pop(state);
         break;
-    case MACHINE_OTHER:
+    case INSTRUCTION_OTHER:
         step_other(state, instruction);
         break;
-    case MACHINE_BAD:
-    case MACHINE_NOP:
-    case MACHINE_BRANCH:
-    case MACHINE_JUMP:
-    case MACHINE_CALL:
-    case MACHINE_RETURN:
-    case MACHINE_STOP:
+    case INSTRUCTION_BAD:
+    case INSTRUCTION_NOP:
+    case INSTRUCTION_HINT:
+    case INSTRUCTION_BRANCH:
+    case INSTRUCTION_JUMP:
+    case INSTRUCTION_CALL:
+    case INSTRUCTION_RETURN:
+    case INSTRUCTION_STOP:
         break;
     }
     if (instruction->change)

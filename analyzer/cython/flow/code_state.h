@@ -8,6 +8,7 @@
 #define PSC_MACHINE_STATE_H
 
 #include "cython_private.h"
+#include "disassembly.h"
 
 /* ---- machine_image.c: what an ELF file's dynamic part tells ---- */
 
@@ -80,93 +81,36 @@ struct machine_target machine_target_of(const struct machine_image *image, uint6
 /** What a slot of the global offset table leads to. */
 struct machine_target machine_slot_target(const struct machine_image *image, uint64_t slot);
 
-/* ---- machine_decode.c: the only user of the disassembler ---- */
+/* ---- decode.c ---- */
 
-/** General registers, numbered as the instruction set does. */
+/** General registers, by DWARF's numbers. */
 enum machine_register {
     MACHINE_RAX,
-    MACHINE_RCX,
     MACHINE_RDX,
+    MACHINE_RCX,
     MACHINE_RBX,
-    MACHINE_RSP,
-    MACHINE_RBP,
     MACHINE_RSI,
     MACHINE_RDI,
+    MACHINE_RBP,
+    MACHINE_RSP,
     MACHINE_R8,
     MACHINE_R9,
     MACHINE_R10,
     MACHINE_R11,
-    MACHINE_REGISTERS = 16
+    MACHINE_REGISTERS = INSTRUCTION_REGISTER_LIMIT
 };
 
 /** Of floating point: XMM0, where a `double` is returned, and on. */
-#define MACHINE_VECTORS 16
-
-enum machine_verb {
-    MACHINE_BAD, /**< No instruction, or not inside a function. */
-    MACHINE_NOP,
-    MACHINE_MOVE,
-    MACHINE_MOVE_SIGNED, /**< Sign-extending. */
-    MACHINE_ADDRESS,     /**< lea */
-    MACHINE_ADD,         /**< Of a constant; negative for sub, inc and dec. */
-    MACHINE_SHIFT_RIGHT, /**< Logical. */
-    MACHINE_AND,         /**< With a constant. */
-    MACHINE_XOR,         /**< With a constant. */
-    MACHINE_COMPARE,
-    MACHINE_COMPARE_REAL, /**< Of floating point: ucomisd and its like. */
-    MACHINE_TEST,
-    MACHINE_SET, /**< setcc */
-    MACHINE_CONDITIONAL_MOVE,
-    MACHINE_BRANCH, /**< On a condition. */
-    MACHINE_JUMP,
-    MACHINE_CALL,
-    MACHINE_RETURN,
-    MACHINE_STOP, /**< Execution does not go on: ud2, hlt, int3. */
-    MACHINE_PUSH,
-    MACHINE_POP,
-    MACHINE_LEAVE,
-    MACHINE_OTHER /**< Writes `written`, `written_vectors`, and `to`, if it is memory. */
-};
-
-enum machine_operand_kind {
-    MACHINE_NOTHING,
-    MACHINE_REGISTER,
-    MACHINE_VECTOR, /**< The lowest 4 or 8 bytes of one. */
-    MACHINE_IMMEDIATE,
-    MACHINE_ABSOLUTE, /**< Memory at a known address. */
-    MACHINE_BASED,    /**< Memory at register + number. */
-    MACHINE_SOMEWHERE /**< Other memory, other registers. */
-};
-
-struct machine_operand {
-    uint8_t kind; /**< enum machine_operand_kind */
-    uint8_t register_number;
-    uint8_t width;  /**< Bytes. */
-    bool high;      /**< ah, ch, dh, bh. */
-    int64_t number; /**< Immediate, address or displacement. */
-};
-
-struct machine_instruction {
-    uint64_t address;
-    uint8_t size;
-    uint8_t verb;      /**< enum machine_verb */
-    uint8_t condition; /**< As in the opcode: 4 is "equal", 5 "not equal". */
-    uint8_t change;    /**< Whether the flags change: 1. */
-    uint16_t written;  /**< Bit set of registers, for MACHINE_OTHER. */
-    uint16_t written_vectors;
-    struct machine_operand to;
-    struct machine_operand from;
-};
+#define MACHINE_VECTORS INSTRUCTION_REGISTER_LIMIT
 
 struct machine_decoder;
 
 struct machine_decoder *machine_decoder_create(void);
 void machine_decoder_destroy(struct machine_decoder *decoder);
-/** The instruction at an address; verb MACHINE_BAD when there is none. Valid until the next call.
+/** The instruction at an address; INSTRUCTION_BAD outside of functions. Valid until the next call.
  */
-const struct machine_instruction *machine_decode(struct machine_decoder *decoder,
-                                                 const struct machine_image *image,
-                                                 uint64_t address);
+const struct instruction *machine_decode(struct machine_decoder *decoder,
+                                         const struct machine_image *image, uint64_t address);
 
 /* ---- machine_state.c: what is known of registers and memory ---- */
 
@@ -247,7 +191,7 @@ void machine_state_init(struct machine_state *state, uint64_t pc);
 uint64_t machine_state_hash(const struct machine_state *state);
 /** Executes all but calls, jumps and branches; state->pc moves to the next instruction. */
 void machine_state_step(struct machine_state *state, const struct machine_image *image,
-                        const struct machine_instruction *instruction);
+                        const struct instruction *instruction);
 /** What was stored `offset` bytes above the stack pointer. */
 struct value machine_state_load(const struct machine_state *state, uint64_t offset, uint8_t width);
 /** What was stored at a place. */

@@ -133,11 +133,11 @@ static bool see(struct machine_exploration *exploration, const struct machine_st
 /* ---- one way ---- */
 
 struct machine_target machine_operand_target(const struct machine *machine,
-                                             const struct machine_operand *operand)
+                                             const struct operand *operand)
 {
-    if (operand->kind == MACHINE_IMMEDIATE)
+    if (operand->kind == OPERAND_IMMEDIATE)
         return machine_target_of(&machine->image, (uint64_t)operand->number);
-    if (operand->kind == MACHINE_ABSOLUTE)
+    if (operand->kind == OPERAND_ABSOLUTE)
         return machine_slot_target(&machine->image, (uint64_t)operand->number);
     return (struct machine_target){0};
 }
@@ -158,9 +158,9 @@ bool machine_spend_steps(struct machine *machine, size_t count)
 }
 
 /** tp_dealloc of an object's type: what Py_DECREF() was before CPython 3.9. */
-static bool is_deallocation(const struct machine_operand *operand)
+static bool is_deallocation(const struct operand *operand)
 {
-    return operand->kind == MACHINE_BASED && operand->number == 0x30;
+    return operand->kind == OPERAND_BASED && operand->number == 0x30;
 }
 
 /**
@@ -196,8 +196,7 @@ static struct value result_of(const struct machine_exploration *exploration,
 }
 
 static enum machine_verdict pass_call(struct machine_exploration *exploration,
-                                      struct machine_state *state,
-                                      const struct machine_operand *operand)
+                                      struct machine_state *state, const struct operand *operand)
 {
     struct machine_target target = machine_operand_target(exploration->machine, operand);
     if (machine_is_end(exploration->machine, target))
@@ -227,10 +226,10 @@ static enum way step_return(struct machine_exploration *exploration)
 }
 
 static enum way step_jump(struct machine_exploration *exploration, struct machine_state *state,
-                          const struct machine_instruction *instruction)
+                          const struct instruction *instruction)
 {
     struct machine_target target = machine_operand_target(exploration->machine, &instruction->to);
-    if (instruction->to.kind == MACHINE_IMMEDIATE &&
+    if (instruction->to.kind == OPERAND_IMMEDIATE &&
         machine_is_inside(exploration->machine, exploration->home, target)) {
         state->pc = target.address;
         return WAY_GOES_ON;
@@ -246,12 +245,12 @@ static enum way step_jump(struct machine_exploration *exploration, struct machin
 }
 
 static enum way step_branch(struct machine_exploration *exploration, struct machine_state *state,
-                            const struct machine_instruction *instruction)
+                            const struct instruction *instruction)
 {
     uint64_t next = instruction->address + instruction->size;
     uint64_t target = (uint64_t)instruction->to.number;
     bool taken;
-    if (instruction->to.kind != MACHINE_IMMEDIATE)
+    if (instruction->to.kind != OPERAND_IMMEDIATE)
         return WAY_ENDS;
     if (!exploration->goal && machine_state_decide(state, instruction->condition, &taken)) {
         state->pc = taken ? target : next;
@@ -265,22 +264,21 @@ static enum way step_branch(struct machine_exploration *exploration, struct mach
 static enum way step(struct machine_exploration *exploration, struct machine_state *state)
 {
     struct machine *machine = exploration->machine;
-    struct machine_instruction instruction =
-        *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct instruction instruction = *machine_decode(machine->decoder, &machine->image, state->pc);
     state->steps++;
     switch (instruction.verb) {
-    case MACHINE_BAD:
+    case INSTRUCTION_BAD:
         exploration->cut_short = true;
         return WAY_ENDS;
-    case MACHINE_STOP:
+    case INSTRUCTION_STOP:
         return WAY_ENDS;
-    case MACHINE_RETURN:
+    case INSTRUCTION_RETURN:
         return step_return(exploration);
-    case MACHINE_JUMP:
+    case INSTRUCTION_JUMP:
         return step_jump(exploration, state, &instruction);
-    case MACHINE_BRANCH:
+    case INSTRUCTION_BRANCH:
         return step_branch(exploration, state, &instruction);
-    case MACHINE_CALL: {
+    case INSTRUCTION_CALL: {
         enum machine_verdict verdict = pass_call(exploration, state, &instruction.to);
         if (verdict == MACHINE_FOUND)
             return WAY_FOUND;

@@ -63,6 +63,6 @@ bool machine_spend_steps(struct machine *machine, size_t count);
 
 /** Where a call or jump leads, as far as the instruction tells. */
 struct machine_target machine_operand_target(const struct machine *machine,
-                                             const struct machine_operand *operand);
+                                             const struct operand *operand);
 
 #endif

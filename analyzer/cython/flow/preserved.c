@@ -244,12 +244,12 @@ static bool follow_tables(struct flow *flow, const struct machine_state *state)
 }
 
 static void follow_jump(struct flow *flow, const struct machine_state *state,
-                        const struct machine_instruction *instruction)
+                        const struct instruction *instruction)
 {
     struct machine_target target = machine_operand_target(flow->machine, &instruction->to);
-    if (instruction->to.kind == MACHINE_REGISTER)
+    if (instruction->to.kind == OPERAND_REGISTER)
         flow->failed |= !follow_tables(flow, state);
-    else if (instruction->to.kind != MACHINE_IMMEDIATE)
+    else if (instruction->to.kind != OPERAND_IMMEDIATE)
         flow->failed |= !target.import && !target.address;
     else if (machine_is_inside(flow->machine, flow->home, target))
         reach_with(flow, target.address, state);
@@ -259,26 +259,25 @@ static void follow_jump(struct flow *flow, const struct machine_state *state,
 static bool step(struct flow *flow, struct machine_state *state)
 {
     struct machine *machine = flow->machine;
-    struct machine_instruction instruction =
-        *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct instruction instruction = *machine_decode(machine->decoder, &machine->image, state->pc);
     uint64_t next = instruction.address + instruction.size;
     switch (instruction.verb) {
-    case MACHINE_BAD:
+    case INSTRUCTION_BAD:
         flow->failed = true;
         return false;
-    case MACHINE_STOP:
-    case MACHINE_RETURN:
+    case INSTRUCTION_STOP:
+    case INSTRUCTION_RETURN:
         return false;
-    case MACHINE_JUMP:
+    case INSTRUCTION_JUMP:
         follow_jump(flow, state, &instruction);
         return false;
-    case MACHINE_BRANCH:
-        if (instruction.to.kind != MACHINE_IMMEDIATE)
+    case INSTRUCTION_BRANCH:
+        if (instruction.to.kind != OPERAND_IMMEDIATE)
             return false;
         reach_with(flow, (uint64_t)instruction.to.number, state);
         reach_with(flow, next, state);
         return false;
-    case MACHINE_CALL:
+    case INSTRUCTION_CALL:
         if (machine_is_end(machine, machine_operand_target(machine, &instruction.to)))
             return false;
         machine_state_return(state, (struct value){VALUE_UNKNOWN, 0});

@@ -154,24 +154,24 @@ static uint8_t traits_of(struct machine *machine, struct machine_target target, 
 /** Those of everything that an instruction leads to outside of its function. */
 static uint8_t traits_of_instruction(struct machine *machine,
                                      const struct machine_function *function,
-                                     const struct machine_instruction *instruction, unsigned depth)
+                                     const struct instruction *instruction, unsigned depth)
 {
-    const struct machine_operand *to = &instruction->to;
+    const struct operand *to = &instruction->to;
     struct machine_target target = {0};
-    if (instruction->verb == MACHINE_BAD)
+    if (instruction->verb == INSTRUCTION_BAD)
         return 0;
-    if (instruction->verb != MACHINE_CALL && instruction->verb != MACHINE_JUMP)
-        return instruction->verb == MACHINE_RETURN ? TRAIT_CLEAN | TRAIT_RETURNS : TRAIT_CLEAN;
-    if (to->kind == MACHINE_IMMEDIATE)
+    if (instruction->verb != INSTRUCTION_CALL && instruction->verb != INSTRUCTION_JUMP)
+        return instruction->verb == INSTRUCTION_RETURN ? TRAIT_CLEAN | TRAIT_RETURNS : TRAIT_CLEAN;
+    if (to->kind == OPERAND_IMMEDIATE)
         target = machine_target_of(&machine->image, (uint64_t)to->number);
-    else if (to->kind == MACHINE_ABSOLUTE)
+    else if (to->kind == OPERAND_ABSOLUTE)
         target = machine_slot_target(&machine->image, (uint64_t)to->number);
     else /* tp_dealloc */
-        return to->kind == MACHINE_BASED && to->number == 0x30 ? TRAIT_CLEAN | TRAIT_RETURNS : 0;
+        return to->kind == OPERAND_BASED && to->number == 0x30 ? TRAIT_CLEAN | TRAIT_RETURNS : 0;
     if (!target.import && target.address >= function->start && target.address < function->end)
         return TRAIT_CLEAN;
     uint8_t traits = traits_of(machine, target, depth + 1);
-    return instruction->verb == MACHINE_JUMP ? traits : traits & (uint8_t)~TRAIT_RETURNS;
+    return instruction->verb == INSTRUCTION_JUMP ? traits : traits & (uint8_t)~TRAIT_RETURNS;
 }
 
 static uint8_t traits_of_function(struct machine *machine, const struct machine_function *function,
@@ -182,8 +182,7 @@ static uint8_t traits_of_function(struct machine *machine, const struct machine_
     if (size > CLEAN_SIZE_LIMIT || !machine_spend_steps(machine, 1 + (size_t)size / BYTES_A_STEP))
         return 0;
     for (uint64_t at = function->start; at < function->end;) {
-        struct machine_instruction instruction =
-            *machine_decode(machine->decoder, &machine->image, at);
+        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
         uint8_t more = traits_of_instruction(machine, function, &instruction, depth);
         if (!more)
             return 0;

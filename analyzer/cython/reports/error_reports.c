@@ -92,7 +92,7 @@ void machine_read_report(const struct machine *machine, const struct machine_anc
 static void read_found(struct machine *machine, const struct machine_state *state,
                        struct machine_report *ret)
 {
-    struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
     struct machine_target target = machine_operand_target(machine, &call.to);
     const struct machine_anchor *anchor = find_report_call(machine, target);
     *ret = (struct machine_report){.line = machine_kept_line(state)};
@@ -175,8 +175,8 @@ static struct machine_state *search_next(struct machine *machine, struct machine
     *ret_outermost = machine_kept_line(state);
     if (*ret_outermost)
         return NULL;
-    struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
-    if (call.verb != MACHINE_CALL)
+    struct instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
+    if (call.verb != INSTRUCTION_CALL)
         return NULL;
     machine_state_return(state, (struct value){VALUE_UNKNOWN, 0});
     state->pc = call.address + call.size;

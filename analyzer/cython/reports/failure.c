@@ -118,10 +118,10 @@ static struct value search_result(struct machine *machine, struct machine_state 
                                               .error = true,
                                               .stop_at_return = true,
                                               .call_limit = FAILURE_CALL_LIMIT};
-    struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
     struct machine_state *found = NULL;
     struct value result = {VALUE_UNKNOWN, 0};
-    if (call.verb != MACHINE_CALL)
+    if (call.verb != INSTRUCTION_CALL)
         return result;
     machine_state_return(state, result);
     state->pc = call.address + call.size;

@@ -35,7 +35,7 @@ static void add_name(struct sweep *sweep, const struct machine_report *report)
 }
 
 static bool sweep_call(void *context, struct machine *machine, const struct machine_state *state,
-                       const struct machine_instruction *instruction)
+                       const struct instruction *instruction)
 {
     struct sweep *sweep = context;
     struct machine_target target = machine_operand_target(machine, &instruction->to);

@@ -31,9 +31,9 @@ bool machine_is_block_call(struct machine *machine, uint64_t address)
 {
     /* e8 rel32, or ff 15 rel32 where there is no procedure linkage table. */
     for (unsigned size = 5; size <= 6; size++) {
-        const struct machine_instruction *call =
+        const struct instruction *call =
             machine_decode(machine->decoder, &machine->image, address + 1 - size);
-        if (call->verb == MACHINE_CALL && call->size == size &&
+        if (call->verb == INSTRUCTION_CALL && call->size == size &&
             machine_begins_parallel(machine_operand_target(machine, &call->to)))
             return true;
     }
@@ -81,7 +81,7 @@ static void come_to_beginning(struct machine *machine, struct beginning *beginni
  * __kmpc_fork_call(ident_t *loc, kmp_int32 argc, kmpc_micro microtask, ...).
  */
 static bool is_beginning(struct machine *machine, const struct machine_state *state,
-                         const struct machine_instruction *instruction, uint64_t body,
+                         const struct instruction *instruction, uint64_t body,
                          struct beginning *ret)
 {
     struct machine_target target = machine_operand_target(machine, &instruction->to);
@@ -104,7 +104,7 @@ struct beginning_search {
 };
 
 static bool try_beginning(void *context, struct machine *machine, const struct machine_state *state,
-                          const struct machine_instruction *instruction)
+                          const struct instruction *instruction)
 {
     struct beginning_search *search = context;
     search->found = is_beginning(machine, state, instruction, search->body, search->ret);
@@ -162,7 +162,7 @@ static bool find_reported_places(struct machine *machine, uint64_t end, struct v
     machine_exploration_deinit(&exploration);
     if (!found)
         return false;
-    struct machine_instruction call = *machine_decode(machine->decoder, &machine->image, found->pc);
+    struct instruction call = *machine_decode(machine->decoder, &machine->image, found->pc);
     const struct machine_anchor *anchor =
         machine_find_anchor(machine, machine_operand_target(machine, &call.to).address);
     if (anchor) {

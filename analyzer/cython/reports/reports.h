@@ -90,8 +90,7 @@ bool machine_calls_itself(struct machine *machine, uint64_t address);
 
 /** False: no more. `state` is that at the call. */
 typedef bool machine_call_visit(void *context, struct machine *machine,
-                                const struct machine_state *state,
-                                const struct machine_instruction *call);
+                                const struct machine_state *state, const struct instruction *call);
 /** The calls in the first `limit` bytes of a function, as it stands, not as it runs. */
 void machine_sweep(struct machine *machine, const struct machine_function *function, uint64_t limit,
                    machine_call_visit *visit, void *context);

@@ -13,11 +13,11 @@
 /** Instructions that are looked at in the time of one that is followed. */
 #define LOOKED_A_STEP 4
 
-static bool stores(const struct machine_instruction *instruction, uint32_t label, uint64_t offset)
+static bool stores(const struct instruction *instruction, uint32_t label, uint64_t offset)
 {
-    return instruction->verb == MACHINE_MOVE && instruction->to.kind == MACHINE_BASED &&
+    return instruction->verb == INSTRUCTION_MOVE && instruction->to.kind == OPERAND_BASED &&
            instruction->to.width == 4 && (uint64_t)instruction->to.number == offset &&
-           instruction->from.kind == MACHINE_IMMEDIATE &&
+           instruction->from.kind == OPERAND_IMMEDIATE &&
            machine_cut((uint64_t)instruction->from.number, 4) == label;
 }
 
@@ -57,9 +57,8 @@ uint64_t machine_find_suspension(struct machine *machine, uint64_t start, uint32
     for (uint64_t at = start; at < function->end;) {
         if (looked++ % LOOKED_A_STEP == 0 && !machine_spend_steps(machine, 1))
             return 0;
-        struct machine_instruction instruction =
-            *machine_decode(machine->decoder, &machine->image, at);
-        if (instruction.verb == MACHINE_BAD)
+        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
+        if (instruction.verb == INSTRUCTION_BAD)
             break;
         if (stores(&instruction, label, offset)) {
             uint64_t call = find_call(machine, at);

@@ -54,7 +54,7 @@ static bool is_end(struct machine *machine, uint64_t behind)
 }
 
 static bool note_call(void *context, struct machine *machine, const struct machine_state *state,
-                      const struct machine_instruction *call)
+                      const struct instruction *call)
 {
     struct naming *naming = context;
     struct machine_target target = machine_operand_target(machine, &call->to);

@@ -3,10 +3,11 @@
  * Ways out of functions: code made by hand, and the rules that compilers wrote for the code of
  * this process, instruction by instruction.
  */
+#include "disassembly.h"
 #include "native_private.h"
 #include "test_modules_self.h"
 
-#include <capstone/capstone.h>
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -167,8 +168,7 @@ static void test_no_way(void **state)
 struct tally {
     struct world *world;
     struct module *module;
-    csh handle;
-    cs_insn *instruction;
+    struct disassembler *disassembler;
     psc_addr last;
     size_t functions, right, wrong, unsure, none;
 };
@@ -211,12 +211,16 @@ static bool visit_function(void *context, const struct module_symbol *symbol)
     const uint8_t *code = (const uint8_t *)(uintptr_t)symbol->address;
     size_t left = symbol->size;
     uint64_t address = symbol->address;
-    for (unsigned i = 0; cs_disasm_iter(tally->handle, &code, &left, &address, tally->instruction);
-         i++) {
-        if (tally->instruction->id == X86_INS_CALL && left)
+    struct instruction instruction;
+    for (unsigned i = 0;
+         disassembler_decode(tally->disassembler, code, left, address, &instruction); i++) {
+        code += instruction.size;
+        left -= instruction.size;
+        address += instruction.size;
+        if (instruction.verb == INSTRUCTION_CALL && left)
             compare(tally, address, false);
-        else if (tally->instruction->id != X86_INS_NOP && i % 16 == 1)
-            compare(tally, tally->instruction->address, true);
+        else if (instruction.verb != INSTRUCTION_NOP && i % 16 == 1)
+            compare(tally, instruction.address, true);
     }
     return true;
 }
@@ -225,8 +229,7 @@ static void test_rules_of_compilers(void **state)
 {
     struct world *world = *state;
     struct tally tally = {.world = world};
-    assert_int_equal(cs_open(CS_ARCH_X86, CS_MODE_64, &tally.handle), CS_ERR_OK);
-    tally.instruction = cs_malloc(tally.handle);
+    assert_int_equal(disassembler_open(EM_X86_64, &tally.disassembler), PSC_OK);
     static const char *const names[] = {"libc.so", "libelf", "libdw"};
     for (size_t i = 0; i < modules_count(world->modules); i++) {
         tally.module = modules_get(world->modules, i);
@@ -238,8 +241,7 @@ static void test_rules_of_compilers(void **state)
     }
     print_message("%zu right, %zu wrong, %zu unsure and wrong, %zu without an answer\n",
                   tally.right, tally.wrong, tally.unsure, tally.none);
-    cs_free(tally.instruction, 1);
-    cs_close(&tally.handle);
+    disassembler_close(tally.disassembler);
     assert_true(tally.right > 1000);
     assert_true(tally.right > tally.none);
     // Behind one that does not return, as __assert_fail, is other code: hence not sure.
