@@ -1,4 +1,4 @@
-/** @file What places.c, place_names.c, place_lines.c and place_python.c share. */
+/** @file What the files of room `symbolize` share. */
 #ifndef PSC_PLACES_PRIVATE_H
 #define PSC_PLACES_PRIVATE_H
 
@@ -59,7 +59,7 @@ struct module_record *symbolizer_record(struct symbolizer *symbolizer, const str
 void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_info *info,
                            struct address_level *level, const char *symbol);
 
-/* ---- place_code.c ---- */
+/* ---- stripped_cython.c ---- */
 
 /** Functions and lines of a place in a stripped Cython module; false when it is in none. */
 bool symbolizer_name_by_code(struct symbolizer *symbolizer, struct address_info *info);

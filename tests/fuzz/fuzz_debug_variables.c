@@ -3,7 +3,7 @@
  * looked for in registers that lead anywhere, and shown.
  */
 #include "test_modules_self.h"
-#include "c_value.h"
+#include "variable_value.h"
 
 #include <stdint.h>
 #include <sys/mman.h>

@@ -48,7 +48,7 @@ bool c_find_member(const struct debug_type *type, const char *name, struct debug
 /** True when a value is long enough, or memory is out. */
 bool c_is_full(const struct c_writer *writer);
 
-/* ---- c_number.c ---- */
+/* ---- scalars.c ---- */
 
 /** Any kind of number, or an enum's value. */
 void c_add_number(struct c_writer *writer, const struct debug_type *type, struct c_place place);
@@ -59,7 +59,7 @@ bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size);
 /** Two numbers of single or double precision; false for other sizes. */
 bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size);
 
-/* ---- c_container.c ---- */
+/* ---- known_structs.c ---- */
 
 /** Memoryviews and the like, by their members; false for other structs. */
 bool c_add_known_struct(struct c_writer *writer, const struct debug_type *type,
@@ -70,13 +70,13 @@ void c_add_memoryview(struct c_writer *writer, const struct debug_type *type, st
 void c_add_items(struct c_writer *writer, const struct debug_type *item, struct c_place place,
                  uint64_t stride, uint64_t count, unsigned depth);
 
-/* ---- c_library.c ---- */
+/* ---- cxx_library.c ---- */
 
 /** Strings, containers and pointers of C++'s library, by their members; false for other structs. */
 bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type,
                           struct c_place place, unsigned depth);
 
-/* ---- c_text.c ---- */
+/* ---- characters.c ---- */
 
 /** Where text ends. */
 enum c_text_end {

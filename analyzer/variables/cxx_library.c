@@ -3,7 +3,7 @@
  * hashtable_policy.h, basic_string.h, shared_ptr_base.h, unique_ptr.h, ...), found by the names of
  * its members.
  */
-#include "c_library.h"
+#include "cxx_library.h"
 
 #include <inttypes.h>
 #include <string.h>

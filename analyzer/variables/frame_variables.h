@@ -1,9 +1,9 @@
-/** @file What native_values.c and native_variables.c share: who reads variables of native frames.
+/** @file What variables.c and entry_values.c share: who reads variables of native frames.
  */
 #ifndef PSC_NATIVE_VALUES_H
 #define PSC_NATIVE_VALUES_H
 
-#include "c_value.h"
+#include "variable_value.h"
 
 #define LOCAL_LIMIT 256u /**< Of one frame. */
 

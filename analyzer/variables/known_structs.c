@@ -1,5 +1,5 @@
 /* Arrays, and which structs are shown otherwise than by their members. */
-#include "c_value.h"
+#include "variable_value.h"
 
 #include <inttypes.h>
 #include <string.h>

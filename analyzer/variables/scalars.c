@@ -1,5 +1,5 @@
 /* Numbers: whole, floating, complex, of enums, and in bit fields. */
-#include "c_value.h"
+#include "variable_value.h"
 
 #include <inttypes.h>
 #include <stdio.h>

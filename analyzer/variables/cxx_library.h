@@ -1,8 +1,8 @@
-/** @file What c_library.c and c_library_rows.c share: parts of structs of C++'s library. */
+/** @file What cxx_library.c and cxx_containers.c share: parts of structs of C++'s library. */
 #ifndef PSC_C_LIBRARY_H
 #define PSC_C_LIBRARY_H
 
-#include "c_value.h"
+#include "variable_value.h"
 
 /** A part of a struct. */
 struct library_part {
@@ -20,7 +20,7 @@ bool library_read_word(struct c_writer *writer, psc_addr address, uint64_t *ret)
 #define READ_PATH(writer, part, ret, ...) \
     library_read_path(writer, part, (const char *const[]){__VA_ARGS__, NULL}, ret)
 
-/* ---- c_library_rows.c: false for what is laid out otherwise ---- */
+/* ---- cxx_containers.c: false for what is laid out otherwise ---- */
 
 bool library_add_vector(struct c_writer *writer, struct library_part part, unsigned depth);
 bool library_add_deque(struct c_writer *writer, struct library_part part, unsigned depth);

@@ -3,7 +3,7 @@
  * that Python called keeps the objects in `values`, in the order of the arguments, to let go of
  * them in the end (Cython/Compiler/Nodes.py, DefNodeWrapper, from Cython 3.1 on).
  */
-#include "native_values.h"
+#include "frame_variables.h"
 
 #include <string.h>
 

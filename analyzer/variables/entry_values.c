@@ -1,5 +1,5 @@
 /* Where variables of native frames are, and what arguments were when a function was entered. */
-#include "native_values.h"
+#include "frame_variables.h"
 
 #include <dwarf.h>
 #include <string.h>

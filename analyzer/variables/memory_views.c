@@ -2,7 +2,7 @@
  * Cython's typed memoryviews: __Pyx_memviewslice (Cython/Utility/MemoryView_C.c), whose items
  * __Pyx_TypeInfo describes (Cython/Utility/Buffer.c). Parts of one may be lost in registers.
  */
-#include "c_value.h"
+#include "variable_value.h"
 
 #include <inttypes.h>
 #include <string.h>

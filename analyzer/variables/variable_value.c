@@ -1,4 +1,4 @@
-#include "c_value.h"
+#include "variable_value.h"
 
 #include <inttypes.h>
 #include <stdio.h>

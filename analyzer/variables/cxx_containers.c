@@ -1,5 +1,5 @@
-/* What C++'s library holds in rows: arrays, trees, hash tables and lists; see c_library.c. */
-#include "c_library.h"
+/* What C++'s library holds in rows: arrays, trees, hash tables and lists; see cxx_library.c. */
+#include "cxx_library.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Arguments and variables of native frames, by debug information. */
-#include "native_values.h"
+#include "frame_variables.h"
 
 #include <stdlib.h>
 #include <string.h>
