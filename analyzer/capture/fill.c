@@ -1,5 +1,5 @@
 /* From walked stacks to the finished trace. */
-#include "trace_private.h"
+#include "capture_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct draft {
     const struct target_thread *native;
     size_t native_index;
     bool is_main; /**< The first one. Its number need not be the smallest: they begin again. */
-    struct plan plan;
+    struct merged_stack merged;
 };
 
 struct filling {
@@ -26,7 +26,7 @@ struct filling {
     struct draft *drafts;
     size_t draft_count;
     struct evaluator_facts facts;
-    size_t value_bytes; /* That variables of native frames may still have. */
+    struct variables *variables; /* NULL: they are not asked for. */
 };
 
 /* ---- which threads ---- */
@@ -44,14 +44,14 @@ static bool wants_thread(const struct filling *filling, size_t index)
     return !filling->options->threads;
 }
 
-static enum psc_status add_side(struct draft *draft, const struct python_thread *thread)
+static enum psc_status add_interpreter(struct draft *draft, const struct python_thread *thread)
 {
-    struct python_side *sides =
-        realloc(draft->plan.sides, (draft->plan.side_count + 1) * sizeof(*sides));
-    if (!sides)
+    struct interpreter_stack *interpreters = realloc(
+        draft->merged.interpreters, (draft->merged.interpreter_count + 1) * sizeof(*interpreters));
+    if (!interpreters)
         return PSC_ERR_MEMORY;
-    draft->plan.sides = sides;
-    sides[draft->plan.side_count++] = (struct python_side){.thread = thread};
+    draft->merged.interpreters = interpreters;
+    interpreters[draft->merged.interpreter_count++] = (struct interpreter_stack){.thread = thread};
     return PSC_OK;
 }
 
@@ -84,7 +84,7 @@ static enum psc_status draft_threads(struct filling *filling, size_t *ret_unwant
         draft->is_main = draft->native->tid == target->process.pid;
         for (size_t p = 0; p < filling->python_thread_count; p++) {
             const struct python_thread *thread = &filling->python_threads[p];
-            if (is_same_thread(draft->native, thread) && add_side(draft, thread) != PSC_OK)
+            if (is_same_thread(draft->native, thread) && add_interpreter(draft, thread) != PSC_OK)
                 return PSC_ERR_MEMORY;
         }
     }
@@ -99,7 +99,7 @@ static enum psc_status draft_threads(struct filling *filling, size_t *ret_unwant
         if (joined || !thread->thread_id)
             continue;
         struct draft *draft = &filling->drafts[filling->draft_count++];
-        if (add_side(draft, thread) != PSC_OK)
+        if (add_interpreter(draft, thread) != PSC_OK)
             return PSC_ERR_MEMORY;
     }
     return PSC_OK;
@@ -122,15 +122,16 @@ static int compare_drafts(const void *left, const void *right)
 
 /* ---- walking ---- */
 
-static enum psc_status look_up_places(struct filling *filling, struct plan *plan)
+static enum psc_status look_up_addresses(struct filling *filling, struct merged_stack *merged)
 {
-    size_t count = plan->native.count;
-    struct address_info **grown = realloc(plan->native_info, (count ? count : 1) * sizeof(*grown));
+    size_t count = merged->native.count;
+    struct address_info **grown =
+        realloc(merged->native_info, (count ? count : 1) * sizeof(*grown));
     if (!grown)
         return PSC_ERR_MEMORY;
-    plan->native_info = grown;
+    merged->native_info = grown;
     for (size_t i = 0; i < count; i++) {
-        grown[i] = symbolizer_get(filling->symbolizer, native_lookup_pc(&plan->native.frames[i]));
+        grown[i] = symbolizer_get(filling->symbolizer, native_lookup_pc(&merged->native.frames[i]));
         if (!grown[i])
             return PSC_ERR_MEMORY;
     }
@@ -150,59 +151,64 @@ static void release_stack(struct filling *filling, const struct native_stack *st
 static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
 {
     enum psc_status status = PSC_OK;
-    struct plan *plan = &draft->plan;
-    plan->sp = draft->native ? draft->native->registers.value[X86_RSP] : 0;
-    plan->native.keep_registers = filling->options->locals;
+    struct merged_stack *merged = &draft->merged;
+    merged->sp = draft->native ? draft->native->registers.value[X86_RSP] : 0;
+    merged->native.keep_registers = filling->options->locals;
     if (filling->sources->native && draft->native && !draft->native->unreadable)
-        status = native_walk(filling->sources->native, draft->native_index, &plan->native);
-    release_stack(filling, &plan->native);
+        status = native_walk(filling->sources->native, draft->native_index, &merged->native);
+    release_stack(filling, &merged->native);
     bool with_python = filling->options->mode != PSC_MODE_NATIVE;
-    for (size_t i = 0; with_python && status == PSC_OK && i < plan->side_count; i++)
-        status =
-            python_walk(filling->sources->python, plan->sides[i].thread, &plan->sides[i].stack);
+    for (size_t i = 0; with_python && status == PSC_OK && i < merged->interpreter_count; i++)
+        status = python_walk(filling->sources->python, merged->interpreters[i].thread,
+                             &merged->interpreters[i].stack);
     if (status == PSC_OK)
-        status = look_up_places(filling, plan);
+        status = look_up_addresses(filling, merged);
     if (status == PSC_OK && with_python)
-        status = entering_walk_again(plan, filling->sources->python, filling->sources->target);
+        status =
+            merge_walk_partial_cframes(merged, filling->sources->python, filling->sources->target);
     if (status == PSC_OK)
-        resume_learn(&filling->facts, plan);
+        merge_learn_evaluator(&filling->facts, merged);
     return status;
 }
 
 static enum psc_status merge_draft(struct filling *filling, struct draft *draft)
 {
-    struct plan *plan = &draft->plan;
+    struct merged_stack *merged = &draft->merged;
     enum psc_status status = PSC_OK;
-    if (plan->native.count && plan->native.end != NATIVE_END_COMPLETE) {
-        status = resume_native(plan, filling->sources->native, filling->sources->target,
-                               &filling->facts);
+    if (merged->native.count && merged->native.end != NATIVE_END_COMPLETE) {
+        status = merge_continue_unwinding(merged, filling->sources->native,
+                                          filling->sources->target, &filling->facts);
         if (status == PSC_OK)
-            status = look_up_places(filling, plan);
+            status = look_up_addresses(filling, merged);
     }
     struct python *python =
         filling->options->mode != PSC_MODE_NATIVE ? filling->sources->python : NULL;
     if (status == PSC_OK)
-        status = merge_stacks(plan, python, filling->sources->target, filling->symbolizer);
+        status = merge_stacks(merged, python, filling->sources->target, filling->symbolizer);
     if (status == PSC_OK && python)
-        status = delegations_find(plan, filling->sources, filling->symbolizer);
-    release_stack(filling, &plan->native);
+        status = merge_find_await_chains(
+            merged, &(struct await_chain_input){.target = filling->sources->target,
+                                                .modules = filling->sources->modules,
+                                                .python = python,
+                                                .symbolizer = filling->symbolizer});
+    release_stack(filling, &merged->native);
     return status;
 }
 
 /* ---- details ---- */
 
 /* Lines are looked up only where a frame is shown. */
-static void mark_wanted(struct filling *filling, const struct plan *plan)
+static void mark_wanted(struct filling *filling, const struct merged_stack *merged)
 {
     struct roles roles = {0};
     bool everything = filling->options->detail_hidden || filling->options->mode == PSC_MODE_NATIVE;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct plan_item *item = &plan->items[i];
-        if (item->kind == PLAN_PYTHON)
+    for (size_t i = 0; i < merged->count; i++) {
+        const struct merged_item *item = &merged->items[i];
+        if (item->kind == MERGED_PYTHON)
             roles_pass_python(&roles);
-        if (item->kind != PLAN_NATIVE)
+        if (item->kind != MERGED_NATIVE)
             continue;
-        struct address_info *info = plan->native_info[item->is.native];
+        struct address_info *info = merged->native_info[item->is.native];
         enum trace_role role =
             roles_take(&roles, info, &info->levels[info->level_count - 1], item->evaluator);
         if (everything || item->is.native == 0 || !role_is_hidden(role) ||
@@ -215,7 +221,7 @@ static void mark_wanted(struct filling *filling, const struct plan *plan)
 
 struct assembly {
     struct filling *filling;
-    const struct plan *plan;
+    const struct merged_stack *merged;
     struct trace_thread *thread;
     size_t capacity;
     const char *inner_symbol; /* Of the physical native frame further in, NULL without. */
@@ -262,11 +268,11 @@ static enum trace_role fold_parallel(struct assembly *assembly,
     return role;
 }
 
-static bool add_native_levels(struct assembly *assembly, const struct plan_item *item)
+static bool add_native_levels(struct assembly *assembly, const struct merged_item *item)
 {
-    const struct plan *plan = assembly->plan;
-    const struct native_frame *native = &plan->native.frames[item->is.native];
-    const struct address_info *info = plan->native_info[item->is.native];
+    const struct merged_stack *merged = assembly->merged;
+    const struct native_frame *native = &merged->native.frames[item->is.native];
+    const struct address_info *info = merged->native_info[item->is.native];
     bool hides = assembly->filling->options->mode != PSC_MODE_NATIVE;
     if (!assembly->roles.user_inside && !(assembly->thread->state & TRACE_STATE_WITHOUT_GIL) &&
         states_waits_for_gil(assembly->inner_symbol, info, item->evaluator))
@@ -285,9 +291,9 @@ static bool add_native_levels(struct assembly *assembly, const struct plan_item 
             assembly->thread->state |= TRACE_STATE_COLLECTING;
         const struct trace_location *location = level->location;
         bool physical = i + 1 == info->level_count;
-        if (physical && plan->delegations && plan->delegations[item->is.native]) {
-            location = symbolizer_delegation(assembly->filling->symbolizer,
-                                             plan->delegations[item->is.native]);
+        if (physical && merged->awaiting && merged->awaiting[item->is.native]) {
+            location = symbolizer_awaiting(assembly->filling->symbolizer,
+                                           merged->awaiting[item->is.native]);
             role = TRACE_ROLE_VISIBLE;
             assembly->roles.inner = NULL;
         }
@@ -344,44 +350,43 @@ static void describe_thread(struct filling *filling, const struct draft *draft,
             thread->state |= TRACE_STATE_CRASHED;
     }
     thread->name = thread->native_name;
-    for (size_t i = 0; i < draft->plan.side_count; i++) {
-        const struct python_thread *side = draft->plan.sides[i].thread;
+    for (size_t i = 0; i < draft->merged.interpreter_count; i++) {
+        const struct python_thread *python = draft->merged.interpreters[i].thread;
         if (!thread->has_python) {
-            thread->python_thread_id = side->thread_id;
-            thread->interpreter_id = side->interpreter_id;
+            thread->python_thread_id = python->thread_id;
+            thread->interpreter_id = python->interpreter_id;
             if (!thread->tid)
-                thread->tid = (int32_t)side->native_id;
+                thread->tid = (int32_t)python->native_id;
         }
         thread->has_python = true;
-        if (side->name)
-            thread->name = side->name;
-        thread->state |= side->holds_gil == PYTHON_YES ? TRACE_STATE_HOLDS_GIL : 0u;
-        thread->state |= side->without_gil ? TRACE_STATE_WITHOUT_GIL : 0u;
-        thread->state |= side->collecting == PYTHON_YES ? TRACE_STATE_COLLECTING : 0u;
-        thread->state |= side->main && !side->interpreter_id ? TRACE_STATE_MAIN : 0u;
-        thread->state |= side->finalizing ? TRACE_STATE_FINALIZING : 0u;
+        if (python->name)
+            thread->name = python->name;
+        thread->state |= python->holds_gil == PYTHON_YES ? TRACE_STATE_HOLDS_GIL : 0u;
+        thread->state |= python->without_gil ? TRACE_STATE_WITHOUT_GIL : 0u;
+        thread->state |= python->collecting == PYTHON_YES ? TRACE_STATE_COLLECTING : 0u;
+        thread->state |= python->main && !python->interpreter_id ? TRACE_STATE_MAIN : 0u;
+        thread->state |= python->finalizing ? TRACE_STATE_FINALIZING : 0u;
     }
     if (!thread->has_python && filling->sources->python)
         thread->state |= TRACE_STATE_NO_PYTHON;
 }
 
-static enum psc_status add_values(struct filling *filling, const struct plan *plan,
+static enum psc_status add_values(struct filling *filling, const struct merged_stack *merged,
                                   struct trace_thread *thread)
 {
     struct python *python = filling->sources->python;
     enum psc_status status = PSC_OK;
     if (python && filling->options->mode != PSC_MODE_NATIVE)
-        status = values_add_exceptions(filling->trace, python, filling->symbolizer, plan, thread);
+        status = values_add_exceptions(filling->trace, python, filling->symbolizer, merged, thread);
     if (status == PSC_OK && filling->options->locals)
-        status = values_add_locals(filling->trace, filling->sources, plan, thread,
-                                   &filling->value_bytes);
+        status = values_add_locals(filling->trace, python, filling->variables, merged, thread);
     return status;
 }
 
 static enum psc_status assemble(struct filling *filling, struct draft *draft,
                                 struct trace_thread *thread)
 {
-    struct assembly assembly = {.filling = filling, .plan = &draft->plan, .thread = thread};
+    struct assembly assembly = {.filling = filling, .merged = &draft->merged, .thread = thread};
     bool fine = true;
     describe_thread(filling, draft, thread);
     if (!draft->native && filling->sources->native)
@@ -391,16 +396,16 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     if (draft->native && draft->native->unreadable)
         fine = add_gap(&assembly,
                        symbolizer_gap(filling->symbolizer, "%s", draft->native->unreadable));
-    for (size_t i = 0; fine && i < draft->plan.count; i++) {
-        const struct plan_item *item = &draft->plan.items[i];
+    for (size_t i = 0; fine && i < draft->merged.count; i++) {
+        const struct merged_item *item = &draft->merged.items[i];
         switch (item->kind) {
-        case PLAN_NATIVE:
+        case MERGED_NATIVE:
             fine = add_native_levels(&assembly, item);
             break;
-        case PLAN_PYTHON:
+        case MERGED_PYTHON:
             fine = add_python(&assembly, &item->is.python);
             break;
-        case PLAN_GAP:
+        case MERGED_GAP:
             fine = add_gap(&assembly, item->is.gap);
             break;
         }
@@ -410,7 +415,7 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
     // A process that was not stopped has no native threads here: that says nothing of them.
     if (filling->sources->target->thread_count)
         thread->state |= states_of_registers(draft->native, thread->state);
-    return add_values(filling, &draft->plan, thread);
+    return add_values(filling, &draft->merged, thread);
 }
 
 static enum psc_status fill_suspended(struct filling *filling)
@@ -427,15 +432,16 @@ static enum psc_status fill_suspended(struct filling *filling)
 }
 
 /* Interpreters that another thread runs than the one that made them. */
-static enum psc_status find_homes(struct filling *filling)
+static enum psc_status find_owning_threads(struct filling *filling)
 {
     PSC_CLEANUP(cleanup_free)
-    struct plan **plans = calloc(filling->draft_count ? filling->draft_count : 1, sizeof(*plans));
-    if (!plans)
+    struct merged_stack **stacks =
+        calloc(filling->draft_count ? filling->draft_count : 1, sizeof(*stacks));
+    if (!stacks)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < filling->draft_count; i++)
-        plans[i] = &filling->drafts[i].plan;
-    return merge_find_homes(plans, filling->draft_count, filling->sources->target);
+        stacks[i] = &filling->drafts[i].merged;
+    return merge_find_owning_threads(stacks, filling->draft_count, filling->sources->target);
 }
 
 /* What is there when the caller wants no more is thrown away. */
@@ -462,10 +468,10 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
     for (size_t i = 0; goes_on(filling, status) && i < filling->draft_count; i++)
         status = walk_draft(filling, &filling->drafts[i]);
     if (goes_on(filling, status))
-        status = find_homes(filling);
+        status = find_owning_threads(filling);
     for (size_t i = 0; goes_on(filling, status) && i < filling->draft_count; i++) {
         status = merge_draft(filling, &filling->drafts[i]);
-        mark_wanted(filling, &filling->drafts[i].plan);
+        mark_wanted(filling, &filling->drafts[i].merged);
     }
     if (status == PSC_OK)
         status = symbolizer_resolve(filling->symbolizer);
@@ -477,7 +483,7 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
     for (size_t i = 0; goes_on(filling, status) && i < filling->draft_count; i++) {
         status = assemble(filling, &filling->drafts[i], &trace->threads[i]);
         trace->thread_count++;
-        plan_deinit(&filling->drafts[i].plan);
+        merged_stack_deinit(&filling->drafts[i].merged);
     }
     if (status == PSC_OK)
         status = fill_suspended(filling);
@@ -489,19 +495,32 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
 enum psc_status trace_fill(struct psc_trace *trace, const struct capture_sources *sources,
                            const struct psc_capture_options *options, struct psc_error *err)
 {
-    struct filling filling = {.trace = trace,
-                              .sources = sources,
-                              .options = options,
-                              .value_bytes = C_VALUES_BYTES_LIMIT};
-    enum psc_status status = symbolizer_create(trace, sources, options, &filling.symbolizer);
+    struct filling filling = {.trace = trace, .sources = sources, .options = options};
+    const struct symbolizer_input input = {.target = sources->target,
+                                           .modules = sources->modules,
+                                           .python = sources->python,
+                                           .no_source = options->no_source,
+                                           .all_inlined = options->all_inlined,
+                                           .all_modules = options->all_modules};
+    enum psc_status status = symbolizer_create(trace, &input, &filling.symbolizer);
     if (status != PSC_OK)
         return psc_fail(err, status, "out of memory");
-    status = fill_threads(&filling, err);
+    if (options->locals) {
+        filling.variables = variables_create(&(struct variables_input){.target = sources->target,
+                                                                       .modules = sources->modules,
+                                                                       .python = sources->python,
+                                                                       .arena = trace->arena});
+        if (!filling.variables)
+            status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    }
+    if (status == PSC_OK)
+        status = fill_threads(&filling, err);
     if (status == PSC_OK && symbolizer_list_modules(filling.symbolizer) != PSC_OK)
         status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     for (size_t i = 0; i < filling.draft_count; i++)
-        plan_deinit(&filling.drafts[i].plan);
+        merged_stack_deinit(&filling.drafts[i].merged);
     free(filling.drafts);
+    variables_destroy(filling.variables);
     symbolizer_destroy(filling.symbolizer);
     return status;
 }

@@ -1,5 +1,5 @@
 /* What a thread is doing, by what its registers and its stack prove. */
-#include "trace_private.h"
+#include "capture_private.h"
 
 #include <string.h>
 

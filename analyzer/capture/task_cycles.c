@@ -2,7 +2,7 @@
  * Tasks that wait for each other. The groups of tasks each of which is reached from each are
  * found by Tarjan's algorithm, without recursion; of each group one cycle is told.
  */
-#include "trace_private.h"
+#include "capture_private.h"
 
 #include <stdlib.h>
 

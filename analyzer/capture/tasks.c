@@ -1,5 +1,5 @@
 /* asyncio's tasks: from what python/ found to plain data. */
-#include "trace_private.h"
+#include "capture_private.h"
 
 static enum trace_work work_of(enum python_work work)
 {

@@ -1,5 +1,5 @@
 /* What Python frames and threads hold: exceptions, arguments and local names. */
-#include "trace_private.h"
+#include "capture_private.h"
 
 #include <stdlib.h>
 
@@ -38,14 +38,15 @@ static bool copy_exception(struct psc_trace *trace, struct symbolizer *symbolize
 }
 
 enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
-                                      struct symbolizer *symbolizer, const struct plan *plan,
+                                      struct symbolizer *symbolizer,
+                                      const struct merged_stack *merged,
                                       struct trace_thread *thread)
 {
-    for (size_t i = 0; i < plan->side_count; i++) {
+    for (size_t i = 0; i < merged->interpreter_count; i++) {
         struct python_exception *found;
         size_t count;
         enum psc_status status =
-            python_read_exceptions(python, plan->sides[i].thread, &found, &count);
+            python_read_exceptions(python, merged->interpreters[i].thread, &found, &count);
         if (status != PSC_OK)
             return status;
         if (!count)
@@ -87,47 +88,70 @@ static enum psc_status read_locals(struct psc_trace *trace, struct python *pytho
     return PSC_OK;
 }
 
-/* The frames that a step of the plan became. */
-static size_t frames_of(const struct plan *plan, const struct plan_item *item)
+/* The frames that an item of the merged stack became. */
+static size_t frames_of(const struct merged_stack *merged, const struct merged_item *item)
 {
-    return item->kind == PLAN_NATIVE ? plan->native_info[item->is.native]->level_count : 1;
+    return item->kind == MERGED_NATIVE ? merged->native_info[item->is.native]->level_count : 1;
 }
 
-static enum psc_status
-add_item_locals(struct psc_trace *trace, const struct capture_sources *sources,
-                const struct plan *plan, struct c_values *natives, const struct plan_item *item,
-                size_t count, const struct trace_frame *frames, const struct trace_locals **ret)
+static const char *function_of(const struct merged_stack *merged, size_t native)
 {
+    if (native >= merged->native.count)
+        return NULL;
+    const struct address_info *info = merged->native_info[native];
+    return info->levels[info->level_count - 1].location->function;
+}
+
+/* Of the levels of a native frame that are shown. */
+static enum psc_status add_native_locals(struct variables *variables,
+                                         const struct merged_stack *merged, size_t native,
+                                         const struct trace_frame *frames,
+                                         const struct trace_locals **ret)
+{
+    const struct address_info *info = merged->native_info[native];
     enum psc_status status = PSC_OK;
-    if (item->kind == PLAN_PYTHON && item->is.python.kind == PYTHON_FRAME_CODE && sources->python)
-        status = read_locals(trace, sources->python, &item->is.python, &ret[0]);
-    for (size_t i = 0; item->kind == PLAN_NATIVE && status == PSC_OK && i < count; i++)
+    for (size_t i = 0; status == PSC_OK && i < info->level_count; i++) {
+        const struct address_level *level = &info->levels[i];
         /* The variables of a helper are not those of the generator that it stands for. */
-        if (!frames[i].hidden &&
-            frames[i].location == plan->native_info[item->is.native]->levels[i].location)
-            status = c_values_read(natives, item->is.native, i, &ret[i]);
+        if (frames[i].hidden || frames[i].location != level->location)
+            continue;
+        const struct variables_level wanted = {
+            .frame = native,
+            .level = i,
+            .level_count = info->level_count,
+            .function = level->location->function,
+            .line = level->location->line,
+            .cython = level->cython.kind != CYTHON_NONE,
+            .frame_function = function_of(merged, native),
+            .caller_function = function_of(merged, native + 1),
+        };
+        status = variables_read(variables, &merged->native, &wanted, &ret[i]);
+    }
     return status;
 }
 
-enum psc_status values_add_locals(struct psc_trace *trace, const struct capture_sources *sources,
-                                  const struct plan *plan, struct trace_thread *thread,
-                                  size_t *bytes)
+enum psc_status values_add_locals(struct psc_trace *trace, struct python *python,
+                                  struct variables *variables, const struct merged_stack *merged,
+                                  struct trace_thread *thread)
 {
     size_t count = thread->frame_count;
-    size_t planned = 0;
+    size_t taken = 0;
     thread->locals = calloc(count ? count : 1, sizeof(struct trace_locals *));
-    struct c_values *natives = c_values_create(trace, sources, plan, bytes);
-    enum psc_status status = thread->locals && natives ? PSC_OK : PSC_ERR_MEMORY;
-    for (size_t i = 0; i < plan->count; i++)
-        planned += frames_of(plan, &plan->items[i]);
+    if (!thread->locals)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < merged->count; i++)
+        taken += frames_of(merged, &merged->items[i]);
     // A gap for a native thread that is not there comes first.
-    size_t at = count - planned;
-    for (size_t i = 0; status == PSC_OK && i < plan->count; i++) {
-        size_t taken = frames_of(plan, &plan->items[i]);
-        status = add_item_locals(trace, sources, plan, natives, &plan->items[i], taken,
-                                 &thread->frames[at], &thread->locals[at]);
-        at += taken;
+    size_t at = count - taken;
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < merged->count; i++) {
+        const struct merged_item *item = &merged->items[i];
+        if (item->kind == MERGED_NATIVE)
+            status = add_native_locals(variables, merged, item->is.native, &thread->frames[at],
+                                       &thread->locals[at]);
+        else if (item->kind == MERGED_PYTHON && item->is.python.kind == PYTHON_FRAME_CODE && python)
+            status = read_locals(trace, python, &item->is.python, &thread->locals[at]);
+        at += frames_of(merged, item);
     }
-    c_values_destroy(natives);
     return status;
 }

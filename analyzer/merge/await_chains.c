@@ -5,7 +5,7 @@
  * innermost awaits what the frame inside of the helpers runs. What is not in such a chain is left
  * alone.
  */
-#include "trace_private.h"
+#include "merge_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +28,8 @@ struct row {
 };
 
 struct search {
-    struct plan *plan;
-    const struct capture_sources *sources;
-    struct symbolizer *symbolizer;
+    struct merged_stack *merged;
+    const struct await_chain_input *input;
     struct row row;
     size_t words; /**< Looked at so far. */
     struct python_delegate found[DELEGATE_LIMIT];
@@ -62,7 +61,7 @@ static void note_running(struct search *search, psc_addr object)
         if (search->running[i] == object)
             return;
     if (search->running_count < DELEGATE_LIMIT &&
-        python_running_body(search->sources->python, object))
+        python_running_body(search->input->python, object))
         search->running[search->running_count++] = object;
 }
 
@@ -70,7 +69,7 @@ static void note_running(struct search *search, psc_addr object)
 static void find_delegates(struct search *search)
 {
     const struct row *row = &search->row;
-    const struct native_frame *frames = search->plan->native.frames;
+    const struct native_frame *frames = search->merged->native.frames;
     psc_addr end = frames[row->helpers[row->count - 1]].cfa;
     size_t words = 0;
     search->found_count = search->running_count = 0;
@@ -79,12 +78,11 @@ static void find_delegates(struct search *search)
         uint64_t word;
         if (search->words++ >= TOTAL_WORD_LIMIT)
             return;
-        if (target_read_u64(search->sources->target, at, &word) != PSC_OK)
+        if (target_read_u64(search->input->target, at, &word) != PSC_OK)
             return;
         if (is_known(search, word))
             continue;
-        if (python_read_delegate(search->sources->python, word,
-                                 &search->found[search->found_count]))
+        if (python_read_delegate(search->input->python, word, &search->found[search->found_count]))
             search->found_count++;
         else
             note_running(search, word);
@@ -94,18 +92,18 @@ static void find_delegates(struct search *search)
 static bool runs_in(const struct search *search, const struct address_info *info,
                     psc_addr generator)
 {
-    psc_addr body = python_running_body(search->sources->python, generator);
-    return body && info->module && modules_find(search->sources->modules, body) == info->module &&
-           symbolizer_are_one_function(search->symbolizer, info, body);
+    psc_addr body = python_running_body(search->input->python, generator);
+    return body && info->module && modules_find(search->input->modules, body) == info->module &&
+           symbolizer_are_one_function(search->input->symbolizer, info, body);
 }
 
 /** Whether a generator's function runs in the frame inside of the helpers. */
 static bool runs_inside(const struct search *search, psc_addr generator)
 {
-    struct python *python = search->sources->python;
+    struct python *python = search->input->python;
     if (search->row.python)
         return python_running_frame(python, generator) == search->row.python;
-    const struct address_info *info = search->plan->native_info[search->row.inner];
+    const struct address_info *info = search->merged->native_info[search->row.inner];
     struct python_delegate other;
     if (!runs_in(search, info, generator) || python_read_delegate(python, generator, &other))
         return false;
@@ -145,22 +143,22 @@ static void link_chain(struct search *search)
  */
 static enum psc_status assign(struct search *search)
 {
-    struct plan *plan = search->plan;
+    struct merged_stack *merged = search->merged;
     const struct row *row = &search->row;
     size_t count = search->chain_count, rows = row->python ? count : count + 1;
     if (!count || count > row->count)
         return PSC_OK;
     if (rows > row->count)
         rows = count;
-    if (!plan->delegations)
-        plan->delegations = calloc(plan->native.count, sizeof(*plan->delegations));
-    if (!plan->delegations)
+    if (!merged->awaiting)
+        merged->awaiting = calloc(merged->native.count, sizeof(*merged->awaiting));
+    if (!merged->awaiting)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         size_t helper = row->helpers[row->count - 1 - (count - 1 - i) * row->count / rows];
-        if (symbolizer_get_delegation(search->symbolizer, &search->chain[i],
-                                      plan->native_info[helper],
-                                      &plan->delegations[helper]) != PSC_OK)
+        if (symbolizer_get_awaiting(search->input->symbolizer, &search->chain[i],
+                                    merged->native_info[helper],
+                                    &merged->awaiting[helper]) != PSC_OK)
             return PSC_ERR_MEMORY;
     }
     return PSC_OK;
@@ -180,10 +178,10 @@ static enum psc_status end_row(struct search *search)
     return status;
 }
 
-static enum psc_status take_native(struct search *search, const struct plan_item *item)
+static enum psc_status take_native(struct search *search, const struct merged_item *item)
 {
     struct row *row = &search->row;
-    const struct address_info *info = search->plan->native_info[item->is.native];
+    const struct address_info *info = search->merged->native_info[item->is.native];
     enum psc_status status = PSC_OK;
     if (item->evaluator || !(is_helper(info) || info->interpreter)) {
         status = end_row(search);
@@ -199,37 +197,36 @@ static enum psc_status take_native(struct search *search, const struct plan_item
     return status;
 }
 
-static bool has_helpers(const struct plan *plan)
+static bool has_helpers(const struct merged_stack *merged)
 {
-    for (size_t i = 0; i < plan->native.count; i++)
-        if (is_helper(plan->native_info[i]))
+    for (size_t i = 0; i < merged->native.count; i++)
+        if (is_helper(merged->native_info[i]))
             return true;
     return false;
 }
 
-enum psc_status delegations_find(struct plan *plan, const struct capture_sources *sources,
-                                 struct symbolizer *symbolizer)
+enum psc_status merge_find_await_chains(struct merged_stack *merged,
+                                        const struct await_chain_input *input)
 {
     /* What a living process keeps elsewhere than on its stacks has changed by now. */
-    if (!sources->python || sources->target->kind == TARGET_PROCESS || !has_helpers(plan))
+    if (!input->python || input->target->kind == TARGET_PROCESS || !has_helpers(merged))
         return PSC_OK;
     struct search *search = calloc(1, sizeof(*search));
     if (!search)
         return PSC_ERR_MEMORY;
-    search->plan = plan;
-    search->sources = sources;
-    search->symbolizer = symbolizer;
+    search->merged = merged;
+    search->input = input;
     enum psc_status status = PSC_OK;
-    for (size_t i = 0; i < plan->count && status == PSC_OK; i++) {
-        const struct plan_item *item = &plan->items[i];
-        if (item->kind == PLAN_NATIVE) {
+    for (size_t i = 0; i < merged->count && status == PSC_OK; i++) {
+        const struct merged_item *item = &merged->items[i];
+        if (item->kind == MERGED_NATIVE) {
             status = take_native(search, item);
             continue;
         }
         /* Python frames stand outside of the evaluator that runs them. */
         status = end_row(search);
-        search->row.open = item->kind == PLAN_PYTHON;
-        search->row.python = item->kind == PLAN_PYTHON ? item->is.python.address : 0;
+        search->row.open = item->kind == MERGED_PYTHON;
+        search->row.python = item->kind == MERGED_PYTHON ? item->is.python.address : 0;
     }
     if (status == PSC_OK)
         status = end_row(search);

@@ -4,13 +4,10 @@
  * point to, its own is the newest that no evaluator further in has taken; older ones are its
  * callers'.
  */
-#include "trace_private.h"
+#include "merge_private.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FRAME_SIZE_LIMIT 4096u /* Of an evaluator's native frame; Debian's 3.9 has 304 bytes. */
-#define FRAME_WORDS      (FRAME_SIZE_LIMIT / 8)
 
 /* Address of a frame object -> its index in the chain. */
 struct chain_index {
@@ -48,7 +45,7 @@ static size_t chain_index_find(const struct chain_index *index, psc_addr address
 }
 
 struct slot_search {
-    const struct plan *plan;
+    const struct merged_stack *merged;
     struct python_stack *stack;
     struct python *python;
     struct target *target;
@@ -56,26 +53,18 @@ struct slot_search {
     psc_addr delegating; /* A frame of the chain that no evaluator runs; 0: none. */
     size_t *evaluators;  /* Native indices, innermost first. */
     size_t evaluator_count;
-    uint64_t evaluator_size;     /* Of their native frames. */
-    uint32_t taken[FRAME_WORDS]; /* How often each word held the evaluator's own frame. */
+    uint64_t evaluator_size;              /* Of their native frames. */
+    uint32_t taken[EVALUATOR_WORD_LIMIT]; /* How often each word held the evaluator's own frame. */
     struct slot_assignment *found;
     size_t count;
     size_t capacity;
 };
 
-static size_t read_words(struct target *target, const struct native_frame *frame, uint64_t *words)
-{
-    if (frame->cfa <= frame->sp || frame->cfa - frame->sp > FRAME_SIZE_LIMIT)
-        return 0;
-    size_t count = (size_t)(frame->cfa - frame->sp) / 8;
-    return target_read(target, frame->sp, words, count * 8) == PSC_OK ? count : 0;
-}
-
 /* The word that held an evaluator's own frame most often; SIZE_MAX before any did. */
 static size_t best_slot(const struct slot_search *search)
 {
     size_t best = SIZE_MAX;
-    for (size_t w = 0; w < FRAME_WORDS; w++)
+    for (size_t w = 0; w < EVALUATOR_WORD_LIMIT; w++)
         if (search->taken[w] && (best == SIZE_MAX || search->taken[w] > search->taken[best]))
             best = w;
     return best;
@@ -83,11 +72,11 @@ static size_t best_slot(const struct slot_search *search)
 
 static bool is_evaluator(const struct slot_search *search, size_t native, size_t slot)
 {
-    const struct address_info *info = search->plan->native_info[native];
+    const struct address_info *info = search->merged->native_info[native];
     if (address_is_evaluator(info))
         return true;
     // The cold part of a stripped evaluator has no name, but the same frame and a frame object.
-    const struct native_frame *frame = &search->plan->native.frames[native];
+    const struct native_frame *frame = &search->merged->native.frames[native];
     psc_addr value;
     return info->interpreter && !info->symbol.name && slot != SIZE_MAX &&
            frame->cfa - frame->sp == search->evaluator_size &&
@@ -101,7 +90,7 @@ static bool list_evaluators(struct slot_search *search)
     free(search->evaluators);
     search->evaluators = NULL;
     search->evaluator_count = 0;
-    for (size_t i = 0; i < search->plan->native.count; i++) {
+    for (size_t i = 0; i < search->merged->native.count; i++) {
         if (!is_evaluator(search, i, slot))
             continue;
         if (!array_reserve((void **)&search->evaluators, &capacity, search->evaluator_count + 1,
@@ -112,7 +101,7 @@ static bool list_evaluators(struct slot_search *search)
     if (search->evaluator_count) {
         // The outermost: it has called something, so its frame is complete.
         const struct native_frame *frame =
-            &search->plan->native.frames[search->evaluators[search->evaluator_count - 1]];
+            &search->merged->native.frames[search->evaluators[search->evaluator_count - 1]];
         search->evaluator_size = frame->cfa - frame->sp;
     }
     return true;
@@ -201,9 +190,9 @@ static size_t read_own(struct slot_search *search, size_t first, size_t *own)
     for (size_t e = 0; e < first && e < search->evaluator_count; e++)
         own[e] = SIZE_MAX;
     for (size_t e = first; e < search->evaluator_count; e++) {
-        const struct native_frame *frame = &search->plan->native.frames[search->evaluators[e]];
-        uint64_t words[FRAME_WORDS];
-        size_t count = read_words(search->target, frame, words);
+        const struct native_frame *frame = &search->merged->native.frames[search->evaluators[e]];
+        uint64_t words[EVALUATOR_WORD_LIMIT];
+        size_t count = evaluators_read_words(frame, search->target, words);
         own[e] = find_newest(search, words, count, next);
         if (own[e] == SIZE_MAX)
             continue;
@@ -217,15 +206,9 @@ static size_t read_own(struct slot_search *search, size_t first, size_t *own)
 
 static bool points_to(const struct slot_search *search, size_t e, psc_addr frame)
 {
-    uint64_t words[FRAME_WORDS];
-    if (e >= search->evaluator_count)
-        return false;
-    size_t count =
-        read_words(search->target, &search->plan->native.frames[search->evaluators[e]], words);
-    for (size_t w = 0; w < count; w++)
-        if (words[w] == frame)
-            return true;
-    return false;
+    return e < search->evaluator_count &&
+           evaluators_points_to(&search->merged->native.frames[search->evaluators[e]],
+                                search->target, frame);
 }
 
 /*
@@ -241,9 +224,9 @@ static bool find_cut_off(struct slot_search *search, size_t *own)
     if (e)
         next = own[e - 1] + 1;
     for (; e < search->evaluator_count; e++) {
-        const struct native_frame *frame = &search->plan->native.frames[search->evaluators[e]];
-        uint64_t words[FRAME_WORDS];
-        size_t count = read_words(search->target, frame, words);
+        const struct native_frame *frame = &search->merged->native.frames[search->evaluators[e]];
+        uint64_t words[EVALUATOR_WORD_LIMIT];
+        size_t count = evaluators_read_words(frame, search->target, words);
         // What was found for an evaluator further in may have brought this one's with it.
         own[e] = find_newest(search, words, count, next);
         psc_addr unchained = own[e] == SIZE_MAX ? find_unchained(search, words, count) : 0;
@@ -319,7 +302,7 @@ static bool assign_all(struct slot_search *search)
     // The rule up to 3.9: one frame for each evaluator, but for the innermost one's first and last
     // instructions.
     if (!cut && python_get_join(search->python) == PYTHON_JOIN_SLOT &&
-        search->plan->native.end == NATIVE_END_COMPLETE &&
+        search->merged->native.end == NATIVE_END_COMPLETE &&
         (count == search->stack->count || count == search->stack->count + 1))
         return pair_between(search, 0, count, 0, search->stack->count);
     size_t *own = calloc(count ? count : 1, sizeof(*own));
@@ -339,12 +322,12 @@ static bool assign_all(struct slot_search *search)
     return fine;
 }
 
-enum psc_status merge_find_slots(const struct plan *plan, struct python_side *side,
-                                 struct python *python, struct target *target,
-                                 struct slot_assignment **ret, size_t *ret_count)
+enum psc_status slots_find(const struct merged_stack *merged, struct interpreter_stack *interpreter,
+                           struct python *python, struct target *target,
+                           struct slot_assignment **ret, size_t *ret_count)
 {
     struct slot_search search = {
-        .plan = plan, .stack = &side->stack, .python = python, .target = target};
+        .merged = merged, .stack = &interpreter->stack, .python = python, .target = target};
     bool fine = chain_index_init(&search.chain, search.stack) && list_evaluators(&search) &&
                 assign_all(&search);
     if (fine) {

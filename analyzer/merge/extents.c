@@ -1,4 +1,4 @@
-#include "trace_private.h"
+#include "extents.h"
 
 #include <stdlib.h>
 

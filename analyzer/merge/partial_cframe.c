@@ -4,7 +4,7 @@
  * compilers move the stores): until then it holds what lay there on the C stack, and the list of
  * CFrames goes astray. The next evaluator's own CFrame lies in its native frame.
  */
-#include "trace_private.h"
+#include "merge_private.h"
 
 /* Searched for the next CFrame where nothing is known of the native stack. */
 #define SEARCHED_STACK ((psc_addr)64 * 1024)
@@ -24,48 +24,51 @@ static void forget(struct python_stack *stack)
     stack->doubtful = stack->loose = 0;
 }
 
-static enum psc_status walk_again(struct plan *plan, struct python_side *side,
-                                  struct python *python)
+static enum psc_status walk_again(struct merged_stack *merged,
+                                  struct interpreter_stack *interpreter, struct python *python)
 {
     struct python_stack stack = {0};
-    psc_addr low = side->stack.doubtful + 8, high = low + SEARCHED_STACK;
-    if (plan->native.count) {
-        size_t innermost = plan_next_evaluator(plan, 0);
-        size_t next = innermost == SIZE_MAX ? SIZE_MAX : plan_next_evaluator(plan, innermost + 1);
+    psc_addr low = interpreter->stack.doubtful + 8, high = low + SEARCHED_STACK;
+    if (merged->native.count) {
+        size_t innermost = evaluators_find_next(merged, 0);
+        size_t next =
+            innermost == SIZE_MAX ? SIZE_MAX : evaluators_find_next(merged, innermost + 1);
         if (next == SIZE_MAX) {
             // It runs nothing yet, and there is no other.
-            if (side->stack.loose && plan->side_count == 1 &&
-                plan->native.end == NATIVE_END_COMPLETE)
-                forget(&side->stack);
+            if (interpreter->stack.loose && merged->interpreter_count == 1 &&
+                merged->native.end == NATIVE_END_COMPLETE)
+                forget(&interpreter->stack);
             return PSC_OK;
         }
-        const struct native_frame *frame = &plan->native.frames[next];
-        if (!side->stack.loose && has_anchor(&side->stack, frame))
+        const struct native_frame *frame = &merged->native.frames[next];
+        if (!interpreter->stack.loose && has_anchor(&interpreter->stack, frame))
             return PSC_OK;
         low = frame->sp;
         high = frame->cfa;
-    } else if (!side->stack.loose) {
+    } else if (!interpreter->stack.loose) {
         return PSC_OK;
     }
-    enum psc_status status = python_walk_between(python, side->thread, low, high, &stack);
+    enum psc_status status = python_walk_between(python, interpreter->thread, low, high, &stack);
     if (status == PSC_OK) {
-        python_stack_deinit(&side->stack);
-        side->stack = stack;
+        python_stack_deinit(&interpreter->stack);
+        interpreter->stack = stack;
     }
     return status == PSC_ERR_NOT_FOUND ? PSC_OK : status;
 }
 
-enum psc_status entering_walk_again(struct plan *plan, struct python *python, struct target *target)
+enum psc_status merge_walk_partial_cframes(struct merged_stack *merged, struct python *python,
+                                           struct target *target)
 {
     enum psc_status status = PSC_OK;
-    for (size_t i = 0; status == PSC_OK && i < plan->side_count; i++) {
-        struct python_side *side = &plan->sides[i];
-        if (side->stack.doubtful)
-            status = walk_again(plan, side, python);
-        if (side->stack.loose)
-            target_warn(
-                target, "python-anchors", "Python thread 0x%llx: its CFrame list ends at 0x%llx",
-                (unsigned long long)side->thread->tstate, (unsigned long long)side->stack.loose);
+    for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
+        struct interpreter_stack *interpreter = &merged->interpreters[i];
+        if (interpreter->stack.doubtful)
+            status = walk_again(merged, interpreter, python);
+        if (interpreter->stack.loose)
+            target_warn(target, "python-anchors",
+                        "Python thread 0x%llx: its CFrame list ends at 0x%llx",
+                        (unsigned long long)interpreter->thread->tstate,
+                        (unsigned long long)interpreter->stack.loose);
     }
     return status;
 }

@@ -2,7 +2,7 @@
  * What is hidden: the interpreter's machinery between what people wrote, and Cython's wrappers
  * around the function that they wrote.
  */
-#include "trace_private.h"
+#include "merge_private.h"
 
 #include <string.h>
 

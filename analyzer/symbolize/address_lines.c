@@ -60,7 +60,7 @@ static void set_cython_line(struct symbolizer *symbolizer, const struct address_
     location->file = is_cython_source(mapped.file) || source != TRACE_LINE_DWARF
                          ? cython_source_path(info->module, file, mapped.file, arena)
                          : arena_strdup(arena, mapped.file);
-    if (symbolizer->keep_source && location->file)
+    if (!symbolizer->input.no_source && location->file)
         location->source = sources_copy_line(symbolizer->text, location->file, location->line);
 }
 
@@ -95,7 +95,7 @@ static bool is_python_header(const char *file)
 /* Said once for a module, for --explain. */
 static bool symbolizer_skip_inlines(struct symbolizer *symbolizer, struct module *module)
 {
-    if (symbolizer->all_inlined || module_inlines_are_cheap(module))
+    if (symbolizer->input.all_inlined || module_inlines_are_cheap(module))
         return false;
     struct module_record *record = symbolizer_record(symbolizer, module);
     if (record && !record->inlines_skipped)
@@ -176,7 +176,7 @@ static enum psc_status resolve_module(struct symbolizer *symbolizer, struct addr
     for (size_t i = 0; i < count; i++)
         addresses[i] = group[i]->pc;
     module_find_lines(group[0]->module, addresses, count, lines);
-    for (size_t i = 0; i < count && !target_interrupted(symbolizer->sources.target); i++) {
+    for (size_t i = 0; i < count && !target_interrupted(symbolizer->input.target); i++) {
         enum psc_status status = place_resolve(symbolizer, group[i], &lines[i]);
         if (status != PSC_OK)
             return status;
@@ -195,7 +195,7 @@ enum psc_status symbolizer_resolve(struct symbolizer *symbolizer)
         if (symbolizer->all[i]->wanted && symbolizer->all[i]->module)
             wanted[count++] = symbolizer->all[i];
     qsort(wanted, count, sizeof(struct address_info *), compare_by_module);
-    for (size_t first = 0, end; first < count && !target_interrupted(symbolizer->sources.target);
+    for (size_t first = 0, end; first < count && !target_interrupted(symbolizer->input.target);
          first = end) {
         for (end = first + 1; end < count && wanted[end]->module == wanted[first]->module; end++)
             ;

@@ -35,52 +35,51 @@ static psc_addr find_suspension(struct symbolizer *symbolizer,
     return body->suspended_at;
 }
 
-enum psc_status symbolizer_get_delegation(struct symbolizer *symbolizer,
-                                          const struct python_delegate *delegate,
-                                          const struct address_info *helper,
-                                          struct place_delegation **ret)
+enum psc_status symbolizer_get_awaiting(struct symbolizer *symbolizer,
+                                        const struct python_delegate *delegate,
+                                        const struct address_info *helper,
+                                        struct awaiting_generator **ret)
 {
-    struct place_delegation *delegation =
-        arena_alloc(symbolizer->trace->arena, sizeof(*delegation));
+    struct awaiting_generator *awaiting = arena_alloc(symbolizer->trace->arena, sizeof(*awaiting));
     struct address_info *body = symbolizer_get(symbolizer, delegate->body);
-    if (!delegation || !body)
+    if (!awaiting || !body)
         return PSC_ERR_MEMORY;
     psc_addr pc = find_suspension(symbolizer, delegate, body);
-    delegation->helper = helper;
-    delegation->stands = pc != 0;
-    delegation->function = plain_name(delegate->function, symbolizer->trace->arena);
-    delegation->info = pc ? symbolizer_get(symbolizer, pc) : body;
-    if (!delegation->info || !delegation->function)
+    awaiting->helper = helper;
+    awaiting->stands = pc != 0;
+    awaiting->function = plain_name(delegate->function, symbolizer->trace->arena);
+    awaiting->info = pc ? symbolizer_get(symbolizer, pc) : body;
+    if (!awaiting->info || !awaiting->function)
         return PSC_ERR_MEMORY;
-    delegation->info->wanted = true;
-    *ret = delegation;
+    awaiting->info->wanted = true;
+    *ret = awaiting;
     return PSC_OK;
 }
 
-const struct trace_location *symbolizer_delegation(struct symbolizer *symbolizer,
-                                                   const struct place_delegation *delegation)
+const struct trace_location *symbolizer_awaiting(struct symbolizer *symbolizer,
+                                                 const struct awaiting_generator *awaiting)
 {
-    const struct address_info *info = delegation->info;
+    const struct address_info *info = awaiting->info;
     const struct trace_location *known = info->levels[info->level_count - 1].location;
     const struct trace_location *helper =
-        delegation->helper->levels[delegation->helper->level_count - 1].location;
+        awaiting->helper->levels[awaiting->helper->level_count - 1].location;
     struct trace_location *location = arena_alloc(symbolizer->trace->arena, sizeof(*location));
     if (!location)
         return NULL;
     bool same = known->kind == TRACE_CYTHON && known->function &&
-                !strcmp(place_leaf(known->function), place_leaf(delegation->function));
+                !strcmp(place_leaf(known->function), place_leaf(awaiting->function));
     *location = *helper;
     location->kind = TRACE_CYTHON;
     location->language = "Cython";
     /* Of a generator's body machine code may tell the bare name only. */
     location->function =
-        same && strchr(known->function, '.') ? known->function : delegation->function;
+        same && strchr(known->function, '.') ? known->function : awaiting->function;
     location->name = place_leaf(location->function);
     location->file = same ? known->file : NULL;
     location->line = 0;
     location->line_source = TRACE_LINE_NONE;
     location->source = NULL;
-    if (same && delegation->stands) {
+    if (same && awaiting->stands) {
         location->line = known->line;
         location->line_source = known->line_source;
         location->source = known->source;

@@ -4,7 +4,7 @@
  * Modules/main.c, Modules/gcmodule.c, Python/ceval_gil.h). Only asked for functions inside the
  * interpreter's module: a user's function of the same name elsewhere stays visible.
  */
-#include "trace_private.h"
+#include "symbolize.h"
 
 #include <string.h>
 

@@ -86,7 +86,7 @@ static bool is_header_helper(const char *symbol)
 
 static bool runs_python_2(const struct symbolizer *symbolizer)
 {
-    const struct python *python = symbolizer->sources.python;
+    const struct python *python = symbolizer->input.python;
     return python && python_get_info(python)->hex >> 24 == 2;
 }
 

@@ -57,7 +57,7 @@ static void fill_python_location(struct symbolizer *symbolizer, const struct pyt
     struct python_location found;
     struct arena *arena = symbolizer->trace->arena;
     if (frame->kind == PYTHON_FRAME_UNREADABLE ||
-        python_read_location(symbolizer->sources.python, frame, &found) != PSC_OK) {
+        python_read_location(symbolizer->input.python, frame, &found) != PSC_OK) {
         location->kind = TRACE_GAP;
         location->language = NULL;
         location->function =
@@ -76,7 +76,7 @@ static void fill_python_location(struct symbolizer *symbolizer, const struct pyt
     location->column = column_in_characters(symbolizer, found.file, found.line, found.column);
     location->end_column = column_in_characters(
         symbolizer, found.file, found.end_line ? found.end_line : found.line, found.end_column);
-    if (symbolizer->keep_source)
+    if (!symbolizer->input.no_source)
         location->source = sources_copy_line(symbolizer->text, found.file, found.line);
 }
 

@@ -1,5 +1,5 @@
 /* Source text: files are mapped on first need and indexed by line. */
-#include "trace_private.h"
+#include "source_files.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

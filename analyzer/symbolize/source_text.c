@@ -1,5 +1,5 @@
 /* A source file as the compiler saw it: in UTF-8, without its byte order mark, and by lines. */
-#include "trace_private.h"
+#include "source_files.h"
 
 #include <iconv.h>
 #include <stdlib.h>

@@ -24,7 +24,7 @@ static void set_code_line(struct symbolizer *symbolizer, const struct address_in
 
 static void set_code_source(struct symbolizer *symbolizer, struct trace_location *location)
 {
-    if (symbolizer->keep_source && location->file && location->line)
+    if (!symbolizer->input.no_source && location->file && location->line)
         location->source = sources_copy_line(symbolizer->text, location->file, location->line);
 }
 

@@ -30,7 +30,7 @@ static bool symbolizer_grow(struct symbolizer *symbolizer)
 
 static bool is_interpreter_module(const struct symbolizer *symbolizer, const struct module *module)
 {
-    const struct python *python = symbolizer->sources.python;
+    const struct python *python = symbolizer->input.python;
     if (!python)
         return false;
     if (module == python_get_info(python)->module)
@@ -90,7 +90,7 @@ static void place_look_up(struct symbolizer *symbolizer, struct address_info *in
     info->level_count = 1;
     location->kind = TRACE_NATIVE;
     location->language = "C";
-    info->module = modules_find(symbolizer->sources.modules, info->pc);
+    info->module = modules_find(symbolizer->input.modules, info->pc);
     if (!info->module)
         return;
     struct module_record *record = symbolizer_record(symbolizer, info->module);
@@ -155,13 +155,13 @@ static enum trace_file_state file_state(const struct module *module)
 static enum psc_status make_records(struct symbolizer *symbolizer)
 {
     struct arena *arena = symbolizer->trace->arena;
-    size_t count = modules_count(symbolizer->sources.modules);
+    size_t count = modules_count(symbolizer->input.modules);
     symbolizer->records = calloc(count ? count : 1, sizeof(*symbolizer->records));
     struct trace_module *traced = arena_array(arena, count + 1, sizeof(*traced));
     if (!symbolizer->records || !traced)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        struct module *module = modules_get(symbolizer->sources.modules, i);
+        struct module *module = modules_get(symbolizer->input.modules, i);
         struct trace_module *record = &traced[i];
         record->path = arena_strdup(arena, module->path);
         record->base = module->bias;
@@ -201,7 +201,7 @@ static bool warn_about_file(struct target *target, const struct target_file *fil
 enum psc_status symbolizer_list_modules(struct symbolizer *symbolizer)
 {
     struct psc_trace *trace = symbolizer->trace;
-    struct target *target = symbolizer->sources.target;
+    struct target *target = symbolizer->input.target;
     size_t unverified = 0;
     trace->modules =
         arena_array(trace->arena, symbolizer->record_count + 1, sizeof(*trace->modules));
@@ -210,7 +210,7 @@ enum psc_status symbolizer_list_modules(struct symbolizer *symbolizer)
     for (size_t i = 0; i < symbolizer->record_count; i++) {
         const struct module_record *record = &symbolizer->records[i];
         struct module *module = record->module;
-        if (!record->used && !symbolizer->all_modules)
+        if (!record->used && !symbolizer->input.all_modules)
             continue;
         module_open(module);
         record->trace->file = file_state(module);
@@ -231,19 +231,15 @@ enum psc_status symbolizer_list_modules(struct symbolizer *symbolizer)
 
 /* ---- life ---- */
 
-enum psc_status symbolizer_create(struct psc_trace *trace, const struct capture_sources *sources,
-                                  const struct psc_capture_options *options,
+enum psc_status symbolizer_create(struct psc_trace *trace, const struct symbolizer_input *input,
                                   struct symbolizer **ret)
 {
     struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
     if (!symbolizer)
         return PSC_ERR_MEMORY;
     symbolizer->trace = trace;
-    symbolizer->sources = *sources;
-    symbolizer->keep_source = !options->no_source;
-    symbolizer->all_inlined = options->all_inlined;
-    symbolizer->all_modules = options->all_modules;
-    symbolizer->text = sources_create(sources->target, trace->arena);
+    symbolizer->input = *input;
+    symbolizer->text = sources_create(input->target, trace->arena);
     symbolizer->cython = cython_cache_create();
     enum psc_status status =
         symbolizer->text && symbolizer->cython ? make_records(symbolizer) : PSC_ERR_MEMORY;

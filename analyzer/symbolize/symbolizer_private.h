@@ -2,7 +2,8 @@
 #ifndef PSC_PLACES_PRIVATE_H
 #define PSC_PLACES_PRIVATE_H
 
-#include "trace_private.h"
+#include "source_files.h"
+#include "symbolize.h"
 
 #include <string.h>
 
@@ -33,10 +34,7 @@ struct python_location_entry {
 
 struct symbolizer {
     struct psc_trace *trace;
-    struct capture_sources sources;
-    bool keep_source;
-    bool all_inlined; /**< Inlined calls whatever they cost. */
-    bool all_modules; /**< The trace lists modules that no frame is in, too. */
+    struct symbolizer_input input;
     struct sources *text;
     struct cython_cache *cython;
     struct module_record *records; /**< Sorted by start, as modules are. */

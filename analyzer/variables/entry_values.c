@@ -9,21 +9,32 @@
 
 /* ---- places ---- */
 
-const struct debug_scopes *variables_find_scopes(const struct address_info *info)
+static struct module *find_module(const struct variables *variables, size_t native, psc_addr *ret)
 {
-    return info->module ? module_find_variables(info->module, info->pc) : NULL;
+    *ret = native_lookup_pc(&variables->stack->frames[native]);
+    return modules_find(variables->input.modules, *ret);
 }
 
-static const struct debug_call_site *call_site_of(const struct address_info *info)
+const struct debug_scopes *variables_find_scopes(const struct variables *variables, size_t native)
 {
-    return info->module ? module_find_call_site(info->module, info->pc + 1) : NULL;
+    psc_addr pc;
+    struct module *module = find_module(variables, native, &pc);
+    return module ? module_find_variables(module, pc) : NULL;
+}
+
+/* Call sites are known by the address that is returned to. */
+static const struct debug_call_site *call_site_of(const struct variables *variables, size_t native)
+{
+    psc_addr pc;
+    struct module *module = find_module(variables, native, &pc);
+    return module ? module_find_call_site(module, pc + 1) : NULL;
 }
 
 /* ---- what arguments were ---- */
 
 /* A frame whose caller is asked. */
 struct entry {
-    struct c_values *values;
+    struct variables *variables;
     size_t native;
     unsigned depth;
 };
@@ -31,27 +42,26 @@ struct entry {
 static bool find_entry_value(void *context, const struct debug_expression *expression,
                              uint64_t *ret);
 
-static enum native_location evaluate(struct c_values *values, size_t native, unsigned depth,
+static enum native_location evaluate(struct variables *variables, size_t native, unsigned depth,
                                      const struct debug_expression *expression, uint64_t *ret)
 {
     struct native_context context;
-    struct address_info *info = values->plan->native_info[native];
-    const struct debug_scopes *scopes = variables_find_scopes(info);
-    struct entry entry = {values, native, depth};
+    const struct debug_scopes *scopes = variables_find_scopes(variables, native);
+    struct entry entry = {variables, native, depth};
     struct native_evaluation evaluation = {.context = &context,
                                            .frame_base = scopes ? scopes->frame_base : NULL,
                                            .enter = find_entry_value,
                                            .entry = &entry};
-    native_read_context(values->sources->target, &values->plan->native, native, &context);
-    return native_evaluate(values->sources->target, &evaluation, expression, ret);
+    native_read_context(variables->input.target, variables->stack, native, &context);
+    return native_evaluate(variables->input.target, &evaluation, expression, ret);
 }
 
 /* Tail calls leave no frame: what the caller says may be about another function's arguments. */
-static bool calls_function(struct c_values *values, size_t caller, unsigned depth,
-                           const struct debug_call_site *site, struct address_info *callee)
+static bool calls_function(struct variables *variables, size_t caller, unsigned depth,
+                           const struct debug_call_site *site, size_t callee)
 {
     uint64_t target;
-    const struct debug_scopes *scopes = variables_find_scopes(callee);
+    const struct debug_scopes *scopes = variables_find_scopes(variables, callee);
     if (!scopes || !scopes->count)
         return false;
     const char *name = scopes->items[scopes->count - 1].function;
@@ -60,7 +70,8 @@ static bool calls_function(struct c_values *values, size_t caller, unsigned dept
     if (site->name)
         return name && !strcmp(site->name, name);
     return site->target_value &&
-           evaluate(values, caller, depth, site->target_value, &target) == NATIVE_LOCATION_FOUND &&
+           evaluate(variables, caller, depth, site->target_value, &target) ==
+               NATIVE_LOCATION_FOUND &&
            target == scopes->entry;
 }
 
@@ -90,8 +101,8 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
                              uint64_t *ret)
 {
     const struct entry *entry = context;
-    struct c_values *values = entry->values;
-    const struct native_stack *stack = &values->plan->native;
+    struct variables *variables = entry->variables;
+    const struct native_stack *stack = variables->stack;
     size_t caller = entry->native + 1;
     uint64_t wanted = 0;
     uint64_t parameter = parameter_of(expression);
@@ -100,31 +111,30 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
         stack->frames[caller].trust > NATIVE_TRUST_CFI || stack->frames[caller].exact ||
         stack->frames[caller].signal)
         return false;
-    const struct debug_call_site *site = call_site_of(values->plan->native_info[caller]);
-    if (!site || !calls_function(values, caller, entry->depth + 1, site,
-                                 values->plan->native_info[entry->native]))
+    const struct debug_call_site *site = call_site_of(variables, caller);
+    if (!site || !calls_function(variables, caller, entry->depth + 1, site, entry->native))
         return false;
     for (size_t i = 0; i < site->count; i++)
         if (parameter ? site->parameters[i].parameter == parameter
                       : site->parameters[i].register_number == wanted)
-            return evaluate(values, caller, entry->depth + 1, site->parameters[i].value, ret) ==
+            return evaluate(variables, caller, entry->depth + 1, site->parameters[i].value, ret) ==
                    NATIVE_LOCATION_FOUND;
     return false;
 }
 
 /* ---- one variable ---- */
 
-enum native_location variables_locate(struct c_values *values, size_t native,
+enum native_location variables_locate(struct variables *variables, size_t native,
                                       const struct debug_variable *variable, struct c_place *ret)
 {
     struct native_context context;
-    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_info[native]);
-    struct entry entry = {values, native, 0};
+    const struct debug_scopes *scopes = variables_find_scopes(variables, native);
+    struct entry entry = {variables, native, 0};
     struct native_evaluation evaluation = {.context = &context,
                                            .frame_base = scopes ? scopes->frame_base : NULL,
                                            .enter = find_entry_value,
                                            .entry = &entry};
-    struct native_value *value = &values->value;
+    struct native_value *value = &variables->value;
     *ret = (struct c_place){value, 0};
     value->size = 0;
     if (variable->constant) {
@@ -138,8 +148,8 @@ enum native_location variables_locate(struct c_values *values, size_t native,
     }
     if (!variable->location)
         return NATIVE_LOCATION_LOST;
-    native_read_context(values->sources->target, &values->plan->native, native, &context);
-    enum native_location found = native_locate(values->sources->target, &evaluation,
+    native_read_context(variables->input.target, variables->stack, native, &context);
+    enum native_location found = native_locate(variables->input.target, &evaluation,
                                                variable->location, variable->type->size, value);
     if (found == NATIVE_LOCATION_FOUND && value->in_memory)
         *ret = (struct c_place){NULL, value->address};

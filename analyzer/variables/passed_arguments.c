@@ -13,11 +13,10 @@ static bool is_function(const struct debug_scope *scope, const char *prefix)
 }
 
 /* The wrapper around a body: the function that it was inlined into, or its caller. */
-static const struct debug_scope *find_wrapper(struct c_values *values, size_t native,
+static const struct debug_scope *find_wrapper(struct variables *variables, size_t native,
                                               const struct debug_scope *body, size_t *ret_native)
 {
-    struct address_info *const *infos = values->plan->native_info;
-    const struct debug_scopes *scopes = variables_find_scopes(infos[native]);
+    const struct debug_scopes *scopes = variables_find_scopes(variables, native);
     if (!scopes || !scopes->count || !is_function(body, "__pyx_pf_"))
         return NULL;
     const struct debug_scope *last = &scopes->items[scopes->count - 1];
@@ -25,16 +24,14 @@ static const struct debug_scope *find_wrapper(struct c_values *values, size_t na
     if (body != last)
         return scopes->count >= 2 && body == last - 1 && is_function(last, "__pyx_pw_") ? last
                                                                                         : NULL;
-    if (native + 1 >= values->plan->native.count ||
-        values->plan->native.frames[native + 1].trust > NATIVE_TRUST_CFI ||
-        values->plan->native.frames[native + 1].signal)
+    if (native + 1 >= variables->stack->count ||
+        variables->stack->frames[native + 1].trust > NATIVE_TRUST_CFI ||
+        variables->stack->frames[native + 1].signal)
         return NULL;
     *ret_native = native + 1;
-    const struct address_info *outer = infos[native + 1];
-    const struct address_info *inner = infos[native];
-    scopes = variables_find_scopes(outer);
-    const char *name = inner->levels[inner->level_count - 1].location->function;
-    const char *outer_name = outer->levels[outer->level_count - 1].location->function;
+    scopes = variables_find_scopes(variables, native + 1);
+    const char *name = variables->level ? variables->level->frame_function : NULL;
+    const char *outer_name = variables->level ? variables->level->caller_function : NULL;
     if (!scopes || scopes->count != 1 || !is_function(&scopes->items[0], "__pyx_pw_") || !name ||
         !outer_name || strcmp(name, outer_name) != 0)
         return NULL;
@@ -57,18 +54,19 @@ static const struct debug_variable *find_values(const struct debug_scope *wrappe
     return NULL;
 }
 
-bool arguments_add_passed(struct c_values *values, size_t native, const struct debug_scope *body,
-                          const struct debug_variable *argument, struct c_writer *writer)
+bool arguments_add_passed(struct variables *variables, size_t native,
+                          const struct debug_scope *body, const struct debug_variable *argument,
+                          struct c_writer *writer)
 {
     struct c_place place;
     size_t frame;
     uint8_t bytes[8];
-    const struct debug_scope *wrapper = find_wrapper(values, native, body, &frame);
+    const struct debug_scope *wrapper = find_wrapper(variables, native, body, &frame);
     const struct debug_variable *kept = wrapper ? find_values(wrapper) : NULL;
     // All but the first, which is self or the function; *args and **kwargs stand elsewhere.
     if (!kept || !writer->python || body->argument_count != kept->type->dimensions[0] + 1 ||
         !argument->position || argument->position >= body->argument_count ||
-        variables_locate(values, frame, kept, &place) != NATIVE_LOCATION_FOUND ||
+        variables_locate(variables, frame, kept, &place) != NATIVE_LOCATION_FOUND ||
         c_read(writer, place, 8 * ((uint64_t)argument->position - 1), bytes, sizeof(bytes)) !=
             C_READ_OK ||
         !load_u64(bytes))

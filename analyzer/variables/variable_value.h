@@ -7,7 +7,8 @@
 #ifndef PSC_C_VALUE_H
 #define PSC_C_VALUE_H
 
-#include "trace_private.h"
+#include "cython.h"
+#include "variables.h"
 
 #define C_VALUE_TEXT_LIMIT  2000u /**< Bytes of one value's text. */
 #define C_VALUE_DEPTH_LIMIT 4u    /**< Structs in structs. */

@@ -11,75 +11,72 @@
 /* Arguments of a generator that are put in order. */
 #define ARGUMENT_LIMIT 64u
 
-struct c_values *c_values_create(struct psc_trace *trace, const struct capture_sources *sources,
-                                 const struct plan *plan, size_t *bytes)
+struct variables *variables_create(const struct variables_input *input)
 {
-    struct c_values *values = calloc(1, sizeof(*values));
-    if (!values)
+    struct variables *variables = calloc(1, sizeof(*variables));
+    if (!variables)
         return NULL;
-    values->trace = trace;
-    values->sources = sources;
-    values->plan = plan;
-    values->arena = trace->arena;
-    values->bytes = bytes;
-    return values;
+    variables->input = *input;
+    variables->bytes = VARIABLES_TEXT_LIMIT;
+    return variables;
 }
 
-void c_values_destroy(struct c_values *values)
+void variables_destroy(struct variables *variables)
 {
-    free(values);
+    free(variables);
 }
 
 /* ---- places ---- */
 
 /*
- * What the debug information knows of a level. The levels of a place may be fewer than the calls
- * that were inlined there: only the physical function is then known to be the same.
+ * What the debug information knows of a level. The levels that are shown may be fewer than the
+ * calls that were inlined there: only the physical function is then known to be the same.
  */
-static const struct debug_scope *scope_of(struct address_info *info, size_t level)
+static const struct debug_scope *find_scope(const struct variables *variables,
+                                            const struct variables_level *level)
 {
-    const struct debug_scopes *scopes = variables_find_scopes(info);
+    const struct debug_scopes *scopes = variables_find_scopes(variables, level->frame);
     if (!scopes || !scopes->count)
         return NULL;
-    if (scopes->count == info->level_count)
-        return &scopes->items[level];
-    return level + 1 == info->level_count ? &scopes->items[scopes->count - 1] : NULL;
+    if (scopes->count == level->level_count)
+        return &scopes->items[level->level];
+    return level->level + 1 == level->level_count ? &scopes->items[scopes->count - 1] : NULL;
 }
 
 /* ---- one variable ---- */
 
-static struct c_writer make_writer(struct c_values *values, struct text *text, bool cython)
+static struct c_writer make_writer(struct variables *variables, struct text *text, bool cython)
 {
-    return (struct c_writer){.target = values->sources->target,
-                             .modules = values->sources->modules,
-                             .python = values->sources->python,
-                             .arena = values->arena,
+    return (struct c_writer){.target = variables->input.target,
+                             .modules = variables->input.modules,
+                             .python = variables->input.python,
+                             .arena = variables->input.arena,
                              .text = text,
                              .cython = cython};
 }
 
-static bool is_named(const struct c_values *values, const char *name)
+static bool is_named(const struct variables *variables, const char *name)
 {
-    for (size_t i = 0; i < values->count; i++)
-        if (!strcmp(values->items[i].name, name))
+    for (size_t i = 0; i < variables->count; i++)
+        if (!strcmp(variables->items[i].name, name))
             return true;
     return false;
 }
 
 /* Takes the text over. */
-static void keep(struct c_values *values, const char *name, struct text *text)
+static void keep(struct variables *variables, const char *name, struct text *text)
 {
-    const char *kept = text->failed
-                           ? NULL
-                           : arena_strndup(values->arena, text->data ? text->data : "", text->size);
-    *values->bytes -= text->size < *values->bytes ? text->size : *values->bytes;
+    const char *kept = text->failed ? NULL
+                                    : arena_strndup(variables->input.arena,
+                                                    text->data ? text->data : "", text->size);
+    variables->bytes -= text->size < variables->bytes ? text->size : variables->bytes;
     text_deinit(text);
-    if (kept && name && values->count < LOCAL_LIMIT)
-        values->items[values->count++] = (struct trace_local){name, kept};
+    if (kept && name && variables->count < LOCAL_LIMIT)
+        variables->items[variables->count++] = (struct trace_local){name, kept};
 }
 
 /* What is nowhere any more; of an argument, with what it was at first where that is known. */
-static void add_lost(struct c_values *values, size_t native, const struct debug_scope *scope,
+static void add_lost(struct variables *variables, size_t native, const struct debug_scope *scope,
                      const struct debug_variable *variable, const char *why,
                      struct c_writer *writer)
 {
@@ -89,33 +86,34 @@ static void add_lost(struct c_values *values, size_t native, const struct debug_
         struct text passed = {0};
         struct c_writer inner = *writer;
         inner.text = &passed;
-        if (arguments_add_passed(values, native, scope, variable, &inner) && passed.size)
+        if (arguments_add_passed(variables, native, scope, variable, &inner) && passed.size)
             text_printf(text, ", passed as %s", passed.data);
         text_deinit(&passed);
     }
     text_add_char(text, '>');
 }
 
-static void add_variable(struct c_values *values, size_t native, const struct debug_scope *scope,
-                         const struct debug_variable *variable, const char *name, bool cython)
+static void add_variable(struct variables *variables, size_t native,
+                         const struct debug_scope *scope, const struct debug_variable *variable,
+                         const char *name, bool cython)
 {
     struct text text = {0};
     struct c_place place;
-    struct c_writer writer = make_writer(values, &text, cython);
+    struct c_writer writer = make_writer(variables, &text, cython);
     if (!variable->type) {
         text_add_string(&text, "<not known>");
-        keep(values, name, &text);
+        keep(variables, name, &text);
         return;
     }
-    switch (variables_locate(values, native, variable, &place)) {
+    switch (variables_locate(variables, native, variable, &place)) {
     case NATIVE_LOCATION_FOUND:
         c_value_add(&writer, variable->type, place, 0);
         break;
     case NATIVE_LOCATION_LOST:
-        add_lost(values, native, scope, variable, "optimised out", &writer);
+        add_lost(variables, native, scope, variable, "optimised out", &writer);
         break;
     case NATIVE_LOCATION_UNSAVED:
-        add_lost(values, native, scope, variable, "not saved", &writer);
+        add_lost(variables, native, scope, variable, "not saved", &writer);
         break;
     case NATIVE_LOCATION_UNREADABLE:
         text_add_string(&text, "<not readable>");
@@ -124,7 +122,7 @@ static void add_variable(struct c_values *values, size_t native, const struct de
         text_add_string(&text, "<not computable>");
         break;
     }
-    keep(values, name, &text);
+    keep(variables, name, &text);
 }
 
 /* ---- Cython ---- */
@@ -137,14 +135,14 @@ static bool is_object_pointer(const struct debug_type *type)
 }
 
 /* A pointer's value; false when it is not known. */
-static bool read_pointer(struct c_values *values, size_t native,
+static bool read_pointer(struct variables *variables, size_t native,
                          const struct debug_variable *variable, uint64_t *ret)
 {
     struct c_place place;
     uint8_t bytes[8];
-    struct c_writer writer = make_writer(values, NULL, true);
+    struct c_writer writer = make_writer(variables, NULL, true);
     if (!variable->type || variable->type->kind != DEBUG_KIND_POINTER ||
-        variables_locate(values, native, variable, &place) != NATIVE_LOCATION_FOUND ||
+        variables_locate(variables, native, variable, &place) != NATIVE_LOCATION_FOUND ||
         c_read(&writer, place, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
     *ret = load_u64(bytes);
@@ -166,7 +164,7 @@ struct closure {
 };
 
 /* A generator's body has its scope in a variable, which is made from the generator. */
-static struct closure find_closure(struct c_values *values, size_t native,
+static struct closure find_closure(struct variables *variables, size_t native,
                                    const struct debug_scope *scope, const char *name)
 {
     struct closure closure = {NULL, 0};
@@ -176,11 +174,11 @@ static struct closure find_closure(struct c_values *values, size_t native,
     if (!variable || !variable->type || variable->type->kind != DEBUG_KIND_POINTER)
         return closure;
     const struct debug_type *type = debug_type_target(variable->type);
-    bool found = read_pointer(values, native, variable, &closure.object);
-    if (!found && generator && read_pointer(values, native, generator, &closure.object)) {
+    bool found = read_pointer(variables, native, variable, &closure.object);
+    if (!found && generator && read_pointer(variables, native, generator, &closure.object)) {
         const struct debug_type *target = debug_type_target(generator->type);
         found = target && c_find_member(target, "closure", &member) &&
-                target_read_u64(values->sources->target, closure.object + member.offset,
+                target_read_u64(variables->input.target, closure.object + member.offset,
                                 &closure.object) == PSC_OK;
     }
     if (found && closure.object && type && c_is_object(type))
@@ -188,14 +186,14 @@ static struct closure find_closure(struct c_values *values, size_t native,
     return closure;
 }
 
-static bool find_closure_member(struct c_values *values, const struct closure *closure,
+static bool find_closure_member(struct variables *variables, const struct closure *closure,
                                 const char *name, struct debug_member *ret)
 {
     const struct debug_member *members;
     size_t count = closure->type ? debug_type_members(closure->type, &members) : 0;
     for (size_t i = 0; i < count; i++) {
         const char *own =
-            members[i].name ? cython_variable_name(members[i].name, values->arena) : NULL;
+            members[i].name ? cython_variable_name(members[i].name, variables->input.arena) : NULL;
         if (own && !strcmp(own, name)) {
             *ret = members[i];
             return true;
@@ -204,43 +202,44 @@ static bool find_closure_member(struct c_values *values, const struct closure *c
     return false;
 }
 
-static bool is_unbound(struct c_values *values, const struct debug_type *type, psc_addr address)
+static bool is_unbound(struct variables *variables, const struct debug_type *type, psc_addr address)
 {
     uint64_t pointer;
     return is_object_pointer(type) &&
-           target_read_u64(values->sources->target, address, &pointer) == PSC_OK && !pointer;
+           target_read_u64(variables->input.target, address, &pointer) == PSC_OK && !pointer;
 }
 
-static void add_closure_member(struct c_values *values, const struct closure *closure,
+static void add_closure_member(struct variables *variables, const struct closure *closure,
                                const struct debug_member *member, const char *name)
 {
     struct text text = {0};
-    struct c_writer writer = make_writer(values, &text, true);
+    struct c_writer writer = make_writer(variables, &text, true);
     psc_addr address = closure->object + member->offset;
-    if (!member->type || is_unbound(values, member->type, address) || is_named(values, name))
+    if (!member->type || is_unbound(variables, member->type, address) || is_named(variables, name))
         return;
     c_value_add(&writer, member->type, (struct c_place){NULL, address}, 0);
-    keep(values, name, &text);
+    keep(variables, name, &text);
 }
 
 /* Its own scope's variables, then those of the functions around it. */
-static void add_closure(struct c_values *values, struct closure closure)
+static void add_closure(struct variables *variables, struct closure closure)
 {
     for (size_t depth = 0; closure.type && depth < CLOSURE_LIMIT; depth++) {
         const struct debug_member *members;
         const struct debug_member *outer = NULL;
         size_t count = debug_type_members(closure.type, &members);
         for (size_t i = 0; i < count; i++) {
-            const char *name =
-                members[i].name ? cython_variable_name(members[i].name, values->arena) : NULL;
+            const char *name = members[i].name
+                                   ? cython_variable_name(members[i].name, variables->input.arena)
+                                   : NULL;
             if (name)
-                add_closure_member(values, &closure, &members[i], name);
+                add_closure_member(variables, &closure, &members[i], name);
             else if (members[i].name && !strcmp(members[i].name, "__pyx_outer_scope"))
                 outer = &members[i];
         }
         closure.type = NULL;
         if (outer && outer->type && outer->type->kind == DEBUG_KIND_POINTER &&
-            target_read_u64(values->sources->target, closure.object + outer->offset,
+            target_read_u64(variables->input.target, closure.object + outer->offset,
                             &closure.object) == PSC_OK &&
             closure.object)
             closure.type = debug_type_target(outer->type);
@@ -249,70 +248,70 @@ static void add_closure(struct c_values *values, struct closure closure)
     }
 }
 
-static bool is_unbound_variable(struct c_values *values, size_t native,
+static bool is_unbound_variable(struct variables *variables, size_t native,
                                 const struct debug_variable *variable)
 {
     uint64_t pointer;
     return !variable->argument && is_object_pointer(variable->type) &&
-           read_pointer(values, native, variable, &pointer) && !pointer;
+           read_pointer(variables, native, variable, &pointer) && !pointer;
 }
 
 /* A generator's arguments are in its scope, where they stand by the alphabet: its code object. */
-static void add_generator_arguments(struct c_values *values, size_t native,
+static void add_generator_arguments(struct variables *variables, size_t native,
                                     const struct debug_scope *scope, const struct closure *own)
 {
     const char *names[ARGUMENT_LIMIT];
     struct debug_member member;
     psc_addr address;
     psc_addr code;
-    struct python *python = values->sources->python;
+    struct python *python = variables->input.python;
     const struct debug_variable *generator = find_variable(scope, "__pyx_generator");
     if (!python || !own->type || !generator || !generator->type ||
-        !read_pointer(values, native, generator, &address))
+        !read_pointer(variables, native, generator, &address))
         return;
     const struct debug_type *type = debug_type_target(generator->type);
     if (!type || !c_find_member(type, "gi_code", &member) ||
-        target_read_u64(values->sources->target, address + member.offset, &code) != PSC_OK)
+        target_read_u64(variables->input.target, address + member.offset, &code) != PSC_OK)
         return;
     size_t count = python_list_arguments(python, code, names, ARGUMENT_LIMIT);
     for (size_t i = 0; i < count; i++)
-        if (find_closure_member(values, own, names[i], &member))
-            add_closure_member(values, own, &member, names[i]);
+        if (find_closure_member(variables, own, names[i], &member))
+            add_closure_member(variables, own, &member, names[i]);
 }
 
-static void add_cython_variables(struct c_values *values, size_t native,
+static void add_cython_variables(struct variables *variables, size_t native,
                                  const struct debug_scope *scope)
 {
-    struct closure own = find_closure(values, native, scope, "__pyx_cur_scope");
-    add_generator_arguments(values, native, scope, &own);
+    struct closure own = find_closure(variables, native, scope, "__pyx_cur_scope");
+    add_generator_arguments(variables, native, scope, &own);
     for (size_t i = 0; i < scope->count; i++) {
         const struct debug_variable *variable = &scope->variables[i];
-        const char *name = cython_variable_name(variable->name, values->arena);
+        const char *name = cython_variable_name(variable->name, variables->input.arena);
         struct debug_member member;
-        if (!name || is_named(values, name))
+        if (!name || is_named(variables, name))
             continue;
         // What an inner function uses too is no longer in the variable of that name.
-        if (find_closure_member(values, &own, name, &member))
-            add_closure_member(values, &own, &member, name);
-        else if (!is_unbound_variable(values, native, variable))
-            add_variable(values, native, scope, variable, name, true);
+        if (find_closure_member(variables, &own, name, &member))
+            add_closure_member(variables, &own, &member, name);
+        else if (!is_unbound_variable(variables, native, variable))
+            add_variable(variables, native, scope, variable, name, true);
     }
-    add_closure(values, own);
-    add_closure(values, find_closure(values, native, scope, "__pyx_outer_scope"));
+    add_closure(variables, own);
+    add_closure(variables, find_closure(variables, native, scope, "__pyx_outer_scope"));
 }
 
 /* The frame's part of the stack, and its registers. */
-static size_t list_words(struct c_values *values, size_t native, uint64_t words[WORD_LIMIT])
+static size_t list_words(struct variables *variables, size_t native, uint64_t words[WORD_LIMIT])
 {
     struct native_context context;
-    const struct native_frame *frame = &values->plan->native.frames[native];
+    const struct native_frame *frame = &variables->stack->frames[native];
     size_t count = 0;
-    native_get_context(&values->plan->native, native, &context);
+    native_get_context(variables->stack, native, &context);
     for (size_t i = 0; i < X86_COUNT; i++)
         if (context.known >> i & 1)
             words[count++] = context.registers.value[i];
     for (psc_addr at = frame->sp; at < frame->cfa && count < WORD_LIMIT; at += 8, count++)
-        if (target_read_u64(values->sources->target, at, &words[count]) != PSC_OK)
+        if (target_read_u64(variables->input.target, at, &words[count]) != PSC_OK)
             break;
     return count;
 }
@@ -321,14 +320,15 @@ static size_t list_words(struct c_values *values, size_t native, uint64_t words[
  * Without debug information: the object that holds a closure's variables, when the frame has just
  * one. Returns 0 for none, or for several.
  */
-static psc_addr find_closure_object(struct c_values *values, size_t native, const char *function)
+static psc_addr find_closure_object(struct variables *variables, size_t native,
+                                    const char *function)
 {
     uint64_t words[WORD_LIMIT];
-    size_t count = list_words(values, native, words);
+    size_t count = list_words(variables, native, words);
     psc_addr found = 0;
     unsigned best = 0;
     for (size_t i = 0; i < count; i++) {
-        unsigned rank = python_is_closure(values->sources->python, words[i], function);
+        unsigned rank = python_is_closure(variables->input.python, words[i], function);
         if (!rank || (best && rank > best))
             continue;
         found = rank == best && found != words[i] ? 0 : words[i];
@@ -337,73 +337,74 @@ static psc_addr find_closure_object(struct c_values *values, size_t native, cons
     return found;
 }
 
-static void add_closure_object(struct c_values *values, size_t native, const char *function)
+static void add_closure_object(struct variables *variables, size_t native, const char *function)
 {
     struct text text = {0};
     psc_addr object =
-        values->sources->python && function ? find_closure_object(values, native, function) : 0;
+        variables->input.python && function ? find_closure_object(variables, native, function) : 0;
     if (!object)
         return;
-    python_add_value(values->sources->python, object, &text);
-    keep(values, "closure", &text);
+    python_add_value(variables->input.python, object, &text);
+    keep(variables, "closure", &text);
 }
 
 /* ---- C ---- */
 
 /* Variables that are declared further on hold nothing yet. */
-static void add_c_variables(struct c_values *values, size_t native, const struct debug_scope *scope,
-                            uint32_t line)
+static void add_c_variables(struct variables *variables, size_t native,
+                            const struct debug_scope *scope, uint32_t line)
 {
     for (size_t i = 0; i < scope->count; i++) {
         const struct debug_variable *variable = &scope->variables[i];
         if (variable->argument || !line || variable->line <= line)
-            add_variable(values, native, scope, variable,
-                         arena_strdup(values->arena, variable->name), false);
+            add_variable(variables, native, scope, variable,
+                         arena_strdup(variables->input.arena, variable->name), false);
     }
 }
 
 /* ---- a frame ---- */
 
-enum psc_status c_values_read(struct c_values *values, size_t native, size_t level,
-                              const struct trace_locals **ret)
+enum psc_status variables_read(struct variables *variables, const struct native_stack *stack,
+                               const struct variables_level *level, const struct trace_locals **ret)
 {
-    struct address_info *info = values->plan->native_info[native];
-    const struct address_level *shown = &info->levels[level];
-    const struct debug_scope *scope = scope_of(info, level);
-    bool is_cython = shown->cython.kind != CYTHON_NONE;
-    if (!scope && !is_cython)
+    size_t native = level->frame;
+    variables->stack = stack;
+    variables->level = level;
+    const struct debug_scope *scope = find_scope(variables, level);
+    if (!scope && !level->cython)
         return PSC_OK;
-    if (!*values->bytes) {
-        target_warn(values->sources->target, "values-limit",
+    if (!variables->bytes) {
+        target_warn(variables->input.target, "values-limit",
                     "not all values are shown: what they may take in all is used up");
         return PSC_OK;
     }
-    values->count = 0;
+    variables->count = 0;
     if (!scope)
-        add_closure_object(values, native, shown->location->function);
-    else if (is_cython)
-        add_cython_variables(values, native, scope);
+        add_closure_object(variables, native, level->function);
+    else if (level->cython)
+        add_cython_variables(variables, native, scope);
     else
-        add_c_variables(values, native, scope, shown->location->line);
-    if (arena_is_exhausted(values->arena))
+        add_c_variables(variables, native, scope, level->line);
+    if (arena_is_exhausted(variables->input.arena))
         return PSC_ERR_MEMORY;
-    if (!values->count)
+    if (!variables->count)
         return PSC_OK;
-    struct trace_locals *locals = arena_alloc(values->arena, sizeof(*locals));
-    struct trace_local *items = arena_array(values->arena, values->count, sizeof(*items));
+    struct trace_locals *locals = arena_alloc(variables->input.arena, sizeof(*locals));
+    struct trace_local *items =
+        arena_array(variables->input.arena, variables->count, sizeof(*items));
     if (!locals || !items)
         return PSC_ERR_MEMORY;
-    memcpy(items, values->items, values->count * sizeof(*items));
-    *locals = (struct trace_locals){items, values->count};
+    memcpy(items, variables->items, variables->count * sizeof(*items));
+    *locals = (struct trace_locals){items, variables->count};
     *ret = locals;
     return PSC_OK;
 }
 
-static void rehearse_closures(struct c_values *values, size_t native)
+static void rehearse_closures(struct variables *variables, size_t native)
 {
     uint64_t words[WORD_LIMIT];
-    struct python *python = values->sources->python;
-    size_t count = python ? list_words(values, native, words) : 0;
+    struct python *python = variables->input.python;
+    size_t count = python ? list_words(variables, native, words) : 0;
     for (size_t i = 0; i < count; i++) {
         struct text text = {0};
         if (python_is_closure(python, words[i], NULL))
@@ -412,21 +413,24 @@ static void rehearse_closures(struct c_values *values, size_t native)
     }
 }
 
-bool c_values_rehearse(struct c_values *values, size_t native)
+bool variables_rehearse(struct variables *variables, const struct native_stack *stack,
+                        size_t native)
 {
-    const struct debug_scopes *scopes = variables_find_scopes(values->plan->native_info[native]);
-    values->count = 0;
-    if (!*values->bytes)
+    variables->stack = stack;
+    variables->level = NULL;
+    const struct debug_scopes *scopes = variables_find_scopes(variables, native);
+    variables->count = 0;
+    if (!variables->bytes)
         return true;
     if (!scopes)
-        rehearse_closures(values, native);
+        rehearse_closures(variables, native);
     for (size_t i = 0; scopes && i < scopes->count; i++) {
         const struct debug_scope *scope = &scopes->items[i];
-        values->count = 0;
+        variables->count = 0;
         if (scope->function && strstr(scope->function, "__pyx_"))
-            add_cython_variables(values, native, scope);
+            add_cython_variables(variables, native, scope);
         else
-            add_c_variables(values, native, scope, 0);
+            add_c_variables(variables, native, scope, 0);
     }
-    return !arena_is_exhausted(values->arena);
+    return !arena_is_exhausted(variables->input.arena);
 }

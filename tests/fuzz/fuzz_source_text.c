@@ -1,5 +1,5 @@
 /* A source file's declaration of its encoding, the conversion, and its lines. */
-#include "trace_private.h"
+#include "source_files.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Idle and terminated threads, by registers alone. */
-#include "trace_private.h"
+#include "capture_private.h"
 
 #include "target_private.h"
 

@@ -1,5 +1,5 @@
 /* What a source file says of its encoding, and where its lines end. */
-#include "trace_private.h"
+#include "source_files.h"
 
 #include <stdlib.h>
 #include <string.h>

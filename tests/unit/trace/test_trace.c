@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "core_writer.h"
-#include "trace_private.h"
+#include "extents.h"
+#include "source_files.h"
+#include "symbolize.h"
 
 static void interpreter_functions_have_their_class(void **state)
 {

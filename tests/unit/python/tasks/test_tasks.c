@@ -1,5 +1,5 @@
 /* asyncio's description of itself is foreign input; cycles among tasks are found, one a group. */
-#include "trace_private.h"
+#include "capture_private.h"
 
 #include "tasks.h"
 

@@ -1,0 +1,123 @@
+/**
+ * @file
+ * Native and Python frames in one order, joined by address; and which of them are machinery.
+ *
+ * Of each thread: walk both kinds of stacks into a struct merged_stack and look its native frames
+ * up (native_info), then in this order merge_walk_partial_cframes(), merge_learn_evaluator();
+ * of all threads merge_find_owning_threads(); then again of each merge_continue_unwinding(),
+ * merge_stacks() and merge_find_await_chains().
+ */
+#ifndef PSC_MERGE_H
+#define PSC_MERGE_H
+
+#include "native.h"
+#include "symbolize.h"
+
+enum merged_kind { MERGED_NATIVE, MERGED_PYTHON, MERGED_GAP };
+
+/** One step of a merged stack, innermost first. */
+struct merged_item {
+    enum merged_kind kind;
+    bool evaluator; /**< Native: Python frames that it runs follow. */
+    union {
+        size_t native; /**< Index into the native stack. */
+        struct python_frame python;
+        const struct trace_location *gap;
+    } is;
+};
+
+/** The Python frames of one thread state. */
+struct interpreter_stack {
+    const struct python_thread *thread;
+    struct python_stack stack;
+};
+
+/** The stacks of one thread, and the order of their frames. */
+struct merged_stack {
+    struct native_stack native;
+    struct address_info **native_info; /**< Parallel to native.frames; malloc'd. */
+    /** The same; NULL: no frame stands for such. See merge_find_await_chains(). */
+    struct awaiting_generator **awaiting;
+    struct interpreter_stack *interpreters; /**< Several where sub-interpreters run on it. */
+    size_t interpreter_count;
+    psc_addr sp; /**< The thread's stack pointer; 0: not known. */
+    struct merged_item *items;
+    size_t count;
+    size_t capacity;
+};
+
+void merged_stack_deinit(struct merged_stack *merged);
+
+/** What the evaluator of any thread tells of all: to go on where unwinding broke. */
+struct evaluator_facts {
+    bool known;
+    psc_addr pc; /**< Of an evaluator frame that was unwound well. */
+    uint64_t cfa_minus_anchor;
+    uint64_t cfa_minus_sp;
+};
+
+/**
+ * Walks the chains of those interpreters again whose newest CFrame is not filled in yet: the
+ * evaluator that stands further out tells where the list goes on.
+ */
+PSC_MUST_CHECK enum psc_status merge_walk_partial_cframes(struct merged_stack *merged,
+                                                          struct python *python,
+                                                          struct target *target);
+/** Learns from a well-unwound evaluator frame where its anchor lies. */
+void merge_learn_evaluator(struct evaluator_facts *facts, const struct merged_stack *merged);
+/** Gives the stacks of other interpreters to the thread that runs them. */
+PSC_MUST_CHECK enum psc_status merge_find_owning_threads(struct merged_stack *const *stacks,
+                                                         size_t count, struct target *target);
+/**
+ * When unwinding broke below an anchor that the facts explain, walks on from
+ * there and appends to merged->native, not to native_info.
+ */
+PSC_MUST_CHECK enum psc_status merge_continue_unwinding(struct merged_stack *merged,
+                                                        struct native *native,
+                                                        struct target *target,
+                                                        const struct evaluator_facts *facts);
+/** Puts merged->native and merged->interpreters into one order, by address: merged->items. */
+PSC_MUST_CHECK enum psc_status merge_stacks(struct merged_stack *merged, struct python *python,
+                                            struct target *target, struct symbolizer *symbolizer);
+
+/** What await chains are looked for in. */
+struct await_chain_input {
+    struct target *target;
+    struct modules *modules;
+    struct python *python;
+    struct symbolizer *symbolizer;
+};
+
+/**
+ * Finds the frames of Cython's helpers that stand for generators which await others, by the
+ * objects on the stack; fills merged->awaiting. The stack is merged.
+ */
+PSC_MUST_CHECK enum psc_status merge_find_await_chains(struct merged_stack *merged,
+                                                       const struct await_chain_input *input);
+
+/* ---- which frames are machinery ---- */
+
+/** What the frames further in tell about the next one outward. Zero-initialise per thread. */
+struct roles {
+    bool user_inside;      /**< Code that the interpreter runs for somebody is further in. */
+    bool behind_evaluator; /**< The last frame runs Python frames, or connects to one that does. */
+    const struct cython_name *inner; /**< The last Cython frame, while only plumbing followed. */
+    const struct module *inner_module;
+    bool inner_apart;       /**< Some did. */
+    bool generic_attribute; /**< It is the interpreter's own way to find an attribute. */
+    /** The body of a parallel block, while only the threads' runtime followed. */
+    const struct address_level *parallel;
+    const struct module *parallel_module;
+    size_t parallel_distance; /**< How many levels further in it is. */
+    /** The last level is the function around that block; the levels in between connect the two. */
+    bool closes_parallel;
+};
+
+/** The role of the next level of a native frame outward. */
+enum trace_role roles_take(struct roles *roles, const struct address_info *info,
+                           const struct address_level *level, bool evaluator);
+void roles_pass_python(struct roles *roles);
+void roles_pass_gap(struct roles *roles);
+bool role_is_hidden(enum trace_role role);
+
+#endif

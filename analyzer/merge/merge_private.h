@@ -1,0 +1,51 @@
+/** @file What the files of room `merge` share. */
+#ifndef PSC_MERGE_PRIVATE_H
+#define PSC_MERGE_PRIVATE_H
+
+#include "merge.h"
+
+/** Interpreters on one thread whose order is looked for. */
+#define INTERPRETER_LIMIT 256u
+
+/* ---- evaluators.c ---- */
+
+/** The next evaluator by name from a native frame on; SIZE_MAX: none. */
+size_t evaluators_find_next(const struct merged_stack *merged, size_t from);
+/** Words of an evaluator's native frame; Debian's 3.9 has 38. Larger frames are not read. */
+#define EVALUATOR_WORD_LIMIT 512u
+/** The words [sp, cfa) of a native frame. @return how many; 0 when they cannot be read. */
+size_t evaluators_read_words(const struct native_frame *frame, struct target *target,
+                             uint64_t words[EVALUATOR_WORD_LIMIT]);
+/** True when one of a native frame's words is this address. */
+bool evaluators_points_to(const struct native_frame *frame, struct target *target,
+                          psc_addr address);
+
+/* ---- evaluator_slots.c ---- */
+
+/** Which native frame runs which frame object, for joins by slot. */
+struct slot_assignment {
+    size_t native;
+    size_t chain_index; /**< In the interpreter's chain. */
+};
+
+/**
+ * Finds the frames of all evaluators, innermost first. Where CPython cut the chain (3.9 and early
+ * 3.10, while an exception is thrown into a generator) its stack is continued.
+ * @param interpreter  one of merged->interpreters.
+ * @param ret  malloc'd.
+ */
+PSC_MUST_CHECK enum psc_status slots_find(const struct merged_stack *merged,
+                                          struct interpreter_stack *interpreter,
+                                          struct python *python, struct target *target,
+                                          struct slot_assignment **ret, size_t *ret_count);
+
+/* ---- interpreter_order.c ---- */
+
+/**
+ * For joins by slot: makes one chain of those of several interpreters, the inner one first.
+ * @param ret_ordered  false: nothing tells which of them is the inner one.
+ */
+PSC_MUST_CHECK enum psc_status interpreters_join(struct merged_stack *merged, struct target *target,
+                                                 bool *ret_ordered);
+
+#endif

@@ -1,0 +1,37 @@
+/** @file Text of source files, by lines. */
+#ifndef PSC_SOURCE_FILES_H
+#define PSC_SOURCE_FILES_H
+
+#include "base.h"
+#include "target.h"
+
+/* ---- source_text.c ---- */
+
+enum source_encoding {
+    SOURCE_UTF8,
+    SOURCE_UTF8_MARKED, /**< Behind a byte order mark. */
+    SOURCE_CONVERTED,   /**< `ret` is the text in UTF-8, malloc'd. */
+    SOURCE_UNKNOWN      /**< It says that it is something that is not known here. */
+};
+
+/** What a source file says of its encoding, as PEP 263 has it. */
+enum source_encoding source_decode(const char *text, size_t size, char **ret, size_t *ret_size);
+/** Bytes of the first line with its end: "\n", "\r\n" or "\r". */
+size_t source_line_length(const char *text, size_t size);
+
+/* ---- source_files.c ---- */
+
+struct sources;
+
+struct sources *sources_create(struct target *target, struct arena *arena);
+void sources_destroy(struct sources *sources);
+/**
+ * Line `line` (from 1) of a source file as the target names it; not terminated,
+ * valid until sources_destroy(). NULL when the file or the line is not there.
+ */
+const char *sources_find_line(struct sources *sources, const char *path, uint32_t line,
+                              size_t *ret_size);
+/** The line without its indentation and end, bounded, copied to the arena; NULL if none. */
+const char *sources_copy_line(struct sources *sources, const char *path, uint32_t line);
+
+#endif

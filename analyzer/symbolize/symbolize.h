@@ -1,0 +1,123 @@
+/**
+ * @file
+ * Each distinct address once: function, language, line, inlined calls, source text.
+ *
+ * An address is looked up by its symbol when it is first met; lines and inlined calls, which cost
+ * more, come later and only where `wanted` says so. All that is found lives in the trace's arena.
+ */
+#ifndef PSC_SYMBOLIZE_H
+#define PSC_SYMBOLIZE_H
+
+#include "cython.h"
+#include "modules.h"
+#include "python.h"
+#include "trace.h"
+
+/* ---- what the interpreter's functions are ---- */
+
+/** What a native function is to the interpreter, by its name. */
+enum function_class {
+    FUNCTION_OTHER,
+    FUNCTION_EVALUATOR,
+    FUNCTION_CALL,           /**< Connects calls: always plumbing. */
+    FUNCTION_DISPATCH,       /**< Abstract-object machinery: plumbing between Python frames. */
+    FUNCTION_EVALUATOR_STEP, /**< One instruction of an evaluator that is made of tail calls. */
+    FUNCTION_TAKE_GIL,
+    FUNCTION_COLLECT,
+    FUNCTION_MAIN /**< The interpreter's own main(). */
+};
+
+/** For functions of the interpreter's own modules. */
+enum function_class classify_interpreter_function(const char *name, bool python_2);
+
+/* ---- native addresses ---- */
+
+/** One function at an address: the physical one, or one inlined into it. */
+struct address_level {
+    struct trace_location *location;
+    struct cython_name cython; /**< kind CYTHON_NONE for others. */
+    uint8_t function_class;    /**< enum function_class */
+    bool plumbing;             /**< Helper code of the binding generator. */
+    bool split;                /**< The level further in is a part of this same function. */
+};
+
+/** A program counter that some frame is at, and what is known of it. */
+struct address_info {
+    psc_addr pc;                  /**< The address that is looked up. */
+    struct module *module;        /**< NULL: outside of all. */
+    struct module_symbol symbol;  /**< name NULL: none. */
+    bool interpreter;             /**< In the interpreter's own module. */
+    bool extension;               /**< In an extension module: one that exports PyInit_NAME. */
+    bool cython_code;             /**< In a Cython module that does not name its function. */
+    bool wanted;                  /**< Set by the caller: lines and inlined calls are looked up. */
+    struct address_level *levels; /**< Innermost first; the last is the physical function. */
+    size_t level_count;           /**< At least 1. */
+    /** Where a generator's function that begins here stands when left with this number; 0: unknown.
+     */
+    psc_addr suspended_at;
+    uint32_t suspended_label; /**< 0: nobody asked. */
+};
+
+/** What addresses are looked up in, and how much of it. */
+struct symbolizer_input {
+    struct target *target;
+    struct modules *modules;
+    struct python *python; /**< NULL: none. */
+    bool no_source;        /**< No text of lines. */
+    bool all_inlined;      /**< Inlined calls whatever they cost. */
+    bool all_modules;      /**< The trace lists modules that no frame is in, too. */
+};
+
+struct symbolizer;
+
+PSC_MUST_CHECK enum psc_status symbolizer_create(struct psc_trace *trace,
+                                                 const struct symbolizer_input *input,
+                                                 struct symbolizer **ret);
+void symbolizer_destroy(struct symbolizer *symbolizer);
+/** What is known of an address, symbol looked up; NULL when out of memory. */
+struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc);
+/** By name, in the interpreter's own module. */
+bool address_is_evaluator(const struct address_info *info);
+/** Looks up lines and inlined calls of all wanted addresses, module by module. */
+PSC_MUST_CHECK enum psc_status symbolizer_resolve(struct symbolizer *symbolizer);
+/** Whether an address is in the same function of a Cython module as `info`. */
+bool symbolizer_are_one_function(struct symbolizer *symbolizer, const struct address_info *info,
+                                 psc_addr address);
+
+/* ---- Python frames and gaps ---- */
+
+/** The location of a Python frame, one per code object and instruction; NULL: out of memory. */
+const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
+                                               const struct python_frame *frame);
+/** A gap whose reason is the text; NULL when out of memory. */
+const struct trace_location *symbolizer_gap(struct symbolizer *symbolizer, const char *format, ...)
+    PSC_PRINTF(2, 3);
+
+/* ---- Cython's generators that await ---- */
+
+/** A generator of Cython's that awaits another, in whose place a helper's frame stands. */
+struct awaiting_generator {
+    const struct address_info *helper;
+    struct address_info *info; /**< Where the generator's function stands, or begins. */
+    bool stands;               /**< The former. */
+    const char *function;      /**< As the generator is called. */
+};
+
+/** Looks up where the generator stands, and makes its address a wanted one. */
+PSC_MUST_CHECK enum psc_status symbolizer_get_awaiting(struct symbolizer *symbolizer,
+                                                       const struct python_delegate *delegate,
+                                                       const struct address_info *helper,
+                                                       struct awaiting_generator **ret);
+/** Its location, when its address is resolved; NULL when out of memory. */
+const struct trace_location *symbolizer_awaiting(struct symbolizer *symbolizer,
+                                                 const struct awaiting_generator *awaiting);
+
+/* ---- modules ---- */
+
+/**
+ * Fills trace->modules; warns of modules on the stacks whose file is missing,
+ * mismatched or unchecked.
+ */
+PSC_MUST_CHECK enum psc_status symbolizer_list_modules(struct symbolizer *symbolizer);
+
+#endif
