@@ -1,5 +1,9 @@
 /* The public calls but psc_capture(), those of names and of single values. */
 #include "api.h"
+
+#include "core.h"
+#include "debugger.h"
+#include "live.h"
 #include "print.h"
 
 #include <stdlib.h>
@@ -75,7 +79,7 @@ enum psc_status psc_open_core(const char *path, const char *executable,
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_core: unusable arguments");
     const struct target_options target_options = make_target_options(&open);
     struct target *target;
-    enum psc_status status = target_open_core(path, executable, &target_options, &target, err);
+    enum psc_status status = core_open(path, executable, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
@@ -87,7 +91,7 @@ enum psc_status psc_open_process(int32_t pid, const struct psc_open_options *opt
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_process: unusable arguments");
     const struct target_options target_options = make_target_options(&open);
     struct target *target;
-    enum psc_status status = target_open_process(pid, &target_options, &target, err);
+    enum psc_status status = live_open(pid, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
@@ -102,8 +106,7 @@ enum psc_status psc_open_debugger(const struct psc_debugger *debugger, const cha
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_debugger: unusable arguments");
     const struct target_options target_options = make_target_options(&open);
     struct target *target;
-    enum psc_status status =
-        target_open_debugger(&known, executable, &target_options, &target, err);
+    enum psc_status status = debugger_open(&known, executable, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 

@@ -1,7 +1,9 @@
 /* psc_capture(): the whole way in one place. */
 #include "api.h"
-#include "process.h"
+#include "core.h"
 #include "diagnose.h"
+#include "live.h"
+#include "process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +29,8 @@ static void describe_process(struct psc_trace *trace, const struct target *targe
     const struct target_process *process = &target->process;
     trace->kind = target->kind == TARGET_CORE ? "core" : "process";
     trace->held = target->kind == TARGET_DEBUGGER;
-    trace->path = target->path ? arena_strdup(arena, target->path) : NULL;
+    const char *path = core_get_path(target);
+    trace->path = path ? arena_strdup(arena, path) : NULL;
     trace->pid = process->pid;
     trace->executable = process->executable ? arena_strdup(arena, process->executable) : NULL;
     trace->architecture = "x86_64";
@@ -144,7 +147,7 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     }
     close_sources(&sources);
     if (target->target->kind == TARGET_PROCESS)
-        target_drop_core(target->target);
+        live_drop_core(target->target);
     status = end_call(target->target, status, err);
 
     if (status != PSC_OK) {

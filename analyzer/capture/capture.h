@@ -30,7 +30,7 @@ PSC_MUST_CHECK enum psc_status trace_fill(struct psc_trace *trace,
 
 /**
  * Reads everything of Python that trace_fill() will read and that changes while a process runs: for
- * the moment in which a living one stands still, see target_snapshot().
+ * the moment in which a living one stands still, see live_snapshot().
  * @param locals  of how many frames of each thread, from the innermost on.
  */
 void trace_rehearse(struct python *python, size_t locals, bool tasks);

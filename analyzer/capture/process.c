@@ -1,6 +1,8 @@
 /* What psc_capture() does with a living process before its stacks are walked. */
 #include "process.h"
 
+#include "live.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ static void rehearse(void *context)
         trace_rehearse_native(sources);
 }
 
-static void take_pause(struct psc_trace *trace, const struct target_pause *pause)
+static void take_pause(struct psc_trace *trace, const struct live_pause *pause)
 {
     trace->paused = true;
     trace->pause =
@@ -46,13 +48,13 @@ enum psc_status begin_core(struct target *target, struct psc_trace *trace,
         return psc_fail(err, PSC_ERR_ARGUMENT,
                         "a core file can be written of a living process that is stopped only");
     trace->core_path = arena_strdup(trace->arena, options->core_path);
-    return target_keep_core(target, options->core_path, options->core_full, err);
+    return live_keep_core(target, options->core_path, options->core_full, err);
 }
 
 void end_core(struct target *target, struct psc_trace *trace)
 {
     if (trace->core_path && !trace->core_error.status)
-        trace->core_error.status = target_save_core(target, &trace->core_error);
+        trace->core_error.status = live_save_core(target, &trace->core_error);
 }
 
 /* Python frames only, from a process that goes on. */
@@ -64,12 +66,14 @@ static enum psc_status snapshot_unpaused(struct target *target, struct capture_s
                         "process %d: no Python interpreter was found, and nothing else can be read "
                         "of a process that is not stopped",
                         target->process.pid);
-    enum psc_status status = target_snapshot_unpaused(target, rehearse, sources, err);
-    if (status == PSC_OK && target->pause.changed)
+    const struct live_request request = {.visit = rehearse, .context = sources};
+    const struct live_pause *pause = live_get_pause(target);
+    enum psc_status status = live_snapshot_unpaused(target, &request, err);
+    if (status == PSC_OK && pause->changed)
         target_warn(target, "not-stopped",
                     "the process was not stopped, and %zu of %zu pages changed while they were "
                     "read: a stack may be a mixture of two moments",
-                    target->pause.changed, target->pause.pages);
+                    pause->changed, pause->pages);
     return status;
 }
 
@@ -83,12 +87,12 @@ static enum psc_status list_threads_only(struct target *target, struct psc_trace
     if (!trace->python)
         trace->python_problem = "whether it runs Python cannot be told";
     options->mode = PSC_MODE_PYTHON; // Nothing is there to be unwound.
-    return target_list_threads(target, err);
+    return live_list_threads(target, err);
 }
 
 static void refuse_core(struct target *target, struct psc_trace *trace)
 {
-    target_drop_core(target);
+    live_drop_core(target);
     psc_fail(&trace->core_error, PSC_ERR_IO,
              "%s: is not written: process %d could not be stopped, and a core file needs that",
              trace->core_path ? trace->core_path : "", target->process.pid);
@@ -102,14 +106,14 @@ static enum psc_status prepare_snapshot(struct psc_target *target, struct psc_tr
     bool changed = false;
     python_close(sources->python);
     sources->python = NULL;
-    enum psc_status status = target_prepare_snapshot(target->target, &changed, err);
+    enum psc_status status = live_prepare(target->target, &changed, err);
     if (status == PSC_OK && (changed || again)) {
         modules_destroy(target->modules);
         target->modules = NULL;
         status = modules_create(target->target, &target->modules, err);
         sources->modules = target->modules;
     }
-    if (status != PSC_OK || target->target->refusal)
+    if (status != PSC_OK || live_get_refusal(target->target))
         return status;
     return open_python(target, trace, mode, &sources->python, err);
 }
@@ -123,7 +127,8 @@ static enum psc_status find_in_process(struct psc_target *target, struct psc_tra
     for (size_t i = 0; i < FIND_LIMIT; i++) {
         target->target->warnings.count = warnings;
         status = prepare_snapshot(target, trace, mode, again && !i, sources, err);
-        if (status != PSC_OK || sources->python || target->target->refusal || trace->python_problem)
+        if (status != PSC_OK || sources->python || live_get_refusal(target->target) ||
+            trace->python_problem)
             break;
     }
     return status;
@@ -149,15 +154,18 @@ enum psc_status snapshot_process(struct psc_target *target, struct psc_trace *tr
         changed = false;
         if (status != PSC_OK)
             return status;
-        if (target->target->refusal) {
+        if (live_get_refusal(target->target)) {
             refuse_core(target->target, trace);
-            return list_threads_only(target->target, trace, options, target->target->refusal, err);
+            return list_threads_only(target->target, trace, options,
+                                     live_get_refusal(target->target), err);
         }
         if (options->no_pause)
             return snapshot_unpaused(target->target, sources, err);
-        target->target->wants_vectors = natives;
-        target->target->tentative = natives && !sources->native_locals;
-        status = target_snapshot(target->target, rehearse, sources, &changed, &why);
+        const struct live_request request = {.visit = rehearse,
+                                             .context = sources,
+                                             .vectors = natives,
+                                             .passing = natives && !sources->native_locals};
+        status = live_snapshot(target->target, &request, &changed, &why);
         again = changed || (natives && !sources->native_locals);
         sources->native_locals = natives && !changed;
         // The process goes on while the debug information is read; then it is looked at again.
@@ -165,10 +173,10 @@ enum psc_status snapshot_process(struct psc_target *target, struct psc_trace *tr
             trace_rehearse_native(sources);
     }
     if (status == PSC_OK) {
-        take_pause(trace, &target->target->pause);
+        take_pause(trace, live_get_pause(target->target));
         return PSC_OK;
     }
-    if (!target->target->pause.refused)
+    if (!live_get_pause(target->target)->refused)
         return psc_fail(err, status, "%s", why.message);
     refuse_core(target->target, trace);
     if (!sources->python || options->mode == PSC_MODE_NATIVE || options->thread >= 0)

@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -277,27 +276,22 @@ static bool file_try_library_directory(struct target *target, struct target_file
     return file_try_printf(target, file, memory, "%s/.build-id/%.2s/%s", directory, hex, hex + 2);
 }
 
-static bool file_is_program(const struct target *target, const struct target_file *file)
+bool target_file_is_program(const struct target *target, const struct target_file *file)
 {
     return target->process.executable && !strcmp(target->process.executable, file->path);
 }
 
-/*
- * Of a living process: by its own root, then the very file that is mapped, whatever has become of
- * its name (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN; of the program only to be let in).
- */
-static bool file_try_process(struct target *target, struct target_file *file,
-                             const struct memory_view *memory)
+/* Where the target's own system has it, whatever has become of its name. */
+static bool file_try_places(struct target *target, struct target_file *file,
+                            const struct memory_view *memory)
 {
-    const char *proc = target->proc;
-    if (target->foreign_root &&
-        file_try_printf(target, file, memory, "%s/root/%s", proc, file->path))
-        return true;
-    if (!target->foreign_root && file_try_printf(target, file, memory, "%s", file->path))
-        return true;
-    return file_try_printf(target, file, memory, "%s/map_files/%" PRIx64 "-%" PRIx64, proc,
-                           file->mapped_at, file->mapped_to) ||
-           (file_is_program(target, file) && file_try_printf(target, file, memory, "%s/exe", proc));
+    char place[4096];
+    for (size_t i = 0;
+         target->ops->file_place && target->ops->file_place(target, file, i, place, sizeof(place));
+         i++)
+        if (file_try_printf(target, file, memory, "%s", place))
+            return true;
+    return false;
 }
 
 void target_file_open(struct target *target, struct target_file *file)
@@ -316,14 +310,14 @@ void target_file_open(struct target *target, struct target_file *file)
         return;
     const struct target_options *options = &target->options;
     bool taken = false;
-    if (target->executable_here && file_is_program(target, file))
+    if (target->executable_here && target_file_is_program(target, file))
         taken = file_try_printf(target, file, &memory, "%s", target->executable_here);
     if (!taken && options->sysroot)
         taken = file_try_printf(target, file, &memory, "%s/%s", options->sysroot, file->path);
     for (size_t i = 0; !taken && i < options->library_directory_count; i++)
         taken = file_try_library_directory(target, file, &memory, options->library_directories[i]);
-    if (!taken && target->proc)
-        taken = file_try_process(target, file, &memory);
+    if (!taken)
+        taken = file_try_places(target, file, &memory);
     if (!taken && file->path[0] == '/')
         taken = file_try_printf(target, file, &memory, "%s", file->path);
     if (taken && !file->build_id.size)
@@ -405,8 +399,9 @@ const char *target_find_local_path(struct target *target, const char *path)
             (found = path_if_there(target, candidate)))
             return found;
     }
-    if (target->foreign_root) {
-        int size = snprintf(candidate, sizeof(candidate), "%s/root/%s", target->proc, path);
+    const char *root = target->ops->root ? target->ops->root(target) : NULL;
+    if (root) {
+        int size = snprintf(candidate, sizeof(candidate), "%s/%s", root, path);
         if (size > 0 && (size_t)size < sizeof(candidate) &&
             (found = path_if_there(target, candidate)))
             return found;

@@ -1,13 +1,13 @@
 /**
  * @file
- * Room `target`: bytes, threads, registers and mappings of what is looked at.
+ * Room `target`: bytes, threads, registers and mappings of a process.
  *
- * Behind target_read() stands a core file (core.c), a living process (live.c) or a
- * debugger's inferior (debugger/debugger.c). Knows no symbols and no Python: that is for the
- * rooms above.
+ * Behind target_read() stands a core file (core/core.h), a living process (live/live.h) or a
+ * debugger's inferior (debugger/debugger.h), each opened by its own door. Knows no symbols and no
+ * Python: that is for the rooms above.
  *
- * To add a kind of target: fill struct target_ops, and before returning the
- * target fill mappings (sorted by start), threads (crashed first), process.
+ * To add a kind of target: a room beside those, an enum target_kind, and struct target_ops; before
+ * returning the target fill mappings (sorted by start), threads (crashed first), process.
  * To add an architecture: a row in registers.c, the register numbers below,
  * then native/.
  */
@@ -81,12 +81,6 @@ struct target_file {
     const uint8_t *image;   /**< The local file, mapped; NULL unless FOUND or UNVERIFIED. */
     size_t size;
     struct target_build_id build_id; /**< From the target's memory, else from the file. */
-
-    /* Of a living process; 0 otherwise. */
-    uint64_t device; /**< major << 32 | minor */
-    uint64_t inode;
-    psc_addr mapped_at; /**< One of its mappings, as /proc/PID/map_files names it. */
-    psc_addr mapped_to;
 };
 
 struct target_mapping {
@@ -132,28 +126,18 @@ struct target_auxv {
     uint64_t page_size;
 };
 
-/** Milliseconds of a look at a living process; all but `prepare` are part of its pause. */
-struct target_pause {
-    double prepare;
-    double stop;      /**< From the first thread stopped to the last. */
-    double registers; /**< And the list of mappings. */
-    double stacks;
-    double visit;
-    double save; /**< What only a core file needs; 0 without. */
-    double resume;
-    size_t pages;   /**< Of a glance: how many were read, and how many had changed */
-    size_t changed; /**< when they were read again. */
-    bool refused;   /**< It may not be stopped; what can be read of it is another question. */
+enum target_kind {
+    TARGET_CORE,
+    TARGET_PROCESS, /**< A living process, which goes on: only a snapshot is of one moment. */
+    TARGET_DEBUGGER
 };
-
-enum target_kind { TARGET_CORE, TARGET_PROCESS, TARGET_DEBUGGER };
 
 struct target;
 
 struct target_ops {
     /**
      * Where the bytes at an address are in this process, and how many follow them in one piece;
-     * NULL when they are not there. They stay until the target is closed or looked at again.
+     * NULL when they are not there. They stay until the target is closed, or the next snapshot.
      */
     const uint8_t *(*piece)(struct target *target, psc_addr address, size_t *ret_size);
     /**
@@ -165,6 +149,17 @@ struct target_ops {
     void (*prefetch)(struct target *target, psc_addr address, size_t size);
     /** Hint that it is not wanted any more; may be NULL. */
     void (*release)(struct target *target, psc_addr address, size_t size);
+    /**
+     * The root below which paths of the target are to be looked up ("/proc/PID/root" of a process
+     * in a container); NULL, or no function: the root of this program.
+     */
+    const char *(*root)(const struct target *target);
+    /**
+     * The places where the target's system has the very file that is mapped, the best first:
+     * writes the one of that index. False: there are no more. May be NULL.
+     */
+    bool (*file_place)(const struct target *target, const struct target_file *file, size_t index,
+                       char *buffer, size_t size);
     /** Frees what the kind owns; the common part is freed by target_close(). */
     void (*close)(struct target *target);
 };
@@ -185,7 +180,6 @@ struct target_options {
 struct target {
     const struct target_ops *ops;
     enum target_kind kind;
-    const char *path; /**< Of the core file. */
     struct arena *arena;
     struct warnings warnings;
     struct target_options options;
@@ -199,89 +193,12 @@ struct target {
     struct target_file **files;
     size_t file_count;
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
-    bool truncated;              /**< Parts of the core file are missing. */
-    const char *proc;            /**< /proc/PID of a living process, else NULL. */
-    bool foreign_root;           /**< Its paths are to be looked up below proc/root. */
-    struct target_pause pause;   /**< Of the last look at a living process. */
-    bool wants_vectors;          /**< Of threads that are stopped their vectors are read. */
-    bool tentative;              /**< Nothing of the coming look is kept as a core file. */
-    const char *refusal; /**< Why the memory of a living process may not be read; NULL: it may. */
-    bool interrupted;    /**< The caller wants no more: nothing can be read. */
-    size_t unasked;      /**< What was read since the caller was asked, in pages or less. */
-    void *backend;       /**< Owned by the kind. */
+    bool interrupted;            /**< The caller wants no more: nothing can be read. */
+    size_t unasked;              /**< What was read since the caller was asked, in pages or less. */
+    void *backend;               /**< Of the kind: nobody else looks into it. */
 };
 
-/**
- * Opens a core file (an ELF file of type ET_CORE, x86-64).
- * @param executable  where the program is on this machine, or NULL.
- * @param options     copied; may be NULL.
- */
-PSC_MUST_CHECK enum psc_status target_open_core(const char *path, const char *executable,
-                                                const struct target_options *options,
-                                                struct target **ret, struct psc_error *err);
-/**
- * A process that a debugger holds; see struct psc_debugger. `debugger` is of this library's size.
- * @param executable  where the program is on this machine, or NULL.
- * @param options     copied; may be NULL.
- */
-PSC_MUST_CHECK enum psc_status target_open_debugger(const struct psc_debugger *debugger,
-                                                    const char *executable,
-                                                    const struct target_options *options,
-                                                    struct target **ret, struct psc_error *err);
 void target_close(struct target *target);
-
-/**
- * Opens a living process. It has no threads until target_snapshot() was called. One whose memory
- * may not be read has target->refusal, no mappings, and can only be surveyed.
- * @param options  copied; may be NULL.
- */
-PSC_MUST_CHECK enum psc_status target_open_process(int32_t pid,
-                                                   const struct target_options *options,
-                                                   struct target **ret, struct psc_error *err);
-/**
- * Before a look: takes the list of mappings as it is now.
- * @param ret_changed  true when other files are mapped than before, or at other places: what was
- *                     made of them has to be made again.
- */
-PSC_MUST_CHECK enum psc_status target_prepare_snapshot(struct target *target, bool *ret_changed,
-                                                       struct psc_error *err);
-/**
- * Stops all threads, takes registers and stacks, fills threads (but for their names), calls
- * `visit`, and lets them go. What `visit`
- * reads stays as it was then, until the next look; it must do no more than that, and runs
- * in a thread of its own. It is called before, too, while they run and without threads, so that
- * what it is going to read is known: each time it must begin afresh.
- * @param ret_changed  as above: other files were mapped at the stop than at the preparation.
- */
-PSC_MUST_CHECK enum psc_status target_snapshot(struct target *target, void (*visit)(void *context),
-                                               void *context, bool *ret_changed,
-                                               struct psc_error *err);
-
-/**
- * The next target_snapshot() also keeps what a core file needs. Nothing is at `path` before
- * target_save_core() has succeeded.
- * @param full  all memory that the kernel would dump is copied while the process stands still.
- */
-PSC_MUST_CHECK enum psc_status target_keep_core(struct target *target, const char *path, bool full,
-                                                struct psc_error *err);
-/**
- * Writes the last look as a core file: registers, stacks, and all memory that was read for it
- * and since. Nothing is kept any more, whatever comes of it.
- */
-PSC_MUST_CHECK enum psc_status target_save_core(struct target *target, struct psc_error *err);
-/** Keeps nothing any more; nothing is written. */
-void target_drop_core(struct target *target);
-
-/**
- * As target_snapshot(), without stopping anything and without registers: `visit` is called until
- * what it read is the same when it is read again, or some times. There are no threads then.
- */
-PSC_MUST_CHECK enum psc_status target_snapshot_unpaused(struct target *target,
-                                                        void (*visit)(void *context), void *context,
-                                                        struct psc_error *err);
-
-/** Fills threads by what everybody may know: names and states. All are unreadable. */
-PSC_MUST_CHECK enum psc_status target_list_threads(struct target *target, struct psc_error *err);
 
 /** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
 PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,

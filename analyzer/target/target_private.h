@@ -8,6 +8,8 @@
 
 /** Frees what target_find_source() keeps. */
 void target_sources_close(struct target *target);
+/** Whether it is the program that the process runs. */
+bool target_file_is_program(const struct target *target, const struct target_file *file);
 /** Unmaps what target_file_open() mapped. */
 void target_files_close(struct target *target);
 

@@ -1,4 +1,5 @@
 /* A whole core file: opening, mappings, arguments, reads at every mapping. */
+#include "core.h"
 #include "target.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     struct target *target;
-    if (target_open_core(path, NULL, NULL, &target, NULL) == PSC_OK) {
+    if (core_open(path, NULL, NULL, &target, NULL) == PSC_OK) {
         for (size_t i = 0; i < target->mapping_count && i < 1000; i++) {
             uint8_t bytes[32];
             psc_addr start = target->mappings[i].start;

@@ -14,8 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!target || !copy)
         abort();
     memcpy(copy, data, size);
+    struct live_files files = {0};
     const struct live_text maps = {copy, size, size};
-    if (live_take_maps(target, &maps, "/a") != PSC_OK)
+    if (live_take_maps(target, &files, &maps, "/a") != PSC_OK)
         abort();
     for (size_t i = 0; i < target->mapping_count; i++) {
         const struct target_mapping *mapping = &target->mappings[i];
@@ -33,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dump_deinit(&dump);
     (void)parse_waiting(copy, size, registers);
     target_close(target);
+    free(files.items);
     free(copy);
     return 0;
 }

@@ -1,4 +1,6 @@
 /* A core file as a target: mapped, never read whole. */
+#include "core.h"
+
 #include "save.h"
 #include "target_private.h"
 
@@ -22,6 +24,8 @@ struct core_segment {
 };
 
 struct core {
+    const char *path;
+    bool truncated; /* Parts of the file are missing. */
     const uint8_t *image;
     size_t size;
     Elf *elf;
@@ -119,6 +123,18 @@ static void core_close(struct target *target)
 
 static const struct target_ops core_ops = {
     .piece = core_piece, .prefetch = core_prefetch, .release = core_release, .close = core_close};
+
+const char *core_get_path(const struct target *target)
+{
+    const struct core *core = target->kind == TARGET_CORE ? target->backend : NULL;
+    return core ? core->path : NULL;
+}
+
+bool core_is_truncated(const struct target *target)
+{
+    const struct core *core = target->kind == TARGET_CORE ? target->backend : NULL;
+    return core && core->truncated;
+}
 
 /* ---- opening ---- */
 
@@ -394,7 +410,7 @@ static void core_check_executable(struct target *target)
 static enum psc_status core_fill(struct target *target, struct core *core, struct psc_error *err)
 {
     struct core_notes notes = {.target = target};
-    enum psc_status status = core_read_headers(target->path, core, &notes, &target->truncated, err);
+    enum psc_status status = core_read_headers(core->path, core, &notes, &core->truncated, err);
     if (status != PSC_OK)
         return status;
     struct core_file_range *ranges PSC_CLEANUP(cleanup_free) = NULL;
@@ -404,14 +420,14 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     core_notes_finish(&notes);
     if (!target->thread_count)
-        return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%s", target->path,
+        return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%s", core->path,
                         notes.has_foreign ? "x86-64 threads" : "threads",
-                        target->truncated ? "; it was cut off" : "");
+                        core->truncated ? "; it was cut off" : "");
     target_find_executable(target);
     core_check_executable(target);
     if (notes.auxv_size >= 16)
         target_read_arguments(target, notes.auxv);
-    if (target->truncated)
+    if (core->truncated)
         target_warn(target, "core-truncated",
                     "the core file is cut off; what was cut is missing below");
     if (!notes.files)
@@ -420,9 +436,9 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
     return PSC_OK;
 }
 
-enum psc_status target_open_core(const char *path, const char *executable,
-                                 const struct target_options *options, struct target **ret,
-                                 struct psc_error *err)
+enum psc_status core_open(const char *path, const char *executable,
+                          const struct target_options *options, struct target **ret,
+                          struct psc_error *err)
 {
     struct core *core = calloc(1, sizeof(*core));
     struct target *target =
@@ -432,7 +448,7 @@ enum psc_status target_open_core(const char *path, const char *executable,
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
     target->backend = core;
-    target->path = arena_strdup(target->arena, path);
+    core->path = arena_strdup(target->arena, path);
     enum psc_status status = core_map(path, core, err);
     if (status == PSC_OK)
         status = core_check_header(path, core, err);

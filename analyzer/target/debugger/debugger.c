@@ -1,4 +1,6 @@
 /* A process that a debugger holds: its memory by callback, page by page, all else by copy. */
+#include "debugger.h"
+
 #include "target_private.h"
 
 #include <fcntl.h>
@@ -331,9 +333,9 @@ static enum psc_status debugger_fill(struct target *target, const struct psc_deb
     return PSC_OK;
 }
 
-enum psc_status target_open_debugger(const struct psc_debugger *given, const char *executable,
-                                     const struct target_options *options, struct target **ret,
-                                     struct psc_error *err)
+enum psc_status debugger_open(const struct psc_debugger *given, const char *executable,
+                              const struct target_options *options, struct target **ret,
+                              struct psc_error *err)
 {
     if (!given->read && !given->memory_path)
         return psc_fail(err, PSC_ERR_ARGUMENT, "a host without a way to read memory");

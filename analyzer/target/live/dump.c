@@ -84,7 +84,7 @@ static const struct dump_flags *find_flags(const struct dump *dump, psc_addr sta
 
 bool dump_prepare(struct target *target)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     struct dump *dump = &live->save.dump;
     struct live_text text = {0};
     char path[64];
@@ -247,7 +247,7 @@ static void copy_header(struct live *live, psc_addr start)
 
 void dump_copy(struct target *target)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     struct dump *dump = &live->save.dump;
     const char *at = live->maps.bytes, *end = at + live->maps.size;
     struct live_map map;

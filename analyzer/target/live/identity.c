@@ -29,7 +29,7 @@ static uint32_t read_number(const char *text, const char *field)
 
 void live_read_identity(const struct target *target, struct core_identity *ret)
 {
-    const struct live *live = target->backend;
+    const struct live *live = live_of(target);
     const struct target_process *process = &target->process;
     char text[4096];
     *ret = (struct core_identity){.pid = process->pid,

@@ -1,4 +1,4 @@
-/* A living process as a target: looked at while it stands still for a moment. */
+/* Snapshots of a living process: it stands still for a moment, or goes on. */
 #include "live_private.h"
 
 #include <errno.h>
@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define THREAD_STACK ((size_t)1024 * 1024)
+/* A process that does much never stands still for long enough. */
+#define UNPAUSED_LIMIT 20
 
 static double now_in_milliseconds(void)
 {
@@ -22,74 +24,11 @@ static double now_in_milliseconds(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* ---- memory ---- */
-
-/*
- * The bytes of a file stand for its pages where nothing ever writes to them. While the target
- * stands still no file is looked for: that takes longer than to read the page.
- */
-static const uint8_t *live_file_piece(struct target *target, psc_addr address, size_t *ret_size)
-{
-    const struct live *live = target->backend;
-    const struct target_mapping *mapping = target_find_mapping(target, address);
-    if (!mapping || !mapping->file || mapping->writable)
-        return NULL;
-    struct target_file *file = mapping->file;
-    if (!live->stands)
-        target_file_open(target, file);
-    uint64_t offset = mapping->offset + (address - mapping->start);
-    if (!file->image || offset >= file->size || !target_file_offset_is_constant(file, offset))
-        return NULL;
-    uint64_t left = file->size - offset, page = LIVE_PAGE - (address & (LIVE_PAGE - 1));
-    *ret_size = (size_t)(left < page ? left : page);
-    return file->image + offset;
-}
-
-/* The bytes at an address and how many lie behind them in its page; NULL when not there. */
-static const uint8_t *live_piece(struct target *target, psc_addr address, size_t *ret_size)
-{
-    struct live *live = target->backend;
-    psc_addr page = address & ~(LIVE_PAGE - 1);
-    const uint8_t *bytes = pages_find(&live->pages, page);
-    const uint8_t *constant = bytes ? NULL : live_file_piece(target, address, ret_size);
-    if (constant)
-        return constant;
-    if (!bytes)
-        bytes = pages_read(&live->pages, page);
-    if (!bytes)
-        return NULL;
-    *ret_size = (size_t)(page + LIVE_PAGE - address);
-    return bytes + (address - page);
-}
-
-static void live_close(struct target *target)
-{
-    struct live *live = target->backend;
-    if (!live)
-        return;
-    target_drop_core(target);
-    if (live->pages.memory >= 0)
-        close(live->pages.memory);
-    if (live->maps_fd >= 0)
-        close(live->maps_fd);
-    if (live->folder >= 0)
-        close(live->folder);
-    pages_deinit(&live->pages);
-    stacks_deinit(&live->stacks);
-    stop_deinit(&live->stop);
-    free(live->wanted);
-    free(live->maps.bytes);
-    free(live);
-}
-
-const struct target_ops live_ops = {.piece = live_piece, .close = live_close};
-
-/* ---- the look ---- */
+/* ---- the stop ---- */
 
 struct snapshot {
     struct target *target;
-    void (*visit)(void *context);
-    void *context;
+    const struct live_request *request;
     enum psc_status status;
     int maps_error;
 };
@@ -98,7 +37,7 @@ struct snapshot {
 static void copy_home_stacks(struct target *target, const struct live_thread *const *threads,
                              struct live_range *others, size_t count)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         struct live_range home;
@@ -112,7 +51,7 @@ static void copy_home_stacks(struct target *target, const struct live_thread *co
 /* One call copies the stacks, and what was read before the stop and is going to be read again. */
 static enum psc_status copy_stacks(struct target *target)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     const struct live_save *save = &live->save;
     size_t threads = live->stop.count, count = 0, other_count = 0;
     size_t most = threads + live->wanted_count + (save->taken ? save->range_count + threads : 0);
@@ -147,20 +86,18 @@ static enum psc_status copy_stacks(struct target *target)
     return PSC_OK;
 }
 
-static enum psc_status take_threads(struct target *target, bool standing);
-
 static void hold_and_copy(struct snapshot *snapshot)
 {
     struct target *target = snapshot->target;
-    struct live *live = target->backend;
-    struct target_pause *pause = &target->pause;
+    struct live *live = live_of(target);
+    struct live_pause *pause = &live->pause;
     double start = now_in_milliseconds();
     snapshot->status = stop_all(&live->stop);
     double stopped = now_in_milliseconds();
     pause->stop = stopped - start;
     if (snapshot->status != PSC_OK)
         return;
-    live->stop.vectors = target->wants_vectors;
+    live->stop.vectors = snapshot->request->vectors;
     stop_read_registers(&live->stop);
     stop_read_waiting(&live->stop);
     snapshot->maps_error = live_read_file(live->maps_fd, &live->maps);
@@ -169,11 +106,11 @@ static void hold_and_copy(struct snapshot *snapshot)
     snapshot->status = copy_stacks(target);
     stop_check_waiting(&live->stop);
     if (snapshot->status == PSC_OK)
-        snapshot->status = take_threads(target, true);
+        snapshot->status = live_take_threads(target, true);
     double stacks = now_in_milliseconds();
     pause->stacks = stacks - registers;
-    if (snapshot->status == PSC_OK && snapshot->visit && !live->stop.other_width)
-        snapshot->visit(snapshot->context);
+    if (snapshot->status == PSC_OK && !live->stop.other_width)
+        snapshot->request->visit(snapshot->request->context);
     double visited = now_in_milliseconds();
     pause->visit = visited - stacks;
     if (snapshot->status == PSC_OK && live->save.taken) {
@@ -188,7 +125,7 @@ static void hold_and_copy(struct snapshot *snapshot)
 static void *snapshot_thread(void *argument)
 {
     struct snapshot *snapshot = argument;
-    struct live *live = snapshot->target->backend;
+    struct live *live = live_of(snapshot->target);
     prctl(PR_SET_TIMERSLACK, 1UL);
     // Of this thread only, where it is allowed: whoever takes the processor makes the target wait.
     (void)setpriority(PRIO_PROCESS, 0, -20);
@@ -197,7 +134,7 @@ static void *snapshot_thread(void *argument)
     live->stands = false;
     double start = now_in_milliseconds();
     stop_release(&live->stop);
-    snapshot->target->pause.resume = now_in_milliseconds() - start;
+    live->pause.resume = now_in_milliseconds() - start;
     return NULL;
 }
 
@@ -227,98 +164,6 @@ static int run_snapshot(struct snapshot *snapshot)
     return error;
 }
 
-/* ---- threads ---- */
-
-const char *live_read_name(struct target *target, pid_t tid)
-{
-    const struct live *live = target->backend;
-    char path[64], name[64];
-    snprintf(path, sizeof(path), "../%d/comm", tid);
-    int fd = openat(live->folder, path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
-    if (fd >= 0)
-        close(fd);
-    if (got <= 0)
-        return NULL;
-    name[got] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-    return arena_strdup(target->arena, name);
-}
-
-static void take_thread(struct target *target, const struct live_thread *from,
-                        const char *unreadable)
-{
-    struct target_thread *thread = &target->threads[target->thread_count++];
-    *thread = (struct target_thread){.tid = from->tid, .unreadable = unreadable};
-    if (!unreadable)
-        parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
-    if (!unreadable && from->stopped && from->fp_size == TARGET_VECTORS_SIZE) {
-        const struct live *live = target->backend;
-        thread->vectors = (const uint8_t *)arena_strndup(
-            target->arena, live->stop.more.data + from->more_at, from->fp_size);
-    }
-    if (from->tid == target->process.pid && target->thread_count > 1) {
-        struct target_thread main_thread = *thread;
-        memmove(target->threads + 1, target->threads,
-                (target->thread_count - 1) * sizeof(*target->threads));
-        target->threads[0] = main_thread;
-    }
-}
-
-/* How a thread that was not stopped is shown: without a unreadable, or why not. */
-static const char *take_waiting(struct target *target, struct live_thread *thread)
-{
-    const char *unreadable =
-        thread->waits ? NULL : live_unreadable_reason(target, thread->tid, true);
-    thread->gone = !thread->waits && !unreadable;
-    if (!thread->gone)
-        target_warn(target, "thread-not-stopped",
-                    "thread %d is in an uninterruptible wait in the kernel and could not be "
-                    "stopped; %s",
-                    thread->tid,
-                    unreadable ? "its native stack is not shown"
-                               : "its stack is shown by its stack pointer alone");
-    return unreadable;
-}
-
-/* Of threads that were not stopped, which the core file of the look has, too. */
-static void find_thread_pointers(struct target *target)
-{
-    struct live_stop *stop = &((struct live *)target->backend)->stop;
-    target_search_thread_pointers(target);
-    for (size_t i = 0; i < stop->count; i++)
-        for (size_t j = 0; !stop->threads[i].stopped && j < target->thread_count; j++)
-            if (target->threads[j].tid == stop->threads[i].tid)
-                store_thread_pointer(target->threads[j].thread_pointer, stop->threads[i].registers);
-}
-
-/* `standing`: those that are stopped alone. The others, and names, may take longer. */
-static enum psc_status take_threads(struct target *target, bool standing)
-{
-    struct live_stop *stop = &((struct live *)target->backend)->stop;
-    bool waiting = false;
-    free(target->threads);
-    target->thread_count = 0;
-    target->threads = calloc(stop->count + 1, sizeof(*target->threads));
-    if (!target->threads)
-        return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < stop->count; i++) {
-        struct live_thread *thread = &stop->threads[i];
-        const char *unreadable = NULL;
-        if (standing && !thread->stopped)
-            continue;
-        if (!thread->stopped && !thread->gone) {
-            unreadable = take_waiting(target, thread);
-            waiting |= !unreadable;
-        }
-        if (!thread->gone)
-            take_thread(target, thread, unreadable);
-    }
-    if (waiting)
-        find_thread_pointers(target);
-    return PSC_OK;
-}
-
 /* ---- mappings ---- */
 
 /* Files of code and where they are; data files come and go. */
@@ -344,23 +189,22 @@ static bool same_modules(const struct target_mapping *a, size_t a_count,
 
 static enum psc_status take_maps(struct target *target, bool *ret_changed, struct psc_error *err)
 {
-    const struct live *live = target->backend;
+    struct live *live = live_of(target);
     struct target_mapping *before = target->mappings;
     size_t before_count = target->mapping_count;
     target->mappings = NULL;
     target->mapping_count = 0;
-    enum psc_status status = live_take_maps(target, &live->maps, live->root);
+    enum psc_status status = live_take_maps(target, &live->files, &live->maps, live->root);
     *ret_changed = !same_modules(before, before_count, target->mappings, target->mapping_count);
     free(before);
     return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");
 }
 
-enum psc_status target_prepare_snapshot(struct target *target, bool *ret_changed,
-                                        struct psc_error *err)
+enum psc_status live_prepare(struct target *target, bool *ret_changed, struct psc_error *err)
 {
-    struct live *live = target->backend;
-    target->pause = (struct target_pause){.prepare = now_in_milliseconds()};
-    if (target->refusal) {
+    struct live *live = live_of(target);
+    live->pause = (struct live_pause){.prepare = now_in_milliseconds()};
+    if (live->refusal) {
         target->warnings.count = 0;
         *ret_changed = false;
         return PSC_OK;
@@ -369,24 +213,24 @@ enum psc_status target_prepare_snapshot(struct target *target, bool *ret_changed
     if (error || !live->maps.size)
         return live_refuse(live->pid, error ? error : ESRCH, err);
     pages_clear(&live->pages);
-    target->warnings.count = 0; // Of the last look.
+    target->warnings.count = 0; // Of the last snapshot.
     return take_maps(target, ret_changed, err);
 }
 
-enum psc_status target_snapshot(struct target *target, void (*visit)(void *context), void *context,
-                                bool *ret_changed, struct psc_error *err)
+enum psc_status live_snapshot(struct target *target, const struct live_request *request,
+                              bool *ret_changed, struct psc_error *err)
 {
-    struct live *live = target->backend;
-    struct snapshot snapshot = {.target = target, .visit = visit, .context = context};
+    struct live *live = live_of(target);
+    struct snapshot snapshot = {.target = target, .request = request};
     live->stop.count = 0;
     live->stop.refusal = 0;
-    live->save.taken = live->save.wanted && !target->tentative;
+    live->save.taken = live->save.wanted && !request->passing;
     if (live->save.taken && !save_prepare(target))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     pages_clear(&live->pages);
-    if (!prefetch_for_snapshot(target, visit, context))
+    if (!prefetch_for_snapshot(target, request))
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    target->pause.prepare = now_in_milliseconds() - target->pause.prepare;
+    live->pause.prepare = now_in_milliseconds() - live->pause.prepare;
     int error = run_snapshot(&snapshot);
     if (error)
         return psc_fail(err, PSC_ERR_IO,
@@ -397,7 +241,7 @@ enum psc_status target_snapshot(struct target *target, void (*visit)(void *conte
     if (snapshot.status != PSC_OK) {
         enum psc_status status =
             live_refuse_thread(live->pid, live->stop.refused, live->stop.refusal, err);
-        target->pause.refused = status == PSC_ERR_IO;
+        live->pause.refused = status == PSC_ERR_IO;
         return status;
     }
     if (live->stop.other_width)
@@ -408,11 +252,32 @@ enum psc_status target_snapshot(struct target *target, void (*visit)(void *conte
         if (status != PSC_OK)
             return status;
     }
-    if (take_threads(target, false) != PSC_OK)
+    if (live_take_threads(target, false) != PSC_OK)
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     for (size_t i = 0; i < target->thread_count; i++)
         target->threads[i].name = live_read_name(target, target->threads[i].tid);
     if (!target->thread_count && !live->stop.running)
+        return live_refuse(live->pid, ESRCH, err);
+    return PSC_OK;
+}
+
+enum psc_status live_snapshot_unpaused(struct target *target, const struct live_request *request,
+                                       struct psc_error *err)
+{
+    struct live *live = live_of(target);
+    struct live_pause *pause = &live->pause;
+    size_t warnings = target->warnings.count;
+    for (size_t i = 0; i < UNPAUSED_LIMIT; i++) {
+        target->warnings.count = warnings;
+        pages_clear(&live->pages);
+        visit_now(target, request);
+        pause->pages = live->pages.count;
+        pause->changed = pages_count_changed(&live->pages, live->memory_tid);
+        if (!pause->changed)
+            break;
+    }
+    target->thread_count = 0;
+    if (!pause->pages)
         return live_refuse(live->pid, ESRCH, err);
     return PSC_OK;
 }

@@ -1,9 +1,11 @@
-/** @file What the files of a living process share: live.c and live_*.c. */
+/** @file What the files of a living process share. */
 #ifndef PSC_LIVE_PRIVATE_H
 #define PSC_LIVE_PRIVATE_H
 
-#include "save.h"
+#include "live.h"
+
 #include "new_file.h"
+#include "save.h"
 #include "target_private.h"
 
 #include <dirent.h>
@@ -11,7 +13,7 @@
 
 struct live;
 
-/* ---- live_maps.c ---- */
+/* ---- maps.c ---- */
 
 /** One line of /proc/PID/maps. */
 struct live_map {
@@ -47,14 +49,29 @@ int live_read_file(int fd, struct live_text *ret);
 /** Opens below the directory and reads; 0 or errno. */
 int live_read_path(int directory, const char *name, struct live_text *ret);
 
+/** What the list of mappings says of a file. */
+struct live_file {
+    uint64_t device; /**< major << 32 | minor */
+    uint64_t inode;
+    psc_addr mapped_at; /**< One of its mappings, as /proc/PID/map_files names it. */
+    psc_addr mapped_to;
+};
+
+/** Parallel to target->files. */
+struct live_files {
+    struct live_file *items;
+    size_t count;
+    size_t capacity;
+};
+
 /**
  * Replaces target->mappings by what the text says; files that were known stay the same ones.
  * @param root  of the process as its paths are written in the text, "" for the root of all.
  */
-PSC_MUST_CHECK enum psc_status live_take_maps(struct target *target, const struct live_text *maps,
-                                              const char *root);
+PSC_MUST_CHECK enum psc_status live_take_maps(struct target *target, struct live_files *files,
+                                              const struct live_text *maps, const char *root);
 
-/* ---- live_pages.c ---- */
+/* ---- pages.c ---- */
 
 #define LIVE_PAGE ((psc_addr)4096)
 
@@ -92,7 +109,7 @@ size_t pages_count_changed(const struct live_pages *pages, pid_t pid);
 /** Reads the page, and what lies beside it when its neighbours were wanted too; or NULL. */
 const uint8_t *pages_read(struct live_pages *pages, psc_addr page);
 
-/* ---- live_stop.c ---- */
+/* ---- stop.c ---- */
 
 #define USER_REGISTERS_SIZE ((size_t)27 * 8) /* struct user_regs_struct */
 
@@ -138,7 +155,7 @@ const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid);
 void stop_release(struct live_stop *stop);
 void stop_deinit(struct live_stop *stop);
 
-/* ---- live_stacks.c ---- */
+/* ---- stacks.c ---- */
 
 struct live_range {
     psc_addr start;
@@ -160,7 +177,7 @@ void stacks_deinit(struct live_stacks *stacks);
 void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid,
                  const struct live_range *ranges, size_t count);
 
-/* ---- live_ranges.c ---- */
+/* ---- ranges.c ---- */
 
 /**
  * What of a thread's stack is in use: from its stack pointer to the stack's end.
@@ -180,7 +197,7 @@ bool ranges_find_home(struct target *target, const struct live_thread *thread,
 bool ranges_find_block(const struct target *target, const struct live_thread *thread,
                        struct live_range *ret);
 
-/* ---- live_waiting.c ---- */
+/* ---- waiting.c ---- */
 
 /**
  * What /proc/PID/task/TID/syscall says of a thread that waits in the kernel, as registers: its
@@ -193,17 +210,17 @@ void stop_read_waiting(struct live_stop *stop);
 /** After their stacks were copied: those that have moved since do not count. */
 void stop_check_waiting(struct live_stop *stop);
 
-/* ---- live_ready.c ---- */
+/* ---- prefetch.c ---- */
 
 /**
- * Finds out what is going to be copied in the stop, and makes room for it.
- * @param visit  see target_snapshot(); may be NULL.
- * @return false: out of memory.
+ * Finds out what is going to be copied in the stop, and makes room for it. False: out of memory.
  */
-PSC_MUST_CHECK bool prefetch_for_snapshot(struct target *target, void (*visit)(void *context),
-                                          void *context);
+PSC_MUST_CHECK bool prefetch_for_snapshot(struct target *target,
+                                          const struct live_request *request);
+/** Lets the visitor read while the process runs; as in a stop, no files are opened. */
+void visit_now(struct target *target, const struct live_request *request);
 
-/* ---- live_refusal.c ---- */
+/* ---- refusal.c ---- */
 
 /** What is known of a process that may not be looked into, and of who wants to. */
 struct refusal {
@@ -232,16 +249,17 @@ enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_e
 /** Checks what can be known beforehand: there is such a process, and it has memory of its own. */
 PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
 
-/* ---- live_survey.c ---- */
+/* ---- thread_list.c ---- */
 
 /**
- * Why a thread has neither registers nor stack, with what /proc says of what it does. In the
- * target's arena; NULL when it has ended.
- * @param uninterruptible  it could not be stopped; else nobody was allowed to.
+ * Fills target->threads by the stop.
+ * @param standing  those that are stopped alone. The others, and names, may take longer.
  */
-const char *live_unreadable_reason(struct target *target, pid_t tid, bool uninterruptible);
+PSC_MUST_CHECK enum psc_status live_take_threads(struct target *target, bool standing);
+/** The native name of a thread; NULL when it has ended. */
+const char *live_read_name(struct target *target, pid_t tid);
 
-/* ---- live_dump.c ---- */
+/* ---- dump.c ---- */
 
 /** Of one mapping, from /proc/PID/smaps. */
 struct dump_flags {
@@ -279,7 +297,7 @@ bool dump_prepare(struct target *target);
 void dump_copy(struct target *target);
 void dump_deinit(struct dump *dump);
 
-/* ---- live_save.c ---- */
+/* ---- saved.c ---- */
 
 /** A core file of the next look. */
 struct live_save {
@@ -302,31 +320,36 @@ bool save_prepare(struct target *target);
 /** In it: reads what debuggers need to find the libraries. */
 void save_read_libraries(struct target *target);
 
-/* ---- live_identity.c ---- */
+/* ---- identity.c ---- */
 
 void live_read_identity(const struct target *target, struct core_identity *ret);
 
-/* ---- live.c ---- */
+/* ---- memory.c ---- */
 
 struct live {
     pid_t pid;
-    pid_t memory_tid; /**< A thread that lives: the first one may have ended before the others. */
-    int folder;       /**< /proc/PID/task/TID of that thread. */
-    const char *root; /**< Where its root is, as /proc writes paths; "" for the root of all. */
+    pid_t memory_tid;      /**< A thread that lives: the first may have ended before the others. */
+    int folder;            /**< /proc/PID/task/TID of that thread. */
+    const char *proc;      /**< The same as a path. */
+    const char *refusal;   /**< Why the memory of the process may not be read; NULL: it may. */
+    const char *root;      /**< Where its root is, as /proc writes paths; "" for the root of all. */
+    const char *root_here; /**< proc/root where its paths are to be looked up there; or NULL. */
     int maps_fd;
     struct live_text maps;
+    struct live_files files;
     struct live_pages pages;
     struct live_stacks stacks;
     struct live_range *wanted; /**< Read before the stop, by what is going to read it in it. */
     size_t wanted_count;
     struct live_stop stop;
     struct live_save save;
+    struct live_pause pause;
     bool stands; /**< The target stands still just now. */
 };
 
 extern const struct target_ops live_ops;
 
-/** The native name of a thread; NULL when it has ended. */
-const char *live_read_name(struct target *target, pid_t tid);
+/** What stands behind a target of this kind; no other may be given. */
+struct live *live_of(const struct target *target);
 
 #endif

@@ -145,10 +145,11 @@ static char *copy_path(struct arena *arena, const struct live_map *map)
 }
 
 /* The path counts, too: a file can have several. " (deleted)" behind it may be new. */
-static bool is_same_file(const struct target_file *file, const struct live_map *map)
+static bool is_same_file(const struct target_file *file, const struct live_file *known_file,
+                         const struct live_map *map)
 {
     const char *at = map->path, *end = at + map->path_size;
-    if (file->device != map->device || file->inode != map->inode)
+    if (known_file->device != map->device || known_file->inode != map->inode)
         return false;
     for (const char *known = file->path; *known; known++)
         if (at >= end || next_character(&at, end) != *known)
@@ -167,25 +168,29 @@ static void cut_root(struct live_map *map, const char *root)
     }
 }
 
-static struct target_file *find_file(struct target *target, const struct live_map *map)
+static struct target_file *find_file(struct target *target, struct live_files *files,
+                                     const struct live_map *map)
 {
     // Mappings of a file follow each other, and so do files that were added for them.
-    for (size_t i = target->file_count; i; i--)
-        if (is_same_file(target->files[i - 1], map))
+    for (size_t i = files->count; i; i--)
+        if (is_same_file(target->files[i - 1], &files->items[i - 1], map))
             return target->files[i - 1];
+    void *items = files->items;
+    if (!array_reserve(&items, &files->capacity, files->count + 1, sizeof(*files->items)))
+        return NULL;
+    files->items = items;
     char *path = copy_path(target->arena, map);
     struct target_file *file = path ? target_add_file(target, path) : NULL;
-    if (file) {
-        file->device = map->device;
-        file->inode = map->inode;
-        file->mapped_at = map->start;
-        file->mapped_to = map->end;
-    }
+    if (file)
+        files->items[files->count++] = (struct live_file){.device = map->device,
+                                                          .inode = map->inode,
+                                                          .mapped_at = map->start,
+                                                          .mapped_to = map->end};
     return file;
 }
 
-enum psc_status live_take_maps(struct target *target, const struct live_text *maps,
-                               const char *root)
+enum psc_status live_take_maps(struct target *target, struct live_files *files,
+                               const struct live_text *maps, const char *root)
 {
     const char *at = maps->bytes;
     const char *end = at + maps->size;
@@ -213,7 +218,7 @@ enum psc_status live_take_maps(struct target *target, const struct live_text *ma
         if (!map.inode || !map.path_size || map.path[0] != '/')
             continue;
         cut_root(&map, root);
-        mapping->file = find_file(target, &map);
+        mapping->file = find_file(target, files, &map);
         if (!mapping->file) {
             free(mappings);
             return PSC_ERR_MEMORY;

@@ -63,7 +63,7 @@ static bool is_foreign_root(const struct live *live)
 
 static const char *find_root(struct target *target)
 {
-    const struct live *live = target->backend;
+    const struct live *live = live_of(target);
     char path[4096];
     ssize_t length = readlinkat(live->folder, "root", path, sizeof(path));
     if (length <= 1 || (size_t)length >= sizeof(path) || path[0] != '/')
@@ -74,7 +74,7 @@ static const char *find_root(struct target *target)
 
 static void describe_process(struct target *target, struct live_text *text)
 {
-    const struct live *live = target->backend;
+    const struct live *live = live_of(target);
     struct target_process *process = &target->process;
     process->pid = live->pid;
     process->name = live_read_name(target, live->pid);
@@ -97,9 +97,9 @@ static void describe_process(struct target *target, struct live_text *text)
     process->argument_count = arguments ? used : 0;
 }
 
-static enum psc_status live_open(struct target *target, struct psc_error *err)
+static enum psc_status fill(struct target *target, struct psc_error *err)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     int memory = -1;
     bool changed;
     struct psc_error why = {0};
@@ -108,7 +108,7 @@ static enum psc_status live_open(struct target *target, struct psc_error *err)
         if (live_refuse(live->pid, error, &why) != PSC_ERR_IO || !live->stop.tasks ||
             live->folder < 0)
             return psc_fail(err, why.status, "%s", why.message);
-        target->refusal = arena_strdup(target->arena, why.message);
+        live->refusal = arena_strdup(target->arena, why.message);
     } else if (error) {
         return live_refuse(live->pid, error, err);
     }
@@ -116,10 +116,11 @@ static enum psc_status live_open(struct target *target, struct psc_error *err)
         live->pages.memory = memory;
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
-    target->proc = arena_printf(target->arena, "/proc/%d/task/%d", live->pid, live->memory_tid);
-    target->foreign_root = is_foreign_root(live);
+    live->proc = arena_printf(target->arena, "/proc/%d/task/%d", live->pid, live->memory_tid);
+    if (is_foreign_root(live))
+        live->root_here = arena_printf(target->arena, "%s/root", live->proc);
     live->root = find_root(target);
-    enum psc_status status = target_prepare_snapshot(target, &changed, err);
+    enum psc_status status = live_prepare(target, &changed, err);
     if (status != PSC_OK)
         return status;
     struct live_text text = {0};
@@ -128,8 +129,8 @@ static enum psc_status live_open(struct target *target, struct psc_error *err)
     return PSC_OK;
 }
 
-enum psc_status target_open_process(int32_t pid, const struct target_options *options,
-                                    struct target **ret, struct psc_error *err)
+enum psc_status live_open(int32_t pid, const struct target_options *options, struct target **ret,
+                          struct psc_error *err)
 {
     enum psc_status status = live_check(pid, err);
     if (status != PSC_OK)
@@ -149,7 +150,7 @@ enum psc_status target_open_process(int32_t pid, const struct target_options *op
                           .save.dump.pagemap = -1,
                           .pages.memory = -1};
     target->backend = live;
-    status = live_open(target, err);
+    status = fill(target, err);
     if (status != PSC_OK) {
         target_close(target);
         return status;

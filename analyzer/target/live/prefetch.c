@@ -32,7 +32,7 @@ static psc_addr read_stack_pointer(const struct live *live, const char *tid)
 /* How many bytes of stacks there are, about. */
 static size_t estimate_stacks(struct target *target)
 {
-    const struct live *live = target->backend;
+    const struct live *live = live_of(target);
     size_t total = 0;
     int fd = openat(live->folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
@@ -50,29 +50,33 @@ static size_t estimate_stacks(struct target *target)
     return total;
 }
 
+void visit_now(struct target *target, const struct live_request *request)
+{
+    struct live *live = live_of(target);
+    live->stands = true;
+    request->visit(request->context);
+    live->stands = false;
+}
+
 /* More than this is not copied beforehand. */
 #define WANTED_LIMIT ((size_t)16384)
 
 /*
- * Lets `visit` read while the process runs, as it is going to in the stop. What it gets may be a
- * mixture of moments and is thrown away, but most of its pages will be read again.
+ * Lets the visitor read while the process runs, as it is going to in the stop. What it gets may be
+ * a mixture of moments and is thrown away, but most of its pages will be read again.
  * @return how many pages those are.
  */
-static size_t find_wanted(struct target *target, void (*visit)(void *context), void *context)
+static size_t find_wanted(struct target *target, const struct live_request *request)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     size_t warnings = target->warnings.count, threads = target->thread_count;
     size_t count = 0, used = 0;
     free(live->wanted);
     live->wanted = NULL;
     live->wanted_count = 0;
-    if (!visit)
-        return 0;
-    // Registers of an earlier look would lead astray.
+    // Registers of an earlier snapshot would lead astray.
     target->thread_count = 0;
-    live->stands = true;
-    visit(context);
-    live->stands = false;
+    visit_now(target, request);
     target->thread_count = threads;
     target->warnings.count = warnings;
     PSC_CLEANUP(cleanup_free) psc_addr *pages = pages_list(&live->pages, &count);
@@ -93,10 +97,10 @@ static size_t find_wanted(struct target *target, void (*visit)(void *context), v
     return live->wanted ? count : 0;
 }
 
-bool prefetch_for_snapshot(struct target *target, void (*visit)(void *context), void *context)
+bool prefetch_for_snapshot(struct target *target, const struct live_request *request)
 {
-    struct live *live = target->backend;
-    size_t size = find_wanted(target, visit, context) * LIVE_PAGE + estimate_stacks(target);
+    struct live *live = live_of(target);
+    size_t size = find_wanted(target, request) * LIVE_PAGE + estimate_stacks(target);
     pages_clear(&live->pages);
     return stacks_init(&live->stacks, size);
 }

@@ -117,7 +117,7 @@ static psc_addr find_lowest_pointer(struct live_pages *pages, const struct live_
 bool ranges_find_home(struct target *target, const struct live_thread *thread,
                       const struct live_range *other, struct live_range *ret)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     struct target_registers registers;
     psc_addr pointer;
     parse_user_registers(thread->registers, &registers, &pointer);

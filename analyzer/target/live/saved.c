@@ -85,7 +85,7 @@ static bool is_of_module(const struct target *target, size_t index)
 /* The writable data of modules, with the zero-initialised part behind it. */
 static bool add_data(struct target *target)
 {
-    struct live_save *save = &((struct live *)target->backend)->save;
+    struct live_save *save = &live_of(target)->save;
     psc_addr left = DATA_LIMIT_ALL;
     for (size_t i = 0; i < target->mapping_count; i++) {
         const struct target_mapping *mapping = &target->mappings[i], *next = mapping + 1;
@@ -107,7 +107,7 @@ static bool add_data(struct target *target)
 
 static bool add_stack_end(struct target *target)
 {
-    struct live_save *save = &((struct live *)target->backend)->save;
+    struct live_save *save = &live_of(target)->save;
     const struct target_mapping *mapping = target_find_mapping(target, target->auxv.execfn);
     if (!target->auxv.execfn || !mapping)
         return true;
@@ -119,7 +119,7 @@ static bool add_stack_end(struct target *target)
 
 bool save_prepare(struct target *target)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     struct live_save *save = &live->save;
     save->range_count = 0;
     core_file_begin(&save->file, save->output.fd);
@@ -203,7 +203,7 @@ static void keep_range(struct live_pages *pages, psc_addr start, psc_addr end)
  */
 static void keep_constants(struct target *target)
 {
-    struct live_pages *pages = &((struct live *)target->backend)->pages;
+    struct live_pages *pages = &live_of(target)->pages;
     const struct target_mapping *vdso = target_find_mapping(target, target->auxv.vdso);
     if (vdso)
         keep_range(pages, vdso->start, vdso->end);
@@ -247,7 +247,7 @@ static void add_pages(struct live_save *save, const struct live_pages *pages)
 
 static void put_threads(struct target *target, struct text *notes)
 {
-    const struct live *live = target->backend;
+    const struct live *live = live_of(target);
     const struct live_stop *stop = &live->stop;
     for (size_t i = 0; i < target->thread_count; i++) {
         const struct live_thread *thread = stop_find(stop, target->threads[i].tid);
@@ -270,16 +270,16 @@ static void put_threads(struct target *target, struct text *notes)
     }
 }
 
-enum psc_status target_save_core(struct target *target, struct psc_error *err)
+enum psc_status live_save_core(struct target *target, struct psc_error *err)
 {
-    struct live_save *save = &((struct live *)target->backend)->save;
+    struct live_save *save = &live_of(target)->save;
     struct text notes = {0};
     if (!save->taken) {
-        target_drop_core(target);
+        live_drop_core(target);
         return psc_fail(err, PSC_ERR_NOT_FOUND, "the process was not looked at for a core file");
     }
     keep_constants(target);
-    add_pages(save, &((struct live *)target->backend)->pages);
+    add_pages(save, &live_of(target)->pages);
     put_threads(target, &notes);
     core_file_finish(&save->file, target->mappings, target->mapping_count, &notes);
     text_deinit(&notes);
@@ -292,18 +292,18 @@ enum psc_status target_save_core(struct target *target, struct psc_error *err)
     if (error)
         status = psc_fail(err, error == ENOMEM ? PSC_ERR_MEMORY : PSC_ERR_IO,
                           "%s: the core file cannot be written: %s", save->path, strerror(error));
-    target_drop_core(target);
+    live_drop_core(target);
     return status;
 }
 
 /* ---- the door ---- */
 
-enum psc_status target_keep_core(struct target *target, const char *path, bool full,
-                                 struct psc_error *err)
+enum psc_status live_keep_core(struct target *target, const char *path, bool full,
+                               struct psc_error *err)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     struct live_save *save = &live->save;
-    target_drop_core(target);
+    live_drop_core(target);
     save->path = arena_strdup(target->arena, path);
     if (!save->path)
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
@@ -318,9 +318,9 @@ enum psc_status target_keep_core(struct target *target, const char *path, bool f
     return PSC_OK;
 }
 
-void target_drop_core(struct target *target)
+void live_drop_core(struct target *target)
 {
-    struct live *live = target->backend;
+    struct live *live = live_of(target);
     struct live_save *save = &live->save;
     if (!save->wanted)
         return;

@@ -1,11 +1,13 @@
-/* What everybody may know of a process: the names and states of its threads. */
+/* The threads of a process: as a stop found them, or what everybody may know of them. */
 #include "live_private.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define THREAD_LIMIT ((size_t)1000000)
 
@@ -50,9 +52,14 @@ static const char *describe_state(char letter)
     }
 }
 
-const char *live_unreadable_reason(struct target *target, pid_t tid, bool uninterruptible)
+/*
+ * Why a thread has neither registers nor stack, with what /proc says of what it does. In the
+ * target's arena; NULL when it has ended.
+ * `uninterruptible`: it could not be stopped; else nobody was allowed to.
+ */
+static const char *find_unreadable_reason(struct target *target, pid_t tid, bool uninterruptible)
 {
-    const struct live *live = target->backend;
+    const struct live *live = live_of(target);
     char stat[512], place[128];
     read_line(live, tid, "stat", stat, sizeof(stat));
     const char *end = strrchr(stat, ')');
@@ -69,9 +76,98 @@ const char *live_unreadable_reason(struct target *target, pid_t tid, bool uninte
         state, known ? " in the kernel (" : "", known ? place : "", known ? ")" : "");
 }
 
-enum psc_status target_list_threads(struct target *target, struct psc_error *err)
+const char *live_read_name(struct target *target, pid_t tid)
 {
-    struct live *live = target->backend;
+    const struct live *live = live_of(target);
+    char path[64], name[64];
+    snprintf(path, sizeof(path), "../%d/comm", tid);
+    int fd = openat(live->folder, path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, name, sizeof(name) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0)
+        return NULL;
+    name[got] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+    return arena_strdup(target->arena, name);
+}
+
+static void take_thread(struct target *target, const struct live_thread *from,
+                        const char *unreadable)
+{
+    struct target_thread *thread = &target->threads[target->thread_count++];
+    *thread = (struct target_thread){.tid = from->tid, .unreadable = unreadable};
+    if (!unreadable)
+        parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
+    if (!unreadable && from->stopped && from->fp_size == TARGET_VECTORS_SIZE) {
+        const struct live *live = live_of(target);
+        thread->vectors = (const uint8_t *)arena_strndup(
+            target->arena, live->stop.more.data + from->more_at, from->fp_size);
+    }
+    if (from->tid == target->process.pid && target->thread_count > 1) {
+        struct target_thread main_thread = *thread;
+        memmove(target->threads + 1, target->threads,
+                (target->thread_count - 1) * sizeof(*target->threads));
+        target->threads[0] = main_thread;
+    }
+}
+
+/* How a thread that was not stopped is shown: without a unreadable, or why not. */
+static const char *take_waiting(struct target *target, struct live_thread *thread)
+{
+    const char *unreadable =
+        thread->waits ? NULL : find_unreadable_reason(target, thread->tid, true);
+    thread->gone = !thread->waits && !unreadable;
+    if (!thread->gone)
+        target_warn(target, "thread-not-stopped",
+                    "thread %d is in an uninterruptible wait in the kernel and could not be "
+                    "stopped; %s",
+                    thread->tid,
+                    unreadable ? "its native stack is not shown"
+                               : "its stack is shown by its stack pointer alone");
+    return unreadable;
+}
+
+/* Of threads that were not stopped, which the core file of the look has, too. */
+static void find_thread_pointers(struct target *target)
+{
+    struct live_stop *stop = &live_of(target)->stop;
+    target_search_thread_pointers(target);
+    for (size_t i = 0; i < stop->count; i++)
+        for (size_t j = 0; !stop->threads[i].stopped && j < target->thread_count; j++)
+            if (target->threads[j].tid == stop->threads[i].tid)
+                store_thread_pointer(target->threads[j].thread_pointer, stop->threads[i].registers);
+}
+
+enum psc_status live_take_threads(struct target *target, bool standing)
+{
+    struct live_stop *stop = &live_of(target)->stop;
+    bool waiting = false;
+    free(target->threads);
+    target->thread_count = 0;
+    target->threads = calloc(stop->count + 1, sizeof(*target->threads));
+    if (!target->threads)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < stop->count; i++) {
+        struct live_thread *thread = &stop->threads[i];
+        const char *unreadable = NULL;
+        if (standing && !thread->stopped)
+            continue;
+        if (!thread->stopped && !thread->gone) {
+            unreadable = take_waiting(target, thread);
+            waiting |= !unreadable;
+        }
+        if (!thread->gone)
+            take_thread(target, thread, unreadable);
+    }
+    if (waiting)
+        find_thread_pointers(target);
+    return PSC_OK;
+}
+
+enum psc_status live_list_threads(struct target *target, struct psc_error *err)
+{
+    struct live *live = live_of(target);
     const struct dirent *entry;
     size_t capacity = 0;
     free(target->threads);
@@ -80,7 +176,7 @@ enum psc_status target_list_threads(struct target *target, struct psc_error *err
     rewinddir(live->stop.tasks);
     while ((entry = readdir(live->stop.tasks)) && target->thread_count < THREAD_LIMIT) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        const char *unreadable = tid > 0 ? live_unreadable_reason(target, tid, false) : NULL;
+        const char *unreadable = tid > 0 ? find_unreadable_reason(target, tid, false) : NULL;
         void *threads = target->threads;
         if (!unreadable)
             continue;

@@ -12,6 +12,7 @@
  * --rows takes no walk: at every ROW_DISTANCE-th byte of all code it makes a row by
  * either engine, takes a step by both, and says how many steps differ.
  */
+#include "core.h"
 #include "native_private.h"
 
 #include <inttypes.h>
@@ -177,8 +178,7 @@ int main(int argc, char **argv)
     }
     struct target *target;
     struct psc_error err = {0};
-    if (target_open_core(argv[at], at + 1 < argc ? argv[at + 1] : NULL, NULL, &target, &err) !=
-        PSC_OK) {
+    if (core_open(argv[at], at + 1 < argc ? argv[at + 1] : NULL, NULL, &target, &err) != PSC_OK) {
         fprintf(stderr, "dump_native: %s\n", err.message);
         return 2;
     }

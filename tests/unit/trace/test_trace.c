@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core.h"
 #include "core_writer.h"
 #include "extents.h"
 #include "source_files.h"
@@ -106,7 +107,7 @@ static void source_lines_are_cut_clean(void **state)
     core_writer_thread(&writer, 1, 11, 0, 0, 0);
     core_writer_write(&writer, core);
     struct target *target;
-    assert_int_equal(target_open_core(core, NULL, NULL, &target, NULL), PSC_OK);
+    assert_int_equal(core_open(core, NULL, NULL, &target, NULL), PSC_OK);
     struct sources *sources = sources_create(target, target->arena);
     assert_string_equal(sources_copy_line(sources, path, 1), "first");
     assert_string_equal(sources_copy_line(sources, path, 2), "second");

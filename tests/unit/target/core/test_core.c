@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core.h"
 #include "core_writer.h"
 #include "target.h"
 
@@ -21,7 +22,7 @@ static struct target *open_written(const struct core_writer *writer)
     struct target *target = NULL;
     struct psc_error err = {0};
     core_writer_write(writer, path);
-    if (target_open_core(path, NULL, NULL, &target, &err) != PSC_OK)
+    if (core_open(path, NULL, NULL, &target, &err) != PSC_OK)
         fail_msg("%s", err.message);
     return target;
 }
@@ -119,8 +120,8 @@ static void a_cut_core_says_so(void **state)
     assert_int_equal(truncate(path, (off_t)size - 1000), 0);
     struct target *target = NULL;
     struct psc_error err;
-    assert_int_equal(target_open_core(path, NULL, NULL, &target, &err), PSC_OK);
-    assert_true(target->truncated);
+    assert_int_equal(core_open(path, NULL, NULL, &target, &err), PSC_OK);
+    assert_true(core_is_truncated(target));
     uint8_t byte;
     assert_int_equal(target_read_u8(target, 0x10000, &byte), PSC_OK);
     assert_int_equal(target_read_u8(target, 0x10fff, &byte), PSC_ERR_FAULT);
@@ -137,16 +138,16 @@ static void what_is_not_a_core_is_refused(void **state)
     writer.machine = EM_AARCH64;
     core_writer_thread(&writer, 1, 11, 0, 0, 0);
     core_writer_write(&writer, path);
-    assert_int_equal(target_open_core(path, NULL, NULL, &target, &err), PSC_ERR_UNSUPPORTED);
+    assert_int_equal(core_open(path, NULL, NULL, &target, &err), PSC_ERR_UNSUPPORTED);
     assert_non_null(strstr(err.message, "AArch64"));
     unlink(path);
     writer.machine = EM_X86_64;
     writer.type = ET_EXEC;
     core_writer_write(&writer, path);
-    assert_int_equal(target_open_core(path, NULL, NULL, &target, &err), PSC_ERR_FORMAT);
-    assert_int_equal(target_open_core("/", NULL, NULL, &target, &err), PSC_ERR_FORMAT);
-    assert_int_equal(target_open_core("/no/such/file", NULL, NULL, &target, &err), PSC_ERR_IO);
-    assert_int_equal(target_open_core("/dev/null", NULL, NULL, &target, &err), PSC_ERR_FORMAT);
+    assert_int_equal(core_open(path, NULL, NULL, &target, &err), PSC_ERR_FORMAT);
+    assert_int_equal(core_open("/", NULL, NULL, &target, &err), PSC_ERR_FORMAT);
+    assert_int_equal(core_open("/no/such/file", NULL, NULL, &target, &err), PSC_ERR_IO);
+    assert_int_equal(core_open("/dev/null", NULL, NULL, &target, &err), PSC_ERR_FORMAT);
 }
 
 static void the_build_id_is_found_in_an_image(void **state)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "debugger.h"
 #include "target.h"
 
 #define START ((psc_addr)0x10000)
@@ -77,7 +78,7 @@ static struct target *open_debugger(const struct psc_debugger *debugger)
 {
     struct psc_error err = {0};
     struct target *target = NULL;
-    if (target_open_debugger(debugger, NULL, NULL, &target, &err) != PSC_OK)
+    if (debugger_open(debugger, NULL, NULL, &target, &err) != PSC_OK)
         fail_msg("%s", err.message);
     return target;
 }
@@ -176,7 +177,7 @@ static void memory_can_be_a_file(void **state)
     const uint64_t here = UINT64_C(0x1122334455667788);
     psc_addr address = (psc_addr)(uintptr_t)&here;
     const struct psc_debugger_mapping around = {.start = address & ~(psc_addr)4095,
-                                            .end = (address & ~(psc_addr)4095) + 8192};
+                                                .end = (address & ~(psc_addr)4095) + 8192};
     struct psc_debugger debugger = make_debugger();
     debugger.read = NULL;
     debugger.memory_path = "/proc/self/mem";
@@ -229,15 +230,15 @@ static void unusable_hosts_are_refused(void **state)
     struct target *target;
     struct psc_debugger debugger = make_debugger();
     debugger.read = NULL;
-    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    assert_int_equal(debugger_open(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
     debugger.memory_path = "/nonexistent/mem";
-    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_IO);
+    assert_int_equal(debugger_open(&debugger, NULL, NULL, &target, &err), PSC_ERR_IO);
     debugger = make_debugger();
     debugger.mapping_count = 0;
-    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    assert_int_equal(debugger_open(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
     debugger = make_debugger();
     debugger.threads = NULL;
-    assert_int_equal(target_open_debugger(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+    assert_int_equal(debugger_open(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
     // Through the public door: a struct from a newer header that says more than is understood.
     struct {
         struct psc_debugger debugger;
@@ -245,7 +246,8 @@ static void unusable_hosts_are_refused(void **state)
     } newer = {make_debugger(), 1};
     struct psc_target *opened;
     newer.debugger.size = sizeof(newer);
-    assert_int_equal(psc_open_debugger(&newer.debugger, NULL, NULL, &opened, &err), PSC_ERR_ARGUMENT);
+    assert_int_equal(psc_open_debugger(&newer.debugger, NULL, NULL, &opened, &err),
+                     PSC_ERR_ARGUMENT);
     newer.unknown = 0;
     assert_int_equal(psc_open_debugger(&newer.debugger, NULL, NULL, &opened, &err), PSC_OK);
     psc_close(opened);

@@ -79,12 +79,13 @@ static void test_mappings_of_a_target(void **state)
                          "4000-5000 rw-p 00000000 00:00 0 [heap]\n"
                          "5000-6000 r--p 00000000 08:01 8 /lib/one.so (deleted)\n"
                          "6000-7000 r--p 00000000 08:01 9 /odd\\012name\n";
+    struct live_files files = {0};
     const struct live_text maps = {text, sizeof(text) - 1, sizeof(text)};
     static const struct target_ops no_ops = {0};
     struct target *target = target_create(TARGET_PROCESS, &no_ops, NULL, NULL);
     assert_non_null(target);
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(live_take_maps(target, &maps, ""), PSC_OK);
+        assert_int_equal(live_take_maps(target, &files, &maps, ""), PSC_OK);
         assert_int_equal(target->mapping_count, 5);
         assert_int_equal(target->file_count, 3);
         assert_ptr_equal(target->mappings[0].file, target->mappings[1].file);
@@ -95,6 +96,7 @@ static void test_mappings_of_a_target(void **state)
         assert_string_equal(target->mappings[4].file->path, "/odd\nname");
     }
     target_close(target);
+    free(files.items);
 }
 
 static void test_paths_below_another_root(void **state)
@@ -104,17 +106,19 @@ static void test_paths_below_another_root(void **state)
                          "3000-4000 r--p 00000000 08:01 8 /srv/rootless/two.so\n"
                          "5000-6000 r--p 00000000 00:01 9 /memfd:three (deleted)\n";
     static const char *const paths[] = {"/lib/one.so", "/srv/rootless/two.so", "/memfd:three"};
+    struct live_files files = {0};
     const struct live_text maps = {text, sizeof(text) - 1, sizeof(text)};
     static const struct target_ops no_ops = {0};
     struct target *target = target_create(TARGET_PROCESS, &no_ops, NULL, NULL);
     assert_non_null(target);
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(live_take_maps(target, &maps, "/srv/root"), PSC_OK);
+        assert_int_equal(live_take_maps(target, &files, &maps, "/srv/root"), PSC_OK);
         assert_int_equal(target->file_count, 3);
         for (size_t i = 0; i < 3; i++)
             assert_string_equal(target->mappings[i].file->path, paths[i]);
     }
     target_close(target);
+    free(files.items);
 }
 
 static void test_pages_stay_as_they_were_read(void **state)

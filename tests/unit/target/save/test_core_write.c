@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core.h"
 #include "save.h"
 
 #include <elf.h>
@@ -45,7 +46,7 @@ static struct target *open_written(int fd)
     struct target *target = NULL;
     struct psc_error err = {0};
     close(fd);
-    if (target_open_core(path, NULL, NULL, &target, &err) != PSC_OK)
+    if (core_open(path, NULL, NULL, &target, &err) != PSC_OK)
         fail_msg("%s", err.message);
     return target;
 }

@@ -1,0 +1,78 @@
+/* What all kinds of targets have in common is made and freed here. */
+#include "target_private.h"
+
+#include <stdlib.h>
+
+static bool copy_strings(struct arena *arena, const char *const *from, size_t count,
+                         const char *const **ret)
+{
+    const char **copies = arena_array(arena, count + 1, sizeof(*copies));
+    for (size_t i = 0; copies && i < count; i++)
+        copies[i] = arena_strdup(arena, from[i]);
+    *ret = copies;
+    return copies != NULL;
+}
+
+static bool copy_options(struct target *target, const struct target_options *options,
+                         const char *executable)
+{
+    struct target_options *copy = &target->options;
+    struct arena *arena = target->arena;
+    copy->debug_directory = "/usr/lib/debug";
+    if (executable)
+        target->executable_here = arena_strdup(arena, executable);
+    if (options) {
+        if (options->sysroot)
+            copy->sysroot = arena_strdup(arena, options->sysroot);
+        if (options->debug_directory)
+            copy->debug_directory = arena_strdup(arena, options->debug_directory);
+        copy->library_directory_count = options->library_directory_count;
+        copy->source_map_count = options->source_map_count;
+        copy->source_directory_count = options->source_directory_count;
+        copy->interrupted = options->interrupted;
+        copy->interrupt_context = options->interrupt_context;
+        if (!copy_strings(arena, options->library_directories, options->library_directory_count,
+                          &copy->library_directories) ||
+            !copy_strings(arena, options->source_maps, options->source_map_count,
+                          &copy->source_maps) ||
+            !copy_strings(arena, options->source_directories, options->source_directory_count,
+                          &copy->source_directories))
+            return false;
+    }
+    return !arena_is_exhausted(arena);
+}
+
+struct target *target_create(enum target_kind kind, const struct target_ops *ops,
+                             const char *executable, const struct target_options *options)
+{
+    struct target *target = calloc(1, sizeof(*target));
+    struct arena *arena = arena_create();
+    if (!target || !arena) {
+        free(target);
+        arena_destroy(arena);
+        return NULL;
+    }
+    *target = (struct target){.ops = ops, .kind = kind, .arena = arena};
+    warnings_init(&target->warnings, arena);
+    if (!copy_options(target, options, executable)) {
+        target_close(target);
+        return NULL;
+    }
+    return target;
+}
+
+void target_close(struct target *target)
+{
+    if (!target)
+        return;
+    if (target->ops && target->ops->close)
+        target->ops->close(target);
+    target_files_close(target);
+    target_sources_close(target);
+    free(target->files);
+    free(target->mappings);
+    free(target->threads);
+    warnings_deinit(&target->warnings);
+    arena_destroy(target->arena);
+    free(target);
+}

@@ -1,0 +1,92 @@
+/**
+ * @file
+ * Room `target/live`: a living process as a target.
+ *
+ * It is stopped for a moment, in which registers, stacks and what a visitor reads are copied;
+ * pages that were read in it stay as they were until the next snapshot. What was not read then is
+ * read of the process as it goes on.
+ */
+#ifndef PSC_LIVE_H
+#define PSC_LIVE_H
+
+#include "target.h"
+
+/** Milliseconds of a snapshot; all but `prepare` are part of its pause. */
+struct live_pause {
+    double prepare;
+    double stop;      /**< From the first thread stopped to the last. */
+    double registers; /**< And the list of mappings. */
+    double stacks;
+    double visit;
+    double save; /**< What only a core file needs; 0 without. */
+    double resume;
+    size_t pages;   /**< Of an unpaused snapshot: how many were read, and how many had changed */
+    size_t changed; /**< when they were read again. */
+    bool refused;   /**< It may not be stopped; what can be read of it is another question. */
+};
+
+/** What is wanted of a snapshot. */
+struct live_request {
+    /**
+     * Reads what is going to be needed. It must do no more than that, and runs in a thread of its
+     * own. It is called before the stop, too, while the process runs and without threads, so that
+     * the pages that it reads are known: each time it must begin afresh.
+     */
+    void (*visit)(void *context);
+    void *context;
+    bool vectors; /**< The vector registers of the threads, too. */
+    bool passing; /**< Another snapshot follows: nothing of this one is kept for a core file. */
+};
+
+/**
+ * Opens a living process. It has no threads until a snapshot was taken. Of one whose memory may
+ * not be read, see live_get_refusal(), only the threads can be listed.
+ * @param options  copied; may be NULL.
+ */
+PSC_MUST_CHECK enum psc_status live_open(int32_t pid, const struct target_options *options,
+                                         struct target **ret, struct psc_error *err);
+/** Why the memory of the process may not be read; NULL: it may. */
+const char *live_get_refusal(const struct target *target);
+/**
+ * Before a snapshot: takes the list of mappings as it is now.
+ * @param ret_changed  true when other files are mapped than before, or at other places: what was
+ *                     made of them has to be made again.
+ */
+PSC_MUST_CHECK enum psc_status live_prepare(struct target *target, bool *ret_changed,
+                                            struct psc_error *err);
+/**
+ * Stops all threads, takes registers and stacks, fills threads (but for their names), calls the
+ * visitor, and lets them go.
+ * @param ret_changed  as above: other files were mapped at the stop than at the preparation.
+ */
+PSC_MUST_CHECK enum psc_status live_snapshot(struct target *target,
+                                             const struct live_request *request, bool *ret_changed,
+                                             struct psc_error *err);
+/**
+ * The same without stopping anything and without registers: the visitor is called until what it
+ * read is the same when it is read again, or some times. There are no threads then.
+ */
+PSC_MUST_CHECK enum psc_status live_snapshot_unpaused(struct target *target,
+                                                      const struct live_request *request,
+                                                      struct psc_error *err);
+/** Of the last snapshot. */
+const struct live_pause *live_get_pause(const struct target *target);
+/** Fills threads by what everybody may know: names and states. All are unreadable. */
+PSC_MUST_CHECK enum psc_status live_list_threads(struct target *target, struct psc_error *err);
+
+/**
+ * The next live_snapshot() also keeps what a core file needs. Nothing is at `path` before
+ * live_save_core() has succeeded.
+ * @param full  all memory that the kernel would dump is copied while the process stands still.
+ */
+PSC_MUST_CHECK enum psc_status live_keep_core(struct target *target, const char *path, bool full,
+                                              struct psc_error *err);
+/**
+ * Writes the last snapshot as a core file: registers, stacks, and all memory that was read for it
+ * and since. Nothing is kept any more, whatever comes of it.
+ */
+PSC_MUST_CHECK enum psc_status live_save_core(struct target *target, struct psc_error *err);
+/** Keeps nothing any more; nothing is written. */
+void live_drop_core(struct target *target);
+
+#endif
