@@ -1,6 +1,6 @@
 """The whole output for some cores, with what changes from run to run taken out.
 
-tests/cases/regenerate writes the files anew; read the difference before it is committed.
+tests/cases/support/regenerate writes the files anew; read the difference before it is committed.
 """
 import json
 import os
