@@ -121,17 +121,7 @@ void psc_close(struct psc_target *target)
 
 void psc_trace_destroy(struct psc_trace *trace)
 {
-    if (!trace)
-        return;
-    for (size_t i = 0; i < trace->thread_count; i++) {
-        free(trace->threads[i].frames);
-        free(trace->threads[i].locals);
-    }
-    free(trace->threads);
-    warnings_deinit(&trace->warnings);
-    text_deinit(&trace->explain);
-    arena_destroy(trace->arena);
-    free(trace);
+    trace_destroy(trace);
 }
 
 int psc_trace_is_complete(const struct psc_trace *trace)

@@ -117,16 +117,9 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     // Values of native frames decompress the debug information in any case.
     if (options.locals)
         options.all_inlined = 1;
-    struct psc_trace *trace = calloc(1, sizeof(*trace));
-    struct arena *arena = arena_create();
-    if (!trace || !arena) {
-        free(trace);
-        arena_destroy(arena);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    }
-    trace->arena = arena;
-    trace->complete = true;
-    warnings_init(&trace->warnings, arena);
+    struct psc_trace *trace = trace_create();
+    if (!trace)
+        return psc_fail_memory(err);
     double since = now_in_milliseconds();
 
     struct capture_sources sources = {0};
@@ -151,7 +144,7 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     status = end_call(target->target, status, err);
 
     if (status != PSC_OK) {
-        psc_trace_destroy(trace);
+        trace_destroy(trace);
         return status;
     }
     *ret = trace;

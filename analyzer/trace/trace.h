@@ -2,10 +2,11 @@
  * @file
  * The finished product in the middle: plain data about every thread.
  *
- * Producers (trace/, diagnose/) fill it, printers only read it; no other room is needed to
- * understand it. Everything lives in one arena, but for the two arrays that grow (threads and
- * their frames); psc_trace_destroy() frees it all. Unknown is NULL or 0 as each field
- * says, never a guess.
+ * The rooms from variables/ to diagnose/ fill it, printers only read it; no other room is needed to
+ * understand it.
+ * All strings are UTF-8 and terminated. Everything lives in one arena but for the arrays that are
+ * marked as malloc'd; trace_destroy() frees it all. Unknown is NULL or 0 as each field says, never
+ * a guess.
  */
 #ifndef PSC_TRACE_H
 #define PSC_TRACE_H
@@ -57,10 +58,10 @@ struct trace_module {
     bool debug_info;
 };
 
-/** A place in code. Shared by all frames that are there; one per distinct place. */
+/** What is known of an address, or of an instruction of a code object; shared by all its frames. */
 struct trace_location {
     enum trace_kind kind;
-    const char *language; /**< "Python", "Cython", "C", "C++", "Rust"; NULL for a gap. */
+    const char *language; /**< "Python", "Cython", "mypyc", "C", "C++", "Rust"; NULL for a gap. */
     const char *function; /**< What a person reads; NULL: unknown. Of a gap: its reason. */
     const char *name;     /**< Bare code name (co_name), or NULL. */
     const char *symbol;   /**< The linker's name, or NULL. */
@@ -71,7 +72,7 @@ struct trace_location {
     uint32_t end_column;  /**< One past the last character, from 1; 0: none. */
     enum trace_line_source line_source;
     const struct trace_module *module; /**< NULL: Python frames, code outside all modules. */
-    uint64_t offset; /**< pc of the place minus the module's base; with has_offset. */
+    uint64_t offset;                   /**< The address minus the module's base; with has_offset. */
     bool has_offset;
     bool inlined;       /**< Inlined into the frame that follows outward. */
     const char *source; /**< The text of the line, without indentation; or NULL. */
@@ -88,7 +89,7 @@ struct trace_frame {
     bool has_pc;
 };
 
-/** A name in a Python frame, and its value as text. */
+/** An argument or a variable of a frame, and its value as text. */
 struct trace_local {
     const char *name;
     const char *value;
@@ -248,5 +249,9 @@ struct psc_trace {
     bool complete;       /**< Nothing is missing. */
     struct text explain; /**< How things were found, a line each; printed by --explain. */
 };
+
+/** One without threads, complete until something is found to be missing; NULL: out of memory. */
+struct psc_trace *trace_create(void);
+void trace_destroy(struct psc_trace *trace);
 
 #endif
