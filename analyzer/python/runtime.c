@@ -1,4 +1,6 @@
-#include "objects.h"
+#include "runtime.h"
+
+#include "frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +93,7 @@ static bool find_version(struct python *python, struct module *module, uint64_t 
     struct py_version_text text;
     if (read_version_symbol(python, module))
         return true;
-    if (evidence_find_version(python, module, &text)) {
+    if (version_scan_find(python, module, &text)) {
         set_version(python, text.hex, text.text);
         return true;
     }
@@ -102,7 +104,7 @@ static bool find_version(struct python *python, struct module *module, uint64_t 
     }
     if (version_from_size(python, runtime_size))
         return true;
-    if (!evidence_find_version(python, NULL, &text))
+    if (!version_scan_find(python, NULL, &text))
         return false;
     set_version(python, text.hex, text.text);
     return true;
@@ -132,7 +134,7 @@ static void adopt_2(struct python *python, struct module *module)
     struct module_symbol symbol;
     python->types.instance = type_address(module, "PyInstance_Type");
     python->types.class = type_address(module, "PyClass_Type");
-    python->unicode_width =
+    python->layout.unicode_width =
         module_find_symbol_named(module, "PyUnicodeUCS4_FromUnicode", &symbol)   ? 4
         : module_find_symbol_named(module, "PyUnicodeUCS2_FromUnicode", &symbol) ? 2
                                                                                  : 0;
@@ -143,7 +145,7 @@ static void adopt(struct python *python, struct module *module)
     struct module_symbol symbol;
     python->info.module = module;
     python->info.implementation = "CPython";
-    frame_init(python);
+    frame_use_layout(python);
     if (!module)
         return;
     python->types = (struct py_types){
@@ -213,10 +215,10 @@ static void settle_header(struct python *python, uint64_t runtime_size)
     if (has_modules(python) ||
         layout_from_table(plain.rules, 32, runtime_size, &python->layout) != PSC_OK)
         return;
-    memset(python->type_flags, 0, sizeof(python->type_flags));
+    type_flags_forget(python);
     if (!has_modules(python))
         python->layout = plain;
-    memset(python->type_flags, 0, sizeof(python->type_flags));
+    type_flags_forget(python);
 }
 
 /* The layout for a version that was found out; false: not one we have in the table. */
@@ -353,7 +355,7 @@ static bool try_scan(struct python *python, struct module *module, struct psc_er
 {
     struct py_version_text text;
     const struct py_rules *rules;
-    if (evidence_find_version(python, module, &text)) {
+    if (version_scan_find(python, module, &text)) {
         set_version(python, text.hex, text.text);
         return scan_with_layout(python, module, err);
     }
@@ -419,15 +421,15 @@ enum psc_status python_open(struct target *target, struct modules *modules, stru
     python->target = target;
     python->modules = modules;
     python->arena = arena;
-    if (!find_runtime(python, &reason)) {
+    enum psc_status status = handle_init(python);
+    if (status == PSC_OK && !find_runtime(python, &reason))
+        status = psc_fail(err, reason.status, "%s", reason.message);
+    else
+        status = psc_fail_status(err, arena_is_exhausted(arena) ? PSC_ERR_MEMORY : status);
+    if (status != PSC_OK) {
         python_close(python);
-        return psc_fail(err, reason.status, "%s", reason.message);
+        return status;
     }
-    if (arena_is_exhausted(arena)) {
-        python_close(python);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    }
-    python->opened_types = python->types;
     python_forget(python);
     *ret = python;
     return PSC_OK;
@@ -435,20 +437,14 @@ enum psc_status python_open(struct target *target, struct modules *modules, stru
 
 void python_forget(struct python *python)
 {
-    code_deinit(python);
-    py_type_deinit(python);
-    memset(python->type_flags, 0, sizeof(python->type_flags));
-    python->types = python->opened_types;
-    python->value_work = PY_VALUE_WORK_LIMIT;
-    python->value_bytes = PY_VALUE_BYTES_LIMIT;
+    handle_forget(python);
 }
 
 void python_close(struct python *python)
 {
     if (!python)
         return;
-    code_deinit(python);
-    py_type_deinit(python);
+    handle_deinit(python);
     free(python);
 }
 

@@ -1,75 +1,8 @@
-#include "python_private.h"
+#include "runtime.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define PIECE_SIZE  ((size_t)1 << 20)
-#define PIECE_EXTRA ((size_t)1024) /* Longer than anything that is looked for. */
-#define SCAN_LIMIT  (UINT64_C(4) << 30)
-#define LIST_LIMIT  1024u /* Interpreters of a process that are passed. */
-
-struct scan {
-    struct python *python;
-    py_scan_visit *visit;
-    void *context;
-    uint8_t *buffer;
-    uint64_t left;
-    bool stopped;
-};
-
-/* Memory that is not there in one piece is read as far as it goes, page by page. */
-static size_t read_piece(struct scan *scan, psc_addr address, size_t size, const uint8_t **ret)
-{
-    struct target *target = scan->python->target;
-    *ret = target_peek(target, address, size);
-    if (*ret)
-        return size;
-    if (!scan->buffer)
-        scan->buffer = malloc(PIECE_SIZE + PIECE_EXTRA);
-    if (!scan->buffer)
-        return 0;
-    *ret = scan->buffer;
-    return target_read_some(target, address, scan->buffer, size);
-}
-
-static void scan_range(struct scan *scan, psc_addr start, psc_addr end)
-{
-    const size_t page = 4096;
-    for (psc_addr at = start; at < end && scan->left && !scan->stopped;) {
-        const uint8_t *bytes;
-        size_t wanted =
-            end - at < PIECE_SIZE + PIECE_EXTRA ? (size_t)(end - at) : PIECE_SIZE + PIECE_EXTRA;
-        size_t size = read_piece(scan, at, wanted, &bytes);
-        if (size && !scan->visit(scan->context, at, bytes, size))
-            scan->stopped = true;
-        /* Over a hole, on at the next page. */
-        size_t step = size > PIECE_SIZE ? PIECE_SIZE : size & ~(page - 1);
-        if (!step || (size < wanted && size == step))
-            step += page;
-        scan->left -= step < scan->left ? step : scan->left;
-        at += step;
-    }
-}
-
-void scan_writable(struct python *python, const struct module *module, py_scan_visit *visit,
-                   void *context)
-{
-    struct target *target = python->target;
-    struct scan scan = {.python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
-    psc_addr end = module ? module->end : 0;
-    for (size_t i = 0; i < target->mapping_count && !scan.stopped; i++) {
-        const struct target_mapping *mapping = &target->mappings[i];
-        bool follows = module && mapping->start == end && !mapping->file;
-        if (module && !follows && (mapping->start < module->start || mapping->start >= module->end))
-            continue;
-        if (follows)
-            end = 0;
-        if (mapping->permissions_known && !mapping->writable)
-            continue;
-        scan_range(&scan, mapping->start, mapping->end);
-    }
-    free(scan.buffer);
-}
+#define LIST_LIMIT 1024u /* Interpreters of a process that are passed. */
 
 /* ---- the cookie ---- */
 

@@ -1,4 +1,4 @@
-#include "python_private.h"
+#include "runtime.h"
 
 #include <stdlib.h>
 

@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memory->python.types.member = types[KIND_COUNT - 5];
     memory->python.types.class = types[KIND_COUNT - 8];
     memory->python.types.instance = types[KIND_COUNT - 9];
-    memory->python.value_work = 1u << 20;
+    (void)budget_spend(&memory->python, BUDGET_WORK - (1u << 20));
     psc_addr objects = memory_reserve(memory, 8 * OBJECT_WORDS);
     for (size_t i = 0; i < OBJECT_WORDS && 3 + 2 * i < size; i++)
         memory_put(memory, objects + 8 * i, make_word(data + 1 + 2 * i, types, objects), 8);

@@ -1,4 +1,4 @@
-#include "python_private.h"
+#include "frames_private.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "python_private.h"
+#include "frames_private.h"
 
 #include <stdlib.h>
 
@@ -6,45 +6,50 @@
 #define FUNCTION_ATTEMPTS     4u
 #define FIRST_TRACEABLE_LIMIT 65536
 
-struct py_position_entry {
-    psc_addr code; /* 0: free. */
-    int32_t lasti;
+/* ---- the tables ---- */
+
+struct code_entry {
+    psc_addr address;
+    struct py_code *code;
+};
+
+struct position_entry {
+    psc_addr code;
+    uint64_t lasti;
     struct py_position position;
 };
 
-/* ---- the table of code objects ---- */
+struct python_codes {
+    struct hash_table codes;
+    struct hash_table positions;
+    psc_addr type; /* Of code objects; 0: not known. */
+};
 
-static size_t code_slot(struct py_code *const *codes, size_t capacity, psc_addr address)
+enum psc_status python_codes_create(struct python *python)
 {
-    size_t slot = hash_u64(address) & (capacity - 1);
-    while (codes[slot] && codes[slot]->address != address)
-        slot = (slot + 1) & (capacity - 1);
-    return slot;
+    python->code_table = malloc(sizeof(*python->code_table));
+    if (!python->code_table)
+        return PSC_ERR_MEMORY;
+    *python->code_table = (struct python_codes){.codes = HASH_TABLE_OF(struct code_entry),
+                                                .positions = HASH_TABLE_OF(struct position_entry)};
+    return PSC_OK;
 }
 
-static bool code_table_grow(struct python *python)
+void python_codes_forget(struct python *python)
 {
-    size_t capacity = python->code_capacity ? 2 * python->code_capacity : 256;
-    struct py_code **codes = calloc(capacity, sizeof(*codes));
-    if (!codes)
-        return false;
-    for (size_t i = 0; i < python->code_capacity; i++)
-        if (python->codes[i])
-            codes[code_slot(codes, capacity, python->codes[i]->address)] = python->codes[i];
-    free(python->codes);
-    python->codes = codes;
-    python->code_capacity = capacity;
-    return true;
+    hash_table_clear(&python->code_table->codes);
+    hash_table_clear(&python->code_table->positions);
+    python->code_table->type = 0;
 }
 
-void code_deinit(struct python *python)
+void python_codes_destroy(struct python *python)
 {
-    free(python->codes);
-    free(python->positions);
-    python->codes = NULL;
-    python->positions = NULL;
-    python->code_count = python->code_capacity = 0;
-    python->position_count = python->position_capacity = 0;
+    if (!python->code_table)
+        return;
+    hash_table_deinit(&python->code_table->codes);
+    hash_table_deinit(&python->code_table->positions);
+    free(python->code_table);
+    python->code_table = NULL;
 }
 
 /* ---- what an address is ---- */
@@ -71,11 +76,12 @@ static enum py_code_state read_state(struct python *python, psc_addr address)
     enum psc_status status = py_read_u64(python, address, PY_OBJECT_TYPE, &type);
     if (status != PSC_OK)
         return PY_CODE_FAULT;
-    if (python->types.code)
-        return type == python->types.code ? PY_CODE_VALID : PY_CODE_OTHER;
+    psc_addr code_type = python->types.code ? python->types.code : python->code_table->type;
+    if (code_type)
+        return type == code_type ? PY_CODE_VALID : PY_CODE_OTHER;
     if (!looks_like_code(python, address))
         return PY_CODE_OTHER;
-    python->types.code = type;
+    python->code_table->type = type;
     return PY_CODE_VALID;
 }
 
@@ -118,17 +124,16 @@ static void read_code(struct python *python, struct py_code *code)
 
 struct py_code *code_find(struct python *python, psc_addr address)
 {
-    if (4 * (python->code_count + 1) > 3 * python->code_capacity && !code_table_grow(python))
-        return NULL;
-    size_t slot = code_slot(python->codes, python->code_capacity, address);
-    if (python->codes[slot])
-        return python->codes[slot];
+    struct hash_table *codes = &python->code_table->codes;
+    struct code_entry *entry = hash_table_find(codes, address);
+    if (entry)
+        return entry->code;
     struct py_code *code = arena_alloc(python->arena, sizeof(*code));
-    if (!code)
+    entry = code ? hash_table_add(codes, address) : NULL;
+    if (!entry)
         return NULL;
+    entry->code = code;
     code->address = address;
-    python->codes[slot] = code;
-    python->code_count++;
     read_code(python, code);
     return code;
 }
@@ -218,44 +223,15 @@ static void parse_position(struct python *python, struct py_code *code, int32_t 
     }
 }
 
-static size_t position_slot(const struct py_position_entry *entries, size_t capacity, psc_addr code,
-                            int32_t lasti)
-{
-    size_t slot = hash_u64(code ^ (uint64_t)(uint32_t)lasti << 40) & (capacity - 1);
-    while (entries[slot].code && (entries[slot].code != code || entries[slot].lasti != lasti))
-        slot = (slot + 1) & (capacity - 1);
-    return slot;
-}
-
-static bool position_table_grow(struct python *python)
-{
-    size_t capacity = python->position_capacity ? 2 * python->position_capacity : 256;
-    struct py_position_entry *entries = calloc(capacity, sizeof(*entries));
-    if (!entries)
-        return false;
-    for (size_t i = 0; i < python->position_capacity; i++) {
-        const struct py_position_entry *entry = &python->positions[i];
-        if (entry->code)
-            entries[position_slot(entries, capacity, entry->code, entry->lasti)] = *entry;
-    }
-    free(python->positions);
-    python->positions = entries;
-    python->position_capacity = capacity;
-    return true;
-}
-
 static const struct py_position *find_position(struct python *python, struct py_code *code,
                                                int32_t lasti)
 {
-    if (4 * (python->position_count + 1) > 3 * python->position_capacity &&
-        !position_table_grow(python))
-        return NULL;
-    size_t slot = position_slot(python->positions, python->position_capacity, code->address, lasti);
-    struct py_position_entry *entry = &python->positions[slot];
-    if (!entry->code) {
-        entry->code = code->address;
-        entry->lasti = lasti;
-        python->position_count++;
+    struct hash_table *positions = &python->code_table->positions;
+    struct position_entry *entry = hash_table_find_pair(positions, code->address, (uint32_t)lasti);
+    if (!entry) {
+        entry = hash_table_add_pair(positions, code->address, (uint32_t)lasti);
+        if (!entry)
+            return NULL;
         parse_position(python, code, lasti, &entry->position);
     }
     return &entry->position;

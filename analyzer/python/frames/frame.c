@@ -1,4 +1,6 @@
-#include "python_private.h"
+#include "frames_private.h"
+
+#include <stdlib.h>
 
 /* CPython 3.12, Include/internal/pycore_frame.h: from here on frame owners mean a shim. */
 #define OWNER_GENERATOR  1u
@@ -8,6 +10,34 @@
 #define FRAME_WINDOW_LIMIT 512u
 
 #define COPY_LIMIT (1u << 24) /* Threads that ever ran a code object. */
+
+struct frame_reader {
+    size_t window; /* Bytes at the start of a frame that hold all that is read of it. */
+    psc_addr type; /* Of frame objects; 0: not known. */
+    struct py_moved moved;
+};
+
+enum psc_status frame_reader_create(struct python *python)
+{
+    python->frame_reader = calloc(1, sizeof(*python->frame_reader));
+    return python->frame_reader ? PSC_OK : PSC_ERR_MEMORY;
+}
+
+void frame_reader_forget(struct python *python)
+{
+    python->frame_reader->type = 0;
+}
+
+void frame_reader_destroy(struct python *python)
+{
+    free(python->frame_reader);
+    python->frame_reader = NULL;
+}
+
+void frame_set_moved(struct python *python, struct py_moved moved)
+{
+    python->frame_reader->moved = moved;
+}
 
 static bool has_frame_objects(const struct python *python)
 {
@@ -21,7 +51,7 @@ static bool has_frame_objects(const struct python *python)
     return false;
 }
 
-void frame_init(struct python *python)
+void frame_use_layout(struct python *python)
 {
     static const enum py_field of_objects[] = {PY_OBJECT_REFCNT,  PY_OBJECT_TYPE,
                                                PY_FRAMEOBJ_BACK,  PY_FRAMEOBJ_CODE,
@@ -31,28 +61,30 @@ void frame_init(struct python *python)
     bool objects = has_frame_objects(python);
     const enum py_field *fields = objects ? of_objects : of_frames;
     size_t count = objects ? PSC_ARRAY_SIZE(of_objects) : PSC_ARRAY_SIZE(of_frames);
-    python->frame_window = 0;
+    size_t window = 0;
     for (size_t i = 0; i < count; i++) {
         if (python->layout.offset[fields[i]] == PY_NO_OFFSET)
             continue;
         size_t end = (size_t)python->layout.offset[fields[i]] + layout_field_width(fields[i]);
-        if (end > python->frame_window)
-            python->frame_window = end;
+        if (end > window)
+            window = end;
     }
+    python->frame_reader->window = window;
 }
 
 /** Bytes at the start of a frame; NULL on a fault. `buffer` has room for FRAME_WINDOW_LIMIT. */
 static const uint8_t *peek_frame(struct python *python, psc_addr address, uint8_t *buffer)
 {
-    if (!py_is_object_address(address) || python->frame_window > FRAME_WINDOW_LIMIT)
+    size_t size = python->frame_reader->window;
+    if (!py_is_object_address(address) || size > FRAME_WINDOW_LIMIT)
         return NULL;
-    const struct py_moved *moved = &python->moved;
+    const struct py_moved *moved = &python->frame_reader->moved;
     if (address - moved->start < moved->size)
         address = moved->copy + (address - moved->start);
-    const uint8_t *bytes = target_peek(python->target, address, python->frame_window);
+    const uint8_t *bytes = target_peek(python->target, address, size);
     if (bytes)
         return bytes;
-    if (target_read(python->target, address, buffer, python->frame_window) != PSC_OK)
+    if (target_read(python->target, address, buffer, size) != PSC_OK)
         return NULL;
     return buffer;
 }
@@ -73,6 +105,12 @@ static enum psc_status set_code(struct python *python, psc_addr address, struct 
     return PSC_OK;
 }
 
+/* 0: not known. */
+static psc_addr frame_type(const struct python *python)
+{
+    return python->types.frame ? python->types.frame : python->frame_reader->type;
+}
+
 /* A PyFrameObject that is the frame, up to 3.10. */
 static enum psc_status parse_frame_object(struct python *python, const uint8_t *bytes,
                                           struct python_frame *ret, psc_addr *ret_previous)
@@ -80,16 +118,17 @@ static enum psc_status parse_frame_object(struct python *python, const uint8_t *
     const uint32_t *offset = python->layout.offset;
     struct py_code *code;
     psc_addr type = load_u64(bytes + offset[PY_OBJECT_TYPE]);
-    if (python->types.frame && type != python->types.frame)
+    psc_addr known = frame_type(python);
+    if (known && type != known)
         return PSC_ERR_FORMAT;
     enum psc_status status =
         set_code(python, load_u64(bytes + offset[PY_FRAMEOBJ_CODE]), ret, &code);
     if (status != PSC_OK)
         return status;
-    if (!python->types.frame) {
+    if (!known) {
         if (code->state != PY_CODE_VALID)
             return PSC_ERR_FORMAT;
-        python->types.frame = type;
+        python->frame_reader->type = type;
     }
     int32_t lasti = (int32_t)load_u32(bytes + offset[PY_FRAMEOBJ_LASTI]);
     switch (python->layout.rules->instruction) {
@@ -206,10 +245,11 @@ bool python_is_frame_object(struct python *python, psc_addr address)
 {
     uint8_t buffer[FRAME_WINDOW_LIMIT];
     const uint32_t *offset = python->layout.offset;
-    if (!has_frame_objects(python) || !python->types.frame || !py_is_object_address(address))
+    psc_addr type = frame_type(python);
+    if (!has_frame_objects(python) || !type || !py_is_object_address(address))
         return false;
     const uint8_t *bytes = peek_frame(python, address, buffer);
-    if (!bytes || load_u64(bytes + offset[PY_OBJECT_TYPE]) != python->types.frame)
+    if (!bytes || load_u64(bytes + offset[PY_OBJECT_TYPE]) != type)
         return false;
     /* Frames that were freed wait for reuse with a count of 0. */
     if ((int64_t)load_u64(bytes + offset[PY_OBJECT_REFCNT]) <= 0 || !is_executing(python, bytes))

@@ -1,8 +1,118 @@
-/** @file Computations that are suspended: generators, coroutines, async generators. */
-#ifndef PSC_PY_GENERATOR_H
-#define PSC_PY_GENERATOR_H
+/**
+ * @file
+ * Frames and code: the chain of frames of a thread, what each runs and where in it, the places for
+ * its names, and computations that are suspended (generators, coroutines).
+ */
+#ifndef PSC_PYTHON_FRAMES_H
+#define PSC_PYTHON_FRAMES_H
 
 #include "objects.h"
+
+/* ---- code.c ---- */
+
+enum py_code_state {
+    PY_CODE_VALID,
+    PY_CODE_FAULT, /**< Its memory can not be read. */
+    PY_CODE_OTHER  /**< Something else is there. */
+};
+
+/** What is known of a code object; one for each address, in the arena. */
+struct py_code {
+    psc_addr address;
+    enum py_code_state state;
+    bool interpreter_made; /**< Not from any source: 3.13's __init__ cleanup. */
+    bool names_read;
+    bool table_read;
+    uint8_t function_attempts;
+    uint32_t flags; /**< co_flags */
+    int32_t first_line;
+    psc_addr start;           /**< Of the instructions that instr_ptr points into; from 3.11. */
+    uint32_t first_traceable; /**< Offset of the first instruction after the prologue; from 3.11. */
+    const char *name;
+    const char *file;
+    const char *function;
+    const uint8_t *table;
+    size_t table_size;
+};
+
+/* co_flags: generator, coroutine, iterable coroutine, async generator. */
+#define PY_CODE_GENERATORS UINT32_C(0x3a0)
+
+/** Never NULL but when memory is out. */
+struct py_code *code_find(struct python *python, psc_addr address);
+PSC_MUST_CHECK enum psc_status python_codes_create(struct python *python);
+void python_codes_forget(struct python *python);
+void python_codes_destroy(struct python *python);
+
+/* ---- frame.c ---- */
+
+/** Reads one frame of either kind and the address of its caller's. */
+PSC_MUST_CHECK enum psc_status frame_read(struct python *python, psc_addr address,
+                                          struct python_frame *ret, psc_addr *ret_previous);
+/** To be called once python->layout is known, and again when it is another. */
+void frame_use_layout(struct python *python);
+
+/** Memory that was copied elsewhere while something else uses its place; size 0: none. */
+struct py_moved {
+    psc_addr start;
+    uint64_t size;
+    psc_addr copy;
+};
+
+/** Frames within that memory are read from its copy, until this is called again. */
+void frame_set_moved(struct python *python, struct py_moved moved);
+
+PSC_MUST_CHECK enum psc_status frame_reader_create(struct python *python);
+void frame_reader_forget(struct python *python);
+void frame_reader_destroy(struct python *python);
+
+/* ---- chain.c: the frames from one address on ---- */
+
+PSC_MUST_CHECK enum psc_status chain_walk(struct python *python, psc_addr first,
+                                          struct python_stack *ret);
+
+/* ---- slots.c: the places in a frame that have names ---- */
+
+#define PY_SLOT_COUNT_LIMIT 4096u /**< Of one code object. */
+
+/* co_flags: names are in slots, not in a dict. */
+#define PY_CODE_OPTIMIZED 0x1u
+
+struct py_slot_value {
+    psc_addr name;
+    psc_addr value; /**< As the slot has it, see py_untag() and py_add_tagged_int(); 0: none. */
+    bool cell;      /**< Of this function for others, or of an outer one. */
+    bool done;      /**< For the caller. */
+};
+
+struct py_slots {
+    struct py_slot_value *items; /**< malloc'd, see py_slots_deinit(). */
+    size_t count;
+    size_t nlocals; /**< The first ones: arguments and plain names. */
+};
+
+/** All slots of a frame; `ret_readable` is false when there are only names. */
+PSC_MUST_CHECK enum psc_status py_slots_read(struct python *python,
+                                             const struct python_frame *frame, struct py_slots *ret,
+                                             bool *ret_readable);
+/** The slots of a code object's frames, without values. */
+PSC_MUST_CHECK enum psc_status py_slots_list(struct python *python, psc_addr code,
+                                             struct py_slots *ret);
+void py_slots_deinit(struct py_slots *slots);
+
+/** Adds the text of an int that lies in the slot itself (3.14+); false when none does. */
+bool py_add_tagged_int(const struct python *python, psc_addr slot, struct text *text);
+/** The object that a slot points to. */
+psc_addr py_untag(const struct python *python, psc_addr slot);
+/** What a cell holds; the slot of a cell variable holds no cell before it is made. */
+psc_addr py_follow_cell(struct python *python, psc_addr object);
+
+/** A dict that hangs on a frame, by its field in either kind of frame. */
+PSC_MUST_CHECK enum psc_status py_frame_dict_open(struct python *python, psc_addr frame,
+                                                  enum py_field field, enum py_field object_field,
+                                                  struct py_items *ret);
+
+/* ---- generator.c ---- */
 
 /** co_flags: CO_COROUTINE, of "async def". */
 #define PY_CODE_COROUTINE UINT32_C(0x80)

@@ -2,7 +2,7 @@
  * Qualified names before co_qualname (3.11): a frame knows its code only. Its generator
  * or a class in the __mro__ of its first argument may hold the function with that code.
  */
-#include "python_private.h"
+#include "frames_private.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "slots.h"
+#include "frames.h"
 
 #include <stdlib.h>
 

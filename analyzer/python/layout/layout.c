@@ -1,7 +1,5 @@
 #include "layout.h"
 
-#include <stdio.h>
-
 /* A cell is an offset, CELL_NONE, or CELL_SLOT and the number of a word. */
 #define CELL_NONE    UINT32_MAX
 #define CELL_SLOT    UINT32_C(0x80000000)
@@ -141,18 +139,4 @@ size_t layout_field_slot(const struct py_rules *rules, enum py_field field)
 {
     uint32_t cell = matrix[field].cells[column_of(rules)];
     return cell != CELL_NONE && cell & CELL_SLOT ? cell & ~CELL_SLOT : 0;
-}
-
-void layout_format_version(uint32_t hex, char *ret, size_t size)
-{
-    /* PY_VERSION_HEX: major, minor, micro, then level (a, b, c, f) and serial. */
-    static const char *const levels[16] = {[0xa] = "a", [0xb] = "b", [0xc] = "rc"};
-    unsigned major = hex >> 24;
-    unsigned minor = hex >> 16 & 0xff;
-    unsigned micro = hex >> 8 & 0xff;
-    const char *level = levels[hex >> 4 & 0xf];
-    if (level)
-        snprintf(ret, size, "%u.%u.%u%s%u", major, minor, micro, level, hex & 0xf);
-    else
-        snprintf(ret, size, "%u.%u.%u", major, minor, micro);
 }

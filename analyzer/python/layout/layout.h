@@ -5,6 +5,7 @@
 #ifndef PSC_PYTHON_LAYOUT_H
 #define PSC_PYTHON_LAYOUT_H
 
+#include "line_table.h"
 #include "python.h"
 
 enum py_field {
@@ -103,6 +104,7 @@ struct py_layout {
     uint32_t offset[PY_FIELD_COUNT]; /**< PY_NO_OFFSET: this version does not have it. */
     int32_t managed_dict;            /**< From an object to its managed dict pointer; negative. */
     uint32_t string_kind_shift;      /**< Where kind:3 compact:1 ascii:1 begin in the str state. */
+    uint32_t unicode_width; /**< Bytes of a character of 2.7's unicode: 2 or 4; 0: not known. */
 };
 
 /** The rules for a PY_VERSION_HEX, or NULL when that version is not known. */
@@ -154,6 +156,18 @@ uint32_t layout_field_width(enum py_field field);
 /** The word of _Py_DebugOffsets that holds the field, or 0 when the table does. */
 size_t layout_field_slot(const struct py_rules *rules, enum py_field field);
 
+/* ---- version_text.c ---- */
+
+/** "3.11.2 (main, ...": the text before the blank, and PY_VERSION_HEX made from it. */
+struct py_version_text {
+    char text[32];
+    uint32_t hex;
+};
+
+/** Parses the start of sys.version: digits.digits.digits[rest] " (". False when it is not one. */
+bool parse_version_text(const char *bytes, size_t size, struct py_version_text *ret);
+/** "libpython3.7m.so.1.0", "python3.11": the version, with micro 0, or 0. */
+uint32_t parse_version_name(const char *file_name);
 /** "3.11.2", "3.13.0rc1" from PY_VERSION_HEX, into at least 24 bytes. */
 void layout_format_version(uint32_t hex, char *ret, size_t size);
 

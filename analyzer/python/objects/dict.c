@@ -1,4 +1,4 @@
-#include "python_private.h"
+#include "objects.h"
 
 /* Where the entries of a keys object begin. CPython, Objects/dict-common.h, 3.11+
    pycore_dict.h: an index table of a width that fits the size comes first. */

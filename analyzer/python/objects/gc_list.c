@@ -1,5 +1,5 @@
 /* The lists of all objects that an interpreter's collector tracks. */
-#include "python_private.h"
+#include "objects.h"
 
 #define GENERATION_COUNT 3u
 

@@ -1,4 +1,4 @@
-#include "python_private.h"
+#include "objects.h"
 
 #define MODULE_LIMIT    (1u << 18) /* Entries of sys.modules. */
 #define GLOBALS_LIMIT   4096u

@@ -1,8 +1,37 @@
-#include "python_private.h"
+#include "objects.h"
+
+#include <stdlib.h>
 
 #define TUPLE_LIMIT     (UINT64_C(1) << 24)
 #define INT_DIGIT_BITS  30u
 #define INT_DIGIT_LIMIT 3u
+
+/** Types are few, and asked for again and again. */
+#define TYPE_COUNT 64u
+
+struct type_flags_cache {
+    struct {
+        psc_addr type;
+        uint64_t flags;
+    } slots[TYPE_COUNT];
+};
+
+enum psc_status type_flags_create(struct python *python)
+{
+    python->type_flags = calloc(1, sizeof(*python->type_flags));
+    return python->type_flags ? PSC_OK : PSC_ERR_MEMORY;
+}
+
+void type_flags_forget(struct python *python)
+{
+    *python->type_flags = (struct type_flags_cache){0};
+}
+
+void type_flags_destroy(struct python *python)
+{
+    free(python->type_flags);
+    python->type_flags = NULL;
+}
 
 psc_addr py_field_address(const struct python *python, psc_addr base, enum py_field field)
 {
@@ -46,17 +75,18 @@ enum psc_status py_read_type(struct python *python, psc_addr object, psc_addr *r
         return status;
     if (!py_is_object_address(type))
         return PSC_ERR_FORMAT;
-    struct py_type_flags *slot = &python->type_flags[hash_u64(type) % PY_TYPE_CACHE];
-    if (slot->type != type) {
+    size_t slot = hash_u64(type) % TYPE_COUNT;
+    struct type_flags_cache *cache = python->type_flags;
+    if (cache->slots[slot].type != type) {
         uint64_t flags;
         status = py_read_u64(python, type, PY_TYPE_FLAGS, &flags);
         if (status != PSC_OK)
             return status;
-        slot->type = type;
-        slot->flags = flags;
+        cache->slots[slot].type = type;
+        cache->slots[slot].flags = flags;
     }
     *ret = type;
-    *ret_flags = slot->flags;
+    *ret_flags = cache->slots[slot].flags;
     return PSC_OK;
 }
 

@@ -1,8 +1,165 @@
-/** @file What an object's type says of how to show it. */
-#ifndef PSC_PY_TYPE_H
-#define PSC_PY_TYPE_H
+/**
+ * @file
+ * Objects: their members, text, dicts, sets, modules, types, and the collector's lists of all.
+ *
+ * To add a kind of type: enum py_kind, a row in type_kind.c.
+ */
+#ifndef PSC_PYTHON_OBJECTS_H
+#define PSC_PYTHON_OBJECTS_H
 
 #include "python_private.h"
+
+/* ---- budget.c ---- */
+
+/** What reading values may cost in all, in words or so; and how much text locals may have. */
+#define BUDGET_WORK  (UINT64_C(200) << 20)
+#define BUDGET_BYTES ((size_t)64 << 20)
+
+PSC_MUST_CHECK enum psc_status budget_create(struct python *python);
+/** Gives all of it again. */
+void budget_renew(struct python *python);
+void budget_destroy(struct python *python);
+/** Takes steps from what reading values may cost; false when nothing is left. */
+bool budget_spend(struct python *python, uint64_t steps);
+/** Takes bytes from what text locals may have. */
+void budget_spend_bytes(struct python *python, size_t bytes);
+/** Whether nothing is left of one of them. */
+bool budget_is_spent(const struct python *python);
+
+/* ---- object.c: reads by field ---- */
+
+/** PSC_ERR_UNSUPPORTED when this version has no such field. */
+PSC_MUST_CHECK enum psc_status py_read_u64(struct python *python, psc_addr base,
+                                           enum py_field field, uint64_t *ret);
+PSC_MUST_CHECK enum psc_status py_read_i32(struct python *python, psc_addr base,
+                                           enum py_field field, int32_t *ret);
+PSC_MUST_CHECK enum psc_status py_read_u8(struct python *python, psc_addr base, enum py_field field,
+                                          uint8_t *ret);
+/** base + offset, or 0 when this version has no such field. */
+psc_addr py_field_address(const struct python *python, psc_addr base, enum py_field field);
+
+/** True for Python 2, whose objects are others. */
+static inline bool py_is_2(const struct python *python)
+{
+    return python->layout.rules->objects == PY_OBJECTS_2;
+}
+
+/* CPython, Include/object.h; in 2.7 INT is long, BYTES is str, and STR is unicode. */
+#define PY_FLAG_INLINE_VALUES (UINT64_C(1) << 2)
+#define PY_FLAG_MANAGED_DICT  (UINT64_C(1) << 4)
+#define PY_FLAG_HEAPTYPE      (UINT64_C(1) << 9)
+#define PY_FLAG_PLAIN_INT     (UINT64_C(1) << 23) /* 2.7 only; later something else. */
+#define PY_FLAG_INT           (UINT64_C(1) << 24)
+#define PY_FLAG_LIST          (UINT64_C(1) << 25)
+#define PY_FLAG_TUPLE         (UINT64_C(1) << 26)
+#define PY_FLAG_BYTES         (UINT64_C(1) << 27)
+#define PY_FLAG_STR           (UINT64_C(1) << 28)
+#define PY_FLAG_DICT          (UINT64_C(1) << 29)
+#define PY_FLAG_EXCEPTION     (UINT64_C(1) << 30)
+#define PY_FLAG_TYPE          (UINT64_C(1) << 31)
+
+/** No object lies at 0 or at an odd place. */
+static inline bool py_is_object_address(psc_addr address)
+{
+    return address && !(address & 7);
+}
+
+/** ob_type and its tp_flags. */
+PSC_MUST_CHECK enum psc_status py_read_type(struct python *python, psc_addr object, psc_addr *ret,
+                                            uint64_t *ret_flags);
+PSC_MUST_CHECK enum psc_status type_flags_create(struct python *python);
+void type_flags_forget(struct python *python);
+void type_flags_destroy(struct python *python);
+/** True when the object's type has all of the flags. */
+bool py_has_flags(struct python *python, psc_addr object, uint64_t flags);
+/** An int that fits 64 bits without sign; others: PSC_ERR_LIMIT. */
+PSC_MUST_CHECK enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *ret);
+/** Number and first item's address of a tuple. */
+PSC_MUST_CHECK enum psc_status py_read_tuple(struct python *python, psc_addr object,
+                                             size_t *ret_count, psc_addr *ret_items);
+
+/* ---- string.c ---- */
+
+#define PY_NAME_LIMIT 16384u /**< Characters of a name or path. */
+
+/** Where the characters of a str are, and how many bytes each has: 1, 2 or 4. */
+struct py_characters {
+    psc_addr data;
+    uint64_t length;
+    uint32_t width;
+    bool encoded; /**< 2.7's str: bytes, most often UTF-8. */
+};
+
+/** Of a str; in 2.7 of a str or a unicode. */
+PSC_MUST_CHECK enum psc_status py_string_open(struct python *python, psc_addr object,
+                                              struct py_characters *ret);
+/** A str as UTF-8 in the arena; at most `limit` characters, then "...". */
+PSC_MUST_CHECK enum psc_status py_read_string(struct python *python, psc_addr object, size_t limit,
+                                              const char **ret);
+/** True when the object is a str of just this ASCII text. */
+bool py_string_equals(struct python *python, psc_addr object, const char *ascii);
+
+/* ---- dict.c ---- */
+
+#define PY_DICT_LIMIT (UINT64_C(1) << 24) /**< Entries of a table that is walked. */
+
+/** The items of a dict, or the attributes of an instance. */
+struct py_items {
+    psc_addr entries;
+    psc_addr values; /**< Split: an array beside the entries; else 0. */
+    uint64_t count;
+    uint64_t next;
+    uint32_t entry_size;
+    uint32_t key_at;
+    uint32_t value_at;
+};
+
+PSC_MUST_CHECK enum psc_status py_dict_open(struct python *python, psc_addr dict,
+                                            struct py_items *ret);
+/** The same for what is laid out as a dict, whatever its type says. */
+PSC_MUST_CHECK enum psc_status py_dict_open_unchecked(struct python *python, psc_addr dict,
+                                                      struct py_items *ret);
+/** Of an instance, or of one of 2.7's classes without a type. */
+PSC_MUST_CHECK enum psc_status py_attributes_open(struct python *python, psc_addr object,
+                                                  struct py_items *ret);
+/** PSC_ERR_NOT_FOUND after the last. */
+PSC_MUST_CHECK enum psc_status py_items_next(struct python *python, struct py_items *items,
+                                             psc_addr *ret_key, psc_addr *ret_value);
+/** The value of an ASCII key, among the first `limit` entries. */
+PSC_MUST_CHECK enum psc_status py_items_find(struct python *python, struct py_items *items,
+                                             const char *key, size_t limit, psc_addr *ret);
+
+/* ---- module_object.c ---- */
+
+/** The globals of a module of an interpreter, by its name in sys.modules. */
+PSC_MUST_CHECK enum psc_status py_module_open(struct python *python, psc_addr interpreter,
+                                              const char *name, struct py_items *ret);
+/** One of them. */
+PSC_MUST_CHECK enum psc_status py_module_find(struct python *python, psc_addr interpreter,
+                                              const char *module, const char *name, psc_addr *ret);
+/** An attribute in an instance's own dict. */
+PSC_MUST_CHECK enum psc_status py_attribute_find(struct python *python, psc_addr object,
+                                                 const char *name, psc_addr *ret);
+
+/* ---- set.c ---- */
+
+#define PY_SET_LIMIT (UINT64_C(1) << 24) /**< Entries of a table that is walked. */
+
+/** The items of a set. */
+struct py_set_items {
+    psc_addr table;
+    uint64_t count;
+    uint64_t next;
+};
+
+/** PSC_ERR_FORMAT when the object can be no set. */
+PSC_MUST_CHECK enum psc_status py_set_open(struct python *python, psc_addr set,
+                                           struct py_set_items *ret);
+/** PSC_ERR_NOT_FOUND after the last. */
+PSC_MUST_CHECK enum psc_status py_set_next(struct python *python, struct py_set_items *items,
+                                           psc_addr *ret);
+
+/* ---- type.c ---- */
 
 /** How the objects of a type, or of one derived from it, are laid out. */
 enum py_kind {
@@ -96,9 +253,36 @@ void py_type_add_name(const struct py_type *type, struct text *text);
 const char *py_type_short_name(const struct py_type *type);
 /** The name in builtins of an object there ("float", "None"), or NULL. */
 const char *py_builtin_name(struct python *python, psc_addr object);
-void py_type_deinit(struct python *python);
 
-/** Takes steps from what reading values may cost in all; false when nothing is left. */
-bool py_value_spend(struct python *python, uint64_t steps);
+PSC_MUST_CHECK enum psc_status python_types_create(struct python *python);
+void python_types_forget(struct python *python);
+void python_types_destroy(struct python *python);
+
+/* ---- gc_list.c ---- */
+
+#define PY_OBJECT_LIMIT (UINT64_C(1) << 26) /**< Objects of an interpreter that are looked at. */
+
+/** Looks at an object of the collector's lists; false ends the walk. */
+typedef bool py_object_visit(void *context, psc_addr object);
+
+/**
+ * Visits every object that the collector of an interpreter tracks.
+ * @return PSC_ERR_UNSUPPORTED: it keeps no lists, or where they are is not known; PSC_ERR_FAULT,
+ *         PSC_ERR_LIMIT: a list could not be followed to its end.
+ */
+PSC_MUST_CHECK enum psc_status py_each_object(struct python *python, psc_addr interpreter,
+                                              py_object_visit *visit, void *context);
+
+/* ---- writable_memory.c ---- */
+
+/** A visitor of bytes of the target; false ends the scan. */
+typedef bool py_scan_visit(void *context, psc_addr address, const uint8_t *bytes, size_t size);
+
+/**
+ * Shows writable memory in pieces that overlap a little: of a module and the memory that
+ * follows it, or, with NULL, all there is.
+ */
+void scan_writable(struct python *python, const struct module *module, py_scan_visit *visit,
+                   void *context);
 
 #endif

@@ -1,4 +1,4 @@
-#include "python_private.h"
+#include "objects.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static enum psc_status open_string_2(struct python *python, psc_addr object,
         status = py_read_u64(python, object, PY_STR_DATA, &ret->data);
     if (status != PSC_OK)
         return status;
-    ret->width =
-        python->unicode_width ? python->unicode_width : judge_width(python, ret->data, ret->length);
+    ret->width = python->layout.unicode_width ? python->layout.unicode_width
+                                              : judge_width(python, ret->data, ret->length);
     return PSC_OK;
 }
 

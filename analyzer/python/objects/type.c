@@ -107,16 +107,6 @@ static enum py_kind kind_of_flags(uint64_t flags)
     return PY_KIND_OBJECT;
 }
 
-bool py_value_spend(struct python *python, uint64_t steps)
-{
-    if (python->value_work < steps) {
-        python->value_work = 0;
-        return false;
-    }
-    python->value_work -= steps;
-    return true;
-}
-
 /* ---- names ---- */
 
 /* The __dict__ of builtins is in the heap: it names types whose ELF file is not at hand. */
@@ -128,7 +118,7 @@ const char *py_builtin_name(struct python *python, psc_addr object)
     struct py_items items;
     const char *name = NULL;
     if (py_read_u64(python, python->interpreters, PY_INTERP_BUILTINS, &dict) != PSC_OK ||
-        py_dict_open(python, dict, &items) != PSC_OK || !py_value_spend(python, BUILTINS_LIMIT))
+        py_dict_open(python, dict, &items) != PSC_OK || !budget_spend(python, BUILTINS_LIMIT))
         return NULL;
     for (size_t i = 0; i < BUILTINS_LIMIT; i++) {
         if (py_items_next(python, &items, &key, &value) != PSC_OK)
@@ -163,7 +153,7 @@ static const char *name_in_modules(struct python *python, psc_addr type)
         {"collections", "defaultdict", "collections.defaultdict"},
     };
     psc_addr found;
-    if (!py_value_spend(python, BUILTINS_LIMIT))
+    if (!budget_spend(python, BUILTINS_LIMIT))
         return NULL;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++)
         if (py_module_find(python, python->interpreters, names[i].module, names[i].name, &found) ==
@@ -199,8 +189,7 @@ static bool find_in_class(struct python *python, psc_addr type, const char *key,
     struct py_items items;
     return py_read_u64(python, type, PY_TYPE_DICT, &dict) == PSC_OK && dict &&
            py_dict_open(python, dict, &items) == PSC_OK &&
-           py_value_spend(python,
-                          items.count < CLASS_DICT_LIMIT ? items.count : CLASS_DICT_LIMIT) &&
+           budget_spend(python, items.count < CLASS_DICT_LIMIT ? items.count : CLASS_DICT_LIMIT) &&
            py_items_find(python, &items, key, CLASS_DICT_LIMIT, ret) == PSC_OK;
 }
 
@@ -356,7 +345,7 @@ static void add_class_slots(struct python *python, struct py_type *type, psc_add
     psc_addr value;
     struct py_items items;
     if (py_read_u64(python, class, PY_TYPE_DICT, &dict) != PSC_OK || !dict ||
-        py_dict_open(python, dict, &items) != PSC_OK || !py_value_spend(python, CLASS_DICT_LIMIT))
+        py_dict_open(python, dict, &items) != PSC_OK || !budget_spend(python, CLASS_DICT_LIMIT))
         return;
     for (size_t i = 0; i < CLASS_DICT_LIMIT && type->slot_count < PY_SLOT_LIMIT; i++) {
         struct py_slot slot;
@@ -392,70 +381,81 @@ static void set_slots(struct python *python, struct py_type *type)
 
 /* ---- the table ---- */
 
-static size_t type_slot(struct py_type *const *types, size_t capacity, psc_addr address)
+struct type_entry {
+    psc_addr address;
+    struct py_type *type;
+};
+
+struct python_types {
+    struct hash_table entries;
+};
+
+enum psc_status python_types_create(struct python *python)
 {
-    size_t slot = hash_u64(address) & (capacity - 1);
-    while (types[slot] && types[slot]->address != address)
-        slot = (slot + 1) & (capacity - 1);
-    return slot;
+    python->type_table = malloc(sizeof(*python->type_table));
+    if (!python->type_table)
+        return PSC_ERR_MEMORY;
+    python->type_table->entries = HASH_TABLE_OF(struct type_entry);
+    return PSC_OK;
 }
 
-static bool type_table_grow(struct python *python)
+void python_types_forget(struct python *python)
 {
-    size_t capacity = python->known_type_capacity ? 2 * python->known_type_capacity : 64;
-    struct py_type **types = calloc(capacity, sizeof(struct py_type *));
-    if (!types)
-        return false;
-    for (size_t i = 0; i < python->known_type_capacity; i++)
-        if (python->known_types[i])
-            types[type_slot(types, capacity, python->known_types[i]->address)] =
-                python->known_types[i];
-    free(python->known_types);
-    python->known_types = types;
-    python->known_type_capacity = capacity;
-    return true;
+    hash_table_clear(&python->type_table->entries);
 }
 
-void py_type_deinit(struct python *python)
+void python_types_destroy(struct python *python)
 {
-    free(python->known_types);
-    python->known_types = NULL;
-    python->known_type_count = python->known_type_capacity = 0;
+    if (!python->type_table)
+        return;
+    hash_table_deinit(&python->type_table->entries);
+    free(python->type_table);
+    python->type_table = NULL;
 }
 
-enum psc_status py_type_find(struct python *python, psc_addr type, const struct py_type **ret)
+/* What is known of a type, from its memory. */
+static enum psc_status read_type(struct python *python, psc_addr type, struct py_type *ret)
 {
     psc_addr metatype;
     uint64_t flags;
-    if (4 * (python->known_type_count + 1) > 3 * python->known_type_capacity &&
-        !type_table_grow(python))
-        return PSC_ERR_MEMORY;
-    size_t slot = type_slot(python->known_types, python->known_type_capacity, type);
-    if (python->known_types[slot]) {
-        *ret = python->known_types[slot];
-        return PSC_OK;
-    }
     enum psc_status status = py_read_type(python, type, &metatype, &flags);
     if (status != PSC_OK)
         return status;
-    if (!(flags & PY_FLAG_TYPE) || python->known_type_count >= TYPE_COUNT_LIMIT)
+    if (!(flags & PY_FLAG_TYPE))
         return PSC_ERR_FORMAT;
     status = py_read_u64(python, type, PY_TYPE_FLAGS, &flags);
     if (status != PSC_OK)
         return status;
-    struct py_type *found = arena_alloc(python->arena, sizeof(*found));
-    if (!found)
-        return PSC_ERR_MEMORY;
-    found->address = type;
-    found->flags = flags;
     char name[TYPE_NAME_LIMIT];
-    set_names(python, found, read_c_name(python, type, flags, name) ? name : NULL);
-    set_kind(python, found);
-    set_protocols(python, found, metatype);
-    set_slots(python, found);
-    python->known_types[slot] = found;
-    python->known_type_count++;
-    *ret = found;
+    *ret = (struct py_type){.address = type, .flags = flags};
+    set_names(python, ret, read_c_name(python, type, flags, name) ? name : NULL);
+    set_kind(python, ret);
+    set_protocols(python, ret, metatype);
+    set_slots(python, ret);
+    return PSC_OK;
+}
+
+enum psc_status py_type_find(struct python *python, psc_addr type, const struct py_type **ret)
+{
+    struct hash_table *entries = &python->type_table->entries;
+    struct type_entry *entry = hash_table_find(entries, type);
+    if (entry) {
+        *ret = entry->type;
+        return PSC_OK;
+    }
+    struct py_type read;
+    if (entries->count >= TYPE_COUNT_LIMIT)
+        return PSC_ERR_LIMIT;
+    enum psc_status status = read_type(python, type, &read);
+    if (status != PSC_OK)
+        return status;
+    struct py_type *kept = arena_alloc(python->arena, sizeof(*kept));
+    entry = kept ? hash_table_add(entries, type) : NULL;
+    if (!entry)
+        return PSC_ERR_MEMORY;
+    *kept = read;
+    entry->type = kept;
+    *ret = kept;
     return PSC_OK;
 }
 

@@ -4,7 +4,7 @@
  * (TGreenlet.hpp, TStackState.cpp, TPythonState.cpp), whose members move with the version of
  * either.
  */
-#include "objects.h"
+#include "frames.h"
 
 #include <stdlib.h>
 
@@ -123,11 +123,11 @@ static bool read_object(struct greenlets *greenlets, psc_addr object, struct pla
     }
     read_moved(greenlets, start, ret);
     /* The frame object is made for the greenlet; the frame itself is another member. */
-    python->moved = ret->moved;
+    frame_set_moved(python, ret->moved);
     for (psc_addr word = start + FRAMES_FIRST; !ret->top && word <= start + FRAMES_LAST; word += 8)
         if (read_word(greenlets, word, &top) && is_code_frame(python, top))
             ret->top = top;
-    python->moved = (struct py_moved){0};
+    frame_set_moved(python, (struct py_moved){0});
     return ret->top != 0;
 }
 
@@ -137,9 +137,9 @@ static enum psc_status keep_frames(struct python *python, const struct place *pl
                                    struct python_greenlet *ret)
 {
     struct python_stack stack = {0};
-    python->moved = place->moved;
+    frame_set_moved(python, place->moved);
     enum psc_status status = chain_walk(python, place->top, &stack);
-    python->moved = (struct py_moved){0};
+    frame_set_moved(python, (struct py_moved){0});
     if (status == PSC_OK)
         ret->frames =
             arena_array(python->arena, stack.count ? stack.count : 1, sizeof(*ret->frames));

@@ -108,7 +108,7 @@ static enum psc_status read_chain(struct py_tasks *tasks, struct python_task *ta
     bool first = true;
     while (object && py_is_generator(python, object)) {
         if (py_cycle_met(&cycle, object) || task->frame_count == FRAME_LIMIT ||
-            !py_value_spend(python, 1) || py_generator_read(python, object, &generator) != PSC_OK) {
+            !budget_spend(python, 1) || py_generator_read(python, object, &generator) != PSC_OK) {
             task->frames_cut = true;
             break;
         }

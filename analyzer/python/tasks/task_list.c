@@ -196,7 +196,7 @@ static enum psc_status add_task(struct py_tasks *tasks, psc_addr task)
         tasks->cut = true;
         return PSC_OK;
     }
-    if (!py_value_spend(tasks->python, 8) || !task_is_task(tasks, task))
+    if (!budget_spend(tasks->python, 8) || !task_is_task(tasks, task))
         return PSC_OK;
     return add_address(&tasks->found, task) ? PSC_OK : PSC_ERR_MEMORY;
 }
@@ -210,7 +210,7 @@ static enum psc_status add_set(struct py_tasks *tasks, psc_addr set, bool weak)
     if (py_set_open(python, set, &items) != PSC_OK)
         return PSC_OK;
     enum psc_status status = PSC_OK;
-    while (status == PSC_OK && py_value_spend(python, 1) &&
+    while (status == PSC_OK && budget_spend(python, 1) &&
            py_set_next(python, &items, &item) == PSC_OK) {
         if (!weak || py_read_u64(python, item, PY_WEAKREF_OBJECT, &item) == PSC_OK)
             status = add_task(tasks, item);
@@ -253,8 +253,7 @@ static bool visit_static(void *context, psc_addr address, const uint8_t *bytes, 
     psc_addr data;
     (void)address;
     for (size_t at = 0; search->status == PSC_OK && at + 8 <= size; at += 8)
-        if (py_is_object_address(load_u64(bytes + at)) &&
-            py_value_spend(search->tasks->python, 1) &&
+        if (py_is_object_address(load_u64(bytes + at)) && budget_spend(search->tasks->python, 1) &&
             is_weak_set(search->tasks->python, load_u64(bytes + at), &data))
             search->status = add_set(search->tasks, data, true);
     return search->status == PSC_OK;

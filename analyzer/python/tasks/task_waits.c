@@ -100,7 +100,7 @@ static void take_object(struct waits *waits, psc_addr object)
     struct py_tasks *tasks = waits->tasks;
     const struct py_type *type;
     psc_addr found;
-    if (!py_value_spend(tasks->python, 8))
+    if (!budget_spend(tasks->python, 8))
         return;
     if (task_is_future(tasks, object)) {
         if (!task_is_task(tasks, object))
@@ -165,7 +165,7 @@ static void take_callback(struct waits *waits, psc_addr callback)
     struct python *python = waits->tasks->python;
     const struct py_type *type;
     psc_addr part;
-    if (!py_value_spend(python, 8) || py_type_of(python, callback, &type) != PSC_OK)
+    if (!budget_spend(python, 8) || py_type_of(python, callback, &type) != PSC_OK)
         return;
     if (type->kind == PY_KIND_METHOD) {
         if (py_read_u64(python, callback, PY_METHOD_SELF, &part) == PSC_OK)
@@ -241,7 +241,7 @@ static enum psc_status add_awaited_by(struct waits *waits, size_t to)
         return add_noted(waits, by, to);
     enum psc_status status = PSC_OK;
     if (py_set_open(python, by, &items) == PSC_OK)
-        while (status == PSC_OK && py_value_spend(python, 1) &&
+        while (status == PSC_OK && budget_spend(python, 1) &&
                py_set_next(python, &items, &by) == PSC_OK)
             status = add_noted(waits, by, to);
     return status;

@@ -1,4 +1,5 @@
 /* Exceptions: the one that is raised, those being handled, where they passed, what led to them. */
+#include "frames.h"
 #include "types.h"
 #include "values.h"
 

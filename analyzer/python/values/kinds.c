@@ -121,7 +121,7 @@ static bool open_derived(struct value_writer *writer, const struct py_type *type
 static void begin(struct value_writer *writer, psc_addr object)
 {
     const struct py_type *type;
-    if (!py_value_spend(writer->python, VALUE_ITEM_LIMIT)) {
+    if (!budget_spend(writer->python, VALUE_ITEM_LIMIT)) {
         text_add_string(writer->text, "\u2026");
         return;
     }
@@ -243,13 +243,12 @@ void value_add(struct python *python, psc_addr object, struct text *text)
 void python_add_value(struct python *python, psc_addr object, struct text *text)
 {
     size_t before = text->size;
-    if (!python->value_bytes || !python->value_work) {
+    if (budget_is_spent(python)) {
         text_add_string(text, "\u2026");
         return;
     }
     value_add(python, object, text);
-    size_t added = text->size - before;
-    python->value_bytes -= added < python->value_bytes ? added : python->value_bytes;
+    budget_spend_bytes(python, text->size - before);
 }
 
 bool python_add_identity(struct python *python, psc_addr object, struct text *text)

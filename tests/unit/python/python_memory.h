@@ -2,7 +2,8 @@
 #ifndef PYTHON_MEMORY_H
 #define PYTHON_MEMORY_H
 
-#include "objects.h"
+#include "frames.h"
+#include "runtime.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,8 +137,8 @@ static inline struct memory *memory_create(uint32_t hex)
     warnings_init(&memory->target.warnings, memory->target.arena);
     python->target = &memory->target;
     python->arena = arena_create();
-    python->value_work = PY_VALUE_WORK_LIMIT;
-    python->value_bytes = PY_VALUE_BYTES_LIMIT;
+    if (handle_init(python) != PSC_OK)
+        abort();
     memory->used = 16;
     memory->type_type = memory_type(memory, PY_FLAG_TYPE);
     memory_put_field(memory, memory->type_type, PY_OBJECT_TYPE, memory->type_type);
@@ -148,7 +149,7 @@ static inline struct memory *memory_create(uint32_t hex)
     memory->int_type = memory_type(memory, PY_FLAG_INT);
     memory->code_type = memory_type(memory, 0);
     python->types.code = memory->code_type;
-    frame_init(python);
+    frame_use_layout(python);
     return memory;
 }
 
@@ -162,8 +163,7 @@ static inline void memory_name_type(struct memory *memory, psc_addr type, const 
 
 static inline void memory_destroy(struct memory *memory)
 {
-    code_deinit(&memory->python);
-    py_type_deinit(&memory->python);
+    handle_deinit(&memory->python);
     warnings_deinit(&memory->target.warnings);
     arena_destroy(memory->target.arena);
     arena_destroy(memory->python.arena);

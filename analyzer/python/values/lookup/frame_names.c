@@ -1,5 +1,5 @@
 /* What a name means in a frame. */
-#include "slots.h"
+#include "frames.h"
 #include "values.h"
 #include "lookup.h"
 
@@ -213,7 +213,7 @@ static void take_keys(struct name_list *list, struct py_items *items)
 {
     psc_addr key;
     psc_addr value;
-    while (py_value_spend(list->python, 1) &&
+    while (budget_spend(list->python, 1) &&
            py_items_next(list->python, items, &key, &value) == PSC_OK)
         if (!take_name(list, key))
             return;

@@ -1,4 +1,4 @@
-#include "slots.h"
+#include "frames.h"
 #include "values.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static void add_local(struct local_list *list, psc_addr name, psc_addr slot)
         name_text = "?";
     if (!py_add_tagged_int(python, slot, &text))
         value_add(python, py_untag(python, slot), &text);
-    python->value_bytes -= text.size < python->value_bytes ? text.size : python->value_bytes;
+    budget_spend_bytes(python, text.size);
     const char *value = value_keep(python, &text);
     list->items[list->count++] = (struct python_local){name_text, value ? value : "?"};
 }
@@ -149,7 +149,7 @@ static void add_dict(struct local_list *list, psc_addr frame)
         return;
     if (items.count > GLOBALS_LIMIT)
         items.count = GLOBALS_LIMIT;
-    while (py_value_spend(python, 1) && py_items_next(python, &items, &key, &value) == PSC_OK) {
+    while (budget_spend(python, 1) && py_items_next(python, &items, &key, &value) == PSC_OK) {
         const char *name = NULL;
         if (py_read_string(python, key, NAME_LIMIT, &name) != PSC_OK || is_dunder(name) ||
             is_definition(python, value))
@@ -189,7 +189,7 @@ enum psc_status python_read_locals(struct python *python, const struct python_fr
     const struct py_code *code = frame->code ? code_find(python, frame->code) : NULL;
     if (!code || code->state != PY_CODE_VALID)
         return PSC_OK;
-    if (!python->value_bytes || !python->value_work) {
+    if (budget_is_spent(python)) {
         target_warn(python->target, "values-limit",
                     "not all values are shown: what they may take in all is used up");
         return PSC_OK;

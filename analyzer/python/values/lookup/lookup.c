@@ -28,7 +28,7 @@ enum psc_status lookup_find_key(struct python *python, struct py_items *items, c
 {
     size_t size = strlen(key);
     psc_addr found;
-    for (size_t i = 0; i < LOOKUP_ITEM_LIMIT && py_value_spend(python, 1); i++) {
+    for (size_t i = 0; i < LOOKUP_ITEM_LIMIT && budget_spend(python, 1); i++) {
         enum psc_status status = py_items_next(python, items, &found, ret);
         if (status != PSC_OK)
             return status;
@@ -242,7 +242,7 @@ static bool list_items(const struct class_listing *listing, struct python *pytho
 {
     psc_addr key;
     psc_addr value;
-    for (size_t i = 0; i < LOOKUP_ITEM_LIMIT && py_value_spend(python, 1); i++) {
+    for (size_t i = 0; i < LOOKUP_ITEM_LIMIT && budget_spend(python, 1); i++) {
         if (py_items_next(python, items, &key, &value) != PSC_OK)
             return true;
         if (!listing->take(listing->context, key))
@@ -323,8 +323,7 @@ static enum psc_status take_from_dict(struct python *python, psc_addr dict,
     if (step->kind == VALUE_STEP_KEY)
         status = lookup_find_key(python, &items, step->text, ret);
     for (size_t i = 0;
-         step->kind == VALUE_STEP_INDEX && i < LOOKUP_ITEM_LIMIT && py_value_spend(python, 1);
-         i++) {
+         step->kind == VALUE_STEP_INDEX && i < LOOKUP_ITEM_LIMIT && budget_spend(python, 1); i++) {
         status = py_items_next(python, &items, &key, ret);
         if (status != PSC_OK || is_number(python, key, step->text))
             break;

@@ -28,7 +28,7 @@ void value_take_attributes(struct value_writer *writer, struct value_level *leve
         return;
     if (items.count > TAKE_LIMIT)
         items.count = TAKE_LIMIT;
-    if (!py_value_spend(python, items.count))
+    if (!budget_spend(python, items.count))
         return;
     while (py_items_next(python, &items, &key, &value) == PSC_OK)
         value_take(level, key, value);

@@ -102,7 +102,7 @@ void value_open_dict(struct value_writer *writer, const struct py_type *type, ps
     }
     if (items.count > SCAN_LIMIT)
         items.count = SCAN_LIMIT;
-    if (!py_value_spend(python, items.count))
+    if (!budget_spend(python, items.count))
         items.count = 0;
     while (level->count < VALUE_ITEM_LIMIT && py_items_next(python, &items, &key, &value) == PSC_OK)
         value_take(level, key, value);
@@ -114,7 +114,7 @@ static void take_set(struct value_writer *writer, struct value_level *level, psc
 {
     struct python *python = writer->python;
     slots = slots < SCAN_LIMIT ? slots : SCAN_LIMIT;
-    if (!py_value_spend(python, slots))
+    if (!budget_spend(python, slots))
         slots = 0;
     for (uint64_t i = 0; i < slots && level->count < VALUE_ITEM_LIMIT && level->count < used; i++) {
         psc_addr entry = table + 16 * i;

@@ -58,7 +58,7 @@ void value_open_closure(struct value_writer *writer, const struct py_type *type,
     text_printf(writer->text, "<closure of %s", function_of(type));
     struct value_level *level = value_push(writer, object, ": ", ">");
     if (!level || py_read_u64(python, type->address, PY_TYPE_BASICSIZE, &size) != PSC_OK ||
-        !py_value_spend(python, CLOSURE_WORD_LIMIT))
+        !budget_spend(python, CLOSURE_WORD_LIMIT))
         return;
     for (uint64_t at = python->layout.offset[PY_OBJECT_SIZE]; at + 8 <= size; at += 8) {
         if (at > 8 * CLOSURE_WORD_LIMIT ||

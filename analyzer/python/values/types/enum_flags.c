@@ -40,7 +40,7 @@ static bool read_flags(struct python *python, const struct py_type *type, uint64
     ret->count = 0;
     ret->named = 0;
     if (py_dict_open(python, type->members, &items) != PSC_OK || items.count > MEMBER_LIMIT ||
-        !py_value_spend(python, items.count))
+        !budget_spend(python, items.count))
         return false;
     while ((status = py_items_next(python, &items, &key, &member)) == PSC_OK) {
         struct flag flag;

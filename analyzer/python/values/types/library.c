@@ -41,7 +41,7 @@ static void take_view(struct value_writer *writer, struct value_level *level, ps
             level->values[i] = level->keys[i];
         return;
     }
-    if (!py_value_spend(python, items.count))
+    if (!budget_spend(python, items.count))
         return;
     while (py_items_next(python, &items, &key, &value) == PSC_OK)
         value_take(level, key, keys ? key : value);
@@ -184,7 +184,7 @@ static bool read_wide(struct python *python, psc_addr object, unsigned __int128 
     *ret = 0;
     // Of a class derived from int the text could lead back here.
     if (py_type_of(python, object, &type) != PSC_OK || type->kind != PY_KIND_INT || !type->exact ||
-        !py_value_spend(python, VALUE_ITEM_LIMIT))
+        !budget_spend(python, VALUE_ITEM_LIMIT))
         return false;
     value_add_int(&writer, type, object);
     bool whole = digits.data && digits.size && digits.size <= 39 && !digits.failed;

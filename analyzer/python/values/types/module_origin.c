@@ -10,7 +10,7 @@ static bool find_global(struct python *python, psc_addr module, const char *name
     psc_addr dict;
     struct py_items items;
     return py_read_u64(python, module, PY_MODULE_DICT, &dict) == PSC_OK &&
-           py_dict_open(python, dict, &items) == PSC_OK && py_value_spend(python, items.count) &&
+           py_dict_open(python, dict, &items) == PSC_OK && budget_spend(python, items.count) &&
            py_items_find(python, &items, name, GLOBALS_LIMIT, ret) == PSC_OK;
 }
 

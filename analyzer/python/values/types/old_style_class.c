@@ -26,7 +26,7 @@ void value_add_old_name(struct python *python, psc_addr class, struct text *text
     psc_addr module;
     struct py_items items;
     if (py_read_u64(python, class, PY_CLASS_DICT, &dict) == PSC_OK &&
-        py_dict_open(python, dict, &items) == PSC_OK && py_value_spend(python, CLASS_LIMIT) &&
+        py_dict_open(python, dict, &items) == PSC_OK && budget_spend(python, CLASS_LIMIT) &&
         py_items_find(python, &items, "__module__", CLASS_LIMIT, &module) == PSC_OK &&
         !py_string_equals(python, module, "__builtin__")) {
         add_string(python, module, text);
@@ -65,7 +65,7 @@ void value_open_old_instance(struct value_writer *writer, const struct py_type *
     level->attributes = true;
     if (py_attributes_open(python, object, &items) != PSC_OK)
         items.count = items.next = 0;
-    if (items.count > SCAN_LIMIT || !py_value_spend(python, items.count))
+    if (items.count > SCAN_LIMIT || !budget_spend(python, items.count))
         items.count = 0;
     while (py_items_next(python, &items, &key, &value) == PSC_OK)
         value_take(level, key, value);

@@ -42,7 +42,7 @@ void value_take_ordered(struct value_writer *writer, struct value_level *level, 
         items.count = 0;
     if (items.count > SCAN_LIMIT)
         items.count = SCAN_LIMIT;
-    while (found < level->count && py_value_spend(python, 1) &&
+    while (found < level->count && budget_spend(python, 1) &&
            py_items_next(python, &items, &key, &value) == PSC_OK) {
         size_t at = find_key(level, key);
         if (at == level->count || level->values[at])

@@ -64,9 +64,9 @@ static void test_strings_of_2(void **state)
     assert_true(py_string_equals(&memory->python, memory_bytes(memory, "key"), "key"));
     /* Without the symbols that tell, the text does. */
     for (int known = 0; known < 2; known++) {
-        memory->python.unicode_width = known ? 2 : 0;
+        memory->python.layout.unicode_width = known ? 2 : 0;
         check_string(memory, memory_unicode(memory, narrow, 5, 2), "fü€xy");
-        memory->python.unicode_width = known ? 4 : 0;
+        memory->python.layout.unicode_width = known ? 4 : 0;
         check_string(memory, memory_unicode(memory, wide, 3, 4), "f😀€");
     }
     memory_destroy(memory);

@@ -234,7 +234,7 @@ static void test_work_is_bounded(void **state)
     struct memory *memory = values.memory;
     (void)state;
     psc_addr string = memory_ascii(memory, "text");
-    memory->python.value_work = 40;
+    assert_true(budget_spend(&memory->python, BUDGET_WORK - 40));
     check_value(&values, string, "'text'");
     check_value(&values, string, "\u2026");
     memory_destroy(memory);

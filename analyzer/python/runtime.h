@@ -1,0 +1,57 @@
+/** @file What the files of python/ itself share: how an interpreter and its threads are found. */
+#ifndef PSC_PYTHON_RUNTIME_H
+#define PSC_PYTHON_RUNTIME_H
+
+#include "objects.h"
+
+/* ---- handle.c ---- */
+
+/** Makes what the handle's owners keep; on failure handle_deinit() is called all the same. */
+PSC_MUST_CHECK enum psc_status handle_init(struct python *python);
+/** Forgets what was read of frames, code and types, and gives the whole budget again. */
+void handle_forget(struct python *python);
+void handle_deinit(struct python *python);
+
+/* ---- thread_names.c ---- */
+
+struct py_thread_name {
+    uint64_t ident;
+    const char *name;
+};
+
+/** threading._active of an interpreter, by ident: malloc'd; none when it can not be read. */
+size_t thread_names_read(struct python *python, psc_addr interpreter, struct py_thread_name **ret);
+/** NULL when there is none. */
+const char *thread_names_find(const struct py_thread_name *names, size_t count, uint64_t ident);
+
+/* ---- version_scan.c ---- */
+
+/** Looks for the text of Py_GetVersion() in the writable memory of a module; NULL: in all. */
+bool version_scan_find(struct python *python, const struct module *module,
+                       struct py_version_text *ret);
+
+/* ---- scan.c: runtimes without a symbol ---- */
+
+/** Asks `accept` at each place of the cookie of _Py_DebugOffsets; true when it did. */
+bool scan_find_cookie(struct python *python, const struct module *module,
+                      bool (*accept)(struct python *python, psc_addr runtime));
+/**
+ * Finds an interpreter with the offsets of python->layout: a pointer to something whose
+ * newest thread points back and has the thread pointer of one of the target's threads.
+ * @param ret_pointer  where the pointer to it is.
+ */
+bool scan_find_interpreter(struct python *python, const struct module *module, psc_addr *ret,
+                           psc_addr *ret_pointer);
+
+/**
+ * Up to 3.6, without a _PyRuntime: the interpreter that a module's memory points to from which the
+ * list leads furthest to the one that is known; that one itself when there is none.
+ */
+psc_addr scan_find_newest(struct python *python, const struct module *module, psc_addr interpreter);
+
+/* ---- thread.c ---- */
+
+/** True when a PyInterpreterState of the present layout is at the address. */
+bool thread_check_interpreter(struct python *python, psc_addr interpreter);
+
+#endif
