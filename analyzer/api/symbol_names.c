@@ -6,16 +6,17 @@
 #include <string.h>
 
 struct psc_symbols {
-    struct cython_peers *peers;
+    struct cython_symbol_set *symbol_set;
 };
 
 /* The Python name; utility code of Cython's has none. */
-static bool demangle_cython(struct cython_peers *peers, const char *symbol, struct text *text)
+static bool demangle_cython(struct cython_symbol_set *symbol_set, const char *symbol,
+                            struct text *text)
 {
     struct arena *arena = arena_create();
     struct cython_name name = {0};
-    bool named = arena && cython_peers_parse(peers, symbol, arena, &name) && name.function &&
-                 strcmp(name.function, symbol);
+    bool named = arena && cython_symbol_set_parse(symbol_set, symbol, arena, &name) &&
+                 name.function && strcmp(name.function, symbol);
     if (named) {
         text_add_string(text, name.function);
         if (name.parallel)
@@ -25,14 +26,15 @@ static bool demangle_cython(struct cython_peers *peers, const char *symbol, stru
     return named;
 }
 
-static size_t demangle(struct cython_peers *peers, const char *symbol, char *buffer, size_t size)
+static size_t demangle(struct cython_symbol_set *symbol_set, const char *symbol, char *buffer,
+                       size_t size)
 {
     struct text text = {0};
     if (buffer && size)
         *buffer = '\0';
     if (!symbol)
         return 0;
-    if (!demangle_cython(peers, symbol, &text)) {
+    if (!demangle_cython(symbol_set, symbol, &text)) {
         char *demangled PSC_CLEANUP(cleanup_free) = demangle_symbol(symbol);
         if (demangled)
             text_add_string(&text, demangled);
@@ -55,7 +57,7 @@ size_t psc_demangle(const char *symbol, char *buffer, size_t size)
 struct psc_symbols *psc_symbols_create(void)
 {
     struct psc_symbols *symbols = calloc(1, sizeof(*symbols));
-    if (symbols && !(symbols->peers = cython_peers_create())) {
+    if (symbols && !(symbols->symbol_set = cython_symbol_set_create())) {
         free(symbols);
         return NULL;
     }
@@ -66,7 +68,7 @@ void psc_symbols_destroy(struct psc_symbols *symbols)
 {
     if (!symbols)
         return;
-    cython_peers_destroy(symbols->peers);
+    cython_symbol_set_destroy(symbols->symbol_set);
     free(symbols);
 }
 
@@ -74,11 +76,11 @@ enum psc_status psc_symbols_add(struct psc_symbols *symbols, const char *symbol)
 {
     if (!symbols || !symbol)
         return PSC_ERR_ARGUMENT;
-    return cython_peers_add(symbols->peers, symbol) ? PSC_OK : PSC_ERR_MEMORY;
+    return cython_symbol_set_add(symbols->symbol_set, symbol) ? PSC_OK : PSC_ERR_MEMORY;
 }
 
 size_t psc_symbols_demangle(struct psc_symbols *symbols, const char *symbol, char *buffer,
                             size_t size)
 {
-    return demangle(symbols ? symbols->peers : NULL, symbol, buffer, size);
+    return demangle(symbols ? symbols->symbol_set : NULL, symbol, buffer, size);
 }

@@ -1,4 +1,4 @@
-#include "reports.h"
+#include "cython_private.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -73,58 +73,58 @@ bool cython_cache_name_of(struct cython_cache *cache, struct module *module, con
 }
 
 /** The module's machine code, made ready once; NULL when it is not Cython's. */
-static struct machine *cache_machine(struct cython_cache *cache, struct module *module,
+static struct reports *cache_reports(struct cython_cache *cache, struct module *module,
                                      struct cython_module **ret)
 {
     struct cython_module *known = cache_module(cache, module);
-    if (known && !known->machine_tried) {
-        known->machine_tried = true;
+    if (known && !known->reports_tried) {
+        known->reports_tried = true;
         module_open(module);
         if (module->image)
-            known->machine = machine_create(module->image, module->image_size);
+            known->reports = reports_create(module->image, module->image_size);
     }
     *ret = known;
-    return known ? known->machine : NULL;
+    return known ? known->reports : NULL;
 }
 
 bool cython_cache_has_code(struct cython_cache *cache, struct module *module)
 {
     struct cython_module *known;
-    return cache_machine(cache, module, &known) != NULL;
+    return cache_reports(cache, module, &known) != NULL;
 }
 
 bool cython_cache_is_mypyc(struct cython_cache *cache, struct module *module)
 {
     struct cython_module *known;
-    struct machine *machine = cache_machine(cache, module, &known);
-    return machine && cython_machine_is_mypyc(machine);
+    struct reports *reports = cache_reports(cache, module, &known);
+    return reports && reports_is_mypyc(reports);
 }
 
 size_t cython_cache_find_code(struct cython_cache *cache, struct module *module, psc_addr pc,
                               struct arena *arena, struct cython_code *ret, size_t limit)
 {
     struct cython_module *known;
-    struct machine *machine = cache_machine(cache, module, &known);
-    if (!machine)
+    struct reports *reports = cache_reports(cache, module, &known);
+    if (!reports)
         return 0;
-    return cython_machine_find(machine, cython_module_get_name(known, cache->arena),
-                               pc - module->bias, arena, ret, limit);
+    struct code_question question = {reports, cython_module_get_name(known, cache->arena), arena};
+    return cython_functions_at(&question, pc - module->bias, ret, limit);
 }
 
 bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module, psc_addr pc)
 {
     struct cython_module *known;
-    struct machine *machine = cache_machine(cache, module, &known);
-    return !machine || machine_calls_itself(machine, pc - module->bias);
+    struct reports *reports = cache_reports(cache, module, &known);
+    return !reports || flow_calls_itself(reports_get_flow(reports), pc - module->bias);
 }
 
 psc_addr cython_cache_find_suspension(struct cython_cache *cache, struct module *module,
                                       psc_addr body, uint32_t label, uint64_t offset)
 {
     struct cython_module *known;
-    struct machine *machine = cache_machine(cache, module, &known);
+    struct reports *reports = cache_reports(cache, module, &known);
     uint64_t call =
-        machine ? machine_find_suspension(machine, body - module->bias, label, offset) : 0;
+        reports ? reports_find_suspension(reports, body - module->bias, label, offset) : 0;
     return call ? call + module->bias : 0;
 }
 
@@ -132,23 +132,25 @@ bool cython_cache_is_same_function(struct cython_cache *cache, struct module *mo
                                    psc_addr b)
 {
     struct cython_module *known;
-    struct machine *machine = cache_machine(cache, module, &known);
-    return machine && machine_same_function(machine, a - module->bias, b - module->bias);
+    struct reports *reports = cache_reports(cache, module, &known);
+    return reports &&
+           flow_is_same_function(reports_get_flow(reports), a - module->bias, b - module->bias);
 }
 
 bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, psc_addr pc)
 {
     struct cython_module *known;
-    struct machine *machine = cache_machine(cache, module, &known);
-    return machine && cython_machine_is_helper(machine, pc - module->bias);
+    struct reports *reports = cache_reports(cache, module, &known);
+    return reports && cython_is_own_code(reports_get_flow(reports), pc - module->bias);
 }
 
 bool cython_cache_public_name(struct cython_cache *cache, struct module *module, const char *symbol,
                               struct arena *arena, struct cython_name *ret)
 {
     struct cython_module *known;
-    struct machine *machine = cache_machine(cache, module, &known);
-    const char *whole = machine ? machine_find_whole_name(&machine->image, symbol) : NULL;
+    struct reports *reports = cache_reports(cache, module, &known);
+    const char *whole =
+        reports ? reports_find_whole_name(&reports_get_flow(reports)->image, symbol) : NULL;
     if (!whole)
         return false;
     const char *module_name = cython_module_get_name(known, cache->arena);
@@ -164,7 +166,7 @@ bool cython_cache_public_name(struct cython_cache *cache, struct module *module,
 /** The search for the lines of one C file. */
 struct lines_search {
     struct module *module;
-    struct machine *machine;
+    struct reports *reports;
     const char *c_file;
     bool xml;
     struct cython_lines *lines; /**< What was found. */
@@ -192,7 +194,7 @@ static void take_lines(struct lines_search *search, const char *path, struct sli
     }
     struct slice c_text = search->xml ? (struct slice){"", 0} : text;
     if (!cython_lines_is_empty(lines) &&
-        cython_lines_fit(search->module, search->machine, search->c_file, c_text, lines)) {
+        cython_matches_build(search->module, search->reports, search->c_file, c_text, lines)) {
         search->lines = lines;
         return;
     }
@@ -226,7 +228,7 @@ static void search_lines(struct cython_cache *cache, struct cached_lines *entry)
     struct module *module = entry->module;
     struct cython_module *known;
     struct lines_search search = {.module = module, .c_file = entry->c_file};
-    search.machine = cache_machine(cache, module, &known);
+    search.reports = cache_reports(cache, module, &known);
     cython_each_c_file(module, entry->c_file, cache->arena, visit_lines, &search);
     const char *name = known && !search.lines ? cython_module_get_name(known, cache->arena) : NULL;
     if (name) {

@@ -62,14 +62,14 @@ bool cython_parse_symbol(const char *symbol, const struct cython_context *contex
 
 /** Symbols that somebody saw together, maybe of several modules: what one leaves open, another
  * may tell. */
-struct cython_peers;
-struct cython_peers *cython_peers_create(void); /**< NULL: out of memory. */
-void cython_peers_destroy(struct cython_peers *peers);
+struct cython_symbol_set;
+struct cython_symbol_set *cython_symbol_set_create(void); /**< NULL: out of memory. */
+void cython_symbol_set_destroy(struct cython_symbol_set *symbols);
 /** Takes a linker's symbol; others than Cython's are passed over. False: out of memory. */
-bool cython_peers_add(struct cython_peers *peers, const char *symbol);
+bool cython_symbol_set_add(struct cython_symbol_set *symbols, const char *symbol);
 /** cython_parse_symbol() with what the others tell; `peers` may be NULL. */
-bool cython_peers_parse(struct cython_peers *peers, const char *symbol, struct arena *arena,
-                        struct cython_name *ret);
+bool cython_symbol_set_parse(struct cython_symbol_set *symbols, const char *symbol,
+                             struct arena *arena, struct cython_name *ret);
 
 /**
  * Whether a frame of `slot`, directly outside one of `inner` in the same module, is only the

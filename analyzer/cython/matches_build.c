@@ -3,7 +3,7 @@
  * from. Generated C is often left beside a module, and made anew when the .pyx changes; a comment
  * that is added there moves lines of the .pyx, but none of the C.
  */
-#include "reports.h"
+#include "cython_private.h"
 
 #include <stdlib.h>
 
@@ -99,8 +99,8 @@ static bool same_file(const char *left, const char *right)
 }
 
 /** Functions stand where the debug information says. */
-static bool fits_functions(struct module *module, const char *c_file,
-                           const struct numbered_text *text)
+static bool functions_match(struct module *module, const char *c_file,
+                            const struct numbered_text *text)
 {
     struct address_list list = {0};
     size_t seen = 0, wrong = 0;
@@ -139,28 +139,28 @@ static bool is_module_source(const char *file)
 }
 
 /** The first calls of a function whose own error is reported. */
-static void add_calls(struct machine *machine, const struct machine_function *function,
-                      psc_addr bias, struct call_list *calls)
+static void add_calls(struct reports *reports, const struct flow_function *function, psc_addr bias,
+                      struct call_list *calls)
 {
     size_t size = 0;
-    const uint8_t *code = machine_bytes(&machine->image, function->start, &size);
+    const uint8_t *code = flow_bytes(&reports_get_flow(reports)->image, function->start, &size);
     if (!code || function->end <= function->start)
         return;
     if (size > function->end - function->start)
         size = (size_t)(function->end - function->start);
     size_t last = calls->asked + ASKED_EACH < ASKED_LIMIT ? calls->asked + ASKED_EACH : ASKED_LIMIT;
     for (size_t i = 0; i + 5 <= size && calls->asked < last && calls->count < CALL_SAMPLES; i++) {
-        struct machine_report report;
+        struct error_report report;
         if (code[i] != 0xe8) /* call rel32 */
             continue;
         uint64_t target =
             function->start + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1);
-        struct machine_target known = machine_target_of(&machine->image, target);
-        if (!known.import && !machine_find_function(&machine->image, known.address))
+        struct flow_target known = flow_target_of(&reports_get_flow(reports)->image, target);
+        if (!known.import && !flow_find_function(&reports_get_flow(reports)->image, known.address))
             continue;
         calls->asked++;
-        if (machine_find_reports(machine, function->start + i + 4, &report, 1) != 1 ||
-            !report.direct || !report.line)
+        if (reports_find(reports, function->start + i + 4, &report, 1) != 1 || !report.direct ||
+            !report.line)
             continue;
         calls->addresses[calls->count] = function->start + i + 4 + bias;
         calls->of_module[calls->count] = is_module_source(report.file);
@@ -224,17 +224,18 @@ static void count_report(struct tally *tally, uint32_t built, uint32_t mapped, b
 }
 
 /** The lines that errors report are those that the C, or the XML, has. */
-static bool fits_reports(struct module *module, struct machine *machine, const char *c_file,
-                         const struct numbered_text *text, const struct cython_lines *map)
+static bool reports_match(struct module *module, struct reports *reports, const char *c_file,
+                          const struct numbered_text *text, const struct cython_lines *map)
 {
     struct call_list calls = {.count = 0};
     struct module_line lines[CALL_SAMPLES] = {{0}};
     struct tally tally = {.seen = 0};
-    size_t functions = machine->image.function_count;
+    size_t functions = reports_get_flow(reports)->image.function_count;
     size_t step = functions / CALL_SAMPLES + 1;
     for (size_t first = 0; first < step && calls.count < CALL_SAMPLES / 2; first++)
         for (size_t i = first; i < functions && calls.count < CALL_SAMPLES; i += step)
-            add_calls(machine, &machine->image.functions[i], module->bias, &calls);
+            add_calls(reports, &reports_get_flow(reports)->image.functions[i], module->bias,
+                      &calls);
     if (calls.count)
         module_find_lines(module, calls.addresses, calls.count, lines);
     for (size_t i = 0; i < calls.count; i++) {
@@ -254,13 +255,13 @@ static bool fits_reports(struct module *module, struct machine *machine, const c
     return tally.wrong * 20 <= tally.seen && tally.last_wrong <= tally.last_right;
 }
 
-bool cython_lines_fit(struct module *module, struct machine *machine, const char *c_file,
-                      struct slice text, const struct cython_lines *map)
+bool cython_matches_build(struct module *module, struct reports *reports, const char *c_file,
+                          struct slice text, const struct cython_lines *map)
 {
     struct numbered_text numbered;
     bool fits = number_lines(text, &numbered) &&
-                (!text.size || fits_functions(module, c_file, &numbered)) &&
-                (!machine || fits_reports(module, machine, c_file, &numbered, map));
+                (!text.size || functions_match(module, c_file, &numbered)) &&
+                (!reports || reports_match(module, reports, c_file, &numbered, map));
     free(numbered.starts);
     return fits;
 }

@@ -1,4 +1,4 @@
-#include "reports.h"
+#include "cython_private.h"
 
 /* Packages in packages; deeper ones are not looked for. */
 #define PACKAGE_DEPTH 16
@@ -6,20 +6,6 @@
 /** Every Cython module makes a module of this name for its tracebacks (Cython/Compiler/Naming.py).
  */
 static const char runtime_name[] = "cython_runtime";
-
-struct slice path_directory(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return (struct slice){path, 0};
-    return (struct slice){path, slash == path ? 1 : (size_t)(slash - path)};
-}
-
-const char *path_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 /** The last directory of a path's directory part, which is shortened by it. */
 static struct slice pop_directory(struct slice *directory)
@@ -74,7 +60,7 @@ static struct cython_names *module_names(struct cython_module *known)
 void cython_module_deinit(struct cython_module *known)
 {
     cython_names_deinit(&known->names);
-    machine_destroy(known->machine);
+    reports_destroy(known->reports);
 }
 
 /* ---- the module's name ---- */
@@ -98,33 +84,6 @@ static const char *name_from_main_flag(struct module *module, struct slice last,
         flag = arena_printf(arena, "%.*s__%s", (int)package.size, package.data, flag);
         if (!dotted)
             break;
-    }
-    return NULL;
-}
-
-/** The path of the first wrapper that has the module's last name in it. */
-static const char *name_from_functions(struct cython_module *known, struct slice last,
-                                       struct arena *arena)
-{
-    struct cython_context context = {0};
-    const char *found;
-    cython_names_bind(module_names(known), &context);
-    for (size_t i = 0; (found = cython_context_find(&context, "__pyx_pw_", i)); i++) {
-        struct cython_path path;
-        struct text text = {0};
-        parse_cython_path(slice_of(found + strlen("__pyx_pw_")), CYTHON_UNNUMBERED, NULL, &path);
-        for (size_t k = 0; k < path.count; k++) {
-            if (k)
-                text_add_char(&text, '.');
-            cython_component_add(&text, &path.components[k]);
-            struct slice name = path.components[k].name;
-            if (name.size != last.size || memcmp(name.data, last.data, last.size) != 0)
-                continue;
-            const char *copy = text.failed ? NULL : arena_strdup(arena, text.data);
-            text_deinit(&text);
-            return copy;
-        }
-        text_deinit(&text);
     }
     return NULL;
 }
@@ -158,7 +117,7 @@ const char *cython_module_find_name(struct cython_module *known, struct arena *a
         !(module->image &&
           memmem(module->image, module->image_size, runtime_name, sizeof(runtime_name))))
         return NULL;
-    name = name_from_functions(known, last, arena);
+    name = cython_names_find_module(module_names(known), last, arena);
     return name ? name : name_from_path(last, directory, arena);
 }
 

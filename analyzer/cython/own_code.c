@@ -1,5 +1,5 @@
 /* Which functions without a name are Cython's own: they work for Python, and report no error. */
-#include "explore.h"
+#include "cython_private.h"
 
 /** A helper is small; what calls Python from a larger function has a name. */
 #define HELPER_SIZE_LIMIT 8192
@@ -49,58 +49,57 @@ static void note_import(struct calls *calls, struct telling *telling, const char
 }
 
 /** Python's functions may also be chosen first, and then called through a pointer. */
-static void note_pointer(struct machine *machine, struct calls *calls, struct telling *telling,
+static void note_pointer(struct flow *flow, struct calls *calls, struct telling *telling,
                          const struct instruction *instruction)
 {
     const struct operand *from = &instruction->from;
-    const struct machine_pointer *pointer =
-        from->kind == OPERAND_ABSOLUTE
-            ? machine_find_pointer(&machine->image, (uint64_t)from->number)
-            : NULL;
+    const struct flow_pointer *pointer =
+        from->kind == OPERAND_ABSOLUTE ? flow_find_pointer(&flow->image, (uint64_t)from->number)
+                                       : NULL;
     if (pointer && pointer->import)
         note_import(calls, telling, pointer->import);
 }
 
 /** A linked-in library calls Python neither by itself nor through what it calls by address. */
-static void note_calls(struct machine *machine, const struct machine_function *function,
-                       unsigned depth, struct calls *calls)
+static void note_calls(struct flow *flow, const struct flow_function *function, unsigned depth,
+                       struct calls *calls)
 {
     uint64_t end = function->end - function->start > HELPER_SIZE_LIMIT
                        ? function->start + HELPER_SIZE_LIMIT
                        : function->end;
     struct telling telling = {0};
-    if (!machine_spend_steps(machine, 1 + (size_t)(end - function->start) / BYTES_A_STEP))
+    if (!flow_spend_steps(flow, 1 + (size_t)(end - function->start) / BYTES_A_STEP))
         return;
     for (uint64_t at = function->start; at < end;) {
-        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
+        struct instruction instruction = *flow_decode(flow, at);
         if (instruction.verb == INSTRUCTION_BAD)
             break;
         at += instruction.size;
         if (instruction.verb != INSTRUCTION_CALL && instruction.verb != INSTRUCTION_JUMP) {
-            note_pointer(machine, calls, &telling, &instruction);
+            note_pointer(flow, calls, &telling, &instruction);
             continue;
         }
-        struct machine_target target = machine_operand_target(machine, &instruction.to);
+        struct flow_target target = flow_operand_target(flow, &instruction.to);
         if (target.import) {
             note_import(calls, &telling, target.import);
             continue;
         }
-        const struct machine_function *callee =
-            depth ? machine_find_function(&machine->image, target.address) : NULL;
+        const struct flow_function *callee =
+            depth ? flow_find_function(&flow->image, target.address) : NULL;
         if (callee && callee->start == target.address && callee != function &&
             calls->followed++ < HELPER_CALL_LIMIT)
-            note_calls(machine, callee, depth - 1, calls);
+            note_calls(flow, callee, depth - 1, calls);
     }
     /* Cython's generators only write: of errors while one is closed. */
     calls->unraisable |= telling.writes && telling.makes_name;
 }
 
-bool cython_machine_is_helper(struct machine *machine, uint64_t pc)
+bool cython_is_own_code(struct flow *flow, uint64_t pc)
 {
-    const struct machine_function *function = machine_find_function(&machine->image, pc);
+    const struct flow_function *function = flow_find_function(&flow->image, pc);
     struct calls calls = {0};
     if (!function || function->end - function->start > HELPER_SIZE_LIMIT)
         return false;
-    note_calls(machine, function, function->pointed ? SLOT_DEPTH : HELPER_DEPTH, &calls);
+    note_calls(flow, function, function->pointed ? SLOT_DEPTH : HELPER_DEPTH, &calls);
     return calls.python && !calls.takes_gil && !calls.unraisable;
 }

@@ -7,7 +7,7 @@
  *     cython_tool code FILE.so MODULE < ADDRESSES   address, then function, file, line for each
  * level
  */
-#include "reports.h"
+#include "cython_private.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -102,11 +102,12 @@ static int show_lines(const char *path)
     return 0;
 }
 
-static void show_code(struct machine *machine, const char *module, uint64_t address)
+static void show_code(struct reports *reports, const char *module, uint64_t address)
 {
     struct cython_code levels[32];
     struct arena *arena = arena_create();
-    size_t count = cython_machine_find(machine, module, address, arena, levels, 32);
+    struct code_question question = {reports, module, arena};
+    size_t count = cython_functions_at(&question, address, levels, 32);
     printf("%" PRIx64, address);
     for (size_t i = 0; i < count; i++)
         printf("\t%s%s %s:%s%u%s", levels[i].kind == CYTHON_PLUMBING ? "-" : "",
@@ -128,22 +129,23 @@ static int show_codes(const char *path, const char *module)
     size_t size = (size_t)status.st_size;
     const uint8_t *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
-    struct machine *machine = bytes == MAP_FAILED ? NULL : machine_create(bytes, size);
-    if (!machine) {
+    struct reports *reports = bytes == MAP_FAILED ? NULL : reports_create(bytes, size);
+    if (!reports) {
         fprintf(stderr, "%s: nothing of Cython's in it\n", path);
         return 1;
     }
-    fprintf(stderr, "%zu functions, %zu pointers, %zu anchors\n", machine->image.function_count,
-            machine->image.pointer_count, machine->anchor_count);
-    while (machine && scanf("%" SCNx64, &address) == 1) {
-        show_code(machine, module, address);
+    const struct flow *flow = reports_get_flow(reports);
+    fprintf(stderr, "%zu functions, %zu pointers, %zu traceback helpers\n",
+            flow->image.function_count, flow->image.pointer_count, flow->helper_count);
+    while (reports && scanf("%" SCNx64, &address) == 1) {
+        show_code(reports, module, address);
         /* Nobody else asks for thousands of addresses; a module's steps are counted. */
-        if (machine->steps > STEPS_EACH) {
-            machine_destroy(machine);
-            machine = machine_create(bytes, size);
+        if (reports_get_flow(reports)->steps > STEPS_EACH) {
+            reports_destroy(reports);
+            reports = reports_create(bytes, size);
         }
     }
-    machine_destroy(machine);
+    reports_destroy(reports);
     munmap((void *)(uintptr_t)bytes, size);
     return 0;
 }

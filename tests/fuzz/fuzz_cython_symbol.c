@@ -1,5 +1,5 @@
 /* Names from symbols, the symbol table being hostile too: one symbol a line, the first is named. */
-#include "cython_private.h"
+#include "names_private.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -11,14 +11,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void ask_range(struct machine *machine, struct arena *arena, uint64_t start, uint64_t end)
+static void ask_range(struct reports *reports, struct arena *arena, uint64_t start, uint64_t end)
 {
     for (uint64_t at = start; at < end; at += 7) {
         struct cython_code codes[8];
-        size_t count = cython_machine_find(machine, "pkg.mod", at, arena, codes, 8);
+        struct code_question question = {reports, "pkg.mod", arena};
+        size_t count = cython_functions_at(&question, at, codes, 8);
         if (count > 8)
             abort();
-        (void)cython_machine_is_helper(machine, at);
+        (void)cython_is_own_code(reports_get_flow(reports), at);
         for (size_t i = 0; i < count; i++)
             if (codes[i].line && codes[i].line >= INT32_MAX)
                 abort();
@@ -27,21 +28,21 @@ static void ask_range(struct machine *machine, struct arena *arena, uint64_t sta
 
 static void ask(const uint8_t *bytes, size_t size, bool must_open)
 {
-    struct machine *machine = machine_create(bytes, size);
+    struct reports *reports = reports_create(bytes, size);
     struct arena *arena = arena_create();
-    if (must_open && (!machine || machine->anchor_count == 0))
+    if (must_open && (!reports || reports_get_flow(reports)->helper_count == 0))
         abort();
-    for (uint32_t label = 0; machine && label < 4; label++) {
-        uint64_t call = machine_find_suspension(machine, CODE_AT + 0x100, label, 8 * label);
-        if (call && !machine_same_function(machine, call, CODE_AT + 0x100))
+    for (uint32_t label = 0; reports && label < 4; label++) {
+        uint64_t call = reports_find_suspension(reports, CODE_AT + 0x100, label, 8 * label);
+        if (call && !flow_is_same_function(reports_get_flow(reports), call, CODE_AT + 0x100))
             abort();
     }
-    if (arena && machine) {
-        ask_range(machine, arena, CODE_AT, CODE_AT + 0x140);
-        ask_range(machine, arena, BODY_AT, BODY_AT + 0x40);
+    if (arena && reports) {
+        ask_range(reports, arena, CODE_AT, CODE_AT + 0x140);
+        ask_range(reports, arena, BODY_AT, BODY_AT + 0x40);
     }
     arena_destroy(arena);
-    machine_destroy(machine);
+    reports_destroy(reports);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

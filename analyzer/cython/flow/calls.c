@@ -1,5 +1,7 @@
 /* What kind of call an address stands behind. */
-#include "explore.h"
+#include "flow.h"
+
+#include <string.h>
 
 /** Instructions that are swept in the time of one that is followed. */
 #define SWEPT_A_STEP 2
@@ -48,41 +50,40 @@ static bool is_plain(const char *name)
     return false;
 }
 
-static enum machine_call_kind judge_call(struct machine *machine, struct machine_target target)
+static enum flow_call_kind judge_call(struct flow *flow, struct flow_target target)
 {
-    if (machine_is_end(machine, target))
-        return MACHINE_CALL_ENDS;
+    if (flow_never_returns(flow, target))
+        return FLOW_CALL_NEVER_RETURNS;
     if (target.import)
         return is_python_name(target.import) && !is_plain(target.import) &&
-                       !machine_is_clean(machine, target)
-                   ? MACHINE_CALL_MAY_FAIL
-                   : MACHINE_CALL_CANNOT_FAIL;
+                       !flow_is_cleanup(flow, target)
+                   ? FLOW_CALL_MAY_FAIL
+                   : FLOW_CALL_NO_ERROR;
     /* The report itself: the error is there already. */
-    if (machine_find_anchor(machine, target.address))
-        return MACHINE_CALL_CANNOT_FAIL;
-    return machine_is_clean(machine, target) ? MACHINE_CALL_HARMLESS : MACHINE_CALL_MAY_FAIL;
+    if (flow_find_traceback_helper(flow, target.address))
+        return FLOW_CALL_NO_ERROR;
+    return flow_is_cleanup(flow, target) ? FLOW_CALL_CLEANUP : FLOW_CALL_MAY_FAIL;
 }
 
-enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc,
-                                         struct machine_target *ret_target)
+enum flow_call_kind flow_find_call(struct flow *flow, uint64_t pc, struct flow_target *ret_target)
 {
-    *ret_target = (struct machine_target){0};
-    const struct machine_image *image = &machine->image;
-    const struct machine_function *function = machine_find_function(image, pc - 1);
+    *ret_target = (struct flow_target){0};
+    const struct flow_image *image = &flow->image;
+    const struct flow_function *function = flow_find_function(image, pc - 1);
     size_t have;
-    const uint8_t *code = function ? machine_bytes(image, function->start, &have) : NULL;
+    const uint8_t *code = function ? flow_bytes(image, function->start, &have) : NULL;
     size_t before = code ? (size_t)(pc - function->start) : 0;
     if (!code || before > have)
-        return MACHINE_CALL_NONE;
+        return FLOW_CALL_NONE;
     const uint8_t *end = code + before;
     if (before >= 5 && end[-5] == 0xe8) {
         uint64_t to = pc + (uint64_t)(int64_t)(int32_t)load_u32(end - 4);
-        struct machine_target target = machine_target_of(image, to);
-        const struct machine_function *callee =
-            target.import ? NULL : machine_find_function(image, target.address);
+        struct flow_target target = flow_target_of(image, to);
+        const struct flow_function *callee =
+            target.import ? NULL : flow_find_function(image, target.address);
         if (target.import || (callee && callee->start == target.address)) {
             *ret_target = target;
-            return judge_call(machine, target);
+            return judge_call(flow, target);
         }
     }
     for (size_t size = 7; size >= 2; size--) {
@@ -93,40 +94,40 @@ enum machine_call_kind machine_find_call(struct machine *machine, uint64_t pc,
         if (indirect_call_size(mode, scale) != size)
             continue;
         if (mode != 0x15)
-            return MACHINE_CALL_MAY_FAIL;
+            return FLOW_CALL_MAY_FAIL;
         uint64_t slot = pc + (uint64_t)(int64_t)(int32_t)load_u32(end - 4);
-        *ret_target = machine_slot_target(image, slot);
-        return judge_call(machine, *ret_target);
+        *ret_target = flow_slot_target(image, slot);
+        return judge_call(flow, *ret_target);
     }
-    return MACHINE_CALL_NONE;
+    return FLOW_CALL_NONE;
 }
 
-void machine_sweep(struct machine *machine, const struct machine_function *function, uint64_t limit,
-                   machine_call_visit *visit, void *context)
+void flow_sweep(struct flow *flow, const struct flow_function *function, uint64_t limit,
+                flow_call_visit *visit, void *context)
 {
-    struct machine_state state;
+    struct flow_state state;
     size_t swept = 0;
-    machine_state_init(&state, function->start);
+    flow_state_init(&state, function->start);
     for (uint64_t at = function->start; at < function->end && at - function->start < limit;) {
-        if (swept++ % SWEPT_A_STEP == 0 && !machine_spend_steps(machine, 1))
+        if (swept++ % SWEPT_A_STEP == 0 && !flow_spend_steps(flow, 1))
             return;
-        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
+        struct instruction instruction = *flow_decode(flow, at);
         if (instruction.verb == INSTRUCTION_BAD)
             return;
         at += instruction.size;
         switch (instruction.verb) {
         case INSTRUCTION_CALL:
-            if (!visit(context, machine, &state, &instruction))
+            if (!visit(context, flow, &state, &instruction))
                 return;
-            machine_state_return(&state, (struct value){VALUE_UNKNOWN, 0});
+            flow_state_return(&state, (struct value){VALUE_UNKNOWN, 0});
             break;
         case INSTRUCTION_JUMP:
         case INSTRUCTION_RETURN:
         case INSTRUCTION_STOP:
-            machine_state_init(&state, at);
+            flow_state_init(&state, at);
             break;
         default:
-            machine_state_step(&state, &machine->image, &instruction);
+            flow_state_step(&state, &flow->image, &instruction);
             break;
         }
     }
@@ -138,38 +139,38 @@ void machine_sweep(struct machine *machine, const struct machine_function *funct
 #define BYTES_A_STEP 64
 
 /** Whether some call or jump in a function leads to `start`; of each byte that may begin one. */
-static bool reaches(struct machine *machine, const struct machine_function *function,
-                    uint64_t start, unsigned depth)
+static bool reaches(struct flow *flow, const struct flow_function *function, uint64_t start,
+                    unsigned depth)
 {
-    const struct machine_image *image = &machine->image;
+    const struct flow_image *image = &flow->image;
     size_t have, size = (size_t)(function->end - function->start);
-    const uint8_t *code = machine_bytes(image, function->start, &have);
+    const uint8_t *code = flow_bytes(image, function->start, &have);
     unsigned looked = 0;
-    if (!machine_spend_steps(machine, 1 + size / BYTES_A_STEP))
+    if (!flow_spend_steps(flow, 1 + size / BYTES_A_STEP))
         return true;
     for (size_t i = 0; code && i + 5 <= size && i + 5 <= have; i++) {
         if (code[i] != 0xe8 && code[i] != 0xe9)
             continue;
         uint64_t next = function->start + i + 5;
-        struct machine_target target =
-            machine_target_of(image, next + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1));
+        struct flow_target target =
+            flow_target_of(image, next + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1));
         if (target.import)
             continue;
         if (target.address == start)
             return true;
-        const struct machine_function *callee =
-            depth ? machine_find_function(image, target.address) : NULL;
+        const struct flow_function *callee =
+            depth ? flow_find_function(image, target.address) : NULL;
         if (callee && callee != function && callee->start == target.address &&
-            (++looked > CALLEE_LIMIT || reaches(machine, callee, start, depth - 1)))
+            (++looked > CALLEE_LIMIT || reaches(flow, callee, start, depth - 1)))
             return true;
     }
     return !code;
 }
 
-bool machine_calls_itself(struct machine *machine, uint64_t address)
+bool flow_calls_itself(struct flow *flow, uint64_t address)
 {
-    const struct machine_function *function = machine_find_function(&machine->image, address);
+    const struct flow_function *function = flow_find_function(&flow->image, address);
     /* Of a cold part the rest is not seen here. */
-    return !function || machine_find_jumping(machine, function) ||
-           reaches(machine, function, function->start, 1);
+    return !function || flow_find_jumping(flow, function) ||
+           reaches(flow, function, function->start, 1);
 }

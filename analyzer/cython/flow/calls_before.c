@@ -2,9 +2,10 @@
  * What a function has done for certain when it comes to an address: the calls that are on every
  * way there from its entry. Their lines stand above, whatever order the compiler laid out.
  */
-#include "explore.h"
+#include "flow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Instructions of a function that are looked at. */
 #define LAYOUT_LIMIT ((size_t)1 << 15)
@@ -21,7 +22,7 @@
 
 /** Instructions of one function, by their place in it. */
 struct layout {
-    const struct machine_function *function;
+    const struct flow_function *function;
     struct layout_instruction {
         uint32_t offset;
         uint32_t target; /**< Of a jump: the instruction's number; or NOWHERE. */
@@ -60,21 +61,21 @@ static uint32_t layout_find(const struct layout *layout, uint64_t address)
 }
 
 /** Whether what stands behind an instruction may be executed after it. */
-static bool goes_on(struct machine *machine, const struct instruction *instruction)
+static bool goes_on(struct flow *flow, const struct instruction *instruction)
 {
     enum instruction_verb verb = (enum instruction_verb)instruction->verb;
     if (verb == INSTRUCTION_CALL)
-        return !machine_is_end(machine, machine_operand_target(machine, &instruction->to));
+        return !flow_never_returns(flow, flow_operand_target(flow, &instruction->to));
     return verb != INSTRUCTION_JUMP && verb != INSTRUCTION_RETURN && verb != INSTRUCTION_STOP;
 }
 
-static bool read_instructions(struct machine *machine, struct layout *layout)
+static bool read_instructions(struct flow *flow, struct layout *layout)
 {
-    const struct machine_function *function = layout->function;
+    const struct flow_function *function = layout->function;
     for (uint64_t at = function->start; at < function->end && layout->count < LAYOUT_LIMIT;) {
-        if (layout->count % LAID_OUT_A_STEP == 0 && !machine_spend_steps(machine, 1))
+        if (layout->count % LAID_OUT_A_STEP == 0 && !flow_spend_steps(flow, 1))
             return false;
-        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
+        struct instruction instruction = *flow_decode(flow, at);
         enum instruction_verb verb = (enum instruction_verb)instruction.verb;
         if (verb == INSTRUCTION_BAD)
             break;
@@ -88,7 +89,7 @@ static bool read_instructions(struct machine *machine, struct layout *layout)
             .offset = (uint32_t)(at - function->start),
             .target = to < NOWHERE ? (uint32_t)to : NOWHERE,
             .size = instruction.size,
-            .goes_on = goes_on(machine, &instruction),
+            .goes_on = goes_on(flow, &instruction),
             .call = verb == INSTRUCTION_CALL,
         };
         at += instruction.size;
@@ -104,11 +105,11 @@ static bool read_instructions(struct machine *machine, struct layout *layout)
     return layout->count > 0;
 }
 
-static bool layout_init(struct layout *layout, struct machine *machine,
-                        const struct machine_function *function)
+static bool layout_init(struct layout *layout, struct flow *flow,
+                        const struct flow_function *function)
 {
     *layout = (struct layout){.function = function};
-    if (function->end - function->start >= NOWHERE || !read_instructions(machine, layout))
+    if (function->end - function->start >= NOWHERE || !read_instructions(flow, layout))
         return false;
     layout->from = malloc(layout->count * sizeof(*layout->from));
     layout->on = malloc(layout->count * sizeof(*layout->on));
@@ -211,17 +212,15 @@ static void reverse(uint64_t *list, size_t count)
     }
 }
 
-size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint64_t *ret,
-                                 size_t limit)
+size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret, size_t limit)
 {
-    const struct machine_function *function = machine_find_function(&machine->image, address);
+    const struct flow_function *function = flow_find_function(&flow->image, address);
     struct layout layout;
     uint32_t *way = NULL;
     size_t count = 0;
     if (!function || !limit)
         return 0;
-    uint32_t goal =
-        layout_init(&layout, machine, function) ? layout_find(&layout, address) : NOWHERE;
+    uint32_t goal = layout_init(&layout, flow, function) ? layout_find(&layout, address) : NOWHERE;
     size_t length = goal != NOWHERE ? find_way(&layout, goal) : 0;
     if (length)
         way = malloc(length * sizeof(*way));
@@ -245,13 +244,13 @@ size_t machine_find_calls_before(struct machine *machine, uint64_t address, uint
 /* ---- backward ---- */
 
 /** tp_dealloc of an object's type, Py_DECREF() before CPython 3.9, is no call of what may fail. */
-static bool may_fail(struct machine *machine, uint64_t address, size_t size)
+static bool may_fail(struct flow *flow, uint64_t address, size_t size)
 {
-    struct machine_target target;
-    const struct instruction *call = machine_decode(machine->decoder, &machine->image, address);
+    struct flow_target target;
+    const struct instruction *call = flow_decode(flow, address);
     if (call->to.kind == OPERAND_BASED && call->to.number == 0x30)
         return false;
-    return machine_find_call(machine, address + size, &target) == MACHINE_CALL_MAY_FAIL;
+    return flow_find_call(flow, address + size, &target) == FLOW_CALL_MAY_FAIL;
 }
 
 static bool leads_on(const struct layout *layout, uint32_t at)
@@ -264,20 +263,19 @@ static bool leads_on(const struct layout *layout, uint32_t at)
     return false;
 }
 
-size_t machine_find_calls_leading(struct machine *machine, uint64_t address, uint64_t *ret,
-                                  size_t limit)
+size_t flow_find_calls_leading(struct flow *flow, uint64_t address, uint64_t *ret, size_t limit)
 {
-    const struct machine_function *function = machine_find_function(&machine->image, address);
+    const struct flow_function *function = flow_find_function(&flow->image, address);
     struct layout layout;
     size_t count = 0;
-    bool fine = function && layout_init(&layout, machine, function);
+    bool fine = function && layout_init(&layout, flow, function);
     uint32_t goal = fine ? layout_find(&layout, address) : NOWHERE;
     bool changed = goal != NOWHERE;
     if (changed)
         layout.on[goal] = 0;
     for (unsigned pass = 0; changed; pass++) {
         changed = false;
-        if (pass >= PASS_LIMIT || !machine_spend_steps(machine, layout.count / SWEPT_A_STEP)) {
+        if (pass >= PASS_LIMIT || !flow_spend_steps(flow, layout.count / SWEPT_A_STEP)) {
             count = 0;
             break;
         }
@@ -287,7 +285,7 @@ size_t machine_find_calls_leading(struct machine *machine, uint64_t address, uin
                 continue;
             changed = true;
             uint64_t call = function->start + item->offset;
-            if (!item->call || !may_fail(machine, call, item->size)) {
+            if (!item->call || !may_fail(flow, call, item->size)) {
                 layout.on[at] = 0;
                 continue;
             }

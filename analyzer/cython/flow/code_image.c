@@ -1,8 +1,9 @@
 /* What the loader sees of an ELF file: segments, relocated pointers, imports, function bounds. */
-#include "code_state.h"
+#include "code_image.h"
 
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define HEADER_LIMIT   64
 #define DYNAMIC_LIMIT  512
@@ -32,10 +33,10 @@ struct dynamic_part {
     uint64_t relative_size;
 };
 
-const uint8_t *machine_bytes(const struct machine_image *image, uint64_t address, size_t *ret_size)
+const uint8_t *flow_bytes(const struct flow_image *image, uint64_t address, size_t *ret_size)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
-        const struct machine_segment *segment = &image->segments[i];
+        const struct flow_segment *segment = &image->segments[i];
         uint64_t into = address - segment->address;
         if (address < segment->address || into >= segment->size)
             continue;
@@ -46,10 +47,10 @@ const uint8_t *machine_bytes(const struct machine_image *image, uint64_t address
     return NULL;
 }
 
-const uint8_t *machine_bytes_at(const struct machine_image *image, uint64_t address, size_t size)
+const uint8_t *flow_bytes_at(const struct flow_image *image, uint64_t address, size_t size)
 {
     size_t have;
-    const uint8_t *bytes = machine_bytes(image, address, &have);
+    const uint8_t *bytes = flow_bytes(image, address, &have);
     return bytes && have >= size ? bytes : NULL;
 }
 
@@ -65,22 +66,22 @@ static bool is_text(const char *text, size_t size)
     return size > 0;
 }
 
-const uint8_t *machine_constant(const struct machine_image *image, uint64_t address,
-                                size_t *ret_size)
+const uint8_t *flow_constant_bytes(const struct flow_image *image, uint64_t address,
+                                   size_t *ret_size)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
-        const struct machine_segment *segment = &image->segments[i];
+        const struct flow_segment *segment = &image->segments[i];
         if (segment->writable && address - segment->address < segment->size)
             return NULL;
     }
-    return machine_bytes(image, address, ret_size);
+    return flow_bytes(image, address, ret_size);
 }
 
-const char *machine_string(const struct machine_image *image, uint64_t address)
+const char *flow_string(const struct flow_image *image, uint64_t address)
 {
     size_t have;
-    const char *text = (const char *)machine_constant(image, address, &have);
-    if (!text || machine_find_function(image, address))
+    const char *text = (const char *)flow_constant_bytes(image, address, &have);
+    if (!text || flow_find_function(image, address))
         return NULL;
     size_t length = strnlen(text, have < STRING_LIMIT ? have : STRING_LIMIT);
     if (length == have || length == STRING_LIMIT || !is_text(text, length))
@@ -90,15 +91,15 @@ const char *machine_string(const struct machine_image *image, uint64_t address)
 
 /* ---- headers ---- */
 
-static void add_segment(struct machine_image *image, const Elf64_Phdr *header)
+static void add_segment(struct flow_image *image, const Elf64_Phdr *header)
 {
     uint64_t end;
     if (header->p_type != PT_LOAD || header->p_filesz == 0 ||
-        image->segment_count == MACHINE_SEGMENT_LIMIT || header->p_offset > image->size ||
+        image->segment_count == FLOW_SEGMENT_LIMIT || header->p_offset > image->size ||
         __builtin_add_overflow(header->p_vaddr, header->p_filesz, &end))
         return;
     uint64_t have = image->size - header->p_offset;
-    image->segments[image->segment_count++] = (struct machine_segment){
+    image->segments[image->segment_count++] = (struct flow_segment){
         .address = header->p_vaddr,
         .size = header->p_filesz < have ? header->p_filesz : have,
         .offset = header->p_offset,
@@ -108,7 +109,7 @@ static void add_segment(struct machine_image *image, const Elf64_Phdr *header)
 }
 
 /** The loaded segments, and those of the dynamic section and of the unwind table. */
-static bool read_headers(struct machine_image *image, Elf64_Phdr *ret_dynamic, Elf64_Phdr *ret_eh)
+static bool read_headers(struct flow_image *image, Elf64_Phdr *ret_dynamic, Elf64_Phdr *ret_eh)
 {
     Elf64_Ehdr header;
     *ret_dynamic = *ret_eh = (Elf64_Phdr){0};
@@ -132,12 +133,12 @@ static bool read_headers(struct machine_image *image, Elf64_Phdr *ret_dynamic, E
     return image->segment_count > 0;
 }
 
-static struct dynamic_part read_dynamic(const struct machine_image *image, const Elf64_Phdr *header)
+static struct dynamic_part read_dynamic(const struct flow_image *image, const Elf64_Phdr *header)
 {
     struct dynamic_part part = {0};
     for (uint64_t i = 0; i < DYNAMIC_LIMIT && i < header->p_filesz / sizeof(Elf64_Dyn); i++) {
         const uint8_t *bytes =
-            machine_bytes_at(image, header->p_vaddr + i * sizeof(Elf64_Dyn), sizeof(Elf64_Dyn));
+            flow_bytes_at(image, header->p_vaddr + i * sizeof(Elf64_Dyn), sizeof(Elf64_Dyn));
         if (!bytes)
             break;
         uint64_t tag = load_u64(bytes), value = load_u64(bytes + 8);
@@ -180,7 +181,7 @@ static struct dynamic_part read_dynamic(const struct machine_image *image, const
 
 /* ---- pointers ---- */
 
-static bool add_pointer(struct machine_image *image, struct machine_pointer pointer)
+static bool add_pointer(struct flow_image *image, struct flow_pointer pointer)
 {
     if (image->pointer_count == POINTER_LIMIT)
         return true;
@@ -192,11 +193,11 @@ static bool add_pointer(struct machine_image *image, struct machine_pointer poin
 }
 
 /** The name of a symbol, or NULL; its value is 0 when it is an import. */
-static const char *read_symbol(const struct machine_image *image, const struct dynamic_part *part,
+static const char *read_symbol(const struct flow_image *image, const struct dynamic_part *part,
                                uint64_t index, uint64_t *ret_value)
 {
     const uint8_t *bytes =
-        machine_bytes_at(image, part->symbols + index * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
+        flow_bytes_at(image, part->symbols + index * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
     *ret_value = 0;
     if (!bytes)
         return NULL;
@@ -204,23 +205,23 @@ static const char *read_symbol(const struct machine_image *image, const struct d
     if (load_u16(bytes + offsetof(Elf64_Sym, st_shndx)) != SHN_UNDEF)
         *ret_value = load_u64(bytes + offsetof(Elf64_Sym, st_value));
     size_t have;
-    const char *text = (const char *)machine_bytes(image, part->names + name, &have);
+    const char *text = (const char *)flow_bytes(image, part->names + name, &have);
     if (!text || name >= part->names_size)
         return NULL;
     return memchr(text, '\0', have < NAME_LIMIT ? have : NAME_LIMIT) ? text : NULL;
 }
 
-static bool read_relocations(struct machine_image *image, const struct dynamic_part *part,
+static bool read_relocations(struct flow_image *image, const struct dynamic_part *part,
                              uint64_t address, uint64_t size)
 {
     for (uint64_t i = 0; i < size / sizeof(Elf64_Rela) && i < POINTER_LIMIT; i++) {
         const uint8_t *bytes =
-            machine_bytes_at(image, address + i * sizeof(Elf64_Rela), sizeof(Elf64_Rela));
+            flow_bytes_at(image, address + i * sizeof(Elf64_Rela), sizeof(Elf64_Rela));
         if (!bytes)
             return true;
         uint64_t info = load_u64(bytes + offsetof(Elf64_Rela, r_info));
         uint64_t addend = load_u64(bytes + offsetof(Elf64_Rela, r_addend));
-        struct machine_pointer pointer = {.address = load_u64(bytes)};
+        struct flow_pointer pointer = {.address = load_u64(bytes)};
         switch (ELF64_R_TYPE(info)) {
         case R_X86_64_RELATIVE:
             pointer.value = addend;
@@ -245,19 +246,19 @@ static bool read_relocations(struct machine_image *image, const struct dynamic_p
 }
 
 /** A packed relative relocation: the pointer stands in the place itself. */
-static bool add_packed(struct machine_image *image, uint64_t address)
+static bool add_packed(struct flow_image *image, uint64_t address)
 {
-    const uint8_t *bytes = machine_bytes_at(image, address, 8);
-    return !bytes || add_pointer(image, (struct machine_pointer){.address = address,
-                                                                 .value = load_u64(bytes)});
+    const uint8_t *bytes = flow_bytes_at(image, address, 8);
+    return !bytes ||
+           add_pointer(image, (struct flow_pointer){.address = address, .value = load_u64(bytes)});
 }
 
 /** DT_RELR of the generic ABI: addresses, each followed by bit maps of the next 63 words. */
-static bool read_packed(struct machine_image *image, const struct dynamic_part *part)
+static bool read_packed(struct flow_image *image, const struct dynamic_part *part)
 {
     uint64_t next = 0;
     for (uint64_t i = 0; i < part->relative_size / 8 && i < POINTER_LIMIT; i++) {
-        const uint8_t *bytes = machine_bytes_at(image, part->relative + i * 8, 8);
+        const uint8_t *bytes = flow_bytes_at(image, part->relative + i * 8, 8);
         if (!bytes || image->pointer_count == POINTER_LIMIT)
             return true;
         uint64_t entry = load_u64(bytes);
@@ -277,12 +278,11 @@ static bool read_packed(struct machine_image *image, const struct dynamic_part *
 
 static int compare_pointers(const void *left, const void *right)
 {
-    const struct machine_pointer *a = left, *b = right;
+    const struct flow_pointer *a = left, *b = right;
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-const struct machine_pointer *machine_find_pointer(const struct machine_image *image,
-                                                   uint64_t address)
+const struct flow_pointer *flow_find_pointer(const struct flow_image *image, uint64_t address)
 {
     size_t low = 0, high = image->pointer_count;
     while (low < high) {
@@ -300,21 +300,21 @@ const struct machine_pointer *machine_find_pointer(const struct machine_image *i
 /* ---- functions ---- */
 
 /** Whether the description at `entry` uses the usual pointers; the table's reader relies on it. */
-static bool has_usual_pointers(const struct machine_image *image, uint64_t entry)
+static bool has_usual_pointers(const struct flow_image *image, uint64_t entry)
 {
-    const uint8_t *bytes = machine_bytes_at(image, entry + 4, 4);
+    const uint8_t *bytes = flow_bytes_at(image, entry + 4, 4);
     uint64_t common = bytes ? entry + 4 - load_u32(bytes) : 0;
     /* Length, id, version, then the augmentation "zR" or "zPLR"; the encoding is its data. */
-    const uint8_t *head = bytes ? machine_bytes_at(image, common, 9) : NULL;
+    const uint8_t *head = bytes ? flow_bytes_at(image, common, 9) : NULL;
     if (!head || load_u32(head + 4) != 0)
         return false;
     return head[8] == 1 || head[8] == 3;
 }
 
 /** Bounds from the frame description that the table leads to. */
-static bool add_function(struct machine_image *image, uint64_t start, uint64_t entry)
+static bool add_function(struct flow_image *image, uint64_t start, uint64_t entry)
 {
-    const uint8_t *bytes = machine_bytes_at(image, entry, 16);
+    const uint8_t *bytes = flow_bytes_at(image, entry, 16);
     uint64_t end;
     if (!bytes || !has_usual_pointers(image, entry) ||
         entry + 8 + (uint64_t)(int64_t)(int32_t)load_u32(bytes + 8) != start ||
@@ -323,27 +323,26 @@ static bool add_function(struct machine_image *image, uint64_t start, uint64_t e
     if (!array_reserve((void **)&image->functions, &image->function_capacity,
                        image->function_count + 1, sizeof(*image->functions)))
         return false;
-    image->functions[image->function_count++] =
-        (struct machine_function){.start = start, .end = end};
+    image->functions[image->function_count++] = (struct flow_function){.start = start, .end = end};
     return true;
 }
 
 static int compare_functions(const void *left, const void *right)
 {
-    const struct machine_function *a = left, *b = right;
+    const struct flow_function *a = left, *b = right;
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
 /** The binary search table of .eh_frame_hdr (Linux Standard Base, exception frames). */
-static bool read_functions(struct machine_image *image, uint64_t header)
+static bool read_functions(struct flow_image *image, uint64_t header)
 {
-    const uint8_t *bytes = machine_bytes_at(image, header, 12);
+    const uint8_t *bytes = flow_bytes_at(image, header, 12);
     if (!bytes || bytes[0] != 1 || bytes[1] != ENCODING_RELATIVE_4 ||
         bytes[2] != ENCODING_COUNT_4 || bytes[3] != ENCODING_TABLE_4)
         return false;
     uint64_t count = load_u32(bytes + 8);
     for (uint64_t i = 0; i < count && i < FUNCTION_LIMIT; i++) {
-        const uint8_t *pair = machine_bytes_at(image, header + 12 + i * 8, 8);
+        const uint8_t *pair = flow_bytes_at(image, header + 12 + i * 8, 8);
         if (!pair)
             break;
         uint64_t start = header + (uint64_t)(int64_t)(int32_t)load_u32(pair);
@@ -357,7 +356,7 @@ static bool read_functions(struct machine_image *image, uint64_t header)
     return image->function_count > 0;
 }
 
-struct machine_function *machine_find_function(const struct machine_image *image, uint64_t address)
+struct flow_function *flow_find_function(const struct flow_image *image, uint64_t address)
 {
     size_t low = 0, high = image->function_count;
     /* Most of what is asked for are bytes taken for an address. */
@@ -375,20 +374,20 @@ struct machine_function *machine_find_function(const struct machine_image *image
 
 /* ---- linkage ---- */
 
-struct machine_target machine_slot_target(const struct machine_image *image, uint64_t slot)
+struct flow_target flow_slot_target(const struct flow_image *image, uint64_t slot)
 {
-    const struct machine_pointer *pointer = machine_find_pointer(image, slot);
+    const struct flow_pointer *pointer = flow_find_pointer(image, slot);
     if (!pointer)
-        return (struct machine_target){0};
-    return (struct machine_target){pointer->import, pointer->value};
+        return (struct flow_target){0};
+    return (struct flow_target){pointer->import, pointer->value};
 }
 
-struct machine_target machine_target_of(const struct machine_image *image, uint64_t address)
+struct flow_target flow_target_of(const struct flow_image *image, uint64_t address)
 {
     static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
-    struct machine_target here = {NULL, address};
+    struct flow_target here = {NULL, address};
     size_t have, at = 0;
-    const uint8_t *bytes = machine_bytes(image, address, &have);
+    const uint8_t *bytes = flow_bytes(image, address, &have);
     if (!bytes)
         return here;
     if (have >= sizeof(landing) && memcmp(bytes, landing, sizeof(landing)) == 0)
@@ -400,16 +399,16 @@ struct machine_target machine_target_of(const struct machine_image *image, uint6
     if (have < at + 6 || bytes[at] != 0xff || bytes[at + 1] != 0x25) /* jmp *slot(%rip) */
         return here;
     uint64_t slot = address + at + 6 + (uint64_t)(int64_t)(int32_t)load_u32(bytes + at + 2);
-    struct machine_target target = machine_slot_target(image, slot);
+    struct flow_target target = flow_slot_target(image, slot);
     return target.import || target.address ? target : here;
 }
 
 /* ---- life ---- */
 
-bool machine_image_init(struct machine_image *image, const uint8_t *bytes, size_t size)
+bool flow_image_init(struct flow_image *image, const uint8_t *bytes, size_t size)
 {
     Elf64_Phdr dynamic, eh;
-    *image = (struct machine_image){.bytes = bytes, .size = size};
+    *image = (struct flow_image){.bytes = bytes, .size = size};
     if (!read_headers(image, &dynamic, &eh))
         return false;
     struct dynamic_part part = read_dynamic(image, &dynamic);
@@ -417,7 +416,7 @@ bool machine_image_init(struct machine_image *image, const uint8_t *bytes, size_
                 read_relocations(image, &part, part.jumps, part.jumps_size) &&
                 read_packed(image, &part) && read_functions(image, eh.p_vaddr);
     if (!good) {
-        machine_image_deinit(image);
+        flow_image_deinit(image);
         return false;
     }
     if (image->pointer_count)
@@ -425,9 +424,9 @@ bool machine_image_init(struct machine_image *image, const uint8_t *bytes, size_
     return true;
 }
 
-void machine_image_deinit(struct machine_image *image)
+void flow_image_deinit(struct flow_image *image)
 {
     free(image->pointers);
     free(image->functions);
-    *image = (struct machine_image){0};
+    *image = (struct flow_image){0};
 }

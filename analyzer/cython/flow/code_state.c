@@ -8,9 +8,9 @@ static struct value constant(uint64_t number)
     return (struct value){VALUE_CONSTANT, number};
 }
 
-void machine_state_init(struct machine_state *state, uint64_t pc)
+void flow_state_init(struct flow_state *state, uint64_t pc)
 {
-    *state = (struct machine_state){.pc = pc};
+    *state = (struct flow_state){.pc = pc};
     state->registers[MACHINE_RSP] = (struct value){VALUE_STACK, 0};
     state->registers[MACHINE_RBP] = (struct value){VALUE_FRAME, 0};
 }
@@ -20,7 +20,7 @@ static uint64_t hash_value(struct value value)
     return hash_u64(value.number * 8 + value.kind);
 }
 
-uint64_t machine_state_hash(const struct machine_state *state)
+uint64_t flow_state_hash(const struct flow_state *state)
 {
     uint64_t hash = hash_u64(state->pc);
     for (size_t i = 0; i < MACHINE_REGISTERS; i++)
@@ -44,7 +44,7 @@ static bool is_place(struct value value)
 }
 
 /** Where a memory operand is, when it is on the stack. */
-static struct value place_of(const struct machine_state *state, const struct operand *operand)
+static struct value place_of(const struct flow_state *state, const struct operand *operand)
 {
     if (operand->kind != OPERAND_BASED)
         return unknown;
@@ -55,14 +55,13 @@ static struct value place_of(const struct machine_state *state, const struct ope
     return place;
 }
 
-static bool overlaps(const struct memory_slot *slot, struct value place, uint8_t width)
+static bool overlaps(const struct flow_slot *slot, struct value place, uint8_t width)
 {
     return slot->at.kind == place.kind &&
            (place.number - slot->at.number < slot->width || slot->at.number - place.number < width);
 }
 
-static void store(struct machine_state *state, struct value place, uint8_t width,
-                  struct value value)
+static void store(struct flow_state *state, struct value place, uint8_t width, struct value value)
 {
     if (!is_place(place))
         return;
@@ -74,14 +73,14 @@ static void store(struct machine_state *state, struct value place, uint8_t width
     }
     if (value.kind == VALUE_UNKNOWN && !state->keeps)
         return;
-    if (state->slot_count < MACHINE_SLOT_LIMIT && width)
-        state->slots[state->slot_count++] = (struct memory_slot){place, width, value};
+    if (state->slot_count < FLOW_SLOT_LIMIT && width)
+        state->slots[state->slot_count++] = (struct flow_slot){place, width, value};
     else
         state->keeps = false;
 }
 
 /** What memory holds that nothing was written to since the start. */
-static struct value kept(const struct machine_state *state, struct value place, uint8_t width)
+static struct value kept(const struct flow_state *state, struct value place, uint8_t width)
 {
     if (!state->keeps || place.kind == VALUE_SHARED || !is_place(place))
         return unknown;
@@ -93,10 +92,10 @@ static struct value kept(const struct machine_state *state, struct value place, 
 }
 
 /** One byte of a place whose contents are a known number; -1: it is not. */
-static int load_byte(const struct machine_state *state, struct value place)
+static int load_byte(const struct flow_state *state, struct value place)
 {
     for (size_t i = 0; i < state->slot_count; i++) {
-        const struct memory_slot *slot = &state->slots[i];
+        const struct flow_slot *slot = &state->slots[i];
         uint64_t at = place.number - slot->at.number;
         if (slot->at.kind == place.kind && slot->value.kind == VALUE_CONSTANT && at < slot->width &&
             at < 8)
@@ -106,7 +105,7 @@ static int load_byte(const struct machine_state *state, struct value place)
 }
 
 /** Compilers write and copy two numbers that lie side by side, line and C line, at once. */
-static struct value load_parts(const struct machine_state *state, struct value place, uint8_t width)
+static struct value load_parts(const struct flow_state *state, struct value place, uint8_t width)
 {
     struct value value = constant(0);
     if (!is_place(place) || (width != 4 && width != 8))
@@ -120,15 +119,15 @@ static struct value load_parts(const struct machine_state *state, struct value p
     return value;
 }
 
-static struct value load(const struct machine_state *state, struct value place, uint8_t width)
+static struct value load(const struct flow_state *state, struct value place, uint8_t width)
 {
     for (size_t i = 0; is_place(place) && i < state->slot_count; i++) {
-        const struct memory_slot *slot = &state->slots[i];
+        const struct flow_slot *slot = &state->slots[i];
         if (slot->at.kind != place.kind || slot->at.number != place.number || slot->width < width)
             continue;
         struct value value = slot->value;
         if (value.kind == VALUE_CONSTANT)
-            value.number = machine_cut(value.number, width);
+            value.number = flow_truncate(value.number, width);
         else if (width < 4)
             return unknown;
         return value;
@@ -139,22 +138,20 @@ static struct value load(const struct machine_state *state, struct value place, 
 
 /* ---- operands ---- */
 
-static struct value load_absolute(const struct machine_image *image, uint64_t address,
-                                  uint8_t width)
+static struct value load_absolute(const struct flow_image *image, uint64_t address, uint8_t width)
 {
-    const struct machine_pointer *pointer =
-        width == 8 ? machine_find_pointer(image, address) : NULL;
+    const struct flow_pointer *pointer = width == 8 ? flow_find_pointer(image, address) : NULL;
     if (pointer)
         return pointer->value ? constant(pointer->value) : unknown;
     size_t have;
     const uint8_t *bytes =
-        width == 4 || width == 8 ? machine_constant(image, address, &have) : NULL;
+        width == 4 || width == 8 ? flow_constant_bytes(image, address, &have) : NULL;
     if (!bytes || have < width)
         return unknown;
     return constant(width == 4 ? load_u32(bytes) : load_u64(bytes));
 }
 
-static struct value get(const struct machine_state *state, const struct machine_image *image,
+static struct value get(const struct flow_state *state, const struct flow_image *image,
                         const struct operand *operand)
 {
     struct value value;
@@ -166,17 +163,17 @@ static struct value get(const struct machine_state *state, const struct machine_
         if (value.kind == VALUE_BYTE)
             return operand->width == 1 ? constant(value.number) : unknown;
         if (value.kind == VALUE_CONSTANT)
-            value.number = machine_cut(value.number, operand->width);
+            value.number = flow_truncate(value.number, operand->width);
         else if (operand->width < 4)
             return unknown;
         return value;
     case OPERAND_VECTOR:
         value = state->vectors[operand->register_number % MACHINE_VECTORS];
         if (value.kind == VALUE_CONSTANT)
-            value.number = machine_cut(value.number, operand->width);
+            value.number = flow_truncate(value.number, operand->width);
         return value;
     case OPERAND_IMMEDIATE:
-        return constant(operand->width ? machine_cut((uint64_t)operand->number, operand->width)
+        return constant(operand->width ? flow_truncate((uint64_t)operand->number, operand->width)
                                        : (uint64_t)operand->number);
     case OPERAND_ABSOLUTE:
         return load_absolute(image, (uint64_t)operand->number, operand->width);
@@ -193,7 +190,7 @@ static struct value get(const struct machine_state *state, const struct machine_
  * Cython takes and sets the exception in the thread's state itself: current_exception, before
  * CPython 3.12 curexc_type and two others.
  */
-static void note_exception(struct machine_state *state, const struct operand *operand,
+static void note_exception(struct flow_state *state, const struct operand *operand,
                            struct value value)
 {
     if (operand->kind == OPERAND_BASED && operand->width == 8 &&
@@ -201,7 +198,7 @@ static void note_exception(struct machine_state *state, const struct operand *op
         state->taken = value.kind == VALUE_CONSTANT && value.number == 0;
 }
 
-static void put(struct machine_state *state, const struct operand *operand, struct value value)
+static void put(struct flow_state *state, const struct operand *operand, struct value value)
 {
     if (operand->kind == OPERAND_BASED) {
         note_exception(state, operand, value);
@@ -216,18 +213,17 @@ static void put(struct machine_state *state, const struct operand *operand, stru
         else if (value.kind != VALUE_CONSTANT || operand->high)
             *slot = unknown;
         else if (slot->kind == VALUE_CONSTANT)
-            slot->number = (slot->number & ~machine_cut(UINT64_MAX, operand->width)) |
-                           machine_cut(value.number, operand->width);
+            slot->number = (slot->number & ~flow_truncate(UINT64_MAX, operand->width)) |
+                           flow_truncate(value.number, operand->width);
         else
-            *slot = operand->width == 1 ? (struct value){VALUE_BYTE, machine_cut(value.number, 1)}
+            *slot = operand->width == 1 ? (struct value){VALUE_BYTE, flow_truncate(value.number, 1)}
                                         : unknown;
     }
 }
 
 /* ---- flags ---- */
 
-static void compare(struct machine_state *state, struct value left, struct value right,
-                    uint8_t width)
+static void compare(struct flow_state *state, struct value left, struct value right, uint8_t width)
 {
     state->left = left;
     state->right = right;
@@ -235,14 +231,14 @@ static void compare(struct machine_state *state, struct value left, struct value
     state->compared_real = false;
 }
 
-static void forget_flags(struct machine_state *state)
+static void forget_flags(struct flow_state *state)
 {
     compare(state, unknown, unknown, 0);
 }
 
 /* ---- instructions ---- */
 
-static void step_add(struct machine_state *state, const struct machine_image *image,
+static void step_add(struct flow_state *state, const struct flow_image *image,
                      const struct instruction *instruction)
 {
     const struct operand *to = &instruction->to;
@@ -250,7 +246,7 @@ static void step_add(struct machine_state *state, const struct machine_image *im
     struct value value = get(state, image, to);
     compare(state, value, constant(0 - number), to->width);
     if (value.kind == VALUE_CONSTANT) {
-        value.number = machine_cut(value.number + number, to->width);
+        value.number = flow_truncate(value.number + number, to->width);
         /* Of an addition the carry is not that of the comparison; no line hangs on it. */
     } else if (is_place(value) && to->width == 8) {
         value.number += number;
@@ -261,7 +257,7 @@ static void step_add(struct machine_state *state, const struct machine_image *im
     put(state, to, value);
 }
 
-static void step_test(struct machine_state *state, const struct machine_image *image,
+static void step_test(struct flow_state *state, const struct flow_image *image,
                       const struct instruction *instruction)
 {
     struct value left = get(state, image, &instruction->to);
@@ -286,26 +282,26 @@ static struct value shifted(struct value value, uint64_t count, uint8_t width)
         return constant(0);
     if (value.kind != VALUE_CONSTANT || count >= 8u * width)
         return unknown;
-    return constant(machine_cut(value.number, width) >> count);
+    return constant(flow_truncate(value.number, width) >> count);
 }
 
-static void step_bits(struct machine_state *state, const struct machine_image *image,
+static void step_bits(struct flow_state *state, const struct flow_image *image,
                       const struct instruction *instruction)
 {
     const struct operand *to = &instruction->to;
     uint64_t bits = (uint64_t)instruction->from.number;
     struct value value = get(state, image, to);
     if (value.kind == VALUE_CONSTANT)
-        value.number = machine_cut(instruction->verb == INSTRUCTION_AND ? value.number & bits
-                                                                        : value.number ^ bits,
-                                   to->width);
+        value.number = flow_truncate(instruction->verb == INSTRUCTION_AND ? value.number & bits
+                                                                          : value.number ^ bits,
+                                     to->width);
     else
         value = unknown;
     put(state, to, value);
     compare(state, value, constant(0), to->width);
 }
 
-static void step_shift(struct machine_state *state, const struct machine_image *image,
+static void step_shift(struct flow_state *state, const struct flow_image *image,
                        const struct instruction *instruction)
 {
     struct value before = get(state, image, &instruction->to);
@@ -320,14 +316,14 @@ static void step_shift(struct machine_state *state, const struct machine_image *
 static struct value sign_extended(struct value value, uint8_t from, uint8_t to)
 {
     if (value.kind == VALUE_CONSTANT)
-        return constant(machine_cut((uint64_t)machine_extend(value.number, from), to));
+        return constant(flow_truncate((uint64_t)flow_sign_extend(value.number, from), to));
     /* Of an argument, who asks for it takes the same four bytes. */
     bool known =
         value.kind == VALUE_ERROR || value.kind == VALUE_SUCCESS || value.kind == VALUE_ARGUMENT;
     return known && from == 4 ? value : unknown;
 }
 
-static struct value address_of(const struct machine_state *state, const struct operand *operand)
+static struct value address_of(const struct flow_state *state, const struct operand *operand)
 {
     if (operand->kind == OPERAND_ABSOLUTE)
         return constant((uint64_t)operand->number);
@@ -340,7 +336,7 @@ static struct value address_of(const struct machine_state *state, const struct o
     return value;
 }
 
-static void step_other(struct machine_state *state, const struct instruction *instruction)
+static void step_other(struct flow_state *state, const struct instruction *instruction)
 {
     for (unsigned i = 0; i < MACHINE_REGISTERS; i++)
         if (instruction->written >> i & 1)
@@ -352,14 +348,14 @@ static void step_other(struct machine_state *state, const struct instruction *in
         store(state, place_of(state, &instruction->to), instruction->to.width, unknown);
 }
 
-static void push(struct machine_state *state, struct value value)
+static void push(struct flow_state *state, struct value value)
 {
     struct value *top = &state->registers[MACHINE_RSP];
     top->number -= 8;
     store(state, *top, 8, value);
 }
 
-static struct value pop(struct machine_state *state)
+static struct value pop(struct flow_state *state)
 {
     struct value *top = &state->registers[MACHINE_RSP];
     struct value value = load(state, *top, 8);
@@ -367,11 +363,11 @@ static struct value pop(struct machine_state *state)
     return value;
 }
 
-static void step_conditional(struct machine_state *state, const struct machine_image *image,
+static void step_conditional(struct flow_state *state, const struct flow_image *image,
                              const struct instruction *instruction)
 {
     bool taken = false;
-    bool known = machine_state_decide(state, instruction->condition, &taken);
+    bool known = flow_state_decide(state, instruction->condition, &taken);
     if (instruction->verb == INSTRUCTION_SET) {
         put(state, &instruction->to, known ? constant(taken) : unknown);
         return;
@@ -382,8 +378,8 @@ static void step_conditional(struct machine_state *state, const struct machine_i
     put(state, &instruction->to, known ? (taken ? from : to) : same ? to : unknown);
 }
 
-void machine_state_step(struct machine_state *state, const struct machine_image *image,
-                        const struct instruction *instruction)
+void flow_state_step(struct flow_state *state, const struct flow_image *image,
+                     const struct instruction *instruction)
 {
     const struct operand *to = &instruction->to, *from = &instruction->from;
     state->pc = instruction->address + instruction->size;
@@ -448,26 +444,25 @@ void machine_state_step(struct machine_state *state, const struct machine_image 
         forget_flags(state);
 }
 
-struct value machine_state_load(const struct machine_state *state, uint64_t offset, uint8_t width)
+struct value flow_state_load(const struct flow_state *state, uint64_t offset, uint8_t width)
 {
     struct value place = state->registers[MACHINE_RSP];
     place.number += offset;
     return load(state, place, width);
 }
 
-struct value machine_state_load_at(const struct machine_state *state, struct value place,
-                                   uint8_t width)
+struct value flow_state_load_at(const struct flow_state *state, struct value place, uint8_t width)
 {
     return load(state, place, width);
 }
 
-void machine_state_store_at(struct machine_state *state, struct value place, uint8_t width,
-                            struct value value)
+void flow_state_store_at(struct flow_state *state, struct value place, uint8_t width,
+                         struct value value)
 {
     store(state, place, width, value);
 }
 
-void machine_state_return(struct machine_state *state, struct value result)
+void flow_state_return(struct flow_state *state, struct value result)
 {
     static const uint8_t lost[] = {MACHINE_RCX, MACHINE_RDX, MACHINE_RSI, MACHINE_RDI,
                                    MACHINE_R8,  MACHINE_R9,  MACHINE_R10, MACHINE_R11};
@@ -479,7 +474,12 @@ void machine_state_return(struct machine_state *state, struct value result)
     forget_flags(state);
 }
 
-void machine_state_set_result(struct machine_state *state, struct value result)
+void flow_state_set_result(struct flow_state *state, struct value result)
 {
     state->registers[MACHINE_RAX] = state->vectors[0] = result;
+}
+
+struct value flow_state_resolve(const struct flow_state *state, struct value from)
+{
+    return from.kind == VALUE_ARGUMENT ? state->registers[from.number % MACHINE_REGISTERS] : from;
 }

@@ -1,6 +1,8 @@
 /* What a condition tells of what was compared: numbers, or what a call that failed returned. */
 #include "code_state.h"
 
+#include <string.h>
+
 /** Conditions in pairs, the odd one is the negation of the even one before it. */
 static bool holds(uint8_t condition, bool overflow, bool below, bool equal, bool negative)
 {
@@ -23,18 +25,19 @@ static bool holds(uint8_t condition, bool overflow, bool below, bool equal, bool
     }
 }
 
-static bool decide_constants(const struct machine_state *state, uint8_t condition)
+static bool decide_constants(const struct flow_state *state, uint8_t condition)
 {
     uint8_t width = state->compared_width;
-    uint64_t left = machine_cut(state->left.number, width),
-             right = machine_cut(state->right.number, width);
-    int64_t signed_left = machine_extend(left, width), signed_right = machine_extend(right, width);
-    bool negative = machine_extend(machine_cut(left - right, width), width) < 0;
+    uint64_t left = flow_truncate(state->left.number, width),
+             right = flow_truncate(state->right.number, width);
+    int64_t signed_left = flow_sign_extend(left, width),
+            signed_right = flow_sign_extend(right, width);
+    bool negative = flow_sign_extend(flow_truncate(left - right, width), width) < 0;
     bool less = signed_left < signed_right;
     return holds(condition, less != negative, left < right, left == right, negative);
 }
 
-static bool decide_exception(const struct machine_state *state, uint8_t condition, bool *ret)
+static bool decide_exception(const struct flow_state *state, uint8_t condition, bool *ret)
 {
     *ret = false;
     return condition >> 1 == 2 && state->compared_width >= 4;
@@ -44,33 +47,33 @@ static bool decide_exception(const struct machine_state *state, uint8_t conditio
  * What succeeded is a pointer that is not NULL, or a number that is not -1, and not negative
  * where one asks for that.
  */
-static bool decide_success(const struct machine_state *state, uint8_t condition, bool *ret)
+static bool decide_success(const struct flow_state *state, uint8_t condition, bool *ret)
 {
     uint8_t width = state->compared_width;
-    uint64_t right = machine_cut(state->right.number, width);
+    uint64_t right = flow_truncate(state->right.number, width);
     bool is_sign = condition >> 1 == 4 || condition >> 1 == 6;
     if (state->right.kind != VALUE_CONSTANT || width < 4)
         return false;
     *ret = false;
     return (right == 0 && (is_sign || (width == 8 && condition >> 1 == 2))) ||
-           (right == machine_cut(UINT64_MAX, width) && condition >> 1 == 2);
+           (right == flow_truncate(UINT64_MAX, width) && condition >> 1 == 2);
 }
 
 /**
  * What failed returned NULL if it is a pointer that is compared with 0; else -1, or 0 (`except 0`).
  */
-static bool decide_error(const struct machine_state *state, uint8_t condition, bool *ret)
+static bool decide_error(const struct flow_state *state, uint8_t condition, bool *ret)
 {
     uint8_t width = state->compared_width;
-    uint64_t right = machine_cut(state->right.number, width);
+    uint64_t right = flow_truncate(state->right.number, width);
     bool is_sign = condition >> 1 == 4 || condition >> 1 == 6 || condition >> 1 == 7;
     if (state->right.kind != VALUE_CONSTANT || width < 4)
         return false;
-    if (state->left.number != MACHINE_FAILS_MINUS_ONE && right == 0 && condition >> 1 == 2)
+    if (state->left.number != ERROR_IS_MINUS_ONE && right == 0 && condition >> 1 == 2)
         *ret = true;
     else if (right == 0 && (is_sign || (width == 4 && condition >> 1 == 2)))
         *ret = holds(condition, false, false, false, true);
-    else if ((right == 0 || right == machine_cut(UINT64_MAX, width)) && condition >> 1 == 2)
+    else if ((right == 0 || right == flow_truncate(UINT64_MAX, width)) && condition >> 1 == 2)
         *ret = holds(condition, false, false, true, false);
     else
         return false;
@@ -110,7 +113,7 @@ static double real_of(struct value value, uint8_t width)
 }
 
 /** `double` and `float`: what failed returned -1; another `except` value is not known as such. */
-static bool decide_real(struct machine_state *state, uint8_t condition, bool *ret)
+static bool decide_real(struct flow_state *state, uint8_t condition, bool *ret)
 {
     struct value left = state->left, right = state->right;
     if (left.kind == VALUE_ERROR && right.kind == VALUE_CONSTANT)
@@ -128,7 +131,7 @@ static bool decide_real(struct machine_state *state, uint8_t condition, bool *re
     return true;
 }
 
-bool machine_state_decide(struct machine_state *state, uint8_t condition, bool *ret)
+bool flow_state_decide(struct flow_state *state, uint8_t condition, bool *ret)
 {
     bool known = false;
     if (state->compared_real) {

@@ -1,35 +1,36 @@
 /* The instructions of a file's functions, each decoded once. */
-#include "code_state.h"
+#include "flow.h"
 
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 /** Decoded instructions kept; a power of two. When full, all are forgotten. */
 #define CACHE_SIZE ((size_t)1 << 15)
 
-struct machine_decoder {
+struct flow_decoder {
     struct disassembler *disassembler;
     struct instruction *cache; /**< By address; open addressing. */
     bool *used;
     size_t count;
 };
 
-struct machine_decoder *machine_decoder_create(void)
+struct flow_decoder *flow_decoder_create(void)
 {
-    struct machine_decoder *decoder = calloc(1, sizeof(*decoder));
+    struct flow_decoder *decoder = calloc(1, sizeof(*decoder));
     if (!decoder)
         return NULL;
     decoder->cache = calloc(CACHE_SIZE, sizeof(*decoder->cache));
     decoder->used = calloc(CACHE_SIZE, sizeof(*decoder->used));
     if (!decoder->cache || !decoder->used ||
         disassembler_open(EM_X86_64, &decoder->disassembler) != PSC_OK) {
-        machine_decoder_destroy(decoder);
+        flow_decoder_destroy(decoder);
         return NULL;
     }
     return decoder;
 }
 
-void machine_decoder_destroy(struct machine_decoder *decoder)
+void flow_decoder_destroy(struct flow_decoder *decoder)
 {
     if (!decoder)
         return;
@@ -39,7 +40,7 @@ void machine_decoder_destroy(struct machine_decoder *decoder)
     free(decoder);
 }
 
-static struct instruction *find_slot(struct machine_decoder *decoder, uint64_t address)
+static struct instruction *find_slot(struct flow_decoder *decoder, uint64_t address)
 {
     /* Not hashed: what is decoded together lies together. */
     size_t at = (size_t)address & (CACHE_SIZE - 1);
@@ -48,9 +49,10 @@ static struct instruction *find_slot(struct machine_decoder *decoder, uint64_t a
     return &decoder->cache[at];
 }
 
-const struct instruction *machine_decode(struct machine_decoder *decoder,
-                                         const struct machine_image *image, uint64_t address)
+const struct instruction *flow_decode(struct flow *flow, uint64_t address)
 {
+    struct flow_decoder *decoder = flow->decoder;
+    const struct flow_image *image = &flow->image;
     struct instruction *slot = find_slot(decoder, address);
     if (decoder->used[slot - decoder->cache])
         return slot;
@@ -62,9 +64,9 @@ const struct instruction *machine_decode(struct machine_decoder *decoder,
     decoder->used[slot - decoder->cache] = true;
     decoder->count++;
     *slot = (struct instruction){.address = address};
-    const struct machine_function *function = machine_find_function(image, address);
+    const struct flow_function *function = flow_find_function(image, address);
     size_t size;
-    const uint8_t *code = machine_bytes(image, address, &size);
+    const uint8_t *code = flow_bytes(image, address, &size);
     if (!function || !code)
         return slot;
     if (size > function->end - address)

@@ -2,6 +2,7 @@
 #include "explore.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Instructions followed for one question. */
 #define STEP_LIMIT 6000
@@ -12,22 +13,20 @@
  * many objects are let go of, and each doubles the ways.
  */
 #define CROWD_LIMIT 16
-/** For all questions about one module: a hostile file costs a second or two, not hours. */
-#define TOTAL_STEP_LIMIT ((uint64_t)4 << 20)
 /** Hashes that there is room for at first; a power of two. */
 #define SEEN_SIZE ((size_t)1 << 8)
 
 /* ---- the heap ---- */
 
-static bool is_better(const struct machine_state *a, const struct machine_state *b)
+static bool is_better(const struct flow_state *a, const struct flow_state *b)
 {
     return a->calls != b->calls ? a->calls < b->calls : a->steps < b->steps;
 }
 
-static bool heap_push(struct machine_exploration *exploration, struct machine_state *state)
+static bool heap_push(struct flow_exploration *exploration, struct flow_state *state)
 {
     if (!array_reserve((void **)&exploration->heap, &exploration->heap_capacity,
-                       exploration->heap_count + 1, sizeof(struct machine_state *))) {
+                       exploration->heap_count + 1, sizeof(struct flow_state *))) {
         free(state);
         return false;
     }
@@ -40,12 +39,12 @@ static bool heap_push(struct machine_exploration *exploration, struct machine_st
     return true;
 }
 
-static struct machine_state *heap_pop(struct machine_exploration *exploration)
+static struct flow_state *heap_pop(struct flow_exploration *exploration)
 {
-    struct machine_state **heap = exploration->heap;
+    struct flow_state **heap = exploration->heap;
     if (!exploration->heap_count)
         return NULL;
-    struct machine_state *best = heap[0], *last = heap[--exploration->heap_count];
+    struct flow_state *best = heap[0], *last = heap[--exploration->heap_count];
     size_t at = 0, count = exploration->heap_count;
     for (size_t child = 1; child < count; child = 2 * at + 1) {
         if (child + 1 < count && is_better(heap[child + 1], heap[child]))
@@ -59,10 +58,10 @@ static struct machine_state *heap_pop(struct machine_exploration *exploration)
     return best;
 }
 
-static bool push_copy(struct machine_exploration *exploration, const struct machine_state *state,
+static bool push_copy(struct flow_exploration *exploration, const struct flow_state *state,
                       uint64_t pc)
 {
-    struct machine_state *copy = malloc(sizeof(*copy));
+    struct flow_state *copy = malloc(sizeof(*copy));
     if (!copy)
         return false;
     *copy = *state;
@@ -70,7 +69,7 @@ static bool push_copy(struct machine_exploration *exploration, const struct mach
     return heap_push(exploration, copy);
 }
 
-static size_t find_seen(const struct machine_exploration *exploration, uint64_t hash)
+static size_t find_seen(const struct flow_exploration *exploration, uint64_t hash)
 {
     size_t mask = exploration->seen_size - 1, at = hash & mask;
     while (exploration->seen[at] && exploration->seen[at] != hash)
@@ -78,9 +77,9 @@ static size_t find_seen(const struct machine_exploration *exploration, uint64_t 
     return at;
 }
 
-static bool grow_seen(struct machine_exploration *exploration)
+static bool grow_seen(struct flow_exploration *exploration)
 {
-    struct machine_exploration grown = {.seen_size = exploration->seen_size * 2};
+    struct flow_exploration grown = {.seen_size = exploration->seen_size * 2};
     grown.seen = calloc(grown.seen_size, sizeof(*grown.seen));
     if (!grown.seen)
         return false;
@@ -94,7 +93,7 @@ static bool grow_seen(struct machine_exploration *exploration)
 }
 
 /** False when it was there before. */
-static bool note_seen(struct machine_exploration *exploration, uint64_t hash)
+static bool note_seen(struct flow_exploration *exploration, uint64_t hash)
 {
     size_t at = find_seen(exploration, hash);
     if (exploration->seen[at])
@@ -112,7 +111,7 @@ static bool note_seen(struct machine_exploration *exploration, uint64_t hash)
 }
 
 /** False when so many better ones came by this place that one more tells nothing. */
-static bool has_room(struct machine_exploration *exploration, uint64_t pc)
+static bool has_room(struct flow_exploration *exploration, uint64_t pc)
 {
     for (uint64_t i = 1; i <= CROWD_LIMIT; i++)
         if (note_seen(exploration, hash_u64(hash_u64(pc) + i) | 1))
@@ -122,40 +121,15 @@ static bool has_room(struct machine_exploration *exploration, uint64_t pc)
 }
 
 /** False when the state was there before. */
-static bool see(struct machine_exploration *exploration, const struct machine_state *state)
+static bool see(struct flow_exploration *exploration, const struct flow_state *state)
 {
     if (exploration->goal)
         return note_seen(exploration, hash_u64(state->pc) | 1);
-    return note_seen(exploration, machine_state_hash(state)) &&
+    return note_seen(exploration, flow_state_hash(state)) &&
            (!exploration->crowded || has_room(exploration, state->pc));
 }
 
 /* ---- one way ---- */
-
-struct machine_target machine_operand_target(const struct machine *machine,
-                                             const struct operand *operand)
-{
-    if (operand->kind == OPERAND_IMMEDIATE)
-        return machine_target_of(&machine->image, (uint64_t)operand->number);
-    if (operand->kind == OPERAND_ABSOLUTE)
-        return machine_slot_target(&machine->image, (uint64_t)operand->number);
-    return (struct machine_target){0};
-}
-
-bool machine_is_inside(const struct machine *machine, const struct machine_function *home,
-                       struct machine_target target)
-{
-    const struct machine_function *function =
-        target.import ? NULL : machine_find_function(&machine->image, target.address);
-    return function && (function == home || function->start != target.address ||
-                        !(function->called || function->pointed));
-}
-
-bool machine_spend_steps(struct machine *machine, size_t count)
-{
-    machine->steps += count;
-    return machine->steps <= TOTAL_STEP_LIMIT;
-}
 
 /** tp_dealloc of an object's type: what Py_DECREF() was before CPython 3.9. */
 static bool is_deallocation(const struct operand *operand)
@@ -167,8 +141,8 @@ static bool is_deallocation(const struct operand *operand)
  * What a call on an error's way returns. The exception is one that nobody expects, and nothing
  * fails besides.
  */
-static struct value result_of(const struct machine_exploration *exploration,
-                              const struct machine_state *state, struct machine_target target)
+static struct value result_of(const struct flow_exploration *exploration,
+                              const struct flow_state *state, struct flow_target target)
 {
     if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
         return exploration->result;
@@ -182,55 +156,55 @@ static struct value result_of(const struct machine_exploration *exploration,
      * looked at the result, this asks for the failure: objects of C++ are moved to their place
      * first.
      */
-    if (machine_is_question(exploration->machine, target)) {
+    if (flow_asks_for_error(exploration->flow, target)) {
         /* In `finally` this asks for the failure of what is called there. */
         if (state->taken && state->tested && !state->calls)
             return (struct value){VALUE_CONSTANT, 0};
         return (struct value){state->calls && state->tested ? VALUE_UNKNOWN : VALUE_NONZERO, 0};
     }
-    if (machine_is_match(exploration->machine, target))
+    if (flow_matches_exception(exploration->flow, target))
         return (struct value){VALUE_CONSTANT, 0};
-    if (machine_is_thread(target))
+    if (flow_returns_thread_state(target))
         return (struct value){VALUE_THREAD, 0};
     return (struct value){state->tested ? VALUE_SUCCESS : VALUE_UNKNOWN, 0};
 }
 
-static enum machine_verdict pass_call(struct machine_exploration *exploration,
-                                      struct machine_state *state, const struct operand *operand)
+static enum flow_verdict pass_call(struct flow_exploration *exploration, struct flow_state *state,
+                                   const struct operand *operand)
 {
-    struct machine_target target = machine_operand_target(exploration->machine, operand);
-    if (machine_is_end(exploration->machine, target))
-        return MACHINE_END_WAY;
+    struct flow_target target = flow_operand_target(exploration->flow, operand);
+    if (flow_never_returns(exploration->flow, target))
+        return FLOW_END_PATH;
     exploration->result = (struct value){VALUE_UNKNOWN, 0};
-    enum machine_verdict verdict = is_deallocation(operand)
-                                       ? MACHINE_PASS_FREE
-                                       : exploration->on_call(exploration, state, target);
-    if (verdict == MACHINE_PASS_COUNTED && ++state->calls > exploration->call_limit) {
+    enum flow_verdict verdict = is_deallocation(operand)
+                                    ? FLOW_PASS_FREE
+                                    : exploration->on_call(exploration, state, target);
+    if (verdict == FLOW_PASS_COUNTED && ++state->calls > exploration->call_limit) {
         exploration->cut_short = true;
-        return MACHINE_END_WAY;
+        return FLOW_END_PATH;
     }
-    if (verdict == MACHINE_PASS_FREE || verdict == MACHINE_PASS_COUNTED) {
-        state->taken = machine_takes(exploration->machine, target, state->taken);
-        machine_state_return(state, result_of(exploration, state, target));
+    if (verdict == FLOW_PASS_FREE || verdict == FLOW_PASS_COUNTED) {
+        state->taken = flow_leaves_exception_taken(exploration->flow, target, state->taken);
+        flow_state_return(state, result_of(exploration, state, target));
     }
     return verdict;
 }
 
 enum way { WAY_GOES_ON, WAY_ENDS, WAY_FOUND };
 
-static enum way step_return(struct machine_exploration *exploration)
+static enum way step_return(struct flow_exploration *exploration)
 {
     exploration->left = true;
     exploration->returned = exploration->stop_at_return;
     return exploration->stop_at_return ? WAY_FOUND : WAY_ENDS;
 }
 
-static enum way step_jump(struct machine_exploration *exploration, struct machine_state *state,
+static enum way step_jump(struct flow_exploration *exploration, struct flow_state *state,
                           const struct instruction *instruction)
 {
-    struct machine_target target = machine_operand_target(exploration->machine, &instruction->to);
+    struct flow_target target = flow_operand_target(exploration->flow, &instruction->to);
     if (instruction->to.kind == OPERAND_IMMEDIATE &&
-        machine_is_inside(exploration->machine, exploration->home, target)) {
+        flow_is_inside(exploration->flow, exploration->home, target)) {
         state->pc = target.address;
         return WAY_GOES_ON;
     }
@@ -238,13 +212,13 @@ static enum way step_jump(struct machine_exploration *exploration, struct machin
         exploration->cut_short = true;
         return WAY_ENDS;
     }
-    enum machine_verdict verdict = pass_call(exploration, state, &instruction->to);
-    if (verdict == MACHINE_FOUND)
+    enum flow_verdict verdict = pass_call(exploration, state, &instruction->to);
+    if (verdict == FLOW_FOUND)
         return WAY_FOUND;
-    return verdict == MACHINE_END_WAY ? WAY_ENDS : step_return(exploration);
+    return verdict == FLOW_END_PATH ? WAY_ENDS : step_return(exploration);
 }
 
-static enum way step_branch(struct machine_exploration *exploration, struct machine_state *state,
+static enum way step_branch(struct flow_exploration *exploration, struct flow_state *state,
                             const struct instruction *instruction)
 {
     uint64_t next = instruction->address + instruction->size;
@@ -252,7 +226,7 @@ static enum way step_branch(struct machine_exploration *exploration, struct mach
     bool taken;
     if (instruction->to.kind != OPERAND_IMMEDIATE)
         return WAY_ENDS;
-    if (!exploration->goal && machine_state_decide(state, instruction->condition, &taken)) {
+    if (!exploration->goal && flow_state_decide(state, instruction->condition, &taken)) {
         state->pc = taken ? target : next;
         return WAY_GOES_ON;
     }
@@ -261,10 +235,10 @@ static enum way step_branch(struct machine_exploration *exploration, struct mach
     return WAY_ENDS;
 }
 
-static enum way step(struct machine_exploration *exploration, struct machine_state *state)
+static enum way step(struct flow_exploration *exploration, struct flow_state *state)
 {
-    struct machine *machine = exploration->machine;
-    struct instruction instruction = *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct flow *flow = exploration->flow;
+    struct instruction instruction = *flow_decode(flow, state->pc);
     state->steps++;
     switch (instruction.verb) {
     case INSTRUCTION_BAD:
@@ -279,10 +253,10 @@ static enum way step(struct machine_exploration *exploration, struct machine_sta
     case INSTRUCTION_BRANCH:
         return step_branch(exploration, state, &instruction);
     case INSTRUCTION_CALL: {
-        enum machine_verdict verdict = pass_call(exploration, state, &instruction.to);
-        if (verdict == MACHINE_FOUND)
+        enum flow_verdict verdict = pass_call(exploration, state, &instruction.to);
+        if (verdict == FLOW_FOUND)
             return WAY_FOUND;
-        if (verdict == MACHINE_END_WAY)
+        if (verdict == FLOW_END_PATH)
             return WAY_ENDS;
         /* Back to the heap: a way with fewer calls may be better now. */
         if (!push_copy(exploration, state, instruction.address + instruction.size))
@@ -290,21 +264,21 @@ static enum way step(struct machine_exploration *exploration, struct machine_sta
         return WAY_ENDS;
     }
     default:
-        machine_state_step(state, &machine->image, &instruction);
+        flow_state_step(state, &flow->image, &instruction);
         return WAY_GOES_ON;
     }
 }
 
-struct machine_state *machine_explore(struct machine_exploration *exploration)
+struct flow_state *flow_explore(struct flow_exploration *exploration)
 {
-    struct machine *machine = exploration->machine;
-    struct machine_state *state;
+    struct flow *flow = exploration->flow;
+    struct flow_state *state;
     while ((state = heap_pop(exploration))) {
         enum way way = WAY_GOES_ON;
         while (way == WAY_GOES_ON) {
             if (exploration->goal && state->pc == exploration->goal)
                 return state;
-            if (exploration->steps >= exploration->step_limit || !machine_spend_steps(machine, 1)) {
+            if (exploration->steps >= exploration->step_limit || !flow_spend_steps(flow, 1)) {
                 exploration->cut_short = true;
                 free(state);
                 return NULL;
@@ -319,12 +293,12 @@ struct machine_state *machine_explore(struct machine_exploration *exploration)
     return NULL;
 }
 
-bool machine_exploration_init(struct machine_exploration *exploration, struct machine *machine,
-                              const struct machine_state *start)
+bool flow_exploration_init(struct flow_exploration *exploration, struct flow *flow,
+                           const struct flow_state *start)
 {
-    exploration->machine = machine;
+    exploration->flow = flow;
     exploration->crowded |= start->line_place.kind == VALUE_SHARED;
-    exploration->home = machine_find_function(&machine->image, start->pc);
+    exploration->home = flow_find_function(&flow->image, start->pc);
     if (!exploration->step_limit)
         exploration->step_limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;
     exploration->seen_size = SEEN_SIZE;
@@ -332,7 +306,7 @@ bool machine_exploration_init(struct machine_exploration *exploration, struct ma
     return exploration->home && exploration->seen && push_copy(exploration, start, start->pc);
 }
 
-void machine_exploration_deinit(struct machine_exploration *exploration)
+void flow_exploration_deinit(struct flow_exploration *exploration)
 {
     for (size_t i = 0; i < exploration->heap_count; i++)
         free(exploration->heap[i]);

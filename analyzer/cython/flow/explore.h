@@ -1,28 +1,27 @@
 /**
  * @file
- * Private to the files of machine code: the search that follows all ways from an instruction,
- * those first that pass the fewest calls which could fail themselves, and among these the
- * shortest.
+ * Part of the door of flow/: the search that follows all paths from an instruction, those first
+ * that pass the fewest calls which could fail themselves, and among these the shortest.
  */
-#ifndef PSC_MACHINE_EXPLORE_H
-#define PSC_MACHINE_EXPLORE_H
+#ifndef PSC_EXPLORE_H
+#define PSC_EXPLORE_H
 
-#include "reports.h"
+#include "flow.h"
 
-enum machine_verdict {
-    MACHINE_PASS_FREE,    /**< Go on behind the call; it let go of things only. */
-    MACHINE_PASS_COUNTED, /**< Go on, but less gladly. */
-    MACHINE_END_WAY,
-    MACHINE_FOUND
+enum flow_verdict {
+    FLOW_PASS_FREE,    /**< Go on behind the call: it cannot fail (release, count). */
+    FLOW_PASS_COUNTED, /**< Go on behind the call; paths with fewer such calls come first. */
+    FLOW_END_PATH,     /**< Do not go on. */
+    FLOW_FOUND         /**< The path leads to what is searched for. */
 };
 
-/** Zero-initialise, set what is above the line, then machine_exploration_init(). */
-struct machine_exploration {
+/** Zero-initialise, set what is above the line, then flow_exploration_init(). */
+struct flow_exploration {
     /** Of a call; the state is at the call. */
-    enum machine_verdict (*on_call)(struct machine_exploration *exploration,
-                                    struct machine_state *state, struct machine_target target);
+    enum flow_verdict (*on_call)(struct flow_exploration *exploration, struct flow_state *state,
+                                 struct flow_target target);
     void *context;
-    unsigned call_limit; /**< Of MACHINE_PASS_COUNTED on one way. */
+    unsigned call_limit; /**< Of FLOW_PASS_COUNTED on one path. */
     size_t step_limit;   /**< 0: as for any question. */
     bool error;          /**< The call before the start failed: an exception is set. */
     bool single; /**< Nothing else fails besides: what sets another exception is no way of it. */
@@ -34,9 +33,9 @@ struct machine_exploration {
     /** on_call may set what the call returns; unknown otherwise. */
     struct value result;
     /* -- */
-    struct machine *machine;
-    const struct machine_function *home;
-    struct machine_state **heap; /**< The best first. */
+    struct flow *flow;
+    const struct flow_function *home;
+    struct flow_state **heap; /**< The best first. */
     size_t heap_count;
     size_t heap_capacity;
     uint64_t *seen; /**< Hashes of states that were followed; open addressing, 0: empty. */
@@ -49,20 +48,10 @@ struct machine_exploration {
 };
 
 /** False when the start is in no function, or there is no memory. Deinit in any case. */
-bool machine_exploration_init(struct machine_exploration *exploration, struct machine *machine,
-                              const struct machine_state *start);
-void machine_exploration_deinit(struct machine_exploration *exploration);
+bool flow_exploration_init(struct flow_exploration *exploration, struct flow *flow,
+                           const struct flow_state *start);
+void flow_exploration_deinit(struct flow_exploration *exploration);
 /** Follows the best ways until one is found; the caller frees the state. NULL: no more. */
-struct machine_state *machine_explore(struct machine_exploration *exploration);
-
-/** True when a jump from `home` goes on in the same function: gcc puts cold parts elsewhere. */
-bool machine_is_inside(const struct machine *machine, const struct machine_function *home,
-                       struct machine_target target);
-/** Counts instructions that are followed; false when a module's share of them is used up. */
-bool machine_spend_steps(struct machine *machine, size_t count);
-
-/** Where a call or jump leads, as far as the instruction tells. */
-struct machine_target machine_operand_target(const struct machine *machine,
-                                             const struct operand *operand);
+struct flow_state *flow_explore(struct flow_exploration *exploration);
 
 #endif

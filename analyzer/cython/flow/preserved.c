@@ -3,9 +3,10 @@
  * register that calls preserve, or store it on the stack, long before the call. All ways from the
  * function's start to the call are followed; what is the same on each of them is what is there.
  */
-#include "explore.h"
+#include "flow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Instructions followed, and entries of a `switch`, for one question. */
 #define STEP_LIMIT 60000
@@ -26,7 +27,7 @@ static const uint8_t preserved[] = {MACHINE_RBX, MACHINE_RBP, 12, 13, 14, 15};
 /** Constants, and places on the stack, counted from where it was at the function's start. */
 struct known {
     struct value registers[MACHINE_REGISTERS];
-    struct memory_slot slots[KNOWN_SLOT_LIMIT];
+    struct flow_slot slots[KNOWN_SLOT_LIMIT];
     size_t slot_count;
 };
 
@@ -38,9 +39,9 @@ struct join {
     bool dirty; /**< To be followed again. */
 };
 
-struct flow {
-    struct machine *machine;
-    const struct machine_function *home;
+struct dataflow {
+    struct flow *flow;
+    const struct flow_function *home;
     struct join *joins;
     size_t count;
     size_t capacity;
@@ -61,7 +62,7 @@ static bool is_kept(struct value value)
     return value.kind == VALUE_CONSTANT || value.kind == VALUE_STACK || value.kind == VALUE_FRAME;
 }
 
-static void keep_known(const struct machine_state *state, struct known *ret)
+static void keep_known(const struct flow_state *state, struct known *ret)
 {
     *ret = (struct known){.slot_count = 0};
     for (size_t i = 0; i < MACHINE_REGISTERS; i++)
@@ -72,7 +73,7 @@ static void keep_known(const struct machine_state *state, struct known *ret)
             ret->slots[ret->slot_count++] = state->slots[i];
 }
 
-static void load_known(const struct known *known, struct machine_state *state)
+static void load_known(const struct known *known, struct flow_state *state)
 {
     memcpy(state->registers, known->registers, sizeof(state->registers));
     memcpy(state->slots, known->slots, known->slot_count * sizeof(*known->slots));
@@ -84,7 +85,7 @@ static bool same_value(struct value a, struct value b)
     return a.kind == b.kind && a.number == b.number;
 }
 
-static bool has_slot(const struct known *known, const struct memory_slot *slot)
+static bool has_slot(const struct known *known, const struct flow_slot *slot)
 {
     for (size_t i = 0; i < known->slot_count; i++)
         if (same_value(known->slots[i].at, slot->at) && known->slots[i].width == slot->width &&
@@ -116,12 +117,12 @@ static bool meet(struct known *known, const struct known *other)
 }
 
 /** Where in the order one with this start is, or would be. */
-static size_t find_place(const struct flow *flow, uint64_t start)
+static size_t find_place(const struct dataflow *dataflow, uint64_t start)
 {
-    size_t low = 0, high = flow->count;
+    size_t low = 0, high = dataflow->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (flow->joins[flow->order[middle]].start < start)
+        if (dataflow->joins[dataflow->order[middle]].start < start)
             low = middle + 1;
         else
             high = middle;
@@ -129,193 +130,193 @@ static size_t find_place(const struct flow *flow, uint64_t start)
     return low;
 }
 
-static struct join *find_join(const struct flow *flow, uint64_t start)
+static struct join *find_join(const struct dataflow *dataflow, uint64_t start)
 {
-    size_t place = find_place(flow, start);
-    struct join *join = place < flow->count ? &flow->joins[flow->order[place]] : NULL;
+    size_t place = find_place(dataflow, start);
+    struct join *join = place < dataflow->count ? &dataflow->joins[dataflow->order[place]] : NULL;
     return join && join->start == start ? join : NULL;
 }
 
-static void make_dirty(struct flow *flow, struct join *join)
+static void make_dirty(struct dataflow *dataflow, struct join *join)
 {
     if (join->dirty)
         return;
-    if (!array_reserve((void **)&flow->todo, &flow->todo_capacity, flow->todo_count + 1,
-                       sizeof(*flow->todo))) {
-        flow->failed = true;
+    if (!array_reserve((void **)&dataflow->todo, &dataflow->todo_capacity, dataflow->todo_count + 1,
+                       sizeof(*dataflow->todo))) {
+        dataflow->failed = true;
         return;
     }
     join->dirty = true;
-    flow->todo[flow->todo_count++] = join->start;
+    dataflow->todo[dataflow->todo_count++] = join->start;
 }
 
-static void add_join(struct flow *flow, uint64_t start, const struct known *known)
+static void add_join(struct dataflow *dataflow, uint64_t start, const struct known *known)
 {
-    if (flow->count >= JOIN_LIMIT ||
-        !array_reserve((void **)&flow->joins, &flow->capacity, flow->count + 1,
-                       sizeof(*flow->joins)) ||
-        !array_reserve((void **)&flow->order, &flow->order_capacity, flow->count + 1,
-                       sizeof(*flow->order)) ||
-        !machine_spend_steps(flow->machine, 1 + flow->count / JOINS_A_STEP)) {
-        flow->failed = true;
+    if (dataflow->count >= JOIN_LIMIT ||
+        !array_reserve((void **)&dataflow->joins, &dataflow->capacity, dataflow->count + 1,
+                       sizeof(*dataflow->joins)) ||
+        !array_reserve((void **)&dataflow->order, &dataflow->order_capacity, dataflow->count + 1,
+                       sizeof(*dataflow->order)) ||
+        !flow_spend_steps(dataflow->flow, 1 + dataflow->count / JOINS_A_STEP)) {
+        dataflow->failed = true;
         return;
     }
     /* What ran through here must stop here. */
-    for (size_t i = 0; i < flow->count; i++)
-        if (flow->joins[i].start < start && start < flow->joins[i].end)
-            make_dirty(flow, &flow->joins[i]);
-    size_t place = find_place(flow, start);
-    memmove(flow->order + place + 1, flow->order + place,
-            (flow->count - place) * sizeof(*flow->order));
-    flow->order[place] = (uint32_t)flow->count;
-    struct join *join = &flow->joins[flow->count++];
+    for (size_t i = 0; i < dataflow->count; i++)
+        if (dataflow->joins[i].start < start && start < dataflow->joins[i].end)
+            make_dirty(dataflow, &dataflow->joins[i]);
+    size_t place = find_place(dataflow, start);
+    memmove(dataflow->order + place + 1, dataflow->order + place,
+            (dataflow->count - place) * sizeof(*dataflow->order));
+    dataflow->order[place] = (uint32_t)dataflow->count;
+    struct join *join = &dataflow->joins[dataflow->count++];
     *join = (struct join){.start = start, .end = start, .known = *known};
-    make_dirty(flow, join);
+    make_dirty(dataflow, join);
 }
 
 /** A way leads to an address with this. */
-static void reach(struct flow *flow, uint64_t start, const struct known *known)
+static void reach(struct dataflow *dataflow, uint64_t start, const struct known *known)
 {
-    struct join *join = find_join(flow, start);
+    struct join *join = find_join(dataflow, start);
     if (!join)
-        add_join(flow, start, known);
+        add_join(dataflow, start, known);
     else if (meet(&join->known, known))
-        make_dirty(flow, join);
+        make_dirty(dataflow, join);
 }
 
-static void reach_with(struct flow *flow, uint64_t start, const struct machine_state *state)
+static void reach_with(struct dataflow *dataflow, uint64_t start, const struct flow_state *state)
 {
     struct known known;
     keep_known(state, &known);
-    reach(flow, start, &known);
+    reach(dataflow, start, &known);
 }
 
 /** A way has come to the end of the call. */
-static void take_at_call(struct flow *flow, const struct machine_state *state)
+static void take_at_call(struct dataflow *dataflow, const struct flow_state *state)
 {
     struct known known;
     keep_known(state, &known);
-    if (flow->call_reached)
-        meet(&flow->at_call, &known);
+    if (dataflow->call_reached)
+        meet(&dataflow->at_call, &known);
     else
-        flow->at_call = known;
-    flow->call_reached = true;
+        dataflow->at_call = known;
+    dataflow->call_reached = true;
 }
 
 /** Counts what was looked at; false when it was enough. */
-static bool spend(struct flow *flow)
+static bool spend(struct dataflow *dataflow)
 {
-    flow->failed |= flow->steps++ >= STEP_LIMIT || !machine_spend_steps(flow->machine, 1);
-    return !flow->failed;
+    dataflow->failed |= dataflow->steps++ >= STEP_LIMIT || !flow_spend_steps(dataflow->flow, 1);
+    return !dataflow->failed;
 }
 
-static bool is_part(struct flow *flow, uint64_t address)
+static bool is_part(struct dataflow *dataflow, uint64_t address)
 {
-    const struct machine_function *function = machine_find_function(&flow->machine->image, address);
-    return function &&
-           (function == flow->home || machine_find_jumping(flow->machine, function) == flow->home);
+    const struct flow_function *function = flow_find_function(&dataflow->flow->image, address);
+    return function && (function == dataflow->home ||
+                        flow_find_jumping(dataflow->flow, function) == dataflow->home);
 }
 
 /**
  * `switch`: `movslq (%base,%index,4),%to; add %base,%to; jmp *%to`. Some register still holds where
  * the table is. What behind its end looks like an entry does no harm: it is one way more.
  */
-static bool follow_table(struct flow *flow, const struct machine_state *state, uint64_t base)
+static bool follow_table(struct dataflow *dataflow, const struct flow_state *state, uint64_t base)
 {
-    const struct machine_image *image = &flow->machine->image;
+    const struct flow_image *image = &dataflow->flow->image;
     size_t size, count = 0;
-    const uint8_t *table = machine_bytes(image, base, &size);
+    const uint8_t *table = flow_bytes(image, base, &size);
     for (; table && count < TABLE_LIMIT && (count + 1) * 4 <= size; count++) {
         uint64_t to = base + (uint64_t)(int64_t)(int32_t)load_u32(table + 4 * count);
-        if (!is_part(flow, to) || !spend(flow))
+        if (!is_part(dataflow, to) || !spend(dataflow))
             break;
-        reach_with(flow, to, state);
+        reach_with(dataflow, to, state);
     }
     return count >= 2 && count < TABLE_LIMIT;
 }
 
-static bool follow_tables(struct flow *flow, const struct machine_state *state)
+static bool follow_tables(struct dataflow *dataflow, const struct flow_state *state)
 {
     bool found = false;
     for (size_t i = 0; i < MACHINE_REGISTERS; i++)
         if (state->registers[i].kind == VALUE_CONSTANT)
-            found |= follow_table(flow, state, state->registers[i].number);
+            found |= follow_table(dataflow, state, state->registers[i].number);
     return found;
 }
 
-static void follow_jump(struct flow *flow, const struct machine_state *state,
+static void follow_jump(struct dataflow *dataflow, const struct flow_state *state,
                         const struct instruction *instruction)
 {
-    struct machine_target target = machine_operand_target(flow->machine, &instruction->to);
+    struct flow_target target = flow_operand_target(dataflow->flow, &instruction->to);
     if (instruction->to.kind == OPERAND_REGISTER)
-        flow->failed |= !follow_tables(flow, state);
+        dataflow->failed |= !follow_tables(dataflow, state);
     else if (instruction->to.kind != OPERAND_IMMEDIATE)
-        flow->failed |= !target.import && !target.address;
-    else if (machine_is_inside(flow->machine, flow->home, target))
-        reach_with(flow, target.address, state);
+        dataflow->failed |= !target.import && !target.address;
+    else if (flow_is_inside(dataflow->flow, dataflow->home, target))
+        reach_with(dataflow, target.address, state);
 }
 
 /** One instruction; false at the end of the way. */
-static bool step(struct flow *flow, struct machine_state *state)
+static bool step(struct dataflow *dataflow, struct flow_state *state)
 {
-    struct machine *machine = flow->machine;
-    struct instruction instruction = *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct flow *flow = dataflow->flow;
+    struct instruction instruction = *flow_decode(flow, state->pc);
     uint64_t next = instruction.address + instruction.size;
     switch (instruction.verb) {
     case INSTRUCTION_BAD:
-        flow->failed = true;
+        dataflow->failed = true;
         return false;
     case INSTRUCTION_STOP:
     case INSTRUCTION_RETURN:
         return false;
     case INSTRUCTION_JUMP:
-        follow_jump(flow, state, &instruction);
+        follow_jump(dataflow, state, &instruction);
         return false;
     case INSTRUCTION_BRANCH:
         if (instruction.to.kind != OPERAND_IMMEDIATE)
             return false;
-        reach_with(flow, (uint64_t)instruction.to.number, state);
-        reach_with(flow, next, state);
+        reach_with(dataflow, (uint64_t)instruction.to.number, state);
+        reach_with(dataflow, next, state);
         return false;
     case INSTRUCTION_CALL:
-        if (machine_is_end(machine, machine_operand_target(machine, &instruction.to)))
+        if (flow_never_returns(flow, flow_operand_target(flow, &instruction.to)))
             return false;
-        machine_state_return(state, (struct value){VALUE_UNKNOWN, 0});
+        flow_state_return(state, (struct value){VALUE_UNKNOWN, 0});
         state->pc = next;
         return true;
     default:
-        machine_state_step(state, &machine->image, &instruction);
+        flow_state_step(state, &flow->image, &instruction);
         return true;
     }
 }
 
 /** False when another way goes on there, or one may go no further. */
-static bool may_go_on(struct flow *flow, uint64_t start, const struct machine_state *state)
+static bool may_go_on(struct dataflow *dataflow, uint64_t start, const struct flow_state *state)
 {
-    if (state->steps && find_join(flow, state->pc)) {
-        reach_with(flow, state->pc, state);
+    if (state->steps && find_join(dataflow, state->pc)) {
+        reach_with(dataflow, state->pc, state);
         return false;
     }
-    find_join(flow, start)->end = state->pc + 1;
-    if (state->pc == flow->call)
-        take_at_call(flow, state);
-    return spend(flow);
+    find_join(dataflow, start)->end = state->pc + 1;
+    if (state->pc == dataflow->call)
+        take_at_call(dataflow, state);
+    return spend(dataflow);
 }
 
 /** From one join as far as the next one, or the end of the way. */
-static void follow(struct flow *flow, uint64_t start)
+static void follow(struct dataflow *dataflow, uint64_t start)
 {
-    struct join *join = find_join(flow, start);
-    struct machine_state state;
-    machine_state_init(&state, start);
+    struct join *join = find_join(dataflow, start);
+    struct flow_state state;
+    flow_state_init(&state, start);
     load_known(&join->known, &state);
     join->dirty = false;
-    while (may_go_on(flow, start, &state) && step(flow, &state))
+    while (may_go_on(dataflow, start, &state) && step(dataflow, &state))
         state.steps++;
 }
 
 /** What the caller of `state` finds when it looks from where its stack is now. */
-static bool give_known(const struct known *known, struct machine_state *state)
+static bool give_known(const struct known *known, struct flow_state *state)
 {
     const struct value top = known->registers[MACHINE_RSP], frame = known->registers[MACHINE_RBP];
     bool found = false;
@@ -326,38 +327,38 @@ static bool give_known(const struct known *known, struct machine_state *state)
         found = true;
     }
     for (size_t i = 0; i < known->slot_count; i++) {
-        struct memory_slot slot = known->slots[i];
+        struct flow_slot slot = known->slots[i];
         if (slot.at.kind != VALUE_STACK || top.kind != VALUE_STACK)
             continue;
         /* Both are addressed as the code does: from the stack pointer, or from the frame's. */
         slot.at.number -= top.number;
-        machine_state_store_at(state, slot.at, slot.width, slot.value);
+        flow_state_store_at(state, slot.at, slot.width, slot.value);
         found = true;
         if (frame.kind != VALUE_STACK)
             continue;
         slot.at = (struct value){VALUE_FRAME, known->slots[i].at.number - frame.number};
-        machine_state_store_at(state, slot.at, slot.width, slot.value);
+        flow_state_store_at(state, slot.at, slot.width, slot.value);
     }
     return found;
 }
 
-bool machine_find_preserved(struct machine *machine, uint64_t pc, struct machine_state *state)
+bool flow_find_preserved(struct flow *flow, uint64_t pc, struct flow_state *state)
 {
-    const struct machine_function *function = machine_find_function(&machine->image, pc);
-    struct flow flow = {.machine = machine, .call = pc};
-    struct machine_state entry;
+    const struct flow_function *function = flow_find_function(&flow->image, pc);
+    struct dataflow dataflow = {.flow = flow, .call = pc};
+    struct flow_state entry;
     if (!function)
         return false;
     /* Ways come from the function that a fragment belongs to. */
-    const struct machine_function *parent = machine_find_jumping(machine, function);
-    flow.home = parent ? parent : function;
-    machine_state_init(&entry, flow.home->start);
-    reach_with(&flow, entry.pc, &entry);
-    while (flow.todo_count && !flow.failed)
-        follow(&flow, flow.todo[--flow.todo_count]);
-    bool found = !flow.failed && flow.call_reached && give_known(&flow.at_call, state);
-    free(flow.joins);
-    free(flow.order);
-    free(flow.todo);
+    const struct flow_function *parent = flow_find_jumping(flow, function);
+    dataflow.home = parent ? parent : function;
+    flow_state_init(&entry, dataflow.home->start);
+    reach_with(&dataflow, entry.pc, &entry);
+    while (dataflow.todo_count && !dataflow.failed)
+        follow(&dataflow, dataflow.todo[--dataflow.todo_count]);
+    bool found = !dataflow.failed && dataflow.call_reached && give_known(&dataflow.at_call, state);
+    free(dataflow.joins);
+    free(dataflow.order);
+    free(dataflow.todo);
     return found;
 }

@@ -1,5 +1,7 @@
 /* Imports and small functions that a way out may pass: what is known of them. */
-#include "explore.h"
+#include "flow.h"
+
+#include <string.h>
 
 /** A function that lets go of things is small. */
 #define CLEAN_SIZE_LIMIT  768
@@ -12,7 +14,7 @@
  * _Py_Dealloc(), in free-threaded CPython _Py_DecRefShared() and _Py_MergeZeroLocalRefcount(), and
  * with Py_REF_DEBUG those that count (Include/refcount.h, 3.14).
  */
-static const char *const clean_imports[] = {
+static const char *const cleanup_imports[] = {
     "PyBuffer_Release",
     "PyCriticalSection2_Begin",
     "PyCriticalSection2_End",
@@ -93,7 +95,7 @@ static const char *const end_imports[] = {
 
 /** What is known of a function or import that is passed. */
 enum trait {
-    TRAIT_CLEAN = 1,
+    TRAIT_CLEANUP = 1,
     TRAIT_MATCHES = 2,   /**< Calls one of match_imports. */
     TRAIT_CLEARS = 4,    /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
     TRAIT_RETURNS = 8,   /**< Not only abort() and its like. */
@@ -103,7 +105,7 @@ enum trait {
     TRAIT_RESTORES = 128 /**< Calls one of restore_imports. */
 };
 
-struct clean_function {
+struct known_traits {
     uint64_t start;
     uint8_t traits; /**< enum trait; 0: it may fail. */
 };
@@ -116,74 +118,72 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-static struct clean_function *find_clean(const struct machine *machine, uint64_t start,
-                                         size_t *ret_at)
+static struct known_traits *find_clean(const struct flow *flow, uint64_t start, size_t *ret_at)
 {
-    size_t low = 0, high = machine->clean_count;
+    size_t low = 0, high = flow->trait_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (machine->clean[middle].start < start)
+        if (flow->traits[middle].start < start)
             low = middle + 1;
         else
             high = middle;
     }
     *ret_at = low;
-    return low < machine->clean_count && machine->clean[low].start == start ? &machine->clean[low]
-                                                                            : NULL;
+    return low < flow->trait_count && flow->traits[low].start == start ? &flow->traits[low] : NULL;
 }
 
-static void keep_clean(struct machine *machine, uint64_t start, uint8_t traits)
+static void keep_clean(struct flow *flow, uint64_t start, uint8_t traits)
 {
     size_t at;
-    struct clean_function *known = find_clean(machine, start, &at);
+    struct known_traits *known = find_clean(flow, start, &at);
     if (known) {
         known->traits = traits;
         return;
     }
-    if (!array_reserve((void **)&machine->clean, &machine->clean_capacity, machine->clean_count + 1,
-                       sizeof(*machine->clean)))
+    if (!array_reserve((void **)&flow->traits, &flow->trait_capacity, flow->trait_count + 1,
+                       sizeof(*flow->traits)))
         return;
-    memmove(machine->clean + at + 1, machine->clean + at,
-            (machine->clean_count - at) * sizeof(*machine->clean));
-    machine->clean[at] = (struct clean_function){start, traits};
-    machine->clean_count++;
+    memmove(flow->traits + at + 1, flow->traits + at,
+            (flow->trait_count - at) * sizeof(*flow->traits));
+    flow->traits[at] = (struct known_traits){start, traits};
+    flow->trait_count++;
 }
 
-static uint8_t traits_of(struct machine *machine, struct machine_target target, unsigned depth);
+static uint8_t traits_of(struct flow *flow, struct flow_target target, unsigned depth);
 
 /** Those of everything that an instruction leads to outside of its function. */
-static uint8_t traits_of_instruction(struct machine *machine,
-                                     const struct machine_function *function,
+static uint8_t traits_of_instruction(struct flow *flow, const struct flow_function *function,
                                      const struct instruction *instruction, unsigned depth)
 {
     const struct operand *to = &instruction->to;
-    struct machine_target target = {0};
+    struct flow_target target = {0};
     if (instruction->verb == INSTRUCTION_BAD)
         return 0;
     if (instruction->verb != INSTRUCTION_CALL && instruction->verb != INSTRUCTION_JUMP)
-        return instruction->verb == INSTRUCTION_RETURN ? TRAIT_CLEAN | TRAIT_RETURNS : TRAIT_CLEAN;
+        return instruction->verb == INSTRUCTION_RETURN ? TRAIT_CLEANUP | TRAIT_RETURNS
+                                                       : TRAIT_CLEANUP;
     if (to->kind == OPERAND_IMMEDIATE)
-        target = machine_target_of(&machine->image, (uint64_t)to->number);
+        target = flow_target_of(&flow->image, (uint64_t)to->number);
     else if (to->kind == OPERAND_ABSOLUTE)
-        target = machine_slot_target(&machine->image, (uint64_t)to->number);
+        target = flow_slot_target(&flow->image, (uint64_t)to->number);
     else /* tp_dealloc */
-        return to->kind == OPERAND_BASED && to->number == 0x30 ? TRAIT_CLEAN | TRAIT_RETURNS : 0;
+        return to->kind == OPERAND_BASED && to->number == 0x30 ? TRAIT_CLEANUP | TRAIT_RETURNS : 0;
     if (!target.import && target.address >= function->start && target.address < function->end)
-        return TRAIT_CLEAN;
-    uint8_t traits = traits_of(machine, target, depth + 1);
+        return TRAIT_CLEANUP;
+    uint8_t traits = traits_of(flow, target, depth + 1);
     return instruction->verb == INSTRUCTION_JUMP ? traits : traits & (uint8_t)~TRAIT_RETURNS;
 }
 
-static uint8_t traits_of_function(struct machine *machine, const struct machine_function *function,
+static uint8_t traits_of_function(struct flow *flow, const struct flow_function *function,
                                   unsigned depth)
 {
     uint8_t traits = 0;
     uint64_t size = function->end - function->start;
-    if (size > CLEAN_SIZE_LIMIT || !machine_spend_steps(machine, 1 + (size_t)size / BYTES_A_STEP))
+    if (size > CLEAN_SIZE_LIMIT || !flow_spend_steps(flow, 1 + (size_t)size / BYTES_A_STEP))
         return 0;
     for (uint64_t at = function->start; at < function->end;) {
-        struct instruction instruction = *machine_decode(machine->decoder, &machine->image, at);
-        uint8_t more = traits_of_instruction(machine, function, &instruction, depth);
+        struct instruction instruction = *flow_decode(flow, at);
+        uint8_t more = traits_of_instruction(flow, function, &instruction, depth);
         if (!more)
             return 0;
         traits |= more;
@@ -192,24 +192,31 @@ static uint8_t traits_of_function(struct machine *machine, const struct machine_
     return traits;
 }
 
+bool flow_begins_parallel(struct flow_target target)
+{
+    return target.import &&
+           (strncmp(target.import, "GOMP_parallel", strlen("GOMP_parallel")) == 0 ||
+            strncmp(target.import, "__kmpc_fork_call", strlen("__kmpc_fork_call")) == 0);
+}
+
 /** Those of OpenMP's runtime that share work, lock or wait inside of a parallel block. */
 static bool is_parallel_helper(const char *import)
 {
     static const char *const beginnings[] = {"GOMP_", "omp_", "__kmpc_"};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(beginnings); i++)
         if (strncmp(import, beginnings[i], strlen(beginnings[i])) == 0)
-            return !machine_begins_parallel((struct machine_target){.import = import});
+            return !flow_begins_parallel((struct flow_target){.import = import});
     return false;
 }
 
 static uint8_t traits_of_import(const char *import)
 {
     if (is_listed(match_imports, PSC_ARRAY_SIZE(match_imports), import))
-        return TRAIT_CLEAN | TRAIT_RETURNS | TRAIT_MATCHES;
+        return TRAIT_CLEANUP | TRAIT_RETURNS | TRAIT_MATCHES;
     if (is_listed(end_imports, PSC_ARRAY_SIZE(end_imports), import))
-        return TRAIT_CLEAN;
-    if (!is_listed(clean_imports, PSC_ARRAY_SIZE(clean_imports), import))
-        return is_parallel_helper(import) ? TRAIT_CLEAN | TRAIT_RETURNS : 0;
+        return TRAIT_CLEANUP;
+    if (!is_listed(cleanup_imports, PSC_ARRAY_SIZE(cleanup_imports), import))
+        return is_parallel_helper(import) ? TRAIT_CLEANUP | TRAIT_RETURNS : 0;
     uint8_t more = strcmp(import, "PyErr_Clear") == 0         ? TRAIT_CLEARS
                    : strcmp(import, "PyErr_Occurred") == 0    ? TRAIT_ASKS
                    : strcmp(import, "PyGILState_Ensure") == 0 ? TRAIT_LOCKS
@@ -218,49 +225,53 @@ static uint8_t traits_of_import(const char *import)
         more |= TRAIT_CATCHES;
     if (is_listed(restore_imports, PSC_ARRAY_SIZE(restore_imports), import))
         more |= TRAIT_RESTORES;
-    return (uint8_t)(TRAIT_CLEAN | TRAIT_RETURNS | more);
+    return (uint8_t)(TRAIT_CLEANUP | TRAIT_RETURNS | more);
 }
 
-static uint8_t traits_of(struct machine *machine, struct machine_target target, unsigned depth)
+static uint8_t traits_of(struct flow *flow, struct flow_target target, unsigned depth)
 {
     size_t at;
     if (target.import)
         return traits_of_import(target.import);
-    const struct machine_function *function =
-        machine_find_function(&machine->image, target.address);
+    const struct flow_function *function = flow_find_function(&flow->image, target.address);
     if (!function || function->start != target.address ||
-        machine_find_anchor(machine, target.address))
+        flow_find_traceback_helper(flow, target.address))
         return 0;
-    const struct clean_function *known = find_clean(machine, target.address, &at);
+    const struct known_traits *known = find_clean(flow, target.address, &at);
     if (known)
         return known->traits;
     if (depth > CLEAN_DEPTH_LIMIT)
         return 0;
-    keep_clean(machine, target.address, 0); /* Also while it is looked at: cycles. */
-    uint8_t traits = traits_of_function(machine, function, depth);
-    keep_clean(machine, target.address, traits);
+    keep_clean(flow, target.address, 0); /* Also while it is looked at: cycles. */
+    uint8_t traits = traits_of_function(flow, function, depth);
+    keep_clean(flow, target.address, traits);
     return traits;
 }
 
-bool machine_is_clean(struct machine *machine, struct machine_target target)
+void flow_forget_traits(struct flow *flow)
 {
-    return traits_of(machine, target, 0) & TRAIT_RETURNS;
+    flow->trait_count = 0;
 }
 
-bool machine_is_end(struct machine *machine, struct machine_target target)
+bool flow_is_cleanup(struct flow *flow, struct flow_target target)
 {
-    return traits_of(machine, target, 0) && !machine_is_clean(machine, target);
+    return traits_of(flow, target, 0) & TRAIT_RETURNS;
 }
 
-bool machine_is_match(struct machine *machine, struct machine_target target)
+bool flow_never_returns(struct flow *flow, struct flow_target target)
 {
-    uint8_t traits = traits_of(machine, target, 0);
+    return traits_of(flow, target, 0) && !flow_is_cleanup(flow, target);
+}
+
+bool flow_matches_exception(struct flow *flow, struct flow_target target)
+{
+    uint8_t traits = traits_of(flow, target, 0);
     return traits & TRAIT_MATCHES && !(traits & TRAIT_CLEARS);
 }
 
-bool machine_is_question(struct machine *machine, struct machine_target target)
+bool flow_asks_for_error(struct flow *flow, struct flow_target target)
 {
-    uint8_t traits = traits_of(machine, target, 0);
+    uint8_t traits = traits_of(flow, target, 0);
     if (target.import)
         return traits & TRAIT_ASKS;
     /* __Pyx_ErrOccurredWithGIL() */
@@ -268,18 +279,18 @@ bool machine_is_question(struct machine *machine, struct machine_target target)
            !(traits & (TRAIT_MATCHES | TRAIT_CLEARS));
 }
 
-bool machine_is_catch(struct machine *machine, struct machine_target target)
+bool flow_takes_exception(struct flow *flow, struct flow_target target)
 {
-    return traits_of(machine, target, 0) & TRAIT_CATCHES;
+    return traits_of(flow, target, 0) & TRAIT_CATCHES;
 }
 
-bool machine_takes(struct machine *machine, struct machine_target target, bool taken)
+bool flow_leaves_exception_taken(struct flow *flow, struct flow_target target, bool taken)
 {
-    uint8_t traits = traits_of(machine, target, 0);
+    uint8_t traits = traits_of(flow, target, 0);
     return !(traits & TRAIT_RESTORES) && (taken || traits & TRAIT_CATCHES);
 }
 
-bool machine_is_thread(struct machine_target target)
+bool flow_returns_thread_state(struct flow_target target)
 {
     static const char *const names[] = {"PyThreadState_Get", "PyThreadState_GetUnchecked",
                                         "_PyThreadState_UncheckedGet"};

@@ -1,5 +1,5 @@
 /* Files of the building machine: the generated C, Cython's debug XML, the .pyx. */
-#include "cython_private.h"
+#include "lines.h"
 
 #include <sys/stat.h>
 

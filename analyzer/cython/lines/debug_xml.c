@@ -3,7 +3,7 @@
  * <LineNumber src_path="..." src_lineno="12" c_linenos="100 101"/> since 3.0, and
  * <LineNumber cython_lineno="12" c_linenos="..."/> of the module's file in 0.29.
  */
-#include "cython_private.h"
+#include "lines_private.h"
 
 #include <stdlib.h>
 

@@ -6,14 +6,8 @@
  * A C line belongs to the last such comment that ends above it. Type slots have none: they are
  * written after the functions, and must not take the last function's lines.
  */
-#include "cython_private.h"
-
-#include <stdlib.h>
-
-/* A module has one .pyx and a few .pxi and .pxd. */
-#define FILE_LIMIT 1024
-
-#define NO_FILE UINT32_MAX
+#include "lines_private.h"
+#include "names.h"
 
 #define LINE_DIGITS 9
 
@@ -23,26 +17,6 @@ static const char *const end_marks[] = {
     "/* --- Runtime support code --- */",            /* 0.29 */
 };
 
-struct line_range {
-    uint32_t c_line; /**< The first; the range ends where the next begins. */
-    uint32_t file;   /**< NO_FILE: no line of the user's. */
-    uint32_t line;
-};
-
-struct cython_lines {
-    struct arena *arena;
-    struct line_range *ranges; /**< By c_line. */
-    size_t count;
-    size_t capacity;
-    const char **files;
-    uint32_t *hashes;
-    size_t file_count;
-    size_t file_capacity;
-    size_t hash_capacity;
-    uint32_t last_c_line;
-    const char *only_of; /**< See struct cython_line. */
-};
-
 /** Where the reading of the file is. */
 struct scan {
     struct cython_lines *lines;
@@ -50,36 +24,6 @@ struct scan {
     bool marked; /**< The block has its current line. */
     struct line_range block;
 };
-
-static uint32_t hash_bytes(struct slice text)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
-    return hash;
-}
-
-/** The file's number; NO_FILE when there are too many or no memory is left. */
-static uint32_t intern_file(struct cython_lines *lines, struct slice name)
-{
-    uint32_t hash = hash_bytes(name);
-    for (size_t i = 0; i < lines->file_count; i++) {
-        if (lines->hashes[i] == hash && slice_equals(name, lines->files[i]))
-            return (uint32_t)i;
-    }
-    if (lines->file_count == FILE_LIMIT ||
-        !array_reserve((void **)&lines->files, &lines->file_capacity, lines->file_count + 1,
-                       sizeof(*lines->files)) ||
-        !array_reserve((void **)&lines->hashes, &lines->hash_capacity, lines->file_count + 1,
-                       sizeof(*lines->hashes)))
-        return NO_FILE;
-    const char *copy = arena_strndup(lines->arena, name.data, name.size);
-    if (!copy)
-        return NO_FILE;
-    lines->files[lines->file_count] = copy;
-    lines->hashes[lines->file_count] = hash;
-    return (uint32_t)lines->file_count++;
-}
 
 static struct slice skip_blanks(struct slice text)
 {
@@ -116,25 +60,13 @@ static bool contains(struct slice text, const char *mark)
     return memmem(text.data, text.size, mark, strlen(mark)) != NULL;
 }
 
-static bool add_range(struct cython_lines *lines, const struct line_range *range)
-{
-    if (lines->count && lines->ranges[lines->count - 1].file == range->file &&
-        lines->ranges[lines->count - 1].line == range->line)
-        return true;
-    if (!array_reserve((void **)&lines->ranges, &lines->capacity, lines->count + 1,
-                       sizeof(*lines->ranges)))
-        return false;
-    lines->ranges[lines->count++] = *range;
-    return true;
-}
-
 /** One line inside a block; a text that is no block's ends it without effect. */
 static bool scan_block_line(struct scan *scan, struct slice text, uint32_t c_line)
 {
     if (slice_equals(text, " */") || slice_equals(text, "*/")) {
         scan->in_block = false;
         scan->block.c_line = c_line + 1;
-        return !scan->marked || add_range(scan->lines, &scan->block);
+        return !scan->marked || cython_lines_add_range(scan->lines, &scan->block);
     }
     scan->in_block = slice_starts(text, " *");
     scan->marked |= contains(text, current_mark);
@@ -168,10 +100,10 @@ static bool scan_line(struct scan *scan, struct slice text, uint32_t c_line)
     }
     if (is_slot_head(text)) {
         struct line_range none = {.c_line = c_line, .file = NO_FILE};
-        return add_range(scan->lines, &none);
+        return cython_lines_add_range(scan->lines, &none);
     }
     if (parse_head(text, &file, &line)) {
-        uint32_t index = intern_file(scan->lines, file);
+        uint32_t index = cython_lines_intern_file(scan->lines, file);
         scan->block = (struct line_range){.file = index, .line = index == NO_FILE ? 0 : line};
         scan->in_block = true;
         scan->marked = false;
@@ -210,26 +142,6 @@ static enum psc_status scan_text(struct scan *scan, const char *text, size_t siz
     return PSC_OK;
 }
 
-struct cython_lines *cython_lines_create(void)
-{
-    struct cython_lines *lines = calloc(1, sizeof(*lines));
-    if (lines && !(lines->arena = arena_create())) {
-        free(lines);
-        return NULL;
-    }
-    return lines;
-}
-
-bool cython_lines_add(struct cython_lines *lines, struct slice file, uint32_t c_line, uint32_t line)
-{
-    struct line_range gap = {.c_line = lines->last_c_line + 1, .file = NO_FILE};
-    struct line_range range = {.c_line = c_line, .file = intern_file(lines, file), .line = line};
-    if (c_line > gap.c_line && !add_range(lines, &gap))
-        return false;
-    lines->last_c_line = c_line;
-    return range.file == NO_FILE || add_range(lines, &range);
-}
-
 enum psc_status parse_cython_lines(const char *text, size_t size, struct cython_lines **ret)
 {
     struct cython_lines *lines = cython_lines_create();
@@ -245,49 +157,4 @@ enum psc_status parse_cython_lines(const char *text, size_t size, struct cython_
     }
     *ret = lines;
     return PSC_OK;
-}
-
-void cython_lines_limit(struct cython_lines *lines, struct slice module_name)
-{
-    lines->only_of = arena_strndup(lines->arena, module_name.data, module_name.size);
-}
-
-bool cython_lines_has_files(const struct cython_lines *lines)
-{
-    return !lines->only_of;
-}
-
-void cython_lines_destroy(struct cython_lines *lines)
-{
-    if (!lines)
-        return;
-    free(lines->ranges);
-    free(lines->files);
-    free(lines->hashes);
-    arena_destroy(lines->arena);
-    free(lines);
-}
-
-bool cython_lines_is_empty(const struct cython_lines *lines)
-{
-    return lines->file_count == 0;
-}
-
-bool cython_lines_get(const struct cython_lines *lines, uint32_t c_line, struct cython_line *ret)
-{
-    size_t low = 0;
-    size_t high = lines->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->ranges[middle].c_line <= c_line)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || c_line > lines->last_c_line || lines->ranges[low - 1].file == NO_FILE)
-        return false;
-    ret->file = lines->files[lines->ranges[low - 1].file];
-    ret->line = lines->ranges[low - 1].line;
-    ret->only_of = lines->only_of;
-    return true;
 }

@@ -4,7 +4,7 @@
  * or CPyPy_ (the wrapper that Python calls), the module, and the name, with "___" for each dot and
  * "___3_" for three underscores.
  */
-#include "cython_private.h"
+#include "names_private.h"
 
 #define PART_LIMIT  16
 #define DEPTH_LIMIT 3

@@ -1,4 +1,4 @@
-#include "cython_private.h"
+#include "names_private.h"
 
 #include <stdlib.h>
 
@@ -88,4 +88,30 @@ void cython_names_bind(struct cython_names *names, struct cython_context *ret)
     ret->find_symbol = names_find;
     ret->context = names;
     ret->complete = names->complete;
+}
+
+const char *cython_names_find_module(struct cython_names *names, struct slice last,
+                                     struct arena *arena)
+{
+    struct cython_context context = {0};
+    const char *found;
+    cython_names_bind(names, &context);
+    for (size_t i = 0; (found = cython_context_find(&context, "__pyx_pw_", i)); i++) {
+        struct cython_path path;
+        struct text text = {0};
+        parse_cython_path(slice_of(found + strlen("__pyx_pw_")), CYTHON_UNNUMBERED, NULL, &path);
+        for (size_t k = 0; k < path.count; k++) {
+            if (k)
+                text_add_char(&text, '.');
+            cython_component_add(&text, &path.components[k]);
+            struct slice name = path.components[k].name;
+            if (name.size != last.size || memcmp(name.data, last.data, last.size) != 0)
+                continue;
+            const char *copy = text.failed ? NULL : arena_strdup(arena, text.data);
+            text_deinit(&text);
+            return copy;
+        }
+        text_deinit(&text);
+    }
+    return NULL;
 }

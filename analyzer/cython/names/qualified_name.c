@@ -1,4 +1,4 @@
-#include "cython_private.h"
+#include "names_private.h"
 
 /* Questions to the context about one symbol; a module has some ten thousand symbols. */
 #define QUESTION_LIMIT 100000

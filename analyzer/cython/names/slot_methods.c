@@ -1,4 +1,4 @@
-#include "cython_private.h"
+#include "names_private.h"
 
 struct slot {
     const char *name;

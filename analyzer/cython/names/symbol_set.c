@@ -1,46 +1,46 @@
-#include "cython_private.h"
+#include "names_private.h"
 
 #include <stdlib.h>
 
 /* So many new names are put in order at once. */
 #define UNSORTED_LIMIT 256
 
-struct cython_peers {
+struct cython_symbol_set {
     struct cython_names names;
     size_t sorted; /**< How many of them are in order. */
 };
 
-struct cython_peers *cython_peers_create(void)
+struct cython_symbol_set *cython_symbol_set_create(void)
 {
-    return calloc(1, sizeof(struct cython_peers));
+    return calloc(1, sizeof(struct cython_symbol_set));
 }
 
-void cython_peers_destroy(struct cython_peers *peers)
+void cython_symbol_set_destroy(struct cython_symbol_set *symbols)
 {
-    if (!peers)
+    if (!symbols)
         return;
-    cython_names_deinit(&peers->names);
-    free(peers);
+    cython_names_deinit(&symbols->names);
+    free(symbols);
 }
 
 /** Puts all in order, each once. */
-static void sort_names(struct cython_peers *peers)
+static void sort_names(struct cython_symbol_set *symbols)
 {
-    struct cython_names *names = &peers->names;
+    struct cython_names *names = &symbols->names;
     size_t kept = 0;
-    if (peers->sorted == names->count)
+    if (symbols->sorted == names->count)
         return;
     cython_names_sort(names);
     for (size_t i = 0; i < names->count; i++) {
         if (!kept || strcmp(names->items[kept - 1], names->items[i]) != 0)
             names->items[kept++] = names->items[i];
     }
-    names->count = peers->sorted = kept;
+    names->count = symbols->sorted = kept;
 }
 
-static bool is_known(struct cython_peers *peers, const char *symbol)
+static bool is_known(struct cython_symbol_set *symbols, const char *symbol)
 {
-    struct cython_names sorted = {.items = peers->names.items, .count = peers->sorted};
+    struct cython_names sorted = {.items = symbols->names.items, .count = symbols->sorted};
     struct cython_context context = {0};
     struct cython_symbol parsed;
     struct text buffer = {0};
@@ -52,24 +52,24 @@ static bool is_known(struct cython_peers *peers, const char *symbol)
     return known;
 }
 
-bool cython_peers_add(struct cython_peers *peers, const char *symbol)
+bool cython_symbol_set_add(struct cython_symbol_set *symbols, const char *symbol)
 {
     /* A text may repeat a few symbols for ever. */
-    if (is_known(peers, symbol))
+    if (is_known(symbols, symbol))
         return true;
-    bool done = cython_names_add(&peers->names, symbol);
-    if (peers->names.count - peers->sorted > peers->sorted / 2 + UNSORTED_LIMIT)
-        sort_names(peers);
+    bool done = cython_names_add(&symbols->names, symbol);
+    if (symbols->names.count - symbols->sorted > symbols->sorted / 2 + UNSORTED_LIMIT)
+        sort_names(symbols);
     return done;
 }
 
-bool cython_peers_parse(struct cython_peers *peers, const char *symbol, struct arena *arena,
-                        struct cython_name *ret)
+bool cython_symbol_set_parse(struct cython_symbol_set *symbols, const char *symbol,
+                             struct arena *arena, struct cython_name *ret)
 {
     struct cython_context context = {0};
-    if (!peers)
+    if (!symbols)
         return cython_parse_symbol(symbol, NULL, arena, ret);
-    sort_names(peers);
-    cython_names_bind(&peers->names, &context);
+    sort_names(symbols);
+    cython_names_bind(&symbols->names, &context);
     return cython_parse_symbol(symbol, &context, arena, ret);
 }

@@ -1,5 +1,5 @@
 /* Names of variables: Cython/Compiler/Naming.py, var_prefix, and Symtab.py, mangle(). */
-#include "cython_private.h"
+#include "names_private.h"
 
 #include <string.h>
 

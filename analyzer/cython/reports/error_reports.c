@@ -2,9 +2,10 @@
  * The way of an error: from the return address forward to the anchor that reports it, and on to
  * the reports of the functions into which that one was inlined.
  */
-#include "explore.h"
+#include "reports_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Calls that may fail, on the way to a report. */
 #define CALL_LIMIT 3
@@ -15,37 +16,27 @@
 /** On the way from one report to that of the caller into which the function was inlined. */
 #define CHAIN_CALL_LIMIT 1
 /** Reports on one way, with those that say the same again. */
-#define ROUND_LIMIT (2 * MACHINE_CHAIN_LIMIT)
-
-/* ---- reports ---- */
-
-const struct machine_anchor *machine_find_anchor(const struct machine *machine, uint64_t start)
-{
-    for (size_t i = 0; start && i < machine->anchor_count; i++)
-        if (machine->anchors[i].start == start)
-            return &machine->anchors[i];
-    return NULL;
-}
+#define ROUND_LIMIT (2 * REPORTS_CHAIN_LIMIT)
 
 /** What a call reports by; NULL when it is none of a report. */
-static const struct machine_anchor *find_report_call(const struct machine *machine,
-                                                     struct machine_target target)
+static const struct traceback_helper *find_report_call(const struct flow *flow,
+                                                       struct flow_target target)
 {
     /*
      * Of the helper that was inlined into its only caller, the module's body at -O3:
      * PyCode_NewEmpty(const char *filename, const char *funcname, int firstlineno)
      */
-    static const struct machine_anchor inlined = {.file = {VALUE_ARGUMENT, MACHINE_RDI},
-                                                  .name = {VALUE_ARGUMENT, MACHINE_RSI},
-                                                  .line = {VALUE_ARGUMENT, MACHINE_RDX}};
+    static const struct traceback_helper inlined = {.file = {VALUE_ARGUMENT, MACHINE_RDI},
+                                                    .name = {VALUE_ARGUMENT, MACHINE_RSI},
+                                                    .line = {VALUE_ARGUMENT, MACHINE_RDX}};
     if (target.import)
         return strcmp(target.import, "PyCode_NewEmpty") == 0 ? &inlined : NULL;
-    return machine_find_anchor(machine, target.address);
+    return flow_find_traceback_helper(flow, target.address);
 }
 
 /** The failure of something else than the call that is under way. */
-static bool is_another_failure(const struct machine_exploration *exploration,
-                               const struct machine_state *state, struct machine_target target)
+static bool is_another_failure(const struct flow_exploration *exploration,
+                               const struct flow_state *state, struct flow_target target)
 {
     static const char *const setters[] = {"PyErr_Format", "PyErr_SetNone", "PyErr_SetObject",
                                           "PyErr_SetString"};
@@ -55,55 +46,48 @@ static bool is_another_failure(const struct machine_exploration *exploration,
     return false;
 }
 
-static enum machine_verdict report_call(struct machine_exploration *exploration,
-                                        struct machine_state *state, struct machine_target target)
+static enum flow_verdict report_call(struct flow_exploration *exploration, struct flow_state *state,
+                                     struct flow_target target)
 {
-    state->caught |= machine_is_catch(exploration->machine, target);
-    if (find_report_call(exploration->machine, target) || machine_kept_line(state))
-        return MACHINE_FOUND;
+    state->caught |= flow_takes_exception(exploration->flow, target);
+    if (find_report_call(exploration->flow, target) || reports_kept_line(state))
+        return FLOW_FOUND;
     if (is_another_failure(exploration, state, target))
-        return MACHINE_END_WAY;
-    return machine_is_clean(exploration->machine, target) ? MACHINE_PASS_FREE
-                                                          : MACHINE_PASS_COUNTED;
+        return FLOW_END_PATH;
+    return flow_is_cleanup(exploration->flow, target) ? FLOW_PASS_FREE : FLOW_PASS_COUNTED;
 }
 
-struct value machine_resolve(const struct machine_state *state, struct value from)
+void reports_read(const struct flow *flow, const struct traceback_helper *anchor,
+                  const struct flow_state *state, struct error_report *ret)
 {
-    return from.kind == VALUE_ARGUMENT ? state->registers[from.number % MACHINE_REGISTERS] : from;
-}
-
-void machine_read_report(const struct machine *machine, const struct machine_anchor *anchor,
-                         const struct machine_state *state, struct machine_report *ret)
-{
-    struct value name = machine_resolve(state, anchor->name),
-                 file = machine_resolve(state, anchor->file),
-                 line = machine_resolve(state, anchor->line);
-    *ret = (struct machine_report){0};
+    struct value name = flow_state_resolve(state, anchor->name),
+                 file = flow_state_resolve(state, anchor->file),
+                 line = flow_state_resolve(state, anchor->line);
+    *ret = (struct error_report){0};
     if (name.kind == VALUE_CONSTANT)
-        ret->name = machine_string(&machine->image, name.number);
+        ret->name = flow_string(&flow->image, name.number);
     if (file.kind == VALUE_CONSTANT)
-        ret->file = machine_string(&machine->image, file.number);
+        ret->file = flow_string(&flow->image, file.number);
     uint32_t number = (uint32_t)line.number;
     if (line.kind == VALUE_CONSTANT && number && number < INT32_MAX)
         ret->line = number;
 }
 
 /** Which anchor the state is about to call. */
-static void read_found(struct machine *machine, const struct machine_state *state,
-                       struct machine_report *ret)
+static void read_found(struct flow *flow, const struct flow_state *state, struct error_report *ret)
 {
-    struct instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
-    struct machine_target target = machine_operand_target(machine, &call.to);
-    const struct machine_anchor *anchor = find_report_call(machine, target);
-    *ret = (struct machine_report){.line = machine_kept_line(state)};
+    struct instruction call = *flow_decode(flow, state->pc);
+    struct flow_target target = flow_operand_target(flow, &call.to);
+    const struct traceback_helper *anchor = find_report_call(flow, target);
+    *ret = (struct error_report){.line = reports_kept_line(state)};
     ret->kept = ret->line != 0;
     if (ret->kept)
-        ret->file = machine_kept_file(machine, state);
+        ret->file = reports_kept_file(flow, state);
     if (anchor)
-        machine_read_report(machine, anchor, state, ret);
+        reports_read(flow, anchor, state, ret);
 }
 
-static bool same_report(const struct machine_report *a, const struct machine_report *b)
+static bool same_report(const struct error_report *a, const struct error_report *b)
 {
     return a->line == b->line && a->name == b->name && a->file == b->file;
 }
@@ -113,52 +97,52 @@ static bool same_report(const struct machine_report *a, const struct machine_rep
  * @param call_limit  of the ways that are followed. With 0 none may leave the function either:
  * there, one without a report says that the call does not fail.
  */
-static bool is_only_report(struct machine *machine, const struct machine_state *start, bool error,
-                           bool single, unsigned call_limit, const struct machine_report *report)
+static bool is_only_report(struct flow *flow, const struct flow_state *start, bool error,
+                           bool single, unsigned call_limit, const struct error_report *report)
 {
-    struct machine_exploration exploration = {
+    struct flow_exploration exploration = {
         .on_call = report_call, .error = error, .single = single, .call_limit = call_limit};
-    struct machine_state *state;
-    bool only = machine_exploration_init(&exploration, machine, start);
-    while (only && (state = machine_explore(&exploration))) {
-        struct machine_report other;
-        read_found(machine, state, &other);
+    struct flow_state *state;
+    bool only = flow_exploration_init(&exploration, flow, start);
+    while (only && (state = flow_explore(&exploration))) {
+        struct error_report other;
+        read_found(flow, state, &other);
         only = same_report(report, &other);
         free(state);
     }
     /* From where a parallel block fails to where it keeps the line, too much happens for all. */
     only = only && (report->kept || (!exploration.cut_short && !(exploration.left && !call_limit)));
-    machine_exploration_deinit(&exploration);
+    flow_exploration_deinit(&exploration);
     return only;
 }
 
 /** @param trust  whether a branch on what the call returned is one on its failure. */
-static struct machine_state *search_report(struct machine *machine,
-                                           const struct machine_state *start, bool error,
-                                           bool single, bool trust, struct machine_report *ret)
+static struct flow_state *search_report(struct flow *flow, const struct flow_state *start,
+                                        bool error, bool single, bool trust,
+                                        struct error_report *ret)
 {
-    struct machine_exploration exploration = {
+    struct flow_exploration exploration = {
         .on_call = report_call,
         .error = error,
         .single = single,
         .call_limit = start->line_place.kind == VALUE_SHARED ? BLOCK_CALL_LIMIT : CALL_LIMIT};
-    struct machine_state *found = NULL;
-    if (machine_exploration_init(&exploration, machine, start))
-        found = machine_explore(&exploration);
-    machine_exploration_deinit(&exploration);
+    struct flow_state *found = NULL;
+    if (flow_exploration_init(&exploration, flow, start))
+        found = flow_explore(&exploration);
+    flow_exploration_deinit(&exploration);
     if (!found)
         return NULL;
-    read_found(machine, found, ret);
-    struct machine_state open = *start;
+    read_found(flow, found, ret);
+    struct flow_state open = *start;
     if (!found->tested) /* A branch that failure decided, but as success would have, is open. */
-        machine_state_set_result(&open, (struct value){VALUE_UNKNOWN, 0});
+        flow_state_set_result(&open, (struct value){VALUE_UNKNOWN, 0});
     if (found->calls == 0)
         ret->direct =
-            (trust && found->tested) || is_only_report(machine, &open, error, single, 0, ret);
+            (trust && found->tested) || is_only_report(flow, &open, error, single, 0, ret);
     else
         /* A generator's body exchanges StopIteration for RuntimeError before it reports. */
         ret->direct = trust && found->tested &&
-                      is_only_report(machine, start, error, single, ONLY_CALL_LIMIT, ret);
+                      is_only_report(flow, start, error, single, ONLY_CALL_LIMIT, ret);
     return found;
 }
 
@@ -168,71 +152,71 @@ static struct machine_state *search_report(struct machine *machine,
  * From one report on to the next, that of the function into which it was inlined.
  * @param ret_outermost  whether there is none since the way leaves the function.
  */
-static struct machine_state *search_next(struct machine *machine, struct machine_state *state,
-                                         struct machine_report *ret, bool *ret_outermost)
+static struct flow_state *search_next(struct flow *flow, struct flow_state *state,
+                                      struct error_report *ret, bool *ret_outermost)
 {
     /* What a parallel block keeps is the last that it tells. */
-    *ret_outermost = machine_kept_line(state);
+    *ret_outermost = reports_kept_line(state);
     if (*ret_outermost)
         return NULL;
-    struct instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
+    struct instruction call = *flow_decode(flow, state->pc);
     if (call.verb != INSTRUCTION_CALL)
         return NULL;
-    machine_state_return(state, (struct value){VALUE_UNKNOWN, 0});
+    flow_state_return(state, (struct value){VALUE_UNKNOWN, 0});
     state->pc = call.address + call.size;
     state->calls = 0;
     state->steps = 0;
     state->caught = false;
     state->taken = false;
-    struct machine_exploration exploration = {.on_call = report_call,
-                                              .error = true,
-                                              .call_limit = CHAIN_CALL_LIMIT,
-                                              .stop_at_return = true};
-    struct machine_state *found = NULL;
-    if (machine_exploration_init(&exploration, machine, state))
-        found = machine_explore(&exploration);
-    machine_exploration_deinit(&exploration);
+    struct flow_exploration exploration = {.on_call = report_call,
+                                           .error = true,
+                                           .call_limit = CHAIN_CALL_LIMIT,
+                                           .stop_at_return = true};
+    struct flow_state *found = NULL;
+    if (flow_exploration_init(&exploration, flow, state))
+        found = flow_explore(&exploration);
+    flow_exploration_deinit(&exploration);
     if (found && exploration.returned) {
         *ret_outermost = true;
         free(found);
         found = NULL;
     }
     if (found) {
-        read_found(machine, found, ret);
+        read_found(flow, found, ret);
         /* `finally` takes the exception, which may fail, and sets it again. */
         ret->direct =
-            found->calls == 0 || is_only_report(machine, state, true, false, ONLY_CALL_LIMIT, ret);
+            found->calls == 0 || is_only_report(flow, state, true, false, ONLY_CALL_LIMIT, ret);
     }
     return found;
 }
 
 /** The innermost report. `callee` is what failed. */
-static struct machine_state *search_first(struct machine *machine, struct machine_state *start,
-                                          enum machine_call_kind kind, struct machine_target callee,
-                                          struct machine_report *ret)
+static struct flow_state *search_first(struct flow *flow, struct flow_state *start,
+                                       enum flow_call_kind kind, struct flow_target callee,
+                                       struct error_report *ret)
 {
-    bool may_fail = kind == MACHINE_CALL_MAY_FAIL;
-    struct machine_state *found = NULL;
-    struct machine_report plain;
-    if (may_fail || kind == MACHINE_CALL_HARMLESS) {
-        struct value failure = machine_find_failure(machine, callee);
-        machine_state_set_result(start, failure);
+    bool may_fail = kind == FLOW_CALL_MAY_FAIL;
+    struct flow_state *found = NULL;
+    struct error_report plain;
+    if (may_fail || kind == FLOW_CALL_CLEANUP) {
+        struct value failure = reports_find_error_return(flow, callee);
+        flow_state_set_result(start, failure);
         bool trust = failure.kind == VALUE_ERROR;
         /* Where an exception does not match, others are set as a matter of course. */
-        bool single = !machine_is_match(machine, callee);
-        found = search_report(machine, start, true, single, trust, ret);
+        bool single = !flow_matches_exception(flow, callee);
+        found = search_report(flow, start, true, single, trust, ret);
         /* Some helpers return what others do that have succeeded: __Pyx_IterFinish(). */
         if (single && (!found || !ret->direct)) {
             free(found);
-            found = search_report(machine, start, true, false, trust, ret);
+            found = search_report(flow, start, true, false, trust, ret);
         }
         if (found)
             ret->direct = ret->direct && may_fail;
-        machine_state_set_result(start, (struct value){VALUE_UNKNOWN, 0});
+        flow_state_set_result(start, (struct value){VALUE_UNKNOWN, 0});
     }
     if (found && ret->direct)
         return found;
-    struct machine_state *other = search_report(machine, start, false, false, false, &plain);
+    struct flow_state *other = search_report(flow, start, false, false, false, &plain);
     plain.direct = other && plain.direct && may_fail;
     if (other && (!found || plain.direct)) {
         free(found);
@@ -244,12 +228,11 @@ static struct machine_state *search_first(struct machine *machine, struct machin
 }
 
 /** All of them, from the innermost on. */
-static size_t follow_reports(struct machine *machine, struct machine_state *start,
-                             enum machine_call_kind kind, struct machine_target callee,
-                             struct machine_report *ret, size_t limit)
+static size_t follow_reports(struct flow *flow, struct flow_state *start, enum flow_call_kind kind,
+                             struct flow_target callee, struct error_report *ret, size_t limit)
 {
-    struct machine_report report;
-    struct machine_state *found = search_first(machine, start, kind, callee, &report);
+    struct error_report report;
+    struct flow_state *found = search_first(flow, start, kind, callee, &report);
     size_t count = 0;
     bool caught = false;
     for (unsigned round = 0; found && count < limit && round < ROUND_LIMIT; round++) {
@@ -262,8 +245,7 @@ static size_t follow_reports(struct machine *machine, struct machine_state *star
         else if (!repeated)
             ret[count++] = report;
         bool direct = report.direct;
-        struct machine_state *next =
-            search_next(machine, found, &report, &ret[count - 1].outermost);
+        struct flow_state *next = search_next(flow, found, &report, &ret[count - 1].outermost);
         free(found);
         found = next;
         /* `except` and `with` report, take the exception, and raise it again. */
@@ -276,7 +258,7 @@ static size_t follow_reports(struct machine *machine, struct machine_state *star
 }
 
 /** Whether the way alone does not tell all: some of it was loaded before the call. */
-static bool lacks_values(const struct machine_report *reports, size_t count)
+static bool lacks_values(const struct error_report *reports, size_t count)
 {
     bool lacks = false;
     for (size_t i = 0; i < count; i++)
@@ -284,25 +266,26 @@ static bool lacks_values(const struct machine_report *reports, size_t count)
     return lacks;
 }
 
-size_t machine_find_reports(struct machine *machine, uint64_t address, struct machine_report *ret,
-                            size_t limit)
+size_t reports_find(struct reports *reports, uint64_t address, struct error_report *ret,
+                    size_t limit)
 {
-    struct machine_state start;
-    struct machine_target callee;
-    enum machine_call_kind kind = machine_find_call(machine, address + 1, &callee);
-    uint64_t pc = kind == MACHINE_CALL_NONE ? address : address + 1;
-    const struct machine_function *function = machine_find_function(&machine->image, address);
-    if (!limit || !function || pc >= function->end || kind == MACHINE_CALL_ENDS ||
-        machine_find_anchor(machine, function->start))
+    struct flow *flow = &reports->flow;
+    struct flow_state start;
+    struct flow_target callee;
+    enum flow_call_kind kind = flow_find_call(flow, address + 1, &callee);
+    uint64_t pc = kind == FLOW_CALL_NONE ? address : address + 1;
+    const struct flow_function *function = flow_find_function(&flow->image, address);
+    if (!limit || !function || pc >= function->end || kind == FLOW_CALL_NEVER_RETURNS ||
+        flow_find_traceback_helper(flow, function->start))
         return 0;
-    machine_state_init(&start, pc);
-    machine_enter_block(machine, function, &start);
-    size_t count = follow_reports(machine, &start, kind, callee, ret, limit);
+    flow_state_init(&start, pc);
+    reports_enter_block(reports, function, &start);
+    size_t count = follow_reports(flow, &start, kind, callee, ret, limit);
     if (!lacks_values(ret, count))
         return count;
-    machine_state_init(&start, pc);
-    machine_enter_block(machine, function, &start);
-    return machine_find_preserved(machine, pc, &start)
-               ? follow_reports(machine, &start, kind, callee, ret, limit)
+    flow_state_init(&start, pc);
+    reports_enter_block(reports, function, &start);
+    return flow_find_preserved(flow, pc, &start)
+               ? follow_reports(flow, &start, kind, callee, ret, limit)
                : count;
 }

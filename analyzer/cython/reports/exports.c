@@ -5,7 +5,10 @@
  * Cython up to 3.1 calls __Pyx_ExportFunction("name", function, "int (double *, int)") for each
  * (ModuleNode.py, generate_c_function_export_code()); later ones have the names in one string.
  */
-#include "reports.h"
+#include "names.h"
+#include "reports_private.h"
+
+#include <string.h>
 
 /** Bytes from the first of the three instructions to the end of the call. */
 #define WINDOW 96
@@ -26,13 +29,12 @@ static uint64_t loaded(const uint8_t *code, uint64_t address, uint8_t which)
 }
 
 /** Whether a call of a function here follows; what is made ready for others may stand between. */
-static bool is_called(const struct machine_image *image, const uint8_t *code, size_t size,
+static bool is_called(const struct flow_image *image, const uint8_t *code, size_t size,
                       uint64_t address)
 {
     for (size_t i = 3 * LOAD_SIZE; i + 5 <= size; i++) {
         uint64_t to = address + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1);
-        const struct machine_function *callee =
-            code[i] == 0xe8 ? machine_find_function(image, to) : NULL;
+        const struct flow_function *callee = code[i] == 0xe8 ? flow_find_function(image, to) : NULL;
         if (callee && callee->start == to)
             return true;
     }
@@ -40,8 +42,8 @@ static bool is_called(const struct machine_image *image, const uint8_t *code, si
 }
 
 /** The three of them in any order, then a call. */
-static bool read_export(const struct machine_image *image, const uint8_t *code, size_t size,
-                        uint64_t address, struct machine_entry *ret)
+static bool read_export(const struct flow_image *image, const uint8_t *code, size_t size,
+                        uint64_t address, struct table_entry *ret)
 {
     static const uint8_t order[] = {LOAD_NAME, LOAD_FUNCTION, LOAD_SIGNATURE};
     uint64_t values[PSC_ARRAY_SIZE(order)] = {0};
@@ -51,26 +53,26 @@ static bool read_export(const struct machine_image *image, const uint8_t *code, 
                 values[k] = loaded(code + i * LOAD_SIZE, address + i * LOAD_SIZE, order[k]);
     if (!values[0] || !values[1] || !values[2] || !is_called(image, code, size, address))
         return false;
-    const struct machine_function *function = machine_find_function(image, values[1]);
-    const char *name = machine_string(image, values[0]);
-    const char *signature = machine_string(image, values[2]);
+    const struct flow_function *function = flow_find_function(image, values[1]);
+    const char *name = flow_string(image, values[0]);
+    const char *signature = flow_string(image, values[2]);
     if (!function || function->start != values[1] || !name || !signature ||
         !strchr(signature, '(') || strpbrk(name, " .(/"))
         return false;
-    *ret = (struct machine_entry){
-        .function = function->start, .name = machine_plain_name(name), .kind = MACHINE_EXPORT};
+    *ret = (struct table_entry){
+        .function = function->start, .name = cython_unfused_name(name), .kind = ENTRY_EXPORT};
     return true;
 }
 
-void machine_each_export(const struct machine_image *image, void *context,
-                         void (*visit)(void *context, struct machine_entry entry))
+void reports_each_export(const struct flow_image *image, void *context,
+                         void (*visit)(void *context, struct table_entry entry))
 {
     for (size_t k = 0; k < image->segment_count; k++) {
-        const struct machine_segment *segment = &image->segments[k];
+        const struct flow_segment *segment = &image->segments[k];
         const uint8_t *code = image->bytes + segment->offset;
         for (size_t i = 0; segment->executable && i + 3 * LOAD_SIZE <= segment->size; i++) {
             size_t size = segment->size - i < WINDOW ? segment->size - i : WINDOW;
-            struct machine_entry entry;
+            struct table_entry entry;
             if (code[i] == 0x48 && code[i + 1] == 0x8d && code[i + LOAD_SIZE] == 0x48 &&
                 read_export(image, code + i, size, segment->address + i, &entry))
                 visit(context, entry);

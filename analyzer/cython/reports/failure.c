@@ -3,9 +3,10 @@
  * the place where it sets or reports an error. Of integers that is -1 nearly always, but 0 for
  * `except 0` and for some of Cython's helpers (__Pyx_TypeTest).
  */
-#include "explore.h"
+#include "reports_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Calls on the way from the function's entry to an error, and from there to its return. */
 #define FAILURE_CALL_LIMIT 4
@@ -23,10 +24,10 @@ enum outcome {
     OUTCOME_CANNOT_FAIL /**< Its errors go to sys.unraisablehook: `noexcept`. */
 };
 
-static bool sets_error(const struct machine *machine, struct machine_target target)
+static bool sets_error(const struct flow *flow, struct flow_target target)
 {
     if (!target.import)
-        return machine_find_anchor(machine, target.address);
+        return flow_find_traceback_helper(flow, target.address);
     return strncmp(target.import, "PyErr_Set", 9) == 0 ||
            strncmp(target.import, "PyErr_Format", 12) == 0;
 }
@@ -36,126 +37,125 @@ static bool is_unraisable_import(const char *import)
     return import && strcmp(import, "PyErr_WriteUnraisable") == 0;
 }
 
-bool machine_gives_up_error(struct machine *machine, struct machine_target target)
+bool reports_is_unraisable(struct flow *flow, struct flow_target target)
 {
-    const struct machine_image *image = &machine->image;
-    const struct machine_function *function =
-        target.import ? NULL : machine_find_function(image, target.address);
+    const struct flow_image *image = &flow->image;
+    const struct flow_function *function =
+        target.import ? NULL : flow_find_function(image, target.address);
     size_t have;
-    const uint8_t *code = function ? machine_bytes(image, function->start, &have) : NULL;
+    const uint8_t *code = function ? flow_bytes(image, function->start, &have) : NULL;
     if (!code || function->end - function->start > UNRAISABLE_SIZE_LIMIT)
         return is_unraisable_import(target.import);
     size_t size = (size_t)(function->end - function->start);
-    if (!machine_spend_steps(machine, 1 + size / BYTES_A_STEP))
+    if (!flow_spend_steps(flow, 1 + size / BYTES_A_STEP))
         return false;
     for (size_t i = 0; i + 6 <= size && i + 6 <= have; i++) {
         uint64_t next = function->start + i;
-        struct machine_target inner = {0};
+        struct flow_target inner = {0};
         if (code[i] == 0xe8) /* call */
-            inner = machine_target_of(
-                image, next + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1));
+            inner = flow_target_of(image,
+                                   next + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1));
         else if (code[i] == 0xff && code[i + 1] == 0x15) /* call *slot(%rip) */
-            inner = machine_slot_target(
-                image, next + 6 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 2));
+            inner = flow_slot_target(image,
+                                     next + 6 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 2));
         if (is_unraisable_import(inner.import))
             return true;
     }
     return false;
 }
 
-static enum machine_verdict failure_call(struct machine_exploration *exploration,
-                                         struct machine_state *state, struct machine_target target)
+static enum flow_verdict failure_call(struct flow_exploration *exploration,
+                                      struct flow_state *state, struct flow_target target)
 {
     (void)state;
     enum outcome *outcome = exploration->context;
-    if (sets_error(exploration->machine, target))
-        return MACHINE_FOUND;
-    if (machine_is_clean(exploration->machine, target))
-        return MACHINE_PASS_FREE;
-    if (!machine_gives_up_error(exploration->machine, target))
-        return MACHINE_PASS_COUNTED;
+    if (sets_error(exploration->flow, target))
+        return FLOW_FOUND;
+    if (flow_is_cleanup(exploration->flow, target))
+        return FLOW_PASS_FREE;
+    if (!reports_is_unraisable(exploration->flow, target))
+        return FLOW_PASS_COUNTED;
     *outcome = OUTCOME_CANNOT_FAIL;
-    return MACHINE_END_WAY;
+    return FLOW_END_PATH;
 }
 
 /** The way out of the function, behind an error. */
-static enum machine_verdict leaving_call(struct machine_exploration *exploration,
-                                         struct machine_state *state, struct machine_target target)
+static enum flow_verdict leaving_call(struct flow_exploration *exploration,
+                                      struct flow_state *state, struct flow_target target)
 {
     (void)state;
     enum outcome *outcome = exploration->context;
-    if (sets_error(exploration->machine, target) || machine_is_clean(exploration->machine, target))
-        return MACHINE_PASS_FREE;
-    if (!machine_gives_up_error(exploration->machine, target))
-        return MACHINE_PASS_COUNTED;
+    if (sets_error(exploration->flow, target) || flow_is_cleanup(exploration->flow, target))
+        return FLOW_PASS_FREE;
+    if (!reports_is_unraisable(exploration->flow, target))
+        return FLOW_PASS_COUNTED;
     *outcome = OUTCOME_CANNOT_FAIL;
-    return MACHINE_FOUND;
+    return FLOW_FOUND;
 }
 
 /** The state at the call that sets an error; NULL when no way leads to one. */
-static struct machine_state *search_error(struct machine *machine, uint64_t start,
-                                          enum outcome *ret)
+static struct flow_state *search_error(struct flow *flow, uint64_t start, enum outcome *ret)
 {
-    struct machine_exploration exploration = {.on_call = failure_call,
-                                              .context = ret,
-                                              .call_limit = FAILURE_CALL_LIMIT,
-                                              .step_limit = FAILURE_STEP_LIMIT};
-    struct machine_state state;
-    struct machine_state *found = NULL;
-    machine_state_init(&state, start);
-    if (machine_exploration_init(&exploration, machine, &state))
-        found = machine_explore(&exploration);
-    machine_exploration_deinit(&exploration);
+    struct flow_exploration exploration = {.on_call = failure_call,
+                                           .context = ret,
+                                           .call_limit = FAILURE_CALL_LIMIT,
+                                           .step_limit = FAILURE_STEP_LIMIT};
+    struct flow_state state;
+    struct flow_state *found = NULL;
+    flow_state_init(&state, start);
+    if (flow_exploration_init(&exploration, flow, &state))
+        found = flow_explore(&exploration);
+    flow_exploration_deinit(&exploration);
     return found;
 }
 
 /** What is in RAX where the function is left after the call at which `state` stands. */
-static struct value search_result(struct machine *machine, struct machine_state *state,
-                                  enum outcome *ret)
+static struct value search_result(struct flow *flow, struct flow_state *state, enum outcome *ret)
 {
-    struct machine_exploration exploration = {.on_call = leaving_call,
-                                              .context = ret,
-                                              .error = true,
-                                              .stop_at_return = true,
-                                              .call_limit = FAILURE_CALL_LIMIT};
-    struct instruction call = *machine_decode(machine->decoder, &machine->image, state->pc);
-    struct machine_state *found = NULL;
+    struct flow_exploration exploration = {.on_call = leaving_call,
+                                           .context = ret,
+                                           .error = true,
+                                           .stop_at_return = true,
+                                           .call_limit = FAILURE_CALL_LIMIT};
+    struct instruction call = *flow_decode(flow, state->pc);
+    struct flow_state *found = NULL;
     struct value result = {VALUE_UNKNOWN, 0};
     if (call.verb != INSTRUCTION_CALL)
         return result;
-    machine_state_return(state, result);
+    flow_state_return(state, result);
     state->pc = call.address + call.size;
     state->calls = 0;
     state->steps = 0;
     *ret = OUTCOME_FAILS;
-    if (machine_exploration_init(&exploration, machine, state))
-        found = machine_explore(&exploration);
-    machine_exploration_deinit(&exploration);
+    if (flow_exploration_init(&exploration, flow, state))
+        found = flow_explore(&exploration);
+    flow_exploration_deinit(&exploration);
     if (found)
         result = found->registers[MACHINE_RAX];
     free(found);
     return result;
 }
 
-struct value machine_find_failure(struct machine *machine, struct machine_target target)
+struct value reports_find_error_return(struct flow *flow, struct flow_target target)
 {
-    struct value failure = {VALUE_ERROR, MACHINE_FAILS_MINUS_ONE};
+    struct value failure = {VALUE_ERROR, ERROR_IS_MINUS_ONE};
     struct value result = {VALUE_UNKNOWN, 0};
     enum outcome outcome = OUTCOME_UNKNOWN;
-    const struct machine_function *callee =
-        target.import ? NULL : machine_find_function(&machine->image, target.address);
+    const struct flow_function *callee =
+        target.import ? NULL : flow_find_function(&flow->image, target.address);
     /* Through a pointer: a method, an `except 0` of which nothing else is known. */
     if (!target.import && !target.address)
-        failure.number = MACHINE_FAILS_EITHER;
-    if (!callee || callee->start != target.address || machine_find_anchor(machine, target.address))
+        failure.number = ERROR_IS_EITHER;
+    if (!callee || callee->start != target.address ||
+        flow_find_traceback_helper(flow, target.address))
         return failure;
-    struct machine_state *found = search_error(machine, target.address, &outcome);
+    struct flow_state *found = search_error(flow, target.address, &outcome);
     if (found)
-        result = search_result(machine, found, &outcome);
+        result = search_result(flow, found, &outcome);
     free(found);
     if (outcome == OUTCOME_CANNOT_FAIL)
         return (struct value){VALUE_UNKNOWN, 0};
     if (result.kind == VALUE_CONSTANT && result.number == 0)
-        failure.number = MACHINE_FAILS_ZERO;
+        failure.number = ERROR_IS_ZERO;
     return failure;
 }

@@ -5,10 +5,12 @@
  * pointer stands. A type's table tells the class that a bare name belongs to, names slots whose
  * functions report nothing, and tells the methods of Cython's own types from the user's.
  */
-#include "reports.h"
+#include "names.h"
+#include "reports_private.h"
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ENTRY_LIMIT ((size_t)1 << 18)
 #define TYPE_LIMIT  ((size_t)1 << 14)
@@ -141,8 +143,17 @@ static const char *const own_types[] = {
     "iterable_coroutine",
 };
 
+/** What is kept. */
+struct method_tables {
+    struct table_entry *entries; /**< Sorted by function. */
+    size_t count;
+    size_t capacity;
+};
+
+/** The reading of a file's tables. */
 struct tables {
-    struct machine *machine;
+    const struct flow_image *image;
+    struct method_tables *found;
     size_t looks;   /**< At entries of tables, so far. */
     bool has_views; /**< There are the types of Cython's memoryviews. */
 };
@@ -150,16 +161,16 @@ struct tables {
 /* ---- reading ---- */
 
 /** What a pointer at an address in data leads to; 0 when there is none, or an import. */
-static uint64_t pointer_at(const struct machine_image *image, uint64_t address)
+static uint64_t pointer_at(const struct flow_image *image, uint64_t address)
 {
-    const struct machine_pointer *pointer = machine_find_pointer(image, address);
+    const struct flow_pointer *pointer = flow_find_pointer(image, address);
     return pointer ? pointer->value : 0;
 }
 
-static uint64_t function_at(const struct machine_image *image, uint64_t address)
+static uint64_t function_at(const struct flow_image *image, uint64_t address)
 {
     uint64_t value = pointer_at(image, address);
-    const struct machine_function *function = value ? machine_find_function(image, value) : NULL;
+    const struct flow_function *function = value ? flow_find_function(image, value) : NULL;
     return function && function->start == value ? value : 0;
 }
 
@@ -169,10 +180,10 @@ static bool is_dotted_name(const char *text)
     return *text && *text != '.' && !strpbrk(text, " /:%()[]{},;\"'\\+*?!-=&|#$@^~<>`");
 }
 
-static const char *name_at(const struct machine_image *image, uint64_t address)
+static const char *name_at(const struct flow_image *image, uint64_t address)
 {
     uint64_t value = pointer_at(image, address);
-    const char *name = value ? machine_string(image, value) : NULL;
+    const char *name = value ? flow_string(image, value) : NULL;
     return name && is_dotted_name(name) ? name : NULL;
 }
 
@@ -182,7 +193,7 @@ static const char *name_at(const struct machine_image *image, uint64_t address)
 static bool is_own_type(const struct tables *tables, const char *type)
 {
     static const char *const views[] = {"Enum", "_memoryviewslice", "array", "memoryview"};
-    const char *leaf = machine_leaf(type);
+    const char *leaf = cython_last_part(type);
     if (strncmp(type, "_cython_", strlen("_cython_")) == 0 ||
         strncmp(leaf, "__pyx_", strlen("__pyx_")) == 0)
         return true;
@@ -206,28 +217,28 @@ static bool is_made_by_mypyc(const char *type)
     return false;
 }
 
-static void add_entry(void *context, struct machine_entry entry)
+static void add_entry(void *context, struct table_entry entry)
 {
     struct tables *tables = context;
-    struct machine *machine = tables->machine;
+    struct method_tables *found = tables->found;
     entry.plumbing |=
         entry.type && (is_own_type(tables, entry.type) || is_made_by_mypyc(entry.type));
-    if (!entry.function || machine->entry_count == ENTRY_LIMIT ||
-        !array_reserve((void **)&machine->entries, &machine->entry_capacity,
-                       machine->entry_count + 1, sizeof(*machine->entries)))
+    if (!entry.function || found->count == ENTRY_LIMIT ||
+        !array_reserve((void **)&found->entries, &found->capacity, found->count + 1,
+                       sizeof(*found->entries)))
         return;
-    machine->entries[machine->entry_count++] = entry;
+    found->entries[found->count++] = entry;
 }
 
 /** The methods of Cython's own generators and coroutines, by their documentation (Coroutine.c). */
-static bool is_generator_method(const struct machine_image *image, uint64_t doc)
+static bool is_generator_method(const struct flow_image *image, uint64_t doc)
 {
     static const char *const beginnings[] = {"send(arg) -> send 'arg' into ",
                                              "throw(typ[,val[,tb]]) -> raise exception in ",
                                              "close() -> raise GeneratorExit inside "};
     size_t have;
     uint64_t value = pointer_at(image, doc);
-    const uint8_t *text = value ? machine_bytes(image, value, &have) : NULL;
+    const uint8_t *text = value ? flow_bytes(image, value, &have) : NULL;
     for (size_t i = 0; text && i < PSC_ARRAY_SIZE(beginnings); i++) {
         size_t size = strlen(beginnings[i]);
         if (have >= size && memcmp(text, beginnings[i], size) == 0)
@@ -236,25 +247,17 @@ static bool is_generator_method(const struct machine_image *image, uint64_t doc)
     return false;
 }
 
-const char *machine_plain_name(const char *name)
-{
-    struct slice bare = slice_of(name), specialization;
-    bool fused = slice_skip(&bare, "__pyx_fuse_") &&
-                 parse_cython_specialization(&bare, &specialization) && bare.size;
-    return fused ? bare.data : name;
-}
-
 /** A PyMethodDef at an address; false when there is none. */
-static bool read_method(const struct machine_image *image, uint64_t at, struct machine_entry *ret)
+static bool read_method(const struct flow_image *image, uint64_t at, struct table_entry *ret)
 {
     uint64_t name = pointer_at(image, at);
     uint64_t function = name ? function_at(image, at + 8) : 0;
-    const uint8_t *flags = function ? machine_bytes_at(image, at + 16, 4) : NULL;
+    const uint8_t *flags = function ? flow_bytes_at(image, at + 16, 4) : NULL;
     if (!flags || !load_u32(flags) || load_u32(flags) & ~METHOD_FLAGS ||
-        machine_find_pointer(image, at + 16))
+        flow_find_pointer(image, at + 16))
         return false;
-    *ret = (struct machine_entry){.function = function, .name = machine_string(image, name)};
-    ret->name = ret->name ? machine_plain_name(ret->name) : NULL;
+    *ret = (struct table_entry){.function = function, .name = flow_string(image, name)};
+    ret->name = ret->name ? cython_unfused_name(ret->name) : NULL;
     /* The latter: Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
     ret->plumbing = is_generator_method(image, at + 24) ||
                     (ret->name && strcmp(ret->name, "CythonUnboundCMethod") == 0);
@@ -264,10 +267,10 @@ static bool read_method(const struct machine_image *image, uint64_t at, struct m
 static void add_methods(struct tables *tables, const char *type, uint64_t at)
 {
     for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT; i++) {
-        struct machine_entry entry;
-        if (!pointer_at(&tables->machine->image, at + i * METHOD_SIZE))
+        struct table_entry entry;
+        if (!pointer_at(tables->image, at + i * METHOD_SIZE))
             return;
-        if (!read_method(&tables->machine->image, at + i * METHOD_SIZE, &entry))
+        if (!read_method(tables->image, at + i * METHOD_SIZE, &entry))
             continue;
         entry.type = type;
         add_entry(tables, entry);
@@ -276,16 +279,16 @@ static void add_methods(struct tables *tables, const char *type, uint64_t at)
 
 static void add_properties(struct tables *tables, const char *type, uint64_t at)
 {
-    const struct machine_image *image = &tables->machine->image;
+    const struct flow_image *image = tables->image;
     for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT;
          i++, at += PROPERTY_SIZE) {
-        struct machine_entry entry = {.type = type, .name = name_at(image, at)};
+        struct table_entry entry = {.type = type, .name = name_at(image, at)};
         if (!entry.name)
             return;
-        entry.kind = MACHINE_GETTER;
+        entry.kind = ENTRY_GETTER;
         entry.function = function_at(image, at + 8);
         add_entry(tables, entry);
-        entry.kind = MACHINE_SETTER;
+        entry.kind = ENTRY_SETTER;
         entry.function = function_at(image, at + 16);
         add_entry(tables, entry);
     }
@@ -295,11 +298,11 @@ static void add_slot(struct tables *tables, const char *type, const struct slot 
                      uint64_t function)
 {
     const char *name = cython_slot_methods(slot->name);
-    add_entry(tables, (struct machine_entry){.kind = MACHINE_SLOT,
-                                             .function = function,
-                                             .name = name,
-                                             .type = type,
-                                             .plumbing = !cython_slot_is_method(name)});
+    add_entry(tables, (struct table_entry){.kind = ENTRY_SLOT,
+                                           .function = function,
+                                           .name = name,
+                                           .type = type,
+                                           .plumbing = !cython_slot_is_method(name)});
 }
 
 /* ---- types ---- */
@@ -312,23 +315,23 @@ static bool is_size(uint32_t size)
     return size >= 16 && size < OBJECT_SIZE_LIMIT;
 }
 
-static bool is_spec(const struct machine_image *image, uint64_t at)
+static bool is_spec(const struct flow_image *image, uint64_t at)
 {
-    const uint8_t *numbers = machine_bytes_at(image, at + 8, 16);
+    const uint8_t *numbers = flow_bytes_at(image, at + 8, 16);
     uint64_t table = pointer_at(image, at + SPEC_SLOTS);
-    const uint8_t *first = table ? machine_bytes_at(image, table, 8) : NULL;
+    const uint8_t *first = table ? flow_bytes_at(image, table, 8) : NULL;
     return numbers && first && is_size(load_u32(numbers)) && load_u32(numbers + 8) &&
            load_u64(first) > 0 && load_u64(first) < SLOT_LIMIT &&
-           !machine_find_pointer(image, table) && machine_find_pointer(image, table + 8);
+           !flow_find_pointer(image, table) && flow_find_pointer(image, table + 8);
 }
 
 static void add_spec(struct tables *tables, const char *name, uint64_t at)
 {
-    const struct machine_image *image = &tables->machine->image;
+    const struct flow_image *image = tables->image;
     uint64_t table = pointer_at(image, at + SPEC_SLOTS);
     for (size_t i = 0; i < SLOT_LIMIT; i++, table += SLOT_SIZE) {
-        const uint8_t *number = machine_bytes_at(image, table, 8);
-        if (!number || !load_u64(number) || machine_find_pointer(image, table))
+        const uint8_t *number = flow_bytes_at(image, table, 8);
+        if (!number || !load_u64(number) || flow_find_pointer(image, table))
             return;
         if (load_u64(number) == SLOT_METHODS)
             add_methods(tables, name, pointer_at(image, table + 8));
@@ -340,18 +343,18 @@ static void add_spec(struct tables *tables, const char *name, uint64_t at)
     }
 }
 
-static bool is_type(const struct machine_image *image, uint64_t at)
+static bool is_type(const struct flow_image *image, uint64_t at)
 {
-    const uint8_t *bytes = machine_bytes_at(image, at, TYPE_PROPERTY + 8);
+    const uint8_t *bytes = flow_bytes_at(image, at, TYPE_PROPERTY + 8);
     return bytes && load_u64(bytes + 16) == 0 && is_size(load_u32(bytes + TYPE_SIZE)) &&
            load_u32(bytes + TYPE_SIZE + 4) == 0 && load_u64(bytes + TYPE_FLAGS) != 0 &&
-           !machine_find_pointer(image, at) && !machine_find_pointer(image, at + TYPE_SIZE) &&
-           !machine_find_pointer(image, at + TYPE_FLAGS) && function_at(image, at + TYPE_DEALLOC);
+           !flow_find_pointer(image, at) && !flow_find_pointer(image, at + TYPE_SIZE) &&
+           !flow_find_pointer(image, at + TYPE_FLAGS) && function_at(image, at + TYPE_DEALLOC);
 }
 
 static void add_type(struct tables *tables, const char *name, uint64_t at)
 {
-    const struct machine_image *image = &tables->machine->image;
+    const struct flow_image *image = tables->image;
     for (size_t k = 0; k < PSC_ARRAY_SIZE(slots); k++) {
         uint64_t part =
             slots[k].part == PART_TYPE ? at : pointer_at(image, at + part_offsets[slots[k].part]);
@@ -365,25 +368,25 @@ static void add_type(struct tables *tables, const char *name, uint64_t at)
 /** The code of the module itself, of modules that are made in two steps (PEP 489). */
 static void add_module(struct tables *tables, uint64_t at)
 {
-    const struct machine_image *image = &tables->machine->image;
+    const struct flow_image *image = tables->image;
     uint64_t table = pointer_at(image, at + MODULE_SLOTS);
     for (size_t i = 0; table && i < SLOT_LIMIT && tables->looks++ < LOOK_LIMIT;
          i++, table += SLOT_SIZE) {
-        const uint8_t *number = machine_bytes_at(image, table, 8);
+        const uint8_t *number = flow_bytes_at(image, table, 8);
         if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
-            machine_find_pointer(image, table))
+            flow_find_pointer(image, table))
             return;
         if (load_u64(number) == MODULE_EXEC)
-            add_entry(tables, (struct machine_entry){.kind = MACHINE_MODULE,
-                                                     .function = function_at(image, table + 8),
-                                                     .name = MACHINE_MODULE_NAME});
+            add_entry(tables, (struct table_entry){.kind = ENTRY_MODULE,
+                                                   .function = function_at(image, table + 8),
+                                                   .name = MODULE_BODY_NAME});
     }
 }
 
 /** Every pointer to a name that stands where a type has its own. */
 static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on_type)
 {
-    const struct machine_image *image = &tables->machine->image;
+    const struct flow_image *image = tables->image;
     size_t found = 0;
     for (size_t i = 0; i < image->pointer_count && found < TYPE_LIMIT; i++) {
         uint64_t at = image->pointers[i].address;
@@ -401,21 +404,21 @@ static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on
 static void note_views(struct tables *tables, const char *name, uint64_t at)
 {
     (void)at;
-    tables->has_views |= strcmp(machine_leaf(name), "_memoryviewslice") == 0;
+    tables->has_views |= strcmp(cython_last_part(name), "_memoryviewslice") == 0;
 }
 
 /* ---- all of them ---- */
 
 /** What tells most of a function comes first. */
-static int rank(const struct machine_entry *entry)
+static int rank(const struct table_entry *entry)
 {
-    int order = entry->kind == MACHINE_METHOD ? 0 : entry->kind == MACHINE_EXPORT ? 2 : 1;
+    int order = entry->kind == ENTRY_METHOD ? 0 : entry->kind == ENTRY_EXPORT ? 2 : 1;
     return 2 * order + (entry->type ? 0 : 1);
 }
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct machine_entry *a = left, *b = right;
+    const struct table_entry *a = left, *b = right;
     if (a->function != b->function)
         return a->function < b->function ? -1 : 1;
     return rank(a) - rank(b);
@@ -427,56 +430,66 @@ static bool is_same(const char *a, const char *b)
 }
 
 /** One of each function: a slot that several types share is of none of them. */
-static void merge_entries(struct machine *machine)
+static void merge_entries(struct method_tables *found)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < machine->entry_count; i++) {
-        struct machine_entry *entry = &machine->entries[i];
-        struct machine_entry *last = kept ? &machine->entries[kept - 1] : NULL;
+    for (size_t i = 0; i < found->count; i++) {
+        struct table_entry *entry = &found->entries[i];
+        struct table_entry *last = kept ? &found->entries[kept - 1] : NULL;
         if (!last || last->function != entry->function) {
-            machine->entries[kept++] = *entry;
+            found->entries[kept++] = *entry;
         } else if (entry->type && !is_same(last->type, entry->type)) {
             last->type = NULL;
             last->plumbing &= entry->plumbing;
         }
     }
-    machine->entry_count = kept;
+    found->count = kept;
 }
 
-static void read_tables(struct machine *machine)
+static void read_tables(const struct flow_image *image, struct method_tables *found)
 {
-    struct tables tables = {.machine = machine};
-    const struct machine_image *image = &machine->image;
-    machine->entries_read = true;
+    struct tables tables = {.image = image, .found = found};
     each_type(&tables, note_views, note_views);
     each_type(&tables, add_spec, add_type);
     /* Of the module itself, and of functions that are made one by one. */
     for (size_t i = 0; i < image->pointer_count; i++) {
-        struct machine_entry entry;
+        struct table_entry entry;
         uint64_t at = image->pointers[i].address;
         if (read_method(image, at, &entry))
             add_entry(&tables, entry);
         else if (!is_spec(image, at) && name_at(image, at))
             add_module(&tables, at);
     }
-    machine_each_export(image, &tables, add_entry);
-    if (machine->entry_count)
-        qsort(machine->entries, machine->entry_count, sizeof(*machine->entries), compare_entries);
-    merge_entries(machine);
+    reports_each_export(image, &tables, add_entry);
+    if (found->count)
+        qsort(found->entries, found->count, sizeof(*found->entries), compare_entries);
+    merge_entries(found);
 }
 
-size_t machine_entries(struct machine *machine, const struct machine_entry **ret)
+size_t reports_entries(struct reports *reports, const struct table_entry **ret)
 {
-    if (!machine->entries_read)
-        read_tables(machine);
-    *ret = machine->entries;
-    return machine->entry_count;
+    *ret = NULL;
+    if (!reports->tables) {
+        reports->tables = calloc(1, sizeof(*reports->tables));
+        if (!reports->tables)
+            return 0;
+        read_tables(&reports->flow.image, reports->tables);
+    }
+    *ret = reports->tables->entries;
+    return reports->tables->count;
 }
 
-const struct machine_entry *machine_find_entry(struct machine *machine, uint64_t function)
+void reports_destroy_tables(struct method_tables *tables)
 {
-    const struct machine_entry *entries;
-    size_t low = 0, high = machine_entries(machine, &entries), count = high;
+    if (tables)
+        free(tables->entries);
+    free(tables);
+}
+
+const struct table_entry *reports_find_entry(struct reports *reports, uint64_t function)
+{
+    const struct table_entry *entries;
+    size_t low = 0, high = reports_entries(reports, &entries), count = high;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (entries[middle].function < function)

@@ -1,14 +1,15 @@
 /* The functions that report errors: found by the one import that all of them call. */
-#include "reports.h"
+#include "reports_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /** Copies that compilers make of the helper: a handful. */
-#define ANCHOR_LIMIT 64
+#define HELPER_LIMIT 64
 #define STUB_LIMIT   64
 #define CALL_LIMIT   256
 
-static const char anchor_import[] = "PyTraceBack_Here";
+static const char reporting_import[] = "PyTraceBack_Here";
 
 /** The stubs and slots that lead to the import. */
 struct ways_in {
@@ -33,17 +34,17 @@ static uint64_t relative_target(const uint8_t *field, uint64_t next)
     return next + (uint64_t)(int64_t)(int32_t)load_u32(field);
 }
 
-static void find_slots(const struct machine_image *image, struct ways_in *ways)
+static void find_slots(const struct flow_image *image, struct ways_in *ways)
 {
     for (size_t i = 0; i < image->pointer_count && ways->slot_count < STUB_LIMIT; i++) {
-        const struct machine_pointer *pointer = &image->pointers[i];
-        if (pointer->import && strcmp(pointer->import, anchor_import) == 0)
+        const struct flow_pointer *pointer = &image->pointers[i];
+        if (pointer->import && strcmp(pointer->import, reporting_import) == 0)
             ways->slots[ways->slot_count++] = pointer->address;
     }
 }
 
 /** `jmp *slot(%rip)`, maybe behind `endbr64`, and `bnd` or `mov $index,%r11d`. */
-static void find_stubs(const struct machine_segment *segment, const uint8_t *code,
+static void find_stubs(const struct flow_segment *segment, const uint8_t *code,
                        struct ways_in *ways)
 {
     static const uint8_t before[] = {0, 4, 5, 6, 10}; /* Where they begin. */
@@ -62,19 +63,15 @@ static void find_stubs(const struct machine_segment *segment, const uint8_t *cod
     }
 }
 
-static bool add_anchor(struct machine *machine, uint64_t address)
+static bool add_helper(struct flow *flow, uint64_t address)
 {
-    const struct machine_function *function = machine_find_function(&machine->image, address);
-    struct machine_anchor anchor;
-    if (!function || machine_find_anchor(machine, function->start) ||
-        machine->anchor_count == ANCHOR_LIMIT ||
-        !machine_find_convention(machine, function->start, &anchor))
+    const struct flow_function *function = flow_find_function(&flow->image, address);
+    struct traceback_helper helper;
+    if (!function || flow_find_traceback_helper(flow, function->start) ||
+        flow->helper_count == HELPER_LIMIT ||
+        !reports_find_helper_arguments(flow, function->start, &helper))
         return true;
-    if (!array_reserve((void **)&machine->anchors, &machine->anchor_capacity,
-                       machine->anchor_count + 1, sizeof(*machine->anchors)))
-        return false;
-    machine->anchors[machine->anchor_count++] = anchor;
-    return true;
+    return flow_add_traceback_helper(flow, helper);
 }
 
 static void add_call(struct ways_in *ways, uint64_t address)
@@ -84,7 +81,7 @@ static void add_call(struct ways_in *ways, uint64_t address)
 }
 
 /** Functions that are called, and the calls of the import. */
-static void scan_calls(struct machine_image *image, const struct machine_segment *segment,
+static void scan_calls(struct flow_image *image, const struct flow_segment *segment,
                        struct ways_in *ways)
 {
     const uint8_t *code = image->bytes + segment->offset;
@@ -92,7 +89,7 @@ static void scan_calls(struct machine_image *image, const struct machine_segment
         uint64_t address = segment->address + i;
         if (code[i] == 0xe8) {
             uint64_t target = relative_target(code + i + 1, address + 5);
-            struct machine_function *function = machine_find_function(image, target);
+            struct flow_function *function = flow_find_function(image, target);
             if (function && function->start == target)
                 function->called = true;
             if (holds(ways->stubs, ways->stub_count, target))
@@ -106,10 +103,10 @@ static void scan_calls(struct machine_image *image, const struct machine_segment
 }
 
 /** Functions whose address stands in data. */
-static void mark_pointed(struct machine_image *image)
+static void mark_pointed(struct flow_image *image)
 {
     for (size_t i = 0; i < image->pointer_count; i++) {
-        struct machine_function *function = machine_find_function(image, image->pointers[i].value);
+        struct flow_function *function = flow_find_function(image, image->pointers[i].value);
         if (function && function->start == image->pointers[i].value)
             function->pointed = true;
     }
@@ -119,7 +116,7 @@ static void mark_pointed(struct machine_image *image)
  * Whether a file that reports nothing is Cython's: a module that only holds helpers for others
  * (cython --shared). All make the module of this name.
  */
-static bool is_cython(const struct machine_image *image)
+static bool is_cython(const struct flow_image *image)
 {
     static const char runtime_name[] = "cython_runtime";
     bool adds_module = false;
@@ -130,10 +127,10 @@ static bool is_cython(const struct machine_image *image)
     return adds_module && memmem(image->bytes, image->size, runtime_name, sizeof(runtime_name));
 }
 
-static bool find_anchors(struct machine *machine)
+bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc)
 {
     struct ways_in ways = {0};
-    struct machine_image *image = &machine->image;
+    struct flow_image *image = &flow->image;
     find_slots(image, &ways);
     if (!ways.slot_count && !is_cython(image))
         return false;
@@ -145,41 +142,10 @@ static bool find_anchors(struct machine *machine)
         if (image->segments[i].executable)
             scan_calls(image, &image->segments[i], &ways);
     for (size_t i = 0; i < ways.call_count; i++)
-        if (!add_anchor(machine, ways.calls[i]))
+        if (!add_helper(flow, ways.calls[i]))
             return false;
-    /* What was judged before all anchors were known may be wrong. */
-    machine->clean_count = 0;
-    machine->mypyc = !is_cython(image);
-    return machine->anchor_count > 0 || !machine->mypyc;
-}
-
-struct machine *machine_create(const uint8_t *bytes, size_t size)
-{
-    struct machine *machine = calloc(1, sizeof(*machine));
-    if (!machine)
-        return NULL;
-    if (!machine_image_init(&machine->image, bytes, size)) {
-        free(machine);
-        return NULL;
-    }
-    machine->decoder = machine_decoder_create();
-    if (!machine->decoder || !find_anchors(machine)) {
-        machine_destroy(machine);
-        return NULL;
-    }
-    return machine;
-}
-
-void machine_destroy(struct machine *machine)
-{
-    if (!machine)
-        return;
-    machine_image_deinit(&machine->image);
-    machine_decoder_destroy(machine->decoder);
-    free(machine->anchors);
-    free(machine->clean);
-    free(machine->entries);
-    free(machine->identities);
-    free(machine->blocks);
-    free(machine);
+    /* What was judged before all helpers were known may be wrong. */
+    flow_forget_traits(flow);
+    *ret_mypyc = !is_cython(image);
+    return flow->helper_count > 0 || !*ret_mypyc;
 }

@@ -74,8 +74,8 @@ static inline void add_return(struct code *code)
 }
 
 struct answer {
-    struct machine_report reports[MACHINE_CHAIN_LIMIT];
-    char names[MACHINE_CHAIN_LIMIT][16];
+    struct error_report reports[REPORTS_CHAIN_LIMIT];
+    char names[REPORTS_CHAIN_LIMIT][16];
     size_t count;
 };
 
@@ -92,13 +92,13 @@ static inline struct answer ask_with(const struct code *code, const struct code 
         machine_file_put_beginning(file);
         machine_file_put_body(file, body->bytes, body->size);
     }
-    struct machine *machine = machine_create(file, FILE_SIZE);
-    assert_non_null(machine);
-    answer.count = machine_find_reports(machine, address - 1, answer.reports, MACHINE_CHAIN_LIMIT);
+    struct reports *reports = reports_create(file, FILE_SIZE);
+    assert_non_null(reports);
+    answer.count = reports_find(reports, address - 1, answer.reports, REPORTS_CHAIN_LIMIT);
     for (size_t i = 0; i < answer.count; i++)
         if (answer.reports[i].name)
             strcpy(answer.names[i], answer.reports[i].name);
-    machine_destroy(machine);
+    reports_destroy(reports);
     free(file);
     return answer;
 }

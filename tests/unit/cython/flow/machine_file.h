@@ -6,7 +6,8 @@
 #ifndef PSC_MACHINE_FILE_H
 #define PSC_MACHINE_FILE_H
 
-#include "reports.h"
+#include "cython_private.h"
+#include "reports_private.h"
 
 #include <elf.h>
 #include <string.h>

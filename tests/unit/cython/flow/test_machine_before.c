@@ -184,10 +184,10 @@ static size_t find_before(const struct code *code, uint64_t address, uint64_t *r
     uint8_t *file = malloc(FILE_SIZE);
     assert_non_null(file);
     machine_file_make(file, code->bytes, code->size);
-    struct machine *machine = machine_create(file, FILE_SIZE);
-    assert_non_null(machine);
-    size_t count = machine_find_calls_before(machine, address - 1, ret, limit);
-    machine_destroy(machine);
+    struct reports *reports = reports_create(file, FILE_SIZE);
+    assert_non_null(reports);
+    size_t count = flow_find_calls_before(&reports->flow, address - 1, ret, limit);
+    reports_destroy(reports);
     free(file);
     return count;
 }

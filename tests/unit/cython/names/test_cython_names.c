@@ -1,6 +1,6 @@
 /* Names of Cython functions: one vector per kind of symbol that Cython 0.29 to 3.3 writes. */
-#include "cython_private.h"
 #include "cython_vectors.h"
+#include "names_private.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,7 +182,7 @@ static void test_module_known_in_part(void **state)
 }
 
 /** Only some symbols, and no module's name: what somebody copied from a stack or symbol table. */
-static void test_peers(void **state)
+static void test_symbol_set(void **state)
 {
     (void)state;
     static const char *const symbols[] = {
@@ -193,25 +193,25 @@ static void test_peers(void **state)
         "__pyx_pw_1n_1g_lambda1",
     };
     static const char lambda[] = "__pyx_lambda_funcdef_lambda1"; /* Two modules have one. */
-    struct cython_peers *peers = cython_peers_create();
+    struct cython_symbol_set *symbol_set = cython_symbol_set_create();
     struct arena *arena = arena_create();
     struct cython_name name;
-    assert_true(cython_peers_parse(peers, symbols[0], arena, &name));
+    assert_true(cython_symbol_set_parse(symbol_set, symbols[0], arena, &name));
     assert_string_equal(name.function, "Solver.free_list");
     for (size_t pass = 0; pass < 1000; pass++)
         for (size_t i = 0; i < PSC_ARRAY_SIZE(symbols); i++)
-            assert_true(cython_peers_add(peers, symbols[i]));
-    assert_true(cython_peers_parse(peers, symbols[0], arena, &name));
+            assert_true(cython_symbol_set_add(symbol_set, symbols[i]));
+    assert_true(cython_symbol_set_parse(symbol_set, symbols[0], arena, &name));
     assert_string_equal(name.function, "free.list");
     assert_string_equal(name.module, "pkg.Solver");
-    assert_true(cython_peers_parse(peers, symbols[2], arena, &name));
+    assert_true(cython_symbol_set_parse(symbol_set, symbols[2], arena, &name));
     assert_string_equal(name.function, "Solver.run");
-    assert_true(cython_peers_parse(peers, symbols[3], arena, &name));
+    assert_true(cython_symbol_set_parse(symbol_set, symbols[3], arena, &name));
     assert_string_equal(name.function, "gen");
-    assert_true(cython_peers_parse(peers, lambda, arena, &name));
+    assert_true(cython_symbol_set_parse(symbol_set, lambda, arena, &name));
     assert_string_equal(name.function, "<lambda>");
     arena_destroy(arena);
-    cython_peers_destroy(peers);
+    cython_symbol_set_destroy(symbol_set);
 }
 
 static void test_punycode_modules(void **state)
@@ -455,20 +455,13 @@ static void test_long_symbols(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_without_symbols),
-        cmocka_unit_test(test_length_or_number),
-        cmocka_unit_test(test_module_known_in_part),
-        cmocka_unit_test(test_foreign_symbols),
-        cmocka_unit_test(test_plumbing),
-        cmocka_unit_test(test_cpp_class),
-        cmocka_unit_test(test_slot_calls),
-        cmocka_unit_test(test_slot_shares),
-        cmocka_unit_test(test_punycode),
-        cmocka_unit_test(test_endless_context),
-        cmocka_unit_test(test_long_symbols),
-        cmocka_unit_test(test_peers),
-        cmocka_unit_test(test_punycode_modules),
+        cmocka_unit_test(test_vectors),          cmocka_unit_test(test_without_symbols),
+        cmocka_unit_test(test_length_or_number), cmocka_unit_test(test_module_known_in_part),
+        cmocka_unit_test(test_foreign_symbols),  cmocka_unit_test(test_plumbing),
+        cmocka_unit_test(test_cpp_class),        cmocka_unit_test(test_slot_calls),
+        cmocka_unit_test(test_slot_shares),      cmocka_unit_test(test_punycode),
+        cmocka_unit_test(test_endless_context),  cmocka_unit_test(test_long_symbols),
+        cmocka_unit_test(test_symbol_set),       cmocka_unit_test(test_punycode_modules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

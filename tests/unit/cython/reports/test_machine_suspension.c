@@ -24,10 +24,10 @@ static uint64_t find(const struct code *code, uint32_t label, uint64_t offset)
     uint8_t *file = malloc(FILE_SIZE);
     assert_non_null(file);
     machine_file_make(file, code->bytes, code->size);
-    struct machine *machine = machine_create(file, FILE_SIZE);
-    assert_non_null(machine);
-    uint64_t call = machine_find_suspension(machine, START, label, offset);
-    machine_destroy(machine);
+    struct reports *reports = reports_create(file, FILE_SIZE);
+    assert_non_null(reports);
+    uint64_t call = reports_find_suspension(reports, START, label, offset);
+    reports_destroy(reports);
     free(file);
     return call ? call + 1 : 0;
 }

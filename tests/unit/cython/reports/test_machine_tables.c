@@ -1,12 +1,12 @@
 /* Functions that tables of types and calls of exports name. */
 #include "machine_code.h"
 
-static struct machine *make(const struct code *code, uint8_t *file)
+static struct reports *make(const struct code *code, uint8_t *file)
 {
     machine_file_make(file, code->bytes, code->size);
-    struct machine *machine = machine_create(file, FILE_SIZE);
-    assert_non_null(machine);
-    return machine;
+    struct reports *reports = reports_create(file, FILE_SIZE);
+    assert_non_null(reports);
+    return reports;
 }
 
 /** A slot's function has its type's name, whatever it reports; but a method of it may be it. */
@@ -19,21 +19,22 @@ static void test_slot(void **state)
     add_test(&code, REPORT_SIZE);
     add_report(&code, NAME_F_AT, 10);
     add_return(&code);
-    struct machine *machine = make(&code, file);
-    const struct machine_entry *entry = machine_find_entry(machine, CODE_AT + 0x100);
+    struct reports *reports = make(&code, file);
+    const struct table_entry *entry = reports_find_entry(reports, CODE_AT + 0x100);
     assert_non_null(entry);
-    assert_int_equal(entry->kind, MACHINE_SLOT);
+    assert_int_equal(entry->kind, ENTRY_SLOT);
     assert_string_equal(entry->type, "pkg.mod.Cls");
     struct arena *arena = arena_create();
     struct cython_code levels[4];
-    size_t count = cython_machine_find(machine, "pkg.mod", call - 1, arena, levels, 4);
+    struct code_question question = {reports, "pkg.mod", arena};
+    size_t count = cython_functions_at(&question, call - 1, levels, 4);
     assert_int_equal(count, 2);
     assert_string_equal(levels[0].function, "f");
     assert_int_equal(levels[0].line, 10);
     assert_string_equal(levels[1].function, "Cls.__repr__");
     assert_int_equal(levels[1].kind, CYTHON_SLOT);
     arena_destroy(arena);
-    machine_destroy(machine);
+    reports_destroy(reports);
 }
 
 static void add_load(struct code *code, uint8_t which, uint64_t to)
@@ -42,9 +43,9 @@ static void add_load(struct code *code, uint8_t which, uint64_t to)
     add_relative(code, to);
 }
 
-static void take_export(void *context, struct machine_entry entry)
+static void take_export(void *context, struct table_entry entry)
 {
-    *(struct machine_entry *)context = entry;
+    *(struct table_entry *)context = entry;
 }
 
 /** __Pyx_ExportFunction("g", function, "int (int)") */
@@ -57,21 +58,21 @@ static void test_export(void **state)
     add_load(&code, 0x35, CODE_AT + 0x100);
     add_load(&code, 0x3d, PLAIN_AT);
     add_call(&code);
-    struct machine_entry found = {.name = NULL};
-    struct machine *machine = make(&code, file);
-    machine_each_export(&machine->image, &found, take_export);
+    struct table_entry found = {.name = NULL};
+    struct reports *reports = make(&code, file);
+    reports_each_export(&reports->flow.image, &found, take_export);
     assert_null(found.name); /* The call is none of an address. */
-    machine_destroy(machine);
+    reports_destroy(reports);
     code.size -= 2;
     ADD(&code, 0x48, 0x83, 0x00, 0x05); /* addq $5,(%rax): something else that is due */
     ADD(&code, 0xe8);
     add_relative(&code, CODE_AT);
-    machine = make(&code, file);
-    machine_each_export(&machine->image, &found, take_export);
+    reports = make(&code, file);
+    reports_each_export(&reports->flow.image, &found, take_export);
     assert_string_equal(found.name, "g");
     assert_int_equal(found.function, CODE_AT + 0x100);
-    assert_int_equal(found.kind, MACHINE_EXPORT);
-    machine_destroy(machine);
+    assert_int_equal(found.kind, ENTRY_EXPORT);
+    reports_destroy(reports);
 }
 
 static void check_traceback(const char *name, const char *module, const char *file,

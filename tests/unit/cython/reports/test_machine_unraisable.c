@@ -24,12 +24,12 @@ static void find(const struct code *code, char ret[16])
     add(&helper, &distance, sizeof(distance));
     ADD(&helper, 0xc3);
     machine_file_put_body(file, helper.bytes, helper.size);
-    struct machine *machine = machine_create(file, FILE_SIZE);
-    assert_non_null(machine);
-    const char *name =
-        machine_find_unraisable_name(machine, machine_find_function(&machine->image, START));
+    struct reports *reports = reports_create(file, FILE_SIZE);
+    assert_non_null(reports);
+    const char *name = reports_find_unraisable_name(
+        &reports->flow, flow_find_function(&reports->flow.image, START));
     strcpy(ret, name ? name : "");
-    machine_destroy(machine);
+    reports_destroy(reports);
     free(file);
 }
 

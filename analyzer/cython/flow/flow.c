@@ -1,0 +1,57 @@
+/* A module's machine code: its life, its traceback helpers, and how long questions may take. */
+#include "flow.h"
+
+#include <stdlib.h>
+
+/** For all questions about one module: a hostile file costs a second or two, not hours. */
+#define TOTAL_STEP_LIMIT ((uint64_t)4 << 20)
+
+bool flow_init(struct flow *flow, const uint8_t *bytes, size_t size)
+{
+    *flow = (struct flow){.steps = 0};
+    if (!flow_image_init(&flow->image, bytes, size))
+        return false;
+    flow->decoder = flow_decoder_create();
+    return flow->decoder;
+}
+
+void flow_deinit(struct flow *flow)
+{
+    flow_image_deinit(&flow->image);
+    flow_decoder_destroy(flow->decoder);
+    free(flow->helpers);
+    free(flow->traits);
+    *flow = (struct flow){.steps = 0};
+}
+
+bool flow_spend_steps(struct flow *flow, size_t count)
+{
+    flow->steps += count;
+    return flow->steps <= TOTAL_STEP_LIMIT;
+}
+
+bool flow_add_traceback_helper(struct flow *flow, struct traceback_helper helper)
+{
+    if (!array_reserve((void **)&flow->helpers, &flow->helper_capacity, flow->helper_count + 1,
+                       sizeof(*flow->helpers)))
+        return false;
+    flow->helpers[flow->helper_count++] = helper;
+    return true;
+}
+
+const struct traceback_helper *flow_find_traceback_helper(const struct flow *flow, uint64_t start)
+{
+    for (size_t i = 0; start && i < flow->helper_count; i++)
+        if (flow->helpers[i].start == start)
+            return &flow->helpers[i];
+    return NULL;
+}
+
+struct flow_target flow_operand_target(const struct flow *flow, const struct operand *operand)
+{
+    if (operand->kind == OPERAND_IMMEDIATE)
+        return flow_target_of(&flow->image, (uint64_t)operand->number);
+    if (operand->kind == OPERAND_ABSOLUTE)
+        return flow_slot_target(&flow->image, (uint64_t)operand->number);
+    return (struct flow_target){0};
+}

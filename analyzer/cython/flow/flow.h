@@ -1,0 +1,147 @@
+/**
+ * @file
+ * Room `flow`: a module's machine code, and what it does on each path from one instruction to
+ * another. Explored by explore.h; what is known on one path is in code_state.h.
+ *
+ * Addresses are the file's own (unrelocated). All bytes are foreign: they may be any.
+ */
+#ifndef PSC_FLOW_H
+#define PSC_FLOW_H
+
+#include "code_state.h"
+
+/**
+ * A module's copy of the function that reports an error, __Pyx_AddTraceback() or
+ * CPy_AddTraceback(): it calls PyTraceBack_Here().
+ */
+struct traceback_helper {
+    uint64_t start; /**< Of the function. */
+    /** Where the helper takes each from: VALUE_ARGUMENT or VALUE_CONSTANT. */
+    struct value name;
+    struct value line;
+    struct value file;
+};
+
+/** The machine code of a file. Zero-initialise; flow_init(), flow_deinit(). */
+struct flow {
+    struct flow_image image;
+    struct flow_decoder *decoder;
+    struct traceback_helper *helpers;
+    size_t helper_count;
+    size_t helper_capacity;
+    struct known_traits *traits; /**< Of functions that were judged, sorted by start. */
+    size_t trait_count;
+    size_t trait_capacity;
+    uint64_t steps; /**< Spent so far, for all questions. */
+    bool referrers_read;
+};
+
+/**
+ * False when it is not an x86-64 shared object, has no search table of .eh_frame, or no memory.
+ * Deinit in any case.
+ */
+bool flow_init(struct flow *flow, const uint8_t *bytes, size_t size);
+void flow_deinit(struct flow *flow);
+
+/** The instruction at an address; INSTRUCTION_BAD outside of functions. Valid until the next call.
+ */
+const struct instruction *flow_decode(struct flow *flow, uint64_t address);
+
+struct flow_decoder *flow_decoder_create(void);
+void flow_decoder_destroy(struct flow_decoder *decoder);
+
+/** Counts instructions that are followed; false when a module's share of them is used up. */
+bool flow_spend_steps(struct flow *flow, size_t count);
+
+/** False: out of memory. */
+bool flow_add_traceback_helper(struct flow *flow, struct traceback_helper helper);
+/** The helper that begins at an address; NULL: none does, as at that of an import. */
+const struct traceback_helper *flow_find_traceback_helper(const struct flow *flow, uint64_t start);
+
+/* ---- functions in several parts ---- */
+
+/** Whether nothing calls a function and no data points to it: it may be a part of another. */
+bool flow_is_fragment(const struct flow_function *function);
+/** The function that jumps into a fragment; NULL when it is no fragment. */
+const struct flow_function *flow_find_jumping(struct flow *flow,
+                                              const struct flow_function *function);
+/** Who takes the address of a function that nothing calls, to hand it to somebody; or NULL. */
+const struct flow_function *flow_find_addressing(struct flow *flow,
+                                                 const struct flow_function *function);
+/** Whether two addresses are in one function, cold parts included. */
+bool flow_is_same_function(struct flow *flow, uint64_t a, uint64_t b);
+/** True when a jump from `home` goes on in the same function: gcc puts cold parts elsewhere. */
+bool flow_is_inside(const struct flow *flow, const struct flow_function *home,
+                    struct flow_target target);
+
+/* ---- what calls do ---- */
+
+/** Where a call or jump leads, as far as the instruction tells. */
+struct flow_target flow_operand_target(const struct flow *flow, const struct operand *operand);
+
+/**
+ * True for imports and small functions that cannot fail on an error path: they release, count,
+ * lock or look.
+ */
+bool flow_is_cleanup(struct flow *flow, struct flow_target target);
+/** True for those of them that tell whether an exception is of a type. */
+bool flow_matches_exception(struct flow *flow, struct flow_target target);
+/** True for those that tell whether there is an exception. */
+bool flow_asks_for_error(struct flow *flow, struct flow_target target);
+/** True for those of them that take the exception that is set. */
+bool flow_takes_exception(struct flow *flow, struct flow_target target);
+/** Whether an exception is taken and not set behind a call, given what was before it. */
+bool flow_leaves_exception_taken(struct flow *flow, struct flow_target target, bool taken);
+/** True for those that return the interpreter's state of the thread. */
+bool flow_returns_thread_state(struct flow_target target);
+/** True for those that do not return. */
+bool flow_never_returns(struct flow *flow, struct flow_target target);
+/** True for calls that begin a parallel block: gcc's libgomp, the runtime of LLVM and Intel. */
+bool flow_begins_parallel(struct flow_target target);
+
+/** Judges all anew: for when a traceback helper was added. */
+void flow_forget_traits(struct flow *flow);
+
+enum flow_call_kind {
+    FLOW_CALL_NONE,
+    FLOW_CALL_MAY_FAIL,
+    FLOW_CALL_NEVER_RETURNS, /**< What follows it is not its path. */
+    FLOW_CALL_CLEANUP,       /**< Of a function that only releases or computes. */
+    FLOW_CALL_NO_ERROR       /**< What it returns is no sign of a Python error. */
+};
+
+/** What kind of call ends at `pc`, and of what; its `address` is 0 when that is not known. */
+enum flow_call_kind flow_find_call(struct flow *flow, uint64_t pc, struct flow_target *ret_target);
+
+/**
+ * Whether the function at an address calls itself, directly or through another one, as far as calls
+ * tell that name what they call. True also when that is not known.
+ */
+bool flow_calls_itself(struct flow *flow, uint64_t address);
+
+/** False: no more. `state` is that at the call. */
+typedef bool flow_call_visit(void *context, struct flow *flow, const struct flow_state *state,
+                             const struct instruction *call);
+/** The calls in the first `limit` bytes of a function, as it stands, not as it runs. */
+void flow_sweep(struct flow *flow, const struct flow_function *function, uint64_t limit,
+                flow_call_visit *visit, void *context);
+
+/**
+ * The last bytes of the calls that are on every path from the entry of its function to an address,
+ * the last one first. @return how many, at most `limit`.
+ */
+size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret, size_t limit);
+
+/**
+ * The last bytes of the calls that may fail from which a path leads to an address of their function
+ * without another one. @return how many; 0 when they are more than `limit`.
+ */
+size_t flow_find_calls_leading(struct flow *flow, uint64_t address, uint64_t *ret, size_t limit);
+
+/**
+ * Sets those registers of a new state that calls preserve, and those places on the stack, that hold
+ * the same constant whichever path led to an instruction; false when there is none.
+ */
+bool flow_find_preserved(struct flow *flow, uint64_t pc, struct flow_state *state);
+
+#endif
