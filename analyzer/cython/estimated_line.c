@@ -4,7 +4,6 @@
  * that has none stands below the place where the block begins.
  */
 #include "cython_private.h"
-#include "explore.h"
 
 #include <stdlib.h>
 

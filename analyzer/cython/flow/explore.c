@@ -1,5 +1,5 @@
 /* The search along all ways from an instruction: what is best goes on first. */
-#include "explore.h"
+#include "flow.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,9 @@
 #ifndef PSC_EXPLORE_H
 #define PSC_EXPLORE_H
 
-#include "flow.h"
+#include "code_state.h"
+
+struct flow;
 
 enum flow_verdict {
     FLOW_PASS_FREE,    /**< Go on behind the call: it cannot fail (release, count). */

@@ -8,7 +8,7 @@
 #ifndef PSC_FLOW_H
 #define PSC_FLOW_H
 
-#include "code_state.h"
+#include "explore.h"
 
 /**
  * A module's copy of the function that reports an error, __Pyx_AddTraceback() or

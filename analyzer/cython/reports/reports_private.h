@@ -5,7 +5,6 @@
 #ifndef PSC_REPORTS_PRIVATE_H
 #define PSC_REPORTS_PRIVATE_H
 
-#include "explore.h"
 #include "reports.h"
 
 struct reports {
