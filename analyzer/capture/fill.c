@@ -46,13 +46,7 @@ static bool wants_thread(const struct filling *filling, size_t index)
 
 static enum psc_status add_interpreter(struct draft *draft, const struct python_thread *thread)
 {
-    struct interpreter_stack *interpreters = realloc(
-        draft->merged.interpreters, (draft->merged.interpreter_count + 1) * sizeof(*interpreters));
-    if (!interpreters)
-        return PSC_ERR_MEMORY;
-    draft->merged.interpreters = interpreters;
-    interpreters[draft->merged.interpreter_count++] = (struct interpreter_stack){.thread = thread};
-    return PSC_OK;
+    return merged_stack_add(&draft->merged, &(struct interpreter_stack){.thread = thread});
 }
 
 /*

@@ -1,9 +1,9 @@
 /*
- * Cython's generators and coroutines that delegate. Once resumed, what is sent to one goes on to
- * what it awaits by Cython's helpers alone, whose frames stand on the stack where the function
- * would. The objects that these hold say whose they are: each awaits the one further in, and the
- * innermost awaits what the frame inside of the helpers runs. What is not in such a chain is left
- * alone.
+ * Cython's generators and coroutines that await others (Cython/Utility/Coroutine.c). When one is
+ * resumed, Cython's helpers pass what is sent to it on to what it awaits: their frames stand on the
+ * stack, the generator's function has none. The objects that these frames hold tell whose they are:
+ * each generator awaits the one further in, and the innermost awaits what the frame inside of the
+ * helpers runs. Frames of helpers that are in no such chain stay as they are.
  */
 #include "merge_private.h"
 
@@ -156,10 +156,11 @@ static enum psc_status assign(struct search *search)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         size_t helper = row->helpers[row->count - 1 - (count - 1 - i) * row->count / rows];
-        if (symbolizer_get_awaiting(search->input->symbolizer, &search->chain[i],
-                                    merged->native_info[helper],
-                                    &merged->awaiting[helper]) != PSC_OK)
-            return PSC_ERR_MEMORY;
+        enum psc_status status =
+            symbolizer_get_awaiting(search->input->symbolizer, &search->chain[i],
+                                    merged->native_info[helper], &merged->awaiting[helper]);
+        if (status != PSC_OK)
+            return status;
     }
     return PSC_OK;
 }
@@ -189,8 +190,7 @@ static enum psc_status take_native(struct search *search, const struct merged_it
         row->inner = item->is.native;
         row->open = !item->evaluator;
     } else if (is_helper(info) && row->open) {
-        if (!array_reserve((void **)&row->helpers, &row->capacity, row->count + 1,
-                           sizeof(*row->helpers)))
+        if (!array_reserve(&row->helpers, &row->capacity, row->count + 1, sizeof(*row->helpers)))
             return PSC_ERR_MEMORY;
         row->helpers[row->count++] = item->is.native;
     }
@@ -205,13 +205,20 @@ static bool has_helpers(const struct merged_stack *merged)
     return false;
 }
 
+static void destroy_search(struct search **search)
+{
+    if (*search)
+        free((*search)->row.helpers);
+    free(*search);
+}
+
 enum psc_status merge_find_await_chains(struct merged_stack *merged,
                                         const struct await_chain_input *input)
 {
-    /* What a living process keeps elsewhere than on its stacks has changed by now. */
+    /* Of a living process only the stacks were copied: what the objects hold has changed since. */
     if (!input->python || input->target->kind == TARGET_PROCESS || !has_helpers(merged))
         return PSC_OK;
-    struct search *search = calloc(1, sizeof(*search));
+    struct search *search PSC_CLEANUP(destroy_search) = calloc(1, sizeof(*search));
     if (!search)
         return PSC_ERR_MEMORY;
     search->merged = merged;
@@ -230,7 +237,5 @@ enum psc_status merge_find_await_chains(struct merged_stack *merged,
     }
     if (status == PSC_OK)
         status = end_row(search);
-    free(search->row.helpers);
-    free(search);
     return status;
 }

@@ -9,47 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Address of a frame object -> its index in the chain. */
-struct chain_index {
-    const struct python_stack *stack;
-    size_t *table; /* Index + 1; 0: free. */
-    size_t mask;
+/* A frame object of the chain. */
+struct chain_frame {
+    psc_addr address;
+    size_t index; /* In the chain. */
 };
-
-static bool chain_index_init(struct chain_index *index, const struct python_stack *stack)
-{
-    size_t size = 16;
-    while (size < 2 * stack->count)
-        size *= 2;
-    *index = (struct chain_index){stack, calloc(size, sizeof(size_t)), size - 1};
-    if (!index->table)
-        return false;
-    for (size_t i = 0; i < stack->count; i++) {
-        size_t at = hash_u64(stack->frames[i].address) & index->mask;
-        while (index->table[at])
-            at = (at + 1) & index->mask;
-        index->table[at] = i + 1;
-    }
-    return true;
-}
-
-static size_t chain_index_find(const struct chain_index *index, psc_addr address)
-{
-    if (address & 7 || address < 4096)
-        return SIZE_MAX;
-    size_t at = hash_u64(address) & index->mask;
-    for (; index->table[at]; at = (at + 1) & index->mask)
-        if (index->stack->frames[index->table[at] - 1].address == address)
-            return index->table[at] - 1;
-    return SIZE_MAX;
-}
 
 struct slot_search {
     const struct merged_stack *merged;
     struct python_stack *stack;
     struct python *python;
     struct target *target;
-    struct chain_index chain;
+    struct hash_table chain; /* struct chain_frame: those before `indexed`. */
+    size_t indexed;
     psc_addr delegating; /* A frame of the chain that no evaluator runs; 0: none. */
     size_t *evaluators;  /* Native indices, innermost first. */
     size_t evaluator_count;
@@ -59,6 +31,33 @@ struct slot_search {
     size_t count;
     size_t capacity;
 };
+
+/* Makes the frames known that the chain has gained. Of one that it has twice the first counts. */
+static bool index_chain(struct slot_search *search)
+{
+    const struct python_stack *stack = search->stack;
+    if (!hash_table_reserve(&search->chain, stack->count))
+        return false;
+    for (; search->indexed < stack->count; search->indexed++) {
+        psc_addr address = stack->frames[search->indexed].address;
+        if (hash_table_find(&search->chain, address))
+            continue;
+        // There is room: NULL is for addresses that were made to collide.
+        struct chain_frame *frame = hash_table_add(&search->chain, address);
+        if (frame)
+            frame->index = search->indexed;
+    }
+    return true;
+}
+
+/* The index in the chain of a frame object; SIZE_MAX: it is none of the chain's. */
+static size_t find_in_chain(const struct slot_search *search, psc_addr address)
+{
+    if (address & 7 || address < 4096)
+        return SIZE_MAX;
+    const struct chain_frame *frame = hash_table_find(&search->chain, address);
+    return frame ? frame->index : SIZE_MAX;
+}
 
 /* The word that held an evaluator's own frame most often; SIZE_MAX before any did. */
 static size_t best_slot(const struct slot_search *search)
@@ -93,7 +92,7 @@ static bool list_evaluators(struct slot_search *search)
     for (size_t i = 0; i < search->merged->native.count; i++) {
         if (!is_evaluator(search, i, slot))
             continue;
-        if (!array_reserve((void **)&search->evaluators, &capacity, search->evaluator_count + 1,
+        if (!array_reserve(&search->evaluators, &capacity, search->evaluator_count + 1,
                            sizeof(size_t)))
             return false;
         search->evaluators[search->evaluator_count++] = i;
@@ -109,7 +108,7 @@ static bool list_evaluators(struct slot_search *search)
 
 static bool add_found(struct slot_search *search, size_t native, size_t chain_index)
 {
-    if (!array_reserve((void **)&search->found, &search->capacity, search->count + 1,
+    if (!array_reserve(&search->found, &search->capacity, search->count + 1,
                        sizeof(*search->found)))
         return false;
     search->found[search->count++] = (struct slot_assignment){native, chain_index};
@@ -118,7 +117,7 @@ static bool add_found(struct slot_search *search, size_t native, size_t chain_in
 
 static bool is_unchained(const struct slot_search *search, psc_addr address)
 {
-    return chain_index_find(&search->chain, address) == SIZE_MAX &&
+    return find_in_chain(search, address) == SIZE_MAX &&
            python_is_frame_object(search->python, address);
 }
 
@@ -152,17 +151,15 @@ static bool continue_chain(struct slot_search *search, psc_addr frame)
 {
     struct python_stack tail = {0}, *stack = search->stack;
     bool fine = python_walk_from(search->python, frame, &tail) == PSC_OK &&
-                array_reserve((void **)&stack->frames, &stack->capacity, stack->count + tail.count,
+                array_reserve(&stack->frames, &stack->capacity, stack->count + tail.count,
                               sizeof(*stack->frames));
     for (size_t i = 0; fine && i < tail.count; i++) {
-        if (chain_index_find(&search->chain, tail.frames[i].address) != SIZE_MAX)
+        if (find_in_chain(search, tail.frames[i].address) != SIZE_MAX)
             break;
         stack->frames[stack->count++] = tail.frames[i];
     }
     python_stack_deinit(&tail);
-    free(search->chain.table);
-    search->chain.table = NULL;
-    return fine && chain_index_init(&search->chain, stack);
+    return fine && index_chain(search);
 }
 
 /* The newest frame from `done` on that any word points to; SIZE_MAX when none does. */
@@ -171,7 +168,7 @@ static size_t find_newest(const struct slot_search *search, const uint64_t *word
 {
     size_t newest = SIZE_MAX;
     for (size_t w = 0; w < count; w++) {
-        size_t at = chain_index_find(&search->chain, words[w]);
+        size_t at = find_in_chain(search, words[w]);
         if (at != SIZE_MAX && at >= done && at < newest && words[w] != search->delegating)
             newest = at;
     }
@@ -305,7 +302,7 @@ static bool assign_all(struct slot_search *search)
         search->merged->native.end == NATIVE_END_COMPLETE &&
         (count == search->stack->count || count == search->stack->count + 1))
         return pair_between(search, 0, count, 0, search->stack->count);
-    size_t *own = calloc(count ? count : 1, sizeof(*own));
+    size_t *own PSC_CLEANUP(cleanup_free) = calloc(count ? count : 1, sizeof(*own));
     bool fine = own && find_own(search, own);
     for (size_t e = 0; fine && e < count; e++) {
         if (own[e] == SIZE_MAX)
@@ -318,31 +315,35 @@ static bool assign_all(struct slot_search *search)
     // Evaluators outside of a cut have frames that are not known.
     if (fine && !(cut && count - first > search->stack->count - from))
         fine = pair_between(search, first, count, from, search->stack->count);
-    free(own);
     return fine;
+}
+
+static void deinit_search(struct slot_search *search)
+{
+    hash_table_deinit(&search->chain);
+    free(search->evaluators);
+    free(search->found);
 }
 
 enum psc_status slots_find(const struct merged_stack *merged, struct interpreter_stack *interpreter,
                            struct python *python, struct target *target,
                            struct slot_assignment **ret, size_t *ret_count)
 {
-    struct slot_search search = {
-        .merged = merged, .stack = &interpreter->stack, .python = python, .target = target};
-    bool fine = chain_index_init(&search.chain, search.stack) && list_evaluators(&search) &&
-                assign_all(&search);
-    if (fine) {
-        // Once more, now that a nameless part of the evaluator can be told.
-        size_t before = search.evaluator_count;
-        fine =
-            list_evaluators(&search) && (search.evaluator_count == before || assign_all(&search));
-    }
-    free(search.chain.table);
-    free(search.evaluators);
-    if (!fine) {
-        free(search.found);
+    struct slot_search search PSC_CLEANUP(deinit_search) = {
+        .merged = merged,
+        .stack = &interpreter->stack,
+        .python = python,
+        .target = target,
+        .chain = HASH_TABLE_OF(struct chain_frame),
+    };
+    if (!index_chain(&search) || !list_evaluators(&search) || !assign_all(&search))
         return PSC_ERR_MEMORY;
-    }
+    // Once more, now that a nameless part of the evaluator can be told.
+    size_t before = search.evaluator_count;
+    if (!list_evaluators(&search) || (search.evaluator_count != before && !assign_all(&search)))
+        return PSC_ERR_MEMORY;
     *ret = search.found;
     *ret_count = search.count;
+    search.found = NULL;
     return PSC_OK;
 }

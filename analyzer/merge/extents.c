@@ -10,9 +10,7 @@ struct extent_key {
 static int compare_keys(const void *left, const void *right)
 {
     const struct extent_key *a = left, *b = right;
-    if (a->sp != b->sp)
-        return a->sp < b->sp ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    return a->sp != b->sp ? COMPARE(a->sp, b->sp) : COMPARE(a->index, b->index);
 }
 
 bool extents_init(struct extents *extents, const struct native_stack *stack)
@@ -25,10 +23,9 @@ bool extents_init(struct extents *extents, const struct native_stack *stack)
     if (rising)
         return true;
     // A signal handler on its own stack: the frames lie on two stacks.
-    struct extent_key *keys = calloc(stack->count, sizeof(*keys));
+    struct extent_key *keys PSC_CLEANUP(cleanup_free) = calloc(stack->count, sizeof(*keys));
     extents->order = calloc(stack->count, sizeof(*extents->order));
     if (!keys || !extents->order) {
-        free(keys);
         extents_deinit(extents);
         return false;
     }
@@ -37,7 +34,6 @@ bool extents_init(struct extents *extents, const struct native_stack *stack)
     qsort(keys, stack->count, sizeof(*keys), compare_keys);
     for (size_t i = 0; i < stack->count; i++)
         extents->order[i] = keys[i].index;
-    free(keys);
     return true;
 }
 
@@ -55,15 +51,7 @@ static const struct native_frame *extent_at(const struct extents *extents, size_
 /* How many frames have sp <= address. */
 static size_t extents_rank(const struct extents *extents, psc_addr address)
 {
-    size_t low = 0, high = extents->stack->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (extent_at(extents, middle)->sp <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_COUNT(i, extents->stack->count, extent_at(extents, i)->sp <= address);
 }
 
 size_t extents_find(const struct extents *extents, psc_addr address)

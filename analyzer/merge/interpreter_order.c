@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The stack is searched in pieces of 4 KB, up to 64 MB. */
 #define PIECE_WORDS 512u
-#define PIECE_LIMIT 16384u /* 64 MB of stack. */
+#define PIECE_LIMIT 16384u
 
 struct interpreter_depth {
     size_t interpreter;
@@ -31,8 +32,9 @@ static void note_words(const struct merged_stack *merged, size_t native, struct 
 }
 
 /*
- * Without unwinding: the evaluator of a side's outermost frame points to it, and nothing further
- * out does. What calls left behind further in does not matter, so the outermost pointer counts.
+ * Without unwinding: the evaluator of an interpreter's outermost frame points to it, and nothing
+ * further out does. Pointers further in may be left over from calls that have returned: the
+ * outermost one counts.
  */
 static void note_stack(const struct merged_stack *merged, struct target *target,
                        struct interpreter_depth *depths)
@@ -53,7 +55,7 @@ static void note_stack(const struct merged_stack *merged, struct target *target,
     }
 }
 
-/* 3.10 leaves an object of each evaluator on the stack. */
+/* CPython 3.10 leaves a CFrame of each evaluator on the stack. */
 static bool note_anchors(const struct merged_stack *merged, struct interpreter_depth *depths)
 {
     for (size_t s = 0; s < merged->interpreter_count; s++) {
@@ -69,12 +71,11 @@ static bool note_anchors(const struct merged_stack *merged, struct interpreter_d
 static int compare_depths(const void *left, const void *right)
 {
     const struct interpreter_depth *a = left, *b = right;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
-    return a->interpreter < b->interpreter ? -1 : a->interpreter > b->interpreter;
+    return a->depth != b->depth ? COMPARE(a->depth, b->depth)
+                                : COMPARE(a->interpreter, b->interpreter);
 }
 
-/* The frames of all sides in one chain, which the first side gets; the others have none then. */
+/* The frames of all interpreters in one chain, which the first one gets; the others have none. */
 static enum psc_status join_chains(struct merged_stack *merged,
                                    const struct interpreter_depth *depths)
 {

@@ -40,12 +40,16 @@ struct merged_stack {
     struct awaiting_generator **awaiting;
     struct interpreter_stack *interpreters; /**< Several where sub-interpreters run on it. */
     size_t interpreter_count;
+    size_t interpreter_capacity;
     psc_addr sp; /**< The thread's stack pointer; 0: not known. */
     struct merged_item *items;
     size_t count;
     size_t capacity;
 };
 
+/** Adds an interpreter's stack, and takes over what it holds. */
+PSC_MUST_CHECK enum psc_status merged_stack_add(struct merged_stack *merged,
+                                                const struct interpreter_stack *interpreter);
 void merged_stack_deinit(struct merged_stack *merged);
 
 /** What the evaluator of any thread tells of all: to go on where unwinding broke. */

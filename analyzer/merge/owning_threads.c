@@ -49,12 +49,9 @@ static size_t find_owning_thread(struct merged_stack *const *stacks, size_t coun
 static enum psc_status move_interpreter(struct merged_stack *from, size_t interpreter,
                                         struct merged_stack *to)
 {
-    struct interpreter_stack *interpreters =
-        realloc(to->interpreters, (to->interpreter_count + 1) * sizeof(*interpreters));
-    if (!interpreters)
-        return PSC_ERR_MEMORY;
-    to->interpreters = interpreters;
-    to->interpreters[to->interpreter_count++] = from->interpreters[interpreter];
+    enum psc_status status = merged_stack_add(to, &from->interpreters[interpreter]);
+    if (status != PSC_OK)
+        return status;
     for (size_t i = interpreter + 1; i < from->interpreter_count; i++)
         from->interpreters[i - 1] = from->interpreters[i];
     from->interpreter_count--;
@@ -81,10 +78,11 @@ enum psc_status merge_find_owning_threads(struct merged_stack *const *stacks, si
             size_t owner = interpreter->thread->interpreter_id > 0
                                ? find_owning_thread(stacks, count, i, &interpreter->stack, target)
                                : i;
-            if (owner == i)
-                s++;
-            else if (move_interpreter(stacks[i], s, stacks[owner]) != PSC_OK)
-                return PSC_ERR_MEMORY;
+            enum psc_status status =
+                owner == i ? PSC_OK : move_interpreter(stacks[i], s, stacks[owner]);
+            if (status != PSC_OK)
+                return status;
+            s += owner == i;
         }
     return PSC_OK;
 }

@@ -61,7 +61,7 @@ static void source_index_lines(struct source_file *file)
     size_t capacity = 0;
     const char *at = file->text, *end = at + file->size;
     while (at < end) {
-        if (!array_reserve((void **)&file->starts, &capacity, file->line_count + 1,
+        if (!array_reserve(&file->starts, &capacity, file->line_count + 1,
                            sizeof(*file->starts)))
             return;
         file->starts[file->line_count++] = (uint32_t)(at - file->text);
@@ -131,7 +131,7 @@ static struct source_file *sources_get(struct sources *sources, const char *path
             return &sources->files[i];
         }
     if (sources->count >= SOURCE_FILE_LIMIT ||
-        !array_reserve((void **)&sources->files, &sources->capacity, sources->count + 1,
+        !array_reserve(&sources->files, &sources->capacity, sources->count + 1,
                        sizeof(*sources->files)))
         return NULL;
     struct source_file *file = &sources->files[sources->count];

@@ -122,7 +122,7 @@ struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc)
         at = (at + 1) & symbolizer->mask;
     }
     struct address_info *info = arena_alloc(symbolizer->trace->arena, sizeof(*info));
-    if (!info || !array_reserve((void **)&symbolizer->all, &symbolizer->capacity,
+    if (!info || !array_reserve(&symbolizer->all, &symbolizer->capacity,
                                 symbolizer->count + 1, sizeof(*symbolizer->all)))
         return NULL;
     info->pc = pc;

@@ -1,0 +1,201 @@
+/* From segments to the items of a merged stack: frames of both kinds, and gaps with their reason.
+ */
+#include "segments.h"
+
+#include <stdlib.h>
+
+void merged_stack_deinit(struct merged_stack *merged)
+{
+    native_stack_deinit(&merged->native);
+    free(merged->native_info);
+    free(merged->awaiting);
+    for (size_t i = 0; i < merged->interpreter_count; i++)
+        python_stack_deinit(&merged->interpreters[i].stack);
+    free(merged->interpreters);
+    free(merged->items);
+    *merged = (struct merged_stack){0};
+}
+
+enum psc_status merged_stack_add(struct merged_stack *merged,
+                                 const struct interpreter_stack *interpreter)
+{
+    if (!array_reserve(&merged->interpreters, &merged->interpreter_capacity,
+                       merged->interpreter_count + 1, sizeof(*merged->interpreters)))
+        return PSC_ERR_MEMORY;
+    merged->interpreters[merged->interpreter_count++] = *interpreter;
+    return PSC_OK;
+}
+
+static struct merged_item *add_item(struct merged_stack *merged, enum merged_kind kind)
+{
+    if (!array_reserve(&merged->items, &merged->capacity, merged->count + 1,
+                       sizeof(*merged->items)))
+        return NULL;
+    struct merged_item *item = &merged->items[merged->count++];
+    *item = (struct merged_item){.kind = kind};
+    return item;
+}
+
+bool merged_add_gap(struct merged_stack *merged, const struct trace_location *gap)
+{
+    struct merged_item *item = gap ? add_item(merged, MERGED_GAP) : NULL;
+    if (item)
+        item->is.gap = gap;
+    return item != NULL;
+}
+
+static bool add_segment(struct merged_stack *merged, const struct segment *segment)
+{
+    const struct python_stack *stack = &merged->interpreters[segment->interpreter].stack;
+    for (size_t i = 0; i < segment->count; i++) {
+        const struct python_frame *frame = &stack->frames[segment->first + i];
+        if (frame->kind == PYTHON_FRAME_SHIM)
+            continue;
+        struct merged_item *item = add_item(merged, MERGED_PYTHON);
+        if (!item)
+            return false;
+        item->is.python = *frame;
+    }
+    return true;
+}
+
+static bool has_frames(const struct merged_stack *merged, const struct segment *segment)
+{
+    const struct python_stack *stack = &merged->interpreters[segment->interpreter].stack;
+    for (size_t i = 0; i < segment->count; i++)
+        if (stack->frames[segment->first + i].kind != PYTHON_FRAME_SHIM)
+            return true;
+    return false;
+}
+
+/* ---- why a stack ends ---- */
+
+static const struct trace_location *native_end_gap(const struct native_stack *stack,
+                                                   struct symbolizer *symbolizer)
+{
+    unsigned long long address = stack->end_address;
+    switch (stack->end) {
+    case NATIVE_END_COMPLETE:
+        return NULL;
+    case NATIVE_END_NO_RULE:
+        return symbolizer_gap(symbolizer, "no unwind rule at 0x%llx: the callers are not known",
+                              address);
+    case NATIVE_END_UNREADABLE:
+        return symbolizer_gap(symbolizer,
+                              "the stack at 0x%llx cannot be read: the callers are not "
+                              "known",
+                              address);
+    case NATIVE_END_CYCLE:
+        return symbolizer_gap(
+            symbolizer, "the native stack turns back at 0x%llx: damaged, or not a stack", address);
+    case NATIVE_END_LIMIT:
+        return symbolizer_gap(symbolizer, "more than %u native frames: the rest is not shown",
+                              PSC_NATIVE_FRAME_LIMIT);
+    }
+    return NULL;
+}
+
+static const struct trace_location *python_end_gap(const struct python_stack *stack,
+                                                   struct symbolizer *symbolizer)
+{
+    unsigned long long address = stack->end_address;
+    switch (stack->end) {
+    case PYTHON_END_COMPLETE:
+        return NULL;
+    case PYTHON_END_UNREADABLE:
+        return symbolizer_gap(symbolizer,
+                              "the Python frame at 0x%llx cannot be read: its callers are not "
+                              "known",
+                              address);
+    case PYTHON_END_CYCLE:
+        return symbolizer_gap(symbolizer,
+                              "the Python frames run in a circle through 0x%llx: damaged", address);
+    case PYTHON_END_LIMIT:
+        return symbolizer_gap(symbolizer, "more than %u Python frames: the rest is not shown",
+                              PSC_PYTHON_FRAME_LIMIT);
+    }
+    return NULL;
+}
+
+/* ---- all frames ---- */
+
+struct item_writer {
+    struct merged_stack *merged;
+    const struct segments *segments;
+    struct symbolizer *symbolizer;
+    size_t next;   /* Segment to be added. */
+    bool gap_told; /* Right before the native frame at hand. */
+};
+
+/* Segments without an evaluator that stand before native frame `i`, or after the last one. */
+static bool add_segments_before(struct item_writer *writer, size_t i)
+{
+    struct merged_stack *merged = writer->merged;
+    for (; writer->next < writer->segments->count; writer->next++) {
+        const struct segment *segment = &writer->segments->items[writer->next];
+        if (segment->native != SIZE_MAX || segment->before != i)
+            break;
+        if (merged->native.count && !writer->gap_told && has_frames(merged, segment)) {
+            if (!merged_add_gap(merged, symbolizer_gap(writer->symbolizer,
+                                                       "native frames that could not be "
+                                                       "unwound; their Python frames follow")))
+                return false;
+            writer->gap_told = true;
+        }
+        if (!add_segment(merged, segment))
+            return false;
+    }
+    return true;
+}
+
+/* A native frame, and the Python frames that it runs. */
+static bool add_native(struct item_writer *writer, size_t i)
+{
+    struct merged_stack *merged = writer->merged;
+    if (!writer->gap_told && merged->native.frames[i].trust == NATIVE_TRUST_ANCHOR &&
+        !merged_add_gap(
+            merged, symbolizer_gap(writer->symbolizer, "native frames that could not be unwound")))
+        return false;
+    struct merged_item *item = add_item(merged, MERGED_NATIVE);
+    if (!item)
+        return false;
+    item->is.native = i;
+    const struct segments *segments = writer->segments;
+    item->evaluator = writer->next < segments->count && segments->items[writer->next].native == i;
+    for (; writer->next < segments->count && segments->items[writer->next].native == i;
+         writer->next++)
+        if (!add_segment(merged, &segments->items[writer->next]))
+            return false;
+    return true;
+}
+
+/* Where the native frames end and what follows them; then where the Python frames ended. */
+static bool add_end(struct item_writer *writer)
+{
+    struct merged_stack *merged = writer->merged;
+    const struct native_stack *native = &merged->native;
+    writer->gap_told = native->count && native->end != NATIVE_END_COMPLETE;
+    if (writer->gap_told && !merged_add_gap(merged, native_end_gap(native, writer->symbolizer)))
+        return false;
+    if (!add_segments_before(writer, native->count))
+        return false;
+    for (size_t i = 0; i < merged->interpreter_count; i++) {
+        const struct python_stack *stack = &merged->interpreters[i].stack;
+        if (stack->end != PYTHON_END_COMPLETE &&
+            !merged_add_gap(merged, python_end_gap(stack, writer->symbolizer)))
+            return false;
+    }
+    return true;
+}
+
+enum psc_status merged_add_frames(struct merged_stack *merged, const struct segments *segments,
+                                  struct symbolizer *symbolizer)
+{
+    struct item_writer writer = {merged, segments, symbolizer, 0, false};
+    for (size_t i = 0; i < merged->native.count; i++) {
+        writer.gap_told = false;
+        if (!add_segments_before(&writer, i) || !add_native(&writer, i))
+            return PSC_ERR_MEMORY;
+    }
+    return add_end(&writer) ? PSC_OK : PSC_ERR_MEMORY;
+}

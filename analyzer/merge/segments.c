@@ -1,0 +1,178 @@
+/* Runs of Python frames: which evaluator runs each, and in which order they stand. */
+#include "segments.h"
+
+#include <stdlib.h>
+
+void segments_deinit(struct segments *segments)
+{
+    free(segments->items);
+    *segments = (struct segments){0};
+}
+
+static struct segment *segments_add(struct segments *segments)
+{
+    if (!array_reserve(&segments->items, &segments->capacity, segments->count + 1,
+                       sizeof(*segments->items)))
+        return NULL;
+    struct segment *segment = &segments->items[segments->count];
+    *segment = (struct segment){.order = segments->count++, .native = SIZE_MAX};
+    return segment;
+}
+
+/*
+ * The frame whose part of the stack holds an anchor. Where its caller was guessed, frames between
+ * the two may be missing; what is of another module than the interpreter's is then no evaluator.
+ */
+static size_t find_evaluator(const struct merged_stack *merged, const struct extents *extents,
+                             psc_addr anchor)
+{
+    size_t at = extents_find(extents, anchor);
+    if (at >= merged->native.count || at + 1 == merged->native.count ||
+        merged->native.frames[at + 1].trust <= NATIVE_TRUST_CFI)
+        return at;
+    const struct address_info *info = merged->native_info[at];
+    return info->module && !info->interpreter ? SIZE_MAX : at;
+}
+
+static enum psc_status add_run(struct segments *segments, size_t interpreter, size_t first,
+                               size_t count, size_t native)
+{
+    if (!count)
+        return PSC_OK;
+    struct segment *segment = segments_add(segments);
+    if (!segment)
+        return PSC_ERR_MEMORY;
+    segment->interpreter = interpreter;
+    segment->first = first;
+    segment->count = count;
+    segment->native = native;
+    return PSC_OK;
+}
+
+enum psc_status segments_add_anchored(struct segments *segments, const struct merged_stack *merged,
+                                      const struct extents *extents, size_t interpreter)
+{
+    const struct python_stack *stack = &merged->interpreters[interpreter].stack;
+    size_t done = 0;
+    for (size_t i = 0; i < stack->anchor_count; i++) {
+        const struct python_anchor *anchor = &stack->anchors[i];
+        struct segment *segment = segments_add(segments);
+        if (!segment)
+            return PSC_ERR_MEMORY;
+        // From where the last one ended: the shim itself stands between two runs. One without
+        // frames may lie within the run of the one before; greenlets leave such.
+        size_t end = anchor->first + anchor->count;
+        segment->interpreter = interpreter;
+        segment->first = done;
+        segment->count = end > done ? end - done : 0;
+        segment->address = anchor->address;
+        segment->native = find_evaluator(merged, extents, anchor->address);
+        done += segment->count;
+    }
+    return done < stack->count ? add_run(segments, interpreter, done, stack->count - done, SIZE_MAX)
+                               : PSC_OK;
+}
+
+enum psc_status segments_add_slotted(struct segments *segments, const struct merged_stack *merged,
+                                     size_t interpreter, const struct slot_assignment *slots,
+                                     size_t slot_count)
+{
+    const struct python_stack *stack = &merged->interpreters[interpreter].stack;
+    size_t done = 0, last_native = SIZE_MAX;
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < slot_count; i++) {
+        size_t at = slots[i].chain_index;
+        size_t owner = last_native != SIZE_MAX ? last_native : slots[i].native;
+        status = add_run(segments, interpreter, done, at - done, owner);
+        if (status == PSC_OK)
+            status = add_run(segments, interpreter, at, 1, slots[i].native);
+        done = at + 1;
+        last_native = slots[i].native;
+    }
+    if (status == PSC_OK)
+        status = add_run(segments, interpreter, done, stack->count - done, SIZE_MAX);
+    return status;
+}
+
+/* Where a segment stands on the native stack; those that stand together keep their order. */
+static size_t segment_key(const struct segment *segment)
+{
+    return segment->native != SIZE_MAX ? 2 * segment->native + 1 : 2 * segment->before;
+}
+
+/*
+ * Where segments without a native frame stand: by address where there is one, else (a damaged chain
+ * does not reach its anchor) at the next evaluator; never before the segment ahead of them in
+ * their chain.
+ */
+static void place_segments(struct segments *segments, const struct merged_stack *merged,
+                           const struct extents *extents)
+{
+    size_t lowest = 0, interpreter = SIZE_MAX;
+    for (size_t i = 0; i < segments->count; i++) {
+        struct segment *segment = &segments->items[i];
+        if (segment->interpreter != interpreter) {
+            interpreter = segment->interpreter;
+            lowest = 0;
+        }
+        if (segment->native != SIZE_MAX && segment_key(segment) < lowest)
+            segment->native = SIZE_MAX;
+        if (segment->native == SIZE_MAX && !segment->address)
+            segment->native = evaluators_find_next(merged, (lowest + 1) / 2);
+        if (segment->native == SIZE_MAX) {
+            segment->before =
+                segment->address ? extents_next(extents, segment->address) : extents->stack->count;
+            if (2 * segment->before < lowest)
+                segment->before = (lowest + 1) / 2;
+        }
+        lowest = segment_key(segment);
+    }
+}
+
+static int compare_segments(const void *left, const void *right)
+{
+    const struct segment *a = left, *b = right;
+    size_t key_a = segment_key(a), key_b = segment_key(b);
+    return key_a != key_b ? COMPARE(key_a, key_b) : COMPARE(a->order, b->order);
+}
+
+enum psc_status segments_order_interpreters(struct segments *segments, size_t interpreter_count)
+{
+    if (interpreter_count < 2 || interpreter_count > INTERPRETER_LIMIT)
+        return PSC_OK;
+    PSC_CLEANUP(cleanup_free) size_t *next = calloc(interpreter_count, sizeof(*next));
+    if (!next)
+        return PSC_ERR_MEMORY;
+    for (size_t i = segments->count; i-- > 0;)
+        next[segments->items[i].interpreter] = i;
+    size_t last = SIZE_MAX;
+    for (size_t order = 0; order < segments->count; order++) {
+        size_t best = SIZE_MAX;
+        for (size_t interpreter = 0; interpreter < interpreter_count; interpreter++) {
+            size_t at = next[interpreter];
+            if (at >= segments->count || segments->items[at].interpreter != interpreter)
+                continue;
+            // Frames without an address follow those of their evaluator.
+            if (!segments->items[at].address && interpreter == last) {
+                best = interpreter;
+                break;
+            }
+            if (best == SIZE_MAX ||
+                segments->items[at].address < segments->items[next[best]].address)
+                best = interpreter;
+        }
+        if (best == SIZE_MAX)
+            break;
+        segments->items[next[best]++].order = order;
+        last = best;
+    }
+    return PSC_OK;
+}
+
+void segments_sort(struct segments *segments, const struct merged_stack *merged,
+                   const struct extents *extents)
+{
+    place_segments(segments, merged, extents);
+    if (segments->count)
+        qsort(segments->items, segments->count, sizeof(*segments->items), compare_segments);
+}
