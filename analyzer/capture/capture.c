@@ -33,7 +33,7 @@ static void describe_process(struct psc_trace *trace, const struct target *targe
     trace->path = path ? arena_strdup(arena, path) : NULL;
     trace->pid = process->pid;
     trace->executable = process->executable ? arena_strdup(arena, process->executable) : NULL;
-    trace->architecture = "x86_64";
+    trace->architecture = target->machine->name;
     const char **arguments = arena_array(arena, process->argument_count + 1, sizeof(*arguments));
     for (size_t i = 0; arguments && i < process->argument_count; i++)
         arguments[i] = arena_strdup(arena, process->arguments[i]);

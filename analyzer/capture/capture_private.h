@@ -44,7 +44,8 @@ PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trac
  * Further enum trace_state bits, when the others are known: a thread that waits in the kernel
  * and has nothing to do with the GIL is idle; a thread state without a thread (NULL) has ended.
  */
-uint32_t states_of_registers(const struct target_thread *native, uint32_t known);
+uint32_t states_of_registers(const struct target_machine *machine,
+                             const struct target_thread *native, uint32_t known);
 
 /**
  * Whether a frame of the interpreter waits for the GIL. A stripped one does not name take_gil(),

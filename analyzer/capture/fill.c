@@ -146,7 +146,7 @@ static enum psc_status walk_draft(struct filling *filling, struct draft *draft)
 {
     enum psc_status status = PSC_OK;
     struct merged_stack *merged = &draft->merged;
-    merged->sp = draft->native ? draft->native->registers.value[X86_RSP] : 0;
+    merged->sp = draft->native ? target_sp(filling->sources->target, &draft->native->registers) : 0;
     merged->native.keep_registers = filling->options->locals;
     if (filling->sources->native && draft->native && !draft->native->unreadable)
         status = native_walk(filling->sources->native, draft->native_index, &merged->native);
@@ -408,7 +408,8 @@ static enum psc_status assemble(struct filling *filling, struct draft *draft,
         return PSC_ERR_MEMORY;
     // A process that was not stopped has no native threads here: that says nothing of them.
     if (filling->sources->target->thread_count)
-        thread->state |= states_of_registers(draft->native, thread->state);
+        thread->state |=
+            states_of_registers(filling->sources->target->machine, draft->native, thread->state);
     return add_values(filling, &draft->merged, thread);
 }
 

@@ -102,7 +102,7 @@ static int32_t find_stack(const struct target *target, psc_addr address)
     const struct target_thread *best = NULL;
     for (size_t i = 0; mapping && i < target->thread_count; i++) {
         const struct target_thread *thread = &target->threads[i];
-        psc_addr sp = thread->registers.value[X86_RSP];
+        psc_addr sp = target_sp(target, &thread->registers);
         if (sp >= mapping->start && sp < mapping->end)
             best = best ? best : thread;
     }

@@ -42,14 +42,10 @@ static const struct target_thread *find_crashed(const struct target *target)
     return NULL;
 }
 
-/* Whether a trap instruction (int3, int 3, icebp) was the last one; true when it is not readable.
- */
+/* Whether a trap instruction was the last one; true when that is not known. */
 static bool ran_trap_instruction(struct target *target, const struct target_thread *thread)
 {
-    uint8_t last;
-    if (!thread || target_read_u8(target, thread->registers.value[X86_RIP] - 1, &last))
-        return true;
-    return last == 0xcc || last == 0x03 || last == 0xf1;
+    return !thread || target->machine->ran_trap(target, target_pc(target, &thread->registers));
 }
 
 /*

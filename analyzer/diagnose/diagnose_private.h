@@ -4,7 +4,7 @@
 
 #include "diagnose.h"
 
-/** Of the target, not of the machine that this is compiled on: x86-64 Linux. */
+/** Of the target, not of the system that this is compiled on: Linux. */
 enum diagnose_signal {
     SIGNAL_QUIT = 3,
     SIGNAL_ILL = 4,

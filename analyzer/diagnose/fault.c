@@ -33,7 +33,7 @@ static bool is_stack_overflow(const struct target *target, const struct target_t
     const struct target_mapping *there = target_find_mapping(target, address);
     if (!thread || (there && is_stack_like(there)))
         return false;
-    psc_addr pointer = thread->registers.value[X86_RSP];
+    psc_addr pointer = target_sp(target, &thread->registers);
     psc_addr distance = pointer > address ? pointer - address : address - pointer;
     if (distance > STACK_REACH)
         return false;
@@ -90,7 +90,7 @@ void diagnose_describe_fault(struct target *target, const struct target_thread *
                              const struct target_signal *signal, struct text *ret)
 {
     /* The core does not say whether the access was a read or a write. */
-    bool executing = thread && thread->registers.value[X86_RIP] == signal->address;
+    bool executing = thread && target_pc(target, &thread->registers) == signal->address;
     text_printf(ret, "%s 0x%" PRIx64, executing ? "executing" : "accessing", signal->address);
     add_null(ret, signal->address);
     if (is_stack_overflow(target, thread, signal->address)) {

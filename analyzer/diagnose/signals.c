@@ -1,4 +1,4 @@
-/* Numbers of Linux on x86-64: uapi/asm/signal.h and asm-generic/siginfo.h. */
+/* Numbers of Linux: uapi/asm-generic/signal.h (x86-64 has the same), asm-generic/siginfo.h. */
 #include "diagnose_private.h"
 
 struct signal_code {

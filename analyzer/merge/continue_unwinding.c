@@ -67,10 +67,10 @@ enum psc_status merge_continue_unwinding(struct merged_stack *merged, struct nat
             return PSC_OK;
         struct target_registers evaluator = merged->native.last, caller;
         psc_addr cfa = anchor + facts->cfa_minus_anchor, found;
-        evaluator.value[X86_RIP] = facts->pc;
-        evaluator.value[X86_RSP] = cfa - facts->cfa_minus_sp;
+        evaluator.value[target->machine->pc] = facts->pc;
+        evaluator.value[target->machine->sp] = cfa - facts->cfa_minus_sp;
         if (native_step(native, &evaluator, false, &caller, &found) != PSC_OK || found != cfa ||
-            !target_is_executable(target, caller.value[X86_RIP]))
+            !target_is_executable(target, target_pc(target, &caller)))
             return PSC_OK;
         size_t before = merged->native.count;
         enum psc_status status =

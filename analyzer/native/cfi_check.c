@@ -5,7 +5,7 @@
 
 /* The longest FDE that is read; the evaluator of a Python interpreter needs some 2 KB. */
 #define ENTRY_SIZE_LIMIT 65536u
-/* Registers above are no x86-64 registers that any rule needs (DWARF numbers end at 129). */
+/* Registers above are none that any rule needs (x86-64's DWARF numbers end at 129). */
 #define RULE_REGISTER_LIMIT 130u
 #define REMEMBER_LIMIT      64u
 
@@ -155,7 +155,7 @@ static bool check_register(struct reader *reader)
 static bool check_target(struct reader *reader, struct cfi_common *common)
 {
     uint64_t number = read_uleb(reader);
-    common->stack_pointer_rule |= number == X86_RSP;
+    common->stack_pointer_rule |= number == common->machine->sp;
     return number < RULE_REGISTER_LIMIT && !reader->bad;
 }
 
@@ -169,7 +169,7 @@ static bool check_instruction(struct reader *reader, struct cfi_common *common,
     case DW_CFA_restore:
         return true;
     case DW_CFA_offset:
-        common->stack_pointer_rule |= (operation & 0x3f) == X86_RSP;
+        common->stack_pointer_rule |= (operation & 0x3f) == common->machine->sp;
         read_uleb(reader);
         return !reader->bad;
     default:
@@ -222,8 +222,9 @@ static bool check_instruction(struct reader *reader, struct cfi_common *common,
         read_uleb(reader);
         return !reader->bad;
     case DW_CFA_register:
-        // libunwind indexes an array of 17 with the second operand.
-        return check_target(reader, common) && read_uleb(reader) < X86_COUNT && !reader->bad;
+        // libunwind indexes an array of registers with the second operand.
+        return check_target(reader, common) &&
+               read_uleb(reader) < common->machine->register_count && !reader->bad;
     case DW_CFA_def_cfa_expression:
         return check_expression(reader);
     case DW_CFA_expression:
@@ -285,10 +286,11 @@ static bool parse_augmentation(struct reader *reader, const char *augmentation,
     return !data.bad && !left(&data) && ret->pointer_size;
 }
 
-bool parse_cfi_common(const uint8_t *bytes, size_t size, struct cfi_common *ret)
+bool parse_cfi_common(const struct target_machine *machine, const uint8_t *bytes, size_t size,
+                      struct cfi_common *ret)
 {
     struct reader reader = {.at = bytes, .end = bytes + size};
-    *ret = (struct cfi_common){.pointer_size = 8};
+    *ret = (struct cfi_common){.machine = machine, .pointer_size = 8};
     uint8_t version = read_u8(&reader);
     if (version != 1 && version != 3 && version != 4)
         return false;
@@ -303,7 +305,7 @@ bool parse_cfi_common(const uint8_t *bytes, size_t size, struct cfi_common *ret)
     read_uleb(&reader); // Code alignment.
     read_uleb(&reader); // Data alignment.
     uint64_t return_register = version == 1 ? read_u8(&reader) : read_uleb(&reader);
-    if (reader.bad || return_register != X86_RIP)
+    if (reader.bad || return_register != machine->return_column)
         return false;
     return parse_augmentation(&reader, augmentation, ret) && check_instructions(&reader, ret);
 }
@@ -369,7 +371,7 @@ bool cfi_check_address(struct native *native, const struct module *module, psc_a
     // Version 4 belongs to .debug_frame; libunwind would read it as version 3.
     psc_addr common = entry + 4 - (uint64_t)(int64_t)(int32_t)distance;
     if (!read_entry(native, common, buffer, &size) || size < 5 || load_u32(buffer) != 0 ||
-        buffer[4] == 4 || !parse_cfi_common(buffer + 4, size - 4, ret))
+        buffer[4] == 4 || !parse_cfi_common(native->machine, buffer + 4, size - 4, ret))
         return false;
     return read_entry(native, entry, buffer, &size) && parse_cfi_entry(buffer + 4, size - 4, ret);
 }

@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* struct ucontext: flags, link, stack and 23 general registers, then struct _fpstate's address
-   (arch/x86/include/uapi/asm/sigcontext.h); rsp is there when the handler has returned. */
-#define UCONTEXT_FPSTATE 224
-
-/* System V ABI, AMD64 supplement, figure 3.4: what a called function preserves. */
-const uint8_t native_saved_numbers[NATIVE_SAVED_COUNT] = {X86_RBX, X86_RBP, X86_R12,
-                                                          13,      14,      X86_R15};
-
 enum psc_status contexts_keep(struct native_stack *stack, const struct target_registers *registers,
                               const struct native_saved *saved)
 {
@@ -41,26 +33,28 @@ static const struct native_exact *find_exact(const struct native_stack *stack, s
     return at < stack->exact_count && stack->exact[at].frame == frame ? &stack->exact[at] : NULL;
 }
 
-void native_get_context(const struct native_stack *stack, size_t index, struct native_context *ret)
+void native_get_context(const struct target *target, const struct native_stack *stack, size_t index,
+                        struct native_context *ret)
 {
+    const struct target_machine *machine = target->machine;
     const struct native_frame *frame = &stack->frames[index];
     const struct native_exact *exact = find_exact(stack, index);
     *ret = (struct native_context){.cfa = frame->cfa};
     if (exact) {
         ret->registers = exact->registers;
-        ret->known = (1u << X86_COUNT) - 1;
+        ret->known = (UINT64_C(1) << machine->register_count) - 1;
         return;
     }
-    ret->registers.value[X86_RIP] = frame->pc;
-    ret->registers.value[X86_RSP] = frame->sp;
-    ret->known = 1u << X86_RIP | 1u << X86_RSP;
+    ret->registers.value[machine->pc] = frame->pc;
+    ret->registers.value[machine->sp] = frame->sp;
+    ret->known = UINT64_C(1) << machine->pc | UINT64_C(1) << machine->sp;
     if (index >= stack->saved_count)
         return;
-    for (size_t i = 0; i < NATIVE_SAVED_COUNT; i++) {
+    for (size_t i = 0; i < machine->saved_count; i++) {
         if (!(stack->saved[index].known >> i & 1))
             continue;
-        ret->registers.value[native_saved_numbers[i]] = stack->saved[index].value[i];
-        ret->known |= 1u << native_saved_numbers[i];
+        ret->registers.value[machine->saved[i]] = stack->saved[index].value[i];
+        ret->known |= UINT64_C(1) << machine->saved[i];
     }
 }
 
@@ -68,16 +62,17 @@ void native_read_context(struct target *target, const struct native_stack *stack
                          struct native_context *ret)
 {
     psc_addr state;
-    native_get_context(stack, index, ret);
+    native_get_context(target, stack, index, ret);
     if (!find_exact(stack, index))
         return;
     if (!index && stack->vectors) {
-        memcpy(ret->vectors, stack->vectors, sizeof(ret->vectors));
+        memcpy(ret->vectors, stack->vectors, target->machine->vectors_size);
         ret->has_vectors = true;
     } else if (index && stack->frames[index - 1].signal) {
-        ret->has_vectors = target_read_u64(target, stack->frames[index - 1].sp + UCONTEXT_FPSTATE,
-                                           &state) == PSC_OK &&
-                           state &&
-                           target_read(target, state, ret->vectors, sizeof(ret->vectors)) == PSC_OK;
+        ret->has_vectors =
+            target_read_u64(target, stack->frames[index - 1].sp + target->machine->signal_vectors,
+                            &state) == PSC_OK &&
+            state &&
+            target_read(target, state, ret->vectors, target->machine->vectors_size) == PSC_OK;
     }
 }

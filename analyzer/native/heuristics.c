@@ -12,20 +12,21 @@
  * some frames further too, and then to nothing. */
 #define STEPS_BELIEVED 64u
 
-/* The caller by [rbp]: saved rbp, and above it a return address. */
+/* The caller by the frame pointer: a saved one there, and above it a return address. */
 static bool follow_frame_pointer(struct native *native, const struct target_registers *registers,
                                  struct target_registers *ret)
 {
-    psc_addr frame = registers->value[X86_RBP], sp = registers->value[X86_RSP];
+    psc_addr frame = registers->value[native->machine->frame_pointer],
+             sp = registers->value[native->machine->sp];
     uint64_t saved, pc;
     if (frame % 8 || frame < sp || frame - sp > FRAME_SIZE_LIMIT ||
         !native_read_word(native, frame, &saved) || !native_read_word(native, frame + 8, &pc) ||
-        code_follows_call(native, pc) != CODE_CALL_YES)
+        native->code->follows_call(native, pc) != CODE_CALL_YES)
         return false;
     *ret = *registers;
-    ret->value[X86_RBP] = saved;
-    ret->value[X86_RIP] = pc;
-    ret->value[X86_RSP] = frame + 16;
+    ret->value[native->machine->frame_pointer] = saved;
+    ret->value[native->machine->pc] = pc;
+    ret->value[native->machine->sp] = frame + 16;
     return true;
 }
 
@@ -36,25 +37,27 @@ static enum step_result step_on(struct native *native, struct target_registers *
     struct step step = {0};
     struct row row;
     bool sure;
-    if (row_find(native, registers->value[X86_RIP], false, &row) != PSC_OK || !row.code)
+    if (row_find(native, registers->value[native->machine->pc], false, &row) != PSC_OK || !row.code)
         return STEP_INVALID;
     enum step_result result = row_apply(native, &row, registers, &next, &step);
     if (result == STEP_END)
         return STEP_END;
-    if (result == STEP_OK && (row.signal || !next.value[X86_RIP]))
+    if (result == STEP_OK && (row.signal || !next.value[native->machine->pc]))
         return STEP_END;
     if (row.kind == ROW_NONE &&
-        (code_surely_ends_thread(native, registers->value[X86_RIP]) ||
-         (!registers->value[X86_RBP] && code_ends_thread(native, registers->value[X86_RIP]))))
+        (native->code->surely_ends_thread(native, registers->value[native->machine->pc]) ||
+         (!registers->value[native->machine->frame_pointer] &&
+          native->code->ends_thread(native, registers->value[native->machine->pc]))))
         return STEP_END;
     if (row.kind == ROW_NONE)
         result = returns_run(native, registers, false, &next, &sure) ||
-                         code_run_epilogue(native, registers, &next) ||
+                         native->code->run_epilogue(native, registers, &next) ||
                          follow_frame_pointer(native, registers, &next)
                      ? STEP_OK
                      : STEP_INVALID;
-    if (result != STEP_OK || next.value[X86_RSP] <= registers->value[X86_RSP] ||
-        code_follows_call(native, next.value[X86_RIP]) == CODE_CALL_NO)
+    if (result != STEP_OK ||
+        next.value[native->machine->sp] <= registers->value[native->machine->sp] ||
+        native->code->follows_call(native, next.value[native->machine->pc]) == CODE_CALL_NO)
         return STEP_INVALID;
     *registers = next;
     return STEP_OK;
@@ -83,16 +86,17 @@ static bool return_from(struct native *native, const struct target_registers *re
                         psc_addr slot, enum code_call least, struct target_registers *ret)
 {
     uint64_t pc;
-    if (!native_read_word(native, slot, &pc) || code_follows_call(native, pc) < least)
+    if (!native_read_word(native, slot, &pc) || native->code->follows_call(native, pc) < least)
         return false;
     *ret = *registers;
-    ret->value[X86_RIP] = pc;
-    ret->value[X86_RSP] = slot + 8;
+    ret->value[native->machine->pc] = pc;
+    ret->value[native->machine->sp] = slot + 8;
     return true;
 }
 
 /*
- * A caller whose return address stands in `slot`, with rbp as it is or as pushed below it.
+ * A caller whose return address stands in `slot`, with the frame pointer as it is or as pushed
+ * below it.
  * @return how far it leads.
  */
 static unsigned try_candidate(struct native *native, const struct target_registers *registers,
@@ -102,11 +106,11 @@ static unsigned try_candidate(struct native *native, const struct target_registe
     if (!return_from(native, registers, slot, CODE_CALL_YES, ret))
         return 0;
     unsigned steps = count_steps(native, ret, STEPS_BELIEVED);
-    if (steps >= STEPS_BEHIND_SCAN || slot < registers->value[X86_RSP] + 8 ||
+    if (steps >= STEPS_BEHIND_SCAN || slot < registers->value[native->machine->sp] + 8 ||
         !native_read_word(native, slot - 8, &pushed) || pushed <= slot ||
         pushed - slot > FRAME_SIZE_LIMIT)
         return steps;
-    ret->value[X86_RBP] = pushed;
+    ret->value[native->machine->frame_pointer] = pushed;
     return count_steps(native, ret, STEPS_BELIEVED);
 }
 
@@ -114,7 +118,7 @@ static unsigned try_candidate(struct native *native, const struct target_registe
 static bool scan(struct native *native, const struct target_registers *registers, size_t *budget,
                  struct target_registers *ret)
 {
-    psc_addr slot = (registers->value[X86_RSP] + 7) & ~(psc_addr)7;
+    psc_addr slot = (registers->value[native->machine->sp] + 7) & ~(psc_addr)7;
     uint64_t word;
     bool found = false;
     for (psc_addr offset = 0; offset < SCAN_BYTES && *budget; offset += 8, (*budget)--) {
@@ -143,21 +147,22 @@ bool heuristics_find_caller(struct native *native, const struct row *row,
     bool sure;
     *ret_trust = NATIVE_TRUST_SCAN;
     // A call to nowhere has pushed its return address and done no more.
-    if (row->exact && !row->code &&
-        return_from(native, registers, registers->value[X86_RSP], CODE_CALL_UNKNOWN, ret))
+    if (native->machine->call_pushes && row->exact && !row->code &&
+        return_from(native, registers, registers->value[native->machine->sp], CODE_CALL_UNKNOWN,
+                    ret))
         return true;
     if (row->code && row->kind == ROW_NONE) {
         if (returns_run(native, registers, row->exact, ret, &sure) &&
             (sure || leads_on(native, ret, 1)))
             return true;
-        if (code_run_epilogue(native, registers, ret) &&
-            code_follows_call(native, ret->value[X86_RIP]) == CODE_CALL_YES &&
+        if (native->code->run_epilogue(native, registers, ret) &&
+            native->code->follows_call(native, ret->value[native->machine->pc]) == CODE_CALL_YES &&
             leads_on(native, ret, 1))
             return true;
-        if (row->exact && code_at_entry(native, registers, &slot) &&
+        if (row->exact && native->code->at_entry(native, registers, &slot) &&
             return_from(native, registers, slot, CODE_CALL_YES, ret)) {
-            if (slot != registers->value[X86_RSP])
-                native_read_word(native, slot - 8, &ret->value[X86_RBP]);
+            if (slot != registers->value[native->machine->sp])
+                native_read_word(native, slot - 8, &ret->value[native->machine->frame_pointer]);
             if (leads_on(native, ret, STEPS_BEHIND_FRAME_POINTER))
                 return true;
         }

@@ -17,7 +17,7 @@
 enum native_trust {
     NATIVE_TRUST_CONTEXT,       /**< The thread's own registers. */
     NATIVE_TRUST_CFI,           /**< Call frame information; the kernel's signal frame. */
-    NATIVE_TRUST_FRAME_POINTER, /**< The chain of saved rbp, checked. */
+    NATIVE_TRUST_FRAME_POINTER, /**< The chain of saved frame pointers, checked. */
     NATIVE_TRUST_SCAN,          /**< A checked return address found on the stack. */
     NATIVE_TRUST_ANCHOR         /**< Continued from an object on the stack that Python points to. */
 };
@@ -31,7 +31,7 @@ enum native_engine {
 
 struct native_frame {
     psc_addr pc;    /**< As a debugger shows it: the return address in callers. */
-    psc_addr sp;    /**< rsp in this frame. */
+    psc_addr sp;    /**< The stack pointer in this frame. */
     psc_addr cfa;   /**< Canonical frame address: sp of the caller; 0 when not known. */
     uint8_t trust;  /**< enum native_trust: how this frame was found. */
     uint8_t engine; /**< enum native_engine: what took the step from the inner frame to here. */
@@ -60,10 +60,9 @@ enum native_end {
 /** Frames per thread after which a walk stops: deep recursion is a real crash, endless is not. */
 #define PSC_NATIVE_FRAME_LIMIT 4000000u
 
-/** The registers that a call preserves, as they are in one frame: rbx, rbp, r12 to r15. */
-#define NATIVE_SAVED_COUNT 6
+/** The registers that a call preserves, as they are in one frame: those of machine->saved. */
 struct native_saved {
-    uint64_t value[NATIVE_SAVED_COUNT];
+    uint64_t value[TARGET_SAVED_LIMIT];
     uint8_t known; /**< A bit for each. */
 };
 
@@ -117,7 +116,7 @@ PSC_MUST_CHECK enum psc_status native_walk(struct native *native, size_t index,
 
 /**
  * Walks from given registers; the first frame appended is the one they describe,
- * marked `trust`. `exact`: rip is the place itself, not a return address.
+ * marked `trust`. `exact`: pc is the place itself, not a return address.
  */
 PSC_MUST_CHECK enum psc_status native_walk_from(struct native *native,
                                                 const struct target_registers *registers,
@@ -126,7 +125,7 @@ PSC_MUST_CHECK enum psc_status native_walk_from(struct native *native,
 
 /**
  * One step by row only (no heuristics): from the registers of a frame to those
- * of its caller; rip becomes 0 where the row says that there is none.
+ * of its caller; pc becomes 0 where the row says that there is none.
  * @return PSC_OK, PSC_ERR_NOT_FOUND (no rule), PSC_ERR_FAULT, PSC_ERR_LIMIT (too many rows).
  */
 PSC_MUST_CHECK enum psc_status native_step(struct native *native,
@@ -138,17 +137,18 @@ PSC_MUST_CHECK enum psc_status native_step(struct native *native,
 /** What is known of the registers in one frame. */
 struct native_context {
     struct target_registers registers;
-    uint32_t known; /**< A bit for each register, by its DWARF number. */
+    uint64_t known; /**< A bit for each register, by its DWARF number. */
     psc_addr cfa;   /**< 0: not known. */
     /** The others are known, as in struct target_thread; no call preserves them. */
     bool has_vectors;
-    uint8_t vectors[TARGET_VECTORS_SIZE];
+    uint8_t vectors[TARGET_VECTORS_LIMIT];
 };
 
 /** The registers of a frame of a stack that was walked with keep_registers. */
-void native_get_context(const struct native_stack *stack, size_t index, struct native_context *ret);
+void native_get_context(const struct target *target, const struct native_stack *stack, size_t index,
+                        struct native_context *ret);
 /**
- * The same, with xmm and x87 registers of frames where they are known: the innermost one, and those
+ * The same, with vector registers of frames where they are known: the innermost one, and those
  * that a signal interrupted.
  */
 void native_read_context(struct target *target, const struct native_stack *stack, size_t index,

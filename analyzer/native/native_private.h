@@ -8,8 +8,9 @@
  *   rows_libunwind.c  rows and steps by libunwind; mini_core.c feeds it registers
  *   rows_libdw.c      rows and steps by libdw; expression.c evaluates its operations
  *   cfi_check.c       what call frame information must look like to be given to either
- *   heuristics.c      a caller without a row; code_bytes.c and returns.c read machine code for it
- *   windows.c         words of the target's memory
+ *   heuristics.c      a caller without a row; returns.c reads machine code for it
+ *   code_x86_64.c     what a machine's code looks like, one file a machine
+ *   memory.c          words of the target's memory
  *   contexts.c        the registers of each frame, where they are asked for
  *   location.c        where variables are; location_stack.c computes
  */
@@ -134,21 +135,23 @@ enum step_result libdw_step(struct native *native, const struct row *row,
 
 /** What follows from a CIE for its FDEs. */
 struct cfi_common {
+    const struct target_machine *machine;
     uint8_t pointer_size;
     bool augmented;     /**< FDEs begin with a sized augmentation ('z'). */
     bool signal;        /**< 'S' */
     bool value_offsets; /**< DW_CFA_val_offset occurs, which libunwind does not know. */
-    /** A rule for rsp occurs; libunwind takes the CFA whatever it says. */
+    /** A rule for the stack pointer occurs; libunwind takes the CFA whatever it says. */
     bool stack_pointer_rule;
 };
 
 /**
  * Checks the body of a CIE (behind its id) and of an FDE (behind its CIE
- * pointer): known version and augmentation, return address in rip, registers
+ * pointer): known version and augmentation, return address where it is, registers
  * that exist, blocks that end inside, expressions of plain operations. What
  * passes can be given to either engine without harm.
  */
-bool parse_cfi_common(const uint8_t *bytes, size_t size, struct cfi_common *ret);
+bool parse_cfi_common(const struct target_machine *machine, const uint8_t *bytes, size_t size,
+                      struct cfi_common *ret);
 bool parse_cfi_entry(const uint8_t *bytes, size_t size, struct cfi_common *common);
 
 /**
@@ -162,31 +165,39 @@ bool cfi_check_address(struct native *native, const struct module *module, psc_a
 
 /** True for executable memory, and for that of a missing file whose permissions nobody tells. */
 bool code_is_possible(struct native *native, psc_addr address);
-/** True when the code at pc is the kernel's way back from a signal handler. */
-bool code_is_signal_return(struct native *native, psc_addr pc);
 
 enum code_call {
     CODE_CALL_NO,
     CODE_CALL_UNKNOWN, /**< Executable, but its bytes are not at hand. */
     CODE_CALL_YES
 };
-/** Whether something may return to the address: code behind a call, or a signal trampoline. */
-enum code_call code_follows_call(struct native *native, psc_addr address);
-/**
- * Runs a function's end (add to rsp, pops, leave, ret) that begins at rip.
- * False when the code there is anything else.
- */
-bool code_run_epilogue(struct native *native, const struct target_registers *registers,
-                       struct target_registers *ret);
-/** True at the first instructions of a function, with the return address still near rsp. */
-bool code_at_entry(struct native *native, const struct target_registers *registers,
-                   psc_addr *ret_return_slot);
-/** True when the code at a return address ends the thread or the process. */
-bool code_ends_thread(struct native *native, psc_addr pc);
-/** The same of code that does nothing else: the program's entry, and musl's clone. */
-bool code_surely_ends_thread(struct native *native, psc_addr pc);
-/** True in a thread that clone() has just made: nobody called it. */
-bool code_begins_thread(struct native *native, const struct target_registers *registers);
+
+/** What is known of a machine's code without a disassembler; a code_MACHINE.c each. */
+struct code_machine {
+    uint16_t elf_machine;
+    /** True when the code at pc is the kernel's way back from a signal handler. */
+    bool (*is_signal_return)(struct native *native, psc_addr pc);
+    /** Whether something may return to the address: code behind a call, or a signal trampoline. */
+    enum code_call (*follows_call)(struct native *native, psc_addr address);
+    /** True for a function that begins with what stops the process. */
+    bool (*begins_with_stop)(struct native *native, psc_addr pc);
+    /**
+     * Runs a function's end (what moves the stack pointer, pops, a return) that begins at pc.
+     * False when the code there is anything else.
+     */
+    bool (*run_epilogue)(struct native *native, const struct target_registers *registers,
+                         struct target_registers *ret);
+    /** True at the first instructions of a function, with the return address still near sp. */
+    bool (*at_entry)(struct native *native, const struct target_registers *registers,
+                     psc_addr *ret_return_slot);
+    /** True when the code at a return address ends the thread or the process. */
+    bool (*ends_thread)(struct native *native, psc_addr pc);
+    /** The same of code that does nothing else: the program's entry, and musl's clone. */
+    bool (*surely_ends_thread)(struct native *native, psc_addr pc);
+    /** True in a thread that clone() has just made: nobody called it. */
+    bool (*begins_thread)(struct native *native, const struct target_registers *registers);
+};
+extern const struct code_machine code_x86_64;
 
 /* ---- returns.c ---- */
 
@@ -194,7 +205,7 @@ bool code_begins_thread(struct native *native, const struct target_registers *re
 struct returns;
 void returns_destroy(struct returns *returns);
 /**
- * The caller of a function without call frame information: its code is followed from rip to
+ * The caller of a function without call frame information: its code is followed from pc to
  * its returns, with all branches. Where they agree on where the return address is, and that is
  * behind a call, `ret` gets the caller's registers, what was saved on the stack restored.
  * @param exact     as in struct native_frame.
@@ -210,20 +221,6 @@ bool heuristics_find_caller(struct native *native, const struct row *row,
                             const struct target_registers *registers, size_t *budget,
                             struct target_registers *ret, enum native_trust *ret_trust);
 
-/* ---- contexts.c ---- */
-
-/** DWARF numbers of what struct native_saved holds. */
-extern const uint8_t native_saved_numbers[NATIVE_SAVED_COUNT];
-#define NATIVE_SAVED_ALL ((1u << NATIVE_SAVED_COUNT) - 1)
-
-/**
- * Keeps the registers of the last frame of the stack.
- * @param registers  NULL: they are in `saved`.
- */
-PSC_MUST_CHECK enum psc_status contexts_keep(struct native_stack *stack,
-                                             const struct target_registers *registers,
-                                             const struct native_saved *saved);
-
 /* ---- the room's memory ---- */
 
 #define NATIVE_PAGE    ((psc_addr)4096)
@@ -231,6 +228,8 @@ PSC_MUST_CHECK enum psc_status contexts_keep(struct native_stack *stack,
 
 struct native {
     struct target *target;
+    const struct target_machine *machine; /**< Of the target. */
+    const struct code_machine *code;
     struct modules *modules;
     enum psc_unwinder unwinder;
     struct libunwind_engine *libunwind; /**< May be NULL. */
@@ -258,5 +257,21 @@ static inline bool native_read_word(struct native *native, psc_addr address, uin
     *ret = load_u64(native->windows[index].bytes + offset);
     return true;
 }
+
+/* ---- contexts.c ---- */
+
+/** All that struct native_saved holds. */
+static inline uint8_t native_saved_all(const struct native *native)
+{
+    return (uint8_t)((1u << native->machine->saved_count) - 1);
+}
+
+/**
+ * Keeps the registers of the last frame of the stack.
+ * @param registers  NULL: they are in `saved`.
+ */
+PSC_MUST_CHECK enum psc_status contexts_keep(struct native_stack *stack,
+                                             const struct target_registers *registers,
+                                             const struct native_saved *saved);
 
 #endif

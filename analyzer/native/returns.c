@@ -3,7 +3,6 @@
 
 #include "disassembly.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,17 +20,18 @@
 
 /* A place on the stack by the registers at the pc that the search began at. */
 struct spot {
-    bool by_rbp;
+    bool by_frame_pointer;
     int64_t offset;
 };
 
 struct way {
+    const struct target_machine *machine;
     psc_addr at;
     struct spot sp;
-    bool called;   /* Behind a call on the way, which may be one that does not return. */
-    bool rbp_kept; /* rbp is what it was at the beginning. */
-    uint8_t saved; /* A bit for each register that has been fetched. */
-    struct spot spots[NATIVE_SAVED_COUNT];
+    bool called;             /* Behind a call on the way, which may be one that does not return. */
+    bool frame_pointer_kept; /* The frame pointer is what it was at the beginning. */
+    uint8_t saved;           /* A bit for each register that has been fetched. */
+    struct spot spots[TARGET_SAVED_LIMIT];
 };
 
 struct return_rule {
@@ -57,13 +57,13 @@ struct search {
     bool any, contradicted;
 };
 
-static struct returns *create(void)
+static struct returns *create(uint16_t elf_machine)
 {
     struct returns *returns = calloc(1, sizeof(*returns));
     if (!returns)
         return NULL;
     returns->budget = SEARCH_TOTAL;
-    if (disassembler_open(EM_X86_64, &returns->disassembler) != PSC_OK) {
+    if (disassembler_open(elf_machine, &returns->disassembler) != PSC_OK) {
         free(returns);
         return NULL;
     }
@@ -81,10 +81,10 @@ void returns_destroy(struct returns *returns)
 /* ---- instructions ---- */
 
 /* The index in struct native_saved; -1 for registers that a call does not preserve. */
-static int saved_index(unsigned number)
+static int saved_index(const struct target_machine *machine, unsigned number)
 {
-    for (int i = 0; i < NATIVE_SAVED_COUNT; i++)
-        if (native_saved_numbers[i] == number)
+    for (int i = 0; i < machine->saved_count; i++)
+        if (machine->saved[i] == number)
             return i;
     return -1;
 }
@@ -94,10 +94,10 @@ static bool find_spot(const struct way *way, const struct operand *operand, stru
 {
     if (operand->kind != OPERAND_BASED)
         return false;
-    if (operand->register_number == X86_RSP)
+    if (operand->register_number == way->machine->sp)
         *ret = way->sp;
-    else if (operand->register_number == X86_RBP && way->rbp_kept)
-        *ret = (struct spot){.by_rbp = true};
+    else if (operand->register_number == way->machine->frame_pointer && way->frame_pointer_kept)
+        *ret = (struct spot){.by_frame_pointer = true};
     else
         return false;
     ret->offset += operand->number;
@@ -107,17 +107,17 @@ static bool find_spot(const struct way *way, const struct operand *operand, stru
 /* A register gets what was on the stack before; what the way itself has pushed is not there. */
 static void fetch(struct way *way, unsigned number, struct spot spot)
 {
-    int index = saved_index(number);
+    int index = saved_index(way->machine, number);
     if (index < 0)
         return;
     way->saved &= (uint8_t) ~(1u << index);
-    if (spot.by_rbp || spot.offset >= 0) {
+    if (spot.by_frame_pointer || spot.offset >= 0) {
         way->saved |= (uint8_t)(1u << index);
         way->spots[index] = spot;
     }
 }
 
-/* What an instruction does to rsp. False when that is not known. */
+/* What an instruction does to the stack pointer. False when that is not known. */
 static bool move_stack_pointer(struct way *way, const struct instruction *instruction)
 {
     if (instruction->to.width != 8)
@@ -127,8 +127,9 @@ static bool move_stack_pointer(struct way *way, const struct instruction *instru
     else if (instruction->verb == INSTRUCTION_ADDRESS)
         return find_spot(way, &instruction->from, &way->sp);
     else if (instruction->verb == INSTRUCTION_MOVE &&
-             operand_is_register(&instruction->from, X86_RBP) && way->rbp_kept)
-        way->sp = (struct spot){.by_rbp = true};
+             operand_is_register(&instruction->from, way->machine->frame_pointer) &&
+             way->frame_pointer_kept)
+        way->sp = (struct spot){.by_frame_pointer = true};
     else
         return false;
     return true;
@@ -136,9 +137,9 @@ static bool move_stack_pointer(struct way *way, const struct instruction *instru
 
 static void leave(struct way *way)
 {
-    fetch(way, X86_RBP, (struct spot){.by_rbp = true});
-    way->sp = (struct spot){.by_rbp = true, .offset = 8};
-    way->rbp_kept = false;
+    fetch(way, way->machine->frame_pointer, (struct spot){.by_frame_pointer = true});
+    way->sp = (struct spot){.by_frame_pointer = true, .offset = 8};
+    way->frame_pointer_kept = false;
 }
 
 static void write_register(struct way *way, const struct instruction *instruction)
@@ -150,8 +151,8 @@ static void write_register(struct way *way, const struct instruction *instructio
     else if (instruction->verb == INSTRUCTION_MOVE && to->width == 8 &&
              instruction->from.width == 8 && find_spot(way, &instruction->from, &spot))
         fetch(way, to->register_number, spot);
-    if (to->register_number == X86_RBP)
-        way->rbp_kept = false;
+    if (to->register_number == way->machine->frame_pointer)
+        way->frame_pointer_kept = false;
 }
 
 /* Instructions that only go on. False ends the way. */
@@ -167,17 +168,17 @@ static bool run_plain(struct way *way, const struct instruction *instruction)
         way->sp.offset -= 8;
         return true;
     }
-    if (verb == INSTRUCTION_LEAVE && way->rbp_kept) {
+    if (verb == INSTRUCTION_LEAVE && way->frame_pointer_kept) {
         leave(way);
         return true;
     }
     if (verb == INSTRUCTION_OTHER) {
-        if (instruction->written >> X86_RBP & 1)
-            way->rbp_kept = false;
+        if (instruction->written >> way->machine->frame_pointer & 1)
+            way->frame_pointer_kept = false;
         // Pushes of flags, enter, exchanges with rsp, returns of the kernel.
-        return !(instruction->written >> X86_RSP & 1);
+        return !(instruction->written >> way->machine->sp & 1);
     }
-    if (operand_is_register(to, X86_RSP))
+    if (operand_is_register(to, way->machine->sp))
         return move_stack_pointer(way, instruction);
     if (to->kind == OPERAND_REGISTER)
         write_register(way, instruction);
@@ -203,7 +204,8 @@ static void found_return(struct search *search, const struct way *way)
 {
     if (!search->any)
         search->found = *way;
-    else if (search->found.sp.by_rbp != way->sp.by_rbp || search->found.sp.offset != way->sp.offset)
+    else if (search->found.sp.by_frame_pointer != way->sp.by_frame_pointer ||
+             search->found.sp.offset != way->sp.offset)
         search->contradicted = true;
     else if (search->found.called)
         search->found = *way;
@@ -211,7 +213,7 @@ static void found_return(struct search *search, const struct way *way)
 }
 
 /*
- * Nothing comes back from a function that begins with hlt, as musl's __stack_chk_fail, nor
+ * Nothing comes back from a function that begins with what stops the process, nor
  * from a call that another function follows.
  */
 static bool call_returns(struct search *search, const struct operand *callee, psc_addr next)
@@ -219,12 +221,10 @@ static bool call_returns(struct search *search, const struct operand *callee, ps
     struct native *native = search->native;
     struct module *module = modules_find(native->modules, next);
     struct module_symbol symbol;
-    uint8_t first;
     if (module && module_find_symbol(module, next, &symbol) && symbol.address == next)
         return false;
     return callee->kind != OPERAND_IMMEDIATE ||
-           target_read(native->target, (psc_addr)callee->number, &first, 1) != PSC_OK ||
-           first != 0xf4;
+           !native->code->begins_with_stop(native, (psc_addr)callee->number);
 }
 
 /* Runs the instruction at way->at; false where the way ends. */
@@ -285,7 +285,12 @@ static void make_rule(struct native *native, bool exact, struct return_rule *rul
     search->budget =
         native->returns->budget < SEARCH_LIMIT ? native->returns->budget : SEARCH_LIMIT;
     native->returns->budget -= search->budget;
-    follow(search, (struct way){.at = rule->pc, .called = !exact, .rbp_kept = true}, !exact);
+    follow(search,
+           (struct way){.machine = native->machine,
+                        .at = rule->pc,
+                        .called = !exact,
+                        .frame_pointer_kept = true},
+           !exact);
     for (size_t i = 0; i < search->count && !search->contradicted; i++)
         follow(search, search->branches[i], false);
     native->returns->budget += search->budget;
@@ -294,17 +299,20 @@ static void make_rule(struct native *native, bool exact, struct return_rule *rul
     free(search);
 }
 
-static psc_addr resolve(const struct spot *spot, const struct target_registers *registers)
+static psc_addr resolve(const struct native *native, const struct spot *spot,
+                        const struct target_registers *registers)
 {
-    return registers->value[spot->by_rbp ? X86_RBP : X86_RSP] + (uint64_t)spot->offset;
+    const struct target_machine *machine = native->machine;
+    return registers->value[spot->by_frame_pointer ? machine->frame_pointer : machine->sp] +
+           (uint64_t)spot->offset;
 }
 
 bool returns_run(struct native *native, const struct target_registers *registers, bool exact,
                  struct target_registers *ret, bool *ret_sure)
 {
-    if (!native->returns && !(native->returns = create()))
+    if (!native->returns && !(native->returns = create(native->machine->elf_machine)))
         return false;
-    psc_addr pc = registers->value[X86_RIP];
+    psc_addr pc = registers->value[native->machine->pc];
     struct return_rule *rule =
         &native->returns->cache[(pc ^ pc >> 8 ^ (exact ? 1u : 0u)) % RETURN_RULES];
     if (rule->pc != pc || rule->exact != exact) {
@@ -313,19 +321,20 @@ bool returns_run(struct native *native, const struct target_registers *registers
     }
     if (!rule->known)
         return false;
-    psc_addr slot = resolve(&rule->way.sp, registers);
+    psc_addr slot = resolve(native, &rule->way.sp, registers);
     uint64_t caller;
-    if (slot % 8 || slot < registers->value[X86_RSP] || !native_read_word(native, slot, &caller) ||
-        code_follows_call(native, caller) != CODE_CALL_YES)
+    if (slot % 8 || slot < registers->value[native->machine->sp] ||
+        !native_read_word(native, slot, &caller) ||
+        native->code->follows_call(native, caller) != CODE_CALL_YES)
         return false;
     *ret = *registers;
-    for (unsigned i = 0; i < NATIVE_SAVED_COUNT; i++)
+    for (unsigned i = 0; i < native->machine->saved_count; i++)
         if (rule->way.saved & 1u << i &&
-            !native_read_word(native, resolve(&rule->way.spots[i], registers),
-                              &ret->value[native_saved_numbers[i]]))
+            !native_read_word(native, resolve(native, &rule->way.spots[i], registers),
+                              &ret->value[native->machine->saved[i]]))
             return false;
     *ret_sure = !rule->way.called;
-    ret->value[X86_RIP] = caller;
-    ret->value[X86_RSP] = slot + 8;
+    ret->value[native->machine->pc] = caller;
+    ret->value[native->machine->sp] = slot + 8;
     return true;
 }

@@ -5,9 +5,6 @@
 
 #define FIRST_CAPACITY 256
 
-/* Linux arch/x86/include/uapi/asm/sigcontext.h: struct ucontext at rsp, gregs at 40. */
-#define SIGNAL_REGISTERS_OFFSET 40
-
 static size_t slot_of(const struct row_table *table, psc_addr pc, bool exact)
 {
     size_t mask = table->capacity - 1;
@@ -53,7 +50,7 @@ static void make_row(struct native *native, struct row *row)
         row->code = true;
     // musl's trampoline has no call frame information: what is found just before it is
     // another function's.
-    if (row->code && !row->signal && code_is_signal_return(native, row->pc)) {
+    if (row->code && !row->signal && native->code->is_signal_return(native, row->pc)) {
         row->kind = ROW_SIGNAL_RETURN;
         row->signal = true;
     }
@@ -89,18 +86,15 @@ static enum step_result step_signal_return(struct native *native,
                                            const struct target_registers *registers,
                                            struct target_registers *ret, struct step *ret_step)
 {
-    // gregset_t's order (sys/ucontext.h) in DWARF's numbers.
-    static const uint8_t order[X86_COUNT] = {8,       9,       10,      11,      12,      13,
-                                             14,      15,      X86_RDI, X86_RSI, X86_RBP, X86_RBX,
-                                             X86_RDX, X86_RAX, X86_RCX, X86_RSP, X86_RIP};
-    psc_addr saved = registers->value[X86_RSP] + SIGNAL_REGISTERS_OFFSET;
-    for (size_t i = 0; i < X86_COUNT; i++)
-        if (!native_read_word(native, saved + i * 8, &ret->value[order[i]])) {
+    const struct target_machine *machine = native->machine;
+    psc_addr saved = registers->value[machine->sp] + machine->signal_registers;
+    for (size_t i = 0; i < machine->register_count; i++)
+        if (!native_read_word(native, saved + i * 8, &ret->value[machine->signal_order[i]])) {
             ret_step->fault = saved + i * 8;
             return STEP_FAULT;
         }
-    ret_step->pc = ret->value[X86_RIP];
-    ret_step->sp = ret->value[X86_RSP];
+    ret_step->pc = ret->value[machine->pc];
+    ret_step->sp = ret->value[machine->sp];
     return STEP_OK;
 }
 

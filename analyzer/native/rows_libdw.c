@@ -7,7 +7,7 @@
 
 enum rule_kind {
     RULE_SAME,      /* Also what a call may clobber: nobody restores it, nobody needs it. */
-    RULE_UNDEFINED, /* Of rip alone: there is no caller. */
+    RULE_UNDEFINED, /* Of the return address alone: there is no caller. */
     RULE_AT_CFA,    /* Saved at cfa + offset. */
     RULE_IS_CFA,    /* Is cfa + offset. */
     RULE_REGISTER,  /* Kept in another register. */
@@ -23,7 +23,7 @@ struct register_rule {
 
 struct libdw_rule {
     struct register_rule cfa; /* RULE_REGISTER: register `count` + offset. */
-    struct register_rule registers[X86_COUNT];
+    struct register_rule registers[TARGET_REGISTER_LIMIT];
 };
 
 /* What libdw knows of one module. */
@@ -95,8 +95,8 @@ static Elf_Data *find_section(Elf *elf, const char *name)
     return NULL;
 }
 
-static bool check_entry(const Elf_Data *data, const unsigned char *ident, bool eh_frame,
-                        const Dwarf_CFI_Entry *entry)
+static bool check_entry(const struct target_machine *machine, const Elf_Data *data,
+                        const unsigned char *ident, bool eh_frame, const Dwarf_CFI_Entry *entry)
 {
     struct cfi_common common;
     const uint8_t *begin = data->d_buf, *end = begin + data->d_size;
@@ -106,7 +106,7 @@ static bool check_entry(const Elf_Data *data, const unsigned char *ident, bool e
         // of version.
         const uint8_t *body = (const uint8_t *)entry->cie.augmentation - 1;
         return body > begin && instructions_end <= end && body < instructions_end &&
-               parse_cfi_common(body, (size_t)(instructions_end - body), &common);
+               parse_cfi_common(machine, body, (size_t)(instructions_end - body), &common);
     }
     Dwarf_CFI_Entry owner;
     Dwarf_Off next;
@@ -118,13 +118,15 @@ static bool check_entry(const Elf_Data *data, const unsigned char *ident, bool e
     const uint8_t *body = (const uint8_t *)owner.cie.augmentation - 1;
     return body > begin && owner.cie.initial_instructions_end <= end &&
            body < owner.cie.initial_instructions_end &&
-           parse_cfi_common(body, (size_t)(owner.cie.initial_instructions_end - body), &common) &&
+           parse_cfi_common(machine, body, (size_t)(owner.cie.initial_instructions_end - body),
+                            &common) &&
            entry->fde.start <= entry->fde.end && entry->fde.end <= end &&
            parse_cfi_entry(entry->fde.start, (size_t)(entry->fde.end - entry->fde.start), &common);
 }
 
 /* Checks a whole section once: libdw searches it from its beginning. */
-static bool check_section(Elf *elf, const char *name, bool eh_frame)
+static bool check_section(const struct target_machine *machine, Elf *elf, const char *name,
+                          bool eh_frame)
 {
     Elf_Data *data = find_section(elf, name);
     const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
@@ -136,37 +138,40 @@ static bool check_section(Elf *elf, const char *name, bool eh_frame)
         int result = dwarf_next_cfi(ident, data, eh_frame, offset, &next, &entry);
         if (result > 0)
             return true;
-        if (result < 0 || !check_entry(data, ident, eh_frame, &entry) || next <= offset)
+        if (result < 0 || !check_entry(machine, data, ident, eh_frame, &entry) || next <= offset)
             return false;
         offset = next;
     }
 }
 
-static Dwarf_CFI *open_debug_frame(Dwarf *debug)
+static Dwarf_CFI *open_debug_frame(const struct target_machine *machine, Dwarf *debug)
 {
-    return debug && check_section(dwarf_getelf(debug), ".debug_frame", false) ? dwarf_getcfi(debug)
-                                                                              : NULL;
+    return debug && check_section(machine, dwarf_getelf(debug), ".debug_frame", false)
+               ? dwarf_getcfi(debug)
+               : NULL;
 }
 
-static void open_eh_frame(struct module_cfi *cfi, struct module *module)
+static void open_eh_frame(const struct target_machine *machine, struct module_cfi *cfi,
+                          struct module *module)
 {
     cfi->tried_eh_frame = true;
     Elf *elf = module_elf(module);
     // With a search table each entry is checked when it is asked for.
-    if (elf && (module->eh_frame_hdr || check_section(elf, ".eh_frame", true)))
+    if (elf && (module->eh_frame_hdr || check_section(machine, elf, ".eh_frame", true)))
         cfi->eh_frame = dwarf_getcfi_elf(elf);
 }
 
-static void open_debug_frames(struct module_cfi *cfi, struct module *module)
+static void open_debug_frames(const struct target_machine *machine, struct module_cfi *cfi,
+                              struct module *module)
 {
     cfi->tried_debug_frame = true;
     Elf *elf = module_elf(module);
     if (elf && find_section(elf, ".debug_frame"))
         cfi->own_debug = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-    cfi->debug_frames[0] = open_debug_frame(cfi->own_debug);
+    cfi->debug_frames[0] = open_debug_frame(machine, cfi->own_debug);
     Dwarf *debug = module_dwarf(module);
     if (debug && (!elf || dwarf_getelf(debug) != elf))
-        cfi->debug_frames[1] = open_debug_frame(debug);
+        cfi->debug_frames[1] = open_debug_frame(machine, debug);
 }
 
 static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *module, psc_addr address)
@@ -177,14 +182,14 @@ static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *modul
     if (!cfi)
         return NULL;
     if (!cfi->tried_eh_frame)
-        open_eh_frame(cfi, module);
+        open_eh_frame(engine->native->machine, cfi, module);
     struct cfi_common common;
     if (cfi->eh_frame &&
         (!module->eh_frame_hdr || cfi_check_address(engine->native, module, address, &common)) &&
         dwarf_cfi_addrframe(cfi->eh_frame, in_file, &frame) == 0)
         return frame;
     if (!cfi->tried_debug_frame)
-        open_debug_frames(cfi, module);
+        open_debug_frames(engine->native->machine, cfi, module);
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cfi->debug_frames); i++)
         if (cfi->debug_frames[i] && dwarf_cfi_addrframe(cfi->debug_frames[i], in_file, &frame) == 0)
             return frame;
@@ -207,27 +212,28 @@ static bool copy_expression(struct arena *arena, const Dwarf_Op *operations, siz
     return true;
 }
 
-static bool make_cfa_rule(struct arena *arena, Dwarf_Frame *frame, struct register_rule *ret)
+static bool make_cfa_rule(struct native *native, Dwarf_Frame *frame, struct register_rule *ret)
 {
     Dwarf_Op *operations;
     size_t count;
     if (dwarf_frame_cfa(frame, &operations, &count) != 0 || !count)
         return false;
-    uint64_t number = X86_COUNT, offset = operations[0].number;
+    unsigned registers = native->machine->register_count;
+    uint64_t number = registers, offset = operations[0].number;
     if (operations[0].atom == DW_OP_bregx) {
         number = operations[0].number;
         offset = operations[0].number2;
-    } else if (operations[0].atom >= DW_OP_breg0 && operations[0].atom <= DW_OP_breg16) {
+    } else if (operations[0].atom >= DW_OP_breg0 && operations[0].atom <= DW_OP_breg31) {
         number = operations[0].atom - DW_OP_breg0;
     }
-    if (count != 1 || number >= X86_COUNT)
-        return copy_expression(arena, operations, count, ret);
+    if (count != 1 || number >= registers)
+        return copy_expression(native->rows.rules, operations, count, ret);
     *ret = (struct register_rule){
         .kind = RULE_REGISTER, .count = (uint8_t)number, .offset = (int64_t)offset};
     return true;
 }
 
-static bool make_register_rule(struct arena *arena, Dwarf_Frame *frame, int number,
+static bool make_register_rule(struct native *native, Dwarf_Frame *frame, int number,
                                struct register_rule *ret)
 {
     Dwarf_Op memory[3];
@@ -237,11 +243,12 @@ static bool make_register_rule(struct arena *arena, Dwarf_Frame *frame, int numb
     if (dwarf_frame_register(frame, number, memory, &operations, &count) != 0)
         return false;
     if (!count) {
-        if (operations == memory && number == X86_RIP)
+        if (operations == memory && number == native->machine->return_column)
             ret->kind = RULE_UNDEFINED;
         return true;
     }
-    if (operations[0].atom == DW_OP_regx && count == 1 && operations[0].number < X86_COUNT) {
+    if (operations[0].atom == DW_OP_regx && count == 1 &&
+        operations[0].number < native->machine->register_count) {
         ret->kind = RULE_REGISTER;
         ret->offset = (int64_t)operations[0].number;
         return true;
@@ -258,18 +265,18 @@ static bool make_register_rule(struct arena *arena, Dwarf_Frame *frame, int numb
         if (used == count)
             return true;
     }
-    return copy_expression(arena, operations, count, ret);
+    return copy_expression(native->rows.rules, operations, count, ret);
 }
 
-static bool fill_rule(struct arena *arena, Dwarf_Frame *frame, struct libdw_rule *rule,
+static bool fill_rule(struct native *native, Dwarf_Frame *frame, struct libdw_rule *rule,
                       bool *ret_signal)
 {
     Dwarf_Addr start, end;
-    if (dwarf_frame_info(frame, &start, &end, ret_signal) != X86_RIP ||
-        !make_cfa_rule(arena, frame, &rule->cfa))
+    if (dwarf_frame_info(frame, &start, &end, ret_signal) != native->machine->return_column ||
+        !make_cfa_rule(native, frame, &rule->cfa))
         return false;
-    for (int i = 0; i < X86_COUNT; i++)
-        if (!make_register_rule(arena, frame, i, &rule->registers[i]))
+    for (int i = 0; i < native->machine->register_count; i++)
+        if (!make_register_rule(native, frame, i, &rule->registers[i]))
             return false;
     return true;
 }
@@ -282,7 +289,7 @@ bool libdw_make_row(struct libdw_engine *engine, struct module *module, struct r
         return false;
     bool signal = false;
     struct libdw_rule *rule = arena_alloc(arena, sizeof(*rule));
-    bool made = rule && fill_rule(arena, frame, rule, &signal);
+    bool made = rule && fill_rule(engine->native, frame, rule, &signal);
     free(frame);
     if (!made)
         return false;
@@ -332,6 +339,7 @@ enum step_result libdw_step(struct native *native, const struct row *row,
                             const struct target_registers *registers, struct target_registers *ret,
                             struct step *ret_step)
 {
+    const struct target_machine *machine = native->machine;
     const struct libdw_rule *rule = row->rule;
     uint64_t cfa;
     bool value;
@@ -346,26 +354,27 @@ enum step_result libdw_step(struct native *native, const struct row *row,
         }
     }
     *ret = *registers;
-    ret->value[X86_RSP] = cfa;
+    ret->value[machine->sp] = cfa;
     ret_step->sp = cfa;
-    if (rule->registers[X86_RIP].kind == RULE_UNDEFINED) {
-        ret->value[X86_RIP] = 0;
+    if (rule->registers[machine->return_column].kind == RULE_UNDEFINED) {
+        ret->value[machine->pc] = 0;
         ret_step->pc = 0;
         return STEP_END;
     }
-    for (int i = 0; i < X86_COUNT; i++) {
+    for (int i = 0; i < native->machine->register_count; i++) {
         psc_addr fault = 0;
         enum step_result status =
             apply_register(native, &rule->registers[i], registers, cfa, &ret->value[i], &fault);
         // Only a lost return address or stack pointer ends the stack.
-        if (status != STEP_OK && (i == X86_RIP || i == X86_RSP)) {
+        if (status != STEP_OK && (i == machine->return_column || i == machine->sp)) {
             ret_step->fault = fault;
             return status;
         }
         if (status != STEP_OK)
             ret->value[i] = 0;
     }
-    ret_step->pc = ret->value[X86_RIP];
-    ret_step->sp = ret->value[X86_RSP];
+    ret->value[machine->pc] = ret->value[machine->return_column];
+    ret_step->pc = ret->value[machine->pc];
+    ret_step->sp = ret->value[machine->sp];
     return STEP_OK;
 }

@@ -1,10 +1,14 @@
 #include "native_private.h"
 
+#include <elf.h>
 #include <libunwind-coredump.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* This libunwind knows one machine; its numbers of registers are DWARF's. */
+#define LIBUNWIND_MACHINE EM_X86_64
 
 /*
  * Exported by every libunwind-x86_64 but declared in none of its headers, and the public
@@ -65,7 +69,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     if (!module || ip < module->start || ip >= module->end ||
         !cfi_check_address(access->native, module, ip, &common))
         return -UNW_ENOINFO;
-    // In a signal frame the rule for rsp says what the CFA says.
+    // In a signal frame the rule for the stack pointer says what the CFA says.
     if (common.value_offsets || (common.stack_pointer_rule && !common.signal))
         return -UNW_ENOINFO;
     access->signal = common.signal;
@@ -121,10 +125,10 @@ static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *v
                       void *context)
 {
     struct access *access = context;
-    if (write || number < 0 || number >= X86_COUNT)
+    if (write || number < 0 || number >= access->native->machine->register_count)
         return -UNW_EBADREG;
     // All releases of libunwind-coredump answer r8 to r15 with r15 (_UCD_access_reg_linux.c).
-    if (access->threads && (number < X86_R8 || number > X86_R15))
+    if (access->threads && (number < UNW_X86_64_R8 || number > UNW_X86_64_R15))
         return _UCD_access_reg(space, number, value, 0, access->threads);
     *value = access->registers.value[number];
     return 0;
@@ -187,7 +191,8 @@ static void init_place(struct libunwind_engine *engine, struct libunwind_place *
 
 struct libunwind_engine *libunwind_create(struct native *native)
 {
-    if (!UNW_OBJ(dwarf_search_unwind_table) && !UNW_OBJ(get_proc_info_in_range))
+    if (native->machine->elf_machine != LIBUNWIND_MACHINE ||
+        (!UNW_OBJ(dwarf_search_unwind_table) && !UNW_OBJ(get_proc_info_in_range)))
         return NULL;
     struct libunwind_engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
@@ -256,7 +261,7 @@ bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, 
     // Registers whose rip is the address looked up: the rule then depends on nothing else.
     access->threads = NULL;
     access->registers = (struct target_registers){.value = {0}};
-    access->registers.value[X86_RIP] = request.pc;
+    access->registers.value[UNW_X86_64_RIP] = request.pc;
     access->signal = false;
     access->reads_left = ROW_READ_LIMIT;
     if (unw_init_remote(cursor, engine->space, access) < 0)
@@ -332,7 +337,7 @@ static void get_registers(struct libunwind_place *place, unw_cursor_t *cursor,
                           struct target_registers *ret)
 {
     place->access.reads_left = STEP_READ_LIMIT;
-    for (int i = 0; i < X86_COUNT; i++) {
+    for (int i = 0; i < place->engine->native->machine->register_count; i++) {
         unw_word_t value = 0;
         ret->value[i] = unw_get_reg(cursor, i, &value) < 0 ? 0 : value;
     }
@@ -345,12 +350,13 @@ void libunwind_get_registers(struct libunwind_place *place, struct target_regist
 
 void libunwind_get_saved(struct libunwind_place *place, struct native_saved *ret)
 {
+    const struct target_machine *machine = place->engine->native->machine;
     unw_cursor_t *cursor = &place->cursors[place->current];
     place->access.reads_left = STEP_READ_LIMIT;
     ret->known = 0;
-    for (size_t i = 0; i < NATIVE_SAVED_COUNT; i++) {
+    for (size_t i = 0; i < machine->saved_count; i++) {
         unw_word_t value = 0;
-        if (unw_get_reg(cursor, native_saved_numbers[i], &value) >= 0)
+        if (unw_get_reg(cursor, machine->saved[i], &value) >= 0)
             ret->known |= (uint8_t)(1u << i);
         ret->value[i] = value;
     }

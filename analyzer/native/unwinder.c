@@ -5,7 +5,19 @@
 
 #define PREFETCH_BYTES ((size_t)64 * 1024)
 
+static const struct code_machine *const code_machines[] = {
+    &code_x86_64,
+};
+
 /* ---- life ---- */
+
+static const struct code_machine *find_code(uint16_t elf_machine)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(code_machines); i++)
+        if (code_machines[i]->elf_machine == elf_machine)
+            return code_machines[i];
+    return NULL;
+}
 
 enum psc_status native_create(struct target *target, struct modules *modules,
                               enum psc_unwinder unwinder, struct native **ret,
@@ -15,17 +27,24 @@ enum psc_status native_create(struct target *target, struct modules *modules,
     if (!native)
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     native->target = target;
+    native->machine = target->machine;
+    native->code = find_code(target->machine->elf_machine);
     native->modules = modules;
     native->unwinder = unwinder;
     native->rows.rules = arena_create();
     native->libdw = libdw_create(native);
+    if (!native->code) {
+        native_destroy(native);
+        return psc_fail(err, PSC_ERR_UNSUPPORTED, "native stacks of %s are not handled",
+                        target->machine->title);
+    }
     if (!native->rows.rules || !native->libdw) {
         native_destroy(native);
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     }
     native->libunwind = libunwind_create(native);
     for (size_t i = 0; i < target->thread_count; i++)
-        target_prefetch(target, target->threads[i].registers.value[X86_RSP], PREFETCH_BYTES);
+        target_prefetch(target, target_sp(target, &target->threads[i].registers), PREFETCH_BYTES);
     *ret = native;
     return PSC_OK;
 }
@@ -63,12 +82,12 @@ enum psc_status native_step(struct native *native, const struct target_registers
     struct row row;
     struct step step = {0};
     struct target_registers next;
-    enum psc_status status = row_find(native, registers->value[X86_RIP], exact, &row);
+    enum psc_status status = row_find(native, registers->value[native->machine->pc], exact, &row);
     if (status != PSC_OK)
         return status;
     switch (row_apply(native, &row, registers, &next, &step)) {
     case STEP_END:
-        next.value[X86_RIP] = 0;
+        next.value[native->machine->pc] = 0;
         // fall through
     case STEP_OK:
         *ret = next;
@@ -112,12 +131,12 @@ static enum psc_status keep_registers(struct walker *walker)
     if (walker->at_place) {
         libunwind_get_saved(walker->place, &saved);
     } else {
-        for (size_t i = 0; i < NATIVE_SAVED_COUNT; i++)
-            saved.value[i] = walker->registers.value[native_saved_numbers[i]];
-        saved.known = NATIVE_SAVED_ALL;
+        for (size_t i = 0; i < walker->native->machine->saved_count; i++)
+            saved.value[i] = walker->registers.value[walker->native->machine->saved[i]];
+        saved.known = native_saved_all(walker->native);
     }
     saved.known &= walker->known;
-    bool whole = walker->exact && walker->known == NATIVE_SAVED_ALL;
+    bool whole = walker->exact && walker->known == native_saved_all(walker->native);
     return contexts_keep(walker->stack, whole ? &walker->registers : NULL, &saved);
 }
 
@@ -175,7 +194,8 @@ static bool may_follow(struct walker *walker, const struct row *row, struct step
 {
     uint64_t word;
     // A call has left its return address there; what was interrupted may have overrun its stack.
-    if (!row->signal && !native_read_word(walker->native, step->sp - 8, &word)) {
+    if (walker->native->machine->call_pushes && !row->signal &&
+        !native_read_word(walker->native, step->sp - 8, &word)) {
         step->fault = step->sp - 8;
         return false;
     }
@@ -214,7 +234,7 @@ static enum psc_status go_by_row(struct walker *walker, struct row *row, const s
     walker->sp = step->sp;
     walker->exact = row->signal;
     if (row->signal)
-        walker->known = NATIVE_SAVED_ALL;
+        walker->known = native_saved_all(walker->native);
     if (row->kind == ROW_LIBUNWIND)
         libunwind_commit(walker->place);
     else
@@ -233,8 +253,8 @@ static enum psc_status go_by_heuristics(struct walker *walker, struct row *row, 
         return PSC_OK;
     walker->native->statistics.steps_heuristic++;
     walker->registers = walker->next;
-    walker->pc = walker->registers.value[X86_RIP];
-    walker->sp = walker->registers.value[X86_RSP];
+    walker->pc = walker->registers.value[walker->native->machine->pc];
+    walker->sp = walker->registers.value[walker->native->machine->sp];
     walker->exact = false;
     walker->known = 0;
     last_frame(walker)->cfa = walker->sp;
@@ -263,17 +283,20 @@ static void end_without_caller(struct walker *walker, const struct row *row,
         end_walk(walker, NATIVE_END_NO_RULE, walker->pc);
 }
 
-/* System V ABI, AMD64 supplement, 3.4.1: rbp is 0 in the outermost frame. */
+/* System V ABI, AMD64 supplement, 3.4.1: the frame pointer is 0 in the outermost frame. */
 static bool is_outermost(struct walker *walker, const struct row *row)
 {
     if (row->kind != ROW_NONE || !row->code)
         return false;
     take_registers(walker);
-    if (last_frame(walker)->exact && code_begins_thread(walker->native, &walker->registers))
+    if (last_frame(walker)->exact &&
+        walker->native->code->begins_thread(walker->native, &walker->registers))
         return true;
-    if (!last_frame(walker)->exact && code_surely_ends_thread(walker->native, walker->pc))
+    if (!last_frame(walker)->exact &&
+        walker->native->code->surely_ends_thread(walker->native, walker->pc))
         return true;
-    return !walker->registers.value[X86_RBP] && code_ends_thread(walker->native, walker->pc);
+    return !walker->registers.value[walker->native->machine->frame_pointer] &&
+           walker->native->code->ends_thread(walker->native, walker->pc);
 }
 
 /* Takes one step; *ret_more is false at the end of the walk. */
@@ -340,11 +363,11 @@ static void init_walker(struct walker *walker, struct native *native, struct nat
     *walker = (struct walker){.native = native,
                               .stack = stack,
                               .registers = *registers,
-                              .pc = registers->value[X86_RIP],
-                              .sp = registers->value[X86_RSP],
+                              .pc = registers->value[native->machine->pc],
+                              .sp = registers->value[native->machine->sp],
                               .exact = exact,
                               .scan_budget = SCAN_WORD_LIMIT,
-                              .known = NATIVE_SAVED_ALL};
+                              .known = native_saved_all(native)};
     if (native->libunwind)
         walker->place = libunwind_walk_place(native->libunwind);
 }

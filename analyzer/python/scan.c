@@ -47,8 +47,8 @@ struct interpreter_search {
 };
 
 /*
- * The threads of a living process are known only when it has been stopped; but what fs_base points
- * to begins with its own address (glibc, sysdeps/x86_64/nptl/tls.h, tcbhead_t; musl,
+ * The threads of a living process are known only when it has been stopped; but what a thread
+ * pointer points to begins with its own address (glibc, sysdeps/x86_64/nptl/tls.h, tcbhead_t; musl,
  * src/internal/pthread_impl.h, struct pthread).
  */
 static bool is_thread_pointer(struct target *target, uint64_t value)
@@ -57,8 +57,9 @@ static bool is_thread_pointer(struct target *target, uint64_t value)
     for (size_t i = 0; i < target->thread_count; i++)
         if (value && target->threads[i].thread_pointer == value)
             return true;
-    return target->kind == TARGET_PROCESS && py_is_object_address(value) &&
-           target_read_u64(target, value, &self) == PSC_OK && self == value;
+    return target->kind == TARGET_PROCESS && target->machine->thread_pointer_is_self &&
+           py_is_object_address(value) && target_read_u64(target, value, &self) == PSC_OK &&
+           self == value;
 }
 
 /* With a thread that points back: what merely points to an interpreter has none. */

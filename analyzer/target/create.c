@@ -52,7 +52,8 @@ struct target *target_create(enum target_kind kind, const struct target_ops *ops
         arena_destroy(arena);
         return NULL;
     }
-    *target = (struct target){.ops = ops, .kind = kind, .arena = arena};
+    *target =
+        (struct target){.ops = ops, .kind = kind, .machine = target_machine_here(), .arena = arena};
     warnings_init(&target->warnings, arena);
     if (!copy_options(target, options, executable)) {
         target_close(target);

@@ -8,49 +8,21 @@
  *
  * To add a kind of target: a room beside those, an enum target_kind, and struct target_ops; before
  * returning the target fill mappings (sorted by start), threads (crashed first), process.
- * To add an architecture: a row in registers.c, the register numbers below,
- * then native/.
+ * To add a machine: see machine.h.
  */
 #ifndef PSC_TARGET_H
 #define PSC_TARGET_H
 
 #include "base.h"
-
-/** DWARF register numbers of x86-64 (System V ABI, AMD64 supplement, figure 3.36). */
-enum target_register {
-    X86_RAX = 0,
-    X86_RDX = 1,
-    X86_RCX = 2,
-    X86_RBX = 3,
-    X86_RSI = 4,
-    X86_RDI = 5,
-    X86_RBP = 6,
-    X86_RSP = 7,
-    X86_R8 = 8,
-    X86_R12 = 12,
-    X86_R15 = 15,
-    X86_RIP = 16,
-    X86_COUNT = 17
-};
-
-struct target_registers {
-    uint64_t value[X86_COUNT];
-    bool in_system_call;  /**< The kernel was at work for this thread. */
-    uint32_t system_call; /**< Its number (orig_rax), with in_system_call. */
-};
-
-/** Intel SDM, volume 1, table 10-2: st0 to st7 and xmm0 to xmm15, 16 bytes each. */
-#define TARGET_VECTORS_SIZE 512u
-#define TARGET_VECTORS_ST   32u
-#define TARGET_VECTORS_XMM  160u
+#include "machine.h"
 
 struct target_thread {
     int32_t tid; /**< As the dumping side saw it. */
     struct target_registers registers;
-    psc_addr thread_pointer; /**< fs_base; equals pthread_self() with glibc and musl. */
+    psc_addr thread_pointer; /**< Of x86-64 fs_base; equals pthread_self() with glibc and musl. */
     const char *name;        /**< Native name or NULL; cores have it for the main thread only. */
     bool crashed;            /**< Took the signal that killed the process. */
-    /** What FXSAVE stores, TARGET_VECTORS_SIZE bytes, kept with the target; NULL: not known. */
+    /** NT_PRFPREG, machine->vectors_size bytes, kept with the target; NULL: not known. */
     const uint8_t *vectors;
     const char
         *unreadable; /**< Why neither registers nor stack could be had, and its state; or NULL. */
@@ -180,6 +152,7 @@ struct target_options {
 struct target {
     const struct target_ops *ops;
     enum target_kind kind;
+    const struct target_machine *machine;
     struct arena *arena;
     struct warnings warnings;
     struct target_options options;
@@ -199,6 +172,18 @@ struct target {
 };
 
 void target_close(struct target *target);
+
+/** Where the code is, and the stack pointer. */
+static inline psc_addr target_pc(const struct target *target,
+                                 const struct target_registers *registers)
+{
+    return registers->value[target->machine->pc];
+}
+static inline psc_addr target_sp(const struct target *target,
+                                 const struct target_registers *registers)
+{
+    return registers->value[target->machine->sp];
+}
 
 /** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
 PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,

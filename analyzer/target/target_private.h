@@ -23,7 +23,7 @@ bool target_file_offset_is_constant(const struct target_file *file, uint64_t off
  */
 void target_read_arguments(struct target *target, const uint8_t first_auxv[16]);
 
-/** Everything common to all kinds; NULL when out of memory. */
+/** Everything common to all kinds, of the machine that this runs on; NULL when out of memory. */
 struct target *target_create(enum target_kind kind, const struct target_ops *ops,
                              const char *executable, const struct target_options *options);
 
@@ -47,12 +47,16 @@ void file_names_deinit(struct file_names *names);
 struct target_file *file_names_find(struct file_names *names, struct target *target,
                                     const char *path);
 
-/** Registers and thread pointer out of a kernel's user_regs_struct of 27 words. */
-void parse_user_registers(const uint8_t *bytes, struct target_registers *ret,
-                          psc_addr *ret_thread_pointer);
+/** Machines: machine_NAME.c each. */
+extern const struct target_machine target_x86_64;
+
+/** Registers and thread pointer out of a kernel's user_regs_struct, machine->user_size bytes. */
+void parse_user_registers(const struct target_machine *machine, const uint8_t *bytes,
+                          struct target_registers *ret, psc_addr *ret_thread_pointer);
 
 /** Puts a thread pointer into such a struct. */
-void store_thread_pointer(psc_addr thread_pointer, uint8_t *bytes);
+void store_thread_pointer(const struct target_machine *machine, psc_addr thread_pointer,
+                          uint8_t *bytes);
 
 /** Looks in memory for the blocks of threads of which the thread pointer is 0 (glibc). */
 void target_search_thread_pointers(struct target *target);
@@ -70,7 +74,7 @@ struct core_notes {
     size_t names_size;
     size_t thread_capacity;
     int32_t first_signal; /**< pr_cursig of the first thread. */
-    bool has_foreign;     /**< Notes of another size than x86-64's were met. */
+    bool has_foreign;     /**< Notes of another size than the machine's were met. */
 };
 
 /** One NT_FILE range. */

@@ -306,8 +306,8 @@ static size_t list_words(struct variables *variables, size_t native, uint64_t wo
     struct native_context context;
     const struct native_frame *frame = &variables->stack->frames[native];
     size_t count = 0;
-    native_get_context(variables->stack, native, &context);
-    for (size_t i = 0; i < X86_COUNT; i++)
+    native_get_context(variables->input.target, variables->stack, native, &context);
+    for (size_t i = 0; i < variables->input.target->machine->register_count; i++)
         if (context.known >> i & 1)
             words[count++] = context.registers.value[i];
     for (psc_addr at = frame->sp; at < frame->cfa && count < WORD_LIMIT; at += 8, count++)

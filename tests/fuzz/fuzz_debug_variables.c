@@ -4,6 +4,7 @@
  */
 #include "test_modules_self.h"
 #include "variable_value.h"
+#include "x86_64_registers.h"
 
 #include <stdint.h>
 #include <sys/mman.h>

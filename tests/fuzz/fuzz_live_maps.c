@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     }
     struct dump dump = {.pagemap = -1};
-    uint8_t registers[USER_REGISTERS_SIZE];
+    uint8_t registers[TARGET_USER_REGISTERS_LIMIT];
     if (!parse_smaps(copy, size, &dump))
         abort();
     for (size_t i = 0; i < dump.flag_count; i++)

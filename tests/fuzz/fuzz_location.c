@@ -28,7 +28,7 @@ static bool enter(void *entry, const struct debug_expression *expression, uint64
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t block[32] = "0123456789abcdef0123456789abcde";
-    struct target target = {.ops = &ops};
+    struct target target = {.ops = &ops, .machine = target_machine_here()};
     struct debug_operation operations[OPERATIONS] = {{.code = 0}};
     struct debug_expression whole = {operations, 0};
     if (size < 5)

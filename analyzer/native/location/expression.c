@@ -21,7 +21,8 @@ static bool push(struct machine *machine, uint64_t value)
 
 static bool push_register(struct machine *machine, uint64_t number, uint64_t offset)
 {
-    return number < X86_COUNT && push(machine, machine->registers->value[number] + offset);
+    return number < machine->native->machine->register_count &&
+           push(machine, machine->registers->value[number] + offset);
 }
 
 static uint64_t shift_right_signed(uint64_t value, uint64_t by)

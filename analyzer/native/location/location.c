@@ -142,16 +142,16 @@ static enum native_location put_register(struct machine *machine, size_t size,
 {
     const struct native_context *context = machine->evaluation->context;
     uint64_t number = machine->register_number;
-    size_t known;
-    const uint8_t *vector = location_find_vector(context, number, &known);
-    if (number < X86_COUNT && context->known >> number & 1) {
+    const struct target_vectors *kind;
+    const uint8_t *vector = location_find_vector(machine, number, &kind);
+    if (number < machine->target->machine->register_count && context->known >> number & 1) {
         put_bytes(value, &context->registers.value[number], 8, size);
     } else if (vector) {
-        put_bytes(value, vector, known, size);
+        put_bytes(value, vector, kind->size, size);
     } else {
         value->unsaved = true;
         put_bytes(value, NULL, 0, size);
-        if (location_why_unknown(context, number) == NATIVE_LOCATION_UNREADABLE)
+        if (location_why_unknown(machine, number) == NATIVE_LOCATION_UNREADABLE)
             return NATIVE_LOCATION_UNREADABLE;
     }
     return NATIVE_LOCATION_FOUND;

@@ -37,13 +37,13 @@ enum native_location location_push(struct machine *machine, uint64_t value);
 /** Pushes a register plus an offset; LOST when it is not known in this frame. */
 enum native_location location_push_register(struct machine *machine, uint64_t number,
                                             uint64_t offset);
-/** Pushes a register, also the low part of an xmm register. */
+/** Pushes a register, also the low part of a vector register. */
 enum native_location location_push_any(struct machine *machine, uint64_t number);
-/** What is known of an xmm or x87 register, and how many bytes; NULL: nothing. */
-const uint8_t *location_find_vector(const struct native_context *context, uint64_t number,
-                                    size_t *ret_size);
+/** What is known of a vector register, and its kind; NULL: nothing. */
+const uint8_t *location_find_vector(const struct machine *machine, uint64_t number,
+                                    const struct target_vectors **ret);
 /** What to say of a register that is not known in a frame: UNSAVED, or UNREADABLE. */
-enum native_location location_why_unknown(const struct native_context *context, uint64_t number);
+enum native_location location_why_unknown(const struct machine *machine, uint64_t number);
 /** Cut to the size of a type and extended by its sign. */
 uint64_t location_extend(uint64_t value, uint8_t encoding, uint64_t size);
 /* ---- location_float.c: false for what is not understood ---- */

@@ -17,42 +17,44 @@ enum native_location location_push(struct machine *machine, uint64_t value)
     return location_push_slot(machine, (struct slot){value, GENERIC_ENCODING, GENERIC_SIZE});
 }
 
-/* System V ABI, AMD64 supplement, figure 3.36: xmm0 to xmm15 are 17 to 32, st0 to st7 33 to 40. */
-const uint8_t *location_find_vector(const struct native_context *context, uint64_t number,
-                                    size_t *ret_size)
+const uint8_t *location_find_vector(const struct machine *machine, uint64_t number,
+                                    const struct target_vectors **ret)
 {
-    if (!context->has_vectors || number < 17 || number > 40)
-        return NULL;
-    *ret_size = number < 33 ? 16 : 10;
-    return context->vectors + (number < 33 ? TARGET_VECTORS_XMM + 16 * (number - 17)
-                                           : TARGET_VECTORS_ST + 16 * (number - 33));
+    const struct native_context *context = machine->evaluation->context;
+    const struct target_vectors *kinds = machine->target->machine->vectors;
+    for (size_t i = 0; i < TARGET_VECTOR_KINDS && context->has_vectors; i++)
+        if (number >= kinds[i].first && number - kinds[i].first < kinds[i].count) {
+            *ret = &kinds[i];
+            return context->vectors + kinds[i].offset + 16 * (number - kinds[i].first);
+        }
+    return NULL;
 }
 
 enum native_location location_push_register(struct machine *machine, uint64_t number,
                                             uint64_t offset)
 {
     const struct native_context *context = machine->evaluation->context;
-    if (number >= X86_COUNT || !(context->known >> number & 1))
+    if (number >= machine->target->machine->register_count || !(context->known >> number & 1))
         return NATIVE_LOCATION_UNSAVED;
     return location_push(machine, context->registers.value[number] + offset);
 }
 
 /* In a frame that stands at its place all registers have their values, at hand or not. */
-enum native_location location_why_unknown(const struct native_context *context, uint64_t number)
+enum native_location location_why_unknown(const struct machine *machine, uint64_t number)
 {
-    bool standing = context->known == (1u << X86_COUNT) - 1;
-    return standing && number >= X86_COUNT ? NATIVE_LOCATION_UNREADABLE : NATIVE_LOCATION_UNSAVED;
+    unsigned count = machine->target->machine->register_count;
+    bool standing = machine->evaluation->context->known == (UINT64_C(1) << count) - 1;
+    return standing && number >= count ? NATIVE_LOCATION_UNREADABLE : NATIVE_LOCATION_UNSAVED;
 }
 
-/* The low part of an xmm register is where its number is. */
 enum native_location location_push_any(struct machine *machine, uint64_t number)
 {
-    size_t size;
-    if (number < X86_COUNT)
+    const struct target_vectors *kind;
+    if (number < machine->target->machine->register_count)
         return location_push_register(machine, number, 0);
-    const uint8_t *bytes = location_find_vector(machine->evaluation->context, number, &size);
-    return bytes && size == 16 ? location_push(machine, load_u64(bytes))
-                               : location_why_unknown(machine->evaluation->context, number);
+    const uint8_t *bytes = location_find_vector(machine, number, &kind);
+    return bytes && kind->whole ? location_push(machine, load_u64(bytes))
+                                : location_why_unknown(machine, number);
 }
 
 static uint64_t cut(uint64_t value, uint64_t size)

@@ -199,8 +199,10 @@ static enum psc_status core_refuse(const char *path, const struct core *core, st
     return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file (not an ELF file)", path);
 }
 
-static enum psc_status core_check_header(const char *path, struct core *core, struct psc_error *err)
+static enum psc_status core_check_header(struct target *target, struct core *core,
+                                         struct psc_error *err)
 {
+    const char *path = core->path;
     const uint8_t *ident = core->image;
     if (core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
         return core_refuse(path, core, err);
@@ -208,17 +210,19 @@ static enum psc_status core_check_header(const char *path, struct core *core, st
         return psc_fail(err, PSC_ERR_FORMAT, "%s: the file ends within its ELF header", path);
     if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
         return psc_fail(err, PSC_ERR_UNSUPPORTED,
-                        "%s: a %s-endian %s-bit ELF file; only x86-64 core files are handled", path,
+                        "%s: a %s-endian %s-bit ELF file; only %s core files are handled", path,
                         ident[EI_DATA] == ELFDATA2MSB ? "big" : "little",
-                        ident[EI_CLASS] == ELFCLASS32 ? "32" : "64");
+                        ident[EI_CLASS] == ELFCLASS32 ? "32" : "64", target_machine_titles());
     unsigned type = load_u16(core->image + offsetof(Elf64_Ehdr, e_type));
     if (type != ET_CORE)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file but %s", path,
                         elf_type_name(type));
     unsigned machine = load_u16(core->image + offsetof(Elf64_Ehdr, e_machine));
-    if (machine != EM_X86_64)
-        return psc_fail(err, PSC_ERR_UNSUPPORTED, "%s: a core file of %s; only x86-64 is handled",
-                        path, machine == EM_AARCH64 ? "AArch64" : "another machine");
+    target->machine = target_machine_find((uint16_t)machine);
+    if (!target->machine)
+        return psc_fail(err, PSC_ERR_UNSUPPORTED, "%s: a core file of %s; only %s is handled", path,
+                        machine == EM_AARCH64 ? "AArch64" : "another machine",
+                        target_machine_titles());
     return PSC_OK;
 }
 
@@ -420,9 +424,9 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
         return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
     core_notes_finish(&notes);
     if (!target->thread_count)
-        return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%s", core->path,
-                        notes.has_foreign ? "x86-64 threads" : "threads",
-                        core->truncated ? "; it was cut off" : "");
+        return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%sthreads%s", core->path,
+                        notes.has_foreign ? target->machine->title : "",
+                        notes.has_foreign ? " " : "", core->truncated ? "; it was cut off" : "");
     target_find_executable(target);
     core_check_executable(target);
     if (notes.auxv_size >= 16)
@@ -451,7 +455,7 @@ enum psc_status core_open(const char *path, const char *executable,
     core->path = arena_strdup(target->arena, path);
     enum psc_status status = core_map(path, core, err);
     if (status == PSC_OK)
-        status = core_check_header(path, core, err);
+        status = core_check_header(target, core, err);
     if (status == PSC_OK)
         status = core_fill(target, core, err);
     if (status != PSC_OK) {

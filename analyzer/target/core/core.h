@@ -8,7 +8,7 @@
 #include "target.h"
 
 /**
- * Opens a core file (an ELF file of type ET_CORE, x86-64).
+ * Opens a core file (an ELF file of type ET_CORE).
  * @param executable  where the program is on this machine, or NULL.
  * @param options     copied; may be NULL.
  */

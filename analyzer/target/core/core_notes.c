@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* struct elf_prstatus of x86-64 (include/uapi/linux/elfcore.h): offsets of what is used. */
-enum { PRSTATUS_SIZE = 336, PRSTATUS_CURSIG = 12, PRSTATUS_PID = 32, PRSTATUS_REGISTERS = 112 };
+/* struct elf_prstatus of 64-bit machines (include/uapi/linux/elfcore.h). */
+enum { PRSTATUS_CURSIG = 12, PRSTATUS_PID = 32, PRSTATUS_REGISTERS = 112 };
 
-/* struct elf_prpsinfo of x86-64. */
+/* struct elf_prpsinfo of 64-bit machines. */
 enum {
     PRPSINFO_SIZE = 136,
     PRPSINFO_PID = 24,
@@ -20,7 +20,7 @@ enum {
     PRPSINFO_PSARGS_SIZE = 80
 };
 
-/* siginfo_t of x86-64 (include/uapi/asm-generic/siginfo.h). */
+/* siginfo_t of 64-bit machines (include/uapi/asm-generic/siginfo.h). */
 enum { SIGINFO_MIN_SIZE = 32, SIGINFO_CODE = 8, SIGINFO_FIELDS = 16 };
 
 #define THREAD_LIMIT 1000000u
@@ -28,7 +28,7 @@ enum { SIGINFO_MIN_SIZE = 32, SIGINFO_CODE = 8, SIGINFO_FIELDS = 16 };
 static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t *bytes, size_t size)
 {
     struct target *target = notes->target;
-    if (size != PRSTATUS_SIZE) {
+    if (size != target->machine->status_size) {
         notes->has_foreign = true;
         return PSC_OK;
     }
@@ -39,18 +39,19 @@ static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t 
         return PSC_ERR_MEMORY;
     struct target_thread *thread = &target->threads[target->thread_count++];
     *thread = (struct target_thread){.tid = (int32_t)load_u32(bytes + PRSTATUS_PID)};
-    parse_user_registers(bytes + PRSTATUS_REGISTERS, &thread->registers, &thread->thread_pointer);
+    parse_user_registers(target->machine, bytes + PRSTATUS_REGISTERS, &thread->registers,
+                         &thread->thread_pointer);
     if (target->thread_count == 1)
         notes->first_signal = (int16_t)load_u16(bytes + PRSTATUS_CURSIG);
     return PSC_OK;
 }
 
-/* struct user_i387_struct is FXSAVE's (arch/x86/include/asm/user_64.h), of the thread before. */
+/* Of the thread before. */
 static enum psc_status notes_add_vectors(struct target *target, const uint8_t *bytes, size_t size)
 {
     struct target_thread *thread =
         target->thread_count ? &target->threads[target->thread_count - 1] : NULL;
-    if (size != TARGET_VECTORS_SIZE || !thread || thread->vectors)
+    if (size != target->machine->vectors_size || !thread || thread->vectors)
         return PSC_OK;
     uint8_t *copy = arena_alloc(target->arena, size);
     if (!copy)

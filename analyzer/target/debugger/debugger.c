@@ -257,20 +257,18 @@ static enum psc_status copy_threads(struct target *target, const struct psc_debu
 
 /* ---- thread pointers of a host that does not know fs_base ---- */
 
-/* glibc's struct pthread of x86-64 (nptl/descr.h): tcb, self and tid. */
-enum { TCB_SELF = 16, TCB_TID = 720, TCB_SIZE = 724 };
-
 /* Where a thread's block may begin: all of a small mapping, the end of a large one (a stack). */
 #define TCB_SEARCH_SIZE ((size_t)256 * 1024)
 #define TCB_END_SIZE    ((size_t)16 * 1024)
 
 static void take_thread_pointer(struct target *target, psc_addr tcb, const uint8_t *bytes)
 {
-    if (load_u64(bytes) != tcb || load_u64(bytes + TCB_SELF) != tcb)
+    const struct target_machine *machine = target->machine;
+    if (load_u64(bytes) != tcb || load_u64(bytes + machine->pthread_self) != tcb)
         return;
     for (size_t i = 0; i < target->thread_count; i++)
         if (!target->threads[i].thread_pointer &&
-            (uint32_t)target->threads[i].tid == load_u32(bytes + TCB_TID))
+            (uint32_t)target->threads[i].tid == load_u32(bytes + machine->pthread_tid))
             target->threads[i].thread_pointer = tcb;
 }
 
@@ -290,7 +288,7 @@ void target_search_thread_pointers(struct target *target)
         psc_addr start = mapping->end - size;
         size_t got = target_read_some(target, start, bytes, (size_t)size);
         // The ABI aligns the block to 16 bytes at least.
-        for (size_t at = (size_t)(-start & 15); at + TCB_SIZE <= got; at += 16)
+        for (size_t at = (size_t)(-start & 15); at + target->machine->pthread_end <= got; at += 16)
             take_thread_pointer(target, start + at, bytes + at);
     }
     free(bytes);

@@ -32,7 +32,8 @@ void live_read_identity(const struct target *target, struct core_identity *ret)
     const struct live *live = live_of(target);
     const struct target_process *process = &target->process;
     char text[4096];
-    *ret = (struct core_identity){.pid = process->pid,
+    *ret = (struct core_identity){.machine = target->machine,
+                                  .pid = process->pid,
                                   .name = process->name,
                                   .arguments = process->arguments,
                                   .argument_count = process->argument_count};

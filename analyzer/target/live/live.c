@@ -245,8 +245,8 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
         return status;
     }
     if (live->stop.other_width)
-        return psc_fail(err, PSC_ERR_UNSUPPORTED,
-                        "process %d is a 32-bit one; only x86-64 is handled", live->pid);
+        return psc_fail(err, PSC_ERR_UNSUPPORTED, "process %d is a 32-bit one; only %s is handled",
+                        live->pid, target_machine_titles());
     if (!snapshot.maps_error && live->maps.size) {
         enum psc_status status = take_maps(target, ret_changed, err);
         if (status != PSC_OK)

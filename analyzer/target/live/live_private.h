@@ -111,19 +111,17 @@ const uint8_t *pages_read(struct live_pages *pages, psc_addr page);
 
 /* ---- stop.c ---- */
 
-#define USER_REGISTERS_SIZE ((size_t)27 * 8) /* struct user_regs_struct */
-
 struct live_thread {
     pid_t tid;
     int signal; /**< Was about to be delivered when it stopped; handed back. */
     bool stopped;
     bool waits; /**< Was not stopped, and stands still all the same: in the kernel. */
     bool gone;
-    uint8_t registers[USER_REGISTERS_SIZE];
+    uint8_t registers[TARGET_USER_REGISTERS_LIMIT];
     /* Of all_registers or vectors, in live_stop.more. */
     size_t more_at;
     size_t fp_size;       /**< NT_PRFPREG, at more_at. */
-    size_t extended_size; /**< NT_X86_XSTATE, behind it. */
+    size_t extended_size; /**< machine->extended_note, behind it. */
 };
 
 /** All threads of a process, held by the calling thread. */
@@ -138,7 +136,7 @@ struct live_stop {
     pid_t refused;      /**< That thread. */
     bool other_width;   /**< A 32-bit process. */
     bool all_registers; /**< Not only the general ones are wanted. */
-    bool vectors;       /**< Of the others, those of FXSAVE are wanted. */
+    bool vectors;       /**< Of the others, those of NT_PRFPREG are wanted. */
     struct text more;   /**< The others, of all threads. */
 };
 
@@ -204,7 +202,7 @@ bool ranges_find_block(const struct target *target, const struct live_thread *th
  * stack pointer, its place, its system call and arguments; the others are 0.
  * @return false for one that runs, and for text that says something else.
  */
-bool parse_waiting(const char *text, size_t size, uint8_t ret[USER_REGISTERS_SIZE]);
+bool parse_waiting(const char *text, size_t size, uint8_t ret[TARGET_USER_REGISTERS_LIMIT]);
 /** Reads that of each thread that did not stop. */
 void stop_read_waiting(struct live_stop *stop);
 /** After their stacks were copied: those that have moved since do not count. */

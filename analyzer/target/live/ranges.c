@@ -1,8 +1,6 @@
 /* Which memory of a thread is its stack, and which is to be copied while it stands still. */
 #include "live_private.h"
 
-/* System V ABI, AMD64 supplement, 3.2.2: leaf functions use this much below rsp. */
-#define RED_ZONE 128
 /* Taken of a stack of which neither mapping nor end is known, and searched for its end. */
 #define UNKNOWN_STACK         ((psc_addr)256 * 1024)
 #define LARGEST_UNKNOWN_STACK ((psc_addr)64 * 1024 * 1024)
@@ -47,8 +45,8 @@ bool ranges_find_stack(const struct target *target, const struct live_thread *th
 {
     struct target_registers registers;
     psc_addr pointer;
-    parse_user_registers(thread->registers, &registers, &pointer);
-    psc_addr sp = registers.value[X86_RSP], from = sp - RED_ZONE;
+    parse_user_registers(target->machine, thread->registers, &registers, &pointer);
+    psc_addr sp = target_sp(target, &registers), from = sp - target->machine->red_zone;
     psc_addr home_end = find_home_end(target, thread->tid, pointer);
     const struct target_mapping *mapping = target_find_mapping(target, from);
     *ret_elsewhere = false;
@@ -120,13 +118,14 @@ bool ranges_find_home(struct target *target, const struct live_thread *thread,
     struct live *live = live_of(target);
     struct target_registers registers;
     psc_addr pointer;
-    parse_user_registers(thread->registers, &registers, &pointer);
+    parse_user_registers(target->machine, thread->registers, &registers, &pointer);
     psc_addr end = find_home_end(target, thread->tid, pointer);
     // The thread's block may end its mapping, too.
     psc_addr top = target_find_mapping(target, end - 1) ? end : end - LIVE_PAGE;
     psc_addr start = find_home_start(target, top);
     psc_addr lowest = find_lowest_pointer(&live->pages, other, start, top);
-    *ret = (struct live_range){lowest - start > RED_ZONE ? lowest - RED_ZONE : start, end};
+    psc_addr red_zone = target->machine->red_zone;
+    *ret = (struct live_range){lowest - start > red_zone ? lowest - red_zone : start, end};
     return lowest < top;
 }
 
@@ -135,7 +134,7 @@ bool ranges_find_block(const struct target *target, const struct live_thread *th
 {
     struct target_registers registers;
     psc_addr pointer;
-    parse_user_registers(thread->registers, &registers, &pointer);
+    parse_user_registers(target->machine, thread->registers, &registers, &pointer);
     const struct target_mapping *mapping = target_find_mapping(target, pointer);
     if (!mapping)
         return false;

@@ -122,7 +122,7 @@ bool save_prepare(struct target *target)
     struct live *live = live_of(target);
     struct live_save *save = &live->save;
     save->range_count = 0;
-    core_file_begin(&save->file, save->output.fd);
+    core_file_begin(&save->file, target->machine, save->output.fd);
     return add_pages_read_before(live) && add_data(target) && add_stack_end(target) &&
            (!save->full || dump_prepare(target));
 }
@@ -265,7 +265,7 @@ static void put_threads(struct target *target, struct text *notes)
         if (thread->fp_size)
             core_put_note(notes, CORE_OWNER, NT_FPREGSET, more + thread->more_at, thread->fp_size);
         if (thread->extended_size)
-            core_put_note(notes, CORE_OWNER_LINUX, NT_X86_XSTATE,
+            core_put_note(notes, CORE_OWNER_LINUX, target->machine->extended_note,
                           more + thread->more_at + thread->fp_size, thread->extended_size);
     }
 }

@@ -170,7 +170,8 @@ static void read_other_registers(struct live_stop *stop, struct live_thread *thr
     thread->more_at = stop->more.size;
     thread->fp_size = read_register_set(stop, thread->tid, NT_PRFPREG);
     if (stop->all_registers)
-        thread->extended_size = read_register_set(stop, thread->tid, NT_X86_XSTATE);
+        thread->extended_size =
+            read_register_set(stop, thread->tid, (int)target_machine_here()->extended_note);
 }
 
 const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid)

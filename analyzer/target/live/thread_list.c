@@ -98,8 +98,9 @@ static void take_thread(struct target *target, const struct live_thread *from,
     struct target_thread *thread = &target->threads[target->thread_count++];
     *thread = (struct target_thread){.tid = from->tid, .unreadable = unreadable};
     if (!unreadable)
-        parse_user_registers(from->registers, &thread->registers, &thread->thread_pointer);
-    if (!unreadable && from->stopped && from->fp_size == TARGET_VECTORS_SIZE) {
+        parse_user_registers(target->machine, from->registers, &thread->registers,
+                             &thread->thread_pointer);
+    if (!unreadable && from->stopped && from->fp_size == target->machine->vectors_size) {
         const struct live *live = live_of(target);
         thread->vectors = (const uint8_t *)arena_strndup(
             target->arena, live->stop.more.data + from->more_at, from->fp_size);
@@ -136,7 +137,8 @@ static void find_thread_pointers(struct target *target)
     for (size_t i = 0; i < stop->count; i++)
         for (size_t j = 0; !stop->threads[i].stopped && j < target->thread_count; j++)
             if (target->threads[j].tid == stop->threads[i].tid)
-                store_thread_pointer(target->threads[j].thread_pointer, stop->threads[i].registers);
+                store_thread_pointer(target->machine, target->threads[j].thread_pointer,
+                                     stop->threads[i].registers);
 }
 
 enum psc_status live_take_threads(struct target *target, bool standing)

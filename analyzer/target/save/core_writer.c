@@ -9,8 +9,9 @@
 
 #define PAGE ((uint64_t)4096)
 
-void core_file_begin(struct core_file *file, int fd)
+void core_file_begin(struct core_file *file, const struct target_machine *machine, int fd)
 {
+    file->machine = machine;
     file->fd = fd;
     file->error = ftruncate(fd, 0) ? errno : 0;
     file->end = PAGE; // The ELF header is written last.
@@ -200,7 +201,7 @@ void core_file_finish(struct core_file *file, const struct target_mapping *mappi
         size_t table_size = segments.count * sizeof(*segments.items);
         Elf64_Ehdr header = {.e_ident = ELFMAG,
                              .e_type = ET_CORE,
-                             .e_machine = EM_X86_64,
+                             .e_machine = file->machine->elf_machine,
                              .e_version = EV_CURRENT,
                              .e_phoff = table_at,
                              .e_ehsize = sizeof(header),

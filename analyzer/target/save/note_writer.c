@@ -40,15 +40,19 @@ static void store_ids(uint8_t *at, int32_t tid, const struct core_identity *iden
     store_u32(at + 12, (uint32_t)identity->session);
 }
 
+/* struct elf_prstatus, with its pr_fpvalid and padding. */
+#define STATUS_LIMIT (112 + TARGET_USER_REGISTERS_LIMIT + 8)
+
 /* struct elf_prstatus (include/uapi/linux/elfcore.h); no signal: it lives. */
 void core_put_status(struct text *notes, const struct core_identity *identity, int32_t tid,
-                     const uint8_t registers[CORE_REGISTERS_SIZE], bool has_fp)
+                     const uint8_t registers[TARGET_USER_REGISTERS_LIMIT], bool has_fp)
 {
-    uint8_t status[336] = {0};
+    const struct target_machine *machine = identity->machine;
+    uint8_t status[STATUS_LIMIT] = {0};
     store_ids(status + 32, tid, identity);
-    memcpy(status + 112, registers, CORE_REGISTERS_SIZE);
-    store_u32(status + 328, has_fp);
-    core_put_note(notes, CORE_OWNER, NT_PRSTATUS, status, sizeof(status));
+    memcpy(status + 112, registers, machine->user_size);
+    store_u32(status + 112 + machine->user_size, has_fp);
+    core_put_note(notes, CORE_OWNER, NT_PRSTATUS, status, machine->status_size);
 }
 
 /* struct elf_prpsinfo; pr_state is the index of the letter (fs/binfmt_elf.c, fill_psinfo()). */

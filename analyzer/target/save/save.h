@@ -18,6 +18,7 @@ struct core_extent {
 };
 
 struct core_file {
+    const struct target_machine *machine;
     int fd;       /**< The caller's. */
     int error;    /**< errno of the first thing that went wrong; nothing is done after it. */
     uint64_t end; /**< Of what was written. */
@@ -27,7 +28,7 @@ struct core_file {
 };
 
 /** Begins the file anew, whatever is in it. */
-void core_file_begin(struct core_file *file, int fd);
+void core_file_begin(struct core_file *file, const struct target_machine *machine, int fd);
 void core_file_deinit(struct core_file *file);
 
 /**
@@ -50,10 +51,9 @@ void core_file_finish(struct core_file *file, const struct target_mapping *mappi
 
 /* ---- notes: core_write_notes.c ---- */
 
-#define CORE_REGISTERS_SIZE ((size_t)27 * 8) /* struct user_regs_struct of x86-64 */
-
 /** What elf_prstatus and elf_prpsinfo say of a process. */
 struct core_identity {
+    const struct target_machine *machine;
     int32_t pid;
     int32_t parent;
     int32_t group;
@@ -85,7 +85,7 @@ void core_put_note(struct text *notes, const char *owner, uint32_t type, const v
                    size_t size);
 /** NT_PRSTATUS: the first note of each thread. */
 void core_put_status(struct text *notes, const struct core_identity *identity, int32_t tid,
-                     const uint8_t registers[CORE_REGISTERS_SIZE], bool has_fp);
+                     const uint8_t registers[TARGET_USER_REGISTERS_LIMIT], bool has_fp);
 /** NT_PRPSINFO */
 void core_put_process(struct text *notes, const struct core_identity *identity);
 /** NT_FILE, for all mappings of files. */

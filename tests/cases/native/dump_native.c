@@ -14,6 +14,7 @@
  */
 #include "core.h"
 #include "native_private.h"
+#include "x86_64_registers.h"
 
 #include <inttypes.h>
 #include <stdio.h>

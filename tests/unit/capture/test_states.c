@@ -16,14 +16,15 @@ static struct target_thread make_thread(uint64_t orig_rax)
     uint64_t words[USER_REGS] = {0};
     struct target_thread thread = {.tid = 1};
     words[ORIG_RAX] = orig_rax;
-    parse_user_registers((const uint8_t *)words, &thread.registers, &thread.thread_pointer);
+    parse_user_registers(target_machine_here(), (const uint8_t *)words, &thread.registers,
+                         &thread.thread_pointer);
     return thread;
 }
 
 static void check(uint64_t orig_rax, uint32_t known, uint32_t expected)
 {
     struct target_thread thread = make_thread(orig_rax);
-    assert_int_equal(states_of_registers(&thread, known), expected);
+    assert_int_equal(states_of_registers(target_machine_here(), &thread, known), expected);
 }
 
 static void test_waiting_in_the_kernel_is_idle(void **state)
@@ -50,8 +51,8 @@ static void test_registers_that_nobody_filled_say_nothing(void **state)
 {
     struct target_thread thread = {.tid = 1};
     (void)state;
-    assert_int_equal(states_of_registers(&thread, 0), 0);
-    assert_int_equal(states_of_registers(NULL, 0), TRACE_STATE_TERMINATED);
+    assert_int_equal(states_of_registers(target_machine_here(), &thread, 0), 0);
+    assert_int_equal(states_of_registers(target_machine_here(), NULL, 0), TRACE_STATE_TERMINATED);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 #include "diagnose.h"
+#include "x86_64_registers.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -67,6 +68,7 @@ static void dead_init(struct dead *dead, int signal, int code)
     dead->thread.registers.value[X86_RSP] = STACK_END - 0x800;
     dead->thread.registers.value[X86_RIP] = 0x400100;
     dead->target.ops = &dead_ops;
+    dead->target.machine = target_machine_here();
     dead->target.threads = &dead->thread;
     dead->target.thread_count = 1;
     dead->target.mappings = dead->mappings;

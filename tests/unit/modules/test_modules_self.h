@@ -64,6 +64,7 @@ static inline struct target *self_create(void)
     struct self_backend *self = calloc(1, sizeof(*self));
     self->memory = -1;
     target->ops = &self_ops;
+    target->machine = target_machine_here();
     target->backend = self;
     target->arena = arena_create();
     target->options.debug_directory = "/usr/lib/debug";

@@ -26,7 +26,7 @@ static bool common_passes(const uint8_t *bytes, size_t size, struct cfi_common *
     assert_non_null(copy);
     if (size)
         memcpy(copy, bytes, size);
-    bool passes = parse_cfi_common(copy, size, ret);
+    bool passes = parse_cfi_common(target_machine_here(), copy, size, ret);
     free(copy);
     return passes;
 }
@@ -45,7 +45,7 @@ static bool entry_passes(const uint8_t *bytes, size_t size, struct cfi_common *c
 static bool instructions_pass(const uint8_t *bytes, size_t size)
 {
     uint8_t entry[128] = {0};
-    struct cfi_common common = {.pointer_size = 4};
+    struct cfi_common common = {.machine = target_machine_here(), .pointer_size = 4};
     memcpy(entry + 8, bytes, size);
     return entry_passes(entry, 8 + size, &common);
 }
@@ -160,7 +160,7 @@ static void test_value_offsets_are_told(void **state)
 {
     (void)state;
     static const uint8_t entry[] = {0, 0, 0, 0, 0, 0, 0, 0, 0x14, 7, 0};
-    struct cfi_common common = {.pointer_size = 4};
+    struct cfi_common common = {.machine = target_machine_here(), .pointer_size = 4};
     assert_true(entry_passes(entry, sizeof(entry), &common));
     assert_true(common.value_offsets);
     assert_true(common.stack_pointer_rule);
@@ -173,11 +173,11 @@ static void test_rules_for_rsp_are_told(void **state)
     static const uint8_t of_others[][4] = {{0x86, 1}, {0x09, 6, 7}, {0x0c, 7, 8}, {0x0d, 7}};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(of_rsp); i++) {
         uint8_t entry[12] = {0};
-        struct cfi_common common = {.pointer_size = 4};
+        struct cfi_common common = {.machine = target_machine_here(), .pointer_size = 4};
         memcpy(entry + 8, of_rsp[i], 4);
         assert_true(entry_passes(entry, sizeof(entry), &common));
         assert_true(common.stack_pointer_rule);
-        common = (struct cfi_common){.pointer_size = 4};
+        common = (struct cfi_common){.machine = target_machine_here(), .pointer_size = 4};
         memcpy(entry + 8, of_others[i], 4);
         assert_true(entry_passes(entry, sizeof(entry), &common));
         assert_false(common.stack_pointer_rule);

@@ -6,6 +6,7 @@
 #include "disassembly.h"
 #include "native_private.h"
 #include "test_modules_self.h"
+#include "x86_64_registers.h"
 
 #include <elf.h>
 #include <setjmp.h>

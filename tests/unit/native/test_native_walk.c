@@ -4,6 +4,7 @@
  * heuristics, the ends of a walk and its guards.
  */
 #include "native_private.h"
+#include "x86_64_registers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +62,7 @@ static int create_world(void **state)
     assert_non_null(world);
     struct target *target = &world->target;
     target->ops = &world_ops;
+    target->machine = target_machine_here();
     target->backend = world;
     target->arena = arena_create();
     warnings_init(&target->warnings, target->arena);

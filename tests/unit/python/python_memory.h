@@ -132,6 +132,7 @@ static inline struct memory *memory_create(uint32_t hex)
         abort();
     memory->peeks = true;
     memory->target.ops = &ops;
+    memory->target.machine = target_machine_here();
     memory->target.backend = memory;
     memory->target.arena = arena_create();
     warnings_init(&memory->target.warnings, memory->target.arena);

@@ -1,5 +1,6 @@
 /* DWARF location descriptions (DWARF 5, 2.5 and 2.6): what each comes to in a given frame. */
 #include "native.h"
+#include "x86_64_registers.h"
 
 #include <dwarf.h>
 #include <setjmp.h>
@@ -38,16 +39,16 @@ struct result {
 static struct result locate(const struct debug_operation *operations, size_t count, uint64_t size,
                             bool with_entry)
 {
-    struct target target = {.ops = &ops};
+    struct target target = {.ops = &ops, .machine = target_machine_here()};
     struct debug_operation base_operation = {.code = DW_OP_call_frame_cfa};
     struct debug_expression base = {&base_operation, 1};
     struct debug_expression expression = {operations, count};
     struct native_context context = {
         .known = 1u << X86_RBX | 1u << X86_RSP, .cfa = CFA, .has_vectors = with_entry};
     const double low = 2.5;
-    memcpy(context.vectors + TARGET_VECTORS_XMM + 16, &low, sizeof(low));
-    memset(context.vectors + TARGET_VECTORS_XMM + 24, 7, 8);
-    memset(context.vectors + TARGET_VECTORS_ST + 16, 9, 16);
+    memcpy(context.vectors + target.machine->vectors[0].offset + 16, &low, sizeof(low));
+    memset(context.vectors + target.machine->vectors[0].offset + 24, 7, 8);
+    memset(context.vectors + target.machine->vectors[1].offset + 16, 9, 16);
     context.registers.value[X86_RBX] = 0x1122334455667788;
     context.registers.value[X86_RSP] = 0x2000;
     struct native_evaluation evaluation = {.context = &context,

@@ -7,6 +7,7 @@
 #include "core.h"
 #include "core_writer.h"
 #include "target.h"
+#include "x86_64_registers.h"
 
 static char path[64];
 

@@ -11,6 +11,7 @@
 
 #include "debugger.h"
 #include "target.h"
+#include "x86_64_registers.h"
 
 #define START ((psc_addr)0x10000)
 #define PAGES 40

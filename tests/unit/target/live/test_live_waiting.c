@@ -5,15 +5,16 @@
 #include <cmocka.h>
 
 #include "live_private.h"
+#include "x86_64_registers.h"
 
 #include <string.h>
 
 static bool parse(const char *text, struct target_registers *ret)
 {
-    uint8_t bytes[USER_REGISTERS_SIZE];
+    uint8_t bytes[TARGET_USER_REGISTERS_LIMIT];
     psc_addr pointer;
     bool waits = parse_waiting(text, strlen(text), bytes);
-    parse_user_registers(bytes, ret, &pointer);
+    parse_user_registers(target_machine_here(), bytes, ret, &pointer);
     assert_int_equal(pointer, 0);
     return waits;
 }
@@ -55,7 +56,7 @@ static void anything_else(void **state)
         assert_false(parse(texts[i], &registers));
     memset(long_text, '1', sizeof(long_text) - 1);
     long_text[sizeof(long_text) - 1] = '\0';
-    uint8_t bytes[USER_REGISTERS_SIZE];
+    uint8_t bytes[TARGET_USER_REGISTERS_LIMIT];
     assert_false(parse_waiting(long_text, sizeof(long_text) - 1, bytes));
 }
 

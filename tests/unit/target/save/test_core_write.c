@@ -6,6 +6,7 @@
 
 #include "core.h"
 #include "save.h"
+#include "x86_64_registers.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static int make_file(struct core_file *file)
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     memset(file, 0, sizeof(*file));
-    core_file_begin(file, fd);
+    core_file_begin(file, target_machine_here(), fd);
     return fd;
 }
 
@@ -54,7 +55,8 @@ static struct target *open_written(int fd)
 static void put_thread(struct text *notes, int32_t tid, uint64_t rip)
 {
     const char *const arguments[] = {"python3", "a b.py"};
-    const struct core_identity identity = {.pid = 70,
+    const struct core_identity identity = {.machine = target_machine_here(),
+                                           .pid = 70,
                                            .parent = 60,
                                            .group = 50,
                                            .session = 40,
@@ -65,7 +67,7 @@ static void put_thread(struct text *notes, int32_t tid, uint64_t rip)
                                            .name = "python3",
                                            .arguments = arguments,
                                            .argument_count = 2};
-    uint8_t registers[CORE_REGISTERS_SIZE] = {0};
+    uint8_t registers[TARGET_USER_REGISTERS_LIMIT] = {0};
     memcpy(registers + 8 * 16, &rip, sizeof(rip));
     core_put_status(notes, &identity, tid, registers, true);
     if (tid == 70)

@@ -1,4 +1,4 @@
-/* Pages of the target that lie in this process, for words of stacks. */
+/* Memory of the target: words of stacks by pages that lie in this process; what may be code. */
 #include "native_private.h"
 
 bool native_read_word_slowly(struct native *native, psc_addr address, uint64_t *ret)
@@ -13,4 +13,13 @@ bool native_read_word_slowly(struct native *native, psc_addr address, uint64_t *
         }
     }
     return target_read_u64(native->target, address, ret) == PSC_OK;
+}
+
+bool code_is_possible(struct native *native, psc_addr address)
+{
+    if (target_is_executable(native->target, address))
+        return true;
+    const struct target_mapping *mapping = target_find_mapping(native->target, address);
+    // gcore leaves out the segments of unmodified files; only the file would tell.
+    return mapping && mapping->file && !mapping->permissions_known && !mapping->file->image;
 }

@@ -1,20 +1,16 @@
+/* x86-64's code: calls, the beginnings and ends of functions, clone and the signal trampoline. */
 #include "native_private.h"
 
+#include <elf.h>
 #include <string.h>
+
+/* By DWARF's numbers. */
+enum { RAX = 0, RBP = 6, RSP = 7, RIP = 16 };
 
 #define EPILOGUE_LIMIT  16u
 #define CALL_LENGTH_MAX 8u
 
-bool code_is_possible(struct native *native, psc_addr address)
-{
-    if (target_is_executable(native->target, address))
-        return true;
-    const struct target_mapping *mapping = target_find_mapping(native->target, address);
-    // gcore leaves out the segments of unmodified files; only the file would tell.
-    return mapping && mapping->file && !mapping->permissions_known && !mapping->file->image;
-}
-
-bool code_is_signal_return(struct native *native, psc_addr pc)
+static bool is_signal_return(struct native *native, psc_addr pc)
 {
     // mov $15,%rax; syscall: __restore_rt of glibc and musl, the same bytes that gdb looks for.
     static const uint8_t trampoline[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -49,7 +45,7 @@ static size_t indirect_call_length(const uint8_t *bytes, size_t size)
     return mode == 1 ? length + 1 : mode == 2 ? length + 4 : length;
 }
 
-enum code_call code_follows_call(struct native *native, psc_addr address)
+static enum code_call follows_call(struct native *native, psc_addr address)
 {
     uint8_t before[CALL_LENGTH_MAX];
     if (!code_is_possible(native, address - 1))
@@ -59,7 +55,7 @@ enum code_call code_follows_call(struct native *native, psc_addr address)
         size--;
     if (size < 2)
         return CODE_CALL_UNKNOWN;
-    if (code_is_signal_return(native, address))
+    if (is_signal_return(native, address))
         return CODE_CALL_YES;
     if (size >= 5 && before[size - 5] == 0xe8) {
         psc_addr callee = address + (uint64_t)(int64_t)(int32_t)load_u32(before + size - 4);
@@ -91,7 +87,7 @@ static bool pop(struct epilogue *run, unsigned number)
 {
     // The machine's register numbers in DWARF's.
     static const uint8_t dwarf[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
-    uint64_t *sp = &run->registers.value[X86_RSP];
+    uint64_t *sp = &run->registers.value[RSP];
     uint64_t value;
     if (number == 4 || !native_read_word(run->native, *sp, &value))
         return false;
@@ -106,15 +102,15 @@ static size_t run_instruction(struct epilogue *run)
     uint64_t *value = run->registers.value;
     const uint8_t *at = run->at;
     if (starts_with(run, "\x48\x83\xc4", 3, 4)) { // add $imm8,%rsp
-        value[X86_RSP] += (uint64_t)(int64_t)(int8_t)at[3];
+        value[RSP] += (uint64_t)(int64_t)(int8_t)at[3];
         return 4;
     }
     if (starts_with(run, "\x48\x81\xc4", 3, 7)) { // add $imm32,%rsp
-        value[X86_RSP] += (uint64_t)(int64_t)(int32_t)load_u32(at + 3);
+        value[RSP] += (uint64_t)(int64_t)(int32_t)load_u32(at + 3);
         return 7;
     }
     if (starts_with(run, "\x48\x8d\x65", 3, 4)) { // lea disp8(%rbp),%rsp
-        value[X86_RSP] = value[X86_RBP] + (uint64_t)(int64_t)(int8_t)at[3];
+        value[RSP] = value[RBP] + (uint64_t)(int64_t)(int8_t)at[3];
         return 4;
     }
     if (run->left >= 1 && (at[0] & 0xf8) == 0x58) // pop
@@ -122,24 +118,24 @@ static size_t run_instruction(struct epilogue *run)
     if (run->left >= 2 && at[0] == 0x41 && (at[1] & 0xf8) == 0x58)
         return pop(run, 8 + (at[1] & 7)) ? 2 : 0;
     if (run->left >= 1 && at[0] == 0xc9) { // leave
-        value[X86_RSP] = value[X86_RBP];
+        value[RSP] = value[RBP];
         return pop(run, 5) ? 1 : 0;
     }
     size_t repeat = run->left >= 2 && at[0] == 0xf3 ? 1 : 0;
     if (run->left > repeat && (at[repeat] == 0xc3 || at[repeat] == 0xc2)) { // ret
-        run->returned = native_read_word(run->native, value[X86_RSP], &value[X86_RIP]);
-        value[X86_RSP] += 8;
+        run->returned = native_read_word(run->native, value[RSP], &value[RIP]);
+        value[RSP] += 8;
         return run->returned ? repeat + 1 : 0;
     }
     return 0;
 }
 
-bool code_run_epilogue(struct native *native, const struct target_registers *registers,
-                       struct target_registers *ret)
+static bool run_epilogue(struct native *native, const struct target_registers *registers,
+                         struct target_registers *ret)
 {
     uint8_t bytes[48];
     struct epilogue run = {.native = native, .registers = *registers, .at = bytes};
-    run.left = target_read_some(native->target, registers->value[X86_RIP], bytes, sizeof(bytes));
+    run.left = target_read_some(native->target, registers->value[RIP], bytes, sizeof(bytes));
     for (unsigned i = 0; i < EPILOGUE_LIMIT && !run.returned; i++) {
         size_t length = run_instruction(&run);
         if (!length)
@@ -147,7 +143,7 @@ bool code_run_epilogue(struct native *native, const struct target_registers *reg
         run.at += length;
         run.left -= length;
     }
-    if (!run.returned || run.registers.value[X86_RSP] <= registers->value[X86_RSP])
+    if (!run.returned || run.registers.value[RSP] <= registers->value[RSP])
         return false;
     *ret = run.registers;
     return true;
@@ -155,12 +151,12 @@ bool code_run_epilogue(struct native *native, const struct target_registers *reg
 
 /* ---- beginnings ---- */
 
-bool code_at_entry(struct native *native, const struct target_registers *registers,
-                   psc_addr *ret_return_slot)
+static bool at_entry(struct native *native, const struct target_registers *registers,
+                     psc_addr *ret_return_slot)
 {
     uint8_t bytes[6];
-    psc_addr pc = registers->value[X86_RIP];
-    *ret_return_slot = registers->value[X86_RSP];
+    psc_addr pc = registers->value[RIP];
+    *ret_return_slot = registers->value[RSP];
     // One byte before pc, for a push that has been done.
     if (target_read(native->target, pc - 1, bytes, sizeof(bytes)) != PSC_OK)
         return false;
@@ -171,7 +167,7 @@ bool code_at_entry(struct native *native, const struct target_registers *registe
     return bytes[0] == 0x55 && memcmp(bytes + 1, "\x48\x89\xe5", 3) == 0;
 }
 
-bool code_surely_ends_thread(struct native *native, psc_addr pc)
+static bool surely_ends_thread(struct native *native, psc_addr pc)
 {
     // mov $60,%al or %eax (exit), then syscall: musl's clone.
     uint8_t bytes[16];
@@ -188,22 +184,22 @@ bool code_surely_ends_thread(struct native *native, psc_addr pc)
     return false;
 }
 
-bool code_ends_thread(struct native *native, psc_addr pc)
+static bool ends_thread(struct native *native, psc_addr pc)
 {
     uint8_t first;
-    return code_surely_ends_thread(native, pc) ||
+    return surely_ends_thread(native, pc) ||
            (target_read(native->target, pc, &first, 1) == PSC_OK && first == 0xf4); // hlt
 }
 
-bool code_begins_thread(struct native *native, const struct target_registers *registers)
+static bool begins_thread(struct native *native, const struct target_registers *registers)
 {
     // mov $SYS_clone or $SYS_clone3,%eax; syscall; test; two jumps (glibc
     // sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S); the kernel gives the child 0.
     static const uint8_t clone[] = {0xb8, 0x38, 0, 0, 0, 0x0f, 0x05};
     static const uint8_t clone3[] = {0xb8, 0xb3, 0x01, 0, 0, 0x0f, 0x05};
     uint8_t bytes[24];
-    psc_addr pc = registers->value[X86_RIP];
-    if (registers->value[X86_RAX] ||
+    psc_addr pc = registers->value[RIP];
+    if (registers->value[RAX] ||
         target_read(native->target, pc - sizeof(bytes), bytes, sizeof(bytes)) != PSC_OK)
         return false;
     for (size_t i = 0; i + sizeof(clone) <= sizeof(bytes); i++)
@@ -211,3 +207,22 @@ bool code_begins_thread(struct native *native, const struct target_registers *re
             return true;
     return false;
 }
+
+/* musl's __stack_chk_fail. */
+static bool begins_with_stop(struct native *native, psc_addr pc)
+{
+    uint8_t first;
+    return target_read(native->target, pc, &first, 1) == PSC_OK && first == 0xf4; // hlt
+}
+
+const struct code_machine code_x86_64 = {
+    .elf_machine = EM_X86_64,
+    .is_signal_return = is_signal_return,
+    .follows_call = follows_call,
+    .begins_with_stop = begins_with_stop,
+    .run_epilogue = run_epilogue,
+    .at_entry = at_entry,
+    .ends_thread = ends_thread,
+    .surely_ends_thread = surely_ends_thread,
+    .begins_thread = begins_thread,
+};
