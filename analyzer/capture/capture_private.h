@@ -48,10 +48,7 @@ uint32_t states_of_registers(const struct target_machine *machine,
                              const struct target_thread *native, uint32_t known);
 
 /**
- * Whether a frame of the interpreter waits for the GIL. A stripped one does not name take_gil(),
- * but the GIL is the only thing for which CPython waits on a condition with a time limit: its locks
- * are semaphores (Python/ceval_gil.h, Python/thread_pthread.h with USE_SEMAPHORES, as on every
- * Linux).
+ * Whether a frame of the interpreter waits for the GIL, see python_waits_for_gil().
  * @param inner      symbol of the native frame that it called; NULL: not known.
  * @param evaluator  it is an evaluator.
  */

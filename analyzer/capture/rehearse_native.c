@@ -12,8 +12,7 @@ static bool runs_python(const struct capture_sources *sources, psc_addr pc)
     struct module_symbol symbol;
     return python && module == python_get_info(python)->module &&
            module_find_symbol(modules_find(sources->modules, pc), pc, &symbol) &&
-           classify_interpreter_function(symbol.name, python_get_info(python)->hex >> 24 == 2) !=
-               FUNCTION_OTHER;
+           python_classify_function(python, symbol.name) != PYTHON_FUNCTION_OTHER;
 }
 
 static void read_frames(const struct capture_sources *sources, struct variables *variables,

@@ -30,12 +30,9 @@ uint32_t states_of_registers(const struct target_machine *machine,
 
 bool states_waits_for_gil(const char *inner, const struct address_info *info, bool evaluator)
 {
-    if (!info->interpreter || !inner)
+    if (!info->interpreter)
         return false;
-    // The GIL of 2.7 is a lock like others, which the evaluator itself takes (Python/ceval.c),
-    // sometimes with all that leads to sem_wait() in it.
-    bool takes =
-        evaluator || info->levels[info->level_count - 1].function_class == FUNCTION_TAKE_GIL;
-    return strstr(inner, "pthread_cond_timedwait") || strstr(inner, "pthread_cond_clockwait") ||
-           (takes && (!strcmp(inner, "PyThread_acquire_lock") || strstr(inner, "sem_wait")));
+    bool takes = evaluator ||
+                 info->levels[info->level_count - 1].python_function == PYTHON_FUNCTION_TAKE_GIL;
+    return python_waits_for_gil(inner, takes);
 }

@@ -15,24 +15,24 @@ bool role_is_hidden(enum trace_role role)
 static enum trace_role role_by_class(const struct roles *roles, const struct address_info *info,
                                      const struct address_level *level)
 {
-    switch ((enum function_class)level->function_class) {
-    case FUNCTION_CALL:
+    switch ((enum python_function)level->python_function) {
+    case PYTHON_FUNCTION_CALL:
         return TRACE_ROLE_PLUMBING;
-    case FUNCTION_DISPATCH:
+    case PYTHON_FUNCTION_DISPATCH:
         return roles->user_inside ? TRACE_ROLE_PLUMBING : TRACE_ROLE_VISIBLE;
-    case FUNCTION_EVALUATOR_STEP:
+    case PYTHON_FUNCTION_EVALUATOR_STEP:
         return TRACE_ROLE_EVALUATOR;
-    case FUNCTION_TAKE_GIL:
+    case PYTHON_FUNCTION_TAKE_GIL:
         return TRACE_ROLE_TAKE_GIL;
-    case FUNCTION_COLLECT:
+    case PYTHON_FUNCTION_COLLECT:
         return TRACE_ROLE_COLLECT;
-    case FUNCTION_MAIN:
+    case PYTHON_FUNCTION_MAIN:
         return strncmp(info->module->name, "python", strlen("python")) ? TRACE_ROLE_VISIBLE
                                                                        : TRACE_ROLE_PLUMBING;
-    case FUNCTION_EVALUATOR:
+    case PYTHON_FUNCTION_EVALUATOR:
         // Entering or leaving: it runs no Python frame now.
         return TRACE_ROLE_VISIBLE;
-    case FUNCTION_OTHER:
+    case PYTHON_FUNCTION_OTHER:
         // A nameless function of a stripped interpreter, between two things people wrote.
         return !level->location->function && roles->user_inside && info->interpreter
                    ? TRACE_ROLE_PLUMBING
@@ -190,8 +190,9 @@ enum trace_role roles_take(struct roles *roles, const struct address_info *info,
     // What -X perf puts around each evaluator (CPython 3.12, Python/perf_trampoline.c).
     if (role == TRACE_ROLE_VISIBLE && !info->module && roles->behind_evaluator)
         role = TRACE_ROLE_PLUMBING;
-    roles->behind_evaluator = role == TRACE_ROLE_EVALUATOR ||
-                              (roles->behind_evaluator && level->function_class == FUNCTION_CALL);
+    roles->behind_evaluator =
+        role == TRACE_ROLE_EVALUATOR ||
+        (roles->behind_evaluator && level->python_function == PYTHON_FUNCTION_CALL);
     if (info->extension)
         roles->user_inside = true;
     roles->generic_attribute = is_generic_attribute(info, level);

@@ -41,6 +41,30 @@ void python_forget(struct python *python);
 void python_close(struct python *python);
 const struct python_info *python_get_info(const struct python *python);
 
+/** What a native function is to the interpreter. */
+enum python_function {
+    PYTHON_FUNCTION_OTHER,
+    PYTHON_FUNCTION_EVALUATOR,
+    PYTHON_FUNCTION_CALL,           /**< Connects calls: always plumbing. */
+    PYTHON_FUNCTION_DISPATCH,       /**< Abstract-object machinery: between Python frames. */
+    PYTHON_FUNCTION_EVALUATOR_STEP, /**< One instruction of an evaluator made of tail calls. */
+    PYTHON_FUNCTION_TAKE_GIL,
+    PYTHON_FUNCTION_COLLECT,
+    PYTHON_FUNCTION_MAIN /**< The interpreter's own main(). */
+};
+
+/** By its symbol; only for functions inside the interpreter's own modules. */
+enum python_function python_classify_function(const struct python *python, const char *symbol);
+/**
+ * Whether a function of the interpreter waits for the GIL. A stripped one does not name take_gil(),
+ * but the GIL is the only thing for which CPython waits on a condition with a time limit: its locks
+ * are semaphores (Python/ceval_gil.h, Python/thread_pthread.h with USE_SEMAPHORES, as on every
+ * Linux).
+ * @param called  symbol of the function that it called; NULL: not known.
+ * @param takes   it is one of PYTHON_FUNCTION_TAKE_GIL, or runs Python frames.
+ */
+bool python_waits_for_gil(const char *called, bool takes);
+
 /** Tri-state facts: what cannot be read is not "no". */
 enum python_truth { PYTHON_UNKNOWN, PYTHON_NO, PYTHON_YES };
 

@@ -57,8 +57,10 @@ static void set_version(struct python *python, uint32_t hex, const char *text)
 /* A version of which only the first two numbers are known, "3.8". */
 static void set_short_version(struct python *python, uint32_t hex)
 {
+    char buffer[24];
+    layout_format_short_version(hex, buffer, sizeof(buffer));
     python->info.hex = hex;
-    python->info.version = arena_printf(python->arena, "%u.%u", hex >> 24, hex >> 16 & 0xff);
+    python->info.version = arena_strdup(python->arena, buffer);
 }
 
 static bool read_version_symbol(struct python *python, struct module *module)
@@ -66,8 +68,7 @@ static bool read_version_symbol(struct python *python, struct module *module)
     struct module_symbol symbol;
     uint64_t hex;
     if (!module_find_symbol_named(module, "Py_Version", &symbol) ||
-        target_read_u64(python->target, symbol.address, &hex) != PSC_OK || hex > UINT32_MAX ||
-        hex >> 24 != 3)
+        target_read_u64(python->target, symbol.address, &hex) != PSC_OK || !layout_is_version(hex))
         return false;
     set_version(python, (uint32_t)hex, NULL);
     return true;
@@ -82,7 +83,7 @@ static bool version_from_size(struct python *python, uint64_t runtime_size)
             layout_from_table(rules, 16, runtime_size, &layout) != PSC_OK ||
             layout.offset[PY_RUNTIME_SIZE] != runtime_size)
             continue;
-        set_short_version(python, (uint32_t)rules->major << 24 | (uint32_t)rules->minor << 16);
+        set_short_version(python, layout_version_of(rules));
         return true;
     }
     return false;
@@ -129,7 +130,7 @@ static uint32_t find_header_size(struct python *python, struct module *module)
     return 16;
 }
 
-static void adopt_2(struct python *python, struct module *module)
+static void adopt_old_classes(struct python *python, struct module *module)
 {
     struct module_symbol symbol;
     python->types.instance = type_address(module, "PyInstance_Type");
@@ -157,8 +158,13 @@ static void adopt(struct python *python, struct module *module)
         .property = type_address(module, "PyProperty_Type"),
         .member = type_address(module, "PyMemberDescr_Type"),
     };
-    if (py_is_2(python))
-        adopt_2(python, module);
+    switch (python->layout.rules->classes) {
+    case PY_CLASSES_OLD_AND_NEW:
+        adopt_old_classes(python, module);
+        break;
+    case PY_CLASSES_NEW:
+        break;
+    }
     /* Compiled with Py_REF_DEBUG only, which Py_DEBUG implies. */
     python->info.debug = module_find_symbol_named(module, "_Py_NegativeRefcount", &symbol);
 }
@@ -369,7 +375,7 @@ static bool try_scan(struct python *python, struct module *module, struct psc_er
     for (size_t i = 0; (rules = layout_get_rules(i)); i++) {
         if (layout_is_self_described(rules))
             continue;
-        set_short_version(python, (uint32_t)rules->major << 24 | (uint32_t)rules->minor << 16);
+        set_short_version(python, layout_version_of(rules));
         if (scan_with_layout(python, module, NULL))
             return true;
     }
@@ -451,6 +457,16 @@ void python_close(struct python *python)
 const struct python_info *python_get_info(const struct python *python)
 {
     return &python->info;
+}
+
+enum python_function python_classify_function(const struct python *python, const char *symbol)
+{
+    return layout_classify_function(python->layout.rules, symbol);
+}
+
+bool python_waits_for_gil(const char *called, bool takes)
+{
+    return called && layout_is_gil_wait(called, takes);
 }
 
 enum python_join python_get_join(const struct python *python)

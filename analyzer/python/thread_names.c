@@ -18,8 +18,7 @@ static const char *read_name(struct python *python, psc_addr thread)
 {
     psc_addr string;
     const char *name = NULL;
-    /* 2.7 has it as __name, which the compiler mangles. */
-    const char *attribute = py_is_2(python) ? "_Thread__name" : "_name";
+    const char *attribute = python->layout.rules->spelling->thread_name;
     if (py_attribute_find(python, thread, attribute, &string) != PSC_OK ||
         py_read_string(python, string, NAME_LIMIT, &name) != PSC_OK)
         return NULL;

@@ -145,7 +145,7 @@ static enum psc_status place_resolve(struct symbolizer *symbolizer, struct addre
             symbolizer_name_level(symbolizer, info, &levels[i], inlines[i].function);
         set_line(symbolizer, info, &levels[i], file, number);
         if (is_python_header(file))
-            levels[i].function_class = FUNCTION_CALL;
+            levels[i].python_function = PYTHON_FUNCTION_CALL;
         file = inlines[i].call_file;
         number = inlines[i].call_line;
     }

@@ -84,12 +84,6 @@ static bool is_header_helper(const char *symbol)
     return !strncmp(symbol, "Py", 2) || !strncmp(symbol, "_Py", 3);
 }
 
-static bool runs_python_2(const struct symbolizer *symbolizer)
-{
-    const struct python *python = symbolizer->input.python;
-    return python && python_get_info(python)->hex >> 24 == 2;
-}
-
 void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_info *info,
                            struct address_level *level, const char *symbol)
 {
@@ -105,7 +99,7 @@ void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_i
         location->function = arena_strndup(arena, symbol, length_without_clones(symbol));
     }
     if (info->interpreter)
-        level->function_class = classify_interpreter_function(symbol, runs_python_2(symbolizer));
+        level->python_function = python_classify_function(symbolizer->input.python, symbol);
     else
         name_cython_level(symbolizer, info, level, symbol);
     bool inside_cython = level != info->levels + (info->level_count - 1) && !info->interpreter &&

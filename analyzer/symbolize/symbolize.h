@@ -13,30 +13,13 @@
 #include "python.h"
 #include "trace.h"
 
-/* ---- what the interpreter's functions are ---- */
-
-/** What a native function is to the interpreter, by its name. */
-enum function_class {
-    FUNCTION_OTHER,
-    FUNCTION_EVALUATOR,
-    FUNCTION_CALL,           /**< Connects calls: always plumbing. */
-    FUNCTION_DISPATCH,       /**< Abstract-object machinery: plumbing between Python frames. */
-    FUNCTION_EVALUATOR_STEP, /**< One instruction of an evaluator that is made of tail calls. */
-    FUNCTION_TAKE_GIL,
-    FUNCTION_COLLECT,
-    FUNCTION_MAIN /**< The interpreter's own main(). */
-};
-
-/** For functions of the interpreter's own modules. */
-enum function_class classify_interpreter_function(const char *name, bool python_2);
-
 /* ---- native addresses ---- */
 
 /** One function at an address: the physical one, or one inlined into it. */
 struct address_level {
     struct trace_location *location;
     struct cython_name cython; /**< kind CYTHON_NONE for others. */
-    uint8_t function_class;    /**< enum function_class */
+    uint8_t python_function;   /**< enum python_function */
     bool plumbing;             /**< Helper code of the binding generator. */
     bool split;                /**< The level further in is a part of this same function. */
 };

@@ -76,7 +76,7 @@ struct module_record *symbolizer_record(struct symbolizer *symbolizer, const str
 bool address_is_evaluator(const struct address_info *info)
 {
     return info->interpreter && info->level_count &&
-           info->levels[info->level_count - 1].function_class == FUNCTION_EVALUATOR;
+           info->levels[info->level_count - 1].python_function == PYTHON_FUNCTION_EVALUATOR;
 }
 
 static void place_look_up(struct symbolizer *symbolizer, struct address_info *info)

@@ -58,8 +58,16 @@ void python_codes_destroy(struct python *python)
 static bool looks_like_code(struct python *python, psc_addr address)
 {
     static const enum py_field strings[] = {PY_CODE_FILENAME, PY_CODE_NAME};
-    const uint64_t text = py_is_2(python) ? PY_FLAG_BYTES : PY_FLAG_STR;
+    uint64_t text = 0;
     psc_addr member;
+    switch (python->layout.rules->texts) {
+    case PY_TEXTS_BYTES_AND_UNICODE:
+        text = PY_FLAG_BYTES;
+        break;
+    case PY_TEXTS_STR:
+        text = PY_FLAG_STR;
+        break;
+    }
     for (size_t i = 0; i < PSC_ARRAY_SIZE(strings); i++)
         if (py_read_u64(python, address, strings[i], &member) != PSC_OK ||
             !py_has_flags(python, member, text))

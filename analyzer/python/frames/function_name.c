@@ -162,6 +162,17 @@ static const char *name_from_old_class(struct python *python, psc_addr class, ps
     return NULL;
 }
 
+static const char *name_of_method(struct python *python, psc_addr class, psc_addr function)
+{
+    switch (python->layout.rules->classes) {
+    case PY_CLASSES_OLD_AND_NEW:
+        return name_within(python, read_class_name(python, class), function);
+    case PY_CLASSES_NEW:
+        break;
+    }
+    return read_qualname(python, function, PY_FUNC_QUALNAME);
+}
+
 static const char *name_from_class(struct python *python, psc_addr class, psc_addr code)
 {
     psc_addr mro;
@@ -176,10 +187,8 @@ static const char *name_from_class(struct python *python, psc_addr class, psc_ad
         if (target_read_u64(python->target, items + 8 * i, &base) != PSC_OK)
             return NULL;
         psc_addr function = search_dict(python, base, PY_TYPE_DICT, code);
-        if (function && py_is_2(python))
-            return name_within(python, read_class_name(python, base), function);
         if (function)
-            return read_qualname(python, function, PY_FUNC_QUALNAME);
+            return name_of_method(python, base, function);
     }
     return NULL;
 }

@@ -48,7 +48,7 @@ static enum py_generator_state state_of_number(int8_t number, enum py_generator_
 static enum py_generator_state read_state(struct python *python, psc_addr object, psc_addr frame,
                                           const struct python_frame *at)
 {
-    enum py_generator_states states = layout_get_generator_states(python->layout.rules);
+    enum py_generator_states states = python->layout.rules->generators;
     uint8_t number;
     switch (states) {
     case PY_GENERATORS_RUNNING:
@@ -89,7 +89,7 @@ static bool is_delegating(struct python *python, const struct python_frame *fram
     const struct py_code *code = code_find(python, frame->code);
     if (!code || code->state != PY_CODE_VALID)
         return false;
-    switch (layout_get_generator_states(python->layout.rules)) {
+    switch (python->layout.rules->generators) {
     case PY_GENERATORS_RUNNING:
     case PY_GENERATORS_FRAME:
         return py_read_u64(python, frame->code, PY_CODE_BYTES, &bytes) == PSC_OK &&

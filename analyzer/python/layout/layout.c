@@ -34,59 +34,10 @@ static const struct py_row matrix[PY_FIELD_COUNT] = {
 #undef S
 #undef NA
 
-/* A row is complete only when all it says was tried on that version; others are left out. */
-/* clang-format off */
-static const struct py_rules rules_table[] = {
-    { 2,  7,  "2.7", PY_TOP_FRAME_OBJECT, PY_LINES_LNOTAB_UNSIGNED, PY_INSTRUCTION_BYTES, PYTHON_JOIN_SLOT,    PY_SHIMS_NONE,       0, PY_GIL_CURRENT,     PY_COLLECTING_HIDDEN,      PY_DICTS_TABLE,   PY_ATTRIBUTES_DICT,           PY_INTS_SIGNED_SIZE, 0, PY_OBJECTS_2 },
-    { 3,  6,  "3.6", PY_TOP_FRAME_OBJECT, PY_LINES_LNOTAB,    PY_INSTRUCTION_BYTES,   PYTHON_JOIN_SLOT,        PY_SHIMS_NONE,       0, PY_GIL_CURRENT,     PY_COLLECTING_HIDDEN,      PY_DICTS_COMPACT, PY_ATTRIBUTES_DICT,           PY_INTS_SIGNED_SIZE, 0, PY_OBJECTS_3 },
-    { 3,  7,  "3.7", PY_TOP_FRAME_OBJECT, PY_LINES_LNOTAB,    PY_INSTRUCTION_BYTES,   PYTHON_JOIN_SLOT,        PY_SHIMS_NONE,       0, PY_GIL_RUNTIME,     PY_COLLECTING_RUNTIME,     PY_DICTS_COMPACT, PY_ATTRIBUTES_DICT,           PY_INTS_SIGNED_SIZE, 0, PY_OBJECTS_3 },
-    { 3,  8,  "3.8", PY_TOP_FRAME_OBJECT, PY_LINES_LNOTAB,    PY_INSTRUCTION_BYTES,   PYTHON_JOIN_SLOT,        PY_SHIMS_NONE,       0, PY_GIL_RUNTIME,     PY_COLLECTING_RUNTIME,     PY_DICTS_COMPACT, PY_ATTRIBUTES_DICT,           PY_INTS_SIGNED_SIZE, 0, PY_OBJECTS_3 },
-    { 3,  9,  "3.9", PY_TOP_FRAME_OBJECT, PY_LINES_LNOTAB,    PY_INSTRUCTION_BYTES,   PYTHON_JOIN_SLOT,        PY_SHIMS_NONE,       0, PY_GIL_RUNTIME,     PY_COLLECTING_INTERPRETER, PY_DICTS_COMPACT, PY_ATTRIBUTES_DICT,           PY_INTS_SIGNED_SIZE, 0, PY_OBJECTS_3 },
-    { 3, 10, "3.10", PY_TOP_FRAME_OBJECT, PY_LINES_310,       PY_INSTRUCTION_UNITS,   PYTHON_JOIN_CFRAME_SLOT, PY_SHIMS_NONE,       0, PY_GIL_RUNTIME,     PY_COLLECTING_INTERPRETER, PY_DICTS_COMPACT, PY_ATTRIBUTES_DICT,           PY_INTS_SIGNED_SIZE, 0, PY_OBJECTS_3 },
-    { 3, 11, "3.11", PY_TOP_CFRAME,       PY_LINES_LOCATIONS, PY_INSTRUCTION_POINTER, PYTHON_JOIN_CFRAME,      PY_SHIMS_NONE,       0, PY_GIL_RUNTIME,     PY_COLLECTING_INTERPRETER, PY_DICTS_KINDS,   PY_ATTRIBUTES_VALUES_POINTER, PY_INTS_SIGNED_SIZE, 0, PY_OBJECTS_3 },
-    { 3, 12, "3.12", PY_TOP_CFRAME,       PY_LINES_LOCATIONS, PY_INSTRUCTION_POINTER, PYTHON_JOIN_SHIM,        PY_SHIMS_OWNER,      0, PY_GIL_INTERPRETER, PY_COLLECTING_INTERPRETER, PY_DICTS_KINDS,   PY_ATTRIBUTES_TAGGED_POINTER, PY_INTS_TAG,         0, PY_OBJECTS_3 },
-    { 3, 13, "3.13", PY_TOP_FRAME,        PY_LINES_LOCATIONS, PY_INSTRUCTION_POINTER, PYTHON_JOIN_SHIM,        PY_SHIMS_OWNER_INIT, 0, PY_GIL_INTERPRETER, PY_COLLECTING_INTERPRETER, PY_DICTS_KINDS,   PY_ATTRIBUTES_INLINE,         PY_INTS_TAG,         2, PY_OBJECTS_3 },
-    { 3, 14, "3.14", PY_TOP_FRAME,        PY_LINES_LOCATIONS, PY_INSTRUCTION_POINTER, PYTHON_JOIN_SHIM,        PY_SHIMS_OWNER_INIT, 3, PY_GIL_INTERPRETER, PY_COLLECTING_INTERPRETER, PY_DICTS_KINDS,   PY_ATTRIBUTES_INLINE,         PY_INTS_TAG,         8, PY_OBJECTS_3 },
-    { 3, 15, "3.15", PY_TOP_FRAME,        PY_LINES_LOCATIONS, PY_INSTRUCTION_POINTER, PYTHON_JOIN_SHIM,        PY_SHIMS_OWNER_INIT, 3, PY_GIL_INTERPRETER, PY_COLLECTING_INTERPRETER, PY_DICTS_KINDS,   PY_ATTRIBUTES_INLINE,         PY_INTS_TAG,         8, PY_OBJECTS_3 },
-};
-/* clang-format on */
-
 /* The columns are 2.7, then 3.6 onwards. */
 static size_t column_of(const struct py_rules *rules)
 {
     return rules->major == 2 ? 0 : (size_t)rules->minor - 5;
-}
-
-const struct py_rules *layout_find_rules(uint32_t hex)
-{
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(rules_table); i++) {
-        const struct py_rules *rules = &rules_table[i];
-        if (rules->major == hex >> 24 && rules->minor == (hex >> 16 & 0xff))
-            return rules;
-    }
-    return NULL;
-}
-
-const struct py_rules *layout_get_rules(size_t index)
-{
-    return index < PSC_ARRAY_SIZE(rules_table) ? &rules_table[index] : NULL;
-}
-
-enum py_generator_states layout_get_generator_states(const struct py_rules *rules)
-{
-    if (rules->major < 3 || rules->minor < 10)
-        return PY_GENERATORS_RUNNING;
-    return rules->minor == 10   ? PY_GENERATORS_FRAME
-           : rules->minor < 13  ? PY_GENERATORS_SUSPENDED
-           : rules->minor <= 14 ? PY_GENERATORS_AWAITING
-                                : PY_GENERATORS_COUNTED;
-}
-
-enum py_task_lists layout_get_task_lists(const struct py_rules *rules)
-{
-    return rules->minor <= 6   ? PY_TASKS_STATIC
-           : rules->minor < 14 ? PY_TASKS_SETS
-                               : PY_TASKS_LINKED;
 }
 
 bool layout_is_self_described(const struct py_rules *rules)

@@ -59,7 +59,11 @@ enum py_attributes {
     PY_ATTRIBUTES_INLINE          /**< 3.13: values behind the object, dict pointer before it. */
 };
 
-enum py_ints { PY_INTS_SIGNED_SIZE, PY_INTS_TAG };
+enum py_ints {
+    PY_INTS_PLAIN_AND_LONG, /**< 2.7: int is a C long, long has a signed size. */
+    PY_INTS_SIGNED_SIZE,    /**< The sign is that of the number of digits. */
+    PY_INTS_TAG             /**< 3.12: sign and size in one word. */
+};
 
 /** How a generator says what it is doing. */
 enum py_generator_states {
@@ -76,8 +80,48 @@ enum py_task_lists {
     PY_TASKS_SETS,   /**< Sets in the module asyncio.tasks. */
     PY_TASKS_LINKED  /**< 3.14: linked lists that _asyncio describes, and these sets. */
 };
-/** Python 2: str is bytes, unicode a thing of its own, int and long, classes without a type. */
-enum py_objects { PY_OBJECTS_2, PY_OBJECTS_3 };
+
+enum py_texts {
+    PY_TEXTS_BYTES_AND_UNICODE, /**< 2.7: str is bytes, unicode a thing of its own. */
+    PY_TEXTS_STR
+};
+
+enum py_classes {
+    PY_CLASSES_OLD_AND_NEW, /**< 2.7: classes without a type as well; functions know no class. */
+    PY_CLASSES_NEW
+};
+
+enum py_ranges {
+    PY_RANGES_NUMBERS, /**< 2.7's xrange: C longs, and a count in place of the end. */
+    PY_RANGES_OBJECTS
+};
+
+/** How a combination of enum.Flag gets its names (Lib/enum.py). */
+enum py_flag_names {
+    PY_FLAG_NAMES_KEPT,   /**< In the object itself, or there is no such thing. */
+    PY_FLAG_NAMES_ALL,    /**< Composed of all members within it. */
+    PY_FLAG_NAMES_COVERED /**< 3.9: single bits without a name only where no name has them. */
+};
+
+/** Whether a pattern of re may have the flag TEMPLATE. */
+enum py_pattern_flags { PY_PATTERN_FLAGS_TEMPLATE, PY_PATTERN_FLAGS_PLAIN };
+
+/** What things are called, by the interpreter and by its repr(). */
+struct py_spelling {
+    const char *evaluator;
+    const char *builtin_modules[2]; /**< Whose types go without their module. */
+    const char *thread_name;        /**< Attribute of threading.Thread; __name is mangled. */
+    const char *bytes_prefix;
+    const char *text_prefix;
+    const char *long_suffix;
+    bool set_braces;      /**< A set itself goes without that name: {1, 2}. */
+    const char *set_open; /**< Behind the name of the type. */
+    const char *set_close;
+    const char *set_empty;
+    const char *set_freed;           /**< The text in an entry that was taken out; or NULL. */
+    const char *static_type;         /**< What a type made in C is. */
+    const char *module_without_file; /**< And without __spec__; or NULL. */
+};
 
 /** How a version behaves. */
 struct py_rules {
@@ -96,7 +140,15 @@ struct py_rules {
     enum py_attributes attributes;
     enum py_ints ints;
     uint32_t free_threaded_kind_shift; /**< See string_kind_shift. */
-    enum py_objects objects;
+    enum py_texts texts;
+    enum py_classes classes;
+    enum py_ranges ranges;
+    enum py_generator_states generators;
+    enum py_task_lists tasks;
+    enum py_flag_names flag_names;
+    uint32_t deque_block; /**< Items of a block (Modules/_collectionsmodule.c, BLOCKLEN). */
+    enum py_pattern_flags pattern_flags;
+    const struct py_spelling *spelling;
 };
 
 struct py_layout {
@@ -111,8 +163,8 @@ struct py_layout {
 const struct py_rules *layout_find_rules(uint32_t hex);
 /** The rules at an index, NULL past the last; oldest first. */
 const struct py_rules *layout_get_rules(size_t index);
-enum py_generator_states layout_get_generator_states(const struct py_rules *rules);
-enum py_task_lists layout_get_task_lists(const struct py_rules *rules);
+/** PY_VERSION_HEX of them, as far as they say it: "3.8". */
+uint32_t layout_version_of(const struct py_rules *rules);
 /** True when the version has _Py_DebugOffsets, so that the table alone is not enough. */
 bool layout_is_self_described(const struct py_rules *rules);
 
@@ -156,6 +208,16 @@ uint32_t layout_field_width(enum py_field field);
 /** The word of _Py_DebugOffsets that holds the field, or 0 when the table does. */
 size_t layout_field_slot(const struct py_rules *rules, enum py_field field);
 
+/* ---- interpreter_functions.c ---- */
+
+/** For functions of the interpreter's own modules; `rules` may be NULL. */
+enum python_function layout_classify_function(const struct py_rules *rules, const char *name);
+/**
+ * Whether what a function of the interpreter calls is a wait for the GIL.
+ * @param caller  it takes the GIL, or is an evaluator.
+ */
+bool layout_is_gil_wait(const char *name, bool caller);
+
 /* ---- version_text.c ---- */
 
 /** "3.11.2 (main, ...": the text before the blank, and PY_VERSION_HEX made from it. */
@@ -168,7 +230,11 @@ struct py_version_text {
 bool parse_version_text(const char *bytes, size_t size, struct py_version_text *ret);
 /** "libpython3.7m.so.1.0", "python3.11": the version, with micro 0, or 0. */
 uint32_t parse_version_name(const char *file_name);
+/** Whether a number may be the Py_Version of a CPython that has it (3.11+). */
+bool layout_is_version(uint64_t hex);
 /** "3.11.2", "3.13.0rc1" from PY_VERSION_HEX, into at least 24 bytes. */
 void layout_format_version(uint32_t hex, char *ret, size_t size);
+/** The same when only the first two numbers are known: "3.8". */
+void layout_format_short_version(uint32_t hex, char *ret, size_t size);
 
 #endif

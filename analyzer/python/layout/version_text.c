@@ -86,6 +86,11 @@ uint32_t parse_version_name(const char *file_name)
     return first << 24 | second << 16;
 }
 
+bool layout_is_version(uint64_t hex)
+{
+    return hex <= UINT32_MAX && hex >> 24 == 3;
+}
+
 void layout_format_version(uint32_t hex, char *ret, size_t size)
 {
     /* PY_VERSION_HEX: major, minor, micro, then level (a, b, c, f) and serial. */
@@ -98,4 +103,9 @@ void layout_format_version(uint32_t hex, char *ret, size_t size)
         snprintf(ret, size, "%u.%u.%u%s%u", major, minor, micro, level, hex & 0xf);
     else
         snprintf(ret, size, "%u.%u.%u", major, minor, micro);
+}
+
+void layout_format_short_version(uint32_t hex, char *ret, size_t size)
+{
+    snprintf(ret, size, "%u.%u", hex >> 24, hex >> 16 & 0xff);
 }

@@ -104,10 +104,22 @@ static enum psc_status read_plain_int(struct python *python, psc_addr object, ui
     return status == PSC_OK && (int64_t)*ret < 0 ? PSC_ERR_LIMIT : status;
 }
 
+static bool is_plain_int(struct python *python, psc_addr object)
+{
+    switch (python->layout.rules->ints) {
+    case PY_INTS_PLAIN_AND_LONG:
+        return py_has_flags(python, object, PY_FLAG_PLAIN_INT);
+    case PY_INTS_SIGNED_SIZE:
+    case PY_INTS_TAG:
+        break;
+    }
+    return false;
+}
+
 enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *ret)
 {
     uint64_t size;
-    if (py_is_2(python) && py_has_flags(python, object, PY_FLAG_PLAIN_INT))
+    if (is_plain_int(python, object))
         return read_plain_int(python, object, ret);
     if (!py_has_flags(python, object, PY_FLAG_INT))
         return PSC_ERR_FORMAT;
@@ -116,6 +128,7 @@ enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *re
         return status;
     bool negative = false;
     switch (python->layout.rules->ints) {
+    case PY_INTS_PLAIN_AND_LONG:
     case PY_INTS_SIGNED_SIZE:
         negative = (int64_t)size < 0;
         break;

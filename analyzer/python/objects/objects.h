@@ -38,12 +38,6 @@ PSC_MUST_CHECK enum psc_status py_read_u8(struct python *python, psc_addr base, 
 /** base + offset, or 0 when this version has no such field. */
 psc_addr py_field_address(const struct python *python, psc_addr base, enum py_field field);
 
-/** True for Python 2, whose objects are others. */
-static inline bool py_is_2(const struct python *python)
-{
-    return python->layout.rules->objects == PY_OBJECTS_2;
-}
-
 /* CPython, Include/object.h; in 2.7 INT is long, BYTES is str, and STR is unicode. */
 #define PY_FLAG_INLINE_VALUES (UINT64_C(1) << 2)
 #define PY_FLAG_MANAGED_DICT  (UINT64_C(1) << 4)
@@ -96,6 +90,8 @@ PSC_MUST_CHECK enum psc_status py_string_open(struct python *python, psc_addr ob
 /** A str as UTF-8 in the arena; at most `limit` characters, then "...". */
 PSC_MUST_CHECK enum psc_status py_read_string(struct python *python, psc_addr object, size_t limit,
                                               const char **ret);
+/** True for a str; in 2.7 for a unicode, too. */
+bool py_is_text(struct python *python, psc_addr object);
 /** True when the object is a str of just this ASCII text. */
 bool py_string_equals(struct python *python, psc_addr object, const char *ascii);
 

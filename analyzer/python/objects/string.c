@@ -24,8 +24,8 @@ static uint32_t judge_width(struct python *python, psc_addr data, uint64_t lengt
 }
 
 /* CPython 2.7, Include/stringobject.h and unicodeobject.h. */
-static enum psc_status open_string_2(struct python *python, psc_addr object,
-                                     struct py_characters *ret)
+static enum psc_status open_bytes_or_unicode(struct python *python, psc_addr object,
+                                             struct py_characters *ret)
 {
     psc_addr type;
     uint64_t flags;
@@ -52,12 +52,10 @@ static enum psc_status open_string_2(struct python *python, psc_addr object,
 
 /* CPython, Include/cpython/unicodeobject.h: compact ASCII, compact, with a data pointer, and
    up to 3.11 the legacy form that has only wchar_t. */
-enum psc_status py_string_open(struct python *python, psc_addr object, struct py_characters *ret)
+static enum psc_status open_str(struct python *python, psc_addr object, struct py_characters *ret)
 {
     int32_t state;
     ret->encoded = false;
-    if (py_is_2(python))
-        return open_string_2(python, object, ret);
     if (!py_has_flags(python, object, PY_FLAG_STR))
         return PSC_ERR_FORMAT;
     enum psc_status status = py_read_i32(python, object, PY_STR_STATE, &state);
@@ -80,6 +78,30 @@ enum psc_status py_string_open(struct python *python, psc_addr object, struct py
         return py_read_u64(python, object, PY_STR_DATA, &ret->data);
     ret->data = py_field_address(python, object, ascii ? PY_STR_ASCII_SIZE : PY_STR_COMPACT_SIZE);
     return PSC_OK;
+}
+
+enum psc_status py_string_open(struct python *python, psc_addr object, struct py_characters *ret)
+{
+    switch (python->layout.rules->texts) {
+    case PY_TEXTS_BYTES_AND_UNICODE:
+        return open_bytes_or_unicode(python, object, ret);
+    case PY_TEXTS_STR:
+        break;
+    }
+    return open_str(python, object, ret);
+}
+
+bool py_is_text(struct python *python, psc_addr object)
+{
+    switch (python->layout.rules->texts) {
+    case PY_TEXTS_BYTES_AND_UNICODE:
+        if (py_has_flags(python, object, PY_FLAG_BYTES))
+            return true;
+        break;
+    case PY_TEXTS_STR:
+        break;
+    }
+    return py_has_flags(python, object, PY_FLAG_STR);
 }
 
 static void add_characters(struct text *text, const uint8_t *bytes, size_t count, uint32_t width)

@@ -1,5 +1,5 @@
 /* Types by name: tp_name of C types, and what Python says of its classes. */
-#include "objects.h"
+#include "objects_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,102 +10,6 @@
 #define TYPE_NAME_LIMIT   200u
 #define TYPE_COUNT_LIMIT  (1u << 16)
 #define SLOT_OFFSET_LIMIT (1u << 20)
-
-/* ---- kinds ---- */
-
-struct kind_name {
-    const char *name; /* tp_name of the C type. */
-    enum py_kind kind;
-};
-
-static const struct kind_name kind_names[] = {
-    {"NoneType", PY_KIND_NONE},
-    {"ellipsis", PY_KIND_ELLIPSIS},
-    {"NotImplementedType", PY_KIND_NOT_IMPLEMENTED},
-    {"bool", PY_KIND_BOOL},
-    {"float", PY_KIND_FLOAT},
-    {"complex", PY_KIND_COMPLEX},
-    {"bytearray", PY_KIND_BYTEARRAY},
-    {"set", PY_KIND_SET},
-    {"frozenset", PY_KIND_FROZENSET},
-    {"frozendict", PY_KIND_DICT},
-    {"slice", PY_KIND_SLICE},
-    {"range", PY_KIND_RANGE},
-    {"function", PY_KIND_FUNCTION},
-    {"method", PY_KIND_METHOD},
-    {"builtin_function_or_method", PY_KIND_BUILTIN},
-    {"module", PY_KIND_MODULE},
-    {"generator", PY_KIND_GENERATOR},
-    {"coroutine", PY_KIND_GENERATOR},
-    {"async_generator", PY_KIND_GENERATOR},
-    {"cell", PY_KIND_CELL},
-    {"member_descriptor", PY_KIND_MEMBER},
-    {"collections.deque", PY_KIND_DEQUE},
-    {"datetime.datetime", PY_KIND_DATETIME},
-    {"datetime.date", PY_KIND_DATE},
-    {"datetime.time", PY_KIND_TIME},
-    {"datetime.timedelta", PY_KIND_TIMEDELTA},
-    {"datetime.timezone", PY_KIND_TIMEZONE},
-    {"mappingproxy", PY_KIND_MAPPINGPROXY},
-    {"dict_keys", PY_KIND_DICTVIEW},
-    {"dict_values", PY_KIND_DICTVIEW},
-    {"dict_items", PY_KIND_DICTVIEW},
-    {"weakref", PY_KIND_WEAKREF},
-    {"weakref.ReferenceType", PY_KIND_WEAKREF},
-    {"memoryview", PY_KIND_MEMORYVIEW},
-    {"decimal.Decimal", PY_KIND_DECIMAL},
-    {"re.Pattern", PY_KIND_PATTERN},
-    {"_sre.SRE_Pattern", PY_KIND_PATTERN},
-    {"numpy.ndarray", PY_KIND_NUMPY_ARRAY},
-    {"numpy.generic", PY_KIND_NUMPY_SCALAR},
-};
-
-/* 2.7 only: some of these names mean another thing later. */
-static const struct kind_name kind_names_2[] = {
-    {"int", PY_KIND_PLAIN_INT},         {"instancemethod", PY_KIND_METHOD},
-    {"instance", PY_KIND_OLD_INSTANCE}, {"classobj", PY_KIND_OLD_CLASS},
-    {"xrange", PY_KIND_RANGE},
-};
-
-/* Cython's functions are of a type in a module that is named after its version. */
-static bool is_cython_function(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    name = dot ? dot + 1 : name;
-    return !strcmp(name, "cython_function_or_method") || !strcmp(name, "fused_cython_function");
-}
-
-static enum py_kind kind_of_name(const struct python *python, const char *name)
-{
-    if (is_cython_function(name))
-        return PY_KIND_CYFUNCTION;
-    if (strstr(name, "." PY_CLOSURE_PREFIX))
-        return PY_KIND_CLOSURE;
-    for (size_t i = 0; py_is_2(python) && i < PSC_ARRAY_SIZE(kind_names_2); i++)
-        if (!strcmp(kind_names_2[i].name, name))
-            return kind_names_2[i].kind;
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(kind_names); i++)
-        if (!strcmp(kind_names[i].name, name))
-            return kind_names[i].kind;
-    return PY_KIND_OBJECT;
-}
-
-static enum py_kind kind_of_flags(uint64_t flags)
-{
-    static const struct {
-        uint64_t flag;
-        enum py_kind kind;
-    } kinds[] = {
-        {PY_FLAG_INT, PY_KIND_INT},     {PY_FLAG_STR, PY_KIND_STR},
-        {PY_FLAG_BYTES, PY_KIND_BYTES}, {PY_FLAG_TUPLE, PY_KIND_TUPLE},
-        {PY_FLAG_LIST, PY_KIND_LIST},   {PY_FLAG_DICT, PY_KIND_DICT},
-        {PY_FLAG_TYPE, PY_KIND_TYPE},   {PY_FLAG_EXCEPTION, PY_KIND_EXCEPTION},
-    };
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(kinds); i++)
-        if (flags & kinds[i].flag)
-            return kinds[i].kind;
-    return PY_KIND_OBJECT;
-}
 
 /* ---- names ---- */
 
@@ -195,8 +99,8 @@ static bool find_in_class(struct python *python, psc_addr type, const char *key,
 
 static bool is_builtin_module(const struct python *python, const char *module)
 {
-    return py_is_2(python) ? !strcmp(module, "__builtin__") || !strcmp(module, "exceptions")
-                           : !strcmp(module, "builtins");
+    const char *const *names = python->layout.rules->spelling->builtin_modules;
+    return !strcmp(module, names[0]) || !strcmp(module, names[1]);
 }
 
 static void set_names(struct python *python, struct py_type *type, const char *c_name)
@@ -244,26 +148,6 @@ static bool is_derived_from(struct python *python, psc_addr type, const char *co
     return false;
 }
 
-/* Those of the standard library that are made in Python. */
-static enum py_kind kind_of_class(const struct py_type *type)
-{
-    static const struct {
-        const char *module;
-        const char *name;
-        enum py_kind kind;
-    } classes[] = {
-        {"uuid", "UUID", PY_KIND_UUID},
-        {"pathlib", "PosixPath", PY_KIND_PATH},
-        {"pathlib", "PurePosixPath", PY_KIND_PATH},
-        {"pathlib._local", "PosixPath", PY_KIND_PATH},
-        {"pathlib._local", "PurePosixPath", PY_KIND_PATH},
-    };
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(classes); i++)
-        if (!strcmp(type->module, classes[i].module) && !strcmp(type->name, classes[i].name))
-            return classes[i].kind;
-    return PY_KIND_OBJECT;
-}
-
 static void set_kind(struct python *python, struct py_type *type)
 {
     char name[TYPE_NAME_LIMIT];
@@ -276,7 +160,7 @@ static void set_kind(struct python *python, struct py_type *type)
         /* A class may have any name; a type made in C with a dot has its module's. */
         if (read_c_name(python, base, flags, name) &&
             (!(flags & PY_FLAG_HEAPTYPE) || strchr(name, '.'))) {
-            enum py_kind kind = kind_of_name(python, name);
+            enum py_kind kind = type_kind_of_name(python, name);
             if (kind != PY_KIND_OBJECT) {
                 type->kind = kind;
                 type->exact = i == 0;
@@ -286,10 +170,9 @@ static void set_kind(struct python *python, struct py_type *type)
         if (py_read_u64(python, base, PY_TYPE_BASE, &base) != PSC_OK)
             break;
     }
-    type->kind = py_is_2(python) && type->flags & PY_FLAG_PLAIN_INT ? PY_KIND_PLAIN_INT
-                                                                    : kind_of_flags(type->flags);
+    type->kind = type_kind_of_flags(python, type->flags);
     if (type->kind == PY_KIND_OBJECT && type->module)
-        type->kind = kind_of_class(type);
+        type->kind = type_kind_of_class(type);
     type->exact = !type->module && !(type->flags & PY_FLAG_HEAPTYPE);
 }
 
@@ -298,7 +181,8 @@ static void set_protocols(struct python *python, struct py_type *type, psc_addr 
     static const char *const enum_names[] = {"EnumMeta", "EnumType", NULL};
     static const char *const ordered_names[] = {"collections.OrderedDict", NULL};
     psc_addr found;
-    type->ordered = type->kind == PY_KIND_DICT && !py_is_2(python) &&
+    type->ordered = type->kind == PY_KIND_DICT &&
+                    python->layout.offset[PY_ORDERED_FIRST] != PY_NO_OFFSET &&
                     is_derived_from(python, type->address, ordered_names);
     if (!(type->flags & PY_FLAG_HEAPTYPE))
         return;

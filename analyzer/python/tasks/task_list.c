@@ -364,7 +364,7 @@ enum psc_status task_list_find(struct py_tasks *tasks)
     tasks->types = (struct py_asyncio_types){.future = find_type(tasks, "_asyncio", "Future"),
                                              .task = find_type(tasks, "_asyncio", "Task"),
                                              .partial = find_type(tasks, "functools", "partial")};
-    switch (layout_get_task_lists(tasks->python->layout.rules)) {
+    switch (tasks->python->layout.rules->tasks) {
     case PY_TASKS_STATIC:
         return add_from_statics(tasks);
     case PY_TASKS_SETS:

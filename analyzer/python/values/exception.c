@@ -29,9 +29,8 @@ static psc_addr read_object(struct python *python, psc_addr object, enum py_fiel
 static void add_plain(struct python *python, psc_addr object, struct text *text)
 {
     const char *string = NULL;
-    bool is_text = py_has_flags(python, object, PY_FLAG_STR) ||
-                   (py_is_2(python) && py_has_flags(python, object, PY_FLAG_BYTES));
-    if (is_text && py_read_string(python, object, VALUE_TEXT_LIMIT, &string) == PSC_OK)
+    if (py_is_text(python, object) &&
+        py_read_string(python, object, VALUE_TEXT_LIMIT, &string) == PSC_OK)
         text_add_string(text, string);
     else
         value_add(python, object, text);

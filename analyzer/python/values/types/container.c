@@ -4,12 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SET_LIMIT  (UINT64_C(1) << 24)
-#define SCAN_LIMIT 4096u /* Free entries that are passed by. */
-/* CPython, Modules/_collectionsmodule.c, BLOCKLEN. */
-#define BLOCK_ITEMS   64u
-#define BLOCK_ITEMS_2 62u
-#define COUNT_LIMIT   (UINT64_C(1) << 40)
+#define SET_LIMIT   (UINT64_C(1) << 24)
+#define SCAN_LIMIT  4096u /* Free entries that are passed by. */
+#define COUNT_LIMIT (UINT64_C(1) << 40)
 
 static bool read_size(struct value_writer *writer, psc_addr object, enum py_field field,
                       uint64_t *ret)
@@ -113,6 +110,7 @@ static void take_set(struct value_writer *writer, struct value_level *level, psc
                      uint64_t slots, uint64_t used)
 {
     struct python *python = writer->python;
+    const char *freed = python->layout.rules->spelling->set_freed;
     slots = slots < SCAN_LIMIT ? slots : SCAN_LIMIT;
     if (!budget_spend(python, slots))
         slots = 0;
@@ -123,9 +121,8 @@ static void take_set(struct value_writer *writer, struct value_level *level, psc
         if (py_read_u64(python, entry, PY_SETENTRY_KEY, &key) != PSC_OK ||
             py_read_u64(python, entry, PY_SETENTRY_HASH, &hash) != PSC_OK)
             break;
-        /* No key of a set has the hash -1; what was taken out has. In 2.7 it is that text. */
-        if (key && hash != UINT64_MAX &&
-            !(py_is_2(python) && py_string_equals(python, key, "<dummy key>")))
+        /* No key of a set has the hash -1; what was taken out has. In 2.7 it is a text. */
+        if (key && hash != UINT64_MAX && !(freed && py_string_equals(python, key, freed)))
             value_take(level, 0, key);
     }
     level->more = used - level->count;
@@ -143,10 +140,8 @@ void value_open_set(struct value_writer *writer, const struct py_type *type, psc
         add_broken(writer, type, object);
         return;
     }
-    const char *open = py_is_2(python) ? "([" : "({";
-    const char *close = py_is_2(python) ? "])" : "})";
-    bool plain = type->exact && type->kind == PY_KIND_SET && !py_is_2(python);
-    if (plain && used) {
+    const struct py_spelling *spelling = python->layout.rules->spelling;
+    if (spelling->set_braces && type->exact && type->kind == PY_KIND_SET && used) {
         struct value_level *level = value_push(writer, object, "{", "}");
         if (level)
             take_set(writer, level, table, mask + 1, used);
@@ -154,10 +149,10 @@ void value_open_set(struct value_writer *writer, const struct py_type *type, psc
     }
     text_add_string(writer->text, py_type_short_name(type));
     if (!used) {
-        text_add_string(writer->text, py_is_2(python) ? "([])" : "()");
+        text_add_string(writer->text, spelling->set_empty);
         return;
     }
-    struct value_level *level = value_push(writer, object, open, close);
+    struct value_level *level = value_push(writer, object, spelling->set_open, spelling->set_close);
     if (level)
         take_set(writer, level, table, mask + 1, used);
 }
@@ -169,7 +164,7 @@ static void take_blocks(struct value_writer *writer, struct value_level *level, 
     psc_addr block;
     psc_addr item;
     uint64_t index;
-    const uint64_t block_items = py_is_2(python) ? BLOCK_ITEMS_2 : BLOCK_ITEMS;
+    const uint64_t block_items = python->layout.rules->deque_block;
     level->more = count;
     if (py_read_u64(python, object, PY_DEQUE_BLOCK, &block) != PSC_OK ||
         py_read_u64(python, object, PY_DEQUE_INDEX, &index) != PSC_OK)

@@ -73,16 +73,17 @@ static void drop_covered(struct flags *flags)
     flags->count = kept;
 }
 
-/* CPython 3.6 to 3.10, Lib/enum.py, Flag.__repr__() and _decompose(). */
+/* Lib/enum.py, Flag.__repr__() and _decompose(). */
 void value_add_flag_names(struct value_writer *writer, const struct py_type *type, psc_addr number)
 {
     struct python *python = writer->python;
     struct flags flags;
     uint64_t value;
-    if (!type->members || py_is_2(python) || python->layout.rules->minor > 10 ||
+    enum py_flag_names names = python->layout.rules->flag_names;
+    if (!type->members || names == PY_FLAG_NAMES_KEPT ||
         py_read_int(python, number, &value) != PSC_OK || !read_flags(python, type, value, &flags))
         return;
-    if (python->layout.rules->minor >= 9)
+    if (names == PY_FLAG_NAMES_COVERED)
         drop_covered(&flags);
     if (!flags.count)
         text_printf(writer->text, ".%" PRIu64, value);

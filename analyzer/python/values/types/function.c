@@ -94,8 +94,7 @@ void value_open_method(struct value_writer *writer, const struct py_type *type, 
         function = 0;
     (void)type;
     text_add_string(writer->text, self ? "<bound method " : "<unbound method ");
-    if (py_is_2(python))
-        add_class_prefix(writer, object);
+    add_class_prefix(writer, object);
     if (py_type_of(python, function, &callable) == PSC_OK && callable->kind == PY_KIND_FUNCTION)
         add_string_member(writer, function, PY_FUNC_QUALNAME);
     else
@@ -140,9 +139,10 @@ void value_add_type(struct value_writer *writer, const struct py_type *type, psc
         text_printf(writer->text, "<class at 0x%" PRIx64 ": not readable>", object);
         return;
     }
-    text_add_string(writer->text, py_is_2(writer->python) && !(shown->flags & PY_FLAG_HEAPTYPE)
-                                      ? "<type '"
-                                      : "<class '");
+    text_printf(writer->text, "<%s '",
+                shown->flags & PY_FLAG_HEAPTYPE
+                    ? "class"
+                    : writer->python->layout.rules->spelling->static_type);
     py_type_add_name(shown, writer->text);
     text_add_string(writer->text, "'>");
 }

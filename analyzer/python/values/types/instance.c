@@ -132,19 +132,27 @@ static void add_xrange(struct value_writer *writer, psc_addr object)
                     stop, (int64_t)step);
 }
 
-void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object)
+static void open_range(struct value_writer *writer, psc_addr object)
 {
-    if (py_is_2(writer->python)) {
-        add_xrange(writer, object);
-        return;
-    }
     static const enum py_field parts[] = {PY_RANGE_START, PY_RANGE_STOP, PY_RANGE_STEP};
     struct value_level *level = value_push(writer, object, "range(", ")");
     psc_addr part;
     uint64_t step;
-    (void)type;
     for (size_t i = 0; level && i < PSC_ARRAY_SIZE(parts); i++)
         if (py_read_u64(writer->python, object, parts[i], &part) == PSC_OK &&
             (i < 2 || py_read_int(writer->python, part, &step) != PSC_OK || step != 1))
             value_take(level, 0, part);
+}
+
+void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    (void)type;
+    switch (writer->python->layout.rules->ranges) {
+    case PY_RANGES_NUMBERS:
+        add_xrange(writer, object);
+        break;
+    case PY_RANGES_OBJECTS:
+        open_range(writer, object);
+        break;
+    }
 }

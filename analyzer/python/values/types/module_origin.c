@@ -45,8 +45,8 @@ static struct origin read_origin(struct python *python, psc_addr module)
         py_attributes_open(python, spec, &items) != PSC_OK) {
         if (find_global(python, module, "__file__", &place))
             origin.file = place;
-        else if (py_is_2(python))
-            origin.word = "built-in";
+        else
+            origin.word = python->layout.rules->spelling->module_without_file;
         return origin;
     }
     if (value_find_in_dict(python, spec, "_set_fileattr", &has_file) &&
@@ -64,10 +64,14 @@ static struct origin read_origin(struct python *python, psc_addr module)
 
 static void add_quoted(struct value_writer *writer, const struct py_type *type, psc_addr string)
 {
-    if (py_is_2(writer->python))
+    switch (writer->python->layout.rules->texts) {
+    case PY_TEXTS_BYTES_AND_UNICODE:
         value_add_bytes(writer, type, string);
-    else
+        break;
+    case PY_TEXTS_STR:
         value_add_str(writer, type, string);
+        break;
+    }
 }
 
 void value_add_module(struct value_writer *writer, const struct py_type *type, psc_addr object)

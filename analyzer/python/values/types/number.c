@@ -50,19 +50,31 @@ static void add_huge(struct value_writer *writer, psc_addr digits, uint64_t coun
                 negative ? "-" : "", (uint64_t)high << DIGIT_BITS | low);
 }
 
+/* 2.7's bool is an int without digits. */
+static enum py_field size_field(const struct python *python, const struct py_type *type)
+{
+    switch (python->layout.rules->ints) {
+    case PY_INTS_PLAIN_AND_LONG:
+        return type->kind == PY_KIND_BOOL ? PY_INT_VALUE : PY_INT_SIZE;
+    case PY_INTS_SIGNED_SIZE:
+    case PY_INTS_TAG:
+        break;
+    }
+    return PY_INT_SIZE;
+}
+
 void value_add_int(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
     struct python *python = writer->python;
     uint32_t digits[DIGIT_LIMIT];
     uint64_t size;
     bool negative = false;
-    enum py_field field =
-        type->kind == PY_KIND_BOOL && py_is_2(python) ? PY_INT_VALUE : PY_INT_SIZE;
-    if (py_read_u64(python, object, field, &size) != PSC_OK) {
+    if (py_read_u64(python, object, size_field(python, type), &size) != PSC_OK) {
         text_add_string(writer->text, "<int: not readable>");
         return;
     }
     switch (python->layout.rules->ints) {
+    case PY_INTS_PLAIN_AND_LONG:
     case PY_INTS_SIGNED_SIZE:
         negative = (int64_t)size < 0;
         size = negative ? 0 - size : size;
@@ -76,7 +88,7 @@ void value_add_int(struct value_writer *writer, const struct py_type *type, psc_
         text_add_string(writer->text, size ? "True" : "False");
         return;
     }
-    const char *suffix = py_is_2(python) ? "L" : "";
+    const char *suffix = python->layout.rules->spelling->long_suffix;
     psc_addr at = py_field_address(python, object, PY_INT_DIGITS);
     if (size > DIGIT_LIMIT)
         add_huge(writer, at, size, negative);

@@ -48,11 +48,19 @@ void value_add_pattern(struct value_writer *writer, const struct py_type *type, 
         return;
     }
     bool is_text = kind->kind == PY_KIND_STR;
+    bool has_template = false;
+    switch (python->layout.rules->pattern_flags) {
+    case PY_PATTERN_FLAGS_TEMPLATE:
+        has_template = true;
+        break;
+    case PY_PATTERN_FLAGS_PLAIN:
+        break;
+    }
     text_add_string(writer->text, "re.compile(");
     if (is_text)
         value_add_str(writer, kind, pattern);
     else
         value_add_bytes(writer, kind, pattern);
-    add_flags(writer->text, (uint32_t)flags, is_text, python->layout.rules->minor < 13);
+    add_flags(writer->text, (uint32_t)flags, is_text, has_template);
     text_add_char(writer->text, ')');
 }

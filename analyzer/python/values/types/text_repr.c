@@ -94,12 +94,6 @@ void format_str(const uint8_t *characters, size_t count, uint32_t width, struct 
     format_quoted(characters, count, width, false, text);
 }
 
-/** format_str() in 2.7's way: all that is not ASCII is escaped, two surrogates together. */
-static void format_str_2(const uint8_t *characters, size_t count, uint32_t width, struct text *text)
-{
-    format_quoted(characters, count, width, true, text);
-}
-
 void format_bytes(const uint8_t *bytes, size_t count, struct text *text)
 {
     format_quoted(bytes, count, 1, true, text);
@@ -127,11 +121,15 @@ void value_add_str(struct value_writer *writer, const struct py_type *type, psc_
         text_add_string(writer->text, "<str: not readable>");
         return;
     }
-    if (py_is_2(python)) {
-        text_add_char(writer->text, 'u');
-        format_str_2(buffer, count, characters.width, writer->text);
-    } else {
+    text_add_string(writer->text, python->layout.rules->spelling->text_prefix);
+    switch (python->layout.rules->texts) {
+    case PY_TEXTS_BYTES_AND_UNICODE:
+        /* All that is not ASCII is escaped, two surrogates together. */
+        format_quoted(buffer, count, characters.width, true, writer->text);
+        break;
+    case PY_TEXTS_STR:
         format_str(buffer, count, characters.width, writer->text);
+        break;
     }
     add_rest(writer->text, characters.length - count);
 }
@@ -182,7 +180,7 @@ void value_add_bytes(struct value_writer *writer, const struct py_type *type, ps
     if (py_read_u64(writer->python, object, PY_VAR_SIZE, &size) != PSC_OK)
         size = UINT64_MAX;
     add_binary(writer, py_field_address(writer->python, object, PY_BYTES_DATA), size,
-               py_is_2(writer->python) ? "" : "b");
+               writer->python->layout.rules->spelling->bytes_prefix);
 }
 
 void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object)
