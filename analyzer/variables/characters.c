@@ -1,5 +1,5 @@
 /* Text in memory: char, wchar_t, char16_t, char32_t. */
-#include "variable_value.h"
+#include "value_writer.h"
 
 #include <string.h>
 

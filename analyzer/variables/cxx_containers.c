@@ -1,4 +1,4 @@
-/* What C++'s library holds in rows: arrays, trees, hash tables and lists; see cxx_library.c. */
+/* What C++'s library holds in rows: arrays, trees, hash tables and lists. */
 #include "cxx_library.h"
 
 #include <inttypes.h>
@@ -70,23 +70,23 @@ static void end_row(struct row *row, const char *bracket)
 
 static void add_item(struct row *row, const struct debug_type *type, psc_addr address)
 {
-    c_value_add(row->writer, type, (struct c_place){NULL, address}, row->depth + 1);
+    c_add_value(row->writer, type, (struct c_place){NULL, address}, row->depth + 1);
 }
 
 /* ["a"] = 1 as gdb has it, "a": 1 as Python has. */
 static void add_mapped(struct row *row, const struct debug_type *pair, psc_addr address)
 {
-    struct library_part key = {pair, {NULL, address}};
-    struct library_part value = key;
+    struct c_part key = {pair, {NULL, address}};
+    struct c_part value = key;
     struct c_writer *writer = row->writer;
     if (!library_find_part(&key, "first") || !library_find_part(&value, "second")) {
         add_item(row, pair, address);
         return;
     }
     text_add_string(writer->text, writer->cython ? "" : "[");
-    c_value_add(writer, key.type, key.place, row->depth + 1);
+    c_add_value(writer, key.type, key.place, row->depth + 1);
     text_add_string(writer->text, writer->cython ? ": " : "] = ");
-    c_value_add(writer, value.type, value.place, row->depth + 1);
+    c_add_value(writer, value.type, value.place, row->depth + 1);
 }
 
 /*
@@ -117,7 +117,7 @@ static uint64_t alignment_of(const struct debug_type *type, unsigned depth, unsi
 /* ---- in a row in memory ---- */
 
 /* vector<bool>: bits, from a pointer and an offset to another. */
-static bool add_bits(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_bits(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     uint64_t begin;
     uint64_t end;
@@ -150,9 +150,9 @@ static bool add_bits(struct c_writer *writer, struct library_part part, unsigned
     return true;
 }
 
-bool library_add_vector(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_vector(struct c_writer *writer, struct c_part part, unsigned depth)
 {
-    struct library_part start = part;
+    struct c_part start = part;
     uint64_t begin;
     uint64_t end;
     uint64_t word;
@@ -176,7 +176,7 @@ bool library_add_vector(struct c_writer *writer, struct library_part part, unsig
 }
 
 /* The parts that its map points to hold as many items each. */
-bool library_add_deque(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_deque(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *item = debug_type_argument(part.type, 0);
     uint64_t at;
@@ -214,15 +214,15 @@ bool library_add_deque(struct c_writer *writer, struct library_part part, unsign
     return true;
 }
 
-bool library_add_array(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_array(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     if (!library_find_part(&part, "_M_elems") || part.type->kind != DEBUG_KIND_ARRAY)
         return false;
-    c_value_add(writer, part.type, part.place, depth);
+    c_add_value(writer, part.type, part.place, depth);
     return true;
 }
 
-bool library_add_initializer_list(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_initializer_list(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     uint64_t at;
     uint64_t count;
@@ -267,7 +267,7 @@ static bool next_in_tree(struct c_writer *writer, psc_addr *node)
 }
 
 /* map, set, multimap, multiset. */
-bool library_add_tree(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_tree(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     bool mapping = strstr(part.type->tag, "map") != NULL;
     uint64_t count;
@@ -315,7 +315,7 @@ static uint64_t align(uint64_t offset, const struct debug_type *item)
 }
 
 /* unordered_map and its like. */
-bool library_add_table(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_table(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     bool mapping = strstr(part.type->tag, "map") != NULL;
     uint64_t count;
@@ -342,10 +342,10 @@ static uint64_t count_chain(struct c_writer *writer, psc_addr node, psc_addr end
 }
 
 /* Before GCC 5 the size of a list was counted; in memory, it ends where it begins. */
-bool library_add_list(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_list(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *item = debug_type_argument(part.type, 0);
-    struct library_part head = part;
+    struct c_part head = part;
     psc_addr node;
     uint64_t count;
     if (!item || !library_find_part(&head, "_M_impl") || !library_find_part(&head, "_M_node") ||
@@ -362,7 +362,7 @@ bool library_add_list(struct c_writer *writer, struct library_part part, unsigne
     return true;
 }
 
-bool library_add_forward_list(struct c_writer *writer, struct library_part part, unsigned depth)
+bool library_add_forward_list(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *item = debug_type_argument(part.type, 0);
     psc_addr node;

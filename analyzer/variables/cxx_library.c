@@ -1,8 +1,4 @@
-/*
- * C++'s standard library as libstdc++ lays it out (bits/stl_vector.h, stl_tree.h,
- * hashtable_policy.h, basic_string.h, shared_ptr_base.h, unique_ptr.h, ...), found by the names of
- * its members.
- */
+/* Which type of C++'s library a struct is; strings, pointers and what holds one value. */
 #include "cxx_library.h"
 
 #include <inttypes.h>
@@ -13,38 +9,10 @@
 #define TUPLE_LIMIT     16u
 #define WRAP_LIMIT      8u
 
-bool library_find_part(struct library_part *part, const char *name)
-{
-    struct debug_member member;
-    if (!c_find_member(part->type, name, &member) || !member.type)
-        return false;
-    part->type = member.type;
-    part->place.at += member.offset;
-    return true;
-}
-
-bool library_read_path(struct c_writer *writer, struct library_part part, const char *const *names,
-                       uint64_t *ret)
-{
-    uint8_t bytes[8];
-    for (; *names; names++)
-        if (!library_find_part(&part, *names))
-            return false;
-    if (c_read(writer, part.place, 0, bytes, sizeof(bytes)) != C_READ_OK)
-        return false;
-    *ret = load_u64(bytes);
-    return true;
-}
-
-bool library_read_word(struct c_writer *writer, psc_addr address, uint64_t *ret)
-{
-    return target_read_u64(writer->target, address, ret) == PSC_OK;
-}
-
 /* ---- text ---- */
 
 /* One that is only declared; see DEBUG_STRING_SIZE. */
-static bool add_declared_string(struct c_writer *writer, struct library_part part)
+static bool add_declared_string(struct c_writer *writer, struct c_part part)
 {
     static const struct debug_type character = {
         .kind = DEBUG_KIND_CHARACTER, .name = "char", .tag = "char", .size = 1};
@@ -60,13 +28,13 @@ static bool add_declared_string(struct c_writer *writer, struct library_part par
 }
 
 /* What clang does not describe (_Alloc_hider, where no constructor is used) is a pointer too. */
-static bool add_string(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_string(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *character = debug_type_argument(part.type, 0);
     uint64_t address;
     uint64_t length;
     uint8_t bytes[8];
-    struct library_part data = part;
+    struct c_part data = part;
     (void)depth;
     if (part.type->incomplete)
         return add_declared_string(writer, part);
@@ -84,11 +52,11 @@ static bool add_string(struct c_writer *writer, struct library_part part, unsign
     return true;
 }
 
-static bool add_string_view(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_string_view(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     uint64_t address;
     uint64_t length;
-    struct library_part data = part;
+    struct c_part data = part;
     (void)depth;
     if (!library_find_part(&data, "_M_str") || data.type->kind != DEBUG_KIND_POINTER ||
         !READ_PATH(writer, part, &address, "_M_str") || !READ_PATH(writer, part, &length, "_M_len"))
@@ -111,12 +79,12 @@ static void add_owned(struct c_writer *writer, const struct debug_type *type, ps
     bool shown = type && type->size && depth < C_VALUE_DEPTH_LIMIT;
     text_printf(writer->text, shown ? "@0x%" PRIx64 ": " : "0x%" PRIx64, address);
     if (shown)
-        c_value_add(writer, type, (struct c_place){NULL, address}, depth + 1);
+        c_add_value(writer, type, (struct c_place){NULL, address}, depth + 1);
 }
 
-static bool add_shared_pointer(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_shared_pointer(struct c_writer *writer, struct c_part part, unsigned depth)
 {
-    struct library_part pointer = part;
+    struct c_part pointer = part;
     uint64_t address;
     if (!library_find_part(&pointer, "_M_ptr") || pointer.type->kind != DEBUG_KIND_POINTER ||
         !READ_PATH(writer, part, &address, "_M_ptr"))
@@ -127,44 +95,22 @@ static bool add_shared_pointer(struct c_writer *writer, struct library_part part
     return true;
 }
 
-static bool is_called(const struct debug_type *type, const char *name)
-{
-    size_t size = strlen(name);
-    return type && type->tag && !strncmp(type->tag, name, size) &&
-           (type->tag[size] == '<' || type->tag[size] == '\0');
-}
-
-/* Its first base class of that name. */
-static bool find_base(struct library_part *part, const char *name)
-{
-    const struct debug_member *members;
-    size_t count = debug_type_members(part->type, &members);
-    for (size_t i = 0; i < count; i++) {
-        if (members[i].name || !is_called(members[i].type, name))
-            continue;
-        part->type = members[i].type;
-        part->place.at += members[i].offset;
-        return true;
-    }
-    return false;
-}
-
 /* The value of one level of a tuple: in a base class or, where that may be empty, a member of one.
  */
-static bool find_head(struct library_part *part)
+static bool find_head(struct c_part *part)
 {
-    return find_base(part, "_Head_base") && library_find_part(part, "_M_head_impl");
+    return library_find_base(part, "_Head_base") && library_find_part(part, "_M_head_impl");
 }
 
-static bool add_tuple(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_tuple(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     struct text *text = writer->text;
     size_t count = 0;
-    if (!find_base(&part, "_Tuple_impl"))
+    if (!library_find_base(&part, "_Tuple_impl"))
         return false;
     text_add_char(text, writer->cython ? '(' : '{');
     do {
-        struct library_part head = part;
+        struct c_part head = part;
         if (!find_head(&head))
             break;
         text_add_string(text, count++ ? ", " : "");
@@ -172,21 +118,21 @@ static bool add_tuple(struct c_writer *writer, struct library_part part, unsigne
             text_add_string(text, "\u2026");
             break;
         }
-        c_value_add(writer, head.type, head.place, depth + 1);
-    } while (find_base(&part, "_Tuple_impl"));
+        c_add_value(writer, head.type, head.place, depth + 1);
+    } while (library_find_base(&part, "_Tuple_impl"));
     text_add_string(text, !writer->cython ? "}" : count == 1 ? ",)" : ")");
     return true;
 }
 
 /* A tuple of the pointer and of what deletes it. Of an array nobody knows the length. */
-static bool add_unique_pointer(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_unique_pointer(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *owned = debug_type_argument(part.type, 0);
     uint8_t bytes[8];
-    for (size_t i = 0; i < WRAP_LIMIT && !is_called(part.type, "tuple"); i++)
+    for (size_t i = 0; i < WRAP_LIMIT && !library_is_called(part.type, "tuple"); i++)
         if (!library_find_part(&part, "_M_t"))
             return false;
-    if (!find_base(&part, "_Tuple_impl") || !find_head(&part) ||
+    if (!library_find_base(&part, "_Tuple_impl") || !find_head(&part) ||
         part.type->kind != DEBUG_KIND_POINTER ||
         c_read(writer, part.place, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
@@ -195,9 +141,9 @@ static bool add_unique_pointer(struct c_writer *writer, struct library_part part
     return true;
 }
 
-static bool add_optional(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_optional(struct c_writer *writer, struct c_part part, unsigned depth)
 {
-    struct library_part engaged = part;
+    struct c_part engaged = part;
     uint8_t byte;
     if (!library_find_part(&part, "_M_payload") || !library_find_part(&engaged, "_M_payload") ||
         !library_find_part(&engaged, "_M_engaged") ||
@@ -209,34 +155,34 @@ static bool add_optional(struct c_writer *writer, struct library_part part, unsi
     }
     if (!library_find_part(&part, "_M_payload") || !library_find_part(&part, "_M_value"))
         return false;
-    c_value_add(writer, part.type, part.place, depth);
+    c_add_value(writer, part.type, part.place, depth);
     return true;
 }
 
 /* In Cython a pair is a tuple. */
-static bool add_pair(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_pair(struct c_writer *writer, struct c_part part, unsigned depth)
 {
-    struct library_part second = part;
+    struct c_part second = part;
     if (!writer->cython || !library_find_part(&part, "first") ||
         !library_find_part(&second, "second"))
         return false;
     text_add_char(writer->text, '(');
-    c_value_add(writer, part.type, part.place, depth + 1);
+    c_add_value(writer, part.type, part.place, depth + 1);
     text_add_string(writer->text, ", ");
-    c_value_add(writer, second.type, second.place, depth + 1);
+    c_add_value(writer, second.type, second.place, depth + 1);
     text_add_char(writer->text, ')');
     return true;
 }
 
 /* Wrappers around one value are shown as that. */
-static bool add_wrapped(struct c_writer *writer, struct library_part part, unsigned depth)
+static bool add_wrapped(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     static const char *const names[] = {"_M_value", "_M_i", "_M_b", "c", "_M_base"};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(names); i++) {
-        struct library_part inside = part;
+        struct c_part inside = part;
         if (!library_find_part(&inside, names[i]))
             continue;
-        c_value_add(writer, inside.type, inside.place,
+        c_add_value(writer, inside.type, inside.place,
                     depth + (inside.type->kind == DEBUG_KIND_STRUCT));
         return true;
     }
@@ -250,7 +196,7 @@ bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type
 {
     static const struct {
         const char *name;
-        bool (*add)(struct c_writer *writer, struct library_part part, unsigned depth);
+        bool (*add)(struct c_writer *writer, struct c_part part, unsigned depth);
     } kinds[] = {
         {"basic_string", add_string},
         {"basic_string_view", add_string_view},
@@ -283,7 +229,7 @@ bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type
     if (depth > C_VALUE_DEPTH_LIMIT)
         return false;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(kinds); i++)
-        if (is_called(type, kinds[i].name))
-            return kinds[i].add(writer, (struct library_part){type, place}, depth);
+        if (library_is_called(type, kinds[i].name))
+            return kinds[i].add(writer, (struct c_part){type, place}, depth);
     return false;
 }

@@ -1,5 +1,5 @@
-/* Where variables of native frames are, and what arguments were when a function was entered. */
-#include "frame_variables.h"
+/* Where variables of frame frames are, and what arguments were when a function was entered. */
+#include "variables_private.h"
 
 #include <dwarf.h>
 #include <string.h>
@@ -9,24 +9,24 @@
 
 /* ---- places ---- */
 
-static struct module *find_module(const struct variables *variables, size_t native, psc_addr *ret)
+static struct module *find_module(const struct variables *variables, size_t frame, psc_addr *ret)
 {
-    *ret = native_lookup_pc(&variables->stack->frames[native]);
+    *ret = native_lookup_pc(&variables->stack->frames[frame]);
     return modules_find(variables->input.modules, *ret);
 }
 
-const struct debug_scopes *variables_find_scopes(const struct variables *variables, size_t native)
+const struct debug_scopes *variables_find_scopes(const struct variables *variables, size_t frame)
 {
     psc_addr pc;
-    struct module *module = find_module(variables, native, &pc);
+    struct module *module = find_module(variables, frame, &pc);
     return module ? module_find_variables(module, pc) : NULL;
 }
 
 /* Call sites are known by the address that is returned to. */
-static const struct debug_call_site *call_site_of(const struct variables *variables, size_t native)
+static const struct debug_call_site *call_site_of(const struct variables *variables, size_t frame)
 {
     psc_addr pc;
-    struct module *module = find_module(variables, native, &pc);
+    struct module *module = find_module(variables, frame, &pc);
     return module ? module_find_call_site(module, pc + 1) : NULL;
 }
 
@@ -35,24 +35,24 @@ static const struct debug_call_site *call_site_of(const struct variables *variab
 /* A frame whose caller is asked. */
 struct entry {
     struct variables *variables;
-    size_t native;
+    size_t frame;
     unsigned depth;
 };
 
 static bool find_entry_value(void *context, const struct debug_expression *expression,
                              uint64_t *ret);
 
-static enum native_location evaluate(struct variables *variables, size_t native, unsigned depth,
+static enum native_location evaluate(struct variables *variables, size_t frame, unsigned depth,
                                      const struct debug_expression *expression, uint64_t *ret)
 {
     struct native_context context;
-    const struct debug_scopes *scopes = variables_find_scopes(variables, native);
-    struct entry entry = {variables, native, depth};
+    const struct debug_scopes *scopes = variables_find_scopes(variables, frame);
+    struct entry entry = {variables, frame, depth};
     struct native_evaluation evaluation = {.context = &context,
                                            .frame_base = scopes ? scopes->frame_base : NULL,
                                            .enter = find_entry_value,
                                            .entry = &entry};
-    native_read_context(variables->input.target, variables->stack, native, &context);
+    native_read_context(variables->input.target, variables->stack, frame, &context);
     return native_evaluate(variables->input.target, &evaluation, expression, ret);
 }
 
@@ -103,7 +103,7 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
     const struct entry *entry = context;
     struct variables *variables = entry->variables;
     const struct native_stack *stack = variables->stack;
-    size_t caller = entry->native + 1;
+    size_t caller = entry->frame + 1;
     uint64_t wanted = 0;
     uint64_t parameter = parameter_of(expression);
     if (entry->depth >= ENTRY_DEPTH_LIMIT || caller >= stack->count ||
@@ -112,7 +112,7 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
         stack->frames[caller].signal)
         return false;
     const struct debug_call_site *site = call_site_of(variables, caller);
-    if (!site || !calls_function(variables, caller, entry->depth + 1, site, entry->native))
+    if (!site || !calls_function(variables, caller, entry->depth + 1, site, entry->frame))
         return false;
     for (size_t i = 0; i < site->count; i++)
         if (parameter ? site->parameters[i].parameter == parameter
@@ -124,12 +124,12 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
 
 /* ---- one variable ---- */
 
-enum native_location variables_locate(struct variables *variables, size_t native,
+enum native_location variables_locate(struct variables *variables, size_t frame,
                                       const struct debug_variable *variable, struct c_place *ret)
 {
     struct native_context context;
-    const struct debug_scopes *scopes = variables_find_scopes(variables, native);
-    struct entry entry = {variables, native, 0};
+    const struct debug_scopes *scopes = variables_find_scopes(variables, frame);
+    struct entry entry = {variables, frame, 0};
     struct native_evaluation evaluation = {.context = &context,
                                            .frame_base = scopes ? scopes->frame_base : NULL,
                                            .enter = find_entry_value,
@@ -148,7 +148,7 @@ enum native_location variables_locate(struct variables *variables, size_t native
     }
     if (!variable->location)
         return NATIVE_LOCATION_LOST;
-    native_read_context(variables->input.target, variables->stack, native, &context);
+    native_read_context(variables->input.target, variables->stack, frame, &context);
     enum native_location found = native_locate(variables->input.target, &evaluation,
                                                variable->location, variable->type->size, value);
     if (found == NATIVE_LOCATION_FOUND && value->in_memory)

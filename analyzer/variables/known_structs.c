@@ -1,27 +1,7 @@
-/* Arrays, and which structs are shown otherwise than by their members. */
-#include "variable_value.h"
+/* Which structs are shown otherwise than by their members. */
+#include "value_writer.h"
 
-#include <inttypes.h>
 #include <string.h>
-
-/* ---- rows ---- */
-
-void c_add_items(struct c_writer *writer, const struct debug_type *item, struct c_place place,
-                 uint64_t stride, uint64_t count, unsigned depth)
-{
-    struct text *text = writer->text;
-    text_add_char(text, writer->cython ? '[' : '{');
-    for (uint64_t i = 0; i < count; i++) {
-        if (i)
-            text_add_string(text, ", ");
-        if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
-            text_printf(text, "\u2026 %" PRIu64 " more", count - i);
-            break;
-        }
-        c_value_add(writer, item, (struct c_place){place.value, place.at + i * stride}, depth + 1);
-    }
-    text_add_char(text, writer->cython ? ']' : '}');
-}
 
 /* Cython's tuples of C types, PyrexTypes.py, CTupleType: f0, f1, ... */
 static bool add_c_tuple(struct c_writer *writer, const struct debug_type *type,
@@ -35,7 +15,7 @@ static bool add_c_tuple(struct c_writer *writer, const struct debug_type *type,
     for (size_t i = 0; i < count; i++) {
         text_add_string(writer->text, i ? ", " : "");
         if (members[i].type)
-            c_value_add(writer, members[i].type,
+            c_add_value(writer, members[i].type,
                         (struct c_place){place.value, place.at + members[i].offset}, depth + 1);
     }
     text_add_string(writer->text, count == 1 ? ",)" : ")");

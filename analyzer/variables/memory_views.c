@@ -1,202 +1,11 @@
 /*
- * Cython's typed memoryviews: __Pyx_memviewslice (Cython/Utility/MemoryView_C.c), whose items
- * __Pyx_TypeInfo describes (Cython/Utility/Buffer.c). Parts of one may be lost in registers.
+ * Cython's typed memoryviews: __Pyx_memviewslice (Cython/Utility/MemoryView_C.c). Parts of one may
+ * be lost in registers.
  */
-#include "variable_value.h"
+#include "memory_view_items.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* __Pyx_memviewslice has room for so many. */
-#define DIMENSION_LIMIT 8u
-#define ITEM_SIZE_LIMIT (UINT64_C(1) << 20)
-#define NAME_SIZE       64u
-/* Fields of one struct, and structs in structs. */
-#define FIELD_LIMIT       32u
-#define ITEM_DEPTH_LIMIT  3u
-#define FIELD_ARRAY_LIMIT 8u
-
-/* ---- members ---- */
-
-static bool read_word(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                      const char *name, uint64_t *ret)
-{
-    struct debug_member member;
-    uint8_t bytes[8];
-    if (!c_find_member(type, name, &member) ||
-        c_read(writer, place, member.offset, bytes, sizeof(bytes)) != C_READ_OK)
-        return false;
-    *ret = load_u64(bytes);
-    return true;
-}
-
-static bool read_small(struct c_writer *writer, const struct debug_type *type, psc_addr address,
-                       const char *name, void *ret, size_t size)
-{
-    struct debug_member member;
-    return c_find_member(type, name, &member) &&
-           target_read(writer->target, address + member.offset, ret, size) == PSC_OK;
-}
-
-/* What a member points to; NULL: nothing that is known. */
-static const struct debug_type *target_of(const struct debug_type *type, const char *name)
-{
-    struct debug_member member;
-    if (!type || !c_find_member(type, name, &member) || !member.type ||
-        member.type->kind != DEBUG_KIND_POINTER)
-        return NULL;
-    return debug_type_target(member.type);
-}
-
-/* ---- items ---- */
-
-/* A __Pyx_TypeInfo. */
-struct item_type {
-    const struct debug_type *described; /* NULL: it is not known. */
-    char name[NAME_SIZE];
-    uint64_t size;
-    uint64_t count;  /* Of an array in a struct; 1 otherwise. */
-    psc_addr fields; /* Of a struct. */
-    char group;      /* 'R' real, 'C' complex, 'I', 'U', 'O', 'S', 'P', 'H' */
-};
-
-static bool read_item_type(struct c_writer *writer, const struct debug_type *described,
-                           psc_addr info, struct item_type *ret)
-{
-    struct c_place place = {NULL, info};
-    psc_addr name;
-    uint32_t dimensions;
-    uint64_t extent;
-    struct debug_member member;
-    *ret = (struct item_type){.count = 1};
-    if (!described || !read_small(writer, described, info, "typegroup", &ret->group, 1) ||
-        !read_small(writer, described, info, "ndim", &dimensions, sizeof(dimensions)) ||
-        !read_word(writer, described, place, "size", &ret->size) ||
-        !read_word(writer, described, place, "fields", &ret->fields) ||
-        !read_word(writer, described, place, "name", &name) ||
-        !c_find_member(described, "arraysize", &member) || dimensions > DIMENSION_LIMIT)
-        return false;
-    for (uint32_t i = 0; i < dimensions; i++)
-        if (target_read_u64(writer->target, info + member.offset + 8 * i, &extent) != PSC_OK ||
-            __builtin_mul_overflow(ret->count, extent, &ret->count))
-            return false;
-    enum psc_status status = target_read_string(writer->target, name, ret->name, NAME_SIZE);
-    if ((status != PSC_OK && status != PSC_ERR_LIMIT) || !ret->size || ret->size > ITEM_SIZE_LIMIT)
-        return false;
-    ret->described = described;
-    return true;
-}
-
-static bool add_item(struct c_writer *writer, const struct item_type *item, psc_addr address,
-                     unsigned depth);
-
-static bool read_field(struct c_writer *writer, const struct debug_type *field, psc_addr at,
-                       const struct debug_type *described, struct item_type *ret, char *name,
-                       uint64_t *ret_offset, bool *ret_end)
-{
-    struct c_place place = {NULL, at};
-    psc_addr info;
-    psc_addr text;
-    *ret_end = false;
-    if (!read_word(writer, field, place, "type", &info))
-        return false;
-    *ret_end = !info;
-    if (*ret_end)
-        return true;
-    if (!read_word(writer, field, place, "name", &text) ||
-        !read_word(writer, field, place, "offset", ret_offset) || *ret_offset > ITEM_SIZE_LIMIT)
-        return false;
-    enum psc_status status = target_read_string(writer->target, text, name, NAME_SIZE);
-    return (status == PSC_OK || status == PSC_ERR_LIMIT) &&
-           read_item_type(writer, described, info, ret);
-}
-
-/* An array in a struct. */
-static bool add_row(struct c_writer *writer, const struct item_type *item, psc_addr address,
-                    unsigned depth)
-{
-    if (item->count == 1)
-        return add_item(writer, item, address, depth);
-    text_add_char(writer->text, '[');
-    for (uint64_t i = 0; i < item->count; i++) {
-        text_add_string(writer->text, i ? ", " : "");
-        if (i == FIELD_ARRAY_LIMIT || c_is_full(writer)) {
-            text_printf(writer->text, "\u2026 %" PRIu64 " more", item->count - i);
-            break;
-        }
-        if (!add_item(writer, item, address + i * item->size, depth))
-            return false;
-    }
-    text_add_char(writer->text, ']');
-    return true;
-}
-
-static bool add_struct(struct c_writer *writer, const struct item_type *item, psc_addr address,
-                       unsigned depth)
-{
-    const struct debug_type *field = target_of(item->described, "fields");
-    struct item_type type;
-    char name[NAME_SIZE];
-    uint64_t offset;
-    bool end = false;
-    if (!field || !field->size || !item->fields || depth >= ITEM_DEPTH_LIMIT)
-        return false;
-    text_add_char(writer->text, '{');
-    for (uint64_t i = 0; i < FIELD_LIMIT; i++) {
-        if (!read_field(writer, field, item->fields + i * field->size, item->described, &type, name,
-                        &offset, &end))
-            return false;
-        if (end)
-            break;
-        text_printf(writer->text, "%s%s = ", i ? ", " : "", name);
-        if (!add_row(writer, &type, address + offset, depth + 1))
-            return false;
-    }
-    text_add_string(writer->text, end ? "}" : ", \u2026}");
-    return true;
-}
-
-static bool add_item(struct c_writer *writer, const struct item_type *item, psc_addr address,
-                     unsigned depth)
-{
-    uint8_t bytes[32] = {0};
-    if (item->group == 'S')
-        return add_struct(writer, item, address, depth);
-    if (item->size > sizeof(bytes) ||
-        target_read(writer->target, address, bytes, item->size) != PSC_OK)
-        return false;
-    uint64_t value = load_u64(bytes);
-    unsigned shift = item->size < 8 ? (unsigned)(64 - 8 * item->size) : 0;
-    bool word = item->size <= 8;
-    switch (item->group) {
-    case 'R':
-        return c_add_float(writer->text, bytes, item->size);
-    case 'C':
-        return c_add_complex(writer, bytes, item->size);
-    case 'I':
-    case 'H':
-        if (word)
-            text_printf(writer->text, "%" PRId64, (int64_t)(value << shift) >> shift);
-        return word;
-    case 'U':
-        if (word)
-            text_printf(writer->text, "%" PRIu64, value);
-        return word;
-    case 'P':
-        if (word)
-            text_printf(writer->text, "0x%" PRIx64, value);
-        return word;
-    case 'O':
-        if (!writer->python || item->size != 8)
-            return false;
-        python_add_value(writer->python, value, writer->text);
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* ---- slices ---- */
 
 struct slice_view {
     bool has_data;
@@ -204,23 +13,24 @@ struct slice_view {
     struct item_type item;
     size_t dimensions; /* Whose shape is known ... */
     bool all;          /* ... and there are no others. */
-    uint64_t shape[DIMENSION_LIMIT];
+    uint64_t shape[VIEW_DIMENSION_LIMIT];
     bool has_strides;
-    int64_t strides[DIMENSION_LIMIT];
+    int64_t strides[VIEW_DIMENSION_LIMIT];
     bool has_suboffsets;
-    int64_t suboffsets[DIMENSION_LIMIT]; /* From 0 on: a pointer is followed. */
+    int64_t suboffsets[VIEW_DIMENSION_LIMIT]; /* From 0 on: a pointer is followed. */
 };
 
-static size_t read_extents(struct c_writer *writer, const struct debug_type *type,
-                           struct c_place place, const char *name, uint64_t *ret)
+static size_t read_extents(struct c_writer *writer, struct c_part part, const char *name,
+                           uint64_t *ret)
 {
     struct debug_member member;
     uint8_t bytes[8];
     size_t count = 0;
-    if (!c_find_member(type, name, &member))
+    if (!c_find_member(part.type, name, &member))
         return 0;
-    for (; count < DIMENSION_LIMIT; count++) {
-        if (c_read(writer, place, member.offset + 8 * count, bytes, sizeof(bytes)) != C_READ_OK)
+    for (; count < VIEW_DIMENSION_LIMIT; count++) {
+        if (c_read(writer, part.place, member.offset + 8 * count, bytes, sizeof(bytes)) !=
+            C_READ_OK)
             break;
         ret[count] = load_u64(bytes);
     }
@@ -240,11 +50,11 @@ static struct buffer read_buffer(struct c_writer *writer, const struct debug_typ
     struct debug_member view;
     struct buffer buffer = {.known = false};
     uint64_t suboffsets;
-    if (!object || !c_find_member(object, "view", &view) || !view.type ||
-        !read_small(writer, view.type, memview + view.offset, "ndim", &buffer.dimensions,
-                    sizeof(buffer.dimensions)) ||
-        !read_word(writer, view.type, (struct c_place){NULL, memview + view.offset}, "suboffsets",
-                   &suboffsets))
+    if (!object || !c_find_member(object, "view", &view) || !view.type)
+        return buffer;
+    const struct c_part part = in_memory(view.type, memview + view.offset);
+    if (!view_read_member(writer, part, "ndim", &buffer.dimensions, sizeof(buffer.dimensions)) ||
+        !view_read_word(writer, part, "suboffsets", &suboffsets))
         return buffer;
     buffer.known = true;
     buffer.direct = !suboffsets;
@@ -252,15 +62,15 @@ static struct buffer read_buffer(struct c_writer *writer, const struct debug_typ
 }
 
 /* A dimension that a slice does not have is left 0 by Cython, and is no part of it in registers. */
-static void read_slice(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                       const struct buffer *buffer, struct slice_view *ret)
+static void read_slice(struct c_writer *writer, struct c_part part, const struct buffer *buffer,
+                       struct slice_view *ret)
 {
-    uint64_t strides[DIMENSION_LIMIT];
-    uint64_t suboffsets[DIMENSION_LIMIT];
-    size_t shapes = read_extents(writer, type, place, "shape", ret->shape);
-    size_t known = read_extents(writer, type, place, "strides", strides);
-    size_t offsets = read_extents(writer, type, place, "suboffsets", suboffsets);
-    ret->has_data = read_word(writer, type, place, "data", &ret->data);
+    uint64_t strides[VIEW_DIMENSION_LIMIT];
+    uint64_t suboffsets[VIEW_DIMENSION_LIMIT];
+    size_t shapes = read_extents(writer, part, "shape", ret->shape);
+    size_t known = read_extents(writer, part, "strides", strides);
+    size_t offsets = read_extents(writer, part, "suboffsets", suboffsets);
+    ret->has_data = view_read_word(writer, part, "data", &ret->data);
     ret->dimensions = 0;
     while (ret->dimensions < shapes &&
            (ret->shape[ret->dimensions] || (ret->dimensions < known && strides[ret->dimensions])))
@@ -270,7 +80,7 @@ static void read_slice(struct c_writer *writer, const struct debug_type *type, s
     if (empty)
         ret->dimensions = 1;
     ret->all = ret->dimensions < (empty ? known : shapes) ||
-               (!empty && shapes == DIMENSION_LIMIT) ||
+               (!empty && shapes == VIEW_DIMENSION_LIMIT) ||
                (buffer->known && buffer->dimensions == ret->dimensions);
     ret->has_strides = known >= ret->dimensions;
     ret->has_suboffsets = offsets >= ret->dimensions || (buffer->known && buffer->direct);
@@ -298,14 +108,14 @@ static bool find_item(struct c_writer *writer, const struct slice_view *slice,
 /* The first items, the last dimension counting fastest. */
 static void add_first_items(struct c_writer *writer, const struct slice_view *slice, uint64_t total)
 {
-    uint64_t index[DIMENSION_LIMIT] = {0};
+    uint64_t index[VIEW_DIMENSION_LIMIT] = {0};
     for (uint64_t i = 0; i < total; i++) {
         psc_addr address;
         text_add_string(writer->text, i ? ", " : ": ");
         size_t before = writer->text->size;
         if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer) ||
             !find_item(writer, slice, index, &address) ||
-            !add_item(writer, &slice->item, address, 0)) {
+            !view_add_item(writer, &slice->item, address)) {
             if (!writer->text->failed)
                 writer->text->data[writer->text->size = before] = '\0';
             text_printf(writer->text, "\u2026 %" PRIu64 " more", total - i);
@@ -348,7 +158,7 @@ static void add_source(struct c_writer *writer, const struct debug_type *object,
     psc_addr source;
     text_add_string(writer->text, "<optimised out>");
     if (!object || !writer->python ||
-        !read_word(writer, object, (struct c_place){NULL, memview}, "obj", &source) || !source)
+        !view_read_word(writer, in_memory(object, memview), "obj", &source) || !source)
         return;
     text_add_string(writer->text, " of ");
     python_add_value(writer->python, source, writer->text);
@@ -365,7 +175,7 @@ static void add_items(struct c_writer *writer, const struct slice_view *slice)
     }
     bool complete = slice->has_strides && slice->has_suboffsets && slice->item.described;
     if (complete && !indirect && !is_contiguous(slice)) {
-        uint64_t numbers[DIMENSION_LIMIT];
+        uint64_t numbers[VIEW_DIMENSION_LIMIT];
         memcpy(numbers, slice->strides, sizeof(numbers));
         text_add_string(writer->text, " strides ");
         add_tuple(writer, numbers, slice->dimensions, true);
@@ -395,18 +205,19 @@ void c_add_memoryview(struct c_writer *writer, const struct debug_type *type, st
     struct buffer buffer = {.known = false};
     psc_addr info;
     psc_addr memview = 0;
-    bool has_object = read_word(writer, type, place, "memview", &memview);
+    const struct c_part part = {type, place};
+    bool has_object = view_read_word(writer, part, "memview", &memview);
     if (is_none(writer, memview)) {
         text_add_string(writer->text, "None");
         return;
     }
-    const struct debug_type *object = memview ? target_of(type, "memview") : NULL;
+    const struct debug_type *object = memview ? view_member_target(type, "memview") : NULL;
     if (object) {
         buffer = read_buffer(writer, object, memview);
-        if (read_word(writer, object, (struct c_place){NULL, memview}, "typeinfo", &info))
-            read_item_type(writer, target_of(object, "typeinfo"), info, &slice.item);
+        if (view_read_word(writer, in_memory(object, memview), "typeinfo", &info))
+            view_read_item_type(writer, view_member_target(object, "typeinfo"), info, &slice.item);
     }
-    read_slice(writer, type, place, &buffer, &slice);
+    read_slice(writer, part, &buffer, &slice);
     // What was never assigned has no object.
     if (has_object && !memview && (!slice.has_data || !slice.data)) {
         text_add_string(writer->text, "NULL");

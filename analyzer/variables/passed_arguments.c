@@ -3,7 +3,7 @@
  * that Python called keeps the objects in `values`, in the order of the arguments, to let go of
  * them in the end (Cython/Compiler/Nodes.py, DefNodeWrapper, from Cython 3.1 on).
  */
-#include "frame_variables.h"
+#include "variables_private.h"
 
 #include <string.h>
 
@@ -13,23 +13,23 @@ static bool is_function(const struct debug_scope *scope, const char *prefix)
 }
 
 /* The wrapper around a body: the function that it was inlined into, or its caller. */
-static const struct debug_scope *find_wrapper(struct variables *variables, size_t native,
-                                              const struct debug_scope *body, size_t *ret_native)
+static const struct debug_scope *find_wrapper(struct variables *variables, size_t frame,
+                                              const struct debug_scope *body, size_t *ret_frame)
 {
-    const struct debug_scopes *scopes = variables_find_scopes(variables, native);
+    const struct debug_scopes *scopes = variables_find_scopes(variables, frame);
     if (!scopes || !scopes->count || !is_function(body, "__pyx_pf_"))
         return NULL;
     const struct debug_scope *last = &scopes->items[scopes->count - 1];
-    *ret_native = native;
+    *ret_frame = frame;
     if (body != last)
         return scopes->count >= 2 && body == last - 1 && is_function(last, "__pyx_pw_") ? last
                                                                                         : NULL;
-    if (native + 1 >= variables->stack->count ||
-        variables->stack->frames[native + 1].trust > NATIVE_TRUST_CFI ||
-        variables->stack->frames[native + 1].signal)
+    if (frame + 1 >= variables->stack->count ||
+        variables->stack->frames[frame + 1].trust > NATIVE_TRUST_CFI ||
+        variables->stack->frames[frame + 1].signal)
         return NULL;
-    *ret_native = native + 1;
-    scopes = variables_find_scopes(variables, native + 1);
+    *ret_frame = frame + 1;
+    scopes = variables_find_scopes(variables, frame + 1);
     const char *name = variables->level ? variables->level->frame_function : NULL;
     const char *outer_name = variables->level ? variables->level->caller_function : NULL;
     if (!scopes || scopes->count != 1 || !is_function(&scopes->items[0], "__pyx_pw_") || !name ||
@@ -54,19 +54,18 @@ static const struct debug_variable *find_values(const struct debug_scope *wrappe
     return NULL;
 }
 
-bool arguments_add_passed(struct variables *variables, size_t native,
-                          const struct debug_scope *body, const struct debug_variable *argument,
-                          struct c_writer *writer)
+bool variables_add_passed(struct variables *variables, const struct frame_scope *body,
+                          const struct debug_variable *argument, struct c_writer *writer)
 {
     struct c_place place;
-    size_t frame;
+    size_t holder;
     uint8_t bytes[8];
-    const struct debug_scope *wrapper = find_wrapper(variables, native, body, &frame);
+    const struct debug_scope *wrapper = find_wrapper(variables, body->frame, body->scope, &holder);
     const struct debug_variable *kept = wrapper ? find_values(wrapper) : NULL;
     // All but the first, which is self or the function; *args and **kwargs stand elsewhere.
-    if (!kept || !writer->python || body->argument_count != kept->type->dimensions[0] + 1 ||
-        !argument->position || argument->position >= body->argument_count ||
-        variables_locate(variables, frame, kept, &place) != NATIVE_LOCATION_FOUND ||
+    if (!kept || !writer->python || body->scope->argument_count != kept->type->dimensions[0] + 1 ||
+        !argument->position || argument->position >= body->scope->argument_count ||
+        variables_locate(variables, holder, kept, &place) != NATIVE_LOCATION_FOUND ||
         c_read(writer, place, 8 * ((uint64_t)argument->position - 1), bytes, sizeof(bytes)) !=
             C_READ_OK ||
         !load_u64(bytes))

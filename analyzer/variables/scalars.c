@@ -1,5 +1,5 @@
 /* Numbers: whole, floating, complex, of enums, and in bit fields. */
-#include "variable_value.h"
+#include "value_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * looked for in registers that lead anywhere, and shown.
  */
 #include "test_modules_self.h"
-#include "variable_value.h"
+#include "value_writer.h"
 #include "x86_64_registers.h"
 
 #include <stdint.h>
@@ -47,7 +47,7 @@ static void show(struct asking *asking, const struct debug_variable *variable, b
     if (value.size > NATIVE_VALUE_LIMIT)
         abort();
     struct c_place place = {value.in_memory ? NULL : &value, value.in_memory ? value.address : 0};
-    c_value_add(&writer, variable->type, place, 0);
+    c_write_value(&writer, variable->type, place);
     if (text.size > 16 * C_VALUE_TEXT_LIMIT)
         abort();
     text_deinit(&text);

@@ -1,4 +1,5 @@
-#include "variable_value.h"
+/* Which kind of value a type says it is; objects, pointers, structs and arrays. */
+#include "value_writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,84 +10,7 @@
 /* Base classes and unnamed structs of one struct. */
 #define INNER_LIMIT 64
 
-/* ---- bytes ---- */
-
-enum c_read c_read(const struct c_writer *writer, struct c_place place, uint64_t offset, void *ret,
-                   size_t size)
-{
-    const struct native_value *value = place.value;
-    uint64_t at = place.at + offset;
-    if (!value)
-        return target_read(writer->target, at, ret, size) == PSC_OK ? C_READ_OK : C_READ_FAULT;
-    if (at < offset || at > value->size || size > value->size - at)
-        return C_READ_LOST;
-    for (size_t i = 0; i < size; i++)
-        if (!value->known[at + i])
-            return C_READ_LOST;
-    memcpy(ret, value->bytes + at, size);
-    return C_READ_OK;
-}
-
-void c_add_missing(struct c_writer *writer, enum c_read why, psc_addr address)
-{
-    if (why == C_READ_LOST)
-        text_add_string(writer->text, "<optimised out>");
-    else
-        text_printf(writer->text, "<not readable at 0x%" PRIx64 ">", address);
-}
-
-bool c_is_full(const struct c_writer *writer)
-{
-    return writer->text->failed || writer->text->size - writer->start > C_VALUE_TEXT_LIMIT;
-}
-
 /* ---- objects ---- */
-
-bool c_is_object(const struct debug_type *type)
-{
-    for (size_t i = 0; type && i < BASE_DEPTH_LIMIT; i++) {
-        const struct debug_member *members;
-        if (type->kind != DEBUG_KIND_STRUCT)
-            return false;
-        if (type->tag && !strcmp(type->tag, "_object"))
-            return true;
-        size_t count = debug_type_members(type, &members);
-        if (!count || members[0].offset)
-            return false;
-        // Up to 3.7 and with Py_TRACE_REFS the head may be spelled out.
-        if (count > 1 && members[0].name && !strcmp(members[0].name, "ob_refcnt"))
-            return members[1].name && !strcmp(members[1].name, "ob_type");
-        type = members[0].type;
-    }
-    return false;
-}
-
-/* A struct whose members are its outer one's: a base class, or one without a name. */
-struct inner_struct {
-    const struct debug_type *type;
-    uint64_t offset;
-};
-
-bool c_find_member(const struct debug_type *type, const char *name, struct debug_member *ret)
-{
-    struct inner_struct inner[INNER_LIMIT] = {{type, 0}};
-    size_t known = 1;
-    for (size_t at = 0; at < known && inner[at].type; at++) {
-        const struct debug_member *members;
-        size_t count = debug_type_members(inner[at].type, &members);
-        for (size_t i = 0; i < count; i++) {
-            uint64_t offset = inner[at].offset + members[i].offset;
-            if (members[i].name && !strcmp(members[i].name, name)) {
-                *ret = members[i];
-                ret->offset = offset;
-                return true;
-            }
-            if (!members[i].name && members[i].type && known < INNER_LIMIT)
-                inner[known++] = (struct inner_struct){members[i].type, offset};
-        }
-    }
-    return false;
-}
 
 /* The attributes that a cdef class declares, those of its base class first. */
 static void add_attributes(struct c_writer *writer, const struct debug_type *type, psc_addr object,
@@ -118,7 +42,7 @@ static void add_attributes(struct c_writer *writer, const struct debug_type *typ
             }
             text_printf(writer->text, "%s%s=", *ret_any ? ", " : ": ", name);
             *ret_any = true;
-            c_value_add(writer, members[i].type, (struct c_place){NULL, object + members[i].offset},
+            c_add_value(writer, members[i].type, (struct c_place){NULL, object + members[i].offset},
                         depth + 1);
         }
     }
@@ -173,7 +97,7 @@ static void add_pointed(struct c_writer *writer, const struct debug_type *target
         add_function(writer, address);
     } else if (target->kind == DEBUG_KIND_STRUCT && writer->cython && !depth) {
         text_add_char(text, ' ');
-        c_value_add(writer, target, (struct c_place){NULL, address}, depth + 1);
+        c_add_value(writer, target, (struct c_place){NULL, address}, depth + 1);
     }
 }
 
@@ -194,7 +118,7 @@ static void add_pointer(struct c_writer *writer, const struct debug_type *type,
     }
     if (target && type->kind == DEBUG_KIND_REFERENCE && depth < C_VALUE_DEPTH_LIMIT) {
         text_printf(writer->text, "@0x%" PRIx64 ": ", address);
-        c_value_add(writer, target, (struct c_place){NULL, address}, depth + 1);
+        c_add_value(writer, target, (struct c_place){NULL, address}, depth + 1);
         return;
     }
     if (!address && writer->cython)
@@ -260,7 +184,7 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type, s
         if (member->bit_size)
             c_add_bits(writer, member, place);
         else if (member->type)
-            c_value_add(writer, member->type,
+            c_add_value(writer, member->type,
                         (struct c_place){place.value, place.at + member->offset}, depth + 1);
         else
             text_add_char(writer->text, '?');
@@ -307,8 +231,8 @@ static void add_array(struct c_writer *writer, const struct debug_type *type, st
     text_add_char(writer->text, writer->cython ? ']' : '}');
 }
 
-void c_value_add(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                 unsigned depth)
+static void add_value(struct c_writer *writer, const struct debug_type *type, struct c_place place,
+                      unsigned depth)
 {
     switch (type->kind) {
     case DEBUG_KIND_SIGNED:
@@ -342,4 +266,10 @@ void c_value_add(struct c_writer *writer, const struct debug_type *type, struct 
         text_add_string(writer->text, "nullptr");
     else
         text_printf(writer->text, "<%s>", type->name ? type->name : "?");
+}
+
+void c_write_value(struct c_writer *writer, const struct debug_type *type, struct c_place place)
+{
+    writer->add_value = add_value;
+    add_value(writer, type, place, 0);
 }
