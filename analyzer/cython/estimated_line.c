@@ -79,7 +79,7 @@ static uint32_t line_behind(struct estimate *estimate, uint64_t call, const char
     struct flow *flow = reports_get_flow(estimate->question->reports);
     struct flow_state start;
     struct error_report report = {0};
-    flow_state_init(&start, call + 1);
+    flow_state_init(&start, flow->image.machine, call + 1);
     struct flow_exploration exploration = {.on_call = line_call,
                                            .context = estimate,
                                            .call_limit = BEHIND_CALL_LIMIT,

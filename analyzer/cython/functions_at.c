@@ -156,10 +156,10 @@ static void add_estimated_line(const struct code_question *question, uint64_t pc
         code->file = file;
 }
 
-/** Whether an address is in a stub of the procedure linkage table: 16 bytes each. */
+/** Whether an address is in a stub of the procedure linkage table. */
 static bool is_stub(const struct flow_image *image, uint64_t pc)
 {
-    uint64_t start = pc & ~(uint64_t)15;
+    uint64_t start = pc & ~(uint64_t)(image->machine->stub_size - 1);
     const struct flow_function *function = flow_find_function(image, pc);
     struct flow_target target = flow_target_of(image, start);
     /* All stubs are one function, if any; one that begins so is somebody's. */

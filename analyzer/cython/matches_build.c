@@ -142,30 +142,27 @@ static bool is_module_source(const char *file)
 static void add_calls(struct reports *reports, const struct flow_function *function, psc_addr bias,
                       struct call_list *calls)
 {
-    size_t size = 0;
-    const uint8_t *code = flow_bytes(&reports_get_flow(reports)->image, function->start, &size);
-    if (!code || function->end <= function->start)
-        return;
-    if (size > function->end - function->start)
-        size = (size_t)(function->end - function->start);
+    const struct flow_image *image = &reports_get_flow(reports)->image;
+    struct code_range code = flow_function_code(image, function);
+    struct code_reference call;
     size_t last = calls->asked + ASKED_EACH < ASKED_LIMIT ? calls->asked + ASKED_EACH : ASKED_LIMIT;
-    for (size_t i = 0; i + 5 <= size && calls->asked < last && calls->count < CALL_SAMPLES; i++) {
+    if (!code.bytes || function->end <= function->start)
+        return;
+    for (size_t at = 0; calls->asked < last && calls->count < CALL_SAMPLES &&
+                        image->machine->find_reference(&code, at, REFERENCE_CALL, &call);) {
         struct error_report report;
-        if (code[i] != 0xe8) /* call rel32 */
-            continue;
-        uint64_t target =
-            function->start + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1);
-        struct flow_target known = flow_target_of(&reports_get_flow(reports)->image, target);
-        if (!known.import && !flow_find_function(&reports_get_flow(reports)->image, known.address))
+        struct flow_target known = flow_target_of(image, call.target);
+        uint64_t last_byte = code.address + call.offset + call.size - 1;
+        at = call.offset + 1;
+        if (!known.import && !flow_find_function(image, known.address))
             continue;
         calls->asked++;
-        if (reports_find(reports, function->start + i + 4, &report, 1) != 1 || !report.direct ||
-            !report.line)
+        if (reports_find(reports, last_byte, &report, 1) != 1 || !report.direct || !report.line)
             continue;
-        calls->addresses[calls->count] = function->start + i + 4 + bias;
+        calls->addresses[calls->count] = last_byte + bias;
         calls->of_module[calls->count] = is_module_source(report.file);
         calls->lines[calls->count++] = report.line;
-        i += 4;
+        at = call.offset + call.size;
     }
 }
 

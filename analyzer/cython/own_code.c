@@ -1,5 +1,6 @@
 /* Which functions without a name are Cython's own: they work for Python, and report no error. */
 #include "cython_private.h"
+#include "python.h"
 
 /** A helper is small; what calls Python from a larger function has a name. */
 #define HELPER_SIZE_LIMIT 8192
@@ -20,14 +21,6 @@ struct calls {
     unsigned followed;
 };
 
-static bool is_listed(const char *name, const char *const *list)
-{
-    for (; *list; list++)
-        if (strcmp(name, *list) == 0)
-            return true;
-    return false;
-}
-
 /** What one function does to tell of an error: __Pyx_WriteUnraisable() does both. */
 struct telling {
     bool writes;
@@ -36,15 +29,13 @@ struct telling {
 
 static void note_import(struct calls *calls, struct telling *telling, const char *import)
 {
-    static const char *const gil[] = {"PyGILState_Ensure", "PyGILState_Release",
-                                      "PyEval_SaveThread", "PyEval_RestoreThread", NULL};
-    static const char *const makers[] = {"PyUnicode_FromString", "PyString_FromString", NULL};
-    telling->makes_name |= is_listed(import, makers);
-    if (strcmp(import, "PyErr_WriteUnraisable") == 0)
+    uint32_t traits = c_api_traits(import);
+    telling->makes_name |= (traits & C_API_MAKES_TEXT) != 0;
+    if (traits & C_API_UNRAISABLE)
         telling->writes = true;
-    else if (is_listed(import, gil))
+    else if (traits & C_API_GIL)
         calls->takes_gil = true;
-    else if (strncmp(import, "Py", 2) == 0 || strncmp(import, "_Py", 3) == 0)
+    else if (c_api_is_symbol(import))
         calls->python = true;
 }
 

@@ -12,6 +12,7 @@
 #ifndef PSC_PYTHON_H
 #define PSC_PYTHON_H
 
+#include "c_api.h"
 #include "modules.h"
 
 struct python;

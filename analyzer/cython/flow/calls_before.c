@@ -243,12 +243,11 @@ size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret
 
 /* ---- backward ---- */
 
-/** tp_dealloc of an object's type, Py_DECREF() before CPython 3.9, is no call of what may fail. */
 static bool may_fail(struct flow *flow, uint64_t address, size_t size)
 {
     struct flow_target target;
     const struct instruction *call = flow_decode(flow, address);
-    if (call->to.kind == OPERAND_BASED && call->to.number == 0x30)
+    if (flow_is_deallocation(&call->to))
         return false;
     return flow_find_call(flow, address + size, &target) == FLOW_CALL_MAY_FAIL;
 }

@@ -117,7 +117,8 @@ static bool read_headers(struct flow_image *image, Elf64_Phdr *ret_dynamic, Elf6
         return false;
     memcpy(&header, image->bytes, sizeof(header));
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64 ||
+        header.e_ident[EI_DATA] != ELFDATA2LSB ||
+        !(image->machine = code_machine_find(header.e_machine)) ||
         header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > image->size)
         return false;
     size_t room = (image->size - (size_t)header.e_phoff) / sizeof(Elf64_Phdr);
@@ -384,23 +385,48 @@ struct flow_target flow_slot_target(const struct flow_image *image, uint64_t slo
 
 struct flow_target flow_target_of(const struct flow_image *image, uint64_t address)
 {
-    static const uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
     struct flow_target here = {NULL, address};
-    size_t have, at = 0;
-    const uint8_t *bytes = flow_bytes(image, address, &have);
-    if (!bytes)
-        return here;
-    if (have >= sizeof(landing) && memcmp(bytes, landing, sizeof(landing)) == 0)
-        at = sizeof(landing);
-    if (at < have && bytes[at] == 0xf2) /* bnd */
-        at++;
-    else if (at + 2 <= have && bytes[at] == 0x41 && bytes[at + 1] == 0xbb) /* mov $index,%r11d */
-        at += 6; /* As the linker mold writes them. */
-    if (have < at + 6 || bytes[at] != 0xff || bytes[at + 1] != 0x25) /* jmp *slot(%rip) */
-        return here;
-    uint64_t slot = address + at + 6 + (uint64_t)(int64_t)(int32_t)load_u32(bytes + at + 2);
-    struct flow_target target = flow_slot_target(image, slot);
+    struct code_range stub = {.address = address};
+    stub.bytes = flow_bytes(image, address, &stub.size);
+    uint64_t slot = stub.bytes ? image->machine->read_stub(&stub) : 0;
+    struct flow_target target = slot ? flow_slot_target(image, slot) : here;
     return target.import || target.address ? target : here;
+}
+
+struct flow_target flow_reference_target(const struct flow_image *image,
+                                         const struct code_reference *reference)
+{
+    switch (reference->kind) {
+    case REFERENCE_CALL:
+    case REFERENCE_JUMP:
+    case REFERENCE_BRANCH:
+        return flow_target_of(image, reference->target);
+    case REFERENCE_CALL_SLOT:
+    case REFERENCE_JUMP_SLOT:
+        return flow_slot_target(image, reference->target);
+    case REFERENCE_ADDRESS:
+    case REFERENCE_CALL_POINTER:
+        break;
+    }
+    return (struct flow_target){0};
+}
+
+struct code_range flow_function_code(const struct flow_image *image,
+                                     const struct flow_function *function)
+{
+    struct code_range range = {.address = function->start};
+    uint64_t size = function->end - function->start;
+    range.bytes = flow_bytes(image, function->start, &range.size);
+    if (range.size > size)
+        range.size = (size_t)size;
+    return range;
+}
+
+struct code_range flow_segment_code(const struct flow_image *image,
+                                    const struct flow_segment *segment)
+{
+    return (struct code_range){image->bytes + segment->offset, (size_t)segment->size,
+                               segment->address};
 }
 
 /* ---- life ---- */

@@ -9,6 +9,7 @@
 #define PSC_CODE_IMAGE_H
 
 #include "base.h"
+#include "code_machine.h"
 
 #define FLOW_SEGMENT_LIMIT 16
 
@@ -39,6 +40,7 @@ struct flow_function {
 };
 
 struct flow_image {
+    const struct code_machine *machine;
     const uint8_t *bytes;
     size_t size;
     struct flow_segment segments[FLOW_SEGMENT_LIMIT];
@@ -51,7 +53,8 @@ struct flow_image {
     size_t function_capacity;
 };
 
-/** False when it is not an x86-64 shared object, has no search table of .eh_frame, or no memory. */
+/** False when it is not a shared object of a machine that is known, has no search table of
+ * .eh_frame, or no memory. */
 bool flow_image_init(struct flow_image *image, const uint8_t *bytes, size_t size);
 void flow_image_deinit(struct flow_image *image);
 
@@ -67,6 +70,13 @@ const char *flow_string(const struct flow_image *image, uint64_t address);
 const struct flow_pointer *flow_find_pointer(const struct flow_image *image, uint64_t address);
 struct flow_function *flow_find_function(const struct flow_image *image, uint64_t address);
 
+/** A function's code, as far as the file has it; empty: it has none. */
+struct code_range flow_function_code(const struct flow_image *image,
+                                     const struct flow_function *function);
+/** That of a segment. */
+struct code_range flow_segment_code(const struct flow_image *image,
+                                    const struct flow_segment *segment);
+
 /** Where a call or jump goes: to an import, or to an address here. */
 struct flow_target {
     const char *import; /**< Or NULL. */
@@ -77,5 +87,8 @@ struct flow_target {
 struct flow_target flow_target_of(const struct flow_image *image, uint64_t address);
 /** What a slot of the global offset table leads to. */
 struct flow_target flow_slot_target(const struct flow_image *image, uint64_t slot);
+/** What a call or jump leads to; empty when that is not known. */
+struct flow_target flow_reference_target(const struct flow_image *image,
+                                         const struct code_reference *reference);
 
 #endif

@@ -8,11 +8,11 @@ static struct value constant(uint64_t number)
     return (struct value){VALUE_CONSTANT, number};
 }
 
-void flow_state_init(struct flow_state *state, uint64_t pc)
+void flow_state_init(struct flow_state *state, const struct code_machine *machine, uint64_t pc)
 {
-    *state = (struct flow_state){.pc = pc};
-    state->registers[MACHINE_RSP] = (struct value){VALUE_STACK, 0};
-    state->registers[MACHINE_RBP] = (struct value){VALUE_FRAME, 0};
+    *state = (struct flow_state){.machine = machine, .pc = pc};
+    state->registers[state->machine->stack_pointer] = (struct value){VALUE_STACK, 0};
+    state->registers[state->machine->frame_pointer] = (struct value){VALUE_FRAME, 0};
 }
 
 static uint64_t hash_value(struct value value)
@@ -23,12 +23,12 @@ static uint64_t hash_value(struct value value)
 uint64_t flow_state_hash(const struct flow_state *state)
 {
     uint64_t hash = hash_u64(state->pc);
-    for (size_t i = 0; i < MACHINE_REGISTERS; i++)
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         hash = hash_u64(hash ^ hash_value(state->registers[i]));
     hash ^= hash_value(state->left) + 3 * hash_value(state->right) + state->compared_width +
             ((uint64_t)state->compared_real << 8);
     uint64_t slots = 0;
-    for (size_t i = 0; i < MACHINE_VECTORS; i++)
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         if (state->vectors[i].kind != VALUE_UNKNOWN)
             slots += hash_u64(hash_value(state->vectors[i]) ^ i);
     for (size_t i = 0; i < state->slot_count; i++)
@@ -168,7 +168,7 @@ static struct value get(const struct flow_state *state, const struct flow_image 
             return unknown;
         return value;
     case OPERAND_VECTOR:
-        value = state->vectors[operand->register_number % MACHINE_VECTORS];
+        value = state->vectors[operand->register_number % INSTRUCTION_REGISTER_LIMIT];
         if (value.kind == VALUE_CONSTANT)
             value.number = flow_truncate(value.number, operand->width);
         return value;
@@ -204,7 +204,7 @@ static void put(struct flow_state *state, const struct operand *operand, struct 
         note_exception(state, operand, value);
         store(state, place_of(state, operand), operand->width, value);
     } else if (operand->kind == OPERAND_VECTOR) {
-        state->vectors[operand->register_number % MACHINE_VECTORS] = value;
+        state->vectors[operand->register_number % INSTRUCTION_REGISTER_LIMIT] = value;
     } else if (operand->kind == OPERAND_REGISTER) {
         struct value *slot = &state->registers[operand->register_number];
         /* Parts of a register leave the rest as it was; writes of four bytes clear the rest. */
@@ -338,10 +338,10 @@ static struct value address_of(const struct flow_state *state, const struct oper
 
 static void step_other(struct flow_state *state, const struct instruction *instruction)
 {
-    for (unsigned i = 0; i < MACHINE_REGISTERS; i++)
+    for (unsigned i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         if (instruction->written >> i & 1)
             state->registers[i] = unknown;
-    for (unsigned i = 0; i < MACHINE_VECTORS; i++)
+    for (unsigned i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         if (instruction->written_vectors >> i & 1)
             state->vectors[i] = unknown;
     if (instruction->to.kind == OPERAND_BASED)
@@ -350,14 +350,14 @@ static void step_other(struct flow_state *state, const struct instruction *instr
 
 static void push(struct flow_state *state, struct value value)
 {
-    struct value *top = &state->registers[MACHINE_RSP];
+    struct value *top = &state->registers[state->machine->stack_pointer];
     top->number -= 8;
     store(state, *top, 8, value);
 }
 
 static struct value pop(struct flow_state *state)
 {
-    struct value *top = &state->registers[MACHINE_RSP];
+    struct value *top = &state->registers[state->machine->stack_pointer];
     struct value value = load(state, *top, 8);
     top->number += 8;
     return value;
@@ -424,8 +424,9 @@ void flow_state_step(struct flow_state *state, const struct flow_image *image,
         put(state, to, pop(state));
         break;
     case INSTRUCTION_LEAVE:
-        state->registers[MACHINE_RSP] = state->registers[MACHINE_RBP];
-        state->registers[MACHINE_RBP] = pop(state);
+        state->registers[state->machine->stack_pointer] =
+            state->registers[state->machine->frame_pointer];
+        state->registers[state->machine->frame_pointer] = pop(state);
         break;
     case INSTRUCTION_OTHER:
         step_other(state, instruction);
@@ -446,7 +447,7 @@ void flow_state_step(struct flow_state *state, const struct flow_image *image,
 
 struct value flow_state_load(const struct flow_state *state, uint64_t offset, uint8_t width)
 {
-    struct value place = state->registers[MACHINE_RSP];
+    struct value place = state->registers[state->machine->stack_pointer];
     place.number += offset;
     return load(state, place, width);
 }
@@ -464,22 +465,37 @@ void flow_state_store_at(struct flow_state *state, struct value place, uint8_t w
 
 void flow_state_return(struct flow_state *state, struct value result)
 {
-    static const uint8_t lost[] = {MACHINE_RCX, MACHINE_RDX, MACHINE_RSI, MACHINE_RDI,
-                                   MACHINE_R8,  MACHINE_R9,  MACHINE_R10, MACHINE_R11};
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(lost); i++)
-        state->registers[lost[i]] = unknown;
-    for (size_t i = 0; i < MACHINE_VECTORS; i++)
+    for (size_t i = 0; i < state->machine->scratch_count; i++)
+        state->registers[state->machine->scratch[i]] = unknown;
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         state->vectors[i] = unknown;
-    state->registers[MACHINE_RAX] = result;
+    state->registers[state->machine->result] = result;
     forget_flags(state);
 }
 
 void flow_state_set_result(struct flow_state *state, struct value result)
 {
-    state->registers[MACHINE_RAX] = state->vectors[0] = result;
+    state->registers[state->machine->result] = state->vectors[state->machine->result_vector] =
+        result;
 }
 
 struct value flow_state_resolve(const struct flow_state *state, struct value from)
 {
-    return from.kind == VALUE_ARGUMENT ? state->registers[from.number % MACHINE_REGISTERS] : from;
+    return from.kind == VALUE_ARGUMENT ? state->registers[from.number % INSTRUCTION_REGISTER_LIMIT]
+                                       : from;
+}
+
+struct value flow_state_argument(const struct flow_state *state, unsigned index, uint8_t width)
+{
+    unsigned count = state->machine->argument_count;
+    return index < count ? state->registers[state->machine->arguments[index]]
+                         : flow_state_load(state, 8 * (uint64_t)(index - count), width);
+}
+
+struct value flow_entry_argument(const struct code_machine *machine, unsigned index)
+{
+    unsigned count = machine->argument_count;
+    if (index < count)
+        return (struct value){VALUE_ARGUMENT, machine->arguments[index]};
+    return (struct value){VALUE_STACK, machine->call_pushes + 8 * (uint64_t)(index - count)};
 }

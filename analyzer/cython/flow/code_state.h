@@ -9,32 +9,12 @@
 #include "code_image.h"
 #include "disassembly.h"
 
-/** General registers of x86-64, by DWARF's numbers. */
-enum machine_register {
-    MACHINE_RAX,
-    MACHINE_RDX,
-    MACHINE_RCX,
-    MACHINE_RBX,
-    MACHINE_RSI,
-    MACHINE_RDI,
-    MACHINE_RBP,
-    MACHINE_RSP,
-    MACHINE_R8,
-    MACHINE_R9,
-    MACHINE_R10,
-    MACHINE_R11,
-    MACHINE_REGISTERS = INSTRUCTION_REGISTER_LIMIT
-};
-
-/** Of floating point: XMM0, where a `double` is returned, and on. */
-#define MACHINE_VECTORS INSTRUCTION_REGISTER_LIMIT
-
 enum value_kind {
     VALUE_UNKNOWN,
     VALUE_CONSTANT,
     VALUE_ARGUMENT,   /**< What register `number` held at the function's entry. */
-    VALUE_STACK,      /**< Where RSP was at the start, plus number. */
-    VALUE_FRAME,      /**< Where RBP was at the start, plus number. */
+    VALUE_STACK,      /**< Where the stack pointer was at the start, plus number. */
+    VALUE_FRAME,      /**< Where the frame pointer was at the start, plus number. */
     VALUE_ERROR,      /**< What a failed call returns: NULL or -1; see enum error_return. */
     VALUE_SUCCESS,    /**< What another call returns: neither of these. */
     VALUE_NONZERO,    /**< The exception that is set; it is none of those that are asked for. */
@@ -66,9 +46,10 @@ struct flow_slot {
 };
 
 struct flow_state {
+    const struct code_machine *machine;
     uint64_t pc;
-    struct value registers[MACHINE_REGISTERS];
-    struct value vectors[MACHINE_VECTORS];
+    struct value registers[INSTRUCTION_REGISTER_LIMIT]; /**< By DWARF's numbers. */
+    struct value vectors[INSTRUCTION_REGISTER_LIMIT];   /**< Of floating point. */
     struct flow_slot slots[FLOW_SLOT_LIMIT];
     uint16_t slot_count;
     uint8_t compared_width; /**< 0: the flags are not known. */
@@ -100,8 +81,8 @@ static inline int64_t flow_sign_extend(uint64_t number, uint8_t width)
     return (int64_t)(number << shift) >> shift;
 }
 
-/** RSP and RBP are known as such, nothing else. */
-void flow_state_init(struct flow_state *state, uint64_t pc);
+/** Stack and frame pointer are known as such, nothing else. */
+void flow_state_init(struct flow_state *state, const struct code_machine *machine, uint64_t pc);
 /** A hash of all that can decide how it goes on. */
 uint64_t flow_state_hash(const struct flow_state *state);
 /** Executes all but calls, jumps and branches; state->pc moves to the next instruction. */
@@ -113,11 +94,15 @@ struct value flow_state_load(const struct flow_state *state, uint64_t offset, ui
 struct value flow_state_load_at(const struct flow_state *state, struct value place, uint8_t width);
 void flow_state_store_at(struct flow_state *state, struct value place, uint8_t width,
                          struct value value);
-/** What a call leaves: the caller's registers are gone, RAX is `result`. */
+/** What a call leaves: the caller's registers are gone but for those that calls preserve. */
 void flow_state_return(struct flow_state *state, struct value result);
+/** An argument of a call at which the state stands, from 0; `width`: of one on the stack. */
+struct value flow_state_argument(const struct flow_state *state, unsigned index, uint8_t width);
+/** An argument at a function's entry: VALUE_ARGUMENT, or VALUE_STACK of where it is there. */
+struct value flow_entry_argument(const struct code_machine *machine, unsigned index);
 /** A register's value, when that is where something comes from; else `from` itself. */
 struct value flow_state_resolve(const struct flow_state *state, struct value from);
-/** What a call that is over has returned, in RAX or, of a `double`, in XMM0. */
+/** What a call that is over has returned, whether a `double` or not. */
 void flow_state_set_result(struct flow_state *state, struct value result);
 
 /** Whether a condition holds; false when that is not known. Sets state->tested. */

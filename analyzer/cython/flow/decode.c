@@ -1,7 +1,6 @@
 /* The instructions of a file's functions, each decoded once. */
 #include "flow.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +14,7 @@ struct flow_decoder {
     size_t count;
 };
 
-struct flow_decoder *flow_decoder_create(void)
+struct flow_decoder *flow_decoder_create(uint16_t elf_machine)
 {
     struct flow_decoder *decoder = calloc(1, sizeof(*decoder));
     if (!decoder)
@@ -23,7 +22,7 @@ struct flow_decoder *flow_decoder_create(void)
     decoder->cache = calloc(CACHE_SIZE, sizeof(*decoder->cache));
     decoder->used = calloc(CACHE_SIZE, sizeof(*decoder->used));
     if (!decoder->cache || !decoder->used ||
-        disassembler_open(EM_X86_64, &decoder->disassembler) != PSC_OK) {
+        disassembler_open(elf_machine, &decoder->disassembler) != PSC_OK) {
         flow_decoder_destroy(decoder);
         return NULL;
     }

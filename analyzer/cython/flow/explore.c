@@ -1,5 +1,6 @@
 /* The search along all ways from an instruction: what is best goes on first. */
 #include "flow.h"
+#include "python.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,12 +132,6 @@ static bool see(struct flow_exploration *exploration, const struct flow_state *s
 
 /* ---- one way ---- */
 
-/** tp_dealloc of an object's type: what Py_DECREF() was before CPython 3.9. */
-static bool is_deallocation(const struct operand *operand)
-{
-    return operand->kind == OPERAND_BASED && operand->number == 0x30;
-}
-
 /**
  * What a call on an error's way returns. The exception is one that nobody expects, and nothing
  * fails besides.
@@ -146,11 +141,11 @@ static struct value result_of(const struct flow_exploration *exploration,
 {
     if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
         return exploration->result;
-    /* CPython 3.8, Include/cpython/abstract.h: (callable, result, where), and it hands result on.
-     */
-    if (target.import && strcmp(target.import, "_Py_CheckFunctionResult") == 0 &&
-        state->registers[MACHINE_RSI].kind == VALUE_ERROR)
-        return state->registers[MACHINE_RSI];
+    if (target.import && c_api_traits(target.import) & C_API_HANDS_ON) {
+        struct value handed_on = flow_state_argument(state, C_API_HANDED_ON, 8);
+        if (handed_on.kind == VALUE_ERROR)
+            return handed_on;
+    }
     /*
      * What else was called may have caught it: __Pyx_GetException() before `finally`. But if nobody
      * looked at the result, this asks for the failure: objects of C++ are moved to their place
@@ -176,7 +171,7 @@ static enum flow_verdict pass_call(struct flow_exploration *exploration, struct 
     if (flow_never_returns(exploration->flow, target))
         return FLOW_END_PATH;
     exploration->result = (struct value){VALUE_UNKNOWN, 0};
-    enum flow_verdict verdict = is_deallocation(operand)
+    enum flow_verdict verdict = flow_is_deallocation(operand)
                                     ? FLOW_PASS_FREE
                                     : exploration->on_call(exploration, state, target);
     if (verdict == FLOW_PASS_COUNTED && ++state->calls > exploration->call_limit) {

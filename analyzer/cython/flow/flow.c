@@ -1,5 +1,6 @@
 /* A module's machine code: its life, its traceback helpers, and how long questions may take. */
 #include "flow.h"
+#include "python.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ bool flow_init(struct flow *flow, const uint8_t *bytes, size_t size)
     *flow = (struct flow){.steps = 0};
     if (!flow_image_init(&flow->image, bytes, size))
         return false;
-    flow->decoder = flow_decoder_create();
+    flow->decoder = flow_decoder_create(flow->image.machine->elf_machine);
     return flow->decoder;
 }
 
@@ -54,4 +55,9 @@ struct flow_target flow_operand_target(const struct flow *flow, const struct ope
     if (operand->kind == OPERAND_ABSOLUTE)
         return flow_slot_target(&flow->image, (uint64_t)operand->number);
     return (struct flow_target){0};
+}
+
+bool flow_is_deallocation(const struct operand *operand)
+{
+    return operand->kind == OPERAND_BASED && operand->number == C_API_TYPE_DEALLOC;
 }

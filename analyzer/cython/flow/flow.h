@@ -37,8 +37,8 @@ struct flow {
 };
 
 /**
- * False when it is not an x86-64 shared object, has no search table of .eh_frame, or no memory.
- * Deinit in any case.
+ * False when it is not a shared object of a machine that is known, has no search table of
+ * .eh_frame, or no memory. Deinit in any case.
  */
 bool flow_init(struct flow *flow, const uint8_t *bytes, size_t size);
 void flow_deinit(struct flow *flow);
@@ -47,7 +47,7 @@ void flow_deinit(struct flow *flow);
  */
 const struct instruction *flow_decode(struct flow *flow, uint64_t address);
 
-struct flow_decoder *flow_decoder_create(void);
+struct flow_decoder *flow_decoder_create(uint16_t elf_machine);
 void flow_decoder_destroy(struct flow_decoder *decoder);
 
 /** Counts instructions that are followed; false when a module's share of them is used up. */
@@ -78,6 +78,12 @@ bool flow_is_inside(const struct flow *flow, const struct flow_function *home,
 
 /** Where a call or jump leads, as far as the instruction tells. */
 struct flow_target flow_operand_target(const struct flow *flow, const struct operand *operand);
+
+/**
+ * Whether what is called is tp_dealloc of an object's type, Py_DECREF() before CPython 3.9: it is
+ * no call of what may fail.
+ */
+bool flow_is_deallocation(const struct operand *operand);
 
 /**
  * True for imports and small functions that cannot fail on an error path: they release, count,

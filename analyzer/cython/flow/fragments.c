@@ -21,26 +21,21 @@ static void note_referrer(struct flow_image *image, uint64_t from, uint64_t to, 
         *note = (uint32_t)(function - image->functions) + 1;
 }
 
-/** Jumps, and `lea` of an address, wherever the bytes look like one. */
+/** Jumps, and loads of an address, wherever the bytes look like one. */
 static void read_referrers(struct flow *flow)
 {
+    static const unsigned kinds = REFERENCE_JUMP | REFERENCE_BRANCH | REFERENCE_ADDRESS;
     struct flow_image *image = &flow->image;
     flow->referrers_read = true;
     for (size_t k = 0; k < image->segment_count; k++) {
         const struct flow_segment *segment = &image->segments[k];
-        const uint8_t *code = image->bytes + segment->offset;
-        for (size_t i = 0; segment->executable && i + 7 <= segment->size; i++) {
-            bool branch = code[i] == 0x0f && (code[i + 1] & 0xf0) == 0x80;
-            bool jump = branch || code[i] == 0xe9;
-            bool address = (code[i] & 0xfb) == 0x48 && code[i + 1] == 0x8d && /* lea (%rip) */
-                           (code[i + 2] & 0xc7) == 0x05;
-            if (!jump && !address)
-                continue;
-            size_t field = i + (branch ? 2 : jump ? 1 : 3);
-            uint64_t to =
-                segment->address + field + 4 + (uint64_t)(int64_t)(int32_t)load_u32(code + field);
-            note_referrer(image, segment->address + i, to, jump);
-        }
+        struct code_range code = flow_segment_code(image, segment);
+        struct code_reference reference;
+        for (size_t at = 0;
+             segment->executable && image->machine->find_reference(&code, at, kinds, &reference);
+             at = reference.offset + 1)
+            note_referrer(image, code.address + reference.offset, reference.target,
+                          reference.kind != REFERENCE_ADDRESS);
     }
 }
 

@@ -18,15 +18,12 @@
 /** Entries of a `switch`. */
 #define TABLE_LIMIT 1024
 
-/** Those that a call preserves, by the System V ABI for x86-64, section 3.2.1. */
-static const uint8_t preserved[] = {MACHINE_RBX, MACHINE_RBP, 12, 13, 14, 15};
-
 /** Constants stored on the stack that are kept. */
 #define KNOWN_SLOT_LIMIT 16
 
 /** Constants, and places on the stack, counted from where it was at the function's start. */
 struct known {
-    struct value registers[MACHINE_REGISTERS];
+    struct value registers[INSTRUCTION_REGISTER_LIMIT];
     struct flow_slot slots[KNOWN_SLOT_LIMIT];
     size_t slot_count;
 };
@@ -65,7 +62,7 @@ static bool is_kept(struct value value)
 static void keep_known(const struct flow_state *state, struct known *ret)
 {
     *ret = (struct known){.slot_count = 0};
-    for (size_t i = 0; i < MACHINE_REGISTERS; i++)
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         if (is_kept(state->registers[i]))
             ret->registers[i] = state->registers[i];
     for (size_t i = 0; i < state->slot_count && ret->slot_count < KNOWN_SLOT_LIMIT; i++)
@@ -98,7 +95,7 @@ static bool has_slot(const struct known *known, const struct flow_slot *slot)
 static bool meet(struct known *known, const struct known *other)
 {
     bool changed = false;
-    for (size_t i = 0; i < MACHINE_REGISTERS; i++) {
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++) {
         struct value *mine = &known->registers[i];
         if (mine->kind == VALUE_UNKNOWN || same_value(*mine, other->registers[i]))
             continue;
@@ -238,7 +235,7 @@ static bool follow_table(struct dataflow *dataflow, const struct flow_state *sta
 static bool follow_tables(struct dataflow *dataflow, const struct flow_state *state)
 {
     bool found = false;
-    for (size_t i = 0; i < MACHINE_REGISTERS; i++)
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         if (state->registers[i].kind == VALUE_CONSTANT)
             found |= follow_table(dataflow, state, state->registers[i].number);
     return found;
@@ -308,7 +305,7 @@ static void follow(struct dataflow *dataflow, uint64_t start)
 {
     struct join *join = find_join(dataflow, start);
     struct flow_state state;
-    flow_state_init(&state, start);
+    flow_state_init(&state, dataflow->flow->image.machine, start);
     load_known(&join->known, &state);
     join->dirty = false;
     while (may_go_on(dataflow, start, &state) && step(dataflow, &state))
@@ -318,12 +315,14 @@ static void follow(struct dataflow *dataflow, uint64_t start)
 /** What the caller of `state` finds when it looks from where its stack is now. */
 static bool give_known(const struct known *known, struct flow_state *state)
 {
-    const struct value top = known->registers[MACHINE_RSP], frame = known->registers[MACHINE_RBP];
+    const struct value top = known->registers[state->machine->stack_pointer],
+                       frame = known->registers[state->machine->frame_pointer];
     bool found = false;
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(preserved); i++) {
-        if (known->registers[preserved[i]].kind != VALUE_CONSTANT)
+    for (size_t i = 0; i < state->machine->preserved_count; i++) {
+        if (known->registers[state->machine->preserved[i]].kind != VALUE_CONSTANT)
             continue;
-        state->registers[preserved[i]] = known->registers[preserved[i]];
+        state->registers[state->machine->preserved[i]] =
+            known->registers[state->machine->preserved[i]];
         found = true;
     }
     for (size_t i = 0; i < known->slot_count; i++) {
@@ -352,7 +351,7 @@ bool flow_find_preserved(struct flow *flow, uint64_t pc, struct flow_state *stat
     /* Ways come from the function that a fragment belongs to. */
     const struct flow_function *parent = flow_find_jumping(flow, function);
     dataflow.home = parent ? parent : function;
-    flow_state_init(&entry, dataflow.home->start);
+    flow_state_init(&entry, flow->image.machine, dataflow.home->start);
     reach_with(&dataflow, entry.pc, &entry);
     while (dataflow.todo_count && !dataflow.failed)
         follow(&dataflow, dataflow.todo[--dataflow.todo_count]);

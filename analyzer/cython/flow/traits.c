@@ -1,5 +1,6 @@
 /* Imports and small functions that a way out may pass: what is known of them. */
 #include "flow.h"
+#include "python.h"
 
 #include <string.h>
 
@@ -9,100 +10,25 @@
 /** As many of its bytes are looked at in the time of an instruction that is followed. */
 #define BYTES_A_STEP 32
 
-/*
- * They free, count, lock or look; none begins anything that can fail. Py_DECREF() itself calls
- * _Py_Dealloc(), in free-threaded CPython _Py_DecRefShared() and _Py_MergeZeroLocalRefcount(), and
- * with Py_REF_DEBUG those that count (Include/refcount.h, 3.14).
- */
+/** Of C's and C++'s libraries: what frees and looks, and what does not return. */
 static const char *const cleanup_imports[] = {
-    "PyBuffer_Release",
-    "PyCriticalSection2_Begin",
-    "PyCriticalSection2_End",
-    "PyCriticalSection_Begin",
-    "PyCriticalSection_End",
-    "PyErr_Clear",
-    "PyErr_Fetch",
-    "PyErr_GetExcInfo",
-    "PyErr_GetRaisedException",
-    "PyErr_Occurred",
-    "PyErr_Restore",
-    "PyErr_SetExcInfo",
-    "PyErr_SetRaisedException",
-    "PyEval_RestoreThread",
-    "PyEval_SaveThread",
-    "PyException_GetTraceback",
-    "PyException_SetTraceback",
-    "PyGILState_Ensure",
-    "PyGILState_Release",
-    "PyMem_Free",
-    "PyMutex_Lock",
-    "PyMutex_Unlock",
-    "PyObject_Free",
-    "PyObject_GC_Del",
-    "PyObject_GC_UnTrack",
-    "PyThreadState_Get",
-    "PyThreadState_GetUnchecked",
-    "PyThread_acquire_lock",
-    "PyThread_allocate_lock",
-    "PyThread_release_lock",
-    "Py_DecRef",
-    "Py_IncRef",
-    "Py_LeaveRecursiveCall",
-    "_PyThreadState_UncheckedGet",
-    "_Py_CheckFunctionResult",
-    "_Py_DECREF_DecRefTotal",
-    "_Py_Dealloc",
-    "_Py_DecRef",
-    "_Py_DecRefShared",
-    "_Py_DecRefSharedDebug",
-    "_Py_INCREF_IncRefTotal",
-    "_Py_IncRef",
-    "_Py_LeaveRecursiveCall",
-    "_Py_MergeZeroLocalRefcount",
-    "_ZdlPv",
-    "_ZdlPvm",
-    "__vsnprintf_chk",
-    "free",
-    "vsnprintf",
+    "_ZdlPv", "_ZdlPvm", "__vsnprintf_chk", "free", "vsnprintf",
 };
-
-/* Likewise; they tell whether an exception is of a type. */
-static const char *const match_imports[] = {
-    "PyErr_ExceptionMatches",
-    "PyErr_GivenExceptionMatches",
-    "PyType_IsSubtype",
-};
-
-/* Of clean_imports, those that take the exception that is set. */
-static const char *const catch_imports[] = {
-    "PyErr_Fetch",
-    "PyErr_GetRaisedException",
-    "PyException_GetTraceback",
-};
-
-/* Of clean_imports, those that set it again. */
-static const char *const restore_imports[] = {
-    "PyErr_Restore",
-    "PyErr_SetRaisedException",
-};
-
 static const char *const end_imports[] = {
-    "Py_FatalError",  "_Py_FatalErrorFunc", "_Py_NegativeRefcount",
-    "_Unwind_Resume", "__assert_fail",      "__cxa_rethrow",
-    "__cxa_throw",    "__stack_chk_fail",   "abort",
-    "exit",
+    "_Unwind_Resume",   "__assert_fail", "__cxa_rethrow", "__cxa_throw",
+    "__stack_chk_fail", "abort",         "exit",
 };
 
 /** What is known of a function or import that is passed. */
 enum trait {
     TRAIT_CLEANUP = 1,
-    TRAIT_MATCHES = 2,   /**< Calls one of match_imports. */
+    TRAIT_MATCHES = 2,   /**< Calls a C_API_MATCHES_ERROR. */
     TRAIT_CLEARS = 4,    /**< Calls PyErr_Clear(): what it returns is no answer to a question. */
     TRAIT_RETURNS = 8,   /**< Not only abort() and its like. */
     TRAIT_ASKS = 16,     /**< Calls PyErr_Occurred(). */
     TRAIT_LOCKS = 32,    /**< Takes the GIL. */
-    TRAIT_CATCHES = 64,  /**< Calls one of catch_imports. */
-    TRAIT_RESTORES = 128 /**< Calls one of restore_imports. */
+    TRAIT_CATCHES = 64,  /**< Calls a C_API_TAKES_ERROR. */
+    TRAIT_RESTORES = 128 /**< Calls a C_API_RESTORES_ERROR. */
 };
 
 struct known_traits {
@@ -166,8 +92,8 @@ static uint8_t traits_of_instruction(struct flow *flow, const struct flow_functi
         target = flow_target_of(&flow->image, (uint64_t)to->number);
     else if (to->kind == OPERAND_ABSOLUTE)
         target = flow_slot_target(&flow->image, (uint64_t)to->number);
-    else /* tp_dealloc */
-        return to->kind == OPERAND_BASED && to->number == 0x30 ? TRAIT_CLEANUP | TRAIT_RETURNS : 0;
+    else
+        return flow_is_deallocation(to) ? TRAIT_CLEANUP | TRAIT_RETURNS : 0;
     if (!target.import && target.address >= function->start && target.address < function->end)
         return TRAIT_CLEANUP;
     uint8_t traits = traits_of(flow, target, depth + 1);
@@ -211,21 +137,30 @@ static bool is_parallel_helper(const char *import)
 
 static uint8_t traits_of_import(const char *import)
 {
-    if (is_listed(match_imports, PSC_ARRAY_SIZE(match_imports), import))
-        return TRAIT_CLEANUP | TRAIT_RETURNS | TRAIT_MATCHES;
+    static const struct {
+        uint32_t of_python;
+        uint8_t traits;
+    } meanings[] = {
+        {C_API_CLEANUP, TRAIT_CLEANUP | TRAIT_RETURNS},
+        {C_API_MATCHES_ERROR, TRAIT_CLEANUP | TRAIT_RETURNS | TRAIT_MATCHES},
+        {C_API_NEVER_RETURNS, TRAIT_CLEANUP},
+        {C_API_CLEARS_ERROR, TRAIT_CLEARS},
+        {C_API_ASKS_ERROR, TRAIT_ASKS},
+        {C_API_TAKES_GIL, TRAIT_LOCKS},
+        {C_API_TAKES_ERROR, TRAIT_CATCHES},
+        {C_API_RESTORES_ERROR, TRAIT_RESTORES},
+    };
+    uint32_t of_python = c_api_traits(import);
+    uint8_t traits = 0;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(meanings); i++)
+        if (of_python & meanings[i].of_python)
+            traits |= meanings[i].traits;
     if (is_listed(end_imports, PSC_ARRAY_SIZE(end_imports), import))
         return TRAIT_CLEANUP;
-    if (!is_listed(cleanup_imports, PSC_ARRAY_SIZE(cleanup_imports), import))
-        return is_parallel_helper(import) ? TRAIT_CLEANUP | TRAIT_RETURNS : 0;
-    uint8_t more = strcmp(import, "PyErr_Clear") == 0         ? TRAIT_CLEARS
-                   : strcmp(import, "PyErr_Occurred") == 0    ? TRAIT_ASKS
-                   : strcmp(import, "PyGILState_Ensure") == 0 ? TRAIT_LOCKS
-                                                              : 0;
-    if (is_listed(catch_imports, PSC_ARRAY_SIZE(catch_imports), import))
-        more |= TRAIT_CATCHES;
-    if (is_listed(restore_imports, PSC_ARRAY_SIZE(restore_imports), import))
-        more |= TRAIT_RESTORES;
-    return (uint8_t)(TRAIT_CLEANUP | TRAIT_RETURNS | more);
+    if (is_listed(cleanup_imports, PSC_ARRAY_SIZE(cleanup_imports), import) ||
+        is_parallel_helper(import))
+        return TRAIT_CLEANUP | TRAIT_RETURNS;
+    return traits;
 }
 
 static uint8_t traits_of(struct flow *flow, struct flow_target target, unsigned depth)
@@ -292,7 +227,5 @@ bool flow_leaves_exception_taken(struct flow *flow, struct flow_target target, b
 
 bool flow_returns_thread_state(struct flow_target target)
 {
-    static const char *const names[] = {"PyThreadState_Get", "PyThreadState_GetUnchecked",
-                                        "_PyThreadState_UncheckedGet"};
-    return target.import && is_listed(names, PSC_ARRAY_SIZE(names), target.import);
+    return target.import && c_api_traits(target.import) & C_API_THREAD_STATE;
 }

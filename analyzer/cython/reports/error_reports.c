@@ -2,6 +2,7 @@
  * The way of an error: from the return address forward to the anchor that reports it, and on to
  * the reports of the functions into which that one was inlined.
  */
+#include "python.h"
 #include "reports_private.h"
 
 #include <stdlib.h>
@@ -18,39 +19,42 @@
 /** Reports on one way, with those that say the same again. */
 #define ROUND_LIMIT (2 * REPORTS_CHAIN_LIMIT)
 
-/** What a call reports by; NULL when it is none of a report. */
-static const struct traceback_helper *find_report_call(const struct flow *flow,
-                                                       struct flow_target target)
+/** What a call reports by; false when it is none of a report. */
+static bool find_report_call(const struct flow *flow, struct flow_target target,
+                             struct traceback_helper *ret)
 {
-    /*
-     * Of the helper that was inlined into its only caller, the module's body at -O3:
-     * PyCode_NewEmpty(const char *filename, const char *funcname, int firstlineno)
-     */
-    static const struct traceback_helper inlined = {.file = {VALUE_ARGUMENT, MACHINE_RDI},
-                                                    .name = {VALUE_ARGUMENT, MACHINE_RSI},
-                                                    .line = {VALUE_ARGUMENT, MACHINE_RDX}};
-    if (target.import)
-        return strcmp(target.import, "PyCode_NewEmpty") == 0 ? &inlined : NULL;
-    return flow_find_traceback_helper(flow, target.address);
+    const struct code_machine *machine = flow->image.machine;
+    if (!target.import) {
+        const struct traceback_helper *helper = flow_find_traceback_helper(flow, target.address);
+        if (helper)
+            *ret = *helper;
+        return helper;
+    }
+    /* Of the helper that was inlined into its only caller, the module's body at -O3. */
+    const struct c_api_code_maker *maker = c_api_traits(target.import) & C_API_MAKES_CODE
+                                               ? c_api_find_code_maker(target.import, false)
+                                               : NULL;
+    if (maker)
+        *ret = (struct traceback_helper){.name = flow_entry_argument(machine, maker->name),
+                                         .line = flow_entry_argument(machine, maker->line),
+                                         .file = flow_entry_argument(machine, maker->file)};
+    return maker;
 }
 
 /** The failure of something else than the call that is under way. */
 static bool is_another_failure(const struct flow_exploration *exploration,
                                const struct flow_state *state, struct flow_target target)
 {
-    static const char *const setters[] = {"PyErr_Format", "PyErr_SetNone", "PyErr_SetObject",
-                                          "PyErr_SetString"};
-    for (size_t i = 0; target.import && i < PSC_ARRAY_SIZE(setters); i++)
-        if (strcmp(target.import, setters[i]) == 0)
-            return exploration->single && state->tested;
-    return false;
+    return target.import && c_api_traits(target.import) & C_API_RAISES && exploration->single &&
+           state->tested;
 }
 
 static enum flow_verdict report_call(struct flow_exploration *exploration, struct flow_state *state,
                                      struct flow_target target)
 {
     state->caught |= flow_takes_exception(exploration->flow, target);
-    if (find_report_call(exploration->flow, target) || reports_kept_line(state))
+    struct traceback_helper helper;
+    if (find_report_call(exploration->flow, target, &helper) || reports_kept_line(state))
         return FLOW_FOUND;
     if (is_another_failure(exploration, state, target))
         return FLOW_END_PATH;
@@ -78,13 +82,13 @@ static void read_found(struct flow *flow, const struct flow_state *state, struct
 {
     struct instruction call = *flow_decode(flow, state->pc);
     struct flow_target target = flow_operand_target(flow, &call.to);
-    const struct traceback_helper *anchor = find_report_call(flow, target);
+    struct traceback_helper helper;
     *ret = (struct error_report){.line = reports_kept_line(state)};
     ret->kept = ret->line != 0;
     if (ret->kept)
         ret->file = reports_kept_file(flow, state);
-    if (anchor)
-        reports_read(flow, anchor, state, ret);
+    if (find_report_call(flow, target, &helper))
+        reports_read(flow, &helper, state, ret);
 }
 
 static bool same_report(const struct error_report *a, const struct error_report *b)
@@ -278,12 +282,12 @@ size_t reports_find(struct reports *reports, uint64_t address, struct error_repo
     if (!limit || !function || pc >= function->end || kind == FLOW_CALL_NEVER_RETURNS ||
         flow_find_traceback_helper(flow, function->start))
         return 0;
-    flow_state_init(&start, pc);
+    flow_state_init(&start, flow->image.machine, pc);
     reports_enter_block(reports, function, &start);
     size_t count = follow_reports(flow, &start, kind, callee, ret, limit);
     if (!lacks_values(ret, count))
         return count;
-    flow_state_init(&start, pc);
+    flow_state_init(&start, flow->image.machine, pc);
     reports_enter_block(reports, function, &start);
     return flow_find_preserved(flow, pc, &start)
                ? follow_reports(flow, &start, kind, callee, ret, limit)

@@ -12,55 +12,57 @@
 
 /** Bytes from the first of the three instructions to the end of the call. */
 #define WINDOW 96
-/** Bytes of `lea number(%rip), register`. */
-#define LOAD_SIZE 7
-
-/** The ModRM byte of `lea` with RIP, by register. */
-#define LOAD_NAME      0x3d /* rdi */
-#define LOAD_FUNCTION  0x35 /* rsi */
-#define LOAD_SIGNATURE 0x15 /* rdx */
-
-/** What such an instruction loads; 0: it is another. */
-static uint64_t loaded(const uint8_t *code, uint64_t address, uint8_t which)
-{
-    if (code[0] != 0x48 || code[1] != 0x8d || code[2] != which)
-        return 0;
-    return address + LOAD_SIZE + (uint64_t)(int64_t)(int32_t)load_u32(code + 3);
-}
+/** Which argument is which. */
+enum { ARGUMENT_NAME, ARGUMENT_FUNCTION, ARGUMENT_SIGNATURE, ARGUMENT_COUNT };
 
 /** Whether a call of a function here follows; what is made ready for others may stand between. */
-static bool is_called(const struct flow_image *image, const uint8_t *code, size_t size,
-                      uint64_t address)
+static bool is_called(const struct flow_image *image, const struct code_range *window, size_t from)
 {
-    for (size_t i = 3 * LOAD_SIZE; i + 5 <= size; i++) {
-        uint64_t to = address + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1);
-        const struct flow_function *callee = code[i] == 0xe8 ? flow_find_function(image, to) : NULL;
-        if (callee && callee->start == to)
+    struct code_reference call;
+    for (; image->machine->find_reference(window, from, REFERENCE_CALL, &call);
+         from = call.offset + 1) {
+        const struct flow_function *callee = flow_find_function(image, call.target);
+        if (callee && callee->start == call.target)
             return true;
     }
     return false;
 }
 
-/** The three of them in any order, then a call. */
-static bool read_export(const struct flow_image *image, const uint8_t *code, size_t size,
-                        uint64_t address, struct table_entry *ret)
+/** Of the instructions that load an address, one behind the other, in any order. */
+static size_t read_arguments(const struct code_machine *machine, const struct code_range *window,
+                             uint64_t values[ARGUMENT_COUNT])
 {
-    static const uint8_t order[] = {LOAD_NAME, LOAD_FUNCTION, LOAD_SIGNATURE};
-    uint64_t values[PSC_ARRAY_SIZE(order)] = {0};
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(order); i++)
-        for (size_t k = 0; k < PSC_ARRAY_SIZE(order); k++)
-            if (!values[k])
-                values[k] = loaded(code + i * LOAD_SIZE, address + i * LOAD_SIZE, order[k]);
-    if (!values[0] || !values[1] || !values[2] || !is_called(image, code, size, address))
+    size_t at = 0;
+    for (unsigned i = 0; i < ARGUMENT_COUNT; i++) {
+        struct code_reference load;
+        if (!machine->find_reference(window, at, REFERENCE_ADDRESS, &load) || load.offset != at)
+            return 0;
+        for (unsigned k = 0; k < ARGUMENT_COUNT; k++)
+            if (!values[k] && load.register_number == machine->arguments[k])
+                values[k] = load.target;
+        at += load.size;
+    }
+    return at;
+}
+
+/** The three of them, then a call. */
+static bool read_export(const struct flow_image *image, const struct code_range *window,
+                        struct table_entry *ret)
+{
+    uint64_t values[ARGUMENT_COUNT] = {0};
+    size_t behind = read_arguments(image->machine, window, values);
+    uint64_t start = values[ARGUMENT_FUNCTION];
+    if (!values[ARGUMENT_NAME] || !start || !values[ARGUMENT_SIGNATURE] ||
+        !is_called(image, window, behind))
         return false;
-    const struct flow_function *function = flow_find_function(image, values[1]);
-    const char *name = flow_string(image, values[0]);
-    const char *signature = flow_string(image, values[2]);
-    if (!function || function->start != values[1] || !name || !signature ||
-        !strchr(signature, '(') || strpbrk(name, " .(/"))
+    const struct flow_function *function = flow_find_function(image, start);
+    const char *name = flow_string(image, values[ARGUMENT_NAME]);
+    const char *signature = flow_string(image, values[ARGUMENT_SIGNATURE]);
+    if (!function || function->start != start || !name || !signature || !strchr(signature, '(') ||
+        strpbrk(name, " .(/"))
         return false;
     *ret = (struct table_entry){
-        .function = function->start, .name = cython_unfused_name(name), .kind = ENTRY_EXPORT};
+        .function = start, .name = cython_unfused_name(name), .kind = ENTRY_EXPORT};
     return true;
 }
 
@@ -69,12 +71,16 @@ void reports_each_export(const struct flow_image *image, void *context,
 {
     for (size_t k = 0; k < image->segment_count; k++) {
         const struct flow_segment *segment = &image->segments[k];
-        const uint8_t *code = image->bytes + segment->offset;
-        for (size_t i = 0; segment->executable && i + 3 * LOAD_SIZE <= segment->size; i++) {
-            size_t size = segment->size - i < WINDOW ? segment->size - i : WINDOW;
+        struct code_range code = flow_segment_code(image, segment);
+        struct code_reference load;
+        for (size_t at = 0; segment->executable &&
+                            image->machine->find_reference(&code, at, REFERENCE_ADDRESS, &load);
+             at = load.offset + 1) {
+            size_t left = code.size - load.offset;
+            struct code_range window = {code.bytes + load.offset, left < WINDOW ? left : WINDOW,
+                                        code.address + load.offset};
             struct table_entry entry;
-            if (code[i] == 0x48 && code[i + 1] == 0x8d && code[i + LOAD_SIZE] == 0x48 &&
-                read_export(image, code + i, size, segment->address + i, &entry))
+            if (read_export(image, &window, &entry))
                 visit(context, entry);
         }
     }

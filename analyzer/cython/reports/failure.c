@@ -1,8 +1,9 @@
 /*
- * What a function of the module returns when it has failed: what RAX holds at the return behind
- * the place where it sets or reports an error. Of integers that is -1 nearly always, but 0 for
- * `except 0` and for some of Cython's helpers (__Pyx_TypeTest).
+ * What a function of the module returns when it has failed: what the result register holds at the
+ * return behind the place where it sets or reports an error. Of integers that is -1 nearly always,
+ * but 0 for `except 0` and for some of Cython's helpers (__Pyx_TypeTest).
  */
+#include "python.h"
 #include "reports_private.h"
 
 #include <stdlib.h>
@@ -28,13 +29,12 @@ static bool sets_error(const struct flow *flow, struct flow_target target)
 {
     if (!target.import)
         return flow_find_traceback_helper(flow, target.address);
-    return strncmp(target.import, "PyErr_Set", 9) == 0 ||
-           strncmp(target.import, "PyErr_Format", 12) == 0;
+    return c_api_traits(target.import) & C_API_SETS_ERROR;
 }
 
 static bool is_unraisable_import(const char *import)
 {
-    return import && strcmp(import, "PyErr_WriteUnraisable") == 0;
+    return import && c_api_traits(import) & C_API_UNRAISABLE;
 }
 
 bool reports_is_unraisable(struct flow *flow, struct flow_target target)
@@ -42,25 +42,18 @@ bool reports_is_unraisable(struct flow *flow, struct flow_target target)
     const struct flow_image *image = &flow->image;
     const struct flow_function *function =
         target.import ? NULL : flow_find_function(image, target.address);
-    size_t have;
-    const uint8_t *code = function ? flow_bytes(image, function->start, &have) : NULL;
-    if (!code || function->end - function->start > UNRAISABLE_SIZE_LIMIT)
+    struct code_range code =
+        function ? flow_function_code(image, function) : (struct code_range){0};
+    struct code_reference call;
+    if (!code.bytes || function->end - function->start > UNRAISABLE_SIZE_LIMIT)
         return is_unraisable_import(target.import);
-    size_t size = (size_t)(function->end - function->start);
-    if (!flow_spend_steps(flow, 1 + size / BYTES_A_STEP))
+    if (!flow_spend_steps(flow, 1 + (size_t)(function->end - function->start) / BYTES_A_STEP))
         return false;
-    for (size_t i = 0; i + 6 <= size && i + 6 <= have; i++) {
-        uint64_t next = function->start + i;
-        struct flow_target inner = {0};
-        if (code[i] == 0xe8) /* call */
-            inner = flow_target_of(image,
-                                   next + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1));
-        else if (code[i] == 0xff && code[i + 1] == 0x15) /* call *slot(%rip) */
-            inner = flow_slot_target(image,
-                                     next + 6 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 2));
-        if (is_unraisable_import(inner.import))
+    for (size_t at = 0;
+         image->machine->find_reference(&code, at, REFERENCE_CALL | REFERENCE_CALL_SLOT, &call);
+         at = call.offset + 1)
+        if (is_unraisable_import(flow_reference_target(image, &call).import))
             return true;
-    }
     return false;
 }
 
@@ -102,14 +95,15 @@ static struct flow_state *search_error(struct flow *flow, uint64_t start, enum o
                                            .step_limit = FAILURE_STEP_LIMIT};
     struct flow_state state;
     struct flow_state *found = NULL;
-    flow_state_init(&state, start);
+    flow_state_init(&state, flow->image.machine, start);
     if (flow_exploration_init(&exploration, flow, &state))
         found = flow_explore(&exploration);
     flow_exploration_deinit(&exploration);
     return found;
 }
 
-/** What is in RAX where the function is left after the call at which `state` stands. */
+/** What is in the result register where the function is left after the call at which `state`
+ * stands. */
 static struct value search_result(struct flow *flow, struct flow_state *state, enum outcome *ret)
 {
     struct flow_exploration exploration = {.on_call = leaving_call,
@@ -131,7 +125,7 @@ static struct value search_result(struct flow *flow, struct flow_state *state, e
         found = flow_explore(&exploration);
     flow_exploration_deinit(&exploration);
     if (found)
-        result = found->registers[MACHINE_RAX];
+        result = found->registers[found->machine->result];
     free(found);
     return result;
 }

@@ -90,13 +90,16 @@ static const struct error_report *vote(struct reports *reports, struct sweep *sw
 
 static bool calls(const struct flow_image *image, const struct flow_function *from, uint64_t to)
 {
-    size_t have;
-    const uint8_t *code = from ? flow_bytes(image, from->start, &have) : NULL;
-    uint64_t size = code ? from->end - from->start : 0;
-    for (uint64_t i = 0; i + 5 <= size && i + 5 <= have && i < SWEEP_LIMIT; i++)
-        if ((code[i] == 0xe8 || code[i] == 0xe9) &&
-            from->start + i + 5 + (uint64_t)(int64_t)(int32_t)load_u32(code + i + 1) == to)
+    struct code_range code = from ? flow_function_code(image, from) : (struct code_range){0};
+    struct code_reference reference;
+    for (size_t at = 0; code.bytes && image->machine->find_reference(
+                                          &code, at, REFERENCE_CALL | REFERENCE_JUMP, &reference);
+         at = reference.offset + 1) {
+        if (reference.offset >= SWEEP_LIMIT)
+            break;
+        if (reference.target == to)
             return true;
+    }
     return false;
 }
 

@@ -1,4 +1,5 @@
 /* Where an anchor takes name, line and file from: followed to the making of a code object. */
+#include "python.h"
 #include "reports_private.h"
 
 #include <stdlib.h>
@@ -44,45 +45,32 @@ static void offer(struct convention *convention, struct value name, struct value
     }
 }
 
+/** What a call of a function that makes a code object, or leads to one, is given. */
 static void offer_resolved(struct convention *convention, const struct flow_state *state,
-                           const struct traceback_helper *sinks)
+                           const struct traceback_helper *inner)
 {
-    offer(convention, flow_state_resolve(state, sinks->name),
-          flow_state_resolve(state, sinks->line), flow_state_resolve(state, sinks->file));
+    offer(convention, flow_state_resolve(state, inner->name),
+          flow_state_resolve(state, inner->line), flow_state_resolve(state, inner->file));
 }
 
-/*
- * PyCode_New(..., filename, name, firstlineno, lnotab), all of these on the stack: Cython 0.29 up
- * to 0.29.24 (Cython/Utility/Exceptions.c). CPython 2 has one argument less in front of them.
- */
-static void offer_stacked(struct convention *convention, const struct flow_state *state)
+/** Cython 0.29 up to 0.29.24 calls PyCode_New() (Cython/Utility/Exceptions.c). */
+static void offer_arguments(struct convention *convention, const struct flow_state *state,
+                            const struct c_api_code_maker *maker)
 {
-    uint64_t file_at = convention->python2 ? 4 * 8 : 5 * 8;
-    offer(convention, flow_state_load(state, file_at + 8, 8),
-          flow_state_load(state, file_at + 16, 4), flow_state_load(state, file_at, 8));
+    offer(convention, flow_state_argument(state, maker->name, 8),
+          flow_state_argument(state, maker->line, 4), flow_state_argument(state, maker->file, 8));
 }
 
 /** What makes a string object of its argument returns, for our purpose, that argument. */
 static void take_string(struct flow_exploration *exploration, const struct flow_state *state,
                         const char *import)
 {
-    static const struct {
-        const char *import;
-        uint8_t argument;
-        bool python2;
-    } makers[] = {
-        {"PyUnicode_FromString", MACHINE_RDI, false},
-        {"PyUnicode_FromFormat", MACHINE_RSI, false}, /* "%s (%s:%d)", name, C file, C line */
-        {"PyString_FromString", MACHINE_RDI, true},
-        {"PyString_FromFormat", MACHINE_RSI, true},
-    };
-    for (size_t i = 0; import && i < PSC_ARRAY_SIZE(makers); i++) {
-        if (strcmp(import, makers[i].import) != 0)
-            continue;
-        struct convention *convention = exploration->context;
-        convention->python2 |= makers[i].python2;
-        exploration->result = as_source(state->registers[makers[i].argument]);
-    }
+    struct convention *convention = exploration->context;
+    const struct c_api_text_maker *maker = import ? c_api_find_text_maker(import) : NULL;
+    if (!maker)
+        return;
+    convention->python2 |= maker->python2;
+    exploration->result = as_source(flow_state_argument(state, maker->text, 8));
 }
 
 /**
@@ -93,16 +81,16 @@ static void take_compiled(struct convention *convention, const struct flow_state
                           const char *import)
 {
     struct traceback_helper *compiled = &convention->compiled;
-    struct value argument = as_source(state->registers[MACHINE_RDI]);
-    if (!import)
-        return;
-    if (strcmp(import, "Py_CompileString") == 0)
-        *compiled = (struct traceback_helper){.file = as_source(state->registers[MACHINE_RSI])};
+    struct value argument = as_source(flow_state_argument(state, 0, 8));
+    uint32_t traits = import ? c_api_traits(import) : 0;
+    if (traits & C_API_COMPILES)
+        *compiled = (struct traceback_helper){
+            .file = as_source(flow_state_argument(state, C_API_COMPILED_FILE, 8))};
     else if (compiled->file.kind == VALUE_UNKNOWN)
         return;
-    else if (strcmp(import, "PyLong_FromLong") == 0)
+    else if (traits & C_API_MAKES_INT)
         compiled->line = argument;
-    else if (strcmp(import, "PyUnicode_FromString") == 0)
+    else if (traits & C_API_MAKES_TEXT && !c_api_find_text_maker(import)->python2)
         offer(convention, argument, compiled->line, compiled->file);
 }
 
@@ -112,17 +100,11 @@ static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
 static enum flow_verdict convention_call(struct flow_exploration *exploration,
                                          struct flow_state *state, struct flow_target target)
 {
-    /* PyCode_NewEmpty(const char *filename, const char *funcname, int firstlineno) */
-    static const struct traceback_helper sinks = {.file = {VALUE_ARGUMENT, MACHINE_RDI},
-                                                  .name = {VALUE_ARGUMENT, MACHINE_RSI},
-                                                  .line = {VALUE_ARGUMENT, MACHINE_RDX}};
     struct convention *convention = exploration->context;
-    if (target.import && strcmp(target.import, "PyCode_NewEmpty") == 0) {
-        offer_resolved(convention, state, &sinks);
-        return FLOW_END_PATH;
-    }
-    if (target.import && strcmp(target.import, "PyCode_New") == 0) {
-        offer_stacked(convention, state);
+    const struct c_api_code_maker *maker =
+        target.import ? c_api_find_code_maker(target.import, convention->python2) : NULL;
+    if (maker) {
+        offer_arguments(convention, state, maker);
         return FLOW_END_PATH;
     }
     take_string(exploration, state, target.import);
@@ -141,16 +123,15 @@ static enum flow_verdict convention_call(struct flow_exploration *exploration,
 static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
                             struct traceback_helper *ret)
 {
-    static const uint8_t arguments[] = {MACHINE_RDI, MACHINE_RSI, MACHINE_RDX,
-                                        MACHINE_RCX, MACHINE_R8,  MACHINE_R9};
+    const struct code_machine *machine = flow->image.machine;
     struct convention convention = {.depth = depth};
     struct flow_exploration exploration = {
         .on_call = convention_call, .call_limit = CONVENTION_CALL_LIMIT, .context = &convention};
     struct flow_state state;
-    flow_state_init(&state, start);
-    state.registers[MACHINE_RBP].kind = VALUE_UNKNOWN;
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(arguments); i++)
-        state.registers[arguments[i]] = (struct value){VALUE_ARGUMENT, arguments[i]};
+    flow_state_init(&state, flow->image.machine, start);
+    state.registers[machine->frame_pointer].kind = VALUE_UNKNOWN;
+    for (unsigned i = 0; i < machine->argument_count; i++)
+        state.registers[machine->arguments[i]] = flow_entry_argument(machine, i);
     if (flow_exploration_init(&exploration, flow, &state))
         free(flow_explore(&exploration));
     flow_exploration_deinit(&exploration);

@@ -6,6 +6,7 @@
  * functions report nothing, and tells the methods of Cython's own types from the user's.
  */
 #include "names.h"
+#include "python.h"
 #include "reports_private.h"
 
 #include <stddef.h>
@@ -19,114 +20,8 @@
 #define SLOT_LIMIT  128
 /** Entries of all tables, those included that several types have. */
 #define LOOK_LIMIT ((size_t)1 << 20)
-/** METH_VARARGS to METH_METHOD of CPython's methodobject.h. */
-#define METHOD_FLAGS 0x3ffu
 /** Bytes of an object of a type. */
 #define OBJECT_SIZE_LIMIT ((uint32_t)1 << 24)
-
-/* PyMethodDef: name, function, int flags, doc. PyGetSetDef: name, get, set, doc, closure. */
-#define METHOD_SIZE   32
-#define PROPERTY_SIZE 40
-
-/** The part of a PyTypeObject that a slot is in. */
-enum part { PART_TYPE, PART_ASYNC, PART_NUMBER, PART_SEQUENCE, PART_MAPPING, PART_BUFFER };
-
-/** Where a PyTypeObject has a pointer to that part. CPython's cpython/object.h, 2.7 to 3.15. */
-static const uint16_t part_offsets[] = {
-    [PART_TYPE] = 0,       [PART_ASYNC] = 80,    [PART_NUMBER] = 96,
-    [PART_SEQUENCE] = 104, [PART_MAPPING] = 112, [PART_BUFFER] = 160,
-};
-
-#define TYPE_NAME     24
-#define TYPE_SIZE     32
-#define TYPE_DEALLOC  48
-#define TYPE_FLAGS    168
-#define TYPE_METHODS  232
-#define TYPE_PROPERTY 248
-
-/* PyType_Spec: name, int basicsize, int itemsize, unsigned flags, slots; PyType_Slot: int, void *.
- */
-#define SPEC_SLOTS   24
-#define SLOT_SIZE    16
-#define SLOT_METHODS 64
-#define SLOT_GETSET  73
-
-/* PyModuleDef, from m_name: doc, size, methods, slots (at 32); PyModuleDef_Slot: int, value. */
-#define MODULE_SLOTS 32
-#define MODULE_EXEC  2
-
-/** A slot by its number (CPython's typeslots.h), its place, and Cython's prefix for it. */
-static const struct slot {
-    uint8_t number;
-    uint8_t part;
-    uint16_t offset;
-    const char *name;
-} slots[] = {
-    {1, PART_BUFFER, 0, "bf_getbuffer"},
-    {2, PART_BUFFER, 8, "bf_releasebuffer"},
-    {3, PART_MAPPING, 16, "mp_ass_subscript"},
-    {4, PART_MAPPING, 0, "mp_length"},
-    {5, PART_MAPPING, 8, "mp_subscript"},
-    {6, PART_NUMBER, 64, "nb_absolute"},
-    {7, PART_NUMBER, 0, "nb_add"},
-    {8, PART_NUMBER, 104, "nb_and"},
-    {9, PART_NUMBER, 72, "nb_bool"},
-    {10, PART_NUMBER, 32, "nb_divmod"},
-    {11, PART_NUMBER, 144, "nb_float"},
-    {12, PART_NUMBER, 232, "nb_floor_divide"},
-    {13, PART_NUMBER, 264, "nb_index"},
-    {14, PART_NUMBER, 152, "nb_inplace_add"},
-    {15, PART_NUMBER, 208, "nb_inplace_and"},
-    {16, PART_NUMBER, 248, "nb_inplace_floor_divide"},
-    {17, PART_NUMBER, 192, "nb_inplace_lshift"},
-    {18, PART_NUMBER, 168, "nb_inplace_multiply"},
-    {19, PART_NUMBER, 224, "nb_inplace_or"},
-    {20, PART_NUMBER, 184, "nb_inplace_power"},
-    {21, PART_NUMBER, 176, "nb_inplace_remainder"},
-    {22, PART_NUMBER, 200, "nb_inplace_rshift"},
-    {23, PART_NUMBER, 160, "nb_inplace_subtract"},
-    {24, PART_NUMBER, 256, "nb_inplace_true_divide"},
-    {25, PART_NUMBER, 216, "nb_inplace_xor"},
-    {26, PART_NUMBER, 128, "nb_int"},
-    {27, PART_NUMBER, 80, "nb_invert"},
-    {28, PART_NUMBER, 88, "nb_lshift"},
-    {29, PART_NUMBER, 16, "nb_multiply"},
-    {30, PART_NUMBER, 48, "nb_negative"},
-    {31, PART_NUMBER, 120, "nb_or"},
-    {32, PART_NUMBER, 56, "nb_positive"},
-    {33, PART_NUMBER, 40, "nb_power"},
-    {34, PART_NUMBER, 24, "nb_remainder"},
-    {35, PART_NUMBER, 96, "nb_rshift"},
-    {36, PART_NUMBER, 8, "nb_subtract"},
-    {37, PART_NUMBER, 240, "nb_true_divide"},
-    {38, PART_NUMBER, 112, "nb_xor"},
-    {39, PART_SEQUENCE, 40, "sq_ass_item"},
-    {41, PART_SEQUENCE, 56, "sq_contains"},
-    {44, PART_SEQUENCE, 24, "sq_item"},
-    {45, PART_SEQUENCE, 0, "sq_length"},
-    {50, PART_TYPE, 128, "tp_call"},
-    {51, PART_TYPE, 192, "tp_clear"},
-    {52, PART_TYPE, TYPE_DEALLOC, "tp_dealloc"},
-    {54, PART_TYPE, 272, "tp_descr_get"},
-    {55, PART_TYPE, 280, "tp_descr_set"},
-    {58, PART_TYPE, 144, "tp_getattro"},
-    {59, PART_TYPE, 120, "tp_hash"},
-    {60, PART_TYPE, 296, "tp_init"},
-    {62, PART_TYPE, 216, "tp_iter"},
-    {63, PART_TYPE, 224, "tp_iternext"},
-    {65, PART_TYPE, 312, "tp_new"},
-    {66, PART_TYPE, 88, "tp_repr"},
-    {67, PART_TYPE, 200, "tp_richcompare"},
-    {69, PART_TYPE, 152, "tp_setattro"},
-    {70, PART_TYPE, 136, "tp_str"},
-    {71, PART_TYPE, 184, "tp_traverse"},
-    {75, PART_NUMBER, 272, "nb_matrix_multiply"},
-    {76, PART_NUMBER, 280, "nb_inplace_matrix_multiply"},
-    {77, PART_ASYNC, 0, "am_await"},
-    {78, PART_ASYNC, 8, "am_aiter"},
-    {79, PART_ASYNC, 16, "am_anext"},
-    {80, PART_TYPE, 392, "tp_finalize"},
-};
 
 /** The types of Cython itself that have no module's name; others begin with "_cython_". */
 static const char *const own_types[] = {
@@ -251,15 +146,15 @@ static bool is_generator_method(const struct flow_image *image, uint64_t doc)
 static bool read_method(const struct flow_image *image, uint64_t at, struct table_entry *ret)
 {
     uint64_t name = pointer_at(image, at);
-    uint64_t function = name ? function_at(image, at + 8) : 0;
-    const uint8_t *flags = function ? flow_bytes_at(image, at + 16, 4) : NULL;
-    if (!flags || !load_u32(flags) || load_u32(flags) & ~METHOD_FLAGS ||
-        flow_find_pointer(image, at + 16))
+    uint64_t function = name ? function_at(image, at + C_API_METHOD_FUNCTION) : 0;
+    const uint8_t *flags = function ? flow_bytes_at(image, at + C_API_METHOD_FLAGS, 4) : NULL;
+    if (!flags || !load_u32(flags) || load_u32(flags) & ~(uint32_t)C_API_METHOD_ALL_FLAGS ||
+        flow_find_pointer(image, at + C_API_METHOD_FLAGS))
         return false;
     *ret = (struct table_entry){.function = function, .name = flow_string(image, name)};
     ret->name = ret->name ? cython_unfused_name(ret->name) : NULL;
     /* The latter: Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
-    ret->plumbing = is_generator_method(image, at + 24) ||
+    ret->plumbing = is_generator_method(image, at + C_API_METHOD_DOC) ||
                     (ret->name && strcmp(ret->name, "CythonUnboundCMethod") == 0);
     return ret->name;
 }
@@ -268,9 +163,9 @@ static void add_methods(struct tables *tables, const char *type, uint64_t at)
 {
     for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT; i++) {
         struct table_entry entry;
-        if (!pointer_at(tables->image, at + i * METHOD_SIZE))
+        if (!pointer_at(tables->image, at + i * C_API_METHOD_SIZE))
             return;
-        if (!read_method(tables->image, at + i * METHOD_SIZE, &entry))
+        if (!read_method(tables->image, at + i * C_API_METHOD_SIZE, &entry))
             continue;
         entry.type = type;
         add_entry(tables, entry);
@@ -281,20 +176,20 @@ static void add_properties(struct tables *tables, const char *type, uint64_t at)
 {
     const struct flow_image *image = tables->image;
     for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT;
-         i++, at += PROPERTY_SIZE) {
+         i++, at += C_API_PROPERTY_SIZE) {
         struct table_entry entry = {.type = type, .name = name_at(image, at)};
         if (!entry.name)
             return;
         entry.kind = ENTRY_GETTER;
-        entry.function = function_at(image, at + 8);
+        entry.function = function_at(image, at + C_API_PROPERTY_GET);
         add_entry(tables, entry);
         entry.kind = ENTRY_SETTER;
-        entry.function = function_at(image, at + 16);
+        entry.function = function_at(image, at + C_API_PROPERTY_SET);
         add_entry(tables, entry);
     }
 }
 
-static void add_slot(struct tables *tables, const char *type, const struct slot *slot,
+static void add_slot(struct tables *tables, const char *type, const struct c_api_slot *slot,
                      uint64_t function)
 {
     const char *name = cython_slot_methods(slot->name);
@@ -317,69 +212,78 @@ static bool is_size(uint32_t size)
 
 static bool is_spec(const struct flow_image *image, uint64_t at)
 {
-    const uint8_t *numbers = flow_bytes_at(image, at + 8, 16);
-    uint64_t table = pointer_at(image, at + SPEC_SLOTS);
+    const uint8_t *numbers = flow_bytes_at(image, at + C_API_SPEC_BASIC_SIZE, 16);
+    uint64_t table = pointer_at(image, at + C_API_SPEC_SLOTS);
     const uint8_t *first = table ? flow_bytes_at(image, table, 8) : NULL;
-    return numbers && first && is_size(load_u32(numbers)) && load_u32(numbers + 8) &&
-           load_u64(first) > 0 && load_u64(first) < SLOT_LIMIT &&
-           !flow_find_pointer(image, table) && flow_find_pointer(image, table + 8);
+    return numbers && first && is_size(load_u32(numbers)) &&
+           load_u32(numbers + C_API_SPEC_FLAGS - C_API_SPEC_BASIC_SIZE) && load_u64(first) > 0 &&
+           load_u64(first) < SLOT_LIMIT && !flow_find_pointer(image, table) &&
+           flow_find_pointer(image, table + C_API_SLOT_VALUE);
 }
 
 static void add_spec(struct tables *tables, const char *name, uint64_t at)
 {
     const struct flow_image *image = tables->image;
-    uint64_t table = pointer_at(image, at + SPEC_SLOTS);
-    for (size_t i = 0; i < SLOT_LIMIT; i++, table += SLOT_SIZE) {
+    uint64_t table = pointer_at(image, at + C_API_SPEC_SLOTS);
+    size_t slot_count;
+    const struct c_api_slot *slots = c_api_slots(&slot_count);
+    for (size_t i = 0; i < SLOT_LIMIT; i++, table += C_API_SLOT_SIZE) {
         const uint8_t *number = flow_bytes_at(image, table, 8);
         if (!number || !load_u64(number) || flow_find_pointer(image, table))
             return;
-        if (load_u64(number) == SLOT_METHODS)
-            add_methods(tables, name, pointer_at(image, table + 8));
-        else if (load_u64(number) == SLOT_GETSET)
-            add_properties(tables, name, pointer_at(image, table + 8));
-        for (size_t k = 0; k < PSC_ARRAY_SIZE(slots); k++)
+        if (load_u64(number) == C_API_SLOT_METHODS)
+            add_methods(tables, name, pointer_at(image, table + C_API_SLOT_VALUE));
+        else if (load_u64(number) == C_API_SLOT_PROPERTIES)
+            add_properties(tables, name, pointer_at(image, table + C_API_SLOT_VALUE));
+        for (size_t k = 0; k < slot_count; k++)
             if (load_u64(number) == slots[k].number)
-                add_slot(tables, name, &slots[k], function_at(image, table + 8));
+                add_slot(tables, name, &slots[k], function_at(image, table + C_API_SLOT_VALUE));
     }
 }
 
 static bool is_type(const struct flow_image *image, uint64_t at)
 {
-    const uint8_t *bytes = flow_bytes_at(image, at, TYPE_PROPERTY + 8);
-    return bytes && load_u64(bytes + 16) == 0 && is_size(load_u32(bytes + TYPE_SIZE)) &&
-           load_u32(bytes + TYPE_SIZE + 4) == 0 && load_u64(bytes + TYPE_FLAGS) != 0 &&
-           !flow_find_pointer(image, at) && !flow_find_pointer(image, at + TYPE_SIZE) &&
-           !flow_find_pointer(image, at + TYPE_FLAGS) && function_at(image, at + TYPE_DEALLOC);
+    const uint8_t *bytes = flow_bytes_at(image, at, C_API_TYPE_PROPERTIES + 8);
+    return bytes && load_u64(bytes + C_API_TYPE_ITEMS) == 0 &&
+           is_size(load_u32(bytes + C_API_TYPE_BASIC_SIZE)) &&
+           load_u32(bytes + C_API_TYPE_BASIC_SIZE + 4) == 0 &&
+           load_u64(bytes + C_API_TYPE_FLAGS) != 0 && !flow_find_pointer(image, at) &&
+           !flow_find_pointer(image, at + C_API_TYPE_BASIC_SIZE) &&
+           !flow_find_pointer(image, at + C_API_TYPE_FLAGS) &&
+           function_at(image, at + C_API_TYPE_DEALLOC);
 }
 
 static void add_type(struct tables *tables, const char *name, uint64_t at)
 {
     const struct flow_image *image = tables->image;
-    for (size_t k = 0; k < PSC_ARRAY_SIZE(slots); k++) {
-        uint64_t part =
-            slots[k].part == PART_TYPE ? at : pointer_at(image, at + part_offsets[slots[k].part]);
+    size_t slot_count;
+    const struct c_api_slot *slots = c_api_slots(&slot_count);
+    for (size_t k = 0; k < slot_count; k++) {
+        uint16_t in_type = c_api_part_offset(slots[k].part);
+        uint64_t part = in_type ? pointer_at(image, at + in_type) : at;
         if (part)
             add_slot(tables, name, &slots[k], function_at(image, part + slots[k].offset));
     }
-    add_methods(tables, name, pointer_at(image, at + TYPE_METHODS));
-    add_properties(tables, name, pointer_at(image, at + TYPE_PROPERTY));
+    add_methods(tables, name, pointer_at(image, at + C_API_TYPE_METHODS));
+    add_properties(tables, name, pointer_at(image, at + C_API_TYPE_PROPERTIES));
 }
 
 /** The code of the module itself, of modules that are made in two steps (PEP 489). */
 static void add_module(struct tables *tables, uint64_t at)
 {
     const struct flow_image *image = tables->image;
-    uint64_t table = pointer_at(image, at + MODULE_SLOTS);
+    uint64_t table = pointer_at(image, at + C_API_MODULE_SLOTS);
     for (size_t i = 0; table && i < SLOT_LIMIT && tables->looks++ < LOOK_LIMIT;
-         i++, table += SLOT_SIZE) {
+         i++, table += C_API_SLOT_SIZE) {
         const uint8_t *number = flow_bytes_at(image, table, 8);
         if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
             flow_find_pointer(image, table))
             return;
-        if (load_u64(number) == MODULE_EXEC)
-            add_entry(tables, (struct table_entry){.kind = ENTRY_MODULE,
-                                                   .function = function_at(image, table + 8),
-                                                   .name = MODULE_BODY_NAME});
+        if (load_u64(number) == C_API_MODULE_EXEC)
+            add_entry(tables,
+                      (struct table_entry){.kind = ENTRY_MODULE,
+                                           .function = function_at(image, table + C_API_SLOT_VALUE),
+                                           .name = MODULE_BODY_NAME});
     }
 }
 
@@ -391,13 +295,13 @@ static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on
     for (size_t i = 0; i < image->pointer_count && found < TYPE_LIMIT; i++) {
         uint64_t at = image->pointers[i].address;
         bool spec = is_spec(image, at);
-        if (!spec && (at < TYPE_NAME || !is_type(image, at - TYPE_NAME)))
+        if (!spec && (at < C_API_TYPE_NAME || !is_type(image, at - C_API_TYPE_NAME)))
             continue;
         const char *name = name_at(image, at);
         if (!name)
             continue;
         found++;
-        (spec ? on_spec : on_type)(tables, name, spec ? at : at - TYPE_NAME);
+        (spec ? on_spec : on_type)(tables, name, spec ? at : at - C_API_TYPE_NAME);
     }
 }
 

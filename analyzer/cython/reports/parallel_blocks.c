@@ -21,15 +21,32 @@
 /** Apart from all places in the other one. */
 #define ANOTHER_VARIABLE ((uint64_t)1 << 40)
 
+/* Arguments, from 0. GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned
+ * flags)
+ */
+#define GOMP_BODY 0
+#define GOMP_DATA 1
+/* __kmpc_fork_call(ident_t *loc, kmp_int32 argc, kmpc_micro microtask, ...): shared variables. */
+#define KMPC_BODY      2
+#define KMPC_VARIABLES 3
+/* Of the body itself: void *data; and kmp_int32 *global_tid, kmp_int32 *bound_tid, variables. */
+#define GOMP_BODY_DATA      0
+#define KMPC_BODY_VARIABLES 2
+
 bool reports_is_block_call(struct flow *flow, uint64_t address)
 {
-    /* e8 rel32, or ff 15 rel32 where there is no procedure linkage table. */
-    for (unsigned size = 5; size <= 6; size++) {
-        const struct instruction *call = flow_decode(flow, address + 1 - size);
-        if (call->verb == INSTRUCTION_CALL && call->size == size &&
-            flow_begins_parallel(flow_operand_target(flow, &call->to)))
+    const struct flow_image *image = &flow->image;
+    const struct flow_function *function = flow_find_function(image, address);
+    struct code_range before =
+        function ? flow_function_code(image, function) : (struct code_range){0};
+    struct code_reference call;
+    if (!before.bytes || address - before.address >= before.size)
+        return false;
+    before.size = (size_t)(address + 1 - before.address);
+    for (unsigned direct = 0; direct < 2; direct++)
+        if (image->machine->read_call_before(&before, direct, &call) &&
+            flow_begins_parallel(flow_reference_target(image, &call)))
             return true;
-    }
     return false;
 }
 
@@ -56,9 +73,10 @@ static void come_to_beginning(struct flow *flow, struct beginning *beginning, ui
 {
     const struct flow_function *function = flow_find_function(&flow->image, call);
     struct flow_state entry;
-    if (beginning->libgomp && beginning->state.registers[MACHINE_RSI].kind != VALUE_UNKNOWN)
+    if (beginning->libgomp &&
+        flow_state_argument(&beginning->state, GOMP_DATA, 8).kind != VALUE_UNKNOWN)
         return;
-    flow_state_init(&entry, function ? function->start : call);
+    flow_state_init(&entry, flow->image.machine, function ? function->start : call);
     struct flow_exploration exploration = {.on_call = pass_any, .goal = call};
     struct flow_state *found = NULL;
     if (flow_exploration_init(&exploration, flow, &entry))
@@ -69,10 +87,7 @@ static void come_to_beginning(struct flow *flow, struct beginning *beginning, ui
     free(found);
 }
 
-/**
- * Of GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags) or
- * __kmpc_fork_call(ident_t *loc, kmp_int32 argc, kmpc_micro microtask, ...).
- */
+/** Whether a call begins the block of a body. */
 static bool is_beginning(struct flow *flow, const struct flow_state *state,
                          const struct instruction *instruction, uint64_t body,
                          struct beginning *ret)
@@ -81,7 +96,7 @@ static bool is_beginning(struct flow *flow, const struct flow_state *state,
     if (!flow_begins_parallel(target))
         return false;
     bool libgomp = target.import[0] == 'G';
-    struct value function = state->registers[libgomp ? MACHINE_RDI : MACHINE_RDX];
+    struct value function = flow_state_argument(state, libgomp ? GOMP_BODY : KMPC_BODY, 8);
     if (function.kind != VALUE_CONSTANT || function.number != body)
         return false;
     *ret = (struct beginning){*state, instruction->address + instruction->size, libgomp};
@@ -144,7 +159,7 @@ static bool find_reported_places(struct flow *flow, uint64_t end, struct value *
                                  struct value *ret_file)
 {
     struct flow_state start;
-    flow_state_init(&start, end);
+    flow_state_init(&start, flow->image.machine, end);
     start.keeps = true;
     struct flow_exploration exploration = {
         .on_call = kept_report_call, .error = true, .call_limit = CALL_LIMIT};
@@ -169,14 +184,13 @@ static bool find_reported_places(struct flow *flow, uint64_t end, struct value *
  * A place as it is named where a search begins anew, from the stack pointer or the frame pointer.
  * @param number  the register.
  */
-static struct value name_from(const struct flow_state *state, enum machine_register number,
-                              struct value place)
+static struct value name_from(const struct flow_state *state, uint8_t number, struct value place)
 {
     struct value base = state->registers[number];
     bool same = place.kind == base.kind && (base.kind == VALUE_STACK || base.kind == VALUE_FRAME);
     if (!same)
         return (struct value){VALUE_UNKNOWN, 0};
-    return (struct value){number == MACHINE_RSP ? VALUE_STACK : VALUE_FRAME,
+    return (struct value){number == state->machine->stack_pointer ? VALUE_STACK : VALUE_FRAME,
                           place.number - base.number};
 }
 
@@ -186,7 +200,9 @@ static struct value name_from(const struct flow_state *state, enum machine_regis
  */
 static uint64_t distance(const struct flow_state *state, struct value from, struct value to)
 {
-    struct value base = name_from(state, to.kind == VALUE_STACK ? MACHINE_RSP : MACHINE_RBP, from);
+    const struct code_machine *machine = state->machine;
+    struct value base = name_from(
+        state, to.kind == VALUE_STACK ? machine->stack_pointer : machine->frame_pointer, from);
     return base.kind != VALUE_UNKNOWN ? to.number - base.number : UINT64_MAX;
 }
 
@@ -194,16 +210,10 @@ static uint64_t distance(const struct flow_state *state, struct value from, stru
 static void find_variable(const struct flow_state *state, struct value place,
                           struct block_variable *ret)
 {
-    static const uint8_t given[] = {MACHINE_RCX, MACHINE_R8, MACHINE_R9};
-    static const uint8_t taken[] = {MACHINE_RDX, MACHINE_RCX, MACHINE_R8, MACHINE_R9};
-    for (uint64_t i = 0; i < VARIABLE_LIMIT && !ret->known; i++) {
-        struct value variable = i < PSC_ARRAY_SIZE(given)
-                                    ? state->registers[given[i]]
-                                    : flow_state_load(state, 8 * (i - PSC_ARRAY_SIZE(given)), 8);
+    for (unsigned i = 0; i < VARIABLE_LIMIT && !ret->known; i++) {
+        struct value variable = flow_state_argument(state, KMPC_VARIABLES + i, 8);
         ret->known = distance(state, variable, place) == 0;
-        ret->base = i < PSC_ARRAY_SIZE(taken)
-                        ? (struct value){VALUE_ARGUMENT, taken[i]}
-                        : (struct value){VALUE_STACK, 8 + 8 * (i - PSC_ARRAY_SIZE(taken))};
+        ret->base = flow_entry_argument(state->machine, KMPC_BODY_VARIABLES + i);
     }
 }
 
@@ -217,8 +227,9 @@ static void find_shared(const struct beginning *beginning, struct value place,
         find_variable(&beginning->state, place, ret);
         return;
     }
-    ret->base = (struct value){VALUE_ARGUMENT, MACHINE_RDI};
-    ret->offset = distance(&beginning->state, beginning->state.registers[MACHINE_RSI], place);
+    ret->base = flow_entry_argument(beginning->state.machine, GOMP_BODY_DATA);
+    ret->offset =
+        distance(&beginning->state, flow_state_argument(&beginning->state, GOMP_DATA, 8), place);
     ret->known = ret->offset < SHARED_LIMIT;
 }
 
@@ -285,7 +296,7 @@ static void give(struct flow_state *entry, const struct parallel_block *block,
     if (!shared->known)
         return;
     if (shared->base.kind == VALUE_ARGUMENT)
-        entry->registers[shared->base.number % MACHINE_REGISTERS] = value;
+        entry->registers[shared->base.number % INSTRUCTION_REGISTER_LIMIT] = value;
     else
         flow_state_store_at(entry, shared->base, 8, value);
 }
@@ -295,7 +306,7 @@ static struct flow_state *come_to(struct flow *flow, const struct parallel_block
                                   uint64_t pc)
 {
     struct flow_state entry;
-    flow_state_init(&entry, block->body->start);
+    flow_state_init(&entry, flow->image.machine, block->body->start);
     give(&entry, block, &block->line);
     give(&entry, block, &block->file);
     struct flow_exploration exploration = {.on_call = pass_any, .goal = pc};
@@ -320,12 +331,13 @@ void reports_enter_block(struct reports *reports, const struct flow_function *fu
     const struct parallel_block *block = reports_find_block(reports, function);
     if (!block || !block->line.known)
         return;
+    const struct code_machine *machine = state->machine;
     struct flow_state *there = come_to(&reports->flow, block, state->pc);
     if (!there)
         return;
     state->line_place = place_in(block, &block->line);
     state->file_place = place_in(block, &block->file);
-    for (size_t i = 0; i < MACHINE_REGISTERS; i++)
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
         if (there->registers[i].kind == VALUE_SHARED)
             state->registers[i] = there->registers[i];
     for (size_t i = 0; i < there->slot_count; i++) {
@@ -333,9 +345,9 @@ void reports_enter_block(struct reports *reports, const struct flow_function *fu
         if (slot->value.kind != VALUE_SHARED)
             continue;
         /* Whichever of the two the code goes by. */
-        flow_state_store_at(state, name_from(there, MACHINE_RSP, slot->at), slot->width,
+        flow_state_store_at(state, name_from(there, machine->stack_pointer, slot->at), slot->width,
                             slot->value);
-        flow_state_store_at(state, name_from(there, MACHINE_RBP, slot->at), slot->width,
+        flow_state_store_at(state, name_from(there, machine->frame_pointer, slot->at), slot->width,
                             slot->value);
     }
     free(there);

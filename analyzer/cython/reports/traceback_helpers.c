@@ -1,4 +1,5 @@
 /* The functions that report errors: found by the one import that all of them call. */
+#include "python.h"
 #include "reports_private.h"
 
 #include <stdlib.h>
@@ -8,8 +9,6 @@
 #define HELPER_LIMIT 64
 #define STUB_LIMIT   64
 #define CALL_LIMIT   256
-
-static const char reporting_import[] = "PyTraceBack_Here";
 
 /** The stubs and slots that lead to the import. */
 struct ways_in {
@@ -29,37 +28,29 @@ static bool holds(const uint64_t *list, size_t count, uint64_t value)
     return false;
 }
 
-static uint64_t relative_target(const uint8_t *field, uint64_t next)
-{
-    return next + (uint64_t)(int64_t)(int32_t)load_u32(field);
-}
-
 static void find_slots(const struct flow_image *image, struct ways_in *ways)
 {
     for (size_t i = 0; i < image->pointer_count && ways->slot_count < STUB_LIMIT; i++) {
         const struct flow_pointer *pointer = &image->pointers[i];
-        if (pointer->import && strcmp(pointer->import, reporting_import) == 0)
+        if (pointer->import && c_api_traits(pointer->import) & C_API_REPORTS)
             ways->slots[ways->slot_count++] = pointer->address;
     }
 }
 
-/** `jmp *slot(%rip)`, maybe behind `endbr64`, and `bnd` or `mov $index,%r11d`. */
-static void find_stubs(const struct flow_segment *segment, const uint8_t *code,
+/** Where the stubs begin that jump through the slots. */
+static void find_stubs(const struct flow_image *image, const struct flow_segment *segment,
                        struct ways_in *ways)
 {
-    static const uint8_t before[] = {0, 4, 5, 6, 10}; /* Where they begin. */
-    for (size_t i = 0;
-         i + 6 <= segment->size && ways->stub_count + PSC_ARRAY_SIZE(before) <= STUB_LIMIT; i++) {
-        const uint8_t *found = memchr(code + i, 0xff, (size_t)segment->size - 5 - i);
-        if (!found)
-            return;
-        i = (size_t)(found - code);
-        uint64_t address = segment->address + i;
-        if (code[i + 1] != 0x25 ||
-            !holds(ways->slots, ways->slot_count, relative_target(code + i + 2, address + 6)))
+    const struct code_machine *machine = image->machine;
+    struct code_range code = flow_segment_code(image, segment);
+    struct code_reference jump;
+    for (size_t at = 0; ways->stub_count + machine->stub_lead_count <= STUB_LIMIT &&
+                        machine->find_reference(&code, at, REFERENCE_JUMP_SLOT, &jump);
+         at = jump.offset + 1) {
+        if (!holds(ways->slots, ways->slot_count, jump.target))
             continue;
-        for (size_t k = 0; k < PSC_ARRAY_SIZE(before); k++)
-            ways->stubs[ways->stub_count++] = address - before[k];
+        for (size_t k = 0; k < machine->stub_lead_count; k++)
+            ways->stubs[ways->stub_count++] = code.address + jump.offset - machine->stub_leads[k];
     }
 }
 
@@ -84,20 +75,20 @@ static void add_call(struct ways_in *ways, uint64_t address)
 static void scan_calls(struct flow_image *image, const struct flow_segment *segment,
                        struct ways_in *ways)
 {
-    const uint8_t *code = image->bytes + segment->offset;
-    for (size_t i = 0; i + 6 <= segment->size; i++) {
-        uint64_t address = segment->address + i;
-        if (code[i] == 0xe8) {
-            uint64_t target = relative_target(code + i + 1, address + 5);
-            struct flow_function *function = flow_find_function(image, target);
-            if (function && function->start == target)
+    struct code_range code = flow_segment_code(image, segment);
+    struct code_reference call;
+    for (size_t at = 0;
+         image->machine->find_reference(&code, at, REFERENCE_CALL | REFERENCE_CALL_SLOT, &call);
+         at = call.offset + 1) {
+        uint64_t address = code.address + call.offset;
+        if (call.kind == REFERENCE_CALL) {
+            struct flow_function *function = flow_find_function(image, call.target);
+            if (function && function->start == call.target)
                 function->called = true;
-            if (holds(ways->stubs, ways->stub_count, target))
+            if (holds(ways->stubs, ways->stub_count, call.target))
                 add_call(ways, address);
-        } else if (code[i] == 0xff && code[i + 1] == 0x15) {
-            uint64_t slot = relative_target(code + i + 2, address + 6);
-            if (holds(ways->slots, ways->slot_count, slot))
-                add_call(ways, address);
+        } else if (holds(ways->slots, ways->slot_count, call.target)) {
+            add_call(ways, address);
         }
     }
 }
@@ -121,9 +112,8 @@ static bool is_cython(const struct flow_image *image)
     static const char runtime_name[] = "cython_runtime";
     bool adds_module = false;
     for (size_t i = 0; i < image->pointer_count && !adds_module; i++)
-        adds_module =
-            image->pointers[i].import && strncmp(image->pointers[i].import, "PyImport_AddModule",
-                                                 strlen("PyImport_AddModule")) == 0;
+        adds_module = image->pointers[i].import &&
+                      c_api_traits(image->pointers[i].import) & C_API_ADDS_MODULE;
     return adds_module && memmem(image->bytes, image->size, runtime_name, sizeof(runtime_name));
 }
 
@@ -137,7 +127,7 @@ bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc)
     mark_pointed(image);
     for (size_t i = 0; i < image->segment_count; i++)
         if (image->segments[i].executable)
-            find_stubs(&image->segments[i], image->bytes + image->segments[i].offset, &ways);
+            find_stubs(image, &image->segments[i], &ways);
     for (size_t i = 0; i < image->segment_count; i++)
         if (image->segments[i].executable)
             scan_calls(image, &image->segments[i], &ways);

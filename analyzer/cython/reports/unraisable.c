@@ -45,7 +45,7 @@ static bool is_end(struct flow *flow, uint64_t behind)
     struct flow_exploration exploration = {.on_call = end_call, .step_limit = END_STEP_LIMIT};
     struct flow_state start;
     struct flow_state *found = NULL;
-    flow_state_init(&start, behind);
+    flow_state_init(&start, flow->image.machine, behind);
     if (flow_exploration_init(&exploration, flow, &start))
         found = flow_explore(&exploration);
     flow_exploration_deinit(&exploration);
@@ -58,7 +58,7 @@ static bool note_call(void *context, struct flow *flow, const struct flow_state 
 {
     struct naming *naming = context;
     struct flow_target target = flow_operand_target(flow, &call->to);
-    const char *name = qualified_name(flow, state->registers[MACHINE_RDI]);
+    const char *name = qualified_name(flow, flow_state_argument(state, 0, 8));
     if (!name || target.import || !reports_is_unraisable(flow, target))
         return true;
     naming->several |= (naming->name && strcmp(naming->name, name) != 0) ||
