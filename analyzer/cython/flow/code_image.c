@@ -118,7 +118,7 @@ static bool read_headers(struct flow_image *image, Elf64_Phdr *ret_dynamic, Elf6
     memcpy(&header, image->bytes, sizeof(header));
     if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_ident[EI_DATA] != ELFDATA2LSB ||
-        !(image->machine = code_machine_find(header.e_machine)) ||
+        !(image->machine = flow_machine_find(header.e_machine)) ||
         header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > image->size)
         return false;
     size_t room = (image->size - (size_t)header.e_phoff) / sizeof(Elf64_Phdr);

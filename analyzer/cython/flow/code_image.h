@@ -9,7 +9,7 @@
 #define PSC_CODE_IMAGE_H
 
 #include "base.h"
-#include "code_machine.h"
+#include "flow_machine.h"
 
 #define FLOW_SEGMENT_LIMIT 16
 
@@ -40,7 +40,7 @@ struct flow_function {
 };
 
 struct flow_image {
-    const struct code_machine *machine;
+    const struct flow_machine *machine;
     const uint8_t *bytes;
     size_t size;
     struct flow_segment segments[FLOW_SEGMENT_LIMIT];

@@ -8,7 +8,7 @@ static struct value constant(uint64_t number)
     return (struct value){VALUE_CONSTANT, number};
 }
 
-void flow_state_init(struct flow_state *state, const struct code_machine *machine, uint64_t pc)
+void flow_state_init(struct flow_state *state, const struct flow_machine *machine, uint64_t pc)
 {
     *state = (struct flow_state){.machine = machine, .pc = pc};
     state->registers[state->machine->stack_pointer] = (struct value){VALUE_STACK, 0};
@@ -492,7 +492,7 @@ struct value flow_state_argument(const struct flow_state *state, unsigned index,
                          : flow_state_load(state, 8 * (uint64_t)(index - count), width);
 }
 
-struct value flow_entry_argument(const struct code_machine *machine, unsigned index)
+struct value flow_entry_argument(const struct flow_machine *machine, unsigned index)
 {
     unsigned count = machine->argument_count;
     if (index < count)

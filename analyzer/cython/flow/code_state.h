@@ -46,7 +46,7 @@ struct flow_slot {
 };
 
 struct flow_state {
-    const struct code_machine *machine;
+    const struct flow_machine *machine;
     uint64_t pc;
     struct value registers[INSTRUCTION_REGISTER_LIMIT]; /**< By DWARF's numbers. */
     struct value vectors[INSTRUCTION_REGISTER_LIMIT];   /**< Of floating point. */
@@ -82,7 +82,7 @@ static inline int64_t flow_sign_extend(uint64_t number, uint8_t width)
 }
 
 /** Stack and frame pointer are known as such, nothing else. */
-void flow_state_init(struct flow_state *state, const struct code_machine *machine, uint64_t pc);
+void flow_state_init(struct flow_state *state, const struct flow_machine *machine, uint64_t pc);
 /** A hash of all that can decide how it goes on. */
 uint64_t flow_state_hash(const struct flow_state *state);
 /** Executes all but calls, jumps and branches; state->pc moves to the next instruction. */
@@ -99,7 +99,7 @@ void flow_state_return(struct flow_state *state, struct value result);
 /** An argument of a call at which the state stands, from 0; `width`: of one on the stack. */
 struct value flow_state_argument(const struct flow_state *state, unsigned index, uint8_t width);
 /** An argument at a function's entry: VALUE_ARGUMENT, or VALUE_STACK of where it is there. */
-struct value flow_entry_argument(const struct code_machine *machine, unsigned index);
+struct value flow_entry_argument(const struct flow_machine *machine, unsigned index);
 /** A register's value, when that is where something comes from; else `from` itself. */
 struct value flow_state_resolve(const struct flow_state *state, struct value from);
 /** What a call that is over has returned, whether a `double` or not. */

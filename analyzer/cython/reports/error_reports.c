@@ -23,7 +23,7 @@
 static bool find_report_call(const struct flow *flow, struct flow_target target,
                              struct traceback_helper *ret)
 {
-    const struct code_machine *machine = flow->image.machine;
+    const struct flow_machine *machine = flow->image.machine;
     if (!target.import) {
         const struct traceback_helper *helper = flow_find_traceback_helper(flow, target.address);
         if (helper)

@@ -29,7 +29,7 @@ static bool is_called(const struct flow_image *image, const struct code_range *w
 }
 
 /** Of the instructions that load an address, one behind the other, in any order. */
-static size_t read_arguments(const struct code_machine *machine, const struct code_range *window,
+static size_t read_arguments(const struct flow_machine *machine, const struct code_range *window,
                              uint64_t values[ARGUMENT_COUNT])
 {
     size_t at = 0;

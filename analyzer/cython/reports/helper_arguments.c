@@ -123,7 +123,7 @@ static enum flow_verdict convention_call(struct flow_exploration *exploration,
 static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
                             struct traceback_helper *ret)
 {
-    const struct code_machine *machine = flow->image.machine;
+    const struct flow_machine *machine = flow->image.machine;
     struct convention convention = {.depth = depth};
     struct flow_exploration exploration = {
         .on_call = convention_call, .call_limit = CONVENTION_CALL_LIMIT, .context = &convention};

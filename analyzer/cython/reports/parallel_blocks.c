@@ -200,7 +200,7 @@ static struct value name_from(const struct flow_state *state, uint8_t number, st
  */
 static uint64_t distance(const struct flow_state *state, struct value from, struct value to)
 {
-    const struct code_machine *machine = state->machine;
+    const struct flow_machine *machine = state->machine;
     struct value base = name_from(
         state, to.kind == VALUE_STACK ? machine->stack_pointer : machine->frame_pointer, from);
     return base.kind != VALUE_UNKNOWN ? to.number - base.number : UINT64_MAX;
@@ -331,7 +331,7 @@ void reports_enter_block(struct reports *reports, const struct flow_function *fu
     const struct parallel_block *block = reports_find_block(reports, function);
     if (!block || !block->line.known)
         return;
-    const struct code_machine *machine = state->machine;
+    const struct flow_machine *machine = state->machine;
     struct flow_state *there = come_to(&reports->flow, block, state->pc);
     if (!there)
         return;

@@ -41,7 +41,7 @@ static void find_slots(const struct flow_image *image, struct ways_in *ways)
 static void find_stubs(const struct flow_image *image, const struct flow_segment *segment,
                        struct ways_in *ways)
 {
-    const struct code_machine *machine = image->machine;
+    const struct flow_machine *machine = image->machine;
     struct code_range code = flow_segment_code(image, segment);
     struct code_reference jump;
     for (size_t at = 0; ways->stub_count + machine->stub_lead_count <= STUB_LIMIT &&

@@ -1,6 +1,5 @@
 /* CPython's C API, 2.7 to 3.15. To add a function or a slot: a row here. */
 #include "c_api.h"
-#include "sorted.h"
 
 #include <string.h>
 

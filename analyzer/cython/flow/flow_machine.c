@@ -1,8 +1,8 @@
-#include "code_machine.h"
+#include "flow_machine.h"
 
-static const struct code_machine *const machines[] = {&code_x86_64};
+static const struct flow_machine *const machines[] = {&flow_x86_64};
 
-const struct code_machine *code_machine_find(uint16_t elf_machine)
+const struct flow_machine *flow_machine_find(uint16_t elf_machine)
 {
     for (size_t i = 0; i < PSC_ARRAY_SIZE(machines); i++)
         if (machines[i]->elf_machine == elf_machine)
