@@ -27,9 +27,7 @@ struct slot_search {
     size_t evaluator_count;
     uint64_t evaluator_size;              /* Of their native frames. */
     uint32_t taken[EVALUATOR_WORD_LIMIT]; /* How often each word held the evaluator's own frame. */
-    struct slot_assignment *found;
-    size_t count;
-    size_t capacity;
+    struct slot_assignments *found;
 };
 
 /* Makes the frames known that the chain has gained. Of one that it has twice the first counts. */
@@ -108,10 +106,10 @@ static bool list_evaluators(struct slot_search *search)
 
 static bool add_found(struct slot_search *search, size_t native, size_t chain_index)
 {
-    if (!array_reserve(&search->found, &search->capacity, search->count + 1,
-                       sizeof(*search->found)))
+    struct slot_assignments *found = search->found;
+    if (!array_reserve(&found->items, &found->capacity, found->count + 1, sizeof(*found->items)))
         return false;
-    search->found[search->count++] = (struct slot_assignment){native, chain_index};
+    found->items[found->count++] = (struct slot_assignment){native, chain_index};
     return true;
 }
 
@@ -295,7 +293,7 @@ static bool assign_all(struct slot_search *search)
 {
     size_t count = search->evaluator_count, first = 0, from = 0;
     bool cut = is_cut(search->stack);
-    search->count = 0;
+    search->found->count = 0;
     // The rule up to 3.9: one frame for each evaluator, but for the innermost one's first and last
     // instructions.
     if (!cut && python_get_join(search->python) == PYTHON_JOIN_SLOT &&
@@ -322,12 +320,11 @@ static void deinit_search(struct slot_search *search)
 {
     hash_table_deinit(&search->chain);
     free(search->evaluators);
-    free(search->found);
 }
 
 enum psc_status slots_find(const struct merged_stack *merged, struct interpreter_stack *interpreter,
                            struct python *python, struct target *target,
-                           struct slot_assignment **ret, size_t *ret_count)
+                           struct slot_assignments *ret)
 {
     struct slot_search search PSC_CLEANUP(deinit_search) = {
         .merged = merged,
@@ -335,6 +332,7 @@ enum psc_status slots_find(const struct merged_stack *merged, struct interpreter
         .python = python,
         .target = target,
         .chain = HASH_TABLE_OF(struct chain_frame),
+        .found = ret,
     };
     if (!index_chain(&search) || !list_evaluators(&search) || !assign_all(&search))
         return PSC_ERR_MEMORY;
@@ -342,8 +340,5 @@ enum psc_status slots_find(const struct merged_stack *merged, struct interpreter
     size_t before = search.evaluator_count;
     if (!list_evaluators(&search) || (search.evaluator_count != before && !assign_all(&search)))
         return PSC_ERR_MEMORY;
-    *ret = search.found;
-    *ret_count = search.count;
-    search.found = NULL;
     return PSC_OK;
 }

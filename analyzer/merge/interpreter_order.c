@@ -31,6 +31,16 @@ static void note_words(const struct merged_stack *merged, size_t native, struct 
     }
 }
 
+static void note_outermost(const struct merged_stack *merged, uint64_t word, psc_addr address,
+                           struct interpreter_depth *depths)
+{
+    for (size_t s = 0; s < merged->interpreter_count; s++) {
+        const struct python_stack *stack = &merged->interpreters[s].stack;
+        if (stack->count && word == stack->frames[stack->count - 1].address)
+            depths[s].depth = address;
+    }
+}
+
 /*
  * Without unwinding: the evaluator of an interpreter's outermost frame points to it, and nothing
  * further out does. Pointers further in may be left over from calls that have returned: the
@@ -44,11 +54,7 @@ static void note_stack(const struct merged_stack *merged, struct target *target,
     for (size_t piece = 0; at && piece < PIECE_LIMIT; piece++) {
         size_t count = target_read_some(target, at, words, sizeof(words)) / 8;
         for (size_t w = 0; w < count; w++)
-            for (size_t s = 0; s < merged->interpreter_count; s++) {
-                const struct python_stack *stack = &merged->interpreters[s].stack;
-                if (stack->count && words[w] == stack->frames[stack->count - 1].address)
-                    depths[s].depth = at + 8 * w;
-            }
+            note_outermost(merged, words[w], at + 8 * w, depths);
         if (count < PIECE_WORDS)
             break;
         at += sizeof(words);

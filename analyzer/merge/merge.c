@@ -17,11 +17,11 @@ static enum psc_status join_by_slot(struct segments *segments, struct merged_sta
     bool ordered;
     enum psc_status status = interpreters_join(merged, target, &ordered);
     for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
-        struct slot_assignment *slots PSC_CLEANUP(cleanup_free) = NULL;
-        size_t count = 0;
-        status = slots_find(merged, &merged->interpreters[i], python, target, &slots, &count);
+        struct slot_assignments slots = {0};
+        status = slots_find(merged, &merged->interpreters[i], python, target, &slots);
         if (status == PSC_OK)
-            status = segments_add_slotted(segments, merged, i, slots, count);
+            status = segments_add_slotted(segments, merged, i, &slots);
+        free(slots.items);
     }
     if (status == PSC_OK && !ordered && merged->interpreter_count > 1 &&
         !merged_add_gap(merged,

@@ -28,16 +28,23 @@ struct slot_assignment {
     size_t chain_index; /**< In the interpreter's chain. */
 };
 
+/** All zero is an empty one. */
+struct slot_assignments {
+    struct slot_assignment *items; /**< The innermost evaluator first; malloc'd. */
+    size_t count;
+    size_t capacity;
+};
+
 /**
- * Finds the frames of all evaluators, innermost first. Where CPython cut the chain (3.9 and early
- * 3.10, while an exception is thrown into a generator) its stack is continued.
+ * Finds the frames of all evaluators. Where CPython cut the chain (3.9 and early 3.10, while an
+ * exception is thrown into a generator) the interpreter's stack is continued.
  * @param interpreter  one of merged->interpreters.
- * @param ret  malloc'd.
+ * @param ret          empty at first.
  */
 PSC_MUST_CHECK enum psc_status slots_find(const struct merged_stack *merged,
                                           struct interpreter_stack *interpreter,
                                           struct python *python, struct target *target,
-                                          struct slot_assignment **ret, size_t *ret_count);
+                                          struct slot_assignments *ret);
 
 /* ---- interpreter_order.c ---- */
 

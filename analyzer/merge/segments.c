@@ -74,20 +74,19 @@ enum psc_status segments_add_anchored(struct segments *segments, const struct me
 }
 
 enum psc_status segments_add_slotted(struct segments *segments, const struct merged_stack *merged,
-                                     size_t interpreter, const struct slot_assignment *slots,
-                                     size_t slot_count)
+                                     size_t interpreter, const struct slot_assignments *slots)
 {
     const struct python_stack *stack = &merged->interpreters[interpreter].stack;
     size_t done = 0, last_native = SIZE_MAX;
     enum psc_status status = PSC_OK;
-    for (size_t i = 0; status == PSC_OK && i < slot_count; i++) {
-        size_t at = slots[i].chain_index;
-        size_t owner = last_native != SIZE_MAX ? last_native : slots[i].native;
+    for (size_t i = 0; status == PSC_OK && i < slots->count; i++) {
+        size_t at = slots->items[i].chain_index;
+        size_t owner = last_native != SIZE_MAX ? last_native : slots->items[i].native;
         status = add_run(segments, interpreter, done, at - done, owner);
         if (status == PSC_OK)
-            status = add_run(segments, interpreter, at, 1, slots[i].native);
+            status = add_run(segments, interpreter, at, 1, slots->items[i].native);
         done = at + 1;
-        last_native = slots[i].native;
+        last_native = slots->items[i].native;
     }
     if (status == PSC_OK)
         status = add_run(segments, interpreter, done, stack->count - done, SIZE_MAX);

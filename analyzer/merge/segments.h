@@ -35,9 +35,10 @@ PSC_MUST_CHECK enum psc_status segments_add_anchored(struct segments *segments,
  * no evaluator of their own (a generator that delegates to another): they belong to the evaluator
  * of the frame above them.
  */
-PSC_MUST_CHECK enum psc_status
-segments_add_slotted(struct segments *segments, const struct merged_stack *merged,
-                     size_t interpreter, const struct slot_assignment *slots, size_t slot_count);
+PSC_MUST_CHECK enum psc_status segments_add_slotted(struct segments *segments,
+                                                    const struct merged_stack *merged,
+                                                    size_t interpreter,
+                                                    const struct slot_assignments *slots);
 /**
  * Several interpreters on one thread: what lies further in on the C stack comes first, whichever of
  * them it is of; each one's own order is kept. Segments of one interpreter stand side by side.

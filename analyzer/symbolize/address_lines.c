@@ -1,4 +1,4 @@
-/* Lines and inlined calls of the places that are shown. */
+/* Lines and inlined calls of the addresses that are shown. */
 #include "symbolizer_private.h"
 
 #include <stdlib.h>
@@ -108,9 +108,9 @@ static bool symbolizer_skip_inlines(struct symbolizer *symbolizer, struct module
     return true;
 }
 
-/* The physical function and the calls inlined at the place, innermost first. */
-static enum psc_status place_resolve(struct symbolizer *symbolizer, struct address_info *info,
-                                     const struct module_line *line)
+/* The physical function and the calls inlined at the address, innermost first. */
+static enum psc_status resolve_address(struct symbolizer *symbolizer, struct address_info *info,
+                                       const struct module_line *line)
 {
     struct module_inline inlines[INLINE_LIMIT];
     size_t count = 0;
@@ -161,9 +161,8 @@ static int compare_by_module(const void *left, const void *right)
 {
     const struct address_info *a = *(struct address_info *const *)left,
                               *b = *(struct address_info *const *)right;
-    if (a->module != b->module)
-        return a->module->start < b->module->start ? -1 : 1;
-    return a->pc < b->pc ? -1 : a->pc > b->pc;
+    return a->module != b->module ? COMPARE(a->module->start, b->module->start)
+                                  : COMPARE(a->pc, b->pc);
 }
 
 static enum psc_status resolve_module(struct symbolizer *symbolizer, struct address_info **group,
@@ -177,7 +176,7 @@ static enum psc_status resolve_module(struct symbolizer *symbolizer, struct addr
         addresses[i] = group[i]->pc;
     module_find_lines(group[0]->module, addresses, count, lines);
     for (size_t i = 0; i < count && !target_interrupted(symbolizer->input.target); i++) {
-        enum psc_status status = place_resolve(symbolizer, group[i], &lines[i]);
+        enum psc_status status = resolve_address(symbolizer, group[i], &lines[i]);
         if (status != PSC_OK)
             return status;
     }
@@ -186,14 +185,17 @@ static enum psc_status resolve_module(struct symbolizer *symbolizer, struct addr
 
 enum psc_status symbolizer_resolve(struct symbolizer *symbolizer)
 {
+    const struct hash_table *addresses = &symbolizer->addresses;
     struct address_info **wanted PSC_CLEANUP(cleanup_free) =
-        calloc(symbolizer->count ? symbolizer->count : 1, sizeof(struct address_info *));
+        calloc(addresses->count ? addresses->count : 1, sizeof(struct address_info *));
     if (!wanted)
         return PSC_ERR_MEMORY;
     size_t count = 0;
-    for (size_t i = 0; i < symbolizer->count; i++)
-        if (symbolizer->all[i]->wanted && symbolizer->all[i]->module)
-            wanted[count++] = symbolizer->all[i];
+    for (size_t i = 0; i < addresses->count; i++) {
+        const struct known_address *known = hash_table_at(addresses, i);
+        if (known->info->wanted && known->info->module)
+            wanted[count++] = known->info;
+    }
     qsort(wanted, count, sizeof(struct address_info *), compare_by_module);
     for (size_t first = 0, end; first < count && !target_interrupted(symbolizer->input.target);
          first = end) {

@@ -19,7 +19,7 @@ bool symbolizer_are_one_function(struct symbolizer *symbolizer, const struct add
     return cython_cache_is_same_function(symbolizer->cython, info->module, info->pc, address);
 }
 
-/** Recursion leaves many generators of one function at one place. */
+/** Kept with the function: recursion leaves many of its generators at one address. */
 static psc_addr find_suspension(struct symbolizer *symbolizer,
                                 const struct python_delegate *delegate, struct address_info *body)
 {
@@ -67,14 +67,14 @@ const struct trace_location *symbolizer_awaiting(struct symbolizer *symbolizer,
     if (!location)
         return NULL;
     bool same = known->kind == TRACE_CYTHON && known->function &&
-                !strcmp(place_leaf(known->function), place_leaf(awaiting->function));
+                !strcmp(last_part_of(known->function), last_part_of(awaiting->function));
     *location = *helper;
     location->kind = TRACE_CYTHON;
     location->language = "Cython";
     /* Of a generator's body machine code may tell the bare name only. */
     location->function =
         same && strchr(known->function, '.') ? known->function : awaiting->function;
-    location->name = place_leaf(location->function);
+    location->name = last_part_of(location->function);
     location->file = same ? known->file : NULL;
     location->line = 0;
     location->line_source = TRACE_LINE_NONE;

@@ -75,7 +75,7 @@ static void name_cython_level(struct symbolizer *symbolizer, const struct addres
     location->function =
         name->parallel ? arena_printf(symbolizer->trace->arena, "%s [parallel]", name->function)
                        : name->function;
-    location->name = place_leaf(name->function);
+    location->name = last_part_of(name->function);
 }
 
 /* Helpers from Python's headers that the compiler put into a Cython function. */

@@ -25,10 +25,8 @@ struct source_file {
 struct sources {
     struct target *target;
     struct arena *arena;
-    struct source_file *files;
-    size_t count;
-    size_t capacity;
-    size_t last;
+    struct hash_table files; /* struct source_file, by path. */
+    size_t last;             /* The one that was asked for last. */
 };
 
 struct sources *sources_create(struct target *target, struct arena *arena)
@@ -37,6 +35,7 @@ struct sources *sources_create(struct target *target, struct arena *arena)
     if (sources) {
         sources->target = target;
         sources->arena = arena;
+        sources->files = HASH_TABLE_OF(struct source_file);
     }
     return sources;
 }
@@ -45,14 +44,15 @@ void sources_destroy(struct sources *sources)
 {
     if (!sources)
         return;
-    for (size_t i = 0; i < sources->count; i++) {
-        if (sources->files[i].mapping)
-            munmap(sources->files[i].mapping, sources->files[i].mapping_size);
+    for (size_t i = 0; i < sources->files.count; i++) {
+        const struct source_file *file = hash_table_at(&sources->files, i);
+        if (file->mapping)
+            munmap(file->mapping, file->mapping_size);
         else
-            free((void *)(uintptr_t)sources->files[i].text);
-        free(sources->files[i].starts);
+            free((void *)(uintptr_t)file->text);
+        free(file->starts);
     }
-    free(sources->files);
+    hash_table_deinit(&sources->files);
     free(sources);
 }
 
@@ -61,8 +61,7 @@ static void source_index_lines(struct source_file *file)
     size_t capacity = 0;
     const char *at = file->text, *end = at + file->size;
     while (at < end) {
-        if (!array_reserve(&file->starts, &capacity, file->line_count + 1,
-                           sizeof(*file->starts)))
+        if (!array_reserve(&file->starts, &capacity, file->line_count + 1, sizeof(*file->starts)))
             return;
         file->starts[file->line_count++] = (uint32_t)(at - file->text);
         at += source_line_length(at, (size_t)(end - at));
@@ -93,6 +92,18 @@ static void source_take_text(struct source_file *file)
     }
 }
 
+/* Maps a regular file of a size that source files have. */
+static void *map_file(int fd, size_t *ret_size)
+{
+    struct stat status;
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size <= 0 ||
+        status.st_size > SOURCE_SIZE_LIMIT)
+        return NULL;
+    void *text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    *ret_size = (size_t)status.st_size;
+    return text == MAP_FAILED ? NULL : text;
+}
+
 static void source_open(struct sources *sources, struct source_file *file)
 {
     // "<string>", "<frozen importlib._bootstrap>": no file has such a name.
@@ -104,42 +115,37 @@ static void source_open(struct sources *sources, struct source_file *file)
     int fd = open(local ? local : file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return;
-    struct stat status;
-    if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0 &&
-        status.st_size <= SOURCE_SIZE_LIMIT) {
-        void *text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (text != MAP_FAILED) {
-            file->mapping = text;
-            file->mapping_size = (size_t)status.st_size;
-            // No compiler takes such a file: it is none of source text.
-            if (!memchr(text, '\0', file->mapping_size)) {
-                source_take_text(file);
-                source_index_lines(file);
-            }
-        }
-    }
+    file->mapping = map_file(fd, &file->mapping_size);
     close(fd);
+    // Compilers refuse source files with a NUL.
+    if (!file->mapping || memchr(file->mapping, '\0', file->mapping_size))
+        return;
+    source_take_text(file);
+    source_index_lines(file);
+}
+
+static bool has_path(const void *item, const void *path)
+{
+    return !strcmp(((const struct source_file *)item)->path, path);
 }
 
 static struct source_file *sources_get(struct sources *sources, const char *path)
 {
-    if (sources->last < sources->count && !strcmp(sources->files[sources->last].path, path))
-        return &sources->files[sources->last];
-    for (size_t i = 0; i < sources->count; i++)
-        if (!strcmp(sources->files[i].path, path)) {
-            sources->last = i;
-            return &sources->files[i];
+    struct hash_table *files = &sources->files;
+    if (sources->last < files->count && has_path(hash_table_at(files, sources->last), path))
+        return hash_table_at(files, sources->last);
+    uint64_t hash = hash_text(path, strlen(path));
+    struct source_file *file = hash_table_find_by(files, hash, has_path, path);
+    if (!file && files->count < SOURCE_FILE_LIMIT) {
+        const char *kept = arena_strdup(sources->arena, path);
+        file = kept ? hash_table_add_by(files, hash) : NULL;
+        if (file) {
+            file->path = kept;
+            source_open(sources, file);
         }
-    if (sources->count >= SOURCE_FILE_LIMIT ||
-        !array_reserve(&sources->files, &sources->capacity, sources->count + 1,
-                       sizeof(*sources->files)))
-        return NULL;
-    struct source_file *file = &sources->files[sources->count];
-    *file = (struct source_file){.path = arena_strdup(sources->arena, path)};
-    if (!file->path)
-        return NULL;
-    sources->last = sources->count++;
-    source_open(sources, file);
+    }
+    if (file)
+        sources->last = (size_t)(file - (struct source_file *)files->items);
     return file;
 }
 

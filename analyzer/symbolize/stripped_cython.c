@@ -30,9 +30,9 @@ static void set_code_source(struct symbolizer *symbolizer, struct trace_location
 
 /* A level for a function that has no symbol. */
 static void make_level(struct symbolizer *symbolizer, const struct address_info *info,
-                       const struct trace_location *physical, const struct cython_code *code,
-                       bool inlined, struct address_level *ret)
+                       const struct cython_code *code, bool inlined, struct address_level *ret)
 {
+    const struct trace_location *physical = info->levels[0].location;
     struct trace_location *location = arena_alloc(symbolizer->trace->arena, sizeof(*location));
     if (!location)
         return;
@@ -57,7 +57,7 @@ static void make_level(struct symbolizer *symbolizer, const struct address_info 
     if (code->parallel)
         location->function =
             arena_printf(symbolizer->trace->arena, "%s [parallel]", code->function);
-    location->name = place_leaf(code->function);
+    location->name = last_part_of(code->function);
     set_code_line(symbolizer, info, location, code);
 }
 
@@ -75,8 +75,7 @@ bool symbolizer_name_by_code(struct symbolizer *symbolizer, struct address_info 
     if (!count || !levels)
         return true;
     for (size_t i = 0; i < count; i++)
-        make_level(symbolizer, info, info->levels[0].location, &codes[i], i + 1 < count,
-                   &levels[i]);
+        make_level(symbolizer, info, &codes[i], i + 1 < count, &levels[i]);
     if (arena_is_exhausted(symbolizer->trace->arena))
         return true;
     info->levels = levels;
@@ -114,7 +113,7 @@ static bool is_same_function(const struct address_level *level, const struct cyt
         return false;
     if (name->kind == CYTHON_GENERATOR ||
         (level->location->symbol && mypyc_is_symbol(level->location->symbol)))
-        return !strcmp(place_leaf(code->function), place_leaf(name->function));
+        return !strcmp(last_part_of(code->function), last_part_of(name->function));
     return !strcmp(code->function, name->function);
 }
 
@@ -130,7 +129,7 @@ static void add_inlined(struct symbolizer *symbolizer, struct address_info *info
     if (!kept || !levels)
         return;
     for (size_t i = 0; i < kept; i++) {
-        make_level(symbolizer, info, info->levels[0].location, &codes[i], true, &levels[i]);
+        make_level(symbolizer, info, &codes[i], true, &levels[i]);
         if (!levels[i].location)
             return;
         set_code_source(symbolizer, levels[i].location);

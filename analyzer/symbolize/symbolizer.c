@@ -1,32 +1,9 @@
-/* Places: every distinct program counter is looked up once, whatever the number of frames. */
+/* Every distinct program counter is looked up once, whatever the number of frames. */
 #include "symbolizer_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t place_hash(psc_addr pc)
-{
-    return hash_u64(pc);
-}
-
-static bool symbolizer_grow(struct symbolizer *symbolizer)
-{
-    size_t size = symbolizer->mask ? (symbolizer->mask + 1) * 2 : 256;
-    struct address_info **table = calloc(size, sizeof(*table));
-    if (!table)
-        return false;
-    for (size_t i = 0; i < symbolizer->count; i++) {
-        size_t at = place_hash(symbolizer->all[i]->pc) & (size - 1);
-        while (table[at])
-            at = (at + 1) & (size - 1);
-        table[at] = symbolizer->all[i];
-    }
-    free(symbolizer->table);
-    symbolizer->table = table;
-    symbolizer->mask = size - 1;
-    return true;
-}
 
 static bool is_interpreter_module(const struct symbolizer *symbolizer, const struct module *module)
 {
@@ -62,15 +39,9 @@ static bool is_embedding(const struct symbolizer *symbolizer, struct module *mod
 
 struct module_record *symbolizer_record(struct symbolizer *symbolizer, const struct module *module)
 {
-    size_t low = 0, high = symbolizer->record_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbolizer->records[middle].module->start < module->start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < symbolizer->record_count ? &symbolizer->records[low] : NULL;
+    const struct module_record *records = symbolizer->records;
+    size_t at = SORTED_COUNT(i, symbolizer->record_count, records[i].module->start < module->start);
+    return at < symbolizer->record_count ? &symbolizer->records[at] : NULL;
 }
 
 bool address_is_evaluator(const struct address_info *info)
@@ -79,7 +50,7 @@ bool address_is_evaluator(const struct address_info *info)
            info->levels[info->level_count - 1].python_function == PYTHON_FUNCTION_EVALUATOR;
 }
 
-static void place_look_up(struct symbolizer *symbolizer, struct address_info *info)
+static void look_up_symbol(struct symbolizer *symbolizer, struct address_info *info)
 {
     struct address_level *level = arena_alloc(symbolizer->trace->arena, sizeof(*level));
     struct trace_location *location = arena_alloc(symbolizer->trace->arena, sizeof(*location));
@@ -113,23 +84,21 @@ static void place_look_up(struct symbolizer *symbolizer, struct address_info *in
 
 struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc)
 {
-    if ((symbolizer->count + 1) * 2 > symbolizer->mask && !symbolizer_grow(symbolizer))
-        return NULL;
-    size_t at = place_hash(pc) & symbolizer->mask;
-    while (symbolizer->table[at]) {
-        if (symbolizer->table[at]->pc == pc)
-            return symbolizer->table[at];
-        at = (at + 1) & symbolizer->mask;
-    }
+    struct known_address *known = hash_table_find(&symbolizer->addresses, pc);
+    if (known)
+        return known->info;
     struct address_info *info = arena_alloc(symbolizer->trace->arena, sizeof(*info));
-    if (!info || !array_reserve(&symbolizer->all, &symbolizer->capacity,
-                                symbolizer->count + 1, sizeof(*symbolizer->all)))
+    if (!info || !hash_table_reserve(&symbolizer->addresses, symbolizer->addresses.count + 1))
         return NULL;
     info->pc = pc;
-    symbolizer->table[at] = info;
-    symbolizer->all[symbolizer->count++] = info;
-    place_look_up(symbolizer, info);
-    return info->level_count ? info : NULL;
+    look_up_symbol(symbolizer, info);
+    if (!info->level_count)
+        return NULL;
+    // There is room: NULL is for addresses that were made to collide. Those get no lines.
+    known = hash_table_add(&symbolizer->addresses, pc);
+    if (known)
+        known->info = info;
+    return info;
 }
 
 /* ---- modules ---- */
@@ -239,6 +208,8 @@ enum psc_status symbolizer_create(struct psc_trace *trace, const struct symboliz
         return PSC_ERR_MEMORY;
     symbolizer->trace = trace;
     symbolizer->input = *input;
+    symbolizer->addresses = HASH_TABLE_OF(struct known_address);
+    symbolizer->instructions = HASH_TABLE_OF(struct known_instruction);
     symbolizer->text = sources_create(input->target, trace->arena);
     symbolizer->cython = cython_cache_create();
     enum psc_status status =
@@ -258,8 +229,7 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
     sources_destroy(symbolizer->text);
     cython_cache_destroy(symbolizer->cython);
     free(symbolizer->records);
-    free(symbolizer->table);
-    free(symbolizer->all);
-    free(symbolizer->python_table);
+    hash_table_deinit(&symbolizer->addresses);
+    hash_table_deinit(&symbolizer->instructions);
     free(symbolizer);
 }

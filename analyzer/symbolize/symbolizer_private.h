@@ -1,6 +1,6 @@
 /** @file What the files of room `symbolize` share. */
-#ifndef PSC_PLACES_PRIVATE_H
-#define PSC_PLACES_PRIVATE_H
+#ifndef PSC_SYMBOLIZER_PRIVATE_H
+#define PSC_SYMBOLIZER_PRIVATE_H
 
 #include "source_files.h"
 #include "symbolize.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 /** The last part of a function's dotted name. */
-static inline const char *place_leaf(const char *function)
+static inline const char *last_part_of(const char *function)
 {
     const char *dot = strrchr(function, '.');
     return dot ? dot + 1 : function;
@@ -22,15 +22,22 @@ struct module_record {
     bool inlines_skipped; /**< Inlined calls would have cost too much. */
 };
 
-struct python_location_entry {
+/** An address that was looked up. */
+struct known_address {
+    psc_addr pc;
+    struct address_info *info;
+};
+
+/** An instruction of a code object. */
+struct known_instruction {
     psc_addr code;
-    int32_t lasti;
-    uint8_t kind;
+    uint64_t lasti;
     const struct trace_location *location;
 };
 
-/** Reasons of gaps that are compared with others; most threads that have one have the same. */
-#define PLACES_GAPS 32
+/** Gaps whose reasons are compared with those of others; most threads that have one have the same.
+ */
+#define GAP_LIMIT 32
 
 struct symbolizer {
     struct psc_trace *trace;
@@ -39,19 +46,16 @@ struct symbolizer {
     struct cython_cache *cython;
     struct module_record *records; /**< Sorted by start, as modules are. */
     size_t record_count;
-    struct address_info **all; /**< In the order they were met. */
-    size_t count;
-    size_t capacity;
-    struct address_info **table; /**< By pc; open addressing. */
-    size_t mask;
-    struct python_location_entry *python_table; /**< By (code, lasti); open addressing. */
-    size_t python_count;
-    size_t python_mask;
-    const struct trace_location *gaps[PLACES_GAPS];
+    struct hash_table addresses;    /**< struct known_address */
+    struct hash_table instructions; /**< struct known_instruction */
+    const struct trace_location *gaps[GAP_LIMIT];
     size_t gap_count;
 };
 
+/** The record of a module; NULL: it has none. */
 struct module_record *symbolizer_record(struct symbolizer *symbolizer, const struct module *module);
+
+/* ---- native_names.c ---- */
 
 /** Fills names, language and class of a level from the linker's symbol. */
 void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_info *info,
@@ -59,9 +63,9 @@ void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_i
 
 /* ---- stripped_cython.c ---- */
 
-/** Functions and lines of a place in a stripped Cython module; false when it is in none. */
+/** Functions and lines of an address in a stripped Cython module; false when it is in none. */
 bool symbolizer_name_by_code(struct symbolizer *symbolizer, struct address_info *info);
-/** The source text of what places_name_by_code() found. */
+/** The source text of what symbolizer_name_by_code() found. */
 void symbolizer_add_code_source(struct symbolizer *symbolizer, struct address_info *info);
 /** Gives Cython levels that have no .pyx line theirs, and adds those that were inlined. */
 void symbolizer_add_code_lines(struct symbolizer *symbolizer, struct address_info *info);
@@ -70,6 +74,8 @@ void symbolizer_add_code_lines(struct symbolizer *symbolizer, struct address_inf
  * one that calls itself may.
  */
 void symbolizer_note_splits(struct symbolizer *symbolizer, struct address_info *info);
+/* ---- fused_types.c ---- */
+
 /** "axpy[double]" for a level of a fused function's specialisation, when debug information tells.
  */
 void symbolizer_add_fused_types(struct symbolizer *symbolizer, const struct address_info *info,

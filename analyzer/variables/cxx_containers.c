@@ -230,7 +230,7 @@ bool library_add_initializer_list(struct c_writer *writer, struct c_part part, u
     if (!item || !item->size || !READ_PATH(writer, part, &at, "_M_array") ||
         !READ_PATH(writer, part, &count, "_M_len"))
         return false;
-    c_add_items(writer, item, (struct c_place){NULL, at}, item->size, count, depth);
+    c_add_items(writer, (struct c_part){item, {NULL, at}}, count, depth);
     return true;
 }
 

@@ -214,7 +214,7 @@ static void add_array(struct c_writer *writer, const struct debug_type *type, st
         if (c_character_width(item) && !place.value &&
             c_add_text(writer, item, place.at, count, bytes ? C_TEXT_BYTES : C_TEXT_ARRAY))
             return;
-        c_add_items(writer, item, place, stride, count, depth);
+        c_add_items(writer, (struct c_part){item, place}, count, depth);
         return;
     }
     text_add_char(writer->text, writer->cython ? '[' : '{');

@@ -90,8 +90,7 @@ bool c_find_member(const struct debug_type *type, const char *name, struct debug
 
 /* ---- rows ---- */
 
-void c_add_items(struct c_writer *writer, const struct debug_type *item, struct c_place place,
-                 uint64_t stride, uint64_t count, unsigned depth)
+void c_add_items(struct c_writer *writer, struct c_part first, uint64_t count, unsigned depth)
 {
     struct text *text = writer->text;
     text_add_char(text, writer->cython ? '[' : '{');
@@ -102,7 +101,9 @@ void c_add_items(struct c_writer *writer, const struct debug_type *item, struct 
             text_printf(text, "\u2026 %" PRIu64 " more", count - i);
             break;
         }
-        c_add_value(writer, item, (struct c_place){place.value, place.at + i * stride}, depth + 1);
+        c_add_value(writer, first.type,
+                    (struct c_place){first.place.value, first.place.at + i * first.type->size},
+                    depth + 1);
     }
     text_add_char(text, writer->cython ? ']' : '}');
 }

@@ -64,9 +64,8 @@ static inline void c_add_value(struct c_writer *writer, const struct debug_type 
     writer->add_value(writer, type, place, depth);
 }
 
-/** Items in a row. `count`: as many as there are. */
-void c_add_items(struct c_writer *writer, const struct debug_type *item, struct c_place place,
-                 uint64_t stride, uint64_t count, unsigned depth);
+/** Items side by side, of which `first` is the first. `count`: as many as there are. */
+void c_add_items(struct c_writer *writer, struct c_part first, uint64_t count, unsigned depth);
 
 /* ---- value_kinds.c ---- */
 
@@ -84,13 +83,14 @@ bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size);
 /** Two numbers of single or double precision; false for other sizes. */
 bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size);
 
-/* ---- known_structs.c ---- */
+/* ---- known_structs.c, memory_views.c ---- */
 
 /** Memoryviews and the like, by their members; false for other structs. */
 bool c_add_known_struct(struct c_writer *writer, const struct debug_type *type,
                         struct c_place place, unsigned depth);
 /** A __Pyx_memviewslice. */
 void c_add_memoryview(struct c_writer *writer, const struct debug_type *type, struct c_place place);
+
 /* ---- cxx_library.c ---- */
 
 /** Strings, containers and pointers of C++'s library, by their members; false for other structs. */
@@ -113,7 +113,7 @@ unsigned c_character_width(const struct debug_type *type);
 bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr address,
                 uint64_t count, enum c_text_end how);
 
-/** A character in single quotes; false for what has no picture. */
+/** A character in single quotes; false for one that is not printable. */
 bool c_add_code_point(struct text *text, uint64_t value);
 /** The letter behind the number of a wchar_t, say: " L'a'"; nothing for other types. */
 void c_add_wide_character(struct text *text, const struct debug_type *type, uint64_t value);
