@@ -7,6 +7,9 @@
 
 #include "names.h"
 
+/** For "%.*s". */
+#define SLICE_ARGS(slice) (int)(slice).size, (slice).data
+
 /**
  * Punycode (RFC 3492) of the form "basic-extended" without a prefix, as UTF-8.
  * False when the text is not valid punycode; what was added to `ret` is then useless.
@@ -78,6 +81,27 @@ struct slice cython_lambda_leaf(const struct cython_context *context, struct sli
 const char *cython_scope_name(const struct cython_context *context, const struct cython_path *path,
                               size_t i);
 
+/** `<length><name>_`, with something after it. @return the bytes used, or 0. */
+size_t cython_take_component(struct slice text, struct cython_component *ret);
+/** An entry number, which something that is not a digit must follow; 0 bytes: there is none. */
+size_t cython_take_number(struct slice text, int32_t *ret);
+
+/** Whether a name, but for underscores, begins with a capital: as classes do. */
+bool cython_is_capitalised(struct slice name);
+
+/** Digits that may be the length of a component or an entry number, and both ways to read on. */
+struct crossroads {
+    const struct cython_context *context;
+    struct slice path;      /**< What came before the digits. */
+    struct slice scope;     /**< Read as length: "4free_" ... */
+    struct slice component; /**< ... "free" ... */
+    struct slice rest;      /**< ... and what follows then. */
+    int32_t number;         /**< Read as number ... */
+    struct slice leaf;      /**< ... and the function's name then. */
+};
+/** Whether they are a length. */
+bool cython_is_scope(const struct crossroads *at, enum cython_numbering numbering);
+
 /** Adds a component with its dots. */
 void cython_component_add(struct text *text, const struct cython_component *component);
 
@@ -105,5 +129,27 @@ const char *cython_view_function(const char *class_name, struct slice rest, stru
 const char *cython_view_free_function(struct slice name);
 /** True for the name of a View.MemoryView type, as slots write it. */
 bool cython_is_view_type(struct slice name);
+
+/* ---- a name ---- */
+
+/** One symbol on its way to a name. */
+struct naming {
+    const struct cython_context *context;
+    struct arena *arena;
+    struct cython_symbol symbol;
+    struct cython_name *name;
+};
+
+const char *naming_copy(const struct naming *naming, struct slice slice);
+/** Fills module and function. `suffix` may be NULL; a number keeps its own leaf out of slots. */
+void naming_set_function(struct naming *naming, const struct cython_path *path, const char *suffix);
+/** That of a generator's body, which has none of its own. */
+void naming_set_generator(struct naming *naming, struct cython_path *path);
+void naming_set_lambda(struct naming *naming, struct slice rest);
+/* False: it is none of these. */
+bool naming_set_view_function(struct naming *naming, struct slice text, enum cython_kind kind);
+bool naming_set_slot(struct naming *naming, struct slice text);
+bool naming_set_module(struct naming *naming, struct slice text);
+bool naming_set_cpp_method(struct naming *naming, const char *symbol);
 
 #endif
