@@ -1,5 +1,5 @@
 /* The path of module, classes and functions inside a symbol. */
-#include "names_private.h"
+#include "symbol.h"
 
 /** Dotted components are those of utility code: no user's module is written so. */
 static bool component_equals(const struct cython_component *component, struct slice name)
@@ -140,7 +140,7 @@ void parse_cython_path(struct slice text, enum cython_numbering numbering,
         size_t used = cython_take_component(rest, &component);
         if (!used)
             break;
-        struct crossroads at = {
+        struct cython_ambiguity at = {
             .context = context,
             .path = {text.data, (size_t)(rest.data - text.data)},
             .scope = {rest.data, used},

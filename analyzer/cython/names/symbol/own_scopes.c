@@ -1,5 +1,5 @@
 /* Which scopes and functions in a path are Cython's own, as far as other symbols tell. */
-#include "names_private.h"
+#include "symbol.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Whether digits in a symbol are the length of a component or an entry number. */
-#include "names_private.h"
+#include "symbol.h"
 
 static bool is_underscores(struct slice name)
 {
@@ -9,14 +9,14 @@ static bool is_underscores(struct slice name)
     return size == name.size;
 }
 
-static bool has_named(const struct crossroads *at, const char *kind, struct slice name)
+static bool has_named(const struct cython_ambiguity *at, const char *kind, struct slice name)
 {
     return cython_context_has(at->context, "%s%.*s%.*s", kind, SLICE_ARGS(at->path),
                               SLICE_ARGS(name));
 }
 
 /** A function read with this number instead. */
-static bool has_numbered(const struct crossroads *at, const char *kind, int32_t number)
+static bool has_numbered(const struct cython_ambiguity *at, const char *kind, int32_t number)
 {
     if (number < 0)
         return false;
@@ -27,7 +27,7 @@ static bool has_numbered(const struct crossroads *at, const char *kind, int32_t 
 }
 
 /** Whether some wrapper `<path><number><component>` owns the scope. */
-static bool has_owner(const struct crossroads *at)
+static bool has_owner(const struct cython_ambiguity *at)
 {
     struct text prefix = {0};
     text_printf(&prefix, "__pyx_pw_%.*s", SLICE_ARGS(at->path));
@@ -47,7 +47,7 @@ static bool has_owner(const struct crossroads *at)
 }
 
 /** Whether the scope holds another function: numbers are unique in the scope around it. */
-static bool has_neighbour(const struct crossroads *at)
+static bool has_neighbour(const struct cython_ambiguity *at)
 {
     struct text prefix = {0};
     text_printf(&prefix, "__pyx_pw_%.*s%.*s", SLICE_ARGS(at->path), SLICE_ARGS(at->scope));
@@ -63,7 +63,7 @@ static bool has_neighbour(const struct crossroads *at)
 }
 
 /** `vec_3d` with number 3 looks like entry 3 `d` in a scope `vec`: look for traces of the scope. */
-static bool is_known_scope(const struct crossroads *at)
+static bool is_known_scope(const struct cython_ambiguity *at)
 {
     struct cython_component component;
     int32_t number;
@@ -82,7 +82,7 @@ static bool is_known_scope(const struct crossroads *at)
 }
 
 /** Inside a scope a wrapper always has a number, but for the first lambda. */
-static bool is_wrapper_scope(const struct crossroads *at)
+static bool is_wrapper_scope(const struct cython_ambiguity *at)
 {
     if (has_numbered(at, "__pyx_pf_", at->number - 1))
         return false;
@@ -94,7 +94,7 @@ static bool is_wrapper_scope(const struct crossroads *at)
 }
 
 /** A body's number 0 is not written; its wrapper's number is one more and always is. */
-static bool is_body_scope(const struct crossroads *at)
+static bool is_body_scope(const struct cython_ambiguity *at)
 {
     if (has_numbered(at, "__pyx_pw_", at->number + 1))
         return false;
@@ -109,7 +109,7 @@ static bool is_body_scope(const struct crossroads *at)
            cython_is_capitalised(at->component);
 }
 
-bool cython_is_scope(const struct crossroads *at, enum cython_numbering numbering)
+bool cython_is_scope(const struct cython_ambiguity *at, enum cython_numbering numbering)
 {
     /* `1__init__` is entry 1; a function may be called `_`, too. */
     if (is_underscores(at->component) && !has_owner(at))

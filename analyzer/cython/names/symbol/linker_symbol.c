@@ -1,4 +1,4 @@
-#include "names_private.h"
+#include "symbol.h"
 
 /* Names in C++ files carry their parameters; nothing sensible is longer. */
 #define SYMBOL_SIZE_LIMIT ((size_t)64 * 1024)

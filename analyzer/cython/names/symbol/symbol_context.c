@@ -1,5 +1,5 @@
 /* Questions to the file that a symbol is from, of which one symbol may ask so many. */
-#include "names_private.h"
+#include "symbol.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "names_private.h"
+#include "symbol.h"
 
 #include <stdlib.h>
 

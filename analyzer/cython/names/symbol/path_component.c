@@ -1,5 +1,5 @@
 /* One component of a path inside a symbol, and the number of an entry. */
-#include "names_private.h"
+#include "symbol.h"
 
 /* Names longer than this are not Cython's: lengths have at most so many digits. */
 #define LENGTH_DIGITS 4
