@@ -119,7 +119,7 @@ static void read_code(struct python *python, struct py_code *code)
     code->start = py_field_address(python, code->address, PY_CODE_ADAPTIVE);
     if (py_read_i32(python, code->address, PY_CODE_FIRST_TRACEABLE, &traceable) == PSC_OK &&
         traceable > 0 && traceable < FIRST_TRACEABLE_LIMIT)
-        code->first_traceable = 2 * (uint32_t)traceable;
+        code->first_traceable = PY_CODE_UNIT * (uint32_t)traceable;
     switch (python->layout.rules->shims) {
     case PY_SHIMS_NONE:
     case PY_SHIMS_OWNER:

@@ -2,10 +2,6 @@
 
 #include <stdlib.h>
 
-/* CPython 3.12, Include/internal/pycore_frame.h: from here on frame owners mean a shim. */
-#define OWNER_GENERATOR  1u
-#define OWNER_FIRST_SHIM 3u
-
 /** Of what is copied of a frame; frames of all versions are smaller. */
 #define FRAME_WINDOW_LIMIT 512u
 
@@ -136,7 +132,9 @@ static enum psc_status parse_frame_object(struct python *python, const uint8_t *
         ret->lasti = lasti < 0 ? -1 : lasti;
         break;
     case PY_INSTRUCTION_UNITS:
-        ret->lasti = lasti < 0 ? -1 : lasti > INT32_MAX / 2 ? INT32_MAX : 2 * lasti;
+        ret->lasti = lasti < 0                                   ? -1
+                     : lasti > INT32_MAX / (int32_t)PY_CODE_UNIT ? INT32_MAX
+                                                                 : (int32_t)PY_CODE_UNIT * lasti;
         break;
     case PY_INSTRUCTION_POINTER:
         break;
@@ -151,11 +149,11 @@ static enum psc_status parse_frame_object(struct python *python, const uint8_t *
 static int32_t instruction_offset(const struct py_code *code, psc_addr start, psc_addr instruction,
                                   uint8_t owner)
 {
-    psc_addr before = start - 2;
+    psc_addr before = start - PY_CODE_UNIT;
     if (!start || instruction < before || instruction - before > INT32_MAX)
         return INT32_MAX; /* Not in this code: no line. */
     if (instruction < start ||
-        (owner != OWNER_GENERATOR && instruction < start + code->first_traceable))
+        (owner != PY_OWNER_GENERATOR && instruction < start + code->first_traceable))
         return -1;
     return (int32_t)(instruction - start);
 }
@@ -179,7 +177,8 @@ static psc_addr read_start(struct python *python, const struct py_code *code, co
     if (py_read_u64(python, code->address, PY_CODE_COPIES, &copies) != PSC_OK ||
         target_read_u64(python->target, copies, &count) != PSC_OK || copy >= count ||
         copy > COPY_LIMIT ||
-        target_read_u64(python->target, copies + 8 + 8 * (uint64_t)copy, &start) != PSC_OK)
+        target_read_u64(python->target, copies + PY_CODE_COPIES_FIRST + 8 * (uint64_t)copy,
+                        &start) != PSC_OK)
         return 0;
     return start;
 }
@@ -196,7 +195,7 @@ static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,
         break;
     case PY_SHIMS_OWNER:
     case PY_SHIMS_OWNER_INIT:
-        if (owner >= OWNER_FIRST_SHIM) {
+        if (owner >= PY_OWNER_FIRST_SHIM) {
             ret->kind = PYTHON_FRAME_SHIM;
             ret->lasti = -1;
             return PSC_OK;
@@ -224,21 +223,10 @@ enum psc_status frame_read(struct python *python, psc_addr address, struct pytho
                                      : parse_frame(python, bytes, ret, ret_previous);
 }
 
-/* f_executing up to 3.9; f_state of 3.10, where FRAME_EXECUTING is 0 (cpython/frameobject.h). */
 static bool is_executing(const struct python *python, const uint8_t *bytes)
 {
     uint32_t offset = python->layout.offset[PY_FRAMEOBJ_STATE];
-    if (offset == PY_NO_OFFSET)
-        return true;
-    switch (python->layout.rules->instruction) {
-    case PY_INSTRUCTION_BYTES:
-        return bytes[offset] == 1;
-    case PY_INSTRUCTION_UNITS:
-        return bytes[offset] == 0;
-    case PY_INSTRUCTION_POINTER:
-        break;
-    }
-    return false;
+    return offset == PY_NO_OFFSET || layout_is_executing(python->layout.rules, bytes[offset]);
 }
 
 bool python_is_frame_object(struct python *python, psc_addr address)

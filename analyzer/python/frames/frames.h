@@ -35,9 +35,6 @@ struct py_code {
     size_t table_size;
 };
 
-/* co_flags: generator, coroutine, iterable coroutine, async generator. */
-#define PY_CODE_GENERATORS UINT32_C(0x3a0)
-
 /** Never NULL but when memory is out. */
 struct py_code *code_find(struct python *python, psc_addr address);
 PSC_MUST_CHECK enum psc_status python_codes_create(struct python *python);
@@ -75,9 +72,6 @@ PSC_MUST_CHECK enum psc_status chain_walk(struct python *python, psc_addr first,
 
 #define PY_SLOT_COUNT_LIMIT 4096u /**< Of one code object. */
 
-/* co_flags: names are in slots, not in a dict. */
-#define PY_CODE_OPTIMIZED 0x1u
-
 struct py_slot_value {
     psc_addr name;
     psc_addr value; /**< As the slot has it, see py_untag() and py_add_tagged_int(); 0: none. */
@@ -114,20 +108,8 @@ PSC_MUST_CHECK enum psc_status py_frame_dict_open(struct python *python, psc_add
 
 /* ---- generator.c ---- */
 
-/** co_flags: CO_COROUTINE, of "async def". */
-#define PY_CODE_COROUTINE UINT32_C(0x80)
-
 /** Objects that only pass an await on, one inside the other. */
 #define PY_WRAPPER_DEPTH 4u
-
-enum py_generator_state {
-    PY_GENERATOR_UNKNOWN,
-    PY_GENERATOR_CREATED,   /**< Not begun. */
-    PY_GENERATOR_SUSPENDED, /**< At a yield. */
-    PY_GENERATOR_AWAITING,  /**< At an await or a yield from. */
-    PY_GENERATOR_RUNNING,
-    PY_GENERATOR_ENDED
-};
 
 struct py_generator {
     enum py_generator_state state;

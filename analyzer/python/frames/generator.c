@@ -5,44 +5,10 @@
 
 #define STACK_DEPTH_LIMIT (1 << 20)
 
-/* CPython up to 3.10, Include/opcode.h. */
-#define OPCODE_YIELD_FROM 72u
-
 /* Values on top of the awaited one: 3.15 keeps an index there. */
 #define VALUES_ABOVE 2u
 
 /* ---- state ---- */
-
-/* CPython 3.10 to 3.15, Include/internal/pycore_frame.h: enum _framestate. */
-static enum py_generator_state state_of_number(int8_t number, enum py_generator_states states)
-{
-    switch (states) {
-    case PY_GENERATORS_RUNNING:
-        break;
-    case PY_GENERATORS_FRAME:
-    case PY_GENERATORS_SUSPENDED:
-        return number == -2   ? PY_GENERATOR_CREATED
-               : number == -1 ? PY_GENERATOR_SUSPENDED
-               : number == 0  ? PY_GENERATOR_RUNNING
-               : number > 0   ? PY_GENERATOR_ENDED
-                              : PY_GENERATOR_UNKNOWN;
-    case PY_GENERATORS_AWAITING:
-        return number == -3   ? PY_GENERATOR_CREATED
-               : number == -2 ? PY_GENERATOR_SUSPENDED
-               : number == -1 ? PY_GENERATOR_AWAITING
-               : number == 0  ? PY_GENERATOR_RUNNING
-               : number > 0   ? PY_GENERATOR_ENDED
-                              : PY_GENERATOR_UNKNOWN;
-    case PY_GENERATORS_COUNTED:
-        return number == 0                  ? PY_GENERATOR_CREATED
-               : number == 1                ? PY_GENERATOR_SUSPENDED
-               : number == 2 || number == 3 ? PY_GENERATOR_AWAITING
-               : number == 4                ? PY_GENERATOR_RUNNING
-               : number == 5                ? PY_GENERATOR_ENDED
-                                            : PY_GENERATOR_UNKNOWN;
-    }
-    return PY_GENERATOR_UNKNOWN;
-}
 
 /* Of one that has a frame. */
 static enum py_generator_state read_state(struct python *python, psc_addr object, psc_addr frame,
@@ -60,13 +26,13 @@ static enum py_generator_state read_state(struct python *python, psc_addr object
     case PY_GENERATORS_FRAME:
         if (py_read_u8(python, frame, PY_FRAMEOBJ_STATE, &number) != PSC_OK)
             return PY_GENERATOR_UNKNOWN;
-        return state_of_number((int8_t)number, states);
+        return layout_parse_generator_state(states, (int8_t)number);
     case PY_GENERATORS_SUSPENDED:
     case PY_GENERATORS_AWAITING:
     case PY_GENERATORS_COUNTED:
         if (py_read_u8(python, object, PY_GEN_STATE, &number) != PSC_OK)
             return PY_GENERATOR_UNKNOWN;
-        return state_of_number((int8_t)number, states);
+        return layout_parse_generator_state(states, (int8_t)number);
     }
     return PY_GENERATOR_UNKNOWN;
 }
@@ -76,16 +42,15 @@ static enum py_generator_state read_state(struct python *python, psc_addr object
 /*
  * A suspended coroutine always awaits something. A generator may as well stand at a plain
  * yield in a loop over the object that lies on its stack: the next instruction tells
- * (CPython 3.10, Objects/genobject.c, _PyGen_yf; 3.11: RESUME with 2 and 3 for yield from and
- * await).
+ * (CPython 3.10, Objects/genobject.c, _PyGen_yf).
  */
 static bool is_delegating(struct python *python, const struct python_frame *frame)
 {
     psc_addr bytes;
-    uint8_t unit[2];
+    uint8_t unit[PY_CODE_UNIT];
     if (frame->lasti < 0)
         return false;
-    uint64_t next = (uint64_t)frame->lasti + 2;
+    uint64_t next = (uint64_t)frame->lasti + PY_CODE_UNIT;
     const struct py_code *code = code_find(python, frame->code);
     if (!code || code->state != PY_CODE_VALID)
         return false;
@@ -96,10 +61,10 @@ static bool is_delegating(struct python *python, const struct python_frame *fram
                py_has_flags(python, bytes, PY_FLAG_BYTES) &&
                target_read(python->target, py_field_address(python, bytes, PY_BYTES_DATA) + next,
                            unit, sizeof(unit)) == PSC_OK &&
-               unit[0] == OPCODE_YIELD_FROM;
+               unit[0] == PY_OPCODE_YIELD_FROM;
     case PY_GENERATORS_SUSPENDED:
         return target_read(python->target, code->start + next, unit, sizeof(unit)) == PSC_OK &&
-               unit[1] >= 2;
+               unit[1] >= PY_RESUME_YIELD_FROM;
     case PY_GENERATORS_AWAITING:
     case PY_GENERATORS_COUNTED:
         break;
@@ -154,8 +119,8 @@ static psc_addr read_awaited(struct python *python, psc_addr frame)
         top -= 8;
         if (target_read_u64(python->target, top, &value) != PSC_OK)
             return 0;
-        /* 3.14 tags: 3 is a small int in place, and NULL is 1. */
-        if (tag && ((value & tag) == tag || !(value & ~tag)))
+        /* NULL has a tag, too. */
+        if (tag && ((value & tag) == PY_TAG_INT || !(value & ~tag)))
             continue;
         return value & ~tag;
     }

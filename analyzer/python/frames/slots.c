@@ -2,17 +2,13 @@
 
 #include <stdlib.h>
 
-/* CPython 3.11, Include/internal/pycore_code.h: co_localspluskinds. */
-#define SLOT_CELL 0x40u
-#define SLOT_FREE 0x80u
-
-/* 3.14 tags what a slot holds: 3 is a small int in place, the other bits say who owns it. */
+/* 3.14 tags what a slot holds: it may be a small int in place. */
 bool py_add_tagged_int(const struct python *python, psc_addr slot, struct text *text)
 {
     uint64_t tag = python->layout.rules->pointer_tag;
-    if (!tag || (slot & tag) != 3)
+    if (!tag || (slot & tag) != PY_TAG_INT)
         return false;
-    text_printf(text, "%lld", (long long)((int64_t)slot >> 2));
+    text_printf(text, "%lld", (long long)((int64_t)slot >> PY_TAG_INT_SHIFT));
     return true;
 }
 
@@ -60,7 +56,7 @@ static void take_kinds(struct python *python, psc_addr code, struct py_slots *sl
                     slots->count) != PSC_OK)
         return;
     for (size_t i = 0; i < slots->count; i++)
-        slots->items[i].cell = bytes[i] & (SLOT_CELL | SLOT_FREE);
+        slots->items[i].cell = bytes[i] & (PY_SLOT_CELL | PY_SLOT_FREE);
 }
 
 static void list_slots(struct python *python, psc_addr code, struct py_slots *slots)

@@ -5,7 +5,9 @@
 #ifndef PSC_PYTHON_LAYOUT_H
 #define PSC_PYTHON_LAYOUT_H
 
+#include "constants.h"
 #include "line_table.h"
+#include "other_projects.h"
 #include "python.h"
 
 enum py_field {
@@ -200,6 +202,30 @@ PSC_MUST_CHECK enum psc_status parse_debug_offsets_head(const uint8_t *bytes, si
 PSC_MUST_CHECK enum psc_status parse_debug_offsets(const uint8_t *bytes, size_t size,
                                                    struct py_layout *ret, struct psc_error *err);
 
+/* ---- asyncio_offsets.c ---- */
+
+/** What the section .AsyncioDebug of 3.14 tells: offsets, 0 where a section was not found. */
+struct py_asyncio {
+    uint32_t task_name;
+    uint32_t task_awaited_by;
+    uint32_t task_awaited_by_is_set;
+    uint32_t task_coro;
+    uint32_t task_node;
+    uint32_t interpreter_tasks;
+    uint32_t thread_tasks;
+};
+
+#define PY_ASYNCIO_DEBUG_SIZE 104u
+
+/**
+ * CPython 3.14, Modules/_asynciomodule.c, struct _Py_AsyncioModuleDebugOffsets. Each offset is
+ * checked against the size of its struct.
+ */
+PSC_MUST_CHECK enum psc_status parse_asyncio_debug(const uint8_t *bytes, size_t size,
+                                                   struct py_asyncio *ret);
+
+/* ---- layout.c ---- */
+
 /** For messages and tests. */
 const char *layout_field_name(enum py_field field);
 /** "type.member|...", see layout.def. */
@@ -207,6 +233,26 @@ const char *layout_field_path(enum py_field field);
 uint32_t layout_field_width(enum py_field field);
 /** The word of _Py_DebugOffsets that holds the field, or 0 when the table does. */
 size_t layout_field_slot(const struct py_rules *rules, enum py_field field);
+
+/* ---- frame_state.c ---- */
+
+enum py_generator_state {
+    PY_GENERATOR_UNKNOWN,
+    PY_GENERATOR_CREATED,   /**< Not begun. */
+    PY_GENERATOR_SUSPENDED, /**< At a yield. */
+    PY_GENERATOR_AWAITING,  /**< At an await or a yield from. */
+    PY_GENERATOR_RUNNING,
+    PY_GENERATOR_ENDED
+};
+
+/** What a number in gi_frame_state, or in f_state of 3.10, means. */
+enum py_generator_state layout_parse_generator_state(enum py_generator_states states,
+                                                     int8_t number);
+/**
+ * Whether a frame object is being run: f_executing up to 3.9; f_state of 3.10, where
+ * FRAME_EXECUTING is 0 (cpython/frameobject.h).
+ */
+bool layout_is_executing(const struct py_rules *rules, uint8_t state);
 
 /* ---- interpreter_functions.c ---- */
 

@@ -35,13 +35,12 @@ static enum psc_status open_keys(struct python *python, psc_addr keys, struct py
         index_bytes = UINT64_C(1) << log2;
         break;
     }
-    if (ret->count > PY_DICT_LIMIT || kind > 2)
+    if (ret->count > PY_DICT_LIMIT || kind > PY_KEYS_KIND_LAST)
         return PSC_ERR_FORMAT;
-    /* Entries are (hash, key, value); with only str keys, (key, value). */
     ret->entries = py_field_address(python, keys, PY_KEYS_INDICES) + index_bytes;
-    ret->entry_size = kind ? 16 : 24;
-    ret->key_at = kind ? 0 : 8;
-    ret->value_at = kind ? 8 : 16;
+    ret->entry_size = kind ? PY_STR_ENTRY_SIZE : PY_ENTRY_SIZE;
+    ret->key_at = kind ? PY_STR_ENTRY_KEY : PY_ENTRY_KEY;
+    ret->value_at = kind ? PY_STR_ENTRY_VALUE : PY_ENTRY_VALUE;
     ret->values = 0;
     ret->next = 0;
     return PSC_OK;
@@ -52,7 +51,8 @@ static enum psc_status open_table(struct python *python, psc_addr dict, struct p
 {
     uint64_t mask = 0;
     enum psc_status status = py_read_u64(python, dict, PY_DICT_MASK, &mask);
-    *ret = (struct py_items){.entry_size = 24, .key_at = 8, .value_at = 16};
+    *ret = (struct py_items){
+        .entry_size = PY_ENTRY_SIZE, .key_at = PY_ENTRY_KEY, .value_at = PY_ENTRY_VALUE};
     if (status == PSC_OK)
         status = py_read_u64(python, dict, PY_DICT_TABLE, &ret->entries);
     if (status == PSC_OK && mask >= PY_DICT_LIMIT)
@@ -86,7 +86,7 @@ enum psc_status py_dict_open(struct python *python, psc_addr dict, struct py_ite
 enum psc_status py_items_next(struct python *python, struct py_items *items, psc_addr *ret_key,
                               psc_addr *ret_value)
 {
-    uint8_t buffer[24];
+    uint8_t buffer[PY_ENTRY_SIZE];
     while (items->next < items->count) {
         uint64_t index = items->next++;
         psc_addr entry = items->entries + index * items->entry_size;
@@ -172,7 +172,7 @@ static enum psc_status open_own_dict(struct python *python, psc_addr object, psc
     return status == PSC_OK ? py_dict_open(python, dict, ret) : status;
 }
 
-/* 3.13: a header of capacity, size, embedded, valid, then values, behind the object. */
+/* 3.13: values behind the object. */
 static enum psc_status open_inline(struct python *python, psc_addr object, psc_addr type,
                                    struct py_items *ret)
 {
@@ -180,7 +180,7 @@ static enum psc_status open_inline(struct python *python, psc_addr object, psc_a
     uint8_t valid;
     enum psc_status status = py_read_u64(python, type, PY_TYPE_BASICSIZE, &basic);
     if (status == PSC_OK)
-        status = target_read_u8(python->target, object + basic + 3, &valid);
+        status = target_read_u8(python->target, object + basic + PY_INLINE_VALUES_VALID, &valid);
     if (status != PSC_OK)
         return status;
     return valid ? open_cached(python, type, object + basic, ret) : PSC_ERR_NOT_FOUND;
@@ -206,7 +206,7 @@ enum psc_status py_attributes_open(struct python *python, psc_addr object, struc
     case PY_ATTRIBUTES_VALUES_POINTER:
         if (!(flags & PY_FLAG_MANAGED_DICT))
             return open_own_dict(python, object, type, ret);
-        status = target_read_u64(python->target, managed - 8, &word);
+        status = target_read_u64(python->target, managed - PY_VALUES_BEFORE_DICT, &word);
         if (status == PSC_OK && word)
             return open_cached(python, type, word, ret);
         break;
@@ -214,8 +214,8 @@ enum psc_status py_attributes_open(struct python *python, psc_addr object, struc
         if (!(flags & PY_FLAG_MANAGED_DICT))
             return open_own_dict(python, object, type, ret);
         status = target_read_u64(python->target, managed, &word);
-        if (status == PSC_OK && word & 1)
-            return open_cached(python, type, word + 1, ret);
+        if (status == PSC_OK && word & PY_VALUES_TAG)
+            return open_cached(python, type, word + PY_VALUES_TAG, ret);
         break;
     case PY_ATTRIBUTES_INLINE:
         if (!(flags & PY_FLAG_MANAGED_DICT))

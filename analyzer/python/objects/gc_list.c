@@ -1,12 +1,6 @@
 /* The lists of all objects that an interpreter's collector tracks. */
 #include "objects.h"
 
-#define GENERATION_COUNT 3u
-
-/* CPython 3.8, pycore_gc.h: low bits of the link say what the collector is doing with the object.
- */
-#define LINK_FLAGS UINT64_C(3)
-
 #define NAME_OF_LISTS "_PyGC_generation0"
 
 static psc_addr find_lists(struct python *python, psc_addr interpreter)
@@ -35,11 +29,12 @@ static bool is_list(struct python *python, psc_addr head)
     psc_addr last;
     psc_addr back;
     return target_read_u64(python->target, head, &next) == PSC_OK &&
-           target_read_u64(python->target, head + 8, &last) == PSC_OK &&
-           target_read_u64(python->target, (next & ~LINK_FLAGS) + 8, &back) == PSC_OK &&
-           (back & ~LINK_FLAGS) == head &&
-           target_read_u64(python->target, last & ~LINK_FLAGS, &next) == PSC_OK &&
-           (next & ~LINK_FLAGS) == head;
+           target_read_u64(python->target, head + PY_GC_PREVIOUS, &last) == PSC_OK &&
+           target_read_u64(python->target, (next & ~PY_GC_LINK_FLAGS) + PY_GC_PREVIOUS, &back) ==
+               PSC_OK &&
+           (back & ~PY_GC_LINK_FLAGS) == head &&
+           target_read_u64(python->target, last & ~PY_GC_LINK_FLAGS, &next) == PSC_OK &&
+           (next & ~PY_GC_LINK_FLAGS) == head;
 }
 
 static enum psc_status walk_list(struct python *python, psc_addr head, uint64_t *left,
@@ -52,7 +47,7 @@ static enum psc_status walk_list(struct python *python, psc_addr head, uint64_t 
         enum psc_status status = target_read_u64(python->target, at, &at);
         if (status != PSC_OK)
             return status;
-        at &= ~LINK_FLAGS;
+        at &= ~PY_GC_LINK_FLAGS;
         if (at == head)
             return PSC_OK;
         if (!py_is_object_address(at) || py_cycle_met(&cycle, at))
@@ -79,10 +74,10 @@ enum psc_status py_each_object(struct python *python, psc_addr interpreter, py_o
         python->layout.offset[PY_GC_GENERATION_SIZE] == PY_NO_OFFSET)
         return PSC_ERR_UNSUPPORTED;
     /* Behind them come the objects that gc.freeze() has set aside. */
-    for (size_t i = 0; !stopped && i <= GENERATION_COUNT; i++) {
+    for (size_t i = 0; !stopped && i <= PY_GC_GENERATION_COUNT; i++) {
         psc_addr head = lists + i * size;
         bool known = is_list(python, head);
-        if (!known && i == GENERATION_COUNT)
+        if (!known && i == PY_GC_GENERATION_COUNT)
             break;
         enum psc_status status =
             known ? walk_list(python, head, &left, visit, context, &stopped) : PSC_ERR_FAULT;

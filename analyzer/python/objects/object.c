@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #define TUPLE_LIMIT     (UINT64_C(1) << 24)
-#define INT_DIGIT_BITS  30u
 #define INT_DIGIT_LIMIT 3u
 
 /** Types are few, and asked for again and again. */
@@ -133,9 +132,8 @@ enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *re
         negative = (int64_t)size < 0;
         break;
     case PY_INTS_TAG:
-        /* Low bits: 0 positive, 1 zero, 2 negative (CPython 3.12, pycore_long.h). */
-        negative = (size & 3) == 2;
-        size >>= 3;
+        negative = (size & PY_INT_TAG_SIGN) == PY_INT_TAG_NEGATIVE;
+        size >>= PY_INT_TAG_SHIFT;
         break;
     }
     if (negative || size > INT_DIGIT_LIMIT)
@@ -149,10 +147,20 @@ enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *re
             return status;
         if (i == 2 && digit >> 4)
             return PSC_ERR_LIMIT;
-        value |= (uint64_t)digit << (INT_DIGIT_BITS * i);
+        value |= (uint64_t)digit << (PY_INT_DIGIT_BITS * i);
     }
     *ret = value;
     return PSC_OK;
+}
+
+bool py_member_offset(struct python *python, psc_addr descriptor, uint64_t *ret)
+{
+    psc_addr definition;
+    int32_t kind;
+    return py_read_u64(python, descriptor, PY_MEMBER_DEF, &definition) == PSC_OK &&
+           py_read_i32(python, definition, PY_MEMBERDEF_KIND, &kind) == PSC_OK &&
+           (kind == PY_MEMBER_OBJECT || kind == PY_MEMBER_OBJECT_EX) &&
+           py_read_u64(python, definition, PY_MEMBERDEF_OFFSET, ret) == PSC_OK;
 }
 
 enum psc_status py_read_tuple(struct python *python, psc_addr object, size_t *ret_count,

@@ -38,20 +38,6 @@ PSC_MUST_CHECK enum psc_status py_read_u8(struct python *python, psc_addr base, 
 /** base + offset, or 0 when this version has no such field. */
 psc_addr py_field_address(const struct python *python, psc_addr base, enum py_field field);
 
-/* CPython, Include/object.h; in 2.7 INT is long, BYTES is str, and STR is unicode. */
-#define PY_FLAG_INLINE_VALUES (UINT64_C(1) << 2)
-#define PY_FLAG_MANAGED_DICT  (UINT64_C(1) << 4)
-#define PY_FLAG_HEAPTYPE      (UINT64_C(1) << 9)
-#define PY_FLAG_PLAIN_INT     (UINT64_C(1) << 23) /* 2.7 only; later something else. */
-#define PY_FLAG_INT           (UINT64_C(1) << 24)
-#define PY_FLAG_LIST          (UINT64_C(1) << 25)
-#define PY_FLAG_TUPLE         (UINT64_C(1) << 26)
-#define PY_FLAG_BYTES         (UINT64_C(1) << 27)
-#define PY_FLAG_STR           (UINT64_C(1) << 28)
-#define PY_FLAG_DICT          (UINT64_C(1) << 29)
-#define PY_FLAG_EXCEPTION     (UINT64_C(1) << 30)
-#define PY_FLAG_TYPE          (UINT64_C(1) << 31)
-
 /** No object lies at 0 or at an odd place. */
 static inline bool py_is_object_address(psc_addr address)
 {
@@ -68,6 +54,8 @@ void type_flags_destroy(struct python *python);
 bool py_has_flags(struct python *python, psc_addr object, uint64_t flags);
 /** An int that fits 64 bits without sign; others: PSC_ERR_LIMIT. */
 PSC_MUST_CHECK enum psc_status py_read_int(struct python *python, psc_addr object, uint64_t *ret);
+/** Where in an object the member is that a descriptor is for; false: it holds no object. */
+bool py_member_offset(struct python *python, psc_addr descriptor, uint64_t *ret);
 /** Number and first item's address of a tuple. */
 PSC_MUST_CHECK enum psc_status py_read_tuple(struct python *python, psc_addr object,
                                              size_t *ret_count, psc_addr *ret_items);

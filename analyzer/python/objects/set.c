@@ -1,7 +1,5 @@
 #include "objects.h"
 
-#define ENTRY_SIZE 16u
-
 enum psc_status py_set_open(struct python *python, psc_addr set, struct py_set_items *ret)
 {
     const struct py_type *type;
@@ -24,15 +22,14 @@ enum psc_status py_set_open(struct python *python, psc_addr set, struct py_set_i
 enum psc_status py_set_next(struct python *python, struct py_set_items *items, psc_addr *ret)
 {
     while (items->next < items->count) {
-        psc_addr entry = items->table + ENTRY_SIZE * items->next++;
+        psc_addr entry = items->table + PY_SET_ENTRY_SIZE * items->next++;
         uint64_t hash;
         enum psc_status status = py_read_u64(python, entry, PY_SETENTRY_KEY, ret);
         if (status == PSC_OK)
             status = py_read_u64(python, entry, PY_SETENTRY_HASH, &hash);
         if (status != PSC_OK)
             return status;
-        /* No key of a set has the hash -1; what was taken out has. */
-        if (*ret && hash != UINT64_MAX)
+        if (*ret && hash != PY_SET_FREED_HASH)
             return PSC_OK;
     }
     return PSC_ERR_NOT_FOUND;

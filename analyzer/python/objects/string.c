@@ -64,9 +64,9 @@ static enum psc_status open_str(struct python *python, psc_addr object, struct p
     if (status != PSC_OK)
         return status;
     uint32_t bits = (uint32_t)state >> python->layout.string_kind_shift;
-    bool compact = bits & 8;
-    bool ascii = bits & 16;
-    ret->width = bits & 7;
+    bool compact = bits & PY_STR_COMPACT;
+    bool ascii = bits & PY_STR_ASCII;
+    ret->width = bits & PY_STR_KIND;
     if (ret->width == 0) {
         ret->width = 4;
         status = py_read_u64(python, object, PY_STR_WSTR_LENGTH, &ret->length);

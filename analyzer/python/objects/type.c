@@ -201,25 +201,13 @@ static void set_protocols(struct python *python, struct py_type *type, psc_addr 
 
 /* ---- __slots__ ---- */
 
-/* CPython, Include/descrobject.h: T_OBJECT and T_OBJECT_EX. */
-static bool is_object_member(int32_t kind)
-{
-    return kind == 6 || kind == 16;
-}
-
 static bool read_slot(struct python *python, psc_addr descriptor, psc_addr member_type,
                       uint64_t *ret_offset)
 {
     psc_addr type;
-    psc_addr definition;
     uint64_t flags;
-    int32_t kind;
     return py_read_type(python, descriptor, &type, &flags) == PSC_OK && type == member_type &&
-           py_read_u64(python, descriptor, PY_MEMBER_DEF, &definition) == PSC_OK &&
-           py_read_i32(python, definition, PY_MEMBERDEF_KIND, &kind) == PSC_OK &&
-           is_object_member(kind) &&
-           py_read_u64(python, definition, PY_MEMBERDEF_OFFSET, ret_offset) == PSC_OK &&
-           *ret_offset <= SLOT_OFFSET_LIMIT;
+           py_member_offset(python, descriptor, ret_offset) && *ret_offset <= SLOT_OFFSET_LIMIT;
 }
 
 static void add_class_slots(struct python *python, struct py_type *type, psc_addr class)

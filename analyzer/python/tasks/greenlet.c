@@ -1,34 +1,10 @@
-/*
- * Greenlets that wait to be switched to. Their layout is not CPython's but that of the greenlet
- * module: a plain struct up to 1.1 (greenlet.h), a C++ object behind a pointer from 2.0 on
- * (TGreenlet.hpp, TStackState.cpp, TPythonState.cpp), whose members move with the version of
- * either.
- */
+/* Greenlets that wait to be switched to. */
 #include "frames.h"
 
 #include <stdlib.h>
 
 #define BASE_LIMIT 32u
 
-/* Of the struct up to 1.1, and of PyGreenlet from 2.0 on, behind the object's header. */
-#define STRUCT_STACK_START 0u
-#define STRUCT_TOP_FRAME   56u
-#define OBJECT_POINTER     16u
-
-/* Of the C++ object: from its stack_start to others. */
-#define STACK_STOP   8u
-#define STACK_COPY   16u
-#define STACK_SAVED  24u
-#define TOP_FRAME    48u
-#define TOP_FRAME_36 40u /* Up to 3.6 there is no context before it. */
-#define FRAMES_FIRST 64u /* Where a pointer to the newest frame may be, from 3.11 on. */
-#define FRAMES_LAST  120u
-
-/* Before stack_start: a vtable, from 3.1 on the greenlet itself, an exception state that has one
-   exception, or three pointers for it from 3.7 to 3.10, and two pointers for a switch. */
-#define OWN_POINTER      8u
-#define START_SHORT      48u
-#define START_LONG       64u
 #define STACK_SAVE_LIMIT (UINT64_C(1) << 30)
 
 /* Whether a type is greenlet.greenlet or derived from it. */
@@ -43,7 +19,8 @@ struct greenlets {
     struct python *python;
     psc_addr type; /* greenlet.greenlet of the interpreter at hand. */
     int64_t interpreter_id;
-    bool has_struct; /* Version 1 and before. */
+    bool has_struct; /* The module is of version 1 or before. */
+    struct greenlet_layout layout;
     struct python_greenlet *items;
     size_t count;
     size_t capacity;
@@ -74,10 +51,12 @@ static bool has_frame_objects(const struct python *python)
 
 static bool read_struct(struct greenlets *greenlets, psc_addr object, struct place *ret)
 {
-    psc_addr at = object + greenlets->python->layout.offset[PY_OBJECT_SIZE];
-    return read_word(greenlets, at + STRUCT_STACK_START, &ret->stack_start) &&
-           read_word(greenlets, at + STRUCT_STACK_START + STACK_STOP, &ret->stack_stop) &&
-           read_word(greenlets, at + STRUCT_TOP_FRAME, &ret->top);
+    const struct greenlet_layout *layout = &greenlets->layout;
+    psc_addr start =
+        object + greenlets->python->layout.offset[PY_OBJECT_SIZE] + layout->stack_start;
+    return read_word(greenlets, start, &ret->stack_start) &&
+           read_word(greenlets, start + layout->stack_stop, &ret->stack_stop) &&
+           read_word(greenlets, start + layout->top_frame, &ret->top);
 }
 
 static bool is_code_frame(struct python *python, psc_addr address)
@@ -93,8 +72,9 @@ static void read_moved(struct greenlets *greenlets, psc_addr start, struct place
 {
     uint64_t saved;
     psc_addr copy;
-    if (read_word(greenlets, start + STACK_COPY, &copy) &&
-        read_word(greenlets, start + STACK_SAVED, &saved) && copy && saved <= STACK_SAVE_LIMIT)
+    if (read_word(greenlets, start + greenlets->layout.stack_copy, &copy) &&
+        read_word(greenlets, start + greenlets->layout.stack_saved, &saved) && copy &&
+        saved <= STACK_SAVE_LIMIT)
         ret->moved = (struct py_moved){ret->stack_start, saved, copy};
 }
 
@@ -104,18 +84,15 @@ static bool read_object(struct greenlets *greenlets, psc_addr object, struct pla
     psc_addr at;
     psc_addr own;
     psc_addr top;
-    if (!read_word(greenlets, object + python->layout.offset[PY_OBJECT_SIZE] + OBJECT_POINTER,
+    const struct greenlet_layout *layout = &greenlets->layout;
+    if (!read_word(greenlets, object + python->layout.offset[PY_OBJECT_SIZE] + layout->pointer,
                    &at) ||
-        !py_is_object_address(at) || !read_word(greenlets, at + OWN_POINTER, &own))
+        !py_is_object_address(at) || !read_word(greenlets, at + layout->own_pointer, &own))
         return false;
-    psc_addr start =
-        at + (own == object ? 8 : 0) +
-        (python->layout.offset[PY_HANDLED_TRACE] != PY_NO_OFFSET ? START_LONG : START_SHORT);
-    uint32_t top_frame =
-        python->layout.offset[PY_THREAD_HANDLED_TYPE] != PY_NO_OFFSET ? TOP_FRAME_36 : TOP_FRAME;
+    psc_addr start = at + (own == object ? layout->own_size : 0) + layout->stack_start;
     if (!read_word(greenlets, start, &ret->stack_start) ||
-        !read_word(greenlets, start + STACK_STOP, &ret->stack_stop) ||
-        !read_word(greenlets, start + top_frame, &top))
+        !read_word(greenlets, start + layout->stack_stop, &ret->stack_stop) ||
+        !read_word(greenlets, start + layout->top_frame, &top))
         return false;
     if (has_frame_objects(python) || !top) {
         ret->top = top;
@@ -124,7 +101,8 @@ static bool read_object(struct greenlets *greenlets, psc_addr object, struct pla
     read_moved(greenlets, start, ret);
     /* The frame object is made for the greenlet; the frame itself is another member. */
     frame_set_moved(python, ret->moved);
-    for (psc_addr word = start + FRAMES_FIRST; !ret->top && word <= start + FRAMES_LAST; word += 8)
+    psc_addr last = start + layout->frames_last;
+    for (psc_addr word = start + layout->frames_first; !ret->top && word <= last; word += 8)
         if (read_word(greenlets, word, &top) && is_code_frame(python, top))
             ret->top = top;
     frame_set_moved(python, (struct py_moved){0});
@@ -225,8 +203,8 @@ static enum psc_status read_interpreter(struct greenlets *greenlets, psc_addr in
         return PSC_OK;
     greenlets->has_struct =
         py_module_find(python, interpreter, "greenlet", "__version__", &version) == PSC_OK &&
-        py_read_string(python, version, 16, &text) == PSC_OK &&
-        (text[0] == '0' || text[0] == '1') && text[1] == '.';
+        py_read_string(python, version, 16, &text) == PSC_OK && layout_has_greenlet_struct(text);
+    greenlets->layout = layout_of_greenlets(&python->layout, greenlets->has_struct);
     enum psc_status status = py_each_object(python, interpreter, visit, greenlets);
     if (status != PSC_OK)
         target_warn(python->target, "greenlets", "%s",

@@ -8,26 +8,6 @@
 
 #include "frames.h"
 
-/** What the section .AsyncioDebug of 3.14 tells: offsets, 0 where a section was not found. */
-struct py_asyncio {
-    uint32_t task_name;
-    uint32_t task_awaited_by;
-    uint32_t task_awaited_by_is_set;
-    uint32_t task_coro;
-    uint32_t task_node;
-    uint32_t interpreter_tasks;
-    uint32_t thread_tasks;
-};
-
-#define PY_ASYNCIO_DEBUG_SIZE 104u
-
-/**
- * CPython 3.14, Modules/_asynciomodule.c, struct _Py_AsyncioModuleDebugOffsets. Each offset is
- * checked against the size of its struct.
- */
-PSC_MUST_CHECK enum psc_status parse_asyncio_debug(const uint8_t *bytes, size_t size,
-                                                   struct py_asyncio *ret);
-
 /** A list of addresses, each once. */
 struct py_addresses {
     psc_addr *items; /**< malloc'd */

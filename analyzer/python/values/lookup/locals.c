@@ -7,10 +7,6 @@
 #define NAME_LIMIT    256u
 #define GLOBALS_LIMIT 65536u
 
-/* co_flags */
-#define CODE_VARARGS 0x4u
-#define CODE_VARKW   0x8u
-
 struct local_list {
     struct python *python;
     struct python_local *items;
@@ -83,11 +79,11 @@ static size_t order_arguments(struct python *python, const struct py_slots *slot
     size_t next = first_keyword + (size_t)keyword;
     for (size_t i = 0; i < first_keyword; i++)
         ret[count++] = i;
-    if (flags & CODE_VARARGS && next < slots->nlocals)
+    if (flags & PY_CODE_VARARGS && next < slots->nlocals)
         ret[count++] = next++;
     for (size_t i = first_keyword; i < first_keyword + (size_t)keyword; i++)
         ret[count++] = i;
-    if (flags & CODE_VARKW && next < slots->nlocals)
+    if (flags & PY_CODE_VARKW && next < slots->nlocals)
         ret[count++] = next;
     return count;
 }

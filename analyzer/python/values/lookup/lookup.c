@@ -114,17 +114,11 @@ static enum descriptor descriptor_of(struct python *python, psc_addr value)
 
 /* ---- attributes ---- */
 
-/* T_OBJECT and T_OBJECT_EX of CPython, Include/descrobject.h: __slots__, and such of C types. */
+/* __slots__, and such of C types. */
 static bool read_member(struct python *python, psc_addr descriptor, psc_addr object, psc_addr *ret)
 {
-    psc_addr definition;
     uint64_t offset;
-    int32_t kind;
-    return py_read_u64(python, descriptor, PY_MEMBER_DEF, &definition) == PSC_OK &&
-           py_read_i32(python, definition, PY_MEMBERDEF_KIND, &kind) == PSC_OK &&
-           (kind == 6 || kind == 16) &&
-           py_read_u64(python, definition, PY_MEMBERDEF_OFFSET, &offset) == PSC_OK &&
-           offset < PY_DICT_LIMIT &&
+    return py_member_offset(python, descriptor, &offset) && offset < PY_DICT_LIMIT &&
            target_read_u64(python->target, object + offset, ret) == PSC_OK && *ret;
 }
 

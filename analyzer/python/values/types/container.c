@@ -115,14 +115,13 @@ static void take_set(struct value_writer *writer, struct value_level *level, psc
     if (!budget_spend(python, slots))
         slots = 0;
     for (uint64_t i = 0; i < slots && level->count < VALUE_ITEM_LIMIT && level->count < used; i++) {
-        psc_addr entry = table + 16 * i;
+        psc_addr entry = table + PY_SET_ENTRY_SIZE * i;
         psc_addr key;
         uint64_t hash;
         if (py_read_u64(python, entry, PY_SETENTRY_KEY, &key) != PSC_OK ||
             py_read_u64(python, entry, PY_SETENTRY_HASH, &hash) != PSC_OK)
             break;
-        /* No key of a set has the hash -1; what was taken out has. In 2.7 it is a text. */
-        if (key && hash != UINT64_MAX && !(freed && py_string_equals(python, key, freed)))
+        if (key && hash != PY_SET_FREED_HASH && !(freed && py_string_equals(python, key, freed)))
             value_take(level, 0, key);
     }
     level->more = used - level->count;

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { DATE_BYTES = 4, TIME_BYTES = 6 };
-
 static void add_date(const uint8_t *bytes, struct text *text)
 {
     text_printf(text, "%d, %d, %d", bytes[0] << 8 | bytes[1], bytes[2], bytes[3]);
@@ -97,7 +95,7 @@ static bool read_bytes(struct value_writer *writer, psc_addr object, enum py_fie
 
 void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
-    uint8_t bytes[DATE_BYTES + TIME_BYTES] = {0};
+    uint8_t bytes[PY_DATE_BYTES + PY_TIME_BYTES] = {0};
     struct text *text = writer->text;
     if (type->kind == PY_KIND_TIMEZONE) {
         open_timezone(writer, type, object);
@@ -108,18 +106,18 @@ void value_open_time(struct value_writer *writer, const struct py_type *type, ps
     if (type->kind == PY_KIND_TIMEDELTA) {
         add_delta(writer, object);
     } else if (type->kind == PY_KIND_DATE) {
-        if (read_bytes(writer, object, PY_DATE_DATA, bytes, DATE_BYTES))
+        if (read_bytes(writer, object, PY_DATE_DATA, bytes, PY_DATE_BYTES))
             add_date(bytes, text);
         text_add_char(text, ')');
     } else if (type->kind == PY_KIND_DATETIME) {
         if (read_bytes(writer, object, PY_DATETIME_DATA, bytes, sizeof(bytes))) {
             add_date(bytes, text);
             text_add_string(text, ", ");
-            add_time(bytes + DATE_BYTES, text);
+            add_time(bytes + PY_DATE_BYTES, text);
         }
         open_zone(writer, object, PY_DATETIME_FOLD, PY_DATETIME_TIMEZONED, PY_DATETIME_TZINFO);
     } else {
-        if (read_bytes(writer, object, PY_TIME_DATA, bytes, TIME_BYTES))
+        if (read_bytes(writer, object, PY_TIME_DATA, bytes, PY_TIME_BYTES))
             add_time(bytes, text);
         open_zone(writer, object, PY_TIME_FOLD, PY_TIME_TIMEZONED, PY_TIME_TZINFO);
     }

@@ -79,22 +79,15 @@ void value_add_weakref(struct value_writer *writer, const struct py_type *type, 
 
 /* ---- decimal ---- */
 
-/* CPython, Modules/_decimal/libmpdec/mpdecimal.h: words hold 19 decimal digits each. */
-#define DECIMAL_NEGATIVE   1u
-#define DECIMAL_INFINITE   2u
-#define DECIMAL_NAN        4u
-#define DECIMAL_SIGNALLING 8u
-#define DECIMAL_WORD       UINT64_C(10000000000000000000)
-#define WORD_DIGITS        19u
-#define WORD_LIMIT         16u
-#define EXPONENT_LIMIT     (INT64_C(1) << 61)
+#define WORD_LIMIT     16u
+#define EXPONENT_LIMIT (INT64_C(1) << 61)
 
 struct decimal {
     uint8_t flags;
     int64_t exponent;
     uint64_t digits;
     uint64_t length;
-    char text[WORD_LIMIT * WORD_DIGITS + 1];
+    char text[WORD_LIMIT * PY_DECIMAL_WORD_DIGITS + 1];
 };
 
 static bool read_coefficient(struct python *python, psc_addr data, struct decimal *decimal)
@@ -102,10 +95,11 @@ static bool read_coefficient(struct python *python, psc_addr data, struct decima
     char *end = decimal->text;
     for (uint64_t i = decimal->length; i-- > 0;) {
         uint64_t word;
-        if (target_read_u64(python->target, data + 8 * i, &word) != PSC_OK || word >= DECIMAL_WORD)
+        if (target_read_u64(python->target, data + 8 * i, &word) != PSC_OK ||
+            word >= PY_DECIMAL_WORD)
             return false;
         bool first = i + 1 == decimal->length;
-        end += snprintf(end, WORD_DIGITS + 1, first ? "%" PRIu64 : "%019" PRIu64, word);
+        end += snprintf(end, PY_DECIMAL_WORD_DIGITS + 1, first ? "%" PRIu64 : "%019" PRIu64, word);
     }
     return (uint64_t)(end - decimal->text) == decimal->digits;
 }
@@ -122,7 +116,7 @@ static bool read_decimal(struct python *python, psc_addr object, struct decimal 
         return false;
     ret->exponent = (int64_t)exponent;
     ret->text[0] = '\0';
-    if (ret->flags & (DECIMAL_INFINITE | DECIMAL_NAN | DECIMAL_SIGNALLING))
+    if (ret->flags & (PY_DECIMAL_INFINITE | PY_DECIMAL_NAN | PY_DECIMAL_SIGNALLING))
         return true;
     return ret->length && ret->length <= WORD_LIMIT && ret->exponent > -EXPONENT_LIMIT &&
            ret->exponent < EXPONENT_LIMIT && read_coefficient(python, data, ret);
@@ -163,11 +157,11 @@ void value_add_decimal(struct value_writer *writer, const struct py_type *type, 
         return;
     }
     text_printf(text, "%s('%s", py_type_short_name(type),
-                decimal.flags & DECIMAL_NEGATIVE ? "-" : "");
-    if (decimal.flags & DECIMAL_INFINITE)
+                decimal.flags & PY_DECIMAL_NEGATIVE ? "-" : "");
+    if (decimal.flags & PY_DECIMAL_INFINITE)
         text_add_string(text, "Infinity");
-    else if (decimal.flags & (DECIMAL_NAN | DECIMAL_SIGNALLING))
-        text_add_string(text, decimal.flags & DECIMAL_NAN ? "NaN" : "sNaN");
+    else if (decimal.flags & (PY_DECIMAL_NAN | PY_DECIMAL_SIGNALLING))
+        text_add_string(text, decimal.flags & PY_DECIMAL_NAN ? "NaN" : "sNaN");
     else
         add_scientific(&decimal, text);
     text_add_string(text, "')");

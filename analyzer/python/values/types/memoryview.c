@@ -4,19 +4,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DIMENSION_LIMIT 64u /* CPython, Include/object.h, PyBUF_MAX_NDIM. */
-#define SHOWN_LIMIT     16u
-#define FORMAT_LIMIT    32u
-
-/* CPython, Objects/memoryobject.c, _Py_MEMORYVIEW_RELEASED. */
-#define FLAG_RELEASED 1
+#define SHOWN_LIMIT  16u
+#define FORMAT_LIMIT 32u
 
 struct view {
     psc_addr data;
     uint64_t item_size;
     uint32_t dimensions;
-    uint64_t shape[DIMENSION_LIMIT];
-    uint64_t strides[DIMENSION_LIMIT];
+    uint64_t shape[PY_BUFFER_DIMENSIONS];
+    uint64_t strides[PY_BUFFER_DIMENSIONS];
     char format[FORMAT_LIMIT];
 };
 
@@ -44,7 +40,7 @@ static bool read_view(struct python *python, psc_addr object, struct view *ret)
         py_read_i32(python, object, PY_MEMORYVIEW_DIMENSIONS, &dimensions) != PSC_OK ||
         py_read_u64(python, object, PY_MEMORYVIEW_FORMAT, &format) != PSC_OK ||
         py_read_u64(python, object, PY_MEMORYVIEW_SUBOFFSETS, &suboffsets) != PSC_OK ||
-        dimensions < 0 || (uint32_t)dimensions > DIMENSION_LIMIT || suboffsets)
+        dimensions < 0 || (uint32_t)dimensions > PY_BUFFER_DIMENSIONS || suboffsets)
         return false;
     ret->dimensions = (uint32_t)dimensions;
     memcpy(ret->format, "B", 2);
@@ -135,7 +131,7 @@ void value_add_memoryview(struct value_writer *writer, const struct py_type *typ
     int32_t flags;
     (void)type;
     if (py_read_i32(writer->python, object, PY_MEMORYVIEW_FLAGS, &flags) == PSC_OK &&
-        flags & FLAG_RELEASED) {
+        flags & PY_MEMORYVIEW_RELEASED) {
         text_printf(text, "<released memory at 0x%" PRIx64 ">", object);
         return;
     }

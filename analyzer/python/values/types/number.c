@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGIT_BITS  30u
 #define DIGIT_LIMIT 200u /* 30-bit digits that are turned into decimal ones. */
 #define BILLION     1000000000u
 #define CHUNK_LIMIT (DIGIT_LIMIT + 2)
@@ -20,7 +19,7 @@ void format_int(const uint32_t *digits, size_t count, bool negative, struct text
     for (size_t i = count < DIGIT_LIMIT ? count : DIGIT_LIMIT; i-- > 0;) {
         uint64_t carry = digits[i];
         for (size_t c = 0; c < used; c++) {
-            carry += (uint64_t)chunks[c] << DIGIT_BITS;
+            carry += (uint64_t)chunks[c] << PY_INT_DIGIT_BITS;
             chunks[c] = (uint32_t)(carry % BILLION);
             carry /= BILLION;
         }
@@ -43,11 +42,11 @@ static void add_huge(struct value_writer *writer, psc_addr digits, uint64_t coun
         text_add_string(writer->text, "<int: not readable>");
         return;
     }
-    uint64_t bits = (count - 1) * DIGIT_BITS;
+    uint64_t bits = (count - 1) * PY_INT_DIGIT_BITS;
     for (uint32_t rest = high; rest; rest >>= 1)
         bits++;
     text_printf(writer->text, "<int of %" PRIu64 " bits, %s0x%" PRIx64 "\u2026>", bits,
-                negative ? "-" : "", (uint64_t)high << DIGIT_BITS | low);
+                negative ? "-" : "", (uint64_t)high << PY_INT_DIGIT_BITS | low);
 }
 
 /* 2.7's bool is an int without digits. */
@@ -80,8 +79,8 @@ void value_add_int(struct value_writer *writer, const struct py_type *type, psc_
         size = negative ? 0 - size : size;
         break;
     case PY_INTS_TAG:
-        negative = (size & 3) == 2;
-        size = (size & 3) == 1 ? 0 : size >> 3;
+        negative = (size & PY_INT_TAG_SIGN) == PY_INT_TAG_NEGATIVE;
+        size = (size & PY_INT_TAG_SIGN) == PY_INT_TAG_ZERO ? 0 : size >> PY_INT_TAG_SHIFT;
         break;
     }
     if (type->kind == PY_KIND_BOOL) {

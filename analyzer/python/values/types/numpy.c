@@ -1,52 +1,11 @@
-/*
- * numpy's arrays and scalars, by the C structs that its ABI promises (numpy/ndarraytypes.h,
- * numpy/arrayscalars.h; the same in 1.x and 2.x as far as they are read here).
- */
+/* numpy's arrays and scalars: the numbers in them. */
 #include "types.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* Behind the object header. */
-enum array_offset {
-    ARRAY_DATA = 0,
-    ARRAY_DIMENSION_COUNT = 8,
-    ARRAY_DIMENSIONS = 16,
-    ARRAY_STRIDES = 24,
-    ARRAY_DTYPE = 40
-};
-enum dtype_offset { DTYPE_BYTE_ORDER = 10, DTYPE_NUMBER = 12 };
-
-enum { DIMENSION_LIMIT = 64, SHOWN_LIMIT = 16 };
-
-enum number_form {
-    FORM_NONE,
-    FORM_BOOL,
-    FORM_INT,
-    FORM_UINT,
-    FORM_FLOAT,
-    FORM_COMPLEX,
-    FORM_OBJECT
-};
-
-struct number {
-    const char *name;
-    enum number_form form;
-    uint8_t width;
-};
-
-/* enum NPY_TYPES */
-static const struct number numbers[] = {
-    {"bool", FORM_BOOL, 1},           {"int8", FORM_INT, 1},         {"uint8", FORM_UINT, 1},
-    {"int16", FORM_INT, 2},           {"uint16", FORM_UINT, 2},      {"int32", FORM_INT, 4},
-    {"uint32", FORM_UINT, 4},         {"int64", FORM_INT, 8},        {"uint64", FORM_UINT, 8},
-    {"longlong", FORM_INT, 8},        {"ulonglong", FORM_UINT, 8},   {"float32", FORM_FLOAT, 4},
-    {"float64", FORM_FLOAT, 8},       {"longdouble", FORM_NONE, 0},  {"complex64", FORM_COMPLEX, 8},
-    {"complex128", FORM_COMPLEX, 16}, {"clongdouble", FORM_NONE, 0}, {"object", FORM_OBJECT, 8},
-    {"bytes", FORM_NONE, 0},          {"str", FORM_NONE, 0},         {"void", FORM_NONE, 0},
-    {"datetime64", FORM_NONE, 0},     {"timedelta64", FORM_NONE, 0}, {"float16", FORM_FLOAT, 2},
-};
+enum { SHOWN_LIMIT = 16 };
 
 /* ---- one number ---- */
 
@@ -80,18 +39,18 @@ static void add_float_bytes(const uint8_t *bytes, size_t width, bool part, struc
         format_float(value, text);
 }
 
-static void add_number(const struct number *number, const uint8_t *bytes, struct text *text)
+static void add_number(const struct numpy_number *number, const uint8_t *bytes, struct text *text)
 {
     uint64_t value = 0;
     size_t half = number->width / 2;
     switch (number->form) {
-    case FORM_BOOL:
+    case NUMPY_BOOL:
         text_add_string(text, *bytes ? "True" : "False");
         break;
-    case FORM_INT:
-    case FORM_UINT:
+    case NUMPY_INT:
+    case NUMPY_UINT:
         memcpy(&value, bytes, number->width);
-        if (number->form == FORM_UINT) {
+        if (number->form == NUMPY_UINT) {
             text_printf(text, "%" PRIu64, value);
             break;
         }
@@ -99,10 +58,10 @@ static void add_number(const struct number *number, const uint8_t *bytes, struct
         value <<= 64 - 8 * number->width;
         text_printf(text, "%" PRId64, (int64_t)value >> (64 - 8 * number->width));
         break;
-    case FORM_FLOAT:
+    case NUMPY_FLOAT:
         add_float_bytes(bytes, number->width, false, text);
         break;
-    case FORM_COMPLEX:
+    case NUMPY_COMPLEX:
         text_add_char(text, '(');
         add_float_bytes(bytes, half, true, text);
         if (!(bytes[number->width - 1] & 0x80))
@@ -110,16 +69,16 @@ static void add_number(const struct number *number, const uint8_t *bytes, struct
         add_float_bytes(bytes + half, half, true, text);
         text_add_string(text, "j)");
         break;
-    case FORM_NONE:
-    case FORM_OBJECT:
+    case NUMPY_NONE:
+    case NUMPY_OBJECT:
         break;
     }
 }
 
 /* Big-endian parts become little-endian ones. */
-static void swap_bytes(const struct number *number, uint8_t *bytes)
+static void swap_bytes(const struct numpy_number *number, uint8_t *bytes)
 {
-    size_t part = number->form == FORM_COMPLEX ? number->width / 2 : number->width;
+    size_t part = number->form == NUMPY_COMPLEX ? number->width / 2 : number->width;
     for (size_t start = 0; start < number->width; start += part)
         for (size_t i = 0; i < part / 2; i++) {
             uint8_t byte = bytes[start + i];
@@ -133,10 +92,10 @@ static void add_scalar(struct value_writer *writer, const struct py_type *type, 
     struct python *python = writer->python;
     uint8_t bytes[16];
     const char *name = !strcmp(type->name, "bool_") ? "bool" : type->name;
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(numbers); i++) {
-        const struct number *number = &numbers[i];
-        if (strcmp(number->name, name) != 0 || number->form == FORM_NONE ||
-            number->form == FORM_OBJECT)
+    const struct numpy_number *number;
+    for (uint32_t i = 0; (number = layout_get_numpy_number(i)); i++) {
+        if (strcmp(number->name, name) != 0 || number->form == NUMPY_NONE ||
+            number->form == NUMPY_OBJECT)
             continue;
         psc_addr at = object + python->layout.offset[PY_OBJECT_SIZE];
         if (target_read(python->target, at, bytes, number->width) != PSC_OK)
@@ -155,9 +114,9 @@ static void add_scalar(struct value_writer *writer, const struct py_type *type, 
 struct array {
     psc_addr data;
     uint32_t dimension_count;
-    uint64_t dimensions[DIMENSION_LIMIT];
-    uint64_t strides[DIMENSION_LIMIT];
-    const struct number *number;
+    uint64_t dimensions[NUMPY_DIMENSIONS];
+    uint64_t strides[NUMPY_DIMENSIONS];
+    const struct numpy_number *number;
     bool swapped;
 };
 
@@ -171,21 +130,22 @@ static bool read_array(struct python *python, psc_addr object, struct array *ret
     psc_addr dtype;
     uint8_t order;
     uint32_t number;
-    if (target_read_u64(target, fields + ARRAY_DATA, &ret->data) != PSC_OK ||
-        target_read_u32(target, fields + ARRAY_DIMENSION_COUNT, &ret->dimension_count) != PSC_OK ||
-        target_read_u64(target, fields + ARRAY_DIMENSIONS, &dimensions) != PSC_OK ||
-        target_read_u64(target, fields + ARRAY_STRIDES, &strides) != PSC_OK ||
-        target_read_u64(target, fields + ARRAY_DTYPE, &dtype) != PSC_OK ||
-        ret->dimension_count > DIMENSION_LIMIT ||
-        target_read_u8(target, dtype + header + DTYPE_BYTE_ORDER, &order) != PSC_OK ||
-        target_read_u32(target, dtype + header + DTYPE_NUMBER, &number) != PSC_OK)
+    if (target_read_u64(target, fields + NUMPY_ARRAY_DATA, &ret->data) != PSC_OK ||
+        target_read_u32(target, fields + NUMPY_ARRAY_DIMENSION_COUNT, &ret->dimension_count) !=
+            PSC_OK ||
+        target_read_u64(target, fields + NUMPY_ARRAY_DIMENSIONS, &dimensions) != PSC_OK ||
+        target_read_u64(target, fields + NUMPY_ARRAY_STRIDES, &strides) != PSC_OK ||
+        target_read_u64(target, fields + NUMPY_ARRAY_DTYPE, &dtype) != PSC_OK ||
+        ret->dimension_count > NUMPY_DIMENSIONS ||
+        target_read_u8(target, dtype + header + NUMPY_DTYPE_BYTE_ORDER, &order) != PSC_OK ||
+        target_read_u32(target, dtype + header + NUMPY_DTYPE_NUMBER, &number) != PSC_OK)
         return false;
     for (uint32_t i = 0; i < ret->dimension_count; i++)
         if (target_read_u64(target, dimensions + 8 * i, &ret->dimensions[i]) != PSC_OK ||
             target_read_u64(target, strides + 8 * i, &ret->strides[i]) != PSC_OK)
             return false;
-    ret->number = number < PSC_ARRAY_SIZE(numbers) ? &numbers[number] : NULL;
-    ret->swapped = order == '>';
+    ret->number = layout_get_numpy_number(number);
+    ret->swapped = order == NUMPY_BIG_ENDIAN;
     return true;
 }
 
@@ -267,9 +227,9 @@ static void add_array(struct value_writer *writer, const struct py_type *type, p
     }
     text_printf(writer->text, " %s", array.number ? array.number->name : "of another dtype");
     add_shape(&array, writer->text);
-    if (!array.number || array.number->form == FORM_NONE || !count_items(&array))
+    if (!array.number || array.number->form == NUMPY_NONE || !count_items(&array))
         text_add_char(writer->text, '>');
-    else if (array.number->form == FORM_OBJECT)
+    else if (array.number->form == NUMPY_OBJECT)
         open_objects(writer, &array, object);
     else
         add_items(writer, &array);

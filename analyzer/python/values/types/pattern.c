@@ -3,10 +3,6 @@
 
 #include <inttypes.h>
 
-#define RE_LOCALE  4u
-#define RE_UNICODE 32u
-#define RE_ASCII   256u
-
 /* CPython, Modules/_sre.c (3.12+ Modules/_sre/sre.c), pattern_repr(). */
 static void add_flags(struct text *text, uint32_t flags, bool is_text, bool has_template)
 {
@@ -14,13 +10,15 @@ static void add_flags(struct text *text, uint32_t flags, bool is_text, bool has_
         const char *name;
         uint32_t bit;
     } names[] = {
-        {"TEMPLATE", 1},  {"IGNORECASE", 2}, {"LOCALE", RE_LOCALE},
-        {"MULTILINE", 8}, {"DOTALL", 16},    {"UNICODE", RE_UNICODE},
-        {"VERBOSE", 64},  {"DEBUG", 128},    {"ASCII", RE_ASCII},
+        {"TEMPLATE", PY_RE_TEMPLATE}, {"IGNORECASE", PY_RE_IGNORECASE},
+        {"LOCALE", PY_RE_LOCALE},     {"MULTILINE", PY_RE_MULTILINE},
+        {"DOTALL", PY_RE_DOTALL},     {"UNICODE", PY_RE_UNICODE},
+        {"VERBOSE", PY_RE_VERBOSE},   {"DEBUG", PY_RE_DEBUG},
+        {"ASCII", PY_RE_ASCII},
     };
     const char *separator = ", ";
-    if (is_text && (flags & (RE_LOCALE | RE_UNICODE | RE_ASCII)) == RE_UNICODE)
-        flags &= ~RE_UNICODE;
+    if (is_text && (flags & (PY_RE_LOCALE | PY_RE_UNICODE | PY_RE_ASCII)) == PY_RE_UNICODE)
+        flags &= ~PY_RE_UNICODE;
     for (size_t i = has_template ? 0 : 1; i < PSC_ARRAY_SIZE(names); i++) {
         if (!(flags & names[i].bit))
             continue;

@@ -1,0 +1,131 @@
+/**
+ * @file
+ * Numbers of CPython's headers and sources that are the same in every version that has them.
+ */
+#ifndef PSC_PYTHON_CONSTANTS_H
+#define PSC_PYTHON_CONSTANTS_H
+
+#include <stdint.h>
+
+/* Include/object.h, tp_flags; in 2.7 INT is long, BYTES is str, and STR is unicode. */
+#define PY_FLAG_INLINE_VALUES (UINT64_C(1) << 2)
+#define PY_FLAG_MANAGED_DICT  (UINT64_C(1) << 4)
+#define PY_FLAG_HEAPTYPE      (UINT64_C(1) << 9)
+#define PY_FLAG_PLAIN_INT     (UINT64_C(1) << 23) /* 2.7 only; later something else. */
+#define PY_FLAG_INT           (UINT64_C(1) << 24)
+#define PY_FLAG_LIST          (UINT64_C(1) << 25)
+#define PY_FLAG_TUPLE         (UINT64_C(1) << 26)
+#define PY_FLAG_BYTES         (UINT64_C(1) << 27)
+#define PY_FLAG_STR           (UINT64_C(1) << 28)
+#define PY_FLAG_DICT          (UINT64_C(1) << 29)
+#define PY_FLAG_EXCEPTION     (UINT64_C(1) << 30)
+#define PY_FLAG_TYPE          (UINT64_C(1) << 31)
+
+/* Include/code.h, co_flags; the generators are: generator, coroutine, iterable coroutine, async
+   generator. OPTIMIZED: names are in slots, not in a dict. */
+#define PY_CODE_OPTIMIZED  UINT32_C(0x1)
+#define PY_CODE_VARARGS    UINT32_C(0x4)
+#define PY_CODE_VARKW      UINT32_C(0x8)
+#define PY_CODE_COROUTINE  UINT32_C(0x80)
+#define PY_CODE_GENERATORS UINT32_C(0x3a0)
+
+/** Bytes of an instruction and its argument, from 3.6 on. */
+#define PY_CODE_UNIT 2u
+
+/** Up to 3.10, Include/opcode.h; from 3.11 on RESUME has 2 and 3 for yield from and await. */
+#define PY_OPCODE_YIELD_FROM 72u
+#define PY_RESUME_YIELD_FROM 2u
+
+/** 3.14, Include/internal/pycore_code.h, _PyCodeArray: pointers behind their number. */
+#define PY_CODE_COPIES_FIRST 8u
+
+/* 3.12, Include/internal/pycore_frame.h: from the second on frame owners mean a shim. */
+#define PY_OWNER_GENERATOR  1u
+#define PY_OWNER_FIRST_SHIM 3u
+
+/* 3.11, Include/internal/pycore_code.h: co_localspluskinds. */
+#define PY_SLOT_CELL 0x40u
+#define PY_SLOT_FREE 0x80u
+
+/* Include/longintrepr.h; 3.12, Include/internal/pycore_long.h: lv_tag. */
+#define PY_INT_DIGIT_BITS   30u
+#define PY_INT_TAG_SIGN     3u
+#define PY_INT_TAG_ZERO     1u
+#define PY_INT_TAG_NEGATIVE 2u
+#define PY_INT_TAG_SHIFT    3u
+
+/* Include/cpython/unicodeobject.h: the str state from layout.string_kind_shift on. */
+#define PY_STR_KIND    7u
+#define PY_STR_COMPACT 8u
+#define PY_STR_ASCII   16u
+
+/* 3.14, Include/internal/pycore_stackref.h: a small int in place; the bits above are the number. */
+#define PY_TAG_INT       3u
+#define PY_TAG_INT_SHIFT 2u
+
+/* Objects/dict-common.h, Include/internal/pycore_dict.h: entries of (hash, key, value); where all
+   keys are str (PyDictUnicodeEntry), of (key, value). dk_kind is 0 for the former. */
+enum {
+    PY_ENTRY_SIZE = 24,
+    PY_ENTRY_KEY = 8,
+    PY_ENTRY_VALUE = 16,
+    PY_STR_ENTRY_SIZE = 16,
+    PY_STR_ENTRY_KEY = 0,
+    PY_STR_ENTRY_VALUE = 8,
+    PY_KEYS_KIND_LAST = 2
+};
+
+/** 3.13, struct _dictvalues: capacity, size, embedded, valid, a byte each. */
+#define PY_INLINE_VALUES_VALID 3u
+/** 3.11: the pointer to the values lies so far before the one to the dict. */
+#define PY_VALUES_BEFORE_DICT 8u
+/** 3.12: one word for both, with this bit where it points to values. */
+#define PY_VALUES_TAG 1u
+
+/** Include/setobject.h, setentry: key and hash. */
+#define PY_SET_ENTRY_SIZE 16u
+/** The hash of what was taken out of a set; no key has it. */
+#define PY_SET_FREED_HASH UINT64_MAX
+
+/* 3.8, Include/internal/pycore_gc.h: low bits of a link say what the collector is doing with the
+   object. */
+#define PY_GC_LINK_FLAGS       UINT64_C(3)
+#define PY_GC_GENERATION_COUNT 3u
+/** From a PyGC_Head, _gc_next, to _gc_prev. */
+#define PY_GC_PREVIOUS 8u
+
+/* Include/descrobject.h: T_OBJECT and T_OBJECT_EX, a pointer to an object. */
+#define PY_MEMBER_OBJECT    6
+#define PY_MEMBER_OBJECT_EX 16
+
+/** Include/object.h, PyBUF_MAX_NDIM. */
+#define PY_BUFFER_DIMENSIONS 64u
+/** Objects/memoryobject.c, _Py_MEMORYVIEW_RELEASED. */
+#define PY_MEMORYVIEW_RELEASED 1
+
+/* Modules/_sre/sre_constants.h: flags of a pattern. */
+#define PY_RE_TEMPLATE   1u
+#define PY_RE_IGNORECASE 2u
+#define PY_RE_LOCALE     4u
+#define PY_RE_MULTILINE  8u
+#define PY_RE_DOTALL     16u
+#define PY_RE_UNICODE    32u
+#define PY_RE_VERBOSE    64u
+#define PY_RE_DEBUG      128u
+#define PY_RE_ASCII      256u
+
+/* Modules/_decimal/libmpdec/mpdecimal.h: flags; words hold 19 decimal digits each. */
+#define PY_DECIMAL_NEGATIVE    1u
+#define PY_DECIMAL_INFINITE    2u
+#define PY_DECIMAL_NAN         4u
+#define PY_DECIMAL_SIGNALLING  8u
+#define PY_DECIMAL_WORD        UINT64_C(10000000000000000000)
+#define PY_DECIMAL_WORD_DIGITS 19u
+
+/* Include/datetime.h: year (2), month, day; hour, minute, second, microsecond (3); big-endian. */
+enum { PY_DATE_BYTES = 4, PY_TIME_BYTES = 6 };
+
+/** Modules/_asynciomodule.c, STATE_PENDING. */
+#define PY_FUTURE_PENDING 0
+
+#endif

@@ -1,0 +1,49 @@
+#include "layout.h"
+
+static const struct numpy_number numbers[] = {
+    {"bool", NUMPY_BOOL, 1},         {"int8", NUMPY_INT, 1},
+    {"uint8", NUMPY_UINT, 1},        {"int16", NUMPY_INT, 2},
+    {"uint16", NUMPY_UINT, 2},       {"int32", NUMPY_INT, 4},
+    {"uint32", NUMPY_UINT, 4},       {"int64", NUMPY_INT, 8},
+    {"uint64", NUMPY_UINT, 8},       {"longlong", NUMPY_INT, 8},
+    {"ulonglong", NUMPY_UINT, 8},    {"float32", NUMPY_FLOAT, 4},
+    {"float64", NUMPY_FLOAT, 8},     {"longdouble", NUMPY_NONE, 0},
+    {"complex64", NUMPY_COMPLEX, 8}, {"complex128", NUMPY_COMPLEX, 16},
+    {"clongdouble", NUMPY_NONE, 0},  {"object", NUMPY_OBJECT, 8},
+    {"bytes", NUMPY_NONE, 0},        {"str", NUMPY_NONE, 0},
+    {"void", NUMPY_NONE, 0},         {"datetime64", NUMPY_NONE, 0},
+    {"timedelta64", NUMPY_NONE, 0},  {"float16", NUMPY_FLOAT, 2},
+};
+
+const struct numpy_number *layout_get_numpy_number(uint32_t number)
+{
+    return number < PSC_ARRAY_SIZE(numbers) ? &numbers[number] : NULL;
+}
+
+/*
+ * Before stack_start of the C++ object: a vtable, from 3.1 on the greenlet itself, an exception
+ * state that has one exception, or three pointers for it from CPython 3.7 to 3.10, and two pointers
+ * for a switch. Up to CPython 3.6 there is no context before the newest frame.
+ */
+struct greenlet_layout layout_of_greenlets(const struct py_layout *layout, bool has_struct)
+{
+    bool one_exception = layout->offset[PY_HANDLED_TRACE] == PY_NO_OFFSET;
+    bool no_context = layout->offset[PY_THREAD_HANDLED_TYPE] != PY_NO_OFFSET;
+    if (has_struct)
+        return (struct greenlet_layout){.stack_start = 0, .stack_stop = 8, .top_frame = 56};
+    return (struct greenlet_layout){.pointer = 16,
+                                    .stack_start = one_exception ? 48 : 64,
+                                    .own_pointer = 8,
+                                    .own_size = 8,
+                                    .stack_stop = 8,
+                                    .stack_copy = 16,
+                                    .stack_saved = 24,
+                                    .top_frame = no_context ? 40 : 48,
+                                    .frames_first = 64,
+                                    .frames_last = 120};
+}
+
+bool layout_has_greenlet_struct(const char *version)
+{
+    return (version[0] == '0' || version[0] == '1') && version[1] == '.';
+}

@@ -1,0 +1,70 @@
+/**
+ * @file
+ * Where things lie in the structs of other projects' extension modules: numpy and greenlet.
+ */
+#ifndef PSC_PYTHON_OTHER_PROJECTS_H
+#define PSC_PYTHON_OTHER_PROJECTS_H
+
+#include "base.h"
+
+/*
+ * numpy, by the C structs that its ABI promises (numpy/ndarraytypes.h, numpy/arrayscalars.h; the
+ * same in 1.x and 2.x as far as they are read here). Offsets count from behind the object header.
+ */
+enum {
+    NUMPY_ARRAY_DATA = 0,
+    NUMPY_ARRAY_DIMENSION_COUNT = 8,
+    NUMPY_ARRAY_DIMENSIONS = 16,
+    NUMPY_ARRAY_STRIDES = 24,
+    NUMPY_ARRAY_DTYPE = 40
+};
+enum { NUMPY_DTYPE_BYTE_ORDER = 10, NUMPY_DTYPE_NUMBER = 12 };
+
+#define NUMPY_BIG_ENDIAN '>'
+#define NUMPY_DIMENSIONS 64 /**< NPY_MAXDIMS of 2.x. */
+
+enum numpy_form {
+    NUMPY_NONE, /**< Not read. */
+    NUMPY_BOOL,
+    NUMPY_INT,
+    NUMPY_UINT,
+    NUMPY_FLOAT,
+    NUMPY_COMPLEX,
+    NUMPY_OBJECT
+};
+
+struct numpy_number {
+    const char *name;
+    enum numpy_form form;
+    uint8_t width; /**< Bytes. */
+};
+
+/** By enum NPY_TYPES; NULL past the last that is known. */
+const struct numpy_number *layout_get_numpy_number(uint32_t number);
+
+struct py_layout;
+
+/**
+ * The greenlet module: a plain struct up to 1.1 (greenlet.h), a C++ object behind a pointer from
+ * 2.0 on (TGreenlet.hpp, TStackState.cpp, TPythonState.cpp), whose members move with the version
+ * of either. Offsets count from where stack_start lies.
+ */
+struct greenlet_layout {
+    uint32_t pointer;     /**< From behind the object header to a pointer to it; up to 1.1: none. */
+    uint32_t stack_start; /**< From there; of the C++ object without the pointer to itself. */
+    uint32_t own_pointer; /**< Where in the C++ object that one is, which 3.1 and later have; */
+    uint32_t own_size;    /**< its size. */
+    uint32_t stack_stop;
+    uint32_t stack_copy; /**< The saved part of its C stack, and how much that is. */
+    uint32_t stack_saved;
+    uint32_t top_frame;
+    uint32_t frames_first; /**< Where a pointer to the newest frame may be, from 3.11 on. */
+    uint32_t frames_last;
+};
+
+/** @param has_struct  greenlet 1.1 or before. */
+struct greenlet_layout layout_of_greenlets(const struct py_layout *layout, bool has_struct);
+/** Whether greenlet.__version__ is 1.1 or before. */
+bool layout_has_greenlet_struct(const char *version);
+
+#endif
