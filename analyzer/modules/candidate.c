@@ -1,6 +1,5 @@
 #include "candidate.h"
 
-#include <elf.h>
 #include <string.h>
 
 /** Mappings that one segment may be split into (mprotect splits them). */
@@ -45,12 +44,13 @@ static enum header_result read_segments(struct target *target, struct candidate 
     size_t got = candidate_read_bytes(target, candidate->mapping, 0, bytes, ELF_HEADER_SIZE);
     if (got < ELF_HEADER_SIZE)
         return got ? HEADER_OTHER : HEADER_UNREADABLE;
-    if (!parse_elf_header(bytes, got, &header))
+    if (!parse_elf_header(bytes, got, &header) || !elf_is_loadable(&header))
         return HEADER_OTHER;
+    size_t count =
+        header.segment_count < ELF_SEGMENT_LIMIT ? header.segment_count : ELF_SEGMENT_LIMIT;
     got = candidate_read_bytes(target, candidate->mapping, header.segments_offset, bytes,
-                               header.segment_count * ELF_SEGMENT_SIZE);
-    candidate->segment_count =
-        parse_elf_segments(bytes, got, header.segment_count, candidate->segments);
+                               count * ELF_SEGMENT_SIZE);
+    candidate->segment_count = parse_elf_segments(bytes, got, count, candidate->segments);
     return candidate->segment_count ? HEADER_FOUND : HEADER_OTHER;
 }
 

@@ -5,7 +5,7 @@
 #ifndef PSC_CANDIDATE_H
 #define PSC_CANDIDATE_H
 
-#include "elf_image.h"
+#include "elf.h"
 #include "target.h"
 
 #define CANDIDATE_PAGE 4096

@@ -252,11 +252,10 @@ static Elf *try_path(struct target *target, bool on_target, const struct wanted_
 
 static Elf *find_by_build_id(struct target *target, const struct target_build_id *id)
 {
-    char hex[2 * TARGET_BUILD_ID_MAX + 1];
+    char hex[TARGET_BUILD_ID_TEXT];
     if (id->size < 2)
         return NULL;
-    for (size_t i = 0; i < id->size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
+    target_build_id_text(id, hex);
 
     const struct target_options *options = &target->options;
     struct wanted_file wanted = {.build_id = id};

@@ -2,7 +2,6 @@
 #include "candidate.h"
 #include "modules_private.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ static int compare_file_use(const void *left, const void *right)
 {
     const struct file_use *a = left;
     const struct file_use *b = right;
-    return a->file < b->file ? -1 : a->file > b->file;
+    return COMPARE(a->file, b->file);
 }
 
 /**
@@ -77,22 +76,19 @@ static void describe_layout(const struct candidate *candidate, struct module_lay
 
 static void set_build_id(struct module *module, const struct target_build_id *id)
 {
-    char hex[2 * TARGET_BUILD_ID_MAX + 1];
-    if (id->size == 0 || id->size > TARGET_BUILD_ID_MAX)
+    char hex[TARGET_BUILD_ID_TEXT];
+    if (id->size == 0)
         return;
     module->build_id = *id;
-    for (size_t i = 0; i < id->size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
-    module->build_id_hex = arena_strdup(module->owner->arena, hex);
+    module->build_id_hex = arena_strdup(module->owner->arena, target_build_id_text(id, hex));
 }
 
 static struct module *append_module(struct modules *modules, const struct candidate *candidate,
                                     const char *path)
 {
-    void *items = modules->items;
-    if (!array_reserve(&items, &modules->capacity, modules->count + 1, sizeof(*modules->items)))
+    if (!array_reserve(&modules->items, &modules->capacity, modules->count + 1,
+                       sizeof(*modules->items)))
         return NULL;
-    modules->items = items;
     struct module_debug *debug = arena_alloc(modules->arena, sizeof(*debug));
     if (!debug)
         return NULL;
@@ -125,7 +121,7 @@ static enum psc_status append_file(struct modules *modules, const struct candida
     uint8_t page[CANDIDATE_PAGE];
     struct target_build_id id;
     size_t got = candidate_read_bytes(modules->target, candidate->mapping, 0, page, sizeof(page));
-    parse_build_id(page, got, &id);
+    target_parse_build_id(page, got, &id);
     set_build_id(module, id.size ? &id : &file->build_id);
     return PSC_OK;
 }
@@ -146,17 +142,16 @@ static enum psc_status list_files(struct modules *modules, const struct file_use
         struct candidate candidate = {.mapping = &target->mappings[i]};
         if (!is_candidate(modules, candidate.mapping))
             continue;
-        struct file_use key = {.file = candidate.mapping->file};
-        const struct file_use *use =
-            bsearch(&key, uses, use_count, sizeof(*uses), compare_file_use);
+        const struct file_use *use = SORTED_FIND(uses, file, use_count, candidate.mapping->file);
         if (!use || !use->may_execute)
             continue;
         if (!candidate_place(target, &candidate, use->mapping_count > 1))
             continue;
         if (modules->count && candidate.start < modules->items[modules->count - 1].end)
             candidate.start = modules->items[modules->count - 1].end;
-        if (append_file(modules, &candidate) != PSC_OK)
-            return PSC_ERR_MEMORY;
+        enum psc_status status = append_file(modules, &candidate);
+        if (status != PSC_OK)
+            return status;
     }
     return PSC_OK;
 }
@@ -180,11 +175,12 @@ static enum psc_status list_vdso(struct modules *modules)
 
     struct elf_header header;
     struct candidate candidate = {.start = address, .end = address + size};
-    if (!parse_elf_header(image, size, &header) || header.segments_offset >= size)
+    if (!parse_elf_header(image, size, &header) || !elf_is_loadable(&header) ||
+        header.segments_offset >= size)
         return PSC_OK;
-    candidate.segment_count =
-        parse_elf_segments(image + header.segments_offset, size - header.segments_offset,
-                           header.segment_count, candidate.segments);
+    candidate.segment_count = parse_elf_segments(
+        image + header.segments_offset, elf_count_segments(image, size, &header) * ELF_SEGMENT_SIZE,
+        ELF_SEGMENT_LIMIT, candidate.segments);
     for (size_t i = 0; i < candidate.segment_count; i++) {
         const struct elf_segment *segment = &candidate.segments[i];
         if (segment->type == PT_LOAD && segment->offset == 0)
@@ -196,7 +192,7 @@ static enum psc_status list_vdso(struct modules *modules)
     module->image = image;
     module->image_size = size;
     struct target_build_id id;
-    parse_build_id(image, size, &id);
+    target_parse_build_id(image, size, &id);
     set_build_id(module, &id);
     return PSC_OK;
 }
@@ -207,7 +203,7 @@ static int compare_modules(const void *left, const void *right)
 {
     const struct module *a = left;
     const struct module *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return COMPARE(a->start, b->start);
 }
 
 static enum psc_status list_modules(struct modules *modules)
@@ -232,9 +228,10 @@ enum psc_status modules_create(struct target *target, struct modules **ret, stru
         modules->target = target;
         modules->arena = arena_create();
     }
-    if (!modules || !modules->arena || list_modules(modules) != PSC_OK) {
+    enum psc_status status = modules && modules->arena ? list_modules(modules) : PSC_ERR_MEMORY;
+    if (status != PSC_OK) {
         modules_destroy(modules);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory while listing the mapped files");
+        return psc_fail_status(err, status);
     }
     *ret = modules;
     return PSC_OK;
@@ -281,7 +278,7 @@ static void check_eh_frame(struct module *module)
     module->debug->eh_frame_checked = true;
 
     psc_addr address = module->bias + layout->eh_frame_address;
-    uint8_t bytes[EH_FRAME_HEADER_SIZE];
+    uint8_t bytes[ELF_EH_FRAME_HEADER_SIZE];
     if (layout->eh_frame_size == 0 || address < module->start || address >= module->end ||
         layout->eh_frame_size > module->end - address ||
         target_read(module->owner->target, address, bytes, sizeof(bytes)) != PSC_OK)
@@ -290,7 +287,7 @@ static void check_eh_frame(struct module *module)
     if (count == 0)
         return;
     module->eh_frame_hdr = address;
-    module->eh_frame_table = address + EH_FRAME_HEADER_SIZE;
+    module->eh_frame_table = address + ELF_EH_FRAME_HEADER_SIZE;
     module->eh_frame_entries = count;
 }
 

@@ -9,7 +9,7 @@
 #include "modules.h"
 
 #include "debug_line.h"
-#include "elf_image.h"
+#include "elf.h"
 
 #include <elfutils/libdw.h>
 #include <libelf.h>

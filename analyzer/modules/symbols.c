@@ -1,15 +1,12 @@
 /* Symbols of a module: one table sorted by address, one hashed by name. */
 #include "modules_private.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 /** Symbols that may be looked through for one that is long enough to cover an address. */
 #define COVER_SEARCH_LIMIT 1024
-/** Bytes of a symbol in the file. */
-#define SYMBOL_SIZE sizeof(Elf64_Sym)
-#define NO_SYMBOL   UINT32_MAX
+#define NO_SYMBOL          UINT32_MAX
 /** Slots tried for a name; with a half-empty table and honest names a handful is enough. */
 #define PROBE_LIMIT 256
 
@@ -52,28 +49,6 @@ struct symbol_table {
 };
 
 /* ---- reading the sections ---- */
-
-struct raw_symbol {
-    uint64_t address;
-    uint64_t size;
-    uint32_t name;
-    uint16_t section;
-    uint8_t type;
-    uint8_t binding;
-};
-
-static struct raw_symbol parse_symbol(const uint8_t *bytes)
-{
-    uint8_t info = bytes[offsetof(Elf64_Sym, st_info)];
-    return (struct raw_symbol){
-        .address = load_u64(bytes + offsetof(Elf64_Sym, st_value)),
-        .size = load_u64(bytes + offsetof(Elf64_Sym, st_size)),
-        .name = load_u32(bytes + offsetof(Elf64_Sym, st_name)),
-        .section = load_u16(bytes + offsetof(Elf64_Sym, st_shndx)),
-        .type = ELF64_ST_TYPE(info),
-        .binding = ELF64_ST_BIND(info),
-    };
-}
 
 /** The symbol section of that type and its names. */
 static bool find_symbol_section(Elf *elf, uint32_t type, struct section_bytes *ret,
@@ -131,7 +106,7 @@ static bool find_dynamic(struct module *module, struct section_bytes *ret, const
     if (!elf || elf_getshdrnum(elf, &count) != 0 || count ||
         !parse_dynamic_symbols(module->image, module->image_size, &found))
         return false;
-    *ret = (struct section_bytes){found.symbols, found.size};
+    *ret = (struct section_bytes){found.symbols.data, found.symbols.size};
     *ret_names = found.names;
     *ret_name_size = found.names_size;
     return true;
@@ -158,14 +133,14 @@ static bool choose_source(struct module *module, struct symbol_table *table)
 
 /* ---- the table by address ---- */
 
-static bool is_defined(const struct symbol_table *table, const struct raw_symbol *symbol)
+static bool is_defined(const struct symbol_table *table, const struct elf_symbol *symbol)
 {
     size_t limit = table->section_count ? table->section_count : SHN_LORESERVE;
     return symbol->section != SHN_UNDEF && symbol->section < limit && symbol->name != 0 &&
            symbol->name < table->name_size && table->names[symbol->name] != '\0';
 }
 
-static bool is_function(const struct symbol_table *table, const struct raw_symbol *symbol)
+static bool is_function(const struct symbol_table *table, const struct elf_symbol *symbol)
 {
     bool type = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
     if (!is_defined(table, symbol))
@@ -175,7 +150,7 @@ static bool is_function(const struct symbol_table *table, const struct raw_symbo
                : type;
 }
 
-static uint8_t rank_of(const struct raw_symbol *symbol)
+static uint8_t rank_of(const struct elf_symbol *symbol)
 {
     switch (symbol->binding) {
     case STB_GLOBAL:
@@ -203,7 +178,7 @@ static bool list_functions(struct symbol_table *table)
     if (!table->functions)
         return false;
     for (size_t i = 0; i < table->symbol_count; i++) {
-        struct raw_symbol symbol = parse_symbol(table->symbols.data + i * SYMBOL_SIZE);
+        struct elf_symbol symbol = parse_elf_symbol(table->symbols.data + i * ELF_SYMBOL_SIZE);
         uint64_t end;
         if (!is_function(table, &symbol) ||
             __builtin_add_overflow(symbol.address, symbol.size, &end))
@@ -231,7 +206,7 @@ static struct symbol_table *symbol_table_create(struct module *module)
     if (!table)
         return NULL;
     bool made = choose_source(module, table);
-    table->symbol_count = made ? table->symbols.size / SYMBOL_SIZE : 0;
+    table->symbol_count = made ? table->symbols.size / ELF_SYMBOL_SIZE : 0;
     if (table->symbol_count >= NO_SYMBOL || !list_functions(table)) {
         table->symbol_count = 0;
         table->function_count = 0;
@@ -380,20 +355,20 @@ static uint32_t hash_name(const char *name, size_t length)
     return hash;
 }
 
-static bool is_named_data_or_code(const struct symbol_table *table, const struct raw_symbol *symbol)
+static bool is_named_data_or_code(const struct symbol_table *table, const struct elf_symbol *symbol)
 {
     bool type = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
                 symbol->type == STT_OBJECT || symbol->type == STT_NOTYPE;
     return type && is_defined(table, symbol);
 }
 
-static struct raw_symbol symbol_at(const struct symbol_table *table, uint32_t index)
+static struct elf_symbol symbol_at(const struct symbol_table *table, uint32_t index)
 {
-    return parse_symbol(table->symbols.data + index * SYMBOL_SIZE);
+    return parse_elf_symbol(table->symbols.data + index * ELF_SYMBOL_SIZE);
 }
 
 /** Global before weak before local, typed before untyped, else the first. */
-static bool is_better(const struct raw_symbol *symbol, const struct raw_symbol *than)
+static bool is_better(const struct elf_symbol *symbol, const struct elf_symbol *than)
 {
     if (rank_of(symbol) != rank_of(than))
         return rank_of(symbol) < rank_of(than);
@@ -408,7 +383,7 @@ static size_t find_slot(const struct symbol_table *table, const char *name, size
     for (size_t probe = 0; probe < PROBE_LIMIT; probe++) {
         if (table->by_name[slot] == NO_SYMBOL)
             return slot;
-        struct raw_symbol symbol = symbol_at(table, table->by_name[slot]);
+        struct elf_symbol symbol = symbol_at(table, table->by_name[slot]);
         const char *found = table->names + symbol.name;
         if (strncmp(found, name, length) == 0 && plain_length(found) == length)
             return slot;
@@ -428,7 +403,7 @@ static bool make_name_table(struct symbol_table *table)
     table->by_name_size = size;
     memset(table->by_name, 0xff, size * sizeof(*table->by_name)); /* NO_SYMBOL */
     for (uint32_t i = 0; i < table->symbol_count; i++) {
-        struct raw_symbol symbol = symbol_at(table, i);
+        struct elf_symbol symbol = symbol_at(table, i);
         if (!is_named_data_or_code(table, &symbol))
             continue;
         const char *name = table->names + symbol.name;
@@ -436,7 +411,7 @@ static bool make_name_table(struct symbol_table *table)
         if (slot == SIZE_MAX)
             continue;
         if (table->by_name[slot] != NO_SYMBOL) {
-            struct raw_symbol there = symbol_at(table, table->by_name[slot]);
+            struct elf_symbol there = symbol_at(table, table->by_name[slot]);
             if (!is_better(&symbol, &there))
                 continue;
         }
@@ -454,7 +429,7 @@ bool module_find_symbol_named(struct module *module, const char *name, struct mo
     uint32_t index = slot == SIZE_MAX ? NO_SYMBOL : table->by_name[slot];
     if (index == NO_SYMBOL)
         return false;
-    struct raw_symbol symbol = symbol_at(table, index);
+    struct elf_symbol symbol = symbol_at(table, index);
     size_t length = strlen(name);
     const char *found = table->names + symbol.name;
     ret->name = found[length] == '\0' ? found : NULL;
@@ -468,9 +443,10 @@ bool module_find_symbol_named(struct module *module, const char *name, struct mo
 bool module_imports(struct module *module, const char *name)
 {
     const struct symbol_table *table = module_symbols(module);
-    size_t count = table ? table->dynamic_symbols.size / SYMBOL_SIZE : 0;
+    size_t count = table ? table->dynamic_symbols.size / ELF_SYMBOL_SIZE : 0;
     for (size_t i = 0; i < count; i++) {
-        struct raw_symbol symbol = parse_symbol(table->dynamic_symbols.data + i * SYMBOL_SIZE);
+        struct elf_symbol symbol =
+            parse_elf_symbol(table->dynamic_symbols.data + i * ELF_SYMBOL_SIZE);
         if (symbol.section == SHN_UNDEF && symbol.name < table->dynamic_name_size &&
             strcmp(table->dynamic_names + symbol.name, name) == 0)
             return true;

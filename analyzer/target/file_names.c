@@ -1,44 +1,39 @@
-/* Paths to files while the mappings of a target are listed: open addressing, half full. */
+/* Paths to files while the mappings of a target are listed. */
 #include "target_private.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum psc_status file_names_init(struct file_names *names, size_t most)
+struct file_name {
+    const char *path; /* The caller's. */
+    struct target_file *file;
+};
+
+void file_names_init(struct file_names *names)
 {
-    size_t mask = 15;
-    while (mask / 2 < most)
-        mask = mask * 2 + 1;
-    *names = (struct file_names){.mask = mask};
-    names->files = calloc(mask + 1, sizeof(*names->files));
-    names->names = calloc(mask + 1, sizeof(*names->names));
-    return names->files && names->names ? PSC_OK : PSC_ERR_MEMORY;
+    hash_table_init(&names->table, sizeof(struct file_name));
 }
 
 void file_names_deinit(struct file_names *names)
 {
-    free(names->files);
-    free(names->names);
+    hash_table_deinit(&names->table);
 }
 
-static uint64_t hash_string(const char *text)
+static bool has_path(const void *item, const void *key)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    while (*text)
-        hash = (hash ^ (uint8_t)*text++) * UINT64_C(1099511628211);
-    return hash;
+    return !strcmp(((const struct file_name *)item)->path, key);
 }
 
-struct target_file *file_names_find(struct file_names *names, struct target *target,
-                                    const char *path)
+enum psc_status file_names_find(struct file_names *names, struct target *target, const char *path,
+                                struct target_file **ret)
 {
-    size_t at = (size_t)hash_string(path) & names->mask;
-    while (names->names[at]) {
-        if (!strcmp(names->names[at], path))
-            return names->files[at];
-        at = (at + 1) & names->mask;
+    uint64_t hash = hash_text(path, strlen(path));
+    struct file_name *name = hash_table_find_by(&names->table, hash, has_path, path);
+    if (!name) {
+        name = hash_table_add_by(&names->table, hash);
+        if (!name)
+            return PSC_ERR_MEMORY;
+        *name = (struct file_name){path, target_add_file(target, path)};
     }
-    names->names[at] = path;
-    names->files[at] = target_add_file(target, path);
-    return names->files[at];
+    *ret = name->file;
+    return *ret ? PSC_OK : PSC_ERR_MEMORY;
 }

@@ -2,7 +2,6 @@
  */
 #include "target_private.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,103 +9,50 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DELETED_SUFFIX       " (deleted)"
-#define ELF_HEADER_BYTES     4096 /* Of an image: ELF header, program headers, the build-id note. */
-#define PROGRAM_HEADER_LIMIT 512
-#define NOTES_BYTES          1024 /* Of a note segment; build-ids come early. */
+#define DELETED_SUFFIX   " (deleted)"
+#define ELF_HEADER_BYTES 4096 /* Of an image: ELF header, program headers, the build-id note. */
+#define NOTES_BYTES      1024 /* Of a note segment; build-ids come early. */
 
-/* gABI "Note Section"; alignment 8 only for NT_GNU_PROPERTY, whose segment says so. */
-static bool parse_notes(const uint8_t *note, uint64_t left, uint64_t segment_align,
-                        struct target_build_id *ret)
+_Static_assert(TARGET_BUILD_ID_MAX == ELF_BUILD_ID_LIMIT, "what is parsed has room");
+
+static void set_build_id(const struct elf_bytes *bytes, struct target_build_id *ret)
 {
-    uint64_t align = segment_align == 8 ? 8 : 4;
-    while (left >= sizeof(Elf64_Nhdr)) {
-        Elf64_Nhdr nhdr;
-        memcpy(&nhdr, note, sizeof(nhdr));
-        uint64_t name_at = sizeof(nhdr);
-        uint64_t desc_at = (name_at + nhdr.n_namesz + align - 1) & ~(align - 1);
-        uint64_t next = (desc_at + nhdr.n_descsz + align - 1) & ~(align - 1);
-        if (desc_at > left || nhdr.n_descsz > left - desc_at)
-            return false;
-        if (nhdr.n_type == NT_GNU_BUILD_ID && nhdr.n_namesz == 4 &&
-            !memcmp(note + name_at, "GNU", 4) && nhdr.n_descsz &&
-            nhdr.n_descsz <= TARGET_BUILD_ID_MAX) {
-            memcpy(ret->bytes, note + desc_at, nhdr.n_descsz);
-            ret->size = nhdr.n_descsz;
-            return true;
-        }
-        if (next >= left)
-            return false;
-        note += next;
-        left -= next;
-    }
-    return false;
+    memcpy(ret->bytes, bytes->data, bytes->size);
+    ret->size = bytes->size;
 }
 
-/* How many program headers an image of our kind of ELF has; 0 for others. */
-static size_t program_header_count(const uint8_t *image, size_t size, uint64_t *ret_offset)
+void target_parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret)
 {
-    Elf64_Ehdr header;
-    if (size < sizeof(header) || memcmp(image, ELFMAG, SELFMAG) != 0 ||
-        image[EI_CLASS] != ELFCLASS64 || image[EI_DATA] != ELFDATA2LSB)
-        return 0;
-    memcpy(&header, image, sizeof(header));
-    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > PROGRAM_HEADER_LIMIT)
-        return 0;
-    *ret_offset = header.e_phoff;
-    return header.e_phnum;
-}
-
-/* The next segment of a type from *index on, which is moved behind it. */
-static bool next_segment(const uint8_t *image, size_t size, uint32_t type, size_t *index,
-                         Elf64_Phdr *ret)
-{
-    uint64_t offset = 0;
-    size_t count = program_header_count(image, size, &offset);
-    while (*index < count) {
-        uint64_t at = offset + (*index)++ * sizeof(*ret);
-        if (at > size || size - at < sizeof(*ret))
-            return false;
-        memcpy(ret, image + at, sizeof(*ret));
-        if (ret->p_type == type)
-            return true;
-    }
-    return false;
-}
-
-void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret)
-{
-    size_t index = 0;
-    Elf64_Phdr segment;
+    struct elf_bytes found;
     ret->size = 0;
-    while (next_segment(image, size, PT_NOTE, &index, &segment)) {
-        if (segment.p_offset > size)
-            continue;
-        uint64_t left = size - segment.p_offset;
-        if (segment.p_filesz < left)
-            left = segment.p_filesz;
-        if (parse_notes(image + segment.p_offset, left, segment.p_align, ret))
-            return;
-    }
+    if (parse_build_id(image, size, &found))
+        set_build_id(&found, ret);
+}
+
+const char *target_build_id_text(const struct target_build_id *id,
+                                 char buffer[TARGET_BUILD_ID_TEXT])
+{
+    buffer[0] = '\0';
+    for (size_t i = 0; i < id->size; i++)
+        snprintf(buffer + 2 * i, 3, "%02x", id->bytes[i]);
+    return buffer;
 }
 
 bool target_file_is_whole(const struct target_file *file)
 {
     size_t index = 0;
-    Elf64_Phdr segment;
-    while (file->image && next_segment(file->image, file->size, PT_LOAD, &index, &segment))
-        if (segment.p_filesz > file->size || segment.p_offset > file->size - segment.p_filesz)
+    struct elf_segment segment;
+    while (file->image && elf_next_segment(file->image, file->size, PT_LOAD, &index, &segment))
+        if (segment.file_size > file->size || segment.offset > file->size - segment.file_size)
             return false;
     return file->image;
 }
 
 struct target_file *target_add_file(struct target *target, const char *path)
 {
-    struct target_file **files =
-        realloc(target->files, (target->file_count + 1) * sizeof(*target->files));
-    if (!files)
+    if (!array_reserve(&target->files, &target->file_capacity, target->file_count + 1,
+                       sizeof(*target->files)))
         return NULL;
-    target->files = files;
     struct target_file *file = arena_alloc(target->arena, sizeof(*file));
     size_t length = strlen(path), suffix = strlen(DELETED_SUFFIX);
     if (!file)
@@ -118,7 +64,7 @@ struct target_file *target_add_file(struct target *target, const char *path)
     file->path = arena_strndup(target->arena, path, length);
     if (!file->path)
         return NULL;
-    files[target->file_count++] = file;
+    target->files[target->file_count++] = file;
     return file;
 }
 
@@ -157,39 +103,38 @@ static void file_read_notes(struct target *target, const struct target_file *fil
                             const struct memory_view *memory, struct target_build_id *ret)
 {
     size_t index = 0;
-    Elf64_Phdr segment;
-    while (next_segment(memory->bytes, memory->size, PT_NOTE, &index, &segment)) {
+    struct elf_segment segment;
+    struct elf_bytes found;
+    while (elf_next_segment(memory->bytes, memory->size, PT_NOTE, &index, &segment)) {
         uint8_t notes[NOTES_BYTES];
         for (size_t i = 0; i < target->mapping_count; i++) {
             const struct target_mapping *mapping = &target->mappings[i];
-            uint64_t inside = segment.p_offset - mapping->offset;
-            if (mapping->file != file || segment.p_offset < mapping->offset ||
+            uint64_t inside = segment.offset - mapping->offset;
+            if (mapping->file != file || segment.offset < mapping->offset ||
                 inside >= mapping->end - mapping->start)
                 continue;
             uint64_t want = mapping->end - mapping->start - inside;
-            if (want > segment.p_filesz)
-                want = segment.p_filesz;
+            if (want > segment.file_size)
+                want = segment.file_size;
             if (want > sizeof(notes))
                 want = sizeof(notes);
             size_t got = target_read_some(target, mapping->start + inside, notes, (size_t)want);
-            if (parse_notes(notes, got, segment.p_align, ret))
+            if (parse_build_id_note(notes, got, segment.alignment, &found)) {
+                set_build_id(&found, ret);
                 return;
+            }
         }
     }
-}
-
-static bool is_elf(const uint8_t *image, size_t size)
-{
-    return size >= sizeof(Elf64_Ehdr) && !memcmp(image, ELFMAG, SELFMAG);
 }
 
 /* Where the build-id is on neither side, or was not dumped, equal program headers are the proof. */
 static bool headers_are_equal(const struct memory_view *memory, const uint8_t *image, size_t size)
 {
-    Elf64_Ehdr header;
-    memcpy(&header, memory->bytes, sizeof(header));
-    uint64_t end = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
-    return header.e_phoff < memory->size && end <= memory->size && end <= size &&
+    struct elf_header header;
+    if (!parse_elf_header(memory->bytes, memory->size, &header))
+        return false;
+    uint64_t end = header.segments_offset + header.segment_count * ELF_SEGMENT_SIZE;
+    return header.segments_offset < memory->size && end <= memory->size && end <= size &&
            !memcmp(memory->bytes, image, end);
 }
 
@@ -198,14 +143,14 @@ static enum target_file_state file_compare(const struct memory_view *memory,
                                            const uint8_t *image, size_t size)
 {
     struct target_build_id found;
-    parse_build_id(image, size, &found);
+    target_parse_build_id(image, size, &found);
     if (wanted->size)
         return wanted->size == found.size && !memcmp(wanted->bytes, found.bytes, found.size)
                    ? TARGET_FILE_FOUND
                    : TARGET_FILE_MISMATCH;
     if (!memory->size)
         return TARGET_FILE_UNVERIFIED;
-    if (!is_elf(memory->bytes, memory->size))
+    if (!elf_is_elf(memory->bytes, memory->size))
         return TARGET_FILE_MISMATCH;
     return headers_are_equal(memory, image, size) ? TARGET_FILE_FOUND : TARGET_FILE_MISMATCH;
 }
@@ -225,7 +170,7 @@ static bool file_try(struct target_file *file, const struct memory_view *memory,
         return false;
     size_t size = (size_t)status.st_size;
     enum target_file_state state = TARGET_FILE_MISSING;
-    if (is_elf(image, size))
+    if (elf_is_elf(image, size))
         state = file_compare(memory, &file->build_id, image, size);
     // A deleted file's name may belong to anything by now.
     if (state == TARGET_FILE_UNVERIFIED && file->deleted)
@@ -270,9 +215,8 @@ static bool file_try_library_directory(struct target *target, struct target_file
         return true;
     if (file->build_id.size < 2)
         return false;
-    char hex[2 * TARGET_BUILD_ID_MAX + 1];
-    for (size_t i = 0; i < file->build_id.size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", file->build_id.bytes[i]);
+    char hex[TARGET_BUILD_ID_TEXT];
+    target_build_id_text(&file->build_id, hex);
     return file_try_printf(target, file, memory, "%s/.build-id/%.2s/%s", directory, hex, hex + 2);
 }
 
@@ -303,10 +247,10 @@ void target_file_open(struct target *target, struct target_file *file)
     struct memory_view memory;
     file_read_memory(target, file, &memory);
     if (memory.size)
-        parse_build_id(memory.bytes, memory.size, &file->build_id);
+        target_parse_build_id(memory.bytes, memory.size, &file->build_id);
     if (memory.size && !file->build_id.size)
         file_read_notes(target, file, &memory, &file->build_id);
-    if (memory.size && !is_elf(memory.bytes, memory.size))
+    if (memory.size && !elf_is_elf(memory.bytes, memory.size))
         return;
     const struct target_options *options = &target->options;
     bool taken = false;
@@ -321,28 +265,17 @@ void target_file_open(struct target *target, struct target_file *file)
     if (!taken && file->path[0] == '/')
         taken = file_try_printf(target, file, &memory, "%s", file->path);
     if (taken && !file->build_id.size)
-        parse_build_id(file->image, file->size, &file->build_id);
+        target_parse_build_id(file->image, file->size, &file->build_id);
 }
 
 /* Flags of the loaded segment that holds the offset; 0 when none does. */
 static uint32_t find_segment_flags(const struct target_file *file, uint64_t offset)
 {
-    Elf64_Ehdr header;
-    if (!file->image || file->size < sizeof(header))
-        return 0;
-    memcpy(&header, file->image, sizeof(header));
-    if (header.e_phentsize != sizeof(Elf64_Phdr))
-        return 0;
-    for (size_t i = 0; i < header.e_phnum && i < PROGRAM_HEADER_LIMIT; i++) {
-        Elf64_Phdr segment;
-        uint64_t at = header.e_phoff + i * sizeof(segment);
-        if (at > file->size || file->size - at < sizeof(segment))
-            return 0;
-        memcpy(&segment, file->image + at, sizeof(segment));
-        if (segment.p_type == PT_LOAD && offset >= segment.p_offset &&
-            offset - segment.p_offset < segment.p_filesz)
-            return segment.p_flags;
-    }
+    size_t index = 0;
+    struct elf_segment segment;
+    while (file->image && elf_next_segment(file->image, file->size, PT_LOAD, &index, &segment))
+        if (offset >= segment.offset && offset - segment.offset < segment.file_size)
+            return segment.flags;
     return 0;
 }
 

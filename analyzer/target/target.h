@@ -165,6 +165,7 @@ struct target {
     size_t mapping_count;
     struct target_file **files;
     size_t file_count;
+    size_t file_capacity;
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
     bool interrupted;            /**< The caller wants no more: nothing can be read. */
     size_t unasked;              /**< What was read since the caller was asked, in pages or less. */
@@ -241,8 +242,14 @@ const char *target_find_source(struct target *target, const char *path, size_t l
 /** Appends a file that the target names; " (deleted)" is taken off. NULL when out of memory. */
 struct target_file *target_add_file(struct target *target, const char *path);
 
-/** NT_GNU_BUILD_ID of an ELF image of which the first `size` bytes are at hand; size 0 if none. */
-void parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret);
+/** The build-id of an ELF image of which the first `size` bytes are at hand; size 0 if none. */
+void target_parse_build_id(const uint8_t *image, size_t size, struct target_build_id *ret);
+
+/** Bytes of a build-id as text. */
+#define TARGET_BUILD_ID_TEXT (2 * TARGET_BUILD_ID_MAX + 1)
+/** In lower case, as the files below .build-id/ are named; "" without one. @return `buffer`. */
+const char *target_build_id_text(const struct target_build_id *id,
+                                 char buffer[TARGET_BUILD_ID_TEXT]);
 
 /** Adds a warning to target->warnings. */
 #define target_warn(target, ...) warnings_add(&(target)->warnings, __VA_ARGS__)

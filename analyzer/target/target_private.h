@@ -2,6 +2,7 @@
 #ifndef PSC_TARGET_PRIVATE_H
 #define PSC_TARGET_PRIVATE_H
 
+#include "elf.h"
 #include "target.h"
 
 #include <stdio.h>
@@ -35,17 +36,17 @@ void target_find_executable(struct target *target);
 
 /** Paths, as a list of mappings names them, and their files. */
 struct file_names {
-    struct target_file **files;
-    const char **names; /**< The caller's strings. */
-    size_t mask;
+    struct hash_table table;
 };
 
-/** For at most `most` different paths. */
-PSC_MUST_CHECK enum psc_status file_names_init(struct file_names *names, size_t most);
+void file_names_init(struct file_names *names);
 void file_names_deinit(struct file_names *names);
-/** The file of the path, added to the target when it is a new one; NULL when out of memory. */
-struct target_file *file_names_find(struct file_names *names, struct target *target,
-                                    const char *path);
+/**
+ * The file of the path, added to the target when it is a new one. The path is the caller's as long
+ * as the list is used. PSC_ERR_MEMORY only.
+ */
+PSC_MUST_CHECK enum psc_status file_names_find(struct file_names *names, struct target *target,
+                                               const char *path, struct target_file **ret);
 
 /** Machines: machine_NAME.c each. */
 extern const struct target_machine target_x86_64;
@@ -64,14 +65,11 @@ void target_search_thread_pointers(struct target *target);
 /** Notes of a core file. */
 struct core_notes {
     struct target *target;
-    const uint8_t *auxv; /**< In the image; NULL without. */
-    size_t auxv_size;
-    const uint8_t *files; /**< NT_FILE. */
-    size_t files_size;
-    const uint8_t *process; /**< NT_PRPSINFO. */
-    size_t process_size;
-    const uint8_t *names; /**< Our own note, see core_write.h. */
-    size_t names_size;
+    /* In the image; no data without. */
+    struct elf_bytes auxv;
+    struct elf_bytes files;   /**< NT_FILE */
+    struct elf_bytes process; /**< NT_PRPSINFO */
+    struct elf_bytes names;   /**< Our own note, see save.h. */
     size_t thread_capacity;
     int32_t first_signal; /**< pr_cursig of the first thread. */
     bool has_foreign;     /**< Notes of another size than the machine's were met. */
@@ -82,16 +80,21 @@ struct core_file_range {
     psc_addr start;
     psc_addr end;
     uint64_t offset;
+    const char *path; /**< In the note. */
     struct target_file *file;
 };
 
-/** Takes one note of name "CORE"; PSC_ERR_MEMORY only. */
-PSC_MUST_CHECK enum psc_status core_notes_add(struct core_notes *notes, uint32_t type,
-                                              const uint8_t *bytes, size_t size);
+/** Takes one note; PSC_ERR_MEMORY only. */
+PSC_MUST_CHECK enum psc_status core_notes_add(struct core_notes *notes,
+                                              const struct elf_note *note);
 /** Fills target->process, auxv and the signal from what was collected. */
 void core_notes_finish(struct core_notes *notes);
-/** The ranges of NT_FILE, malloc'd, sorted by start; files are added to the target. */
-PSC_MUST_CHECK enum psc_status parse_core_files(struct core_notes *notes,
+/** The ranges of an NT_FILE note in its order, without their files; malloc'd, or NULL for none. */
+PSC_MUST_CHECK enum psc_status parse_core_files(const struct elf_bytes *note,
                                                 struct core_file_range **ret, size_t *ret_count);
+/** The same, sorted by start, with their files, which are added to the target. */
+PSC_MUST_CHECK enum psc_status core_notes_list_files(const struct core_notes *notes,
+                                                     struct core_file_range **ret,
+                                                     size_t *ret_count);
 
 #endif

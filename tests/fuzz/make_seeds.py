@@ -82,8 +82,12 @@ def main():
     write(folder, "fuzz_core", "cut", core[:700])
     with open("/proc/self/exe", "rb") as file:
         image = file.read(65536)
-    write(folder, "fuzz_elf_image", "executable", image)
-    write(folder, "fuzz_elf_image", "headers", image[:1024])
+    write(folder, "fuzz_elf", "executable", image)
+    write(folder, "fuzz_elf", "headers", image[:1024])
+    write(folder, "fuzz_elf", "notes", note(1, bytes(20)) + note(3, bytes(range(20)), b"GNU"))
+    files = struct.pack("<8Q", 2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x4000, 1)
+    write(folder, "fuzz_core_notes", "files", files + b"/bin/a\0/lib/b.so\0")
+    write(folder, "fuzz_core_notes", "auxv", struct.pack("<8Q", 3, 0x40, 9, 0x1000, 33, 0x7000, 0, 0))
     for name in ("fuzz_cython_symbol",):
         for index, symbol in enumerate((
                 b"__pyx_pw_7sklearn_4tree_5_tree_11_check_node_ndarray",

@@ -8,18 +8,8 @@
 #ifndef PSC_CODE_IMAGE_H
 #define PSC_CODE_IMAGE_H
 
-#include "base.h"
+#include "elf.h"
 #include "flow_machine.h"
-
-#define FLOW_SEGMENT_LIMIT 16
-
-struct flow_segment {
-    uint64_t address;
-    uint64_t size; /**< With bytes in the file. */
-    uint64_t offset;
-    bool executable;
-    bool writable;
-};
 
 /** A place in data that the loader fills. */
 struct flow_pointer {
@@ -41,10 +31,7 @@ struct flow_function {
 
 struct flow_image {
     const struct flow_machine *machine;
-    const uint8_t *bytes;
-    size_t size;
-    struct flow_segment segments[FLOW_SEGMENT_LIMIT];
-    size_t segment_count;
+    struct elf_image elf;
     struct flow_pointer *pointers; /**< Sorted by address. */
     size_t pointer_count;
     size_t pointer_capacity;
@@ -74,8 +61,7 @@ struct flow_function *flow_find_function(const struct flow_image *image, uint64_
 struct code_range flow_function_code(const struct flow_image *image,
                                      const struct flow_function *function);
 /** That of a segment. */
-struct code_range flow_segment_code(const struct flow_image *image,
-                                    const struct flow_segment *segment);
+struct code_range flow_segment_code(const struct flow_image *image, const struct elf_load *segment);
 
 /** Where a call or jump goes: to an import, or to an address here. */
 struct flow_target {

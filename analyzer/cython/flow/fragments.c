@@ -27,8 +27,8 @@ static void read_referrers(struct flow *flow)
     static const unsigned kinds = REFERENCE_JUMP | REFERENCE_BRANCH | REFERENCE_ADDRESS;
     struct flow_image *image = &flow->image;
     flow->referrers_read = true;
-    for (size_t k = 0; k < image->segment_count; k++) {
-        const struct flow_segment *segment = &image->segments[k];
+    for (size_t k = 0; k < image->elf.load_count; k++) {
+        const struct elf_load *segment = &image->elf.loads[k];
         struct code_range code = flow_segment_code(image, segment);
         struct code_reference reference;
         for (size_t at = 0;

@@ -69,8 +69,8 @@ static bool read_export(const struct flow_image *image, const struct code_range 
 void reports_each_export(const struct flow_image *image, void *context,
                          void (*visit)(void *context, struct table_entry entry))
 {
-    for (size_t k = 0; k < image->segment_count; k++) {
-        const struct flow_segment *segment = &image->segments[k];
+    for (size_t k = 0; k < image->elf.load_count; k++) {
+        const struct elf_load *segment = &image->elf.loads[k];
         struct code_range code = flow_segment_code(image, segment);
         struct code_reference load;
         for (size_t at = 0; segment->executable &&

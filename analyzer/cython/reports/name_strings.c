@@ -20,9 +20,9 @@ const char *reports_find_whole_name(const struct flow_image *image, const char *
 {
     size_t size = strlen(leaf) + 1; /* With its end. */
     const char *found = NULL;
-    for (size_t k = 0; k < image->segment_count; k++) {
-        const struct flow_segment *segment = &image->segments[k];
-        const char *bytes = (const char *)image->bytes + segment->offset;
+    for (size_t k = 0; k < image->elf.load_count; k++) {
+        const struct elf_load *segment = &image->elf.loads[k];
+        const char *bytes = (const char *)image->elf.bytes + segment->offset;
         const char *end = bytes + segment->size;
         for (const char *at = bytes; !segment->writable && at < end; at++) {
             at = memmem(at, (size_t)(end - at), leaf, size);
@@ -53,9 +53,9 @@ const char *reports_find_file(const struct flow_image *image, const char *leaf, 
     int size = snprintf(name, sizeof(name), "%s%s", leaf, ending);
     if (size <= 0 || (size_t)size >= sizeof(name))
         return NULL;
-    for (size_t k = 0; k < image->segment_count; k++) {
-        const struct flow_segment *segment = &image->segments[k];
-        const char *bytes = (const char *)image->bytes + segment->offset;
+    for (size_t k = 0; k < image->elf.load_count; k++) {
+        const struct elf_load *segment = &image->elf.loads[k];
+        const char *bytes = (const char *)image->elf.bytes + segment->offset;
         const char *end = bytes + segment->size;
         for (const char *at = bytes; !segment->writable && at < end; at++) {
             at = memmem(at, (size_t)(end - at), name, (size_t)size + 1);

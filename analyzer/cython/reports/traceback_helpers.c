@@ -38,7 +38,7 @@ static void find_slots(const struct flow_image *image, struct ways_in *ways)
 }
 
 /** Where the stubs begin that jump through the slots. */
-static void find_stubs(const struct flow_image *image, const struct flow_segment *segment,
+static void find_stubs(const struct flow_image *image, const struct elf_load *segment,
                        struct ways_in *ways)
 {
     const struct flow_machine *machine = image->machine;
@@ -72,7 +72,7 @@ static void add_call(struct ways_in *ways, uint64_t address)
 }
 
 /** Functions that are called, and the calls of the import. */
-static void scan_calls(struct flow_image *image, const struct flow_segment *segment,
+static void scan_calls(struct flow_image *image, const struct elf_load *segment,
                        struct ways_in *ways)
 {
     struct code_range code = flow_segment_code(image, segment);
@@ -114,7 +114,8 @@ static bool is_cython(const struct flow_image *image)
     for (size_t i = 0; i < image->pointer_count && !adds_module; i++)
         adds_module = image->pointers[i].import &&
                       c_api_traits(image->pointers[i].import) & C_API_ADDS_MODULE;
-    return adds_module && memmem(image->bytes, image->size, runtime_name, sizeof(runtime_name));
+    return adds_module &&
+           memmem(image->elf.bytes, image->elf.size, runtime_name, sizeof(runtime_name));
 }
 
 bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc)
@@ -125,12 +126,12 @@ bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc)
     if (!ways.slot_count && !is_cython(image))
         return false;
     mark_pointed(image);
-    for (size_t i = 0; i < image->segment_count; i++)
-        if (image->segments[i].executable)
-            find_stubs(image, &image->segments[i], &ways);
-    for (size_t i = 0; i < image->segment_count; i++)
-        if (image->segments[i].executable)
-            scan_calls(image, &image->segments[i], &ways);
+    for (size_t i = 0; i < image->elf.load_count; i++)
+        if (image->elf.loads[i].executable)
+            find_stubs(image, &image->elf.loads[i], &ways);
+    for (size_t i = 0; i < image->elf.load_count; i++)
+        if (image->elf.loads[i].executable)
+            scan_calls(image, &image->elf.loads[i], &ways);
     for (size_t i = 0; i < ways.call_count; i++)
         if (!add_helper(flow, ways.calls[i]))
             return false;

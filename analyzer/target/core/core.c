@@ -1,14 +1,12 @@
 /* A core file as a target: mapped, never read whole. */
 #include "core.h"
 
+#include "elf.h"
 #include "save.h"
 #include "target_private.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,7 +26,6 @@ struct core {
     bool truncated; /* Parts of the file are missing. */
     const uint8_t *image;
     size_t size;
-    Elf *elf;
     struct core_segment *segments; /* Sorted, not overlapping. */
     size_t segment_count;
     size_t last_segment;
@@ -113,8 +110,6 @@ static void core_close(struct target *target)
     struct core *core = target->backend;
     if (!core)
         return;
-    if (core->elf)
-        elf_end(core->elf);
     if (core->image)
         munmap((void *)(uintptr_t)core->image, core->size);
     free(core->segments);
@@ -206,22 +201,21 @@ static enum psc_status core_check_header(struct target *target, struct core *cor
     const uint8_t *ident = core->image;
     if (core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
         return core_refuse(path, core, err);
-    if (core->size < sizeof(Elf64_Ehdr))
+    if (!elf_is_elf(ident, core->size))
         return psc_fail(err, PSC_ERR_FORMAT, "%s: the file ends within its ELF header", path);
-    if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
+    struct elf_header header;
+    if (!parse_elf_header(core->image, core->size, &header))
         return psc_fail(err, PSC_ERR_UNSUPPORTED,
                         "%s: a %s-endian %s-bit ELF file; only %s core files are handled", path,
                         ident[EI_DATA] == ELFDATA2MSB ? "big" : "little",
                         ident[EI_CLASS] == ELFCLASS32 ? "32" : "64", target_machine_titles());
-    unsigned type = load_u16(core->image + offsetof(Elf64_Ehdr, e_type));
-    if (type != ET_CORE)
+    if (header.type != ET_CORE)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file but %s", path,
-                        elf_type_name(type));
-    unsigned machine = load_u16(core->image + offsetof(Elf64_Ehdr, e_machine));
-    target->machine = target_machine_find((uint16_t)machine);
+                        elf_type_name(header.type));
+    target->machine = target_machine_find(header.machine);
     if (!target->machine)
         return psc_fail(err, PSC_ERR_UNSUPPORTED, "%s: a core file of %s; only %s is handled", path,
-                        machine == EM_AARCH64 ? "AArch64" : "another machine",
+                        header.machine == EM_AARCH64 ? "AArch64" : "another machine",
                         target_machine_titles());
     return PSC_OK;
 }
@@ -229,22 +223,23 @@ static enum psc_status core_check_header(struct target *target, struct core *cor
 static int compare_segments(const void *left, const void *right)
 {
     const struct core_segment *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return COMPARE(a->start, b->start);
 }
 
-static void core_add_segment(struct core *core, const GElf_Phdr *phdr, bool *truncated)
+static void core_add_segment(struct core *core, const struct elf_segment *segment, bool *truncated)
 {
-    if (!phdr->p_memsz || phdr->p_vaddr > UINT64_MAX - phdr->p_memsz)
+    if (!segment->memory_size || segment->address > UINT64_MAX - segment->memory_size)
         return;
-    uint64_t have = phdr->p_filesz < phdr->p_memsz ? phdr->p_filesz : phdr->p_memsz;
-    uint64_t left = phdr->p_offset < core->size ? core->size - phdr->p_offset : 0;
+    uint64_t have =
+        segment->file_size < segment->memory_size ? segment->file_size : segment->memory_size;
+    uint64_t left = segment->offset < core->size ? core->size - segment->offset : 0;
     if (have > left) {
         have = left;
         *truncated = true;
     }
-    core->segments[core->segment_count++] =
-        (struct core_segment){phdr->p_vaddr, phdr->p_vaddr + phdr->p_memsz, phdr->p_vaddr + have,
-                              have ? core->image + phdr->p_offset : NULL, phdr->p_flags};
+    core->segments[core->segment_count++] = (struct core_segment){
+        segment->address, segment->address + segment->memory_size, segment->address + have,
+        have ? core->image + segment->offset : NULL, segment->flags};
 }
 
 /* Overlapping segments come only from damaged files: the first one wins. */
@@ -258,43 +253,26 @@ static void core_sort_segments(struct core *core)
     core->segment_count = kept;
 }
 
-static enum psc_status core_read_notes(struct core *core, const GElf_Phdr *phdr,
+static enum psc_status core_read_notes(struct core *core, const struct elf_segment *segment,
                                        struct core_notes *notes, bool *truncated)
 {
-    if (phdr->p_offset >= core->size) {
+    if (segment->offset >= core->size) {
         *truncated = true;
         return PSC_OK;
     }
-    uint64_t size = phdr->p_filesz;
-    if (size > core->size - phdr->p_offset) {
-        size = core->size - phdr->p_offset;
+    uint64_t size = segment->file_size;
+    if (size > core->size - segment->offset) {
+        size = core->size - segment->offset;
         *truncated = true;
     }
-    const uint8_t *base = core->image + phdr->p_offset;
-    // elf_getdata_rawchunk() would do, but gives up on the whole of a note segment that is cut.
-    for (uint64_t at = 0; size - at >= sizeof(Elf64_Nhdr);) {
-        uint64_t name_size = load_u32(base + at), desc_size = load_u32(base + at + 4);
-        uint32_t type = load_u32(base + at + 8);
-        uint64_t name_at = at + sizeof(Elf64_Nhdr);
-        uint64_t desc_at = name_at + ((name_size + 3) & ~UINT64_C(3));
-        uint64_t next = desc_at + ((desc_size + 3) & ~UINT64_C(3));
-        if (desc_at > size || desc_size > size - desc_at) {
-            *truncated = true;
-            break;
-        }
-        if (name_size >= 4 && !memcmp(base + name_at, CORE_OWNER, 4)) {
-            enum psc_status status = core_notes_add(notes, type, base + desc_at, desc_size);
-            if (status != PSC_OK)
-                return status;
-        } else if (name_size == sizeof(CORE_OWNER_OURS) && type == CORE_NOTE_NAMES &&
-                   !memcmp(base + name_at, CORE_OWNER_OURS, sizeof(CORE_OWNER_OURS))) {
-            notes->names = base + desc_at;
-            notes->names_size = desc_size;
-        }
-        if (next >= size)
-            break;
-        at = next;
+    struct byte_cursor cursor = cursor_over(core->image + segment->offset, (size_t)size);
+    struct elf_note note;
+    while (parse_elf_note(&cursor, 4, &note)) {
+        enum psc_status status = core_notes_add(notes, &note);
+        if (status != PSC_OK)
+            return status;
     }
+    *truncated |= cursor.failed;
     return PSC_OK;
 }
 
@@ -302,26 +280,26 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
                                          struct core_notes *notes, bool *truncated,
                                          struct psc_error *err)
 {
-    elf_version(EV_CURRENT);
-    // libelf writes to the image only for foreign byte order, which is refused above.
-    core->elf = elf_memory((char *)(uintptr_t)core->image, core->size);
-    size_t count;
-    if (!core->elf || elf_getphdrnum(core->elf, &count) || !count)
+    struct elf_header header;
+    size_t count = parse_elf_header(core->image, core->size, &header)
+                       ? elf_count_segments(core->image, core->size, &header)
+                       : 0;
+    if (!count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without program headers%s", path,
                         core->size < 65536 ? "; it was probably cut off" : "");
     core->segments = calloc(count, sizeof(*core->segments));
     if (!core->segments)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
-        GElf_Phdr phdr;
-        if (!gelf_getphdr(core->elf, (int)i, &phdr)) {
-            *truncated = true;
-            break;
-        }
-        if (phdr.p_type == PT_LOAD)
-            core_add_segment(core, &phdr, truncated);
-        else if (phdr.p_type == PT_NOTE && core_read_notes(core, &phdr, notes, truncated) != PSC_OK)
-            return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        struct elf_segment segment;
+        parse_elf_segment(core->image + header.segments_offset + i * ELF_SEGMENT_SIZE, &segment);
+        enum psc_status status = PSC_OK;
+        if (segment.type == PT_LOAD)
+            core_add_segment(core, &segment, truncated);
+        else if (segment.type == PT_NOTE)
+            status = core_read_notes(core, &segment, notes, truncated);
+        if (status != PSC_OK)
+            return psc_fail_status(err, status);
     }
     core_sort_segments(core);
     return PSC_OK;
@@ -330,7 +308,7 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
 static bool add_mapping(struct target *target, size_t *capacity, psc_addr start, psc_addr end,
                         const struct core_segment *segment, const struct core_file_range *range)
 {
-    if (!array_reserve((void **)&target->mappings, capacity, target->mapping_count + 1,
+    if (!array_reserve(&target->mappings, capacity, target->mapping_count + 1,
                        sizeof(*target->mappings)))
         return false;
     struct target_mapping *mapping = &target->mappings[target->mapping_count++];
@@ -419,9 +397,11 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
         return status;
     struct core_file_range *ranges PSC_CLEANUP(cleanup_free) = NULL;
     size_t range_count;
-    if (parse_core_files(&notes, &ranges, &range_count) != PSC_OK ||
-        !core_make_mappings(target, core, ranges, range_count))
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    status = core_notes_list_files(&notes, &ranges, &range_count);
+    if (status == PSC_OK && !core_make_mappings(target, core, ranges, range_count))
+        status = PSC_ERR_MEMORY;
+    if (status != PSC_OK)
+        return psc_fail_status(err, status);
     core_notes_finish(&notes);
     if (!target->thread_count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%sthreads%s", core->path,
@@ -429,12 +409,12 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
                         notes.has_foreign ? " " : "", core->truncated ? "; it was cut off" : "");
     target_find_executable(target);
     core_check_executable(target);
-    if (notes.auxv_size >= 16)
-        target_read_arguments(target, notes.auxv);
+    if (notes.auxv.size >= 16)
+        target_read_arguments(target, notes.auxv.data);
     if (core->truncated)
         target_warn(target, "core-truncated",
                     "the core file is cut off; what was cut is missing below");
-    if (!notes.files)
+    if (!notes.files.data)
         target_warn(target, "no-file-note",
                     "the core file does not say which files were mapped (no NT_FILE note)");
     return PSC_OK;
@@ -449,7 +429,7 @@ enum psc_status core_open(const char *path, const char *executable,
         core ? target_create(TARGET_CORE, &core_ops, executable, options) : NULL;
     if (!target) {
         free(core);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     }
     target->backend = core;
     core->path = arena_strdup(target->arena, path);

@@ -2,7 +2,6 @@
 #include "save.h"
 #include "target_private.h"
 
-#include <elf.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,7 @@ static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t 
     }
     if (target->thread_count >= THREAD_LIMIT)
         return PSC_OK;
-    if (!array_reserve((void **)&target->threads, &notes->thread_capacity, target->thread_count + 1,
+    if (!array_reserve(&target->threads, &notes->thread_capacity, target->thread_count + 1,
                        sizeof(*target->threads)))
         return PSC_ERR_MEMORY;
     struct target_thread *thread = &target->threads[target->thread_count++];
@@ -83,34 +82,39 @@ static void notes_add_siginfo(struct core_notes *notes, const uint8_t *bytes, si
     }
 }
 
-enum psc_status core_notes_add(struct core_notes *notes, uint32_t type, const uint8_t *bytes,
-                               size_t size)
+/* The first note of a kind counts. */
+static void keep(struct elf_bytes *kept, const struct elf_bytes *bytes)
 {
-    switch (type) {
+    if (!kept->data)
+        *kept = *bytes;
+}
+
+enum psc_status core_notes_add(struct core_notes *notes, const struct elf_note *note)
+{
+    const struct elf_bytes *bytes = &note->bytes;
+    if (note->name_size == sizeof(CORE_OWNER_OURS) && note->type == CORE_NOTE_NAMES &&
+        !memcmp(note->name, CORE_OWNER_OURS, sizeof(CORE_OWNER_OURS)))
+        notes->names = *bytes;
+    if (note->name_size < strlen(CORE_OWNER) ||
+        memcmp(note->name, CORE_OWNER, strlen(CORE_OWNER)) != 0)
+        return PSC_OK;
+    switch (note->type) {
     case NT_PRSTATUS:
-        return notes_add_thread(notes, bytes, size);
+        return notes_add_thread(notes, bytes->data, bytes->size);
     case NT_PRFPREG:
-        return notes_add_vectors(notes->target, bytes, size);
+        return notes_add_vectors(notes->target, bytes->data, bytes->size);
     case NT_PRPSINFO:
-        if (size == PRPSINFO_SIZE && !notes->process) {
-            notes->process = bytes;
-            notes->process_size = size;
-        }
+        if (bytes->size == PRPSINFO_SIZE)
+            keep(&notes->process, bytes);
         return PSC_OK;
     case NT_SIGINFO:
-        notes_add_siginfo(notes, bytes, size);
+        notes_add_siginfo(notes, bytes->data, bytes->size);
         return PSC_OK;
     case NT_AUXV:
-        if (!notes->auxv) {
-            notes->auxv = bytes;
-            notes->auxv_size = size;
-        }
+        keep(&notes->auxv, bytes);
         return PSC_OK;
     case NT_FILE:
-        if (!notes->files) {
-            notes->files = bytes;
-            notes->files_size = size;
-        }
+        keep(&notes->files, bytes);
         return PSC_OK;
     default:
         return PSC_OK;
@@ -151,9 +155,9 @@ static void take_names(struct core_notes *notes)
 {
     struct target *target = notes->target;
     size_t thread = 0;
-    for (size_t at = 0; at + CORE_NAME_RECORD <= notes->names_size; at += CORE_NAME_RECORD) {
-        int32_t tid = (int32_t)load_u32(notes->names + at);
-        const char *name = (const char *)notes->names + at + 4;
+    for (size_t at = 0; at + CORE_NAME_RECORD <= notes->names.size; at += CORE_NAME_RECORD) {
+        int32_t tid = (int32_t)load_u32(notes->names.data + at);
+        const char *name = (const char *)notes->names.data + at + 4;
         while (thread < target->thread_count && target->threads[thread].tid != tid)
             thread++;
         if (thread == target->thread_count)
@@ -167,14 +171,14 @@ void core_notes_finish(struct core_notes *notes)
 {
     struct target *target = notes->target;
     struct target_process *process = &target->process;
-    if (notes->auxv)
-        parse_auxv(notes->auxv, notes->auxv_size, &target->auxv);
-    if (notes->process) {
-        process->pid = (int32_t)load_u32(notes->process + PRPSINFO_PID);
-        const char *name = (const char *)notes->process + PRPSINFO_FNAME;
+    const uint8_t *info = notes->process.data;
+    if (notes->auxv.data)
+        parse_auxv(notes->auxv.data, notes->auxv.size, &target->auxv);
+    if (info) {
+        process->pid = (int32_t)load_u32(info + PRPSINFO_PID);
+        const char *name = (const char *)info + PRPSINFO_FNAME;
         process->name = arena_strndup(target->arena, name, strnlen(name, PRPSINFO_FNAME_SIZE));
-        notes_split_psargs(target, (const char *)notes->process + PRPSINFO_PSARGS,
-                           PRPSINFO_PSARGS_SIZE);
+        notes_split_psargs(target, (const char *)info + PRPSINFO_PSARGS, PRPSINFO_PSARGS_SIZE);
     } else if (target->thread_count) {
         process->pid = target->threads[0].tid;
     }
@@ -188,7 +192,7 @@ void core_notes_finish(struct core_notes *notes)
     for (size_t i = 0; i < target->thread_count; i++)
         if (target->threads[i].tid == process->pid)
             target->threads[i].name = process->name;
-    if (notes->names)
+    if (notes->names.data)
         take_names(notes);
 }
 
@@ -197,56 +201,60 @@ void core_notes_finish(struct core_notes *notes)
 static int compare_ranges(const void *left, const void *right)
 {
     const struct core_file_range *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return COMPARE(a->start, b->start);
 }
 
-enum psc_status parse_core_files(struct core_notes *notes, struct core_file_range **ret,
+/* fs/binfmt_elf.c fill_files_note(): count, page size, count * {start, end, offset in pages},
+   then count strings. When the kernel runs out of room the note is absent, not cut. */
+enum { FILES_HEAD = 16, FILES_ENTRY = 24 };
+
+enum psc_status parse_core_files(const struct elf_bytes *note, struct core_file_range **ret,
                                  size_t *ret_count)
 {
-    // fs/binfmt_elf.c fill_files_note(): count, page size, count * {start, end, offset in pages},
-    // then count strings. When the kernel runs out of room the note is absent, not cut.
     *ret = NULL;
     *ret_count = 0;
-    if (!notes->files || notes->files_size < 16)
+    if (note->size < FILES_HEAD)
         return PSC_OK;
-    uint64_t count = load_u64(notes->files), page_size = load_u64(notes->files + 8);
-    uint64_t room = (notes->files_size - 16) / 24;
+    uint64_t count = load_u64(note->data), page_size = load_u64(note->data + 8);
+    uint64_t room = (note->size - FILES_HEAD) / FILES_ENTRY;
     if (count > room)
         count = room;
-    if (!count)
-        return PSC_OK;
-    struct core_file_range *ranges = calloc(count, sizeof(*ranges));
-    struct file_names names;
-    enum psc_status status = file_names_init(&names, count);
+    struct core_file_range *ranges = count ? calloc(count, sizeof(*ranges)) : NULL;
     if (!ranges)
-        status = PSC_ERR_MEMORY;
-    const char *text = (const char *)notes->files + 16 + 24 * count;
-    const char *end = (const char *)notes->files + notes->files_size;
+        return count ? PSC_ERR_MEMORY : PSC_OK;
+    struct byte_cursor entries = cursor_over(note->data, note->size);
+    struct byte_cursor paths = entries;
+    cursor_take(&entries, FILES_HEAD);
+    cursor_take(&paths, FILES_HEAD + FILES_ENTRY * count);
     size_t used = 0;
-    for (uint64_t i = 0; status == PSC_OK && i < count; i++) {
-        const uint8_t *entry = notes->files + 16 + 24 * i;
-        size_t length = strnlen(text, (size_t)(end - text));
-        if (text + length >= end)
+    for (uint64_t i = 0; i < count; i++) {
+        struct core_file_range range = {cursor_u64(&entries), 0, 0, NULL, NULL};
+        range.end = cursor_u64(&entries);
+        range.offset = cursor_u64(&entries) * page_size;
+        range.path = cursor_string(&paths);
+        if (!range.path)
             break;
-        struct core_file_range *range = &ranges[used];
-        range->start = load_u64(entry);
-        range->end = load_u64(entry + 8);
-        range->offset = load_u64(entry + 16) * page_size;
-        if (range->start < range->end && length) {
-            range->file = file_names_find(&names, notes->target, text);
-            if (!range->file)
-                status = PSC_ERR_MEMORY;
-            used++;
-        }
-        text += length + 1;
+        if (range.start < range.end && *range.path)
+            ranges[used++] = range;
     }
-    file_names_deinit(&names);
-    if (status != PSC_OK) {
-        free(ranges);
-        return status;
-    }
-    qsort(ranges, used, sizeof(*ranges), compare_ranges);
     *ret = ranges;
     *ret_count = used;
     return PSC_OK;
+}
+
+enum psc_status core_notes_list_files(const struct core_notes *notes, struct core_file_range **ret,
+                                      size_t *ret_count)
+{
+    struct core_file_range *ranges;
+    enum psc_status status = parse_core_files(&notes->files, &ranges, ret_count);
+    *ret = ranges;
+    if (status != PSC_OK || !*ret_count)
+        return status;
+    struct file_names names;
+    file_names_init(&names);
+    for (size_t i = 0; status == PSC_OK && i < *ret_count; i++)
+        status = file_names_find(&names, notes->target, ranges[i].path, &ranges[i].file);
+    file_names_deinit(&names);
+    qsort(ranges, *ret_count, sizeof(*ranges), compare_ranges);
+    return status;
 }

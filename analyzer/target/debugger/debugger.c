@@ -201,9 +201,9 @@ static enum psc_status add_mapping(struct target *target, struct file_names *nam
         return PSC_OK;
     // "[heap]", "[stack]", "[vdso]" and the like are no files.
     if (given->path && given->path[0] && given->path[0] != '[') {
-        mapping.file = file_names_find(names, target, given->path);
-        if (!mapping.file)
-            return PSC_ERR_MEMORY;
+        enum psc_status status = file_names_find(names, target, given->path, &mapping.file);
+        if (status != PSC_OK)
+            return status;
     }
     target->mappings[target->mapping_count++] = mapping;
     return PSC_OK;
@@ -213,9 +213,8 @@ static enum psc_status copy_mappings(struct target *target, const struct psc_deb
 {
     struct file_names names;
     target->mappings = calloc(debugger->mapping_count, sizeof(*target->mappings));
-    enum psc_status status = file_names_init(&names, debugger->mapping_count);
-    if (!target->mappings)
-        status = PSC_ERR_MEMORY;
+    file_names_init(&names);
+    enum psc_status status = target->mappings ? PSC_OK : PSC_ERR_MEMORY;
     for (size_t i = 0; status == PSC_OK && i < debugger->mapping_count; i++)
         status = add_mapping(target, &names, &debugger->mappings[i]);
     file_names_deinit(&names);

@@ -326,49 +326,6 @@ static void module_without_a_dumped_header(void **state)
     }
 }
 
-static void elf_header_is_checked(void **state)
-{
-    (void)state;
-    uint8_t bytes[ELF_HEADER_SIZE] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1};
-    struct elf_header header;
-    bytes[16] = ET_DYN;
-    bytes[54] = ELF_SEGMENT_SIZE;
-    bytes[56] = 3;
-    assert_true(parse_elf_header(bytes, sizeof(bytes), &header));
-    assert_int_equal(header.segment_count, 3);
-    bytes[56] = bytes[57] = 0xff;
-    assert_true(parse_elf_header(bytes, sizeof(bytes), &header));
-    assert_int_equal(header.segment_count, ELF_SEGMENT_LIMIT);
-    assert_false(parse_elf_header(bytes, sizeof(bytes) - 1, &header));
-    bytes[16] = ET_CORE;
-    assert_false(parse_elf_header(bytes, sizeof(bytes), &header));
-
-    struct elf_segment segments[2];
-    uint8_t raw[2 * ELF_SEGMENT_SIZE] = {PT_LOAD};
-    memset(raw + 16, 0xff, 8); /* p_vaddr: the sum with p_memsz overflows. */
-    raw[40] = 1;
-    raw[ELF_SEGMENT_SIZE] = PT_NOTE;
-    assert_int_equal(parse_elf_segments(raw, sizeof(raw), 2, segments), 1);
-    assert_int_equal(segments[0].type, PT_NOTE);
-    assert_int_equal(parse_elf_segments(raw, ELF_SEGMENT_SIZE - 1, 2, segments), 0);
-}
-
-static void eh_frame_header_is_checked(void **state)
-{
-    (void)state;
-    uint8_t bytes[EH_FRAME_HEADER_SIZE] = {1, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 2};
-    assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 12 + 16), 2);
-    assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 12 + 15), 0);
-    assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 11), 0);
-    assert_int_equal(parse_eh_frame_header(bytes, 11, 12 + 16), 0);
-    memset(bytes + 8, 0xff, 4);
-    assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 12 + 16), 0);
-    bytes[8] = 1;
-    bytes[9] = bytes[10] = bytes[11] = 0;
-    bytes[1] = 0;
-    assert_int_equal(parse_eh_frame_header(bytes, sizeof(bytes), 12 + 16), 0);
-}
-
 static void names_are_demangled(void **state)
 {
     (void)state;
@@ -415,8 +372,6 @@ int main(void)
         cmocka_unit_test(inlines_are_the_compilers),
         cmocka_unit_test(module_of_a_missing_file),
         cmocka_unit_test(module_without_a_dumped_header),
-        cmocka_unit_test(elf_header_is_checked),
-        cmocka_unit_test(eh_frame_header_is_checked),
         cmocka_unit_test(names_are_demangled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

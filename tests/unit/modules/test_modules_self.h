@@ -6,7 +6,7 @@
 #ifndef TEST_MODULES_SELF_H
 #define TEST_MODULES_SELF_H
 
-#include "elf_image.h"
+#include "elf.h"
 #include "modules.h"
 #include "target.h"
 
@@ -158,8 +158,9 @@ static inline struct target *self_open_file(const char *path, psc_addr bias)
     if (parse_elf_header(image, self->image_size, &header) &&
         header.segments_offset < self->image_size)
         count = parse_elf_segments(self->image + header.segments_offset,
-                                   self->image_size - header.segments_offset, header.segment_count,
-                                   segments);
+                                   elf_count_segments(self->image, self->image_size, &header) *
+                                       ELF_SEGMENT_SIZE,
+                                   ELF_SEGMENT_LIMIT, segments);
     for (size_t i = 0; i < count; i++) {
         if (segments[i].type != PT_LOAD)
             continue;

@@ -151,41 +151,6 @@ static void what_is_not_a_core_is_refused(void **state)
     assert_int_equal(core_open("/dev/null", NULL, NULL, &target, &err), PSC_ERR_FORMAT);
 }
 
-static void the_build_id_is_found_in_an_image(void **state)
-{
-    (void)state;
-    struct {
-        Elf64_Ehdr header;
-        Elf64_Phdr phdr;
-        uint32_t note[3];
-        char name[4];
-        uint8_t id[20];
-    } image = {
-        .header = {.e_phoff = sizeof(Elf64_Ehdr), .e_phnum = 1, .e_phentsize = sizeof(Elf64_Phdr)},
-        .note = {4, 20, NT_GNU_BUILD_ID},
-        .name = "GNU",
-        .id = {1, 2, 3}};
-    memcpy(image.header.e_ident, ELFMAG, SELFMAG);
-    image.header.e_ident[EI_CLASS] = ELFCLASS64;
-    image.header.e_ident[EI_DATA] = ELFDATA2LSB;
-    image.phdr = (Elf64_Phdr){.p_type = PT_NOTE,
-                              .p_offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr),
-                              .p_filesz = 36,
-                              .p_align = 4};
-    struct target_build_id id;
-    parse_build_id((const uint8_t *)&image, sizeof(image), &id);
-    assert_int_equal(id.size, 20);
-    assert_int_equal(id.bytes[2], 3);
-    // Every shorter image has none, and is not read beyond its end.
-    for (size_t size = 0; size < sizeof(image) - 4; size++) {
-        uint8_t *exact = malloc(size + 1);
-        memcpy(exact, &image, size);
-        parse_build_id(exact, size, &id);
-        assert_int_equal(id.size, 0);
-        free(exact);
-    }
-}
-
 /** A library as patchelf leaves it: its build-id is not in the first page. */
 struct patched_image {
     Elf64_Ehdr header;
@@ -257,7 +222,6 @@ int main(void)
         cmocka_unit_test_teardown(file_ranges_and_segments_become_mappings, remove_file),
         cmocka_unit_test_teardown(a_cut_core_says_so, remove_file),
         cmocka_unit_test_teardown(what_is_not_a_core_is_refused, remove_file),
-        cmocka_unit_test(the_build_id_is_found_in_an_image),
         cmocka_unit_test(a_build_id_behind_the_first_page_is_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
