@@ -8,13 +8,13 @@ A command works on a Session, which holds what is known of the stop and the debu
     kind()                    "core", "native", "remote" or another word
     open()                    a target of pystack_core_library
     core_path(), executable(), process_id(), shell(line)    for the program, where there is no library
-    places()                  pystack_core_library.Places
+    file_settings()           pystack_core_library.FileSettings
     stop()                    something that is another when the target went on, or is another one
     threads()                 {id of the system: the debugger's number}
     selected_thread()         id of the system
     process_number()          the N of thread N.M, or None
     frame()                   the selected frame, or None; equal while it is the same
-    place_of(frame)           (pc, sp)
+    pc_and_sp(frame)
     is_newest(frame)
     select(stack, frame)      selects the debugger's own frame for a native one of ours; false: it has none
     use_color(), list_size(), source_folders()
@@ -78,7 +78,7 @@ class Session:
     def capture(self, by_program=True, with_locals=False):
         """The stack of the selected thread."""
         tid = self.debugger.selected_thread()
-        with self.open(by_program) as target, target.capture(thread=tid, with_locals=with_locals) as trace:
+        with self.open(by_program) as target, target.capture(threads=[tid], with_locals=with_locals) as trace:
             return frames.Stack(trace, color=self.debugger.use_color())
 
     def position(self, by_program=True):
@@ -107,7 +107,7 @@ class Session:
             return position.number
         if frame is None or debugger.is_newest(frame):
             return 0
-        index = position.stack.place_of(*debugger.place_of(frame))
+        index = position.stack.index_of(*debugger.pc_and_sp(frame))
         return 0 if index is None else position.stack.number_at(index)
 
     def stay(self, position, number):
@@ -222,15 +222,15 @@ Examples:
         debugger = self.debugger
         debugger.check()
         if named == ["all"]:
-            chosen = {}
+            chosen = None
         elif named:
-            chosen = {"threads": parse_threads(debugger, named)}
+            chosen = parse_threads(debugger, named)
         else:
-            chosen = {"thread": debugger.selected_thread()}
+            chosen = [debugger.selected_thread()]
         show_all, as_json = "--all" in options, "--json" in options
         with self.session.open() as target, \
-                target.capture(show_all=show_all, all_modules=as_json, with_locals="--locals" in options,
-                               **chosen) as trace:
+                target.capture(threads=chosen, show_all=show_all, all_modules=as_json,
+                               with_locals="--locals" in options) as trace:
             warnings = trace.warnings()
             shown = trace.json_text(show_all) if as_json else trace.text(show_all, color=debugger.use_color())
         debugger.write(shown)
@@ -244,7 +244,7 @@ Examples:
 class Up(Command):
     """Select and print the merged frame that called this one.
 
-On native and Cython frames %(host)s's own selected frame follows, so that
+On native and Cython frames %(debugger)s's own selected frame follows, so that
 %(own)s work there.
 On Python frames use py-list-merged, py-locals-merged and py-print-merged.
 
@@ -315,7 +315,7 @@ Examples:
         record = position.stack.numbered[number].record
         if not record["file"]:
             raise Wrong("No source file is known for merged frame %d." % number)
-        path = frames.find_source(record["file"], debugger.places(), debugger.source_folders())
+        path = frames.find_source(record["file"], debugger.file_settings(), debugger.source_folders())
         if path is None:
             raise Wrong("%s is not here; %s can say where it is."
                         % (frames.escape(record["file"]), debugger.help["sources"]))
@@ -338,7 +338,7 @@ class Locals(Command):
     """Print arguments and local names of the selected merged frame, with their values.
 
 Values are read as the library reads them, and nothing of the program is called.  On a frame of C or
-Cython whose values are not known, this is %(host)s's own %(locals)s.
+Cython whose values are not known, this is %(debugger)s's own %(locals)s.
 
 Example:
   py-locals-merged"""
@@ -387,11 +387,11 @@ Examples:
         frame = position.stack.numbered[number]
         if frame.kind != "python":
             return self.print_known(position, number, what)
-        if not frame.place:
+        if not frame.address:
             raise Wrong("Single values need the library, which cannot be used here; py-locals-merged shows the "
                         "names of the frame.")
         with self.session.open(by_program=False) as target:
-            scope, value = target.value(frame.place, what)
+            scope, value = target.value(frame.address, what)
         self.debugger.write("%s %s = %s\n" % (scope, frames.escape(what), frames.escape(value)))
 
     def print_known(self, position, number, what):
@@ -405,13 +405,13 @@ Examples:
     def candidates(self, token):
         position = self.session.walkable()
         frame = position.stack.numbered[self.session.number(position)]
-        if not frame.place:
+        if not frame.address:
             return [name for name, _ in self.session.locals(position, self.session.number(position)) or []]
         value, dot, _ = token.rpartition(".")
         with self.session.open(by_program=False) as target:
             if not dot:
-                return sorted(set(target.names(frame.place)))
-            return [value + "." + name for name in sorted(set(target.names(frame.place, value)))]
+                return sorted(set(target.names(frame.address)))
+            return [value + "." + name for name in sorted(set(target.names(frame.address, value)))]
 
 
 class Why(Command):
@@ -431,7 +431,7 @@ Example:
 
 
 class Threads(Command):
-    """Print one line for each thread: %(host)s's number, name, state, and where it is in Python.
+    """Print one line for each thread: %(debugger)s's number, name, state, and where it is in Python.
 
 The selected thread is marked by `*'.
 

@@ -20,7 +20,7 @@ class Frame:
         self.number, self.record, self.text = number, record, text
         self.kind = record["kind"]
         self.pc, self.sp = address(record["pc"]), address(record["sp"])
-        self.place = None  # of a Python frame: where it is in the target
+        self.address = None  # of a Python frame: where it is in the target
 
     @property
     def is_native(self):
@@ -66,11 +66,11 @@ class Stack:
         for at, text in zip(shown, blocks):
             number = _BLOCK.match(text).group(1)
             frame = Frame(int(number[1:]) if number[0] == "#" else None, self.records[at], text)
-            frame.place = trace.python_frame(0, at)
+            frame.address = trace.python_frame(0, at)
             self.frames.append(frame)
         self.numbered = [frame for frame in self.frames if frame.number is not None]
 
-    def place_of(self, pc, sp):
+    def index_of(self, pc, sp):
         """The index in records of the outermost native frame with this pc and sp, or None."""
         found = None
         for index, record in enumerate(self.records):
@@ -107,11 +107,11 @@ class Stack:
         """FILE:LINE of the innermost frame of Python or Cython, or ""."""
         for record in self.records:
             if not record["hidden"] and record["kind"] in ("python", "cython") and record["file"]:
-                return place(record)
+                return file_and_line(record)
         return ""
 
 
-def place(record):
+def file_and_line(record):
     return record["file"] + (":%d" % record["line"] if record["line"] else "")
 
 
@@ -132,10 +132,10 @@ def escape(text):
                   lambda found: "\\x%02x" % ord(found.group()), text)
 
 
-def name_place(record):
+def name_with_file(record):
     name = escape(record["function"] or "??")
     if record["file"]:
-        return "%s (%s)" % (name, escape(place(record)))
+        return "%s (%s)" % (name, escape(file_and_line(record)))
     module = os.path.basename(record["module"] or "")
     return "%s (%s)" % (name, escape(module)) if module else name
 
@@ -148,7 +148,7 @@ def where_is(thread):
     """The innermost frame of Python or Cython, else the innermost one; "" without frames."""
     shown = shown_frames(thread)
     of_python = [record for record in shown if record["kind"] in ("python", "cython")]
-    return name_place((of_python or shown)[0]) if shown else ""
+    return name_with_file((of_python or shown)[0]) if shown else ""
 
 
 def thread_lines(document, label):
@@ -174,24 +174,24 @@ def why(header, document):
                                            states, listed))
         shown = shown_frames(threads[0])
         if "crashed" in threads[0]["state"] and shown:
-            inner, python = name_place(shown[0]), where_is(threads[0])
+            inner, python = name_with_file(shown[0]), where_is(threads[0])
             lines.append("    in %s%s\n" % (inner, ", below %s" % python if python != inner else ""))
     return "".join(lines)
 
 
 # ---- source ----
 
-def find_source(path, places, folders=()):
+def find_source(path, settings, folders=()):
     """Where a source file of the target is here, or None: as the library looks for it, then in folders."""
     if not path or path.startswith("<"):
         return None
     candidates = []
-    for mapping in places.source_maps:
+    for mapping in settings.source_maps:
         old, _, new = mapping.partition("=")
         if old and path.startswith(old):
             candidates.append(new + path[len(old):])
-    if places.sysroot:
-        candidates.append(places.sysroot + "/" + path)
+    if settings.sysroot:
+        candidates.append(settings.sysroot + "/" + path)
     candidates.append(path)
     if not os.path.isabs(path):
         candidates += [os.path.join(folder, path) for folder in folders]

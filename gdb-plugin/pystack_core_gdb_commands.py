@@ -36,7 +36,7 @@ class Debugger:
     """gdb, as pystack_core_commands.py wants it."""
     name = "gdb"
     help = {
-        "host": "gdb",
+        "debugger": "gdb",
         "thread": "a number of `info threads', a range of them (2-4)",
         "own": "`info locals', `list' and `print'",
         "lines": "ten lines (`set listsize')",
@@ -51,7 +51,7 @@ class Debugger:
     kind = staticmethod(target.connection_kind)
     core_path = staticmethod(target.core_path)
     executable = staticmethod(target.executable)
-    places = staticmethod(target.places)
+    file_settings = staticmethod(target.file_settings)
     open = staticmethod(target.open_target)
 
     def process_id(self):
@@ -89,7 +89,7 @@ class Debugger:
         except gdb.error:
             return None
 
-    def place_of(self, frame):
+    def pc_and_sp(self, frame):
         return frame.pc(), read_register(frame, "rsp")
 
     def is_newest(self, frame):
@@ -99,7 +99,7 @@ class Debugger:
         same = []
         one = gdb.newest_frame()
         while one is not None:
-            if self.place_of(one) == (frame.pc, frame.sp):
+            if self.pc_and_sp(one) == (frame.pc, frame.sp):
                 same.append(one)
             elif same:
                 break

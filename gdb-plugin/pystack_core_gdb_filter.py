@@ -77,25 +77,25 @@ class Merge:
     def __init__(self, records):
         self.records = records
         self.next = 0
-        self.found = (None, None)  # the last place that was found, and its index
-        self.places = {}
+        self.found = (None, None)  # the last (pc, sp) that was found, and its index
+        self.indices = {}
         for index, record in enumerate(records):
             if record["pc"]:
-                place = (frames.address(record["pc"]), frames.address(record["sp"]))
-                self.places.setdefault(place, []).append(index)
+                address = (frames.address(record["pc"]), frames.address(record["sp"]))
+                self.indices.setdefault(address, []).append(index)
 
     def find(self, frame):
         """The index of the record of gdb's frame, or None."""
         try:
-            place = (frame.pc(), read_register(frame, "rsp"))
+            address = (frame.pc(), read_register(frame, "rsp"))
         except (gdb.error, ValueError):
             return None
-        for index in self.places.get(place, []):
+        for index in self.indices.get(address, []):
             if index >= self.next:
-                self.found = (place, index)
+                self.found = (address, index)
                 return index
         # gdb knows more calls that were inlined here than the merged stack does.
-        return self.found[1] if self.found[0] == place else None
+        return self.found[1] if self.found[0] == address else None
 
     def is_machinery(self, frame, index):
         if index is not None:

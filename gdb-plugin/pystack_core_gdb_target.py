@@ -1,4 +1,4 @@
-"""What gdb has open, as a target of the library: a core file's path, or a process with gdb as its host."""
+"""What gdb has open, as a target of the library: a core file's path, or a process that gdb holds."""
 import os
 import re
 
@@ -47,7 +47,7 @@ def core_path():
     return found.group(1)
 
 
-def places():
+def file_settings():
     """gdb's settings of where files are, as the library takes them."""
     sysroot = parameter("sysroot") or ""
     if sysroot.startswith("target:"):
@@ -58,10 +58,10 @@ def places():
     maps = re.findall(r"^  `(.*)' -> `(.*)'\.$", ask("show substitute-path"), re.M)
     separate = (parameter("debug-file-directory") or "").split(os.pathsep)
     libraries = (parameter("solib-search-path") or "").split(os.pathsep)
-    return psc.Places(sysroot=sysroot if sysroot not in ("", "/") else None,
-                      library_directories=[one for one in libraries if one],
-                      debug_directory=separate[0] or None,
-                      source_maps=["%s=%s" % one for one in maps])
+    return psc.FileSettings(sysroot=sysroot if sysroot not in ("", "/") else None,
+                            library_directories=[one for one in libraries if one],
+                            debug_directory=separate[0] or None,
+                            source_maps=["%s=%s" % one for one in maps])
 
 
 def foreign_root(pid):
@@ -95,7 +95,7 @@ def selected_thread():
     return thread
 
 
-# ---- a process under gdb, as a host ----
+# ---- a process that gdb holds ----
 
 class keep_selection:
     """gdb's selected thread and frame are the same afterwards."""
@@ -133,7 +133,7 @@ def read_siginfo():
         return None
 
 
-def host_thread(thread):
+def held_thread(thread):
     thread.switch()
     frame = gdb.newest_frame()
     if frame.architecture().name() != "i386:x86-64":
@@ -146,7 +146,7 @@ def host_thread(thread):
     return psc.Thread(lwp_of(thread), registers, thread_pointer, name=thread.name)
 
 
-def host_threads(inferior):
+def held_threads(inferior):
     """All threads that are stopped, the signal that one of them died of, how many run."""
     listed, signal, running = [], None, 0
     with keep_selection():
@@ -155,7 +155,7 @@ def host_threads(inferior):
             if not thread.is_valid() or thread.is_running():
                 running += 1
                 continue
-            one = host_thread(thread)
+            one = held_thread(thread)
             if signal is None and len(listed) < SIGINFO_THREAD_LIMIT:
                 signal = read_siginfo()
                 one.crashed = signal is not None
@@ -174,9 +174,8 @@ def remote_mappings():
         raise Wrong("The target does not list its mappings: %s" % reason) from None
     mappings = []
     for start, end, offset, letters, path in MAPPING_LINE.findall(text):
-        bits = sum(bit for letter, bit in zip("rwx", (psc.READ, psc.WRITE, psc.EXECUTE)) if letter in letters)
         mappings.append(psc.Mapping(int(start, 16), int(end, 16), int(offset, 16), path or None,
-                                    bits | (psc.PERMISSIONS_KNOWN if letters else 0)))
+                                    psc.parse_permissions(letters)))
     return mappings
 
 
@@ -196,35 +195,35 @@ def read_proc(pid, name):
         return file.read()
 
 
-def make_host():
+def held_process():
     inferior = gdb.selected_inferior()
-    listed, signal, running = host_threads(inferior)
+    listed, signal, running = held_threads(inferior)
     if not listed:
         raise Wrong("The process is running; interrupt it first.")
 
     def read(start, size):
         return bytes(inferior.read_memory(start, size))
 
-    host = psc.Host(inferior.pid, [], listed, read=read, signal=signal)
+    process = psc.HeldProcess(inferior.pid, [], listed, read=read, signal=signal)
     # While gdb goes back in a recording, memory is what gdb says it was.
     if connection_kind() == "native" and gdb.current_recording() is None:
         try:
             maps = read_proc(inferior.pid, "maps")
-            host.auxv = read_proc(inferior.pid, "auxv")
+            process.auxv = read_proc(inferior.pid, "auxv")
         except OSError as reason:
             raise Wrong("The process cannot be read: %s" % reason) from None
-        host.mappings = psc.parse_maps(os.fsdecode(maps))
-        host.memory_path = "/proc/%d/mem" % inferior.pid
+        process.mappings = psc.parse_maps(os.fsdecode(maps))
+        process.memory_path = "/proc/%d/mem" % inferior.pid
     else:
-        host.mappings = remote_mappings()
-        host.auxv = remote_auxv()
+        process.mappings = remote_mappings()
+        process.auxv = remote_auxv()
     if running:
         gdb.write("warning: %d thread%s running and left out.\n"
                   % (running, " is" if running == 1 else "s are"), gdb.STDERR)
-    return host
+    return process
 
 
 def open_target():
     if connection_kind() == "core":
-        return psc.open_core(core_path(), executable(), places())
-    return psc.open_host(make_host(), executable(), places())
+        return psc.open_core(core_path(), executable(), file_settings())
+    return psc.open_held_process(held_process(), executable(), file_settings())

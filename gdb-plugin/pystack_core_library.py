@@ -2,16 +2,16 @@
 import os
 import sys
 
-import pystack_core_interface as c
+import pystack_core_header as c
 import pystack_core_records as records
-from pystack_core_interface import LibraryUnusable, ctypes, load  # noqa: F401
+from pystack_core_header import ctypes
+from pystack_core_interface import LibraryUnusable, load  # noqa: F401
 
 REGISTERS = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
              "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"]
-MODE_MERGED, MODE_PYTHON, MODE_NATIVE = 0, 1, 2
-ALL_THREADS, CRASHED_THREAD = -1, 0
-READ, WRITE, EXECUTE, PERMISSIONS_KNOWN = 1, 2, 4, 8
-SCOPES = ["local", "closure", "global", "builtin"]
+SCOPES = {c.PSC_SCOPE_LOCAL: "local", c.PSC_SCOPE_CLOSURE: "closure", c.PSC_SCOPE_GLOBAL: "global",
+          c.PSC_SCOPE_BUILTIN: "builtin"}
+PERMISSIONS = {"r": c.PSC_DEBUGGER_READ, "w": c.PSC_DEBUGGER_WRITE, "x": c.PSC_DEBUGGER_EXECUTE}
 
 
 class Failed(Exception):
@@ -45,7 +45,7 @@ class Signal:
         self.number, self.code, self.sender, self.address = number, code, sender, address
 
 
-class Host:
+class HeldProcess:
     """A stopped process as its debugger sees it.
 
     read(address, size) returns bytes, or raises; what it raises first is raised again when the
@@ -59,12 +59,18 @@ class Host:
         self.executable, self.auxv, self.signal = executable, auxv, signal or Signal()
 
 
-class Places:
+class FileSettings:
     """Where the files of the target are on this machine, as the debugger's settings say."""
 
     def __init__(self, sysroot=None, library_directories=(), debug_directory=None, source_maps=()):
         self.sysroot, self.debug_directory = sysroot, debug_directory
         self.library_directories, self.source_maps = list(library_directories), list(source_maps)
+
+
+def parse_permissions(letters):
+    """Bits of "r-xp"; "" when they are not known."""
+    bits = sum(bit for letter, bit in PERMISSIONS.items() if letter in letters)
+    return bits | (c.PSC_DEBUGGER_PERMISSIONS_KNOWN if letters else 0)
 
 
 def parse_maps(text):
@@ -75,9 +81,8 @@ def parse_maps(text):
         if len(parts) < 5:
             continue
         start, end = (int(part, 16) for part in parts[0].split("-"))
-        bits = sum(bit for letter, bit in zip("rwx", (READ, WRITE, EXECUTE)) if letter in parts[1])
         mappings.append(Mapping(start, end, int(parts[2], 16), parts[5] if len(parts) > 5 else None,
-                                bits | PERMISSIONS_KNOWN))
+                                parse_permissions(parts[1])))
     return mappings
 
 
@@ -127,7 +132,7 @@ def _make_interrupt(interrupts):
             interrupts.append(reason)
         return 1 if interrupts else 0
 
-    return c.INTERRUPT_FUNCTION(call)
+    return c.OpenOptionsInterrupted(call)
 
 
 def _make_writer(take, interrupts):
@@ -140,7 +145,7 @@ def _make_writer(take, interrupts):
             interrupts.append(reason)
         return 1 if interrupts else 0
 
-    return c.WRITE_FUNCTION(write)
+    return c.WriteFn(write)
 
 
 def _make_reader(read, interrupts):
@@ -158,7 +163,7 @@ def _make_reader(read, interrupts):
             pass  # memory that is not there
         return 0
 
-    return c.READ_FUNCTION(call)
+    return c.DebuggerRead(call)
 
 
 # ---- targets and traces ----
@@ -229,15 +234,16 @@ class Trace(_Handle):
         return load().psc_trace_python_frame(self.pointer, thread, frame)
 
     def text(self, show_all=False, color=False, no_group=False):
-        return self._print(format=0, all=int(show_all), color=int(color), no_group=int(no_group))
+        return self._print(format=c.PSC_FORMAT_TEXT, all=int(show_all), color=int(color), no_group=int(no_group))
 
     def json_text(self, show_all=False):
-        return self._print(format=1, all=int(show_all))
+        return self._print(format=c.PSC_FORMAT_JSON, all=int(show_all))
 
     def document(self, show_all=False):
         """The JSON object; its frames are records."""
         reader = records.Reader()
-        options = c.PrintOptions(size=ctypes.sizeof(c.PrintOptions), format=1, all=int(show_all))
+        options = c.PrintOptions(size=ctypes.sizeof(c.PrintOptions), format=c.PSC_FORMAT_JSON,
+                                 all=int(show_all))
         self._run("psc_print", self.pointer, ctypes.byref(options), _make_writer(reader.feed, self.interrupts), None)
         return reader.document()
 
@@ -245,15 +251,14 @@ class Trace(_Handle):
 class Target(_Handle):
     _release = "psc_close"
 
-    def capture(self, thread=ALL_THREADS, threads=None, mode=MODE_MERGED, show_all=False,
-                no_source=False, all_modules=False, with_locals=False):
-        """A Trace of all threads, of one (its id), or of those in the list `threads`."""
-        options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), mode=mode, thread=thread,
-                                   detail_hidden=int(show_all), no_source=int(no_source),
+    def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False):
+        """A Trace of all threads, or of those whose ids are in the list `threads`."""
+        options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), detail_hidden=int(show_all), no_source=int(no_source),
                                    all_modules=int(all_modules), locals=int(with_locals))
         if threads is not None:
-            options.threads = (ctypes.c_int32 * max(len(threads), 1))(*threads)
-            options.thread_count = len(threads)
+            options.threads = c.PSC_THREADS_LISTED
+            options.thread_ids = (ctypes.c_int32 * max(len(threads), 1))(*threads)
+            options.thread_id_count = len(threads)
         return self._make(Trace(self.interrupts), "psc_capture", self.pointer, ctypes.byref(options))
 
     def value(self, frame, what):
@@ -267,44 +272,45 @@ class Target(_Handle):
         return self._text("psc_frame_names", [self.pointer, frame, _bytes(what)], []).split("\n")[:-1]
 
 
-def _open(name, first, executable, places, interrupts, kept):
+def _open(name, first, executable, settings, interrupts, kept):
     options = c.OpenOptions(size=ctypes.sizeof(c.OpenOptions), interrupted=_make_interrupt(interrupts))
-    if places:
-        options.sysroot = _bytes(places.sysroot)
-        options.debug_directory = _bytes(places.debug_directory)
-        options.library_directories = _string_array(places.library_directories)
-        options.library_directory_count = len(places.library_directories)
-        options.source_maps = _string_array(places.source_maps)
-        options.source_map_count = len(places.source_maps)
+    if settings:
+        options.sysroot = _bytes(settings.sysroot)
+        options.debug_directory = _bytes(settings.debug_directory)
+        options.library_directories = _string_array(settings.library_directories)
+        options.library_directory_count = len(settings.library_directories)
+        options.source_maps = _string_array(settings.source_maps)
+        options.source_map_count = len(settings.source_maps)
     target = Target(interrupts)
     target.kept = (options, kept)  # what is called until the target is closed
     return target._make(target, name, first, _bytes(executable), ctypes.byref(options))
 
 
-def open_core(path, executable=None, places=None):
+def open_core(path, executable=None, settings=None):
     load()
-    return _open("psc_open_core", os.fsencode(path), executable, places, [], None)
+    return _open("psc_open_core", os.fsencode(path), executable, settings, [], None)
 
 
-def open_host(host, executable=None, places=None):
+def open_held_process(process, executable=None, settings=None):
     load()
     interrupts = []
-    mappings = (c.HostMapping * max(len(host.mappings), 1))()
-    for at, one in enumerate(host.mappings):
-        mappings[at] = c.HostMapping(start=one.start, end=one.end, offset=one.offset,
-                                    path=_bytes(one.path), permissions=one.permissions)
-    threads = (c.HostThread * max(len(host.threads), 1))()
-    for at, one in enumerate(host.threads):
-        threads[at] = c.HostThread(tid=one.tid, crashed=int(one.crashed), name=_bytes(one.name),
-                                  thread_pointer=one.thread_pointer)
+    mappings = (c.DebuggerMapping * max(len(process.mappings), 1))()
+    for at, one in enumerate(process.mappings):
+        mappings[at] = c.DebuggerMapping(start=one.start, end=one.end, offset=one.offset,
+                                         path=_bytes(one.path), permissions=one.permissions)
+    threads = (c.DebuggerThread * max(len(process.threads), 1))()
+    for at, one in enumerate(process.threads):
+        threads[at] = c.DebuggerThread(tid=one.tid, crashed=int(one.crashed), name=_bytes(one.name),
+                                       thread_pointer=one.thread_pointer)
         threads[at].registers[:] = one.registers
-    reader = _make_reader(host.read, interrupts) if host.read else c.READ_FUNCTION()
-    auxv = ctypes.create_string_buffer(host.auxv, max(len(host.auxv), 1))
-    given = c.Host(size=ctypes.sizeof(c.Host), pid=host.pid or 0, read=reader,
-                  memory_path=_bytes(host.memory_path), executable=_bytes(host.executable),
-                  mappings=mappings, mapping_count=len(host.mappings), threads=threads,
-                  thread_count=len(host.threads), auxv=ctypes.addressof(auxv) if host.auxv else None,
-                  auxv_size=len(host.auxv), signal_number=host.signal.number,
-                  signal_code=host.signal.code, signal_sender=host.signal.sender,
-                  fault_address=host.signal.address)
-    return _open("psc_open_debugger", ctypes.byref(given), executable, places, interrupts, reader)
+    reader = _make_reader(process.read, interrupts) if process.read else c.DebuggerRead()
+    auxv = ctypes.create_string_buffer(process.auxv, max(len(process.auxv), 1))
+    given = c.Debugger(
+        size=ctypes.sizeof(c.Debugger), pid=process.pid or 0, read=reader,
+        memory_path=_bytes(process.memory_path), executable=_bytes(process.executable),
+        mappings=mappings, mapping_count=len(process.mappings),
+        threads=threads, thread_count=len(process.threads),
+        auxv=ctypes.addressof(auxv) if process.auxv else None, auxv_size=len(process.auxv),
+        signal_number=process.signal.number, signal_code=process.signal.code,
+        signal_sender=process.signal.sender, fault_address=process.signal.address)
+    return _open("psc_open_debugger", ctypes.byref(given), executable, settings, interrupts, reader)

@@ -22,7 +22,7 @@ class Debugger:
     """lldb, as pystack_core_commands.py wants it. debugger, process, thread and result are those of the command."""
     name = "lldb"
     help = {
-        "host": "lldb",
+        "debugger": "lldb",
         "thread": "a number of `thread list', a range of them (2-4)",
         "own": "`frame variable' and `source list'",
         "lines": "ten lines",
@@ -64,16 +64,16 @@ class Debugger:
     def process_number(self):
         return None
 
-    def places(self):
-        return of_lldb.places(self.debugger)
+    def file_settings(self):
+        return of_lldb.file_settings(self.debugger)
 
     def shell(self, line):
         os.system(line)
 
     def open(self):
         if self.kind() == "core":
-            return psc.open_core(self.core_path(), self.executable(), self.places())
-        return psc.open_host(of_lldb.make_host(self.process), self.executable(), self.places())
+            return psc.open_core(self.core_path(), self.executable(), self.file_settings())
+        return psc.open_held_process(of_lldb.held_process(self.process), self.executable(), self.file_settings())
 
     def stop(self):
         return (self.process.GetUniqueID(), self.process.GetStopID())
@@ -93,7 +93,7 @@ class Debugger:
         frame = self.thread.GetSelectedFrame()
         return (frame.GetFrameID(), frame.GetPC(), frame.GetSP()) if frame.IsValid() else None
 
-    def place_of(self, frame):
+    def pc_and_sp(self, frame):
         return frame[1:]
 
     def is_newest(self, frame):

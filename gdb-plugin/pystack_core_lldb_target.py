@@ -1,4 +1,4 @@
-"""What lldb has open, as a target of the library: a core file's path, or a process with lldb as its host."""
+"""What lldb has open, as a target of the library: a core file's path, or a process that lldb holds."""
 import os
 import re
 
@@ -62,7 +62,7 @@ def check_process(process):
         raise Wrong("The process is running; interrupt it first.")
 
 
-# ---- a process under lldb, as a host ----
+# ---- a process that lldb holds ----
 
 def read_siginfo(thread):
     """The signal that the thread has stopped for, when it is a deadly one."""
@@ -84,7 +84,7 @@ def read_siginfo(thread):
     return psc.Signal(number, code, address=address) if error.Success() else psc.Signal(number)
 
 
-def host_thread(thread):
+def held_thread(thread):
     frame = thread.GetFrameAtIndex(0)
     registers = []
     for name in psc.REGISTERS:
@@ -97,13 +97,13 @@ def host_thread(thread):
                       name=thread.GetName())
 
 
-def make_host(process):
+def held_process(process):
     if kind(process) != "native":
         raise Wrong("Only processes on this machine and core files are handled.")
     pid = process.GetProcessID()
     threads, signal = [], psc.Signal()
     for thread in process:
-        one = host_thread(thread)
+        one = held_thread(thread)
         found = read_siginfo(thread)
         if found and not signal.number:
             signal = found
@@ -122,7 +122,8 @@ def make_host(process):
             auxv = file.read()
     except OSError as reason:
         raise Wrong("The process cannot be read: %s." % reason) from None
-    return psc.Host(pid, mappings, threads, read=read, memory_path="/proc/%d/mem" % pid, auxv=auxv, signal=signal)
+    return psc.HeldProcess(pid, mappings, threads, read=read, memory_path="/proc/%d/mem" % pid, auxv=auxv,
+                           signal=signal)
 
 
 # ---- settings ----
@@ -132,9 +133,9 @@ def setting(debugger, name):
     return [values.GetStringAtIndex(i) for i in range(values.GetSize())]
 
 
-def places(debugger):
+def file_settings(debugger):
     maps = [re.match(r'^\[\d+\] "(.*)" -> "(.*)"$', line) for line in setting(debugger, "target.source-map")]
     folders = setting(debugger, "target.debug-file-search-paths")
-    return psc.Places(library_directories=setting(debugger, "target.exec-search-paths"),
-                      debug_directory=folders[0] if folders and folders[0].startswith("/") else None,
-                      source_maps=["%s=%s" % one.groups() for one in maps if one])
+    return psc.FileSettings(library_directories=setting(debugger, "target.exec-search-paths"),
+                            debug_directory=folders[0] if folders and folders[0].startswith("/") else None,
+                            source_maps=["%s=%s" % one.groups() for one in maps if one])

@@ -101,14 +101,12 @@ class Target:
     def __exit__(self, *_):
         pass
 
-    def capture(self, thread=None, threads=None, show_all=False, no_source=False, all_modules=False,
-                with_locals=False):
+    def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False):
         options = (["--no-source"] if no_source else []) + (["--locals"] if with_locals else [])
-        wanted = threads if threads is not None else None if thread is None else [thread]
-        if self.takes_thread and wanted is not None and len(wanted) == 1:
-            options += ["--thread", str(wanted[0])]
-            wanted = None
-        return Trace(self.ask, wanted, options)
+        if self.takes_thread and threads is not None and len(threads) == 1:
+            options += ["--thread", str(threads[0])]
+            threads = None
+        return Trace(self.ask, threads, options)
 
 
 def open_target(debugger):

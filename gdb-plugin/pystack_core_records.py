@@ -1,6 +1,6 @@
 """The JSON document of a trace, taken in as it comes: a recursion has millions of frames.
 
-Each frame stands on a line of its own, and begins with its place in the code, which many frames share.
+Each frame stands on a line of its own, and begins with its location in the code, which many frames share.
 """
 import json
 
@@ -10,32 +10,32 @@ _decode = json.JSONDecoder().raw_decode
 
 class Record:
     """A frame, as a dict has it."""
-    __slots__ = ("place", "own")
+    __slots__ = ("location", "own")
 
-    def __init__(self, place, own):
-        self.place, self.own = place, own
+    def __init__(self, location, own):
+        self.location, self.own = location, own
 
     def __getitem__(self, name):
-        return self.own[name] if name in self.own else self.place[name]
+        return self.own[name] if name in self.own else self.location[name]
 
     def get(self, name, otherwise=None):
-        return self.own.get(name, self.place.get(name, otherwise))
+        return self.own.get(name, self.location.get(name, otherwise))
 
 
 class Native:
     """What most frames have of their own; they are many."""
-    __slots__ = ("place", "pc", "sp", "hidden", "trust")
+    __slots__ = ("location", "pc", "sp", "hidden", "trust")
     OWN = {"pc", "sp", "hidden", "trust"}
 
-    def __init__(self, place, own):
-        self.place = place
+    def __init__(self, location, own):
+        self.location = location
         self.pc, self.sp, self.hidden, self.trust = own["pc"], own["sp"], own["hidden"], own["trust"]
 
     def __getitem__(self, name):
-        return getattr(self, name) if name in self.OWN else self.place[name]
+        return getattr(self, name) if name in self.OWN else self.location[name]
 
     def get(self, name, otherwise=None):
-        return getattr(self, name) if name in self.OWN else self.place.get(name, otherwise)
+        return getattr(self, name) if name in self.OWN else self.location.get(name, otherwise)
 
 
 class Reader:
@@ -45,7 +45,7 @@ class Reader:
         self.rest = b""
         self.skeleton = []  # the document without its frames
         self.frames = []    # one list for each thread
-        self.places = {}
+        self.locations = {}
 
     def feed(self, piece):
         lines = (self.rest + piece).split(b"\n")
@@ -62,17 +62,17 @@ class Reader:
                 self.frames.append([])
             return
         start = line[:at]
-        place = self.places.get(start)
-        if place is None:
-            place = self.places[start] = json.loads(start.decode("utf-8", "replace") + "}")
-        text = "{" + line[at + 1:].decode("utf-8", "replace")
+        location = self.locations.get(start)
+        if location is None:
+            location = self.locations[start] = json.loads(start.decode("utf-8", "relocation") + "}")
+        text = "{" + line[at + 1:].decode("utf-8", "relocation")
         own, end = _decode(text)
-        self.frames[-1].append((Native if len(own) == len(Native.OWN) else Record)(place, own))
+        self.frames[-1].append((Native if len(own) == len(Native.OWN) else Record)(location, own))
         self.skeleton.append(text[end:].lstrip(",").encode())
 
     def document(self):
         self.take(self.rest)
-        document = json.loads(b"".join(self.skeleton).decode("utf-8", "replace"))
+        document = json.loads(b"".join(self.skeleton).decode("utf-8", "relocation"))
         for thread in document["threads"]:
             if thread["frames"][:1] and isinstance(thread["frames"][0], int):
                 thread["frames"] = self.frames[thread["frames"][0]]

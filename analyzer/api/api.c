@@ -1,53 +1,72 @@
-/* The public calls but psc_capture(), those of names and of single values. */
+/* The public calls that open, close and print. */
 #include "api.h"
 
 #include "core.h"
 #include "debugger.h"
 #include "live.h"
 #include "print.h"
+#include "sized_struct.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const char *psc_version(void)
 {
     return PSC_VERSION;
 }
 
-bool take_options(void *known, size_t known_size, const void *given)
+const char *psc_status_name(enum psc_status status)
 {
-    uint32_t size = 0;
-    if (!given)
-        return true;
-    memcpy(&size, given, sizeof(size));
-    if (size < sizeof(size))
-        return false;
-    memcpy(known, given, size < known_size ? size : known_size);
-    for (size_t i = known_size; i < size; i++)
-        if (((const char *)given)[i])
-            return false;
-    return true;
+    switch (status) {
+    case PSC_OK:
+        return "PSC_OK";
+    case PSC_ERR_ARGUMENT:
+        return "PSC_ERR_ARGUMENT";
+    case PSC_ERR_MEMORY:
+        return "PSC_ERR_MEMORY";
+    case PSC_ERR_IO:
+        return "PSC_ERR_IO";
+    case PSC_ERR_FORMAT:
+        return "PSC_ERR_FORMAT";
+    case PSC_ERR_UNSUPPORTED:
+        return "PSC_ERR_UNSUPPORTED";
+    case PSC_ERR_NOT_FOUND:
+        return "PSC_ERR_NOT_FOUND";
+    case PSC_ERR_FAULT:
+        return "PSC_ERR_FAULT";
+    case PSC_ERR_LIMIT:
+        return "PSC_ERR_LIMIT";
+    case PSC_ERR_INTERRUPTED:
+        return "PSC_ERR_INTERRUPTED";
+    }
+    return NULL;
 }
+
+/* ---- targets ---- */
 
 enum psc_status end_call(const struct target *target, enum psc_status status, struct psc_error *err)
 {
     return target->interrupted ? psc_fail(err, PSC_ERR_INTERRUPTED, "interrupted") : status;
 }
 
-static struct target_options make_target_options(const struct psc_open_options *open)
+static enum psc_status take_open_options(const struct psc_open_options *given,
+                                         struct target_options *ret, struct psc_error *err)
 {
-    return (struct target_options){
-        .sysroot = open->sysroot,
-        .library_directories = open->library_directories,
-        .library_directory_count = open->library_directory_count,
-        .debug_directory = open->debug_directory,
-        .source_maps = open->source_maps,
-        .source_map_count = open->source_map_count,
-        .source_directories = open->source_directories,
-        .source_directory_count = open->source_directory_count,
-        .interrupted = open->interrupted,
-        .interrupt_context = open->interrupt_context,
+    struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
+    enum psc_status status =
+        sized_take(SIZED_TYPE(psc_open_options, PSC_OPEN_OPTIONS_INIT), given, &open, err);
+    *ret = (struct target_options){
+        .sysroot = open.sysroot,
+        .library_directories = open.library_directories,
+        .library_directory_count = open.library_directory_count,
+        .debug_directory = open.debug_directory,
+        .source_maps = open.source_maps,
+        .source_map_count = open.source_map_count,
+        .source_directories = open.source_directories,
+        .source_directory_count = open.source_directory_count,
+        .interrupted = open.interrupted,
+        .interrupt_context = open.interrupt_context,
     };
+    return status;
 }
 
 /* Takes the target over, also when it fails. */
@@ -74,24 +93,28 @@ enum psc_status psc_open_core(const char *path, const char *executable,
                               const struct psc_open_options *options, struct psc_target **ret,
                               struct psc_error *err)
 {
-    struct psc_open_options open = {0};
-    if (!path || !ret || !take_options(&open, sizeof(open), options))
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_core: unusable arguments");
-    const struct target_options target_options = make_target_options(&open);
+    struct target_options target_options;
     struct target *target;
-    enum psc_status status = core_open(path, executable, &target_options, &target, err);
+    if (!path || !ret)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_core: path or ret is NULL");
+    enum psc_status status = take_open_options(options, &target_options, err);
+    if (status == PSC_OK)
+        status = core_open(path, executable, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
 enum psc_status psc_open_process(int32_t pid, const struct psc_open_options *options,
                                  struct psc_target **ret, struct psc_error *err)
 {
-    struct psc_open_options open = {0};
-    if (pid <= 0 || !ret || !take_options(&open, sizeof(open), options))
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_process: unusable arguments");
-    const struct target_options target_options = make_target_options(&open);
+    struct target_options target_options;
     struct target *target;
-    enum psc_status status = live_open(pid, &target_options, &target, err);
+    if (pid <= 0)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_process: %d is no process id", pid);
+    if (!ret)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_process: ret is NULL");
+    enum psc_status status = take_open_options(options, &target_options, err);
+    if (status == PSC_OK)
+        status = live_open(pid, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
@@ -99,14 +122,17 @@ enum psc_status psc_open_debugger(const struct psc_debugger *debugger, const cha
                                   const struct psc_open_options *options, struct psc_target **ret,
                                   struct psc_error *err)
 {
-    struct psc_open_options open = {0};
-    struct psc_debugger known = {0};
-    if (!debugger || !ret || !take_options(&known, sizeof(known), debugger) ||
-        !take_options(&open, sizeof(open), options))
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_debugger: unusable arguments");
-    const struct target_options target_options = make_target_options(&open);
+    struct psc_debugger known = PSC_DEBUGGER_INIT;
+    struct target_options target_options;
     struct target *target;
-    enum psc_status status = debugger_open(&known, executable, &target_options, &target, err);
+    if (!debugger || !ret)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_debugger: debugger or ret is NULL");
+    enum psc_status status =
+        sized_take(SIZED_TYPE(psc_debugger, PSC_DEBUGGER_INIT), debugger, &known, err);
+    if (status == PSC_OK)
+        status = take_open_options(options, &target_options, err);
+    if (status == PSC_OK)
+        status = debugger_open(&known, executable, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
@@ -124,53 +150,37 @@ void psc_trace_destroy(struct psc_trace *trace)
     trace_destroy(trace);
 }
 
-int psc_trace_is_complete(const struct psc_trace *trace)
-{
-    return trace && trace->complete;
-}
+/* ---- printing ---- */
 
-int32_t psc_trace_pid(const struct psc_trace *trace)
+static enum psc_status take_print_options(const struct psc_print_options *given,
+                                          struct psc_print_options *ret, struct psc_error *err)
 {
-    return trace ? trace->pid : 0;
-}
-
-size_t psc_trace_warning_count(const struct psc_trace *trace)
-{
-    return trace ? trace->warnings.count : 0;
-}
-
-const char *psc_trace_warning(const struct psc_trace *trace, size_t index)
-{
-    return trace && index < trace->warnings.count ? trace->warnings.items[index].message : NULL;
-}
-
-enum psc_status psc_trace_core(const struct psc_trace *trace, struct psc_error *err)
-{
-    if (!trace || !trace->core_path)
-        return psc_fail(err, PSC_ERR_NOT_FOUND, "no core file was asked for");
-    const struct psc_error *error = &trace->core_error;
-    return error->status ? psc_fail(err, error->status, "%s", error->message) : PSC_OK;
+    *ret = (struct psc_print_options)PSC_PRINT_OPTIONS_INIT;
+    return sized_take(SIZED_TYPE(psc_print_options, PSC_PRINT_OPTIONS_INIT), given, ret, err);
 }
 
 enum psc_status psc_print(const struct psc_trace *trace, const struct psc_print_options *options,
                           psc_write_fn write, void *context, struct psc_error *err)
 {
-    struct psc_print_options print = {0};
-    if (!trace || !write || !take_options(&print, sizeof(print), options))
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print: unusable arguments");
-    return print_trace(trace, &print, write, context, err);
+    struct psc_print_options print;
+    if (!trace || !write)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print: trace or write is NULL");
+    enum psc_status status = take_print_options(options, &print, err);
+    return status == PSC_OK ? print_trace(trace, &print, write, context, err) : status;
 }
 
 enum psc_status psc_print_processes(const struct psc_trace *const *traces, size_t count,
                                     const struct psc_print_options *options, psc_write_fn write,
                                     void *context, struct psc_error *err)
 {
-    struct psc_print_options print = {0};
-    bool complete = traces && count && write && take_options(&print, sizeof(print), options);
-    for (size_t i = 0; complete && i < count; i++)
-        complete = traces[i];
-    if (!complete)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print_processes: unusable arguments");
+    struct psc_print_options print;
+    if (!traces || !count || !write)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print_processes: there is no %s",
+                        write ? "trace" : "function to write with");
+    for (size_t i = 0; i < count; i++)
+        if (!traces[i])
+            return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print_processes: trace %zu is NULL", i);
+    enum psc_status status = take_print_options(options, &print, err);
     print.one_line = 1;
-    return print_traces(traces, count, &print, write, context, err);
+    return status == PSC_OK ? print_traces(traces, count, &print, write, context, err) : status;
 }

@@ -17,12 +17,6 @@ PSC_MUST_CHECK enum psc_status end_call(const struct target *target, enum psc_st
                                         struct psc_error *err);
 
 /**
- * Takes a caller's struct that begins with its size: an older, shorter one leaves the rest zero; a
- * longer one, from a newer header, may only have zeros where this library knows nothing.
- */
-PSC_MUST_CHECK bool take_options(void *known, size_t known_size, const void *given);
-
-/**
  * Finds Python in every mode, so that the report can name it, and describes it in the trace.
  * @param ret  NULL when there is none; a warning says so.
  */

@@ -1,18 +1,9 @@
 /* The public calls for single values in a frame. */
 #include "api.h"
 #include "python.h"
-#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-psc_addr psc_trace_python_frame(const struct psc_trace *trace, size_t thread, size_t frame)
-{
-    if (!trace || thread >= trace->thread_count || frame >= trace->threads[thread].frame_count)
-        return 0;
-    const struct trace_frame *found = &trace->threads[thread].frames[frame];
-    return found->location->kind == TRACE_PYTHON ? found->id : 0;
-}
 
 /* An interpreter for one question. */
 struct question {
@@ -76,7 +67,7 @@ enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame, const
     enum python_scope scope = PYTHON_SCOPE_LOCAL;
     const char *text;
     if (!target || !what || !write)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_value: unusable arguments");
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_value: target, what or write is NULL");
     enum psc_status status = open_question(target, &question, err);
     if (status != PSC_OK)
         return status;
@@ -97,7 +88,7 @@ enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame, const
     const char **names = NULL;
     size_t count = 0;
     if (!target || !write)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_names: unusable arguments");
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_names: target or write is NULL");
     enum psc_status status = open_question(target, &question, err);
     if (status != PSC_OK)
         return status;

@@ -1,6 +1,7 @@
 /* psc_capture(): the whole way in one place. */
 #include "api.h"
 #include "core.h"
+#include "sized_struct.h"
 #include "diagnose.h"
 #include "live.h"
 #include "process.h"
@@ -107,9 +108,13 @@ static void finish(struct psc_trace *trace, const struct capture_sources *source
 enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *given,
                             struct psc_trace **ret, struct psc_error *err)
 {
-    struct psc_capture_options options = {.thread = -1};
-    if (!target || !ret || !take_options(&options, sizeof(options), given))
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: unusable arguments");
+    struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
+    if (!target || !ret)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: target or ret is NULL");
+    enum psc_status status =
+        sized_take(SIZED_TYPE(psc_capture_options, PSC_CAPTURE_OPTIONS_INIT), given, &options, err);
+    if (status != PSC_OK)
+        return status;
     if (options.no_pause && target->target->kind != TARGET_PROCESS)
         options.no_pause = 0;
     if (options.no_pause)
@@ -124,7 +129,7 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
 
     struct capture_sources sources = {0};
     describe_process(trace, target->target);
-    enum psc_status status = begin_core(target->target, trace, &options, err);
+    status = begin_core(target->target, trace, &options, err);
     if (status == PSC_OK)
         status = open_sources(target, trace, &options, &sources, err);
     explain_stage(trace, "finding the interpreter", &since);
@@ -134,7 +139,7 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
     if (status == PSC_OK)
         status = diagnose_crash(target->target, trace);
     if (status == PSC_OK) {
-        find_gil_holder(trace, options.thread < 0 && !options.threads);
+        find_gil_holder(trace, options.threads == PSC_THREADS_ALL);
         finish(trace, &sources);
         end_core(target->target, trace);
     }

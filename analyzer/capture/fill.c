@@ -33,15 +33,20 @@ struct filling {
 
 static bool wants_thread(const struct filling *filling, size_t index)
 {
-    const struct target *target = filling->sources->target;
-    int32_t wanted = filling->options->thread;
-    int32_t tid = target->threads[index].tid;
-    if (wanted >= 0)
-        return wanted ? tid == wanted : index == 0;
-    for (uint32_t i = 0; filling->options->threads && i < filling->options->thread_count; i++)
-        if (filling->options->threads[i] == tid)
+    const struct psc_capture_options *options = filling->options;
+    int32_t tid = filling->sources->target->threads[index].tid;
+    switch (options->threads) {
+    case PSC_THREADS_ALL:
+        return true;
+    case PSC_THREADS_CRASHED:
+        return index == 0;
+    case PSC_THREADS_LISTED:
+        break;
+    }
+    for (uint32_t i = 0; i < options->thread_id_count; i++)
+        if (options->thread_ids[i] == tid)
             return true;
-    return !filling->options->threads;
+    return false;
 }
 
 static enum psc_status add_interpreter(struct draft *draft, const struct python_thread *thread)
@@ -82,8 +87,8 @@ static enum psc_status draft_threads(struct filling *filling, size_t *ret_unwant
                 return PSC_ERR_MEMORY;
         }
     }
-    bool all = filling->options->thread < 0 && !filling->options->threads &&
-               filling->options->mode != PSC_MODE_NATIVE;
+    bool all =
+        filling->options->threads == PSC_THREADS_ALL && filling->options->mode != PSC_MODE_NATIVE;
     for (size_t p = 0; all && p < filling->python_thread_count; p++) {
         const struct python_thread *thread = &filling->python_threads[p];
         bool joined = false;
@@ -456,9 +461,7 @@ static enum psc_status fill_threads(struct filling *filling, struct psc_error *e
     status = draft_threads(filling, &filling->trace->unwanted_threads);
     if (status == PSC_OK && !filling->draft_count)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
-                        filling->options->threads && filling->options->thread_count
-                            ? filling->options->threads[0]
-                            : filling->options->thread);
+                        filling->options->thread_id_count ? filling->options->thread_ids[0] : 0);
     qsort(filling->drafts, filling->draft_count, sizeof(*filling->drafts), compare_drafts);
     for (size_t i = 0; goes_on(filling, status) && i < filling->draft_count; i++)
         status = walk_draft(filling, &filling->drafts[i]);

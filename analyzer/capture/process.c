@@ -179,7 +179,7 @@ enum psc_status snapshot_process(struct psc_target *target, struct psc_trace *tr
     if (!live_get_pause(target->target)->refused)
         return psc_fail(err, status, "%s", why.message);
     refuse_core(target->target, trace);
-    if (!sources->python || options->mode == PSC_MODE_NATIVE || options->thread >= 0)
+    if (!sources->python || options->mode == PSC_MODE_NATIVE || options->threads != PSC_THREADS_ALL)
         return list_threads_only(target->target, trace, options, why.message, err);
     options->mode = PSC_MODE_PYTHON;
     struct psc_error unread = {0};

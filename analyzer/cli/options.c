@@ -175,10 +175,11 @@ static bool choose(const char *option, const char *word, const struct choice *ch
     return complain("--%s: '%s' is none of %s", option, word, names);
 }
 
-static bool parse_thread(const char *word, int32_t *ret)
+static bool parse_thread(struct options *options, const char *word)
 {
+    struct psc_capture_options *capture = &options->capture;
     if (!strcmp(word, "all") || !strcmp(word, "crashed")) {
-        *ret = *word == 'a' ? -1 : 0;
+        capture->threads = *word == 'a' ? PSC_THREADS_ALL : PSC_THREADS_CRASHED;
         return true;
     }
     char *end;
@@ -186,7 +187,10 @@ static bool parse_thread(const char *word, int32_t *ret)
     long number = strtol(word, &end, 10);
     if (errno || *end || end == word || number < 1 || number > INT32_MAX)
         return complain("--thread: '%s' is none of all, crashed, a thread id", word);
-    *ret = (int32_t)number;
+    options->thread = (int32_t)number;
+    capture->threads = PSC_THREADS_LISTED;
+    capture->thread_ids = &options->thread;
+    capture->thread_id_count = 1;
     return true;
 }
 
@@ -318,7 +322,7 @@ static bool parse_option(struct options *options, int option, const char *value)
         options->capture.unwinder = (enum psc_unwinder)choice;
         break;
     case OPT_THREAD:
-        good = parse_thread(value, &options->capture.thread);
+        good = parse_thread(options, value);
         break;
     case OPT_ORDER:
         good = choose("order", value, orders, &choice);
@@ -359,10 +363,9 @@ static bool options_init(struct options *options, int argc)
         .library_directories = calloc(count, sizeof(*options->library_directories)),
         .source_maps = calloc(count, sizeof(*options->source_maps)),
         .source_directories = calloc(count, sizeof(*options->source_directories)),
-        .open.size = sizeof(options->open),
-        .capture.size = sizeof(options->capture),
-        .capture.thread = -1,
-        .print.size = sizeof(options->print),
+        .open = PSC_OPEN_OPTIONS_INIT,
+        .capture = PSC_CAPTURE_OPTIONS_INIT,
+        .print = PSC_PRINT_OPTIONS_INIT,
     };
     options->open.library_directories = options->library_directories;
     options->open.source_maps = options->source_maps;
@@ -404,7 +407,7 @@ static bool check_options(const struct options *options, int word_count)
     if ((options->interval > 0 || options->children || options->saves_core) && !options->pid)
         return complain("--watch, --children and --save-core go with --pid");
     if (capture->no_pause &&
-        (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->thread >= 0))
+        (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->threads != PSC_THREADS_ALL))
         return complain("--no-pause goes with --pid, not with --mode native or --thread");
     if (capture->tasks && capture->mode == PSC_MODE_NATIVE)
         return complain("--tasks does not go with --mode native");

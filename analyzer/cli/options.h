@@ -31,6 +31,7 @@ struct options {
     bool children;         /**< Also what descends from the process. */
     bool saves_core;       /**< Also writes a core file. */
     const char *core_file; /**< Where; NULL: core.PID. */
+    int32_t thread;        /**< The one that --thread names. */
     double interval;       /**< Seconds between looks; 0: one look. */
     const char *executable;
     enum color_choice color;

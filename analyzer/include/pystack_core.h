@@ -2,21 +2,33 @@
  * @file
  * pystack-core: merged native and Python stacks of a dead or a living process.
  *
- * The way through: open a target, capture a trace of it, print the trace.
+ * The way through: open a target, capture a trace of it, read or print the trace.
  *
- *     struct psc_error err;
- *     struct psc_target *target;
- *     struct psc_trace *trace;
- *     if (psc_open_core("core.1234", NULL, NULL, &target, &err) != PSC_OK) ...
- *     if (psc_capture(target, NULL, &trace, &err) != PSC_OK) ...
- *     psc_print(trace, NULL, write_callback, context, &err);
+ *     struct psc_error err = {0};
+ *     struct psc_target *target = NULL;
+ *     struct psc_trace *trace = NULL;
+ *     if (psc_open_core("core.1234", NULL, NULL, &target, &err) != PSC_OK ||
+ *         psc_capture(target, NULL, &trace, &err) != PSC_OK)
+ *         fprintf(stderr, "%s\n", err.message);
+ *     for (size_t i = 0; i < psc_trace_thread_count(trace); i++) ... psc_trace_get_thread() ...
  *     psc_trace_destroy(trace);
  *     psc_close(target);
  *
- * Nothing here prints, exits, aborts or keeps global state: different targets
- * may be used from different threads at the same time; one target (and the
- * traces captured from it) belongs to one thread at a time.
- * All strings are UTF-8.
+ * docs/examples/print_stacks.c is a whole program.
+ *
+ * Structs that a caller fills, or has filled, begin with their size, so that a program and a
+ * library of different versions understand each other. Each has a macro to begin with, which is the
+ * default:
+ *
+ *     struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
+ *
+ * NULL for options, the macro, and zeros behind the size all mean the same. A library that is older
+ * than the header refuses a struct in which something is set that it does not know
+ * (PSC_ERR_ARGUMENT, and the message says so).
+ *
+ * Nothing here prints, exits, aborts or keeps global state: different targets may be used from
+ * different threads at the same time; one target (and the traces captured from it) belongs to one
+ * thread at a time. All strings are UTF-8.
  */
 #ifndef PYSTACK_CORE_H
 #define PYSTACK_CORE_H
@@ -35,6 +47,12 @@ extern "C" {
 #define PSC_API
 #define PSC_MUST_CHECK
 #endif
+
+/** The version of this header; psc_version() is that of the library. */
+#define PSC_VERSION_MAJOR 0
+#define PSC_VERSION_MINOR 1
+#define PSC_VERSION_PATCH 0
+#define PSC_VERSION       "0.1.0"
 
 /** An address in the target, whatever the word size of either side. */
 typedef uint64_t psc_addr;
@@ -65,7 +83,7 @@ struct psc_target;
 /** The finished product: plain data about every thread. Opaque. */
 struct psc_trace;
 
-/** Where the files of the dead machine are now. Zero-initialise, set size. */
+/** Where the files of the dead machine are now; begin with PSC_OPEN_OPTIONS_INIT. */
 struct psc_open_options {
     uint32_t size;                    /**< sizeof(struct psc_open_options) */
     uint32_t library_directory_count; /**< Entries in library_directories. */
@@ -90,6 +108,10 @@ struct psc_open_options {
     int (*interrupted)(void *context);
     void *interrupt_context;
 };
+#define PSC_OPEN_OPTIONS_INIT                                                              \
+    {                                                                                      \
+        sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL \
+    }
 
 /** Which of the two stacks to take. */
 enum psc_mode {
@@ -101,7 +123,14 @@ enum psc_mode {
 /** Which engine makes the unwind rows; both must give the same stacks. */
 enum psc_unwinder { PSC_UNWINDER_LIBUNWIND = 0, PSC_UNWINDER_LIBDW = 1 };
 
-/** What to capture. Zero-initialise, set size; NULL means all defaults. */
+/** Which threads to take. */
+enum psc_threads {
+    PSC_THREADS_ALL = 0,
+    PSC_THREADS_CRASHED = 1, /**< The one that took the signal; the first when none did. */
+    PSC_THREADS_LISTED = 2   /**< Those in psc_capture_options.thread_ids. */
+};
+
+/** What to capture; begin with PSC_CAPTURE_OPTIONS_INIT. NULL means all defaults. */
 struct psc_capture_options {
     uint32_t size; /**< sizeof(struct psc_capture_options) */
     enum psc_mode mode;
@@ -117,16 +146,16 @@ struct psc_capture_options {
     uint32_t no_source;
     /** Non-zero: list all mapped modules; else those that some frame is in. */
     uint32_t all_modules;
-    /** -1: all threads. 0: the crashed one (the first when none crashed). Else a thread id. */
-    int32_t thread;
+    enum psc_threads threads;
+    /** With PSC_THREADS_LISTED: their ids. */
+    const int32_t *thread_ids;
+    uint32_t thread_id_count;
     /**
      * Non-zero: a living process is not stopped. Python frames only (mode is PSC_MODE_PYTHON, and
-     * thread has to be -1); what changed while it was read may be a mixture, and is warned of.
+     * threads has to be PSC_THREADS_ALL); what changed while it was read may be a mixture, and is
+     * warned of.
      */
     uint32_t no_pause;
-    /** With thread -1: the ids of those that are wanted; NULL for all. */
-    const int32_t *threads;
-    uint32_t thread_count;
     /** Non-zero: arguments and local names of the Python frames, with their values as text. */
     uint32_t locals;
     /**
@@ -143,11 +172,16 @@ struct psc_capture_options {
     /** Non-zero: asyncio's tasks that are not done and what each waits for, suspended greenlets. */
     uint32_t tasks;
 };
+#define PSC_CAPTURE_OPTIONS_INIT                                                                 \
+    {                                                                                            \
+        sizeof(struct psc_capture_options), PSC_MODE_MERGED, PSC_UNWINDER_LIBUNWIND, 0, 0, 0, 0, \
+            PSC_THREADS_ALL, NULL, 0, 0, 0, NULL, 0, 0                                           \
+    }
 
 /** How a trace is shown. */
 enum psc_format { PSC_FORMAT_TEXT = 0, PSC_FORMAT_JSON = 1 };
 
-/** Zero-initialise, set size; NULL means all defaults. */
+/** Begin with PSC_PRINT_OPTIONS_INIT; NULL means all defaults. */
 struct psc_print_options {
     uint32_t size; /**< sizeof(struct psc_print_options) */
     enum psc_format format;
@@ -158,12 +192,19 @@ struct psc_print_options {
     uint32_t explain;         /**< How each thing was found, and time spent (text only). */
     uint32_t one_line;        /**< No line break but the last (JSON only). */
 };
+#define PSC_PRINT_OPTIONS_INIT                                              \
+    {                                                                       \
+        sizeof(struct psc_print_options), PSC_FORMAT_TEXT, 0, 0, 0, 0, 0, 0 \
+    }
 
 /** Takes size bytes of output; returns 0, or anything else to stop. */
 typedef int (*psc_write_fn)(void *context, const char *bytes, size_t size);
 
-/** "0.1.0"; static. */
+/** Of the library, as "0.1.0"; static. */
 PSC_API const char *psc_version(void);
+
+/** "PSC_ERR_FORMAT" and so on; static. NULL: no status of this version. */
+PSC_API const char *psc_status_name(enum psc_status status);
 
 /**
  * Opens a core file.
@@ -190,10 +231,10 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_open_process(int32_t pid,
 
 /** Bits of psc_debugger_mapping.permissions. */
 enum psc_debugger_permission {
-    PSC_HOST_READ = 1,
-    PSC_HOST_WRITE = 2,
-    PSC_HOST_EXECUTE = 4,
-    PSC_HOST_PERMISSIONS_KNOWN = 8
+    PSC_DEBUGGER_READ = 1,
+    PSC_DEBUGGER_WRITE = 2,
+    PSC_DEBUGGER_EXECUTE = 4,
+    PSC_DEBUGGER_PERMISSIONS_KNOWN = 8
 };
 
 /** A range of the target's memory, as /proc/PID/maps lists it. */
@@ -218,8 +259,8 @@ struct psc_debugger_thread {
 };
 
 /**
- * A debugger, or whatever else holds a stopped process. Zero-initialise, set size. Everything but
- * `context` is copied; the process must stay stopped until psc_close().
+ * A debugger, or whatever else holds a stopped process; begin with PSC_DEBUGGER_INIT. Everything
+ * but `context` is copied; the process must stay stopped until psc_close().
  */
 struct psc_debugger {
     uint32_t size; /**< sizeof(struct psc_debugger) */
@@ -245,6 +286,11 @@ struct psc_debugger {
     int32_t signal_sender;  /**< si_pid, when signal_code says that a process sent it. */
     psc_addr fault_address; /**< si_addr, when signal_code says that the kernel sent it. */
 };
+#define PSC_DEBUGGER_INIT                                                                        \
+    {                                                                                            \
+        sizeof(struct psc_debugger), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, \
+            0, 0                                                                                 \
+    }
 
 /**
  * Opens a process through a debugger.
@@ -285,11 +331,226 @@ PSC_API int32_t psc_trace_pid(const struct psc_trace *trace);
 PSC_MUST_CHECK PSC_API enum psc_status psc_trace_core(const struct psc_trace *trace,
                                                       struct psc_error *err);
 
+/* ---- what a trace holds ---- */
+
+/** Whether the target is a core file or was alive. */
+enum psc_target_kind { PSC_TARGET_CORE = 0, PSC_TARGET_PROCESS = 1 };
+
+/** What was looked at; begin with PSC_TARGET_INFO_INIT. Strings are owned by the trace. */
+struct psc_target_info {
+    uint32_t size; /**< sizeof(struct psc_target_info) */
+    enum psc_target_kind kind;
+    int32_t pid;              /**< 0: not known. */
+    uint32_t argument_count;  /**< See psc_trace_argument(). */
+    const char *path;         /**< Of the core file, or NULL. */
+    const char *executable;   /**< As the target names it, or NULL. */
+    const char *architecture; /**< "x86_64" */
+};
+#define PSC_TARGET_INFO_INIT                                                    \
+    {                                                                           \
+        sizeof(struct psc_target_info), PSC_TARGET_CORE, 0, 0, NULL, NULL, NULL \
+    }
+
+/** Fills *ret. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_target(const struct psc_trace *trace,
+                                                            struct psc_target_info *ret,
+                                                            struct psc_error *err);
+
+/** Argument `index` of the command line, owned by the trace; NULL out of range. */
+PSC_API const char *psc_trace_argument(const struct psc_trace *trace, size_t index);
+
+/** The interpreter; begin with PSC_PYTHON_INFO_INIT. Strings are owned by the trace. */
+struct psc_python_info {
+    uint32_t size;              /**< sizeof(struct psc_python_info) */
+    uint32_t debug;             /**< Non-zero: a debug build. */
+    const char *implementation; /**< "CPython" */
+    const char *version;        /**< "3.11.2" */
+    uint32_t free_threaded;     /**< Non-zero: built without a GIL; it may use one nevertheless. */
+    uint32_t gil_known;         /**< Non-zero: gil_holder is known. */
+    int32_t gil_holder;         /**< Its thread id; 0: nobody. */
+    uint32_t reserved;
+};
+#define PSC_PYTHON_INFO_INIT                                      \
+    {                                                             \
+        sizeof(struct psc_python_info), 0, NULL, NULL, 0, 0, 0, 0 \
+    }
+
+/** Fills *ret; PSC_ERR_NOT_FOUND when the target has no Python that can be read. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_python(const struct psc_trace *trace,
+                                                            struct psc_python_info *ret,
+                                                            struct psc_error *err);
+
+/** The signal that ended or stopped the target; begin with PSC_CRASH_INFO_INIT. */
+struct psc_crash_info {
+    uint32_t size; /**< sizeof(struct psc_crash_info) */
+    int32_t signal_number;
+    const char *signal;  /**< "SIGSEGV" */
+    const char *code;    /**< si_code by its name, "SEGV_MAPERR"; or NULL. */
+    const char *summary; /**< One phrase: "accessing 0x0 (a null pointer), not mapped"; or NULL. */
+    const char *message; /**< What the program itself said of it, or NULL. */
+    psc_addr fault_address; /**< With has_fault_address. */
+    uint32_t has_fault_address;
+    int32_t sender_pid; /**< Of the process that sent the signal; with has_sender. */
+    uint32_t has_sender;
+    int32_t thread_id; /**< Of the thread that took it; 0: not known. */
+};
+#define PSC_CRASH_INFO_INIT                                                     \
+    {                                                                           \
+        sizeof(struct psc_crash_info), 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 \
+    }
+
+/** Fills *ret; PSC_ERR_NOT_FOUND when there was no signal. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_crash(const struct psc_trace *trace,
+                                                           struct psc_crash_info *ret,
+                                                           struct psc_error *err);
+
+/** Bits of psc_thread_info.state. */
+enum psc_thread_state {
+    PSC_THREAD_CRASHED = 1u << 0, /**< Took the signal. */
+    PSC_THREAD_HOLDS_GIL = 1u << 1,
+    PSC_THREAD_WAITS_FOR_GIL = 1u << 2,
+    PSC_THREAD_COLLECTING = 1u << 3, /**< Runs the garbage collector. */
+    PSC_THREAD_MAIN = 1u << 4,
+    PSC_THREAD_NO_PYTHON = 1u << 5, /**< The process has Python, this thread does not. */
+    PSC_THREAD_FINALIZING = 1u << 6,
+    PSC_THREAD_IDLE = 1u << 7,      /**< Waits in the kernel, without the GIL. */
+    PSC_THREAD_TERMINATED = 1u << 8 /**< A thread of Python whose thread of the system has ended. */
+};
+
+/** A thread; begin with PSC_THREAD_INFO_INIT. Strings are owned by the trace. */
+struct psc_thread_info {
+    uint32_t size;       /**< sizeof(struct psc_thread_info) */
+    int32_t thread_id;   /**< The system's; 0: a thread of Python's for which none is known. */
+    uint32_t state;      /**< enum psc_thread_state bits. */
+    uint32_t has_python; /**< Non-zero: the next two are known. */
+    uint64_t python_thread_id; /**< What threading.get_ident() gives. */
+    int64_t interpreter_id;    /**< 0: the main interpreter; -1: not known. */
+    const char *name;          /**< Python's if there is one, else the system's; or NULL. */
+    const char *system_name;   /**< Or NULL. */
+    /** The exception that is raised, else the newest that is being handled; NULL: none. */
+    const char *exception_type;
+    const char *exception_message; /**< Or NULL. */
+    uint32_t exception_raised;     /**< Non-zero: not caught yet. */
+    uint32_t reserved;
+};
+#define PSC_THREAD_INFO_INIT                                                        \
+    {                                                                               \
+        sizeof(struct psc_thread_info), 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0 \
+    }
+
+/** How many threads the trace has; the crashed one is the first. */
+PSC_API size_t psc_trace_thread_count(const struct psc_trace *trace);
+
+/** Fills *ret; PSC_ERR_ARGUMENT out of range. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_thread(const struct psc_trace *trace,
+                                                            size_t thread,
+                                                            struct psc_thread_info *ret,
+                                                            struct psc_error *err);
+
+enum psc_frame_kind {
+    PSC_FRAME_PYTHON = 0,
+    PSC_FRAME_CYTHON = 1,
+    PSC_FRAME_NATIVE = 2,
+    PSC_FRAME_GAP = 3 /**< A part of the stack that could not be read; function is the reason. */
+};
+
+/** Where a line number comes from. */
+enum psc_line_source {
+    PSC_LINE_NONE = 0,
+    PSC_LINE_CODE = 1, /**< The line table of the Python code. */
+    PSC_LINE_DWARF = 2,
+    PSC_LINE_C_FILE = 3, /**< Comments in the C file that Cython generated. */
+    PSC_LINE_XML = 4,    /**< Cython's debug files (gdb_debug=True). */
+    PSC_LINE_MACHINE_CODE = 5,
+    PSC_LINE_ESTIMATE = 6
+};
+
+/** How a native or Cython frame was found, best first. */
+enum psc_trust {
+    PSC_TRUST_CONTEXT = 0, /**< By the registers: the innermost frame, or one below a signal. */
+    PSC_TRUST_CFI = 1,     /**< By the unwind tables. */
+    PSC_TRUST_FRAME_POINTER = 2,
+    PSC_TRUST_SCAN = 3,  /**< A return address that was found on the stack. */
+    PSC_TRUST_ANCHOR = 4 /**< By what Python keeps of the evaluator's frame. */
+};
+
+/** Bits of psc_frame_info.flags. */
+enum psc_frame_flag {
+    PSC_FRAME_HIDDEN = 1u << 0,    /**< Machinery: printed with `all` only. */
+    PSC_FRAME_INLINED = 1u << 1,   /**< Inlined into the frame that follows. */
+    PSC_FRAME_HAS_PC = 1u << 2,    /**< pc and sp are known. */
+    PSC_FRAME_HAS_OFFSET = 1u << 3 /**< offset is known. */
+};
+
+/** A frame; begin with PSC_FRAME_INFO_INIT. Strings are owned by the trace, or NULL: not known. */
+struct psc_frame_info {
+    uint32_t size; /**< sizeof(struct psc_frame_info) */
+    enum psc_frame_kind kind;
+    const char *language; /**< "Python", "Cython", "C", "C++", "Rust" */
+    const char *function; /**< What a person reads: demangled, qualified. Of a gap: its reason. */
+    const char *name;     /**< The bare name of the code (co_name). */
+    const char *symbol;   /**< The linker's name. */
+    const char *file;     /**< As the target names it. */
+    const char *source;   /**< The text of the line, without its indentation. */
+    const char *module;   /**< Path of the ELF file. */
+    const char *build_id; /**< Of the module: lower-case hexadecimal digits. */
+    uint32_t line;        /**< Lines and columns count from 1; 0: not known. */
+    uint32_t column;      /**< In characters. */
+    uint32_t end_line;
+    uint32_t end_column; /**< One past the last character. */
+    enum psc_line_source line_source;
+    enum psc_trust trust; /**< Of native and Cython frames. */
+    uint32_t flags;       /**< enum psc_frame_flag bits. */
+    uint32_t local_count; /**< See psc_trace_get_local(). */
+    psc_addr pc;          /**< The innermost frame's program counter; the others' return address. */
+    psc_addr sp;          /**< The stack pointer in that frame. */
+    uint64_t offset;      /**< Of the code within the module: what addr2line takes. */
+    psc_addr python_frame; /**< As psc_trace_python_frame(). */
+};
+#define PSC_FRAME_INFO_INIT                                                                        \
+    {                                                                                              \
+        sizeof(struct psc_frame_info), PSC_FRAME_PYTHON, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+            NULL, 0, 0, 0, 0, PSC_LINE_NONE, PSC_TRUST_CONTEXT, 0, 0, 0, 0, 0, 0                   \
+    }
+
+/** How many frames a thread has, those that merging hides with them; 0 out of range. */
+PSC_API size_t psc_trace_frame_count(const struct psc_trace *trace, size_t thread);
+
+/** Fills *ret with frame `frame` of thread `thread`, the innermost is 0; PSC_ERR_ARGUMENT out of
+ * range. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_frame(const struct psc_trace *trace,
+                                                           size_t thread, size_t frame,
+                                                           struct psc_frame_info *ret,
+                                                           struct psc_error *err);
+
+/** A name in a frame and its value as text, for psc_capture_options.locals. */
+struct psc_local {
+    uint32_t size; /**< sizeof(struct psc_local) */
+    uint32_t reserved;
+    const char *name;
+    const char *value;
+};
+#define PSC_LOCAL_INIT                          \
+    {                                           \
+        sizeof(struct psc_local), 0, NULL, NULL \
+    }
+
+/** Fills *ret with name `local` of a frame, arguments first; PSC_ERR_ARGUMENT out of range. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_local(const struct psc_trace *trace,
+                                                           size_t thread, size_t frame,
+                                                           size_t local, struct psc_local *ret,
+                                                           struct psc_error *err);
+
 /** How many warnings the trace has. */
 PSC_API size_t psc_trace_warning_count(const struct psc_trace *trace);
 
 /** The sentence of warning `index`, owned by the trace; NULL out of range. */
 PSC_API const char *psc_trace_warning(const struct psc_trace *trace, size_t index);
+
+/** Its code for programs, "file-missing"; as above. */
+PSC_API const char *psc_trace_warning_code(const struct psc_trace *trace, size_t index);
+
+/* ---- printing ---- */
 
 /**
  * Writes the trace in one of the formats.

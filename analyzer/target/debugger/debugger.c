@@ -15,7 +15,7 @@
 #define CACHE_PAGES     ((size_t)16384)
 #define CACHE_SLOTS     (2 * CACHE_PAGES)
 #define PREFETCH_LIMIT  ((size_t)1024 * 1024)
-#define HOST_ITEM_LIMIT 1000000u
+#define ITEM_LIMIT 1000000u
 
 struct debugger_page {
     psc_addr address; /* 1: the slot is free; no page begins there. */
@@ -192,10 +192,10 @@ static enum psc_status add_mapping(struct target *target, struct file_names *nam
         .start = given->start,
         .end = given->end,
         .offset = given->offset,
-        .permissions_known = given->permissions & PSC_HOST_PERMISSIONS_KNOWN,
-        .readable = given->permissions & PSC_HOST_READ,
-        .writable = given->permissions & PSC_HOST_WRITE,
-        .executable = given->permissions & PSC_HOST_EXECUTE,
+        .permissions_known = given->permissions & PSC_DEBUGGER_PERMISSIONS_KNOWN,
+        .readable = given->permissions & PSC_DEBUGGER_READ,
+        .writable = given->permissions & PSC_DEBUGGER_WRITE,
+        .executable = given->permissions & PSC_DEBUGGER_EXECUTE,
     };
     if (given->start >= given->end)
         return PSC_OK;
@@ -254,7 +254,7 @@ static enum psc_status copy_threads(struct target *target, const struct psc_debu
     return PSC_OK;
 }
 
-/* ---- thread pointers of a host that does not know fs_base ---- */
+/* ---- thread pointers of a debugger that does not know fs_base ---- */
 
 /* Where a thread's block may begin: all of a small mapping, the end of a large one (a stack). */
 #define TCB_SEARCH_SIZE ((size_t)256 * 1024)
@@ -335,11 +335,11 @@ enum psc_status debugger_open(const struct psc_debugger *given, const char *exec
                               struct psc_error *err)
 {
     if (!given->read && !given->memory_path)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "a host without a way to read memory");
-    if (!given->mappings || !given->mapping_count || given->mapping_count > HOST_ITEM_LIMIT)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "a host that tells no mappings of its target");
-    if (!given->threads || !given->thread_count || given->thread_count > HOST_ITEM_LIMIT)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "a host that tells no threads of its target");
+        return psc_fail(err, PSC_ERR_ARGUMENT, "a debugger without a way to read memory");
+    if (!given->mappings || !given->mapping_count || given->mapping_count > ITEM_LIMIT)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "a debugger that tells no mappings of its target");
+    if (!given->threads || !given->thread_count || given->thread_count > ITEM_LIMIT)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "a debugger that tells no threads of its target");
     struct debugger *debugger = calloc(1, sizeof(*debugger));
     struct target *target =
         debugger ? target_create(TARGET_DEBUGGER, &debugger_ops, executable, options) : NULL;

@@ -24,8 +24,8 @@ def test_help():
 
 def test_version():
     result = analyzer.run("--version")
-    with open(os.path.join(cores.SOURCE, "CMakeLists.txt")) as file:
-        version = re.search(r"project\(pystack-core VERSION (\S+)", file.read()).group(1)
+    with open(os.path.join(cores.SOURCE, "analyzer", "include", "pystack_core.h")) as file:
+        version = re.search(r'#define PSC_VERSION +"([^"]+)"', file.read()).group(1)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == "pystack-core %s\n" % version
 

@@ -66,9 +66,9 @@ class Stepper:
         registers = self.registers()
         thread = psc.Thread(self.pid, [registers[name] for name in psc.REGISTERS], registers["fs_base"])
         with open("/proc/%d/maps" % self.pid) as file:
-            host = psc.Host(self.pid, psc.parse_maps(file.read()), [thread], memory_path=self.memory,
+            process = psc.HeldProcess(self.pid, psc.parse_maps(file.read()), [thread], memory_path=self.memory,
                             auxv=self.auxv)
-        with psc.open_host(host) as target, target.capture(no_source=True) as trace:
+        with psc.open_held_process(process) as target, target.capture(no_source=True) as trace:
             return trace.document(show_all=True)
 
 

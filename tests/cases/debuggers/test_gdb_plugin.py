@@ -130,30 +130,6 @@ def test_help_and_completion():
     assert answers[-1].split("\n")[:3] == ["py-bt-merged --all", "py-bt-merged --json", "py-bt-merged --locals"]
 
 
-def test_version_is_the_projects():
-    """The scripts are written for the library of this tree."""
-    with open(os.path.join(cores.SOURCE, "CMakeLists.txt")) as file:
-        version = re.search(r"project\(\S+ VERSION (\S+)", file.read()).group(1)
-    with open(os.path.join(debuggers.PLUGIN, "pystack_core_interface.py")) as file:
-        assert 'VERSION = "%s"' % version in file.read()
-
-
-def test_structures_fit_the_header():
-    """The ctypes structures have the header's members, in its order."""
-    with open(os.path.join(cores.SOURCE, "analyzer", "include", "pystack_core.h")) as file:
-        header = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    with open(os.path.join(debuggers.PLUGIN, "pystack_core_interface.py")) as file:
-        script = file.read()
-    for ours, theirs in (("OpenOptions", "open_options"), ("CaptureOptions", "capture_options"),
-                         ("PrintOptions", "print_options"), ("HostMapping", "host_mapping"),
-                         ("HostThread", "host_thread"), ("Host", "host"), ("Error", "error")):
-        body = re.search(r"struct psc_%s \{(.*?)\n\};" % theirs, header, re.S).group(1)
-        members = re.findall(r"\(\*(\w+)\)\(|(\w+)(?:\[\w+\])?;", re.sub(r"\)\([^;]*\);", ")();", body))
-        members = [pointer or plain for pointer, plain in members]
-        fields = re.search(r"class %s\(.*?_fields_ = \[(.*?)\]\n\n" % ours, script, re.S).group(1)
-        assert re.findall(r'\("(\w+)"', fields) == members, theirs
-
-
 @pytest.mark.cases(["callbacks", "generators"])
 def test_backtrace_of_gdb(core):
     """Python frames stand in bt in the order of the merged stack; nothing else of bt goes."""

@@ -8,8 +8,10 @@ import analyzer
 import cores
 import debuggers
 
+HEADER = os.path.join(cores.SOURCE, "analyzer", "include")
 
-def test_host_and_core(interpreter):
+
+def test_held_process_and_core(interpreter):
     core = cores.make_core("threads", interpreter)
     with debuggers.living(interpreter) as (pid, _):
         done = subprocess.run([sys.executable, "-B", os.path.join(cores.SUPPORT, "library_session.py"), debuggers.PLUGIN,
@@ -35,3 +37,31 @@ def test_host_and_core(interpreter):
     assert answers["interrupted"] <= 25
     assert answers["asked"] == 6 and answers["signal"] == 20
     assert answers["no core"].startswith("/nonexistent: ") and "not a core file" in answers["not a core"]
+
+
+def test_interface_is_made_from_the_header():
+    """pystack_core_header.py is what tools/generate_header.py makes of the public header."""
+    made = subprocess.run([sys.executable, "-B", os.path.join(debuggers.PLUGIN, "tools", "generate_header.py"), "--print"],
+                          capture_output=True, check=True)
+    with open(os.path.join(debuggers.PLUGIN, "pystack_core_header.py"), "rb") as file:
+        assert file.read() == made.stdout, "run gdb-plugin/tools/generate_header.py"
+
+
+def test_structures_have_the_compilers_layout(tmp_path):
+    """Sizes, offsets and numbers of pystack_core_header.py are those of the compiled header."""
+    ask = ("import ctypes, sys\nsys.path.insert(0, %r)\nimport pystack_core_header as header\n"
+           "for name, one in sorted(vars(header).items()):\n"
+           "    if name.startswith('PSC_'): print(name, int(one))\n"
+           "    if isinstance(one, type) and issubclass(one, ctypes.Structure):\n"
+           "        c = 'struct psc' + ''.join('_' + l.lower() if l.isupper() else l for l in name)\n"
+           "        print('sizeof(%%s)' %% c, ctypes.sizeof(one))\n"
+           "        for field in one._fields_:\n"
+           "            print('offsetof(%%s,%%s)' %% (c, field[0]), getattr(one, field[0]).offset)\n" % debuggers.PLUGIN)
+    done = subprocess.run([sys.executable, "-B", "-c", ask], capture_output=True, check=True)
+    pairs = [line.rsplit(" ", 1) for line in done.stdout.decode().splitlines()]
+    assert len(pairs) > 150
+    checks = "".join("_Static_assert((long)(%s) == %s, \"%s\");\n" % (what, number, what) for what, number in pairs)
+    (tmp_path / "layout.c").write_text("#include <pystack_core.h>\n" + checks)
+    done = subprocess.run(["cc", "-std=c11", "-fsyntax-only", "-I", HEADER, tmp_path / "layout.c"],
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()

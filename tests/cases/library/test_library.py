@@ -62,6 +62,8 @@ def test_exported_symbols(installed):
     with open(os.path.join(HEADER, "pystack_core.h")) as file:
         promised = set(re.findall(r"PSC_API[^;(]*?\b(psc_\w+)\(", file.read()))
     assert promised and set(names) == promised
+    with open(os.path.join(cores.SOURCE, "analyzer", "pystack_core.map")) as file:
+        assert set(re.findall(r"^ +(psc_\w+);", file.read(), re.M)) == promised
 
 
 def test_installed_program(installed, any_core):
@@ -70,7 +72,7 @@ def test_installed_program(installed, any_core):
     assert done.stdout == analyzer.run(any_core).stdout_bytes
 
 
-def build_with_pkg_config(installed, folder):
+def build_with_pkg_config(installed, folder, source=cores.NATIVE + "/consumer.c"):
     one_below(installed, "pystack-core.pc")
     library = one_below(installed, "libpystack_core.so").parent
     env = {**os.environ, "PKG_CONFIG_PATH": str(library / "pkgconfig")}
@@ -79,8 +81,7 @@ def build_with_pkg_config(installed, folder):
              "--cflags", "--libs", "pystack-core"]
     flags = subprocess.run(query, env=env, check=True, capture_output=True).stdout.decode().split()
     program = folder / "consumer"
-    subprocess.run(["cc", *WARNINGS, "-o", program, cores.NATIVE + "/consumer.c", *flags, "-pthread"],
-                   check=True)
+    subprocess.run(["cc", *WARNINGS, "-o", program, source, *flags, "-pthread"], check=True)
     return program, {**os.environ, "LD_LIBRARY_PATH": str(library)}
 
 
@@ -93,6 +94,37 @@ def test_two_threads_with_pkg_config(installed, any_core, system, tmp_path):
     other = cores.make_core("threads", system).path
     done = subprocess.run([program, any_core, other], env=env, capture_output=True, timeout=600)
     assert done.returncode == 3, "two different cores, two different reports"
+
+
+@pytest.mark.cases(["threads", "exception_handled"])
+def test_stacks_by_accessors_alone(installed, core, tmp_path):
+    """docs/examples/print_stacks.c has what JSON has, with --locals."""
+    example = os.path.join(cores.SOURCE, "docs", "examples", "print_stacks.c")
+    program, env = build_with_pkg_config(installed, tmp_path, example)
+    done = subprocess.run([program, core.path], env=env, capture_output=True, timeout=600)
+    document = analyzer.json_of("--locals", core.path).json
+    lines = ["%s in thread %d: %s" % tuple(document["crash"][one] for one in ("signal", "thread", "summary")),
+             "%s %s" % tuple(document["target"]["python"][one] for one in ("implementation", "version"))]
+    for thread in document["threads"]:
+        states = "".join(" " + state for state in ("crashed", "holds-gil") if state in thread["state"])
+        lines += ["", "thread %d %s%s" % (thread["tid"], thread["name"] or "-", states)]
+        exception = thread["exception"]
+        if exception:
+            lines.append("  %s %s" % ({"raised": "raised", "handled": "handles"}[exception["state"]], exception["type"]))
+        for frame in thread["frames"]:
+            kind = {"python": "Python", "cython": "Cython"}.get(frame["kind"], frame["kind"])
+            line = "  %-6s %s" % (kind, frame["function"] or "??")
+            if frame["file"] and frame["line"]:
+                line += " %s:%d" % (frame["file"], frame["line"])
+            elif frame["module"] and frame["offset"]:
+                line += " %s+%s" % (frame["module"], frame["offset"])
+            lines.append(line)
+            lines += ["         %s = %s" % one for one in frame.get("locals", {}).items()]
+    assert done.stdout.decode().splitlines() == lines
+    assert done.stderr.decode().splitlines() == ["%s: %s" % (one["code"], one["message"])
+                                                 for one in document["warnings"]]
+    done = subprocess.run([program, "/nonexistent"], env=env, capture_output=True)
+    assert done.returncode == 2 and done.stderr.decode().endswith(" (PSC_ERR_IO)\n"), done.stderr.decode()
 
 
 def test_find_package(installed, tmp_path):

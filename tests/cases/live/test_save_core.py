@@ -426,7 +426,8 @@ CALLER = """
 #define EXPECT(what) do if (!(what)) { printf("%s: %s\\n", #what, err.message); return 1; } while (0)
 int main(int argc, char **argv)
 {
-    struct psc_capture_options options = {.size = sizeof(options), .thread = -1, .core_path = argv[2]};
+    struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
+    options.core_path = argv[2];
     struct psc_error err = {0};
     struct psc_target *target;
     struct psc_trace *trace;

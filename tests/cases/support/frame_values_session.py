@@ -20,7 +20,7 @@ def answer(target, frame, what):
 
 def main(core, questions, sysroot=None):
     answers = {"values": {}, "names": {}, "attributes": {}}
-    with psc.open_core(core, places=psc.Places(sysroot=sysroot)) as target, target.capture(thread=psc.CRASHED_THREAD) as trace:
+    with psc.open_core(core, settings=psc.FileSettings(sysroot=sysroot)) as target, target.capture() as trace:
         records = trace.document(show_all=True)["threads"][0]["frames"]
         places = [trace.python_frame(0, at) for at in range(len(records))]
         assert [bool(place) for place in places] == [record["kind"] == "python" for record in records]

@@ -36,9 +36,9 @@ class Memory:
         return self.file.read(size)
 
 
-def host_of(pid, **how):
+def held(pid, **how):
     threads = [sleeping_thread(pid, int(tid)) for tid in os.listdir("/proc/%d/task" % pid)]
-    return psc.Host(pid, psc.parse_maps(os.fsdecode(read_file(pid, "maps"))), threads,
+    return psc.HeldProcess(pid, psc.parse_maps(os.fsdecode(read_file(pid, "maps"))), threads,
                     auxv=read_file(pid, "auxv"), **how)
 
 
@@ -50,7 +50,7 @@ def main(core, executable, pid):
     for name, how in (("callback", {"read": memory.read}), ("path", {"memory_path": "/proc/%d/mem" % pid})):
         for _ in range(3):
             memory.reads = 0
-            with psc.open_host(host_of(pid, **how)) as target, target.capture() as trace:
+            with psc.open_held_process(held(pid, **how)) as target, target.capture() as trace:
                 answers[name] = json.loads(trace.json_text(show_all=True))
                 answers[name + " reads"] = memory.reads
                 answers[name + " text"] = trace.text()
@@ -63,7 +63,7 @@ def main(core, executable, pid):
 
     memory.reads = 0
     try:
-        with psc.open_host(host_of(pid, read=interrupted)) as target, target.capture():
+        with psc.open_held_process(held(pid, read=interrupted)) as target, target.capture():
             answers["interrupted"] = "not at all"
     except KeyboardInterrupt:
         answers["interrupted"] = memory.reads

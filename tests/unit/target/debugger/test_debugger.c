@@ -1,4 +1,4 @@
-/* A target behind callbacks: what is asked of the host, and how often. */
+/* A target behind callbacks: what is asked of the debugger, and how often. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static size_t read_memory(void *context, psc_addr address, void *buffer, size_t 
     return size;
 }
 
-static const uint32_t known = PSC_HOST_READ | PSC_HOST_PERMISSIONS_KNOWN;
+static const uint32_t known = PSC_DEBUGGER_READ | PSC_DEBUGGER_PERMISSIONS_KNOWN;
 
 static const struct psc_debugger_mapping mappings[] = {
     {.start = START + 0x20000, .end = START + sizeof(memory.bytes), .permissions = known},
@@ -165,7 +165,7 @@ static void what_cannot_be_read_is_a_fault(void **state)
     assert_memory_equal(bytes, memory.bytes + 0x4000, 8);
     size_t calls = memory.calls;
     assert_int_equal(target_read(target, START + 0x3010, bytes, 8), PSC_ERR_FAULT);
-    // Outside the mappings the host is not even asked.
+    // Outside the mappings the debugger is not even asked.
     assert_int_equal(target_read(target, START + sizeof(memory.bytes), bytes, 8), PSC_ERR_FAULT);
     assert_int_equal(target_read(target, UINT64_MAX - 3, bytes, 8), PSC_ERR_FAULT);
     assert_int_equal(memory.calls, calls);
@@ -198,7 +198,7 @@ static void thread_pointers_are_found(void **state)
     const struct psc_debugger_mapping writable = {
         .start = START,
         .end = START + sizeof(memory.bytes),
-        .permissions = known | PSC_HOST_WRITE,
+        .permissions = known | PSC_DEBUGGER_WRITE,
     };
     const struct psc_debugger_thread unknown[] = {{.tid = 21}, {.tid = 22}, {.tid = 23}};
     // glibc: the block points to itself twice; the thread's id is at 720.

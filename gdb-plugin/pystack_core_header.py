@@ -1,0 +1,367 @@
+"""The C interface of the library: made from pystack_core.h by tools/generate_header.py, do not edit.
+
+Importing it never fails: a debugger's Python may come without a working ctypes; then ctypes is None
+and NO_CTYPES says why.
+"""
+try:
+    import ctypes
+    NO_CTYPES = None
+except Exception as reason:  # PYTHONPATH or LD_LIBRARY_PATH of another Python: any error may come
+    ctypes = None
+    NO_CTYPES = "%s: %s" % (type(reason).__name__, reason)
+
+VERSION = "0.1.0"
+
+# enum psc_status
+PSC_OK = 0
+PSC_ERR_ARGUMENT = 1
+PSC_ERR_MEMORY = 2
+PSC_ERR_IO = 3
+PSC_ERR_FORMAT = 4
+PSC_ERR_UNSUPPORTED = 5
+PSC_ERR_NOT_FOUND = 6
+PSC_ERR_FAULT = 7
+PSC_ERR_LIMIT = 8
+PSC_ERR_INTERRUPTED = 9
+
+# enum psc_mode
+PSC_MODE_MERGED = 0
+PSC_MODE_PYTHON = 1
+PSC_MODE_NATIVE = 2
+
+# enum psc_unwinder
+PSC_UNWINDER_LIBUNWIND = 0
+PSC_UNWINDER_LIBDW = 1
+
+# enum psc_threads
+PSC_THREADS_ALL = 0
+PSC_THREADS_CRASHED = 1
+PSC_THREADS_LISTED = 2
+
+# enum psc_format
+PSC_FORMAT_TEXT = 0
+PSC_FORMAT_JSON = 1
+
+# enum psc_debugger_permission
+PSC_DEBUGGER_READ = 1
+PSC_DEBUGGER_WRITE = 2
+PSC_DEBUGGER_EXECUTE = 4
+PSC_DEBUGGER_PERMISSIONS_KNOWN = 8
+
+# enum psc_target_kind
+PSC_TARGET_CORE = 0
+PSC_TARGET_PROCESS = 1
+
+# enum psc_thread_state
+PSC_THREAD_CRASHED = 1 << 0
+PSC_THREAD_HOLDS_GIL = 1 << 1
+PSC_THREAD_WAITS_FOR_GIL = 1 << 2
+PSC_THREAD_COLLECTING = 1 << 3
+PSC_THREAD_MAIN = 1 << 4
+PSC_THREAD_NO_PYTHON = 1 << 5
+PSC_THREAD_FINALIZING = 1 << 6
+PSC_THREAD_IDLE = 1 << 7
+PSC_THREAD_TERMINATED = 1 << 8
+
+# enum psc_frame_kind
+PSC_FRAME_PYTHON = 0
+PSC_FRAME_CYTHON = 1
+PSC_FRAME_NATIVE = 2
+PSC_FRAME_GAP = 3
+
+# enum psc_line_source
+PSC_LINE_NONE = 0
+PSC_LINE_CODE = 1
+PSC_LINE_DWARF = 2
+PSC_LINE_C_FILE = 3
+PSC_LINE_XML = 4
+PSC_LINE_MACHINE_CODE = 5
+PSC_LINE_ESTIMATE = 6
+
+# enum psc_trust
+PSC_TRUST_CONTEXT = 0
+PSC_TRUST_CFI = 1
+PSC_TRUST_FRAME_POINTER = 2
+PSC_TRUST_SCAN = 3
+PSC_TRUST_ANCHOR = 4
+
+# enum psc_frame_flag
+PSC_FRAME_HIDDEN = 1 << 0
+PSC_FRAME_INLINED = 1 << 1
+PSC_FRAME_HAS_PC = 1 << 2
+PSC_FRAME_HAS_OFFSET = 1 << 3
+
+# enum psc_scope
+PSC_SCOPE_LOCAL = 0
+PSC_SCOPE_CLOSURE = 1
+PSC_SCOPE_GLOBAL = 2
+PSC_SCOPE_BUILTIN = 3
+
+if ctypes:
+    WriteFn = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+
+    class Error(ctypes.Structure):
+        _fields_ = [("status", ctypes.c_int),
+                    ("message", ctypes.c_char * 500)]
+
+    OpenOptionsInterrupted = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+    class OpenOptions(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("library_directory_count", ctypes.c_uint32),
+                    ("sysroot", ctypes.c_char_p),
+                    ("library_directories", ctypes.POINTER(ctypes.c_char_p)),
+                    ("debug_directory", ctypes.c_char_p),
+                    ("source_maps", ctypes.POINTER(ctypes.c_char_p)),
+                    ("source_map_count", ctypes.c_uint32),
+                    ("source_directory_count", ctypes.c_uint32),
+                    ("source_directories", ctypes.POINTER(ctypes.c_char_p)),
+                    ("interrupted", OpenOptionsInterrupted),
+                    ("interrupt_context", ctypes.c_void_p)]
+
+    class CaptureOptions(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("mode", ctypes.c_int),
+                    ("unwinder", ctypes.c_int),
+                    ("detail_hidden", ctypes.c_uint32),
+                    ("all_inlined", ctypes.c_uint32),
+                    ("no_source", ctypes.c_uint32),
+                    ("all_modules", ctypes.c_uint32),
+                    ("threads", ctypes.c_int),
+                    ("thread_ids", ctypes.POINTER(ctypes.c_int32)),
+                    ("thread_id_count", ctypes.c_uint32),
+                    ("no_pause", ctypes.c_uint32),
+                    ("locals", ctypes.c_uint32),
+                    ("core_path", ctypes.c_char_p),
+                    ("core_full", ctypes.c_uint32),
+                    ("tasks", ctypes.c_uint32)]
+
+    class PrintOptions(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("format", ctypes.c_int),
+                    ("all", ctypes.c_uint32),
+                    ("color", ctypes.c_uint32),
+                    ("outermost_first", ctypes.c_uint32),
+                    ("no_group", ctypes.c_uint32),
+                    ("explain", ctypes.c_uint32),
+                    ("one_line", ctypes.c_uint32)]
+
+    class DebuggerMapping(ctypes.Structure):
+        _fields_ = [("start", ctypes.c_uint64),
+                    ("end", ctypes.c_uint64),
+                    ("offset", ctypes.c_uint64),
+                    ("path", ctypes.c_char_p),
+                    ("permissions", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32)]
+
+    class DebuggerThread(ctypes.Structure):
+        _fields_ = [("tid", ctypes.c_int32),
+                    ("crashed", ctypes.c_uint32),
+                    ("thread_pointer", ctypes.c_uint64),
+                    ("registers", ctypes.c_uint64 * 17),
+                    ("name", ctypes.c_char_p)]
+
+    DebuggerRead = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t)
+
+    class Debugger(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("pid", ctypes.c_int32),
+                    ("read", DebuggerRead),
+                    ("context", ctypes.c_void_p),
+                    ("memory_path", ctypes.c_char_p),
+                    ("executable", ctypes.c_char_p),
+                    ("mappings", ctypes.POINTER(DebuggerMapping)),
+                    ("threads", ctypes.POINTER(DebuggerThread)),
+                    ("auxv", ctypes.c_void_p),
+                    ("mapping_count", ctypes.c_uint32),
+                    ("thread_count", ctypes.c_uint32),
+                    ("auxv_size", ctypes.c_uint32),
+                    ("signal_number", ctypes.c_int32),
+                    ("signal_code", ctypes.c_int32),
+                    ("signal_sender", ctypes.c_int32),
+                    ("fault_address", ctypes.c_uint64)]
+
+    class TargetInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("kind", ctypes.c_int),
+                    ("pid", ctypes.c_int32),
+                    ("argument_count", ctypes.c_uint32),
+                    ("path", ctypes.c_char_p),
+                    ("executable", ctypes.c_char_p),
+                    ("architecture", ctypes.c_char_p)]
+
+    class PythonInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("debug", ctypes.c_uint32),
+                    ("implementation", ctypes.c_char_p),
+                    ("version", ctypes.c_char_p),
+                    ("free_threaded", ctypes.c_uint32),
+                    ("gil_known", ctypes.c_uint32),
+                    ("gil_holder", ctypes.c_int32),
+                    ("reserved", ctypes.c_uint32)]
+
+    class CrashInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("signal_number", ctypes.c_int32),
+                    ("signal", ctypes.c_char_p),
+                    ("code", ctypes.c_char_p),
+                    ("summary", ctypes.c_char_p),
+                    ("message", ctypes.c_char_p),
+                    ("fault_address", ctypes.c_uint64),
+                    ("has_fault_address", ctypes.c_uint32),
+                    ("sender_pid", ctypes.c_int32),
+                    ("has_sender", ctypes.c_uint32),
+                    ("thread_id", ctypes.c_int32)]
+
+    class ThreadInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("thread_id", ctypes.c_int32),
+                    ("state", ctypes.c_uint32),
+                    ("has_python", ctypes.c_uint32),
+                    ("python_thread_id", ctypes.c_uint64),
+                    ("interpreter_id", ctypes.c_int64),
+                    ("name", ctypes.c_char_p),
+                    ("system_name", ctypes.c_char_p),
+                    ("exception_type", ctypes.c_char_p),
+                    ("exception_message", ctypes.c_char_p),
+                    ("exception_raised", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32)]
+
+    class FrameInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("kind", ctypes.c_int),
+                    ("language", ctypes.c_char_p),
+                    ("function", ctypes.c_char_p),
+                    ("name", ctypes.c_char_p),
+                    ("symbol", ctypes.c_char_p),
+                    ("file", ctypes.c_char_p),
+                    ("source", ctypes.c_char_p),
+                    ("module", ctypes.c_char_p),
+                    ("build_id", ctypes.c_char_p),
+                    ("line", ctypes.c_uint32),
+                    ("column", ctypes.c_uint32),
+                    ("end_line", ctypes.c_uint32),
+                    ("end_column", ctypes.c_uint32),
+                    ("line_source", ctypes.c_int),
+                    ("trust", ctypes.c_int),
+                    ("flags", ctypes.c_uint32),
+                    ("local_count", ctypes.c_uint32),
+                    ("pc", ctypes.c_uint64),
+                    ("sp", ctypes.c_uint64),
+                    ("offset", ctypes.c_uint64),
+                    ("python_frame", ctypes.c_uint64)]
+
+    class Local(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("name", ctypes.c_char_p),
+                    ("value", ctypes.c_char_p)]
+
+    # Every public function, its result and its arguments.
+    FUNCTIONS = {
+        "psc_version": (
+            ctypes.c_char_p,
+            []),
+        "psc_status_name": (
+            ctypes.c_char_p,
+            [ctypes.c_int]),
+        "psc_open_core": (
+            ctypes.c_int,
+            [ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(OpenOptions), ctypes.POINTER(ctypes.c_void_p),
+             ctypes.POINTER(Error)]),
+        "psc_open_process": (
+            ctypes.c_int,
+            [ctypes.c_int32, ctypes.POINTER(OpenOptions), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Error)]),
+        "psc_open_debugger": (
+            ctypes.c_int,
+            [ctypes.POINTER(Debugger), ctypes.c_char_p, ctypes.POINTER(OpenOptions), ctypes.POINTER(ctypes.c_void_p),
+             ctypes.POINTER(Error)]),
+        "psc_close": (
+            None,
+            [ctypes.c_void_p]),
+        "psc_capture": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(CaptureOptions), ctypes.POINTER(ctypes.c_void_p),
+             ctypes.POINTER(Error)]),
+        "psc_trace_destroy": (
+            None,
+            [ctypes.c_void_p]),
+        "psc_trace_is_complete": (
+            ctypes.c_int,
+            [ctypes.c_void_p]),
+        "psc_trace_pid": (
+            ctypes.c_int32,
+            [ctypes.c_void_p]),
+        "psc_trace_core": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(Error)]),
+        "psc_trace_get_target": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(TargetInfo), ctypes.POINTER(Error)]),
+        "psc_trace_argument": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_trace_get_python": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(PythonInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_crash": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(CrashInfo), ctypes.POINTER(Error)]),
+        "psc_trace_thread_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_get_thread": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(ThreadInfo), ctypes.POINTER(Error)]),
+        "psc_trace_frame_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_trace_get_frame": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(FrameInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_local": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Local),
+             ctypes.POINTER(Error)]),
+        "psc_trace_warning_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_warning": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_trace_warning_code": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_print": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(PrintOptions), WriteFn, ctypes.c_void_p, ctypes.POINTER(Error)]),
+        "psc_print_processes": (
+            ctypes.c_int,
+            [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.POINTER(PrintOptions), WriteFn, ctypes.c_void_p,
+             ctypes.POINTER(Error)]),
+        "psc_trace_python_frame": (
+            ctypes.c_uint64,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t]),
+        "psc_frame_value": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p,
+             ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
+        "psc_frame_names": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p, ctypes.POINTER(Error)]),
+        "psc_demangle": (
+            ctypes.c_size_t,
+            [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),
+        "psc_symbols_create": (
+            ctypes.c_void_p,
+            []),
+        "psc_symbols_destroy": (
+            None,
+            [ctypes.c_void_p]),
+        "psc_symbols_add": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_char_p]),
+        "psc_symbols_demangle": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),
+    }
