@@ -12,7 +12,7 @@
 
 /** Words of the stack that one row of helpers is looked through for. */
 #define WORD_LIMIT ((size_t)1 << 14)
-/** The same of a thread: recursion a million deep may have as many rows, and no generator. */
+/** The same of a thread: a million calls deep there may be as many rows without a generator. */
 #define TOTAL_WORD_LIMIT ((size_t)1 << 18)
 /** Generators in one row of helpers. */
 #define DELEGATE_LIMIT 512

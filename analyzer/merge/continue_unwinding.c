@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define RESUME_LIMIT 10000 /* Times one stack may break. */
+#define BREAK_LIMIT 10000 /* Parts of one stack that no rule covers. */
 
 void merge_learn_evaluator(struct evaluator_facts *facts, const struct merged_stack *merged)
 {
@@ -59,7 +59,7 @@ static psc_addr next_anchor(const struct merged_stack *merged)
 enum psc_status merge_continue_unwinding(struct merged_stack *merged, struct native *native,
                                          struct target *target, const struct evaluator_facts *facts)
 {
-    for (size_t i = 0; i < RESUME_LIMIT && facts->known; i++) {
+    for (size_t i = 0; i < BREAK_LIMIT && facts->known; i++) {
         if (merged->native.end == NATIVE_END_COMPLETE || merged->native.end == NATIVE_END_LIMIT)
             return PSC_OK;
         psc_addr anchor = next_anchor(merged);

@@ -241,14 +241,14 @@ static bool find_cut_off(struct slot_search *search, size_t *own)
     return true;
 }
 
-/* A generator is called by something: where its frame is the last one the chain was cut. */
+/* A generator's frame has a caller: where it is the last one, the chain was cut. */
 static bool is_cut(const struct python_stack *stack)
 {
     return stack->end != PYTHON_END_COMPLETE ||
            (stack->count && stack->frames[stack->count - 1].generator);
 }
 
-/* Where it was cut, a generator is thrown into that waits for another and is not being run. */
+/* Where the chain was cut: the last frame, when it is a generator that awaits another; else 0. */
 static psc_addr find_delegating(const struct slot_search *search)
 {
     const struct python_stack *stack = search->stack;
@@ -294,7 +294,7 @@ static bool assign_all(struct slot_search *search)
     size_t count = search->evaluator_count, first = 0, from = 0;
     bool cut = is_cut(search->stack);
     search->found->count = 0;
-    // The rule up to 3.9: one frame for each evaluator, but for the innermost one's first and last
+    // Up to 3.9 each evaluator has one frame; the innermost has none in its first and last
     // instructions.
     if (!cut && python_get_join(search->python) == PYTHON_JOIN_SLOT &&
         search->merged->native.end == NATIVE_END_COMPLETE &&

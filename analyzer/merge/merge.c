@@ -3,7 +3,7 @@
  *
  * Joined by address: what an evaluator call leaves on the C stack (a shim, a CFrame, a slot with
  * its frame object) lies in exactly one native frame's [sp, cfa). Nothing is counted over the
- * whole stack, so an unwinder that lost frames costs only the place where it lost them.
+ * whole stack, so an unwinder that lost frames costs only what stands where it lost them.
  */
 #include "segments.h"
 

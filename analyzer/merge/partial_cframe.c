@@ -1,8 +1,8 @@
 /*
  * A thread that was stopped while its innermost evaluator was being entered. CPython 3.11 and 3.12
  * publish the new CFrame some instructions before they fill it in (_PyEval_EvalFrameDefault;
- * compilers move the stores): until then it holds what lay there on the C stack, and the list of
- * CFrames goes astray. The next evaluator's own CFrame lies in its native frame.
+ * compilers move the stores): until then its `previous` is whatever the C stack held there, and the
+ * list of CFrames cannot be followed. The next evaluator's own CFrame lies in its native frame.
  */
 #include "merge_private.h"
 

@@ -1,6 +1,6 @@
 /*
- * What is hidden: the interpreter's machinery between what people wrote, and Cython's wrappers
- * around the function that they wrote.
+ * What is hidden: the interpreter's functions between those that people wrote, and Cython's
+ * wrappers around the function that somebody wrote.
  */
 #include "merge_private.h"
 
@@ -19,6 +19,7 @@ static enum trace_role role_by_class(const struct roles *roles, const struct add
     case PYTHON_FUNCTION_CALL:
         return TRACE_ROLE_PLUMBING;
     case PYTHON_FUNCTION_DISPATCH:
+    case PYTHON_FUNCTION_ATTRIBUTE:
         return roles->user_inside ? TRACE_ROLE_PLUMBING : TRACE_ROLE_VISIBLE;
     case PYTHON_FUNCTION_EVALUATOR_STEP:
         return TRACE_ROLE_EVALUATOR;
@@ -30,10 +31,10 @@ static enum trace_role role_by_class(const struct roles *roles, const struct add
         return strncmp(info->module->name, "python", strlen("python")) ? TRACE_ROLE_VISIBLE
                                                                        : TRACE_ROLE_PLUMBING;
     case PYTHON_FUNCTION_EVALUATOR:
-        // Entering or leaving: it runs no Python frame now.
+        // Just entered or about to return: no Python frame belongs to it.
         return TRACE_ROLE_VISIBLE;
     case PYTHON_FUNCTION_OTHER:
-        // A nameless function of a stripped interpreter, between two things people wrote.
+        // A function of a stripped interpreter, outside of code that it runs for somebody.
         return !level->location->function && roles->user_inside && info->interpreter
                    ? TRACE_ROLE_PLUMBING
                    : TRACE_ROLE_VISIBLE;
@@ -41,7 +42,7 @@ static enum trace_role role_by_class(const struct roles *roles, const struct add
     return TRACE_ROLE_VISIBLE;
 }
 
-/* From the code that runs to the entry that Python calls. */
+/* How far outward a kind stands, from the code that runs to the entry that Python calls. */
 static int cython_depth(enum cython_kind kind)
 {
     switch (kind) {
@@ -63,8 +64,8 @@ static int cython_depth(enum cython_kind kind)
 }
 
 /*
- * Without symbols a wrapper is known by its method table's bare name, and has no line of its own:
- * its only call is that of its function.
+ * Without symbols a wrapper has the bare name that its method table tells, and no line: machine
+ * code tells lines by error paths, and its only call is that of its function.
  */
 static bool is_bare_wrapper(const struct address_info *info, const struct address_level *level,
                             const struct cython_name *inner)
@@ -77,7 +78,7 @@ static bool is_bare_wrapper(const struct address_info *info, const struct addres
            (level->cython.kind == CYTHON_WRAPPER && dot && !strcmp(dot + 1, function));
 }
 
-/* A slot of the class that goes on to another one: tp_new to tp_new's own part of Cython 3.3. */
+/* A slot of a class that calls another one: from Cython 3.3 on tp_new calls a second function. */
 static bool is_outer_slot(const struct cython_name *outer, const struct cython_name *inner)
 {
     return outer->kind == CYTHON_SLOT && inner->kind == CYTHON_SLOT && outer->function &&
@@ -97,13 +98,7 @@ static bool is_attribute_slot(const struct roles *roles, const struct address_le
            !strncmp(dot + 1, "__getattr__", strlen("__getattr__"));
 }
 
-static bool is_generic_attribute(const struct address_info *info, const struct address_level *level)
-{
-    const char *function = level->location->function;
-    return info->interpreter && function && strstr(function, "Object_GenericGetAttr");
-}
-
-/* A wrapper right outside of its function is one call with it; recursion is not. */
+/* Whether a wrapper and the function right inside of it are one call; recursion is two. */
 static bool folds(const struct roles *roles, const struct address_info *info,
                   const struct address_level *level)
 {
@@ -140,9 +135,9 @@ static bool is_parallel_runtime(const struct address_info *info, const struct ad
 }
 
 /*
- * The body of a parallel block is a function of its own, that the runtime calls: on the thread
- * that began it, right inside of the function whose block it is. That is one call. Without
- * symbols the body may have no name: nothing else stands there.
+ * The body of a parallel block is a function of its own, which the runtime calls. On the thread
+ * that began the block it stands right inside of the function whose block it is: that is one call.
+ * Without symbols the body may have no name.
  */
 static void follow_parallel(struct roles *roles, const struct address_info *info,
                             const struct address_level *level)
@@ -195,7 +190,7 @@ enum trace_role roles_take(struct roles *roles, const struct address_info *info,
         (roles->behind_evaluator && level->python_function == PYTHON_FUNCTION_CALL);
     if (info->extension)
         roles->user_inside = true;
-    roles->generic_attribute = is_generic_attribute(info, level);
+    roles->generic_attribute = level->python_function == PYTHON_FUNCTION_ATTRIBUTE;
     return role;
 }
 

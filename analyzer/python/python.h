@@ -48,6 +48,7 @@ enum python_function {
     PYTHON_FUNCTION_EVALUATOR,
     PYTHON_FUNCTION_CALL,           /**< Connects calls: always plumbing. */
     PYTHON_FUNCTION_DISPATCH,       /**< Abstract-object machinery: between Python frames. */
+    PYTHON_FUNCTION_ATTRIBUTE,      /**< The same; looks an attribute up as every object does. */
     PYTHON_FUNCTION_EVALUATOR_STEP, /**< One instruction of an evaluator made of tail calls. */
     PYTHON_FUNCTION_TAKE_GIL,
     PYTHON_FUNCTION_COLLECT,

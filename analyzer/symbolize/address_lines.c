@@ -49,7 +49,7 @@ static void set_cython_line(struct symbolizer *symbolizer, const struct address_
         bool xml;
         const struct cython_lines *lines =
             cython_lines_find(symbolizer->cython, info->module, file, &xml);
-        // Its line in the C file would say nothing to who wrote the .pyx.
+        // A line of the generated C file is not shown: nobody wrote it.
         if (!lines || !cython_lines_get(lines, line, &mapped) ||
             (mapped.only_of && strcmp(mapped.only_of, or_empty(level->cython.module)) != 0))
             return;
@@ -64,7 +64,7 @@ static void set_cython_line(struct symbolizer *symbolizer, const struct address_
         location->source = sources_copy_line(symbolizer->text, location->file, location->line);
 }
 
-/** Gives a level its line, and for Cython the .pyx line. */
+/* Gives a level its line, and for Cython the .pyx line. */
 static void set_line(struct symbolizer *symbolizer, const struct address_info *info,
                      struct address_level *level, const char *file, uint32_t line)
 {
@@ -85,14 +85,14 @@ static void set_line(struct symbolizer *symbolizer, const struct address_info *i
     location->line_source = TRACE_LINE_DWARF;
 }
 
-/* Code of Python's own headers that was inlined into an extension: it connects calls. */
+/* Inline functions of Python's headers, which connect calls. */
 static bool is_python_header(const char *file)
 {
     return file && has_suffix(file, ".h") &&
            (strstr(file, "/Include/") || strstr(file, "/include/python"));
 }
 
-/* Said once for a module, for --explain. */
+/* Whether inlined calls cost too much here; --explain tells that once for a module. */
 static bool symbolizer_skip_inlines(struct symbolizer *symbolizer, struct module *module)
 {
     if (symbolizer->input.all_inlined || module_inlines_are_cheap(module))

@@ -1,9 +1,9 @@
-/* The function, file and line of a generator that delegates, for the frame of a helper. */
+/* Function, file and line of a Cython generator that awaits another, for the frame of a helper. */
 #include "symbolizer_private.h"
 
 #include <string.h>
 
-/** Cython's names, unlike Python's, have no "<locals>". */
+/* Without the "<locals>" of a __qualname__, which names of Cython functions do not have here. */
 static const char *plain_name(const char *function, struct arena *arena)
 {
     static const char mark[] = "<locals>.";
@@ -19,7 +19,7 @@ bool symbolizer_are_one_function(struct symbolizer *symbolizer, const struct add
     return cython_cache_is_same_function(symbolizer->cython, info->module, info->pc, address);
 }
 
-/** Kept with the function: recursion leaves many of its generators at one address. */
+/* Kept with the function: recursion leaves many of its generators at one address. */
 static psc_addr find_suspension(struct symbolizer *symbolizer,
                                 const struct python_delegate *delegate, struct address_info *body)
 {
@@ -71,7 +71,7 @@ const struct trace_location *symbolizer_awaiting(struct symbolizer *symbolizer,
     *location = *helper;
     location->kind = TRACE_CYTHON;
     location->language = "Cython";
-    /* Of a generator's body machine code may tell the bare name only. */
+    /* Without symbols a generator's body may be known by its bare name only. */
     location->function =
         same && strchr(known->function, '.') ? known->function : awaiting->function;
     location->name = last_part_of(location->function);

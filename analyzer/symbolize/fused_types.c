@@ -1,13 +1,14 @@
 /*
- * The C types of a fused function. Its symbol only counts the specialisations; but what one of them
- * declares otherwise than another does is what the fused types stand for there.
+ * The C types of a fused function's specialisation. Its symbol has only a number for each fused
+ * type, `__pyx_fuse_0_1`; debug information tells the type: that of the first argument which has
+ * another type in the specialisation with another number.
  */
 #include "symbolizer_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Digits of `__pyx_fuse_0_1__pyx_f_...` that are looked at. */
+/* Fused types of one function that are looked for. */
 #define TYPE_LIMIT 8
 
 static const char prefix[] = "__pyx_fuse_";
@@ -71,7 +72,7 @@ static const struct debug_variable *find_variable(const struct debug_scope *scop
 struct search {
     struct symbolizer *symbolizer;
     struct module *module;
-    const char *name;     /* Bare; NULL: that of a wrapper is not known. */
+    const char *name;     /* As Cython gave it; NULL: to be found by its prefix. */
     const char *prefix;   /* "__pyx_fuse_1_0__pyx_pw_" */
     const char *function; /* As __qualname__. */
     struct module_symbol found;
@@ -128,7 +129,9 @@ static const struct debug_scope *find_other(struct search search, const char *sy
     return name ? find_function(&search, name, arena) : NULL;
 }
 
-/* The type of the first argument that differs, if it is a number; else NULL. Wrappers parse theirs.
+/*
+ * The type of the first argument that differs, if it is a number; else NULL. Wrappers have theirs
+ * in variables, which they fill from the call's arguments.
  */
 static const char *differing_type(const struct debug_scope *own, const struct debug_scope *other,
                                   bool wrapper)
@@ -148,7 +151,7 @@ static const char *differing_type(const struct debug_scope *own, const struct de
     return NULL;
 }
 
-/* The level whose symbol counts: of a body that the compiler put into its wrapper, that one. */
+/* The level whose symbol has the numbers: of a body inlined into its wrapper, the wrapper. */
 static const struct address_level *counted_level(const struct address_info *info, size_t i)
 {
     const struct address_level *level = &info->levels[i], *outer = level + 1;

@@ -34,7 +34,7 @@ static bool may_be_cython(const char *symbol)
     return strstr(symbol, "__pyx") || strstr(symbol, "__Pyx") || !strncmp(symbol, "PyInit_", 7);
 }
 
-/* Python's own functions are in no extension's source. */
+/* A public cdef function has its plain name. Names of the C API are none of the extension's. */
 static bool may_be_public(const struct address_info *info, const struct trace_location *location)
 {
     const char *function = location->function;

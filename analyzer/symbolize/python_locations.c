@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From a UTF-8 byte offset to a column in characters from 1; 0 when the line is not at hand, or is
-   not the one that was compiled. */
+/*
+ * From an offset in bytes of UTF-8 to a column in characters from 1; 0: the line is not at hand, or
+ * is not the one that was compiled.
+ */
 static uint32_t column_in_characters(struct symbolizer *symbolizer, const char *file, uint32_t line,
                                      int32_t offset)
 {
@@ -63,7 +65,7 @@ static bool fill_python_location(struct symbolizer *symbolizer, const struct pyt
 const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
                                                const struct python_frame *frame)
 {
-    // Frames without a readable code object have nothing in common.
+    // Frames whose code object cannot be read have a location each.
     bool shared = frame->kind == PYTHON_FRAME_CODE || frame->kind == PYTHON_FRAME_TRAMPOLINE;
     struct hash_table *instructions = &symbolizer->instructions;
     uint64_t lasti = (uint32_t)frame->lasti;

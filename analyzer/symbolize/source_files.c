@@ -179,7 +179,7 @@ const char *sources_copy_line(struct sources *sources, const char *path, uint32_
         return NULL;
     if (size > SHOWN_LINE_LIMIT) {
         size = SHOWN_LINE_LIMIT;
-        while (size && ((uint8_t)text[size] & 0xc0) == 0x80)
+        while (size && utf8_continues(text[size]))
             size--;
     }
     const char *nul = memchr(text, '\0', size);

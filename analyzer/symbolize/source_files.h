@@ -11,7 +11,7 @@ enum source_encoding {
     SOURCE_UTF8,
     SOURCE_UTF8_MARKED, /**< Behind a byte order mark. */
     SOURCE_CONVERTED,   /**< `ret` is the text in UTF-8, malloc'd. */
-    SOURCE_UNKNOWN      /**< It says that it is something that is not known here. */
+    SOURCE_UNKNOWN /**< It names an encoding that iconv does not know, or does not keep to it. */
 };
 
 /** What a source file says of its encoding, as PEP 263 has it. */
@@ -31,7 +31,7 @@ void sources_destroy(struct sources *sources);
  */
 const char *sources_find_line(struct sources *sources, const char *path, uint32_t line,
                               size_t *ret_size);
-/** The line without its indentation and end, bounded, copied to the arena; NULL if none. */
+/** The line without indentation and end, at most 400 bytes, in the arena; NULL if none. */
 const char *sources_copy_line(struct sources *sources, const char *path, uint32_t line);
 
 #endif

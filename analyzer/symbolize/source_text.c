@@ -82,13 +82,13 @@ static const char *iconv_name(const char *name)
     return name;
 }
 
-/* Malloc'd; NULL: not known how, or it does not fit. */
+/* Malloc'd; NULL: iconv does not know the encoding, or the text is not in it. */
 static char *convert(const char *text, size_t size, const char *from, size_t *ret_size)
 {
     iconv_t converter = iconv_open("UTF-8", iconv_name(from));
     if (converter == (iconv_t)-1)
         return NULL;
-    /* A byte becomes at most one character of the basic plane: three bytes. */
+    /* A byte becomes at most one character of the Basic Multilingual Plane, of three bytes. */
     size_t room = 3 * size;
     char *converted = malloc(room + 1);
     char *in = (char *)(uintptr_t)text;

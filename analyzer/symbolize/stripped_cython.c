@@ -46,7 +46,7 @@ static void make_level(struct symbolizer *symbolizer, const struct address_info 
     ret->plumbing = code->kind == CYTHON_PLUMBING;
     if (!is_user_code(code))
         return;
-    /* What was inlined is not what a table leads to. */
+    /* Functions that method tables point to are not inlined: this one is a cdef function. */
     enum cython_kind kind = inlined ? CYTHON_C_FUNCTION : code->kind;
     ret->cython = (struct cython_name){
         .kind = kind, .function = code->function, .number = -1, .parallel = code->parallel};
@@ -91,7 +91,7 @@ void symbolizer_add_code_source(struct symbolizer *symbolizer, struct address_in
 
 /* ---- with symbols ---- */
 
-/* The C that Cython generated says nothing to who wrote the .pyx. */
+/* Lines of the generated C count as none. */
 static bool lacks_line(const struct address_level *level)
 {
     const struct trace_location *location = level->location;
@@ -105,7 +105,7 @@ static bool lacks_line(const struct address_level *level)
             !strcmp(dot, ".cxx"));
 }
 
-/* Bodies of generators report a bare name; slots are known by what they call. */
+/* Error paths of generators' bodies and of mypyc's functions report a bare name. */
 static bool is_same_function(const struct address_level *level, const struct cython_code *code)
 {
     const struct cython_name *name = &level->cython;
@@ -117,7 +117,7 @@ static bool is_same_function(const struct address_level *level, const struct cyt
     return !strcmp(code->function, name->function);
 }
 
-/* Without debug information an inlined function is known by its report alone. */
+/* Without debug information an inlined function is known only by what its error path reports. */
 static void add_inlined(struct symbolizer *symbolizer, struct address_info *info,
                         const struct cython_code *codes, size_t count)
 {
@@ -172,7 +172,7 @@ void symbolizer_note_splits(struct symbolizer *symbolizer, struct address_info *
         info->levels[i].split =
             inner->kind != CYTHON_NONE && inner->kind == outer->kind && inner->function &&
             outer->function && !strcmp(inner->function, outer->function) &&
-            /* Only a cdef function can; the others are called through Python. */
+            /* Only a cdef function calls itself directly; others are called through Python. */
             (inner->kind != CYTHON_C_FUNCTION ||
              !cython_cache_calls_itself(symbolizer->cython, info->module, info->pc));
     }

@@ -20,7 +20,7 @@ struct address_level {
     struct trace_location *location;
     struct cython_name cython; /**< kind CYTHON_NONE for others. */
     uint8_t python_function;   /**< enum python_function */
-    bool plumbing;             /**< Helper code of the binding generator. */
+    bool plumbing;             /**< Cython's or mypyc's helper code, not what somebody wrote. */
     bool split;                /**< The level further in is a part of this same function. */
 };
 
@@ -31,14 +31,13 @@ struct address_info {
     struct module_symbol symbol;  /**< name NULL: none. */
     bool interpreter;             /**< In the interpreter's own module. */
     bool extension;               /**< In an extension module: one that exports PyInit_NAME. */
-    bool cython_code;             /**< In a Cython module that does not name its function. */
+    bool cython_code;             /**< In a Cython module, where no symbol names the function. */
     bool wanted;                  /**< Set by the caller: lines and inlined calls are looked up. */
     struct address_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;           /**< At least 1. */
-    /** Where a generator's function that begins here stands when left with this number; 0: unknown.
-     */
+    /** Where the generator's function that begins here is suspended at this label; 0: unknown. */
     psc_addr suspended_at;
-    uint32_t suspended_label; /**< 0: nobody asked. */
+    uint32_t suspended_label; /**< 0: not looked for yet. */
 };
 
 /** What addresses are looked up in, and how much of it. */
@@ -47,8 +46,8 @@ struct symbolizer_input {
     struct modules *modules;
     struct python *python; /**< NULL: none. */
     bool no_source;        /**< No text of lines. */
-    bool all_inlined;      /**< Inlined calls whatever they cost. */
-    bool all_modules;      /**< The trace lists modules that no frame is in, too. */
+    bool all_inlined; /**< Inlined calls also where debug information is large and compressed. */
+    bool all_modules; /**< The trace lists modules that no frame is in, too. */
 };
 
 struct symbolizer;
@@ -59,7 +58,7 @@ PSC_MUST_CHECK enum psc_status symbolizer_create(struct psc_trace *trace,
 void symbolizer_destroy(struct symbolizer *symbolizer);
 /** What is known of an address, symbol looked up; NULL when out of memory. */
 struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc);
-/** By name, in the interpreter's own module. */
+/** Whether the physical function is the evaluator, by its name in the interpreter's module. */
 bool address_is_evaluator(const struct address_info *info);
 /** Looks up lines and inlined calls of all wanted addresses, module by module. */
 PSC_MUST_CHECK enum psc_status symbolizer_resolve(struct symbolizer *symbolizer);
@@ -83,7 +82,7 @@ struct awaiting_generator {
     const struct address_info *helper;
     struct address_info *info; /**< Where the generator's function stands, or begins. */
     bool stands;               /**< The former. */
-    const char *function;      /**< As the generator is called. */
+    const char *function;      /**< The generator's name. */
 };
 
 /** Looks up where the generator stands, and makes its address a wanted one. */

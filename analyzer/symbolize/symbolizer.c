@@ -1,4 +1,4 @@
-/* Every distinct program counter is looked up once, whatever the number of frames. */
+/* Addresses and the modules that they are in. */
 #include "symbolizer_private.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static bool is_extension(struct module *module)
     char entry[256];
     struct module_symbol symbol;
     int size = (int)strcspn(module->name, ".");
-    // All suffixes of extension modules end so; "libc.so.6" need not be searched.
+    // The suffixes of extension modules end in ".so", names of libraries mostly do not.
     const char *suffix = strrchr(module->name, '.');
     if (!suffix || strcmp(suffix, ".so") != 0)
         return false;
@@ -120,7 +120,7 @@ static enum trace_file_state file_state(const struct module *module)
     return TRACE_FILE_MISSING;
 }
 
-/* A record for each module; what it takes opening the file to know comes at the end. */
+/* A record for each module. What the file tells is added by symbolizer_list_modules(). */
 static enum psc_status make_records(struct symbolizer *symbolizer)
 {
     struct arena *arena = symbolizer->trace->arena;

@@ -35,8 +35,7 @@ struct known_instruction {
     const struct trace_location *location;
 };
 
-/** Gaps whose reasons are compared with those of others; most threads that have one have the same.
- */
+/** Gaps that are shared by their reason. */
 #define GAP_LIMIT 32
 
 struct symbolizer {
@@ -70,14 +69,13 @@ void symbolizer_add_code_source(struct symbolizer *symbolizer, struct address_in
 /** Gives Cython levels that have no .pyx line theirs, and adds those that were inlined. */
 void symbolizer_add_code_lines(struct symbolizer *symbolizer, struct address_info *info);
 /**
- * Notes where gcc split a function and put the parts together again: it then stands in itself, as
- * one that calls itself may.
+ * Notes levels that are parts of one function: gcc splits a function, and inlines one part into the
+ * other. The function then seems to have called itself.
  */
 void symbolizer_note_splits(struct symbolizer *symbolizer, struct address_info *info);
 /* ---- fused_types.c ---- */
 
-/** "axpy[double]" for a level of a fused function's specialisation, when debug information tells.
- */
+/** Adds a fused function's types to the name of a level, "axpy[double]", if they are known. */
 void symbolizer_add_fused_types(struct symbolizer *symbolizer, const struct address_info *info,
                                 size_t i);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* In C++ types of their own, in C typedefs. */
+/* Types of their own in C++, typedefs in C. */
 static bool is_wide_name(const char *name)
 {
     return name && (!strcmp(name, "wchar_t") || !strcmp(name, "char8_t") ||
@@ -47,19 +47,6 @@ static uint32_t load_unit(const uint8_t *bytes, unsigned width)
     return unit;
 }
 
-static size_t encode_utf8(uint32_t point, char ret[4])
-{
-    if (point < 0x80) {
-        ret[0] = (char)point;
-        return 1;
-    }
-    size_t size = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-    for (size_t i = size - 1; i; i--, point >>= 6)
-        ret[i] = (char)(0x80 | (point & 0x3f));
-    ret[0] = (char)((0xf00u >> size & 0xf0u) | point);
-    return size;
-}
-
 /* Two halves of one character of UTF-16. */
 static bool join_units(uint32_t *point, const uint8_t *next, unsigned width)
 {
@@ -78,13 +65,13 @@ static void add_units(struct text *text, const uint8_t *bytes, size_t count, uns
         if (i + 1 < count && join_units(&point, bytes + (i + 1) * width, width))
             i++;
         if (is_plain(point))
-            text_add(text, encoded, encode_utf8(point, encoded));
+            text_add(text, encoded, utf8_encode(point, encoded));
         else
             add_escaped(text, point);
     }
 }
 
-/* What is not UTF-8 is escaped byte by byte. */
+/* UTF-8; other bytes are escaped each. */
 static void add_bytes(struct text *text, const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size;) {
@@ -113,7 +100,7 @@ static size_t find_end(const uint8_t *bytes, size_t count, unsigned width, enum 
     return at;
 }
 
-/* As C++ writes them; in Cython frames they look like Python's. */
+/* L, u or U before the quotes, as in C++; none in Cython frames. */
 static void add_prefix(struct c_writer *writer, const struct debug_type *type)
 {
     if (writer->cython || type->size == 1)
@@ -150,7 +137,7 @@ bool c_add_code_point(struct text *text, uint64_t value)
     if (value != '"' && (value > UINT32_MAX || value == '\'' || !is_plain((uint32_t)value)))
         return false;
     text_add_char(text, '\'');
-    text_add(text, encoded, encode_utf8((uint32_t)value, encoded));
+    text_add(text, encoded, utf8_encode((uint32_t)value, encoded));
     text_add_char(text, '\'');
     return true;
 }

@@ -4,7 +4,7 @@
 /* Words of a frame among which a closure is looked for. */
 #define WORD_LIMIT 1024u
 
-/* The frame's part of the stack, and its registers. */
+/* The words of the frame's part of the stack, and of its registers. */
 static size_t list_words(struct variables *variables, size_t frame, uint64_t words[WORD_LIMIT])
 {
     struct native_context context;
@@ -20,10 +20,7 @@ static size_t list_words(struct variables *variables, size_t frame, uint64_t wor
     return count;
 }
 
-/*
- * Without debug information: the object that holds a closure's variables, when the frame has just
- * one. Returns 0 for none, or for several.
- */
+/* The object that holds a closure's variables; 0 when the frame points to none, or to several. */
 static psc_addr find_closure_object(struct variables *variables, size_t frame, const char *function)
 {
     uint64_t words[WORD_LIMIT];

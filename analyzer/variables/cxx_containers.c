@@ -16,7 +16,7 @@
 #define ALIGNMENT_LIMIT 16u
 /* Members of an item, and of what these are made of. */
 #define ALIGNED_TYPE_LIMIT 4096u
-/* Items that are counted, where only the way along them tells how many there are. */
+/* Items that are counted where no number tells how many there are. */
 #define COUNT_LIMIT 1000u
 #define UNCOUNTED   UINT64_MAX
 
@@ -37,7 +37,7 @@ static struct row begin_row(struct c_writer *writer, const char *bracket, uint64
     return (struct row){.writer = writer, .depth = depth, .total = total, .open = true};
 }
 
-/* False when no more are to be shown, which is then said. */
+/* False when no more are shown; the text then says how many are left. */
 static bool next_item(struct row *row)
 {
     struct text *text = row->writer->text;
@@ -56,7 +56,7 @@ static bool next_item(struct row *row)
     return row->open;
 }
 
-/* An item that is counted but can not be reached. */
+/* Says that an item, which the container counts, cannot be read. */
 static void lose_item(struct row *row, psc_addr address)
 {
     row->open = false;
@@ -90,8 +90,9 @@ static void add_mapped(struct row *row, const struct debug_type *pair, psc_addr 
 }
 
 /*
- * What alignas(T) comes to; types that ask for more than their members are not known.
- * @param left  so many types are looked at: damaged debug information may have a struct in itself.
+ * Alignment of a type, by its members. An alignas() of its own is not in the debug information.
+ * @param left  how many types may still be looked at: in damaged debug information a struct may be
+ *              in itself.
  */
 static uint64_t alignment_of(const struct debug_type *type, unsigned depth, unsigned *left)
 {
@@ -175,7 +176,7 @@ bool library_add_vector(struct c_writer *writer, struct c_part part, unsigned de
     return true;
 }
 
-/* The parts that its map points to hold as many items each. */
+/* Its map points to parts, which hold the same number of items each. */
 bool library_add_deque(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *item = debug_type_argument(part.type, 0);
@@ -314,7 +315,7 @@ static uint64_t align(uint64_t offset, const struct debug_type *item)
     return (offset + to - 1) / to * to;
 }
 
-/* unordered_map and its like. */
+/* unordered_map, unordered_set, unordered_multimap, unordered_multiset. */
 bool library_add_table(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     bool mapping = strstr(part.type->tag, "map") != NULL;
@@ -332,7 +333,7 @@ bool library_add_table(struct c_writer *writer, struct c_part part, unsigned dep
     return true;
 }
 
-/* How many there are to an end. */
+/* How many nodes there are up to `end`. */
 static uint64_t count_chain(struct c_writer *writer, psc_addr node, psc_addr end)
 {
     uint64_t count = 0;
@@ -341,7 +342,7 @@ static uint64_t count_chain(struct c_writer *writer, psc_addr node, psc_addr end
     return count < COUNT_LIMIT ? count : UNCOUNTED;
 }
 
-/* Before GCC 5 the size of a list was counted; in memory, it ends where it begins. */
+/* Before GCC 5 a list did not keep its size. It is a ring: the last node points to the list. */
 bool library_add_list(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *item = debug_type_argument(part.type, 0);

@@ -11,7 +11,7 @@
 
 /* ---- text ---- */
 
-/* One that is only declared; see DEBUG_STRING_SIZE. */
+/* A string type that is only declared; see DEBUG_STRING_SIZE. */
 static bool add_declared_string(struct c_writer *writer, struct c_part part)
 {
     static const struct debug_type character = {
@@ -27,7 +27,7 @@ static bool add_declared_string(struct c_writer *writer, struct c_part part)
     return true;
 }
 
-/* What clang does not describe (_Alloc_hider, where no constructor is used) is a pointer too. */
+/* _M_dataplus is a pointer also where clang leaves its type out, as no constructor is used. */
 static bool add_string(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *character = debug_type_argument(part.type, 0);
@@ -68,7 +68,7 @@ static bool add_string_view(struct c_writer *writer, struct c_part part, unsigne
 
 /* ---- what holds one value ---- */
 
-/* As a reference is shown: the address, and what is there. */
+/* The address and what is there, as of a reference. */
 static void add_owned(struct c_writer *writer, const struct debug_type *type, psc_addr address,
                       unsigned depth)
 {
@@ -89,7 +89,7 @@ static bool add_shared_pointer(struct c_writer *writer, struct c_part part, unsi
     if (!library_find_part(&pointer, "_M_ptr") || pointer.type->kind != DEBUG_KIND_POINTER ||
         !READ_PATH(writer, part, &address, "_M_ptr"))
         return false;
-    // What an expired weak_ptr points to may be anything.
+    // A weak_ptr may have expired: its object is not shown.
     bool weak = !strncmp(part.type->tag, "weak_ptr", 8);
     add_owned(writer, weak ? NULL : debug_type_target(pointer.type), address, depth);
     return true;
@@ -124,7 +124,7 @@ static bool add_tuple(struct c_writer *writer, struct c_part part, unsigned dept
     return true;
 }
 
-/* A tuple of the pointer and of what deletes it. Of an array nobody knows the length. */
+/* A tuple of the pointer and of what deletes it. The length of an array is not kept. */
 static bool add_unique_pointer(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     const struct debug_type *owned = debug_type_argument(part.type, 0);
@@ -159,7 +159,7 @@ static bool add_optional(struct c_writer *writer, struct c_part part, unsigned d
     return true;
 }
 
-/* In Cython a pair is a tuple. */
+/* In Cython frames a pair looks like a tuple, else like other structs. */
 static bool add_pair(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     struct c_part second = part;
@@ -174,7 +174,7 @@ static bool add_pair(struct c_writer *writer, struct c_part part, unsigned depth
     return true;
 }
 
-/* Wrappers around one value are shown as that. */
+/* Wrappers around one value are shown as that value. */
 static bool add_wrapped(struct c_writer *writer, struct c_part part, unsigned depth)
 {
     static const char *const names[] = {"_M_value", "_M_i", "_M_b", "c", "_M_base"};

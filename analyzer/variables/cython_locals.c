@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Functions around a closure whose variables it has; attributes of one scope. */
+/* Functions around a function, whose variables are shown too. */
 #define CLOSURE_LIMIT 8u
 /* Arguments of a generator that are put in order. */
 #define ARGUMENT_LIMIT 64u
@@ -44,7 +44,7 @@ struct closure {
     psc_addr object;
 };
 
-/* A generator's body has its scope in a variable, which is made from the generator. */
+/* A generator's body has its scope in a variable, and the generator has it too. */
 static struct closure find_closure(struct variables *variables, const struct frame_scope *in,
                                    const char *name)
 {
@@ -103,7 +103,7 @@ static void add_closure_member(struct variables *variables, const struct closure
     variables_add_text(variables, name, &text);
 }
 
-/* Its own scope's variables, then those of the functions around it. */
+/* The variables of this scope, then those of the functions around it. */
 static void add_closure(struct variables *variables, struct closure closure)
 {
     for (size_t depth = 0; closure.type && depth < CLOSURE_LIMIT; depth++) {
@@ -138,7 +138,10 @@ static bool is_unbound_variable(struct variables *variables, const struct frame_
            read_pointer(variables, in, variable, &pointer) && !pointer;
 }
 
-/* A generator's arguments are in its scope, where they stand by the alphabet: its code object. */
+/*
+ * A generator's arguments are in its scope, among other variables and sorted by name. Their order
+ * is in the generator's code object.
+ */
 static void add_generator_arguments(struct variables *variables, const struct frame_scope *in,
                                     const struct closure *own)
 {
@@ -171,7 +174,7 @@ void variables_add_cython(struct variables *variables, const struct frame_scope 
         struct debug_member member;
         if (!name || variables_has(variables, name))
             continue;
-        // What an inner function uses too is no longer in the variable of that name.
+        // A variable that inner functions use too lives in the scope; the C variable is stale.
         if (find_closure_member(variables, &own, name, &member))
             add_closure_member(variables, &own, &member, name);
         else if (!is_unbound_variable(variables, in, variable))

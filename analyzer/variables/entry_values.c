@@ -1,4 +1,4 @@
-/* Where variables of frame frames are, and what arguments were when a function was entered. */
+/* Where variables of native frames are, and what arguments were when a function was entered. */
 #include "variables_private.h"
 
 #include <dwarf.h>
@@ -7,7 +7,7 @@
 /* Callers that are asked what an argument was. */
 #define ENTRY_DEPTH_LIMIT 8u
 
-/* ---- places ---- */
+/* ---- debug information ---- */
 
 static struct module *find_module(const struct variables *variables, size_t frame, psc_addr *ret)
 {
@@ -56,7 +56,7 @@ static enum native_location evaluate(struct variables *variables, size_t frame, 
     return native_evaluate(variables->input.target, &evaluation, expression, ret);
 }
 
-/* Tail calls leave no frame: what the caller says may be about another function's arguments. */
+/* Tail calls leave no frame: the call site of the caller may call another function. */
 static bool calls_function(struct variables *variables, size_t caller, unsigned depth,
                            const struct debug_call_site *site, size_t callee)
 {
@@ -89,7 +89,7 @@ static bool register_of(const struct debug_expression *expression, uint64_t *ret
     return true;
 }
 
-/* The DIE of one that was not handed over; 0: it is none. */
+/* Offset of the DIE of a parameter that the optimised function does not have; 0: it is none. */
 static uint64_t parameter_of(const struct debug_expression *expression)
 {
     return expression->operations[0].code == DW_OP_GNU_parameter_ref

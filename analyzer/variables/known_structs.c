@@ -24,7 +24,7 @@ static bool add_c_tuple(struct c_writer *writer, const struct debug_type *type,
 
 /* ---- which ---- */
 
-/* Cython/Utility/Complex.c, where the compiler has no complex numbers. */
+/* A complex number of Cython/Utility/Complex.c, for compilers without complex types. */
 static bool add_complex_struct(struct c_writer *writer, const struct debug_type *type,
                                struct c_place place)
 {

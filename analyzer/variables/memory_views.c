@@ -11,13 +11,14 @@ struct slice_view {
     bool has_data;
     psc_addr data;
     struct item_type item;
-    size_t dimensions; /* Whose shape is known ... */
-    bool all;          /* ... and there are no others. */
+    size_t dimensions; /* Whose shape is known. */
+    bool all;          /* There are no others. */
     uint64_t shape[VIEW_DIMENSION_LIMIT];
     bool has_strides;
     int64_t strides[VIEW_DIMENSION_LIMIT];
     bool has_suboffsets;
-    int64_t suboffsets[VIEW_DIMENSION_LIMIT]; /* From 0 on: a pointer is followed. */
+    int64_t suboffsets[VIEW_DIMENSION_LIMIT]; /* Negative: none. Else a pointer is followed, and
+                                                 this added. */
 };
 
 static size_t read_extents(struct c_writer *writer, struct c_part part, const char *name,
@@ -61,7 +62,7 @@ static struct buffer read_buffer(struct c_writer *writer, const struct debug_typ
     return buffer;
 }
 
-/* A dimension that a slice does not have is left 0 by Cython, and is no part of it in registers. */
+/* Dimensions that a slice does not have are 0; of a slice in registers they are missing. */
 static void read_slice(struct c_writer *writer, struct c_part part, const struct buffer *buffer,
                        struct slice_view *ret)
 {
@@ -75,7 +76,7 @@ static void read_slice(struct c_writer *writer, struct c_part part, const struct
     while (ret->dimensions < shapes &&
            (ret->shape[ret->dimensions] || (ret->dimensions < known && strides[ret->dimensions])))
         ret->dimensions++;
-    // No slice is without dimensions: the first one has no items, and maybe more behind it.
+    // A slice has a dimension at least: the first one is empty, and there may be more.
     bool empty = !ret->dimensions && shapes && buffer->known;
     if (empty)
         ret->dimensions = 1;
@@ -152,7 +153,7 @@ static void add_tuple(struct c_writer *writer, const uint64_t *numbers, size_t c
         text_add_string(writer->text, count ? ", \u2026)" : "\u2026)");
 }
 
-/* What is known of one whose place or shape is not: the object that it was made of. */
+/* Where data or shape are not known: the object that the memoryview was made of. */
 static void add_source(struct c_writer *writer, const struct debug_type *object, psc_addr memview)
 {
     psc_addr source;
@@ -218,7 +219,7 @@ void c_add_memoryview(struct c_writer *writer, const struct debug_type *type, st
             view_read_item_type(writer, view_member_target(object, "typeinfo"), info, &slice.item);
     }
     read_slice(writer, part, &buffer, &slice);
-    // What was never assigned has no object.
+    // A variable that was never assigned has no object.
     if (has_object && !memview && (!slice.has_data || !slice.data)) {
         text_add_string(writer->text, "NULL");
         return;

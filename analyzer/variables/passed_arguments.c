@@ -1,7 +1,7 @@
 /*
  * What a Cython function was called with, where its body does not have it any more: the wrapper
- * that Python called keeps the objects in `values`, in the order of the arguments, to let go of
- * them in the end (Cython/Compiler/Nodes.py, DefNodeWrapper, from Cython 3.1 on).
+ * that Python called keeps references to the objects in `values`, in the order of the arguments,
+ * until it returns (Cython/Compiler/Nodes.py, DefNodeWrapper, from Cython 3.1 on).
  */
 #include "variables_private.h"
 
@@ -62,7 +62,8 @@ bool variables_add_passed(struct variables *variables, const struct frame_scope 
     uint8_t bytes[8];
     const struct debug_scope *wrapper = find_wrapper(variables, body->frame, body->scope, &holder);
     const struct debug_variable *kept = wrapper ? find_values(wrapper) : NULL;
-    // All but the first, which is self or the function; *args and **kwargs stand elsewhere.
+    // `values` has all arguments but the first, which is self or the function; with *args or
+    // **kwargs the counts differ.
     if (!kept || !writer->python || body->scope->argument_count != kept->type->dimensions[0] + 1 ||
         !argument->position || argument->position >= body->scope->argument_count ||
         variables_locate(variables, holder, kept, &place) != NATIVE_LOCATION_FOUND ||

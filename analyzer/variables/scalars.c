@@ -80,12 +80,12 @@ static void add_enum(struct c_writer *writer, const struct debug_type *type, uin
         text_printf(writer->text, "%" PRId64, (int64_t)extend_sign(value, 8 * type->size));
 }
 
-/* Whole numbers that were read: of `bits` bits, the higher ones 0. */
+/* A whole number of `bits` bits; the higher ones of `value` are 0. */
 static void add_whole(struct c_writer *writer, const struct debug_type *type, uint64_t value,
                       uint64_t bits)
 {
     struct text *text = writer->text;
-    // In Cython these are texts of one character.
+    // In Cython frames these are shown as strings of one character.
     if (writer->cython && type->name &&
         (!strcmp(type->name, "Py_UCS4") || !strcmp(type->name, "Py_UNICODE")) &&
         c_add_code_point(text, value))
@@ -143,7 +143,7 @@ bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size)
         memcpy(&value, bytes, sizeof(value));
         python_add_float(value, text);
     } else if (size == sizeof(extended)) {
-        // x87's 80 bits, and padding.
+        // x87: 80 bits, and padding.
         memcpy(&extended, bytes, 10);
         text_printf(text, "%.18Lg", extended);
     } else {
@@ -184,7 +184,7 @@ void c_add_number(struct c_writer *writer, const struct debug_type *type, struct
         text_printf(writer->text, "<%" PRIu64 " bytes>", type->size);
         return;
     }
-    // Of a long double 10 bytes mean something; a constant may have no others.
+    // A long double has 10 bytes and padding, which a constant may lack.
     bool extended = type->kind == DEBUG_KIND_FLOAT && type->size == sizeof(long double);
     enum c_read found = c_read(writer, place, 0, bytes, extended ? 10 : type->size);
     if (found != C_READ_OK)

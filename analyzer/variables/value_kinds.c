@@ -1,4 +1,4 @@
-/* Which kind of value a type says it is; objects, pointers, structs and arrays. */
+/* Values by the kind of their type: the table of all kinds; objects, pointers, structs, arrays. */
 #include "value_writer.h"
 
 #include <inttypes.h>
@@ -131,7 +131,7 @@ static void add_pointer(struct c_writer *writer, const struct debug_type *type,
 
 /* ---- structs ---- */
 
-/* A base class of which there is nothing to show: allocators, comparisons and the like. */
+/* Whether a base class has no members: allocators, comparisons and the like. */
 static bool is_empty(const struct debug_type *type)
 {
     const struct debug_type *inner[INNER_LIMIT] = {type};
@@ -194,7 +194,7 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type, s
     text_add_char(writer->text, '}');
 }
 
-/* Of several dimensions, all but the first belong to the items. */
+/* An array of several dimensions is one of arrays, from `dimension` on. */
 static void add_array(struct c_writer *writer, const struct debug_type *type, struct c_place place,
                       size_t dimension, unsigned depth)
 {
@@ -204,7 +204,7 @@ static void add_array(struct c_writer *writer, const struct debug_type *type, st
         if (__builtin_mul_overflow(stride, type->dimensions[i], &stride))
             stride = 0;
     uint64_t count = dimension < type->dimension_count ? type->dimensions[dimension] : 0;
-    // Of a flexible one, and of one whose length is computed, nobody knows how many there are.
+    // The length of a flexible array, and of one whose length is computed, is not known.
     if (!stride || !count || depth >= C_VALUE_DEPTH_LIMIT) {
         text_add_string(writer->text, writer->cython ? "[\u2026]" : "{\u2026}");
         return;
@@ -261,7 +261,6 @@ static void add_value(struct c_writer *writer, const struct debug_type *type, st
     case DEBUG_KIND_FUNCTION:
         break;
     }
-    // nullptr_t has one value.
     if (type->name && strstr(type->name, "nullptr"))
         text_add_string(writer->text, "nullptr");
     else

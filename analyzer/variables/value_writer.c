@@ -1,4 +1,4 @@
-/* Reading and writing what all kinds of values need. */
+/* What all kinds of values need to be read and written. */
 #include "value_writer.h"
 
 #include <inttypes.h>
@@ -53,7 +53,7 @@ bool c_is_object(const struct debug_type *type)
         size_t count = debug_type_members(type, &members);
         if (!count || members[0].offset)
             return false;
-        // Up to 3.7 and with Py_TRACE_REFS the head may be spelled out.
+        // CPython 3.7 and before, and Py_TRACE_REFS: the head's members stand in the struct itself.
         if (count > 1 && members[0].name && !strcmp(members[0].name, "ob_refcnt"))
             return members[1].name && !strcmp(members[1].name, "ob_type");
         type = members[0].type;

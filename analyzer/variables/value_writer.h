@@ -45,10 +45,10 @@ enum c_read { C_READ_OK, C_READ_LOST, C_READ_FAULT };
 
 /* ---- value_writer.c ---- */
 
-/** Bytes of a value. */
+/** Reads bytes of a value, `offset` from its start. */
 enum c_read c_read(const struct c_writer *writer, struct c_place place, uint64_t offset, void *ret,
                    size_t size);
-/** Says why there is no value. */
+/** Adds why there is no value. */
 void c_add_missing(struct c_writer *writer, enum c_read why, psc_addr address);
 /** A struct that begins as every Python object does. */
 bool c_is_object(const struct debug_type *type);

@@ -33,7 +33,7 @@ void variables_add_text(struct variables *variables, const char *name, struct te
         variables->items[variables->count++] = (struct trace_local){name, kept};
 }
 
-/* What is nowhere any more; of an argument, with what it was at first where that is known. */
+/* Adds that a variable has no value here; of an argument, what it was when called, if known. */
 static void add_lost(struct variables *variables, const struct frame_scope *in,
                      const struct debug_variable *variable, const char *why, struct text *text)
 {

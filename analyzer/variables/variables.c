@@ -19,8 +19,6 @@ void variables_destroy(struct variables *variables)
     free(variables);
 }
 
-/* ---- places ---- */
-
 /*
  * What the debug information knows of a level. The levels that are shown may be fewer than the
  * calls that were inlined there: only the physical function is then known to be the same.
@@ -38,7 +36,7 @@ static const struct debug_scope *find_scope(const struct variables *variables,
 
 /* ---- C ---- */
 
-/* Variables that are declared further on hold nothing yet. */
+/* Without variables that are declared behind the line, which have no value yet. */
 static void add_c_variables(struct variables *variables, const struct frame_scope *in,
                             uint32_t line)
 {

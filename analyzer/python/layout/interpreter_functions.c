@@ -119,6 +119,8 @@ static const struct name_rule names[] = {
     {"import_ensure_initialized", PYTHON_FUNCTION_DISPATCH},
 
     /* Operators and attributes on their way to a slot. */
+    {"PyObject_GenericGetAttr*", PYTHON_FUNCTION_ATTRIBUTE},
+    {"_PyObject_GenericGetAttr*", PYTHON_FUNCTION_ATTRIBUTE},
     {"PyObject_*", PYTHON_FUNCTION_DISPATCH},
     {"_PyObject_*", PYTHON_FUNCTION_DISPATCH},
     {"PyNumber_*", PYTHON_FUNCTION_DISPATCH},
