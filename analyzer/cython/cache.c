@@ -229,11 +229,12 @@ static void search_lines(struct cython_cache *cache, struct cached_lines *entry)
     struct cython_module *known;
     struct lines_search search = {.module = module, .c_file = entry->c_file};
     search.reports = cache_reports(cache, module, &known);
-    cython_each_c_file(module, entry->c_file, cache->arena, visit_lines, &search);
+    struct cython_file_search files = {module, entry->c_file, cache->arena, visit_lines, &search};
+    cython_each_c_file(&files);
     const char *name = known && !search.lines ? cython_module_get_name(known, cache->arena) : NULL;
     if (name) {
         search.xml = true;
-        cython_each_xml(module, name, entry->c_file, cache->arena, visit_lines, &search);
+        cython_each_xml(&files, name);
     }
     entry->lines = search.lines;
     entry->xml = search.lines && search.xml;

@@ -84,10 +84,7 @@ static uint32_t line_behind(struct estimate *estimate, uint64_t call, const char
                                            .context = estimate,
                                            .call_limit = BEHIND_CALL_LIMIT,
                                            .crowded = true};
-    struct flow_state *found = NULL;
-    if (flow_exploration_init(&exploration, flow, &start))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    struct flow_state *found = flow_explore_once(&exploration, flow, &start);
     if (!found)
         return 0;
     struct instruction last = *flow_decode(flow, found->pc);

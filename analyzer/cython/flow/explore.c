@@ -308,3 +308,12 @@ void flow_exploration_deinit(struct flow_exploration *exploration)
     free(exploration->heap);
     free(exploration->seen);
 }
+
+struct flow_state *flow_explore_once(struct flow_exploration *exploration, struct flow *flow,
+                                     const struct flow_state *start)
+{
+    bool ready = flow_exploration_init(exploration, flow, start);
+    struct flow_state *found = ready ? flow_explore(exploration) : NULL;
+    flow_exploration_deinit(exploration);
+    return found;
+}

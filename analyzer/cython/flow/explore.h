@@ -53,7 +53,10 @@ struct flow_exploration {
 bool flow_exploration_init(struct flow_exploration *exploration, struct flow *flow,
                            const struct flow_state *start);
 void flow_exploration_deinit(struct flow_exploration *exploration);
-/** Follows the best ways until one is found; the caller frees the state. NULL: no more. */
+/** Follows the best paths until one is found; the caller frees the state. NULL: no more. */
 struct flow_state *flow_explore(struct flow_exploration *exploration);
+/** All of it for the first path alone. What is below the line can be asked afterwards. */
+struct flow_state *flow_explore_once(struct flow_exploration *exploration, struct flow *flow,
+                                     const struct flow_state *start);
 
 #endif

@@ -106,21 +106,23 @@ static const char *find_built_file(const struct module *module, struct target *t
 }
 
 /** Visits those that are there, each once. */
-static void visit_each(const char *const *paths, size_t count, cython_file_visitor visit,
-                       void *context)
+static void visit_each(const struct cython_file_search *search, const char *const *paths,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         bool known = !paths[i];
         for (size_t k = 0; k < i && !known; k++)
             known = paths[k] && strcmp(paths[k], paths[i]) == 0;
-        if (!known && visit(context, paths[i]))
+        if (!known && search->visit(search->context, paths[i]))
             return;
     }
 }
 
-void cython_each_c_file(const struct module *module, const char *c_file, struct arena *arena,
-                        cython_file_visitor visit, void *context)
+void cython_each_c_file(const struct cython_file_search *search)
 {
+    const struct module *module = search->module;
+    const char *c_file = search->c_file;
+    struct arena *arena = search->arena;
     struct target *target = modules_target(module->owner);
     const char *base = path_base(c_file);
     if (!is_c_file(c_file))
@@ -133,22 +135,23 @@ void cython_each_c_file(const struct module *module, const char *c_file, struct 
             : NULL,
         target_find_source(target, c_file, 1),
     };
-    visit_each(paths, PSC_ARRAY_SIZE(paths), visit, context);
+    visit_each(search, paths, PSC_ARRAY_SIZE(paths));
 }
 
-void cython_each_xml(const struct module *module, const char *module_name, const char *c_file,
-                     struct arena *arena, cython_file_visitor visit, void *context)
+void cython_each_xml(const struct cython_file_search *search, const char *module_name)
 {
+    const struct module *module = search->module;
+    struct arena *arena = search->arena;
     struct target *target = modules_target(module->owner);
     const char *name = arena_printf(arena, "cython_debug/cython_debug_info_%s", module_name);
     if (!name)
         return;
     const char *paths[] = {
         find_near_module(module, target, name, arena),
-        find_above(target, c_file, name, arena),
+        find_above(target, search->c_file, name, arena),
         target_find_source(target, name, 2),
     };
-    visit_each(paths, PSC_ARRAY_SIZE(paths), visit, context);
+    visit_each(search, paths, PSC_ARRAY_SIZE(paths));
 }
 
 /* ---- the .pyx ---- */

@@ -22,11 +22,18 @@ bool cython_lines_is_empty(const struct cython_lines *lines);
 /** Takes a file that may be the wanted one; true ends the search. */
 typedef bool (*cython_file_visitor)(void *context, const char *path);
 
-/** Where the C file that DWARF names may be on this machine, the likeliest first. */
-void cython_each_c_file(const struct module *module, const char *c_file, struct arena *arena,
-                        cython_file_visitor visit, void *context);
+/** What belongs to a C file that DWARF names. */
+struct cython_file_search {
+    const struct module *module;
+    const char *c_file;
+    struct arena *arena; /**< For paths. */
+    cython_file_visitor visit;
+    void *context;
+};
+
+/** Where the C file may be on this machine, the likeliest first. */
+void cython_each_c_file(const struct cython_file_search *search);
 /** The same for the module's debug XML, seen from the module and the C file. */
-void cython_each_xml(const struct module *module, const char *module_name, const char *c_file,
-                     struct arena *arena, cython_file_visitor visit, void *context);
+void cython_each_xml(const struct cython_file_search *search, const char *module_name);
 
 #endif

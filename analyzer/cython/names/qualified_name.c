@@ -116,10 +116,19 @@ void naming_set_function(struct naming *naming, const struct cython_path *path, 
     naming->name->number = path->number;
 }
 
-/** The function with this entry number in the same scope. */
-static bool find_sibling(struct naming *naming, const struct cython_path *path, const char *kind,
-                         enum cython_numbering numbering, int32_t number, struct slice *ret)
+/** Which function of a path's scope is meant. */
+struct sibling {
+    const char *kind; /**< "__pyx_pw_" */
+    enum cython_numbering numbering;
+    int32_t number;
+};
+
+/** The name of a function with some entry number in the same scope. */
+static bool find_sibling(struct naming *naming, const struct cython_path *path,
+                         const struct sibling *sibling, struct slice *ret)
 {
+    const char *kind = sibling->kind;
+    int32_t number = sibling->number;
     struct text prefix = {0};
     bool found = false;
     text_printf(&prefix, "%s%.*s", kind, (int)path->text.size, path->text.data);
@@ -130,7 +139,8 @@ static bool find_sibling(struct naming *naming, const struct cython_path *path, 
         struct cython_path other;
         if (!candidate)
             break;
-        parse_cython_path(slice_of(candidate + strlen(kind)), numbering, naming->context, &other);
+        parse_cython_path(slice_of(candidate + strlen(kind)), sibling->numbering, naming->context,
+                          &other);
         found = other.number == number && slice_is(other.text, path->text) && other.leaf.size;
         if (found)
             *ret = other.leaf;
@@ -149,10 +159,10 @@ void naming_set_generator(struct naming *naming, struct cython_path *path)
     struct slice leaf;
     int32_t number = path->number;
     naming->name->kind = CYTHON_GENERATOR;
-    bool wrapped = number >= 2 && find_sibling(naming, path, "__pyx_pw_", CYTHON_NUMBERED_WRAPPER,
-                                               number - 1, &leaf);
-    if (!wrapped && number >= 2 &&
-        find_sibling(naming, path, "__pyx_pf_", CYTHON_NUMBERED_BODY, number - 2, &leaf)) {
+    struct sibling wrapper = {"__pyx_pw_", CYTHON_NUMBERED_WRAPPER, number - 1};
+    struct sibling body = {"__pyx_pf_", CYTHON_NUMBERED_BODY, number - 2};
+    bool wrapped = number >= 2 && find_sibling(naming, path, &wrapper, &leaf);
+    if (!wrapped && number >= 2 && find_sibling(naming, path, &body, &leaf)) {
         if (slice_equals(leaf, "genexpr"))
             leaf = slice_of("<genexpr>");
     } else if (number == 1) {

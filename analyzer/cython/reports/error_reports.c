@@ -1,5 +1,5 @@
 /*
- * The way of an error: from the return address forward to the anchor that reports it, and on to
+ * The path of an error: from the return address forward to the helper that reports it, and on to
  * the reports of the functions into which that one was inlined.
  */
 #include "python.h"
@@ -61,12 +61,12 @@ static enum flow_verdict report_call(struct flow_exploration *exploration, struc
     return flow_is_cleanup(exploration->flow, target) ? FLOW_PASS_FREE : FLOW_PASS_COUNTED;
 }
 
-void reports_read(const struct flow *flow, const struct traceback_helper *anchor,
+void reports_read(const struct flow *flow, const struct traceback_helper *helper,
                   const struct flow_state *state, struct error_report *ret)
 {
-    struct value name = flow_state_resolve(state, anchor->name),
-                 file = flow_state_resolve(state, anchor->file),
-                 line = flow_state_resolve(state, anchor->line);
+    struct value name = flow_state_resolve(state, helper->name),
+                 file = flow_state_resolve(state, helper->file),
+                 line = flow_state_resolve(state, helper->line);
     *ret = (struct error_report){0};
     if (name.kind == VALUE_CONSTANT)
         ret->name = flow_string(&flow->image, name.number);
@@ -77,7 +77,7 @@ void reports_read(const struct flow *flow, const struct traceback_helper *anchor
         ret->line = number;
 }
 
-/** Which anchor the state is about to call. */
+/** What the call at which the state stands reports. */
 static void read_found(struct flow *flow, const struct flow_state *state, struct error_report *ret)
 {
     struct instruction call = *flow_decode(flow, state->pc);
@@ -96,21 +96,31 @@ static bool same_report(const struct error_report *a, const struct error_report 
     return a->line == b->line && a->name == b->name && a->file == b->file;
 }
 
+/** What is known of a call whose report is searched for. */
+struct report_search {
+    struct flow *flow;
+    bool error;  /**< It has failed. */
+    bool single; /**< Nothing else fails besides. */
+    bool trust;  /**< A branch on what it returned is one on its failure. */
+};
+
 /**
- * Whether no way leads to another report.
- * @param call_limit  of the ways that are followed. With 0 none may leave the function either:
+ * Whether no path leads to another report.
+ * @param call_limit  of the paths that are followed. With 0 none may leave the function either:
  * there, one without a report says that the call does not fail.
  */
-static bool is_only_report(struct flow *flow, const struct flow_state *start, bool error,
-                           bool single, unsigned call_limit, const struct error_report *report)
+static bool is_only_report(const struct report_search *search, const struct flow_state *start,
+                           unsigned call_limit, const struct error_report *report)
 {
-    struct flow_exploration exploration = {
-        .on_call = report_call, .error = error, .single = single, .call_limit = call_limit};
+    struct flow_exploration exploration = {.on_call = report_call,
+                                           .error = search->error,
+                                           .single = search->single,
+                                           .call_limit = call_limit};
     struct flow_state *state;
-    bool only = flow_exploration_init(&exploration, flow, start);
+    bool only = flow_exploration_init(&exploration, search->flow, start);
     while (only && (state = flow_explore(&exploration))) {
         struct error_report other;
-        read_found(flow, state, &other);
+        read_found(search->flow, state, &other);
         only = same_report(report, &other);
         free(state);
     }
@@ -120,33 +130,27 @@ static bool is_only_report(struct flow *flow, const struct flow_state *start, bo
     return only;
 }
 
-/** @param trust  whether a branch on what the call returned is one on its failure. */
-static struct flow_state *search_report(struct flow *flow, const struct flow_state *start,
-                                        bool error, bool single, bool trust,
-                                        struct error_report *ret)
+static struct flow_state *search_report(const struct report_search *search,
+                                        const struct flow_state *start, struct error_report *ret)
 {
     struct flow_exploration exploration = {
         .on_call = report_call,
-        .error = error,
-        .single = single,
+        .error = search->error,
+        .single = search->single,
         .call_limit = start->line_place.kind == VALUE_SHARED ? BLOCK_CALL_LIMIT : CALL_LIMIT};
-    struct flow_state *found = NULL;
-    if (flow_exploration_init(&exploration, flow, start))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    struct flow_state *found = flow_explore_once(&exploration, search->flow, start);
     if (!found)
         return NULL;
-    read_found(flow, found, ret);
+    read_found(search->flow, found, ret);
     struct flow_state open = *start;
     if (!found->tested) /* A branch that failure decided, but as success would have, is open. */
         flow_state_set_result(&open, (struct value){VALUE_UNKNOWN, 0});
+    bool tested = search->trust && found->tested;
     if (found->calls == 0)
-        ret->direct =
-            (trust && found->tested) || is_only_report(flow, &open, error, single, 0, ret);
+        ret->direct = tested || is_only_report(search, &open, 0, ret);
     else
         /* A generator's body exchanges StopIteration for RuntimeError before it reports. */
-        ret->direct = trust && found->tested &&
-                      is_only_report(flow, start, error, single, ONLY_CALL_LIMIT, ret);
+        ret->direct = tested && is_only_report(search, start, ONLY_CALL_LIMIT, ret);
     return found;
 }
 
@@ -176,10 +180,7 @@ static struct flow_state *search_next(struct flow *flow, struct flow_state *stat
                                            .error = true,
                                            .call_limit = CHAIN_CALL_LIMIT,
                                            .stop_at_return = true};
-    struct flow_state *found = NULL;
-    if (flow_exploration_init(&exploration, flow, state))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    struct flow_state *found = flow_explore_once(&exploration, flow, state);
     if (found && exploration.returned) {
         *ret_outermost = true;
         free(found);
@@ -188,31 +189,39 @@ static struct flow_state *search_next(struct flow *flow, struct flow_state *stat
     if (found) {
         read_found(flow, found, ret);
         /* `finally` takes the exception, which may fail, and sets it again. */
-        ret->direct =
-            found->calls == 0 || is_only_report(flow, state, true, false, ONLY_CALL_LIMIT, ret);
+        struct report_search search = {.flow = flow, .error = true};
+        ret->direct = found->calls == 0 || is_only_report(&search, state, ONLY_CALL_LIMIT, ret);
     }
     return found;
 }
 
-/** The innermost report. `callee` is what failed. */
+/** A call that is under way. */
+struct pending_call {
+    enum flow_call_kind kind;
+    struct flow_target callee;
+};
+
+/** The innermost report. */
 static struct flow_state *search_first(struct flow *flow, struct flow_state *start,
-                                       enum flow_call_kind kind, struct flow_target callee,
-                                       struct error_report *ret)
+                                       const struct pending_call *call, struct error_report *ret)
 {
-    bool may_fail = kind == FLOW_CALL_MAY_FAIL;
+    bool may_fail = call->kind == FLOW_CALL_MAY_FAIL;
     struct flow_state *found = NULL;
     struct error_report plain;
-    if (may_fail || kind == FLOW_CALL_CLEANUP) {
-        struct value failure = reports_find_error_return(flow, callee);
+    if (may_fail || call->kind == FLOW_CALL_CLEANUP) {
+        struct value failure = reports_find_error_return(flow, call->callee);
         flow_state_set_result(start, failure);
-        bool trust = failure.kind == VALUE_ERROR;
         /* Where an exception does not match, others are set as a matter of course. */
-        bool single = !flow_matches_exception(flow, callee);
-        found = search_report(flow, start, true, single, trust, ret);
+        struct report_search search = {.flow = flow,
+                                       .error = true,
+                                       .single = !flow_matches_exception(flow, call->callee),
+                                       .trust = failure.kind == VALUE_ERROR};
+        found = search_report(&search, start, ret);
         /* Some helpers return what others do that have succeeded: __Pyx_IterFinish(). */
-        if (single && (!found || !ret->direct)) {
+        if (search.single && (!found || !ret->direct)) {
+            search.single = false;
             free(found);
-            found = search_report(flow, start, true, false, trust, ret);
+            found = search_report(&search, start, ret);
         }
         if (found)
             ret->direct = ret->direct && may_fail;
@@ -220,7 +229,7 @@ static struct flow_state *search_first(struct flow *flow, struct flow_state *sta
     }
     if (found && ret->direct)
         return found;
-    struct flow_state *other = search_report(flow, start, false, false, false, &plain);
+    struct flow_state *other = search_report(&(struct report_search){.flow = flow}, start, &plain);
     plain.direct = other && plain.direct && may_fail;
     if (other && (!found || plain.direct)) {
         free(found);
@@ -232,11 +241,12 @@ static struct flow_state *search_first(struct flow *flow, struct flow_state *sta
 }
 
 /** All of them, from the innermost on. */
-static size_t follow_reports(struct flow *flow, struct flow_state *start, enum flow_call_kind kind,
-                             struct flow_target callee, struct error_report *ret, size_t limit)
+static size_t follow_reports(struct flow *flow, struct flow_state *start,
+                             const struct pending_call *call, struct error_report *ret,
+                             size_t limit)
 {
     struct error_report report;
-    struct flow_state *found = search_first(flow, start, kind, callee, &report);
+    struct flow_state *found = search_first(flow, start, call, &report);
     size_t count = 0;
     bool caught = false;
     for (unsigned round = 0; found && count < limit && round < ROUND_LIMIT; round++) {
@@ -275,21 +285,20 @@ size_t reports_find(struct reports *reports, uint64_t address, struct error_repo
 {
     struct flow *flow = &reports->flow;
     struct flow_state start;
-    struct flow_target callee;
-    enum flow_call_kind kind = flow_find_call(flow, address + 1, &callee);
-    uint64_t pc = kind == FLOW_CALL_NONE ? address : address + 1;
+    struct pending_call call;
+    call.kind = flow_find_call(flow, address + 1, &call.callee);
+    uint64_t pc = call.kind == FLOW_CALL_NONE ? address : address + 1;
     const struct flow_function *function = flow_find_function(&flow->image, address);
-    if (!limit || !function || pc >= function->end || kind == FLOW_CALL_NEVER_RETURNS ||
+    if (!limit || !function || pc >= function->end || call.kind == FLOW_CALL_NEVER_RETURNS ||
         flow_find_traceback_helper(flow, function->start))
         return 0;
     flow_state_init(&start, flow->image.machine, pc);
     reports_enter_block(reports, function, &start);
-    size_t count = follow_reports(flow, &start, kind, callee, ret, limit);
+    size_t count = follow_reports(flow, &start, &call, ret, limit);
     if (!lacks_values(ret, count))
         return count;
     flow_state_init(&start, flow->image.machine, pc);
     reports_enter_block(reports, function, &start);
-    return flow_find_preserved(flow, pc, &start)
-               ? follow_reports(flow, &start, kind, callee, ret, limit)
-               : count;
+    return flow_find_preserved(flow, pc, &start) ? follow_reports(flow, &start, &call, ret, limit)
+                                                 : count;
 }

@@ -96,9 +96,7 @@ static struct flow_state *search_error(struct flow *flow, uint64_t start, enum o
     struct flow_state state;
     struct flow_state *found = NULL;
     flow_state_init(&state, flow->image.machine, start);
-    if (flow_exploration_init(&exploration, flow, &state))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    found = flow_explore_once(&exploration, flow, &state);
     return found;
 }
 
@@ -121,9 +119,7 @@ static struct value search_result(struct flow *flow, struct flow_state *state, e
     state->calls = 0;
     state->steps = 0;
     *ret = OUTCOME_FAILS;
-    if (flow_exploration_init(&exploration, flow, state))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    found = flow_explore_once(&exploration, flow, state);
     if (found)
         result = found->registers[found->machine->result];
     free(found);

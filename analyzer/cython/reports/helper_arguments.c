@@ -132,9 +132,7 @@ static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
     state.registers[machine->frame_pointer].kind = VALUE_UNKNOWN;
     for (unsigned i = 0; i < machine->argument_count; i++)
         state.registers[machine->arguments[i]] = flow_entry_argument(machine, i);
-    if (flow_exploration_init(&exploration, flow, &state))
-        free(flow_explore(&exploration));
-    flow_exploration_deinit(&exploration);
+    free(flow_explore_once(&exploration, flow, &state));
     *ret = convention.best;
     ret->start = start;
     return convention.score > 0;

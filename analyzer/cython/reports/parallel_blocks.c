@@ -78,10 +78,7 @@ static void come_to_beginning(struct flow *flow, struct beginning *beginning, ui
         return;
     flow_state_init(&entry, flow->image.machine, function ? function->start : call);
     struct flow_exploration exploration = {.on_call = pass_any, .goal = call};
-    struct flow_state *found = NULL;
-    if (flow_exploration_init(&exploration, flow, &entry))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    struct flow_state *found = flow_explore_once(&exploration, flow, &entry);
     if (found)
         beginning->state = *found;
     free(found);
@@ -163,10 +160,7 @@ static bool find_reported_places(struct flow *flow, uint64_t end, struct value *
     start.keeps = true;
     struct flow_exploration exploration = {
         .on_call = kept_report_call, .error = true, .call_limit = CALL_LIMIT};
-    struct flow_state *found = NULL;
-    if (flow_exploration_init(&exploration, flow, &start))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    struct flow_state *found = flow_explore_once(&exploration, flow, &start);
     if (!found)
         return false;
     struct instruction call = *flow_decode(flow, found->pc);
@@ -310,10 +304,7 @@ static struct flow_state *come_to(struct flow *flow, const struct parallel_block
     give(&entry, block, &block->line);
     give(&entry, block, &block->file);
     struct flow_exploration exploration = {.on_call = pass_any, .goal = pc};
-    struct flow_state *found = NULL;
-    if (flow_exploration_init(&exploration, flow, &entry))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    struct flow_state *found = flow_explore_once(&exploration, flow, &entry);
     return found;
 }
 

@@ -46,9 +46,7 @@ static bool is_end(struct flow *flow, uint64_t behind)
     struct flow_state start;
     struct flow_state *found = NULL;
     flow_state_init(&start, flow->image.machine, behind);
-    if (flow_exploration_init(&exploration, flow, &start))
-        found = flow_explore(&exploration);
-    flow_exploration_deinit(&exploration);
+    found = flow_explore_once(&exploration, flow, &start);
     free(found);
     return exploration.left && !exploration.cut_short;
 }
