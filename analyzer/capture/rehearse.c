@@ -32,8 +32,9 @@ static void read_thread(struct python *python, const struct python_thread *threa
     if (python_walk(python, thread, &stack) == PSC_OK)
         read_frames(python, &stack, locals);
     // Which of the two is right the native stack will tell.
-    if (stack.doubtful && python_walk_between(python, thread, stack.doubtful + 8,
-                                              stack.doubtful + SEARCHED_STACK, &other) == PSC_OK)
+    if (stack.partial_cframe &&
+        python_walk_between(python, thread, stack.partial_cframe + 8,
+                            stack.partial_cframe + SEARCHED_STACK, &other) == PSC_OK)
         read_frames(python, &other, locals);
     python_stack_deinit(&other);
     python_stack_deinit(&stack);

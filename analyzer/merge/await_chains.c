@@ -15,7 +15,7 @@
 /** The same of a thread: a million calls deep there may be as many rows without a generator. */
 #define TOTAL_WORD_LIMIT ((size_t)1 << 18)
 /** Generators in one row of helpers. */
-#define DELEGATE_LIMIT 512
+#define AWAITING_LIMIT 512
 
 /** A row of helpers' frames, from the frame inside of it outward. */
 struct row {
@@ -32,11 +32,11 @@ struct search {
     const struct await_chain_input *input;
     struct row row;
     size_t words; /**< Looked at so far. */
-    struct python_delegate found[DELEGATE_LIMIT];
+    struct python_awaiting found[AWAITING_LIMIT];
     size_t found_count;
-    psc_addr running[DELEGATE_LIMIT]; /**< Others of Cython's, whose functions run. */
+    psc_addr running[AWAITING_LIMIT]; /**< Others of Cython's, whose functions run. */
     size_t running_count;
-    struct python_delegate chain[DELEGATE_LIMIT];
+    struct python_awaiting chain[AWAITING_LIMIT];
     size_t chain_count;
 };
 
@@ -60,13 +60,13 @@ static void note_running(struct search *search, psc_addr object)
     for (size_t i = 0; i < search->running_count; i++)
         if (search->running[i] == object)
             return;
-    if (search->running_count < DELEGATE_LIMIT &&
+    if (search->running_count < AWAITING_LIMIT &&
         python_running_body(search->input->python, object))
         search->running[search->running_count++] = object;
 }
 
 /** Those that the stack holds from the frame inside of the helpers to the outermost of them. */
-static void find_delegates(struct search *search)
+static void find_awaiting(struct search *search)
 {
     const struct row *row = &search->row;
     const struct native_frame *frames = search->merged->native.frames;
@@ -74,7 +74,7 @@ static void find_delegates(struct search *search)
     size_t words = 0;
     search->found_count = search->running_count = 0;
     for (psc_addr at = frames[row->inner].sp & ~(psc_addr)7;
-         at < end && words < WORD_LIMIT && search->found_count < DELEGATE_LIMIT; at += 8, words++) {
+         at < end && words < WORD_LIMIT && search->found_count < AWAITING_LIMIT; at += 8, words++) {
         uint64_t word;
         if (search->words++ >= TOTAL_WORD_LIMIT)
             return;
@@ -82,7 +82,7 @@ static void find_delegates(struct search *search)
             return;
         if (is_known(search, word))
             continue;
-        if (python_read_delegate(search->input->python, word, &search->found[search->found_count]))
+        if (python_read_awaiting(search->input->python, word, &search->found[search->found_count]))
             search->found_count++;
         else
             note_running(search, word);
@@ -104,20 +104,20 @@ static bool runs_inside(const struct search *search, psc_addr generator)
     if (search->row.python)
         return python_running_frame(python, generator) == search->row.python;
     const struct address_info *info = search->merged->native_info[search->row.inner];
-    struct python_delegate other;
-    if (!runs_in(search, info, generator) || python_read_delegate(python, generator, &other))
+    struct python_awaiting other;
+    if (!runs_in(search, info, generator) || python_read_awaiting(python, generator, &other))
         return false;
     /* Which of several runs of one function this frame is, nothing tells. */
     for (size_t i = 0; i < search->running_count; i++)
         if (search->running[i] != generator && runs_in(search, info, search->running[i]))
             return false;
-    return search->running_count < DELEGATE_LIMIT;
+    return search->running_count < AWAITING_LIMIT;
 }
 
-static bool is_next(const struct search *search, const struct python_delegate *delegate)
+static bool is_next(const struct search *search, const struct python_awaiting *generator)
 {
-    return search->chain_count ? delegate->target == search->chain[search->chain_count - 1].object
-                               : runs_inside(search, delegate->target);
+    return search->chain_count ? generator->awaited == search->chain[search->chain_count - 1].object
+                               : runs_inside(search, generator->awaited);
 }
 
 /** Each can be found once only, so that the chain ends. */
@@ -170,7 +170,7 @@ static enum psc_status end_row(struct search *search)
     struct row *row = &search->row;
     enum psc_status status = PSC_OK;
     if (row->open && row->count) {
-        find_delegates(search);
+        find_awaiting(search);
         link_chain(search);
         status = assign(search);
     }

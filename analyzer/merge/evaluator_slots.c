@@ -22,8 +22,8 @@ struct slot_search {
     struct target *target;
     struct hash_table chain; /* struct chain_frame: those before `indexed`. */
     size_t indexed;
-    psc_addr delegating; /* A frame of the chain that no evaluator runs; 0: none. */
-    size_t *evaluators;  /* Native indices, innermost first. */
+    psc_addr awaiting_frame; /* A frame of the chain that no evaluator runs; 0: none. */
+    size_t *evaluators;      /* Native indices, innermost first. */
     size_t evaluator_count;
     uint64_t evaluator_size;              /* Of their native frames. */
     uint32_t taken[EVALUATOR_WORD_LIMIT]; /* How often each word held the evaluator's own frame. */
@@ -167,7 +167,7 @@ static size_t find_newest(const struct slot_search *search, const uint64_t *word
     size_t newest = SIZE_MAX;
     for (size_t w = 0; w < count; w++) {
         size_t at = find_in_chain(search, words[w]);
-        if (at != SIZE_MAX && at >= done && at < newest && words[w] != search->delegating)
+        if (at != SIZE_MAX && at >= done && at < newest && words[w] != search->awaiting_frame)
             newest = at;
     }
     return newest;
@@ -249,7 +249,7 @@ static bool is_cut(const struct python_stack *stack)
 }
 
 /* Where the chain was cut: the last frame, when it is a generator that awaits another; else 0. */
-static psc_addr find_delegating(const struct slot_search *search)
+static psc_addr find_awaiting_frame(const struct slot_search *search)
 {
     const struct python_stack *stack = search->stack;
     if (stack->end != PYTHON_END_COMPLETE || !stack->count)
@@ -266,7 +266,7 @@ static psc_addr find_delegating(const struct slot_search *search)
 static bool find_own(struct slot_search *search, size_t *own)
 {
     bool cut = is_cut(search->stack);
-    search->delegating = cut ? find_delegating(search) : 0;
+    search->awaiting_frame = cut ? find_awaiting_frame(search) : 0;
     size_t running = read_own(search, 0, own);
     if (read_own(search, 1, own) <= running)
         read_own(search, 0, own);

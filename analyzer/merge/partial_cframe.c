@@ -21,31 +21,31 @@ static void forget(struct python_stack *stack)
 {
     stack->count = stack->anchor_count = 0;
     stack->end = PYTHON_END_COMPLETE;
-    stack->doubtful = stack->loose = 0;
+    stack->partial_cframe = stack->cframe_list_end = 0;
 }
 
 static enum psc_status walk_again(struct merged_stack *merged,
                                   struct interpreter_stack *interpreter, struct python *python)
 {
     struct python_stack stack = {0};
-    psc_addr low = interpreter->stack.doubtful + 8, high = low + SEARCHED_STACK;
+    psc_addr low = interpreter->stack.partial_cframe + 8, high = low + SEARCHED_STACK;
     if (merged->native.count) {
         size_t innermost = evaluators_find_next(merged, 0);
         size_t next =
             innermost == SIZE_MAX ? SIZE_MAX : evaluators_find_next(merged, innermost + 1);
         if (next == SIZE_MAX) {
             // It runs nothing yet, and there is no other.
-            if (interpreter->stack.loose && merged->interpreter_count == 1 &&
+            if (interpreter->stack.cframe_list_end && merged->interpreter_count == 1 &&
                 merged->native.end == NATIVE_END_COMPLETE)
                 forget(&interpreter->stack);
             return PSC_OK;
         }
         const struct native_frame *frame = &merged->native.frames[next];
-        if (!interpreter->stack.loose && has_anchor(&interpreter->stack, frame))
+        if (!interpreter->stack.cframe_list_end && has_anchor(&interpreter->stack, frame))
             return PSC_OK;
         low = frame->sp;
         high = frame->cfa;
-    } else if (!interpreter->stack.loose) {
+    } else if (!interpreter->stack.cframe_list_end) {
         return PSC_OK;
     }
     enum psc_status status = python_walk_between(python, interpreter->thread, low, high, &stack);
@@ -62,13 +62,13 @@ enum psc_status merge_walk_partial_cframes(struct merged_stack *merged, struct p
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
         struct interpreter_stack *interpreter = &merged->interpreters[i];
-        if (interpreter->stack.doubtful)
+        if (interpreter->stack.partial_cframe)
             status = walk_again(merged, interpreter, python);
-        if (interpreter->stack.loose)
+        if (interpreter->stack.cframe_list_end)
             target_warn(target, "python-anchors",
                         "Python thread 0x%llx: its CFrame list ends at 0x%llx",
                         (unsigned long long)interpreter->thread->tstate,
-                        (unsigned long long)interpreter->stack.loose);
+                        (unsigned long long)interpreter->stack.cframe_list_end);
     }
     return status;
 }

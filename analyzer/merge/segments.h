@@ -32,7 +32,7 @@ PSC_MUST_CHECK enum psc_status segments_add_anchored(struct segments *segments,
                                                      size_t interpreter);
 /**
  * Joins up to 3.10: evaluators name their frame objects. Chain frames between two named ones have
- * no evaluator of their own (a generator that delegates to another): they belong to the evaluator
+ * no evaluator of their own (a generator that awaits another): they belong to the evaluator
  * of the frame above them.
  */
 PSC_MUST_CHECK enum psc_status segments_add_slotted(struct segments *segments,

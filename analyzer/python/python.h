@@ -144,10 +144,10 @@ struct python_stack {
     size_t anchor_capacity;
     enum python_end end;
     psc_addr end_address;
-    /** The thread's newest CFrame, when it is not, or not yet, what it should be; else 0. */
-    psc_addr doubtful;
+    /** The thread's newest CFrame, when it is not filled in, or was of an earlier call; else 0. */
+    psc_addr partial_cframe;
     /** Where the list of CFrames ended without its root; 0 when it is whole. */
-    psc_addr loose;
+    psc_addr cframe_list_end;
 };
 
 /** Walks the frames of a thread state into a zeroed `ret`. Faults end the walk, see `end`. */
@@ -157,8 +157,8 @@ void python_stack_deinit(struct python_stack *stack);
 
 /**
  * For threads whose newest evaluator is being entered: CPython 3.11 and 3.12 publish its CFrame
- * before they fill it in, so that the list of CFrames goes astray for some instructions. Walks from
- * the first CFrame within [low, high) of the C stack that leads to the root.
+ * before they fill it in, so that for some instructions the list of CFrames leads elsewhere. Walks
+ * from the first CFrame within [low, high) of the C stack that leads to the root.
  * @return PSC_ERR_NOT_FOUND when there is none.
  */
 PSC_MUST_CHECK enum psc_status python_walk_between(struct python *python,
@@ -232,18 +232,18 @@ bool python_add_identity(struct python *python, psc_addr object, struct text *te
  * @return 0: it does not; 1: the function's own; 2: of the function around; and so on.
  */
 unsigned python_is_closure(struct python *python, psc_addr object, const char *function);
-/** A generator or coroutine that Cython made, and that hands on what is sent to it. */
-struct python_delegate {
+/** A generator or coroutine that Cython made, and that awaits another: a link of an await chain. */
+struct python_awaiting {
     psc_addr object;
     psc_addr body;         /**< Its function of machine code. */
     uint32_t label;        /**< The number of the `yield from` or `await` where it stands. */
     uint64_t label_offset; /**< Where in the object that number is. */
-    psc_addr target;       /**< What it is sent to; of an awaitable, what that stands for. */
+    psc_addr awaited;      /**< What is behind the wrappers of what it awaits. */
     const char *function;  /**< Its __qualname__. */
 };
 
 /** False for all objects that are not such, and on some stack now. */
-bool python_read_delegate(struct python *python, psc_addr object, struct python_delegate *ret);
+bool python_read_awaiting(struct python *python, psc_addr object, struct python_awaiting *ret);
 /** The machine code that runs a generator or coroutine of Cython's; 0: it is none that runs. */
 psc_addr python_running_body(struct python *python, psc_addr object);
 /** The frame of one of Python's; 0: it is none that runs. */

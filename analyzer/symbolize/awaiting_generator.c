@@ -21,33 +21,33 @@ bool symbolizer_are_one_function(struct symbolizer *symbolizer, const struct add
 
 /* Kept with the function: recursion leaves many of its generators at one address. */
 static psc_addr find_suspension(struct symbolizer *symbolizer,
-                                const struct python_delegate *delegate, struct address_info *body)
+                                const struct python_awaiting *generator, struct address_info *body)
 {
     struct module *module = body->module;
-    if (body->suspended_label != delegate->label) {
-        body->suspended_label = delegate->label;
+    if (body->suspended_label != generator->label) {
+        body->suspended_label = generator->label;
         body->suspended_at =
             module && cython_cache_has_code(symbolizer->cython, module)
-                ? cython_cache_find_suspension(symbolizer->cython, module, delegate->body,
-                                               delegate->label, delegate->label_offset)
+                ? cython_cache_find_suspension(symbolizer->cython, module, generator->body,
+                                               generator->label, generator->label_offset)
                 : 0;
     }
     return body->suspended_at;
 }
 
 enum psc_status symbolizer_get_awaiting(struct symbolizer *symbolizer,
-                                        const struct python_delegate *delegate,
+                                        const struct python_awaiting *generator,
                                         const struct address_info *helper,
                                         struct awaiting_generator **ret)
 {
     struct awaiting_generator *awaiting = arena_alloc(symbolizer->trace->arena, sizeof(*awaiting));
-    struct address_info *body = symbolizer_get(symbolizer, delegate->body);
+    struct address_info *body = symbolizer_get(symbolizer, generator->body);
     if (!awaiting || !body)
         return PSC_ERR_MEMORY;
-    psc_addr pc = find_suspension(symbolizer, delegate, body);
+    psc_addr pc = find_suspension(symbolizer, generator, body);
     awaiting->helper = helper;
     awaiting->stands = pc != 0;
-    awaiting->function = plain_name(delegate->function, symbolizer->trace->arena);
+    awaiting->function = plain_name(generator->function, symbolizer->trace->arena);
     awaiting->info = pc ? symbolizer_get(symbolizer, pc) : body;
     if (!awaiting->info || !awaiting->function)
         return PSC_ERR_MEMORY;

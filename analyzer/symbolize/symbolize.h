@@ -87,7 +87,7 @@ struct awaiting_generator {
 
 /** Looks up where the generator stands, and makes its address a wanted one. */
 PSC_MUST_CHECK enum psc_status symbolizer_get_awaiting(struct symbolizer *symbolizer,
-                                                       const struct python_delegate *delegate,
+                                                       const struct python_awaiting *generator,
                                                        const struct address_info *helper,
                                                        struct awaiting_generator **ret);
 /** Its location, when its address is resolved; NULL when out of memory. */

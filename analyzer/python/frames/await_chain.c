@@ -1,7 +1,7 @@
 /*
  * Generators and coroutines that Cython made (Cython/Utility/Coroutine.c, 0.29 to 3.3), which are
  * in a `yield from` or `await` that has been resumed: what is sent to one goes on to what it
- * delegates to, by Cython's helpers alone. Its own function is not entered.
+ * awaits, by Cython's helpers alone. Its own function is not entered.
  */
 #include "frames.h"
 
@@ -11,7 +11,7 @@
 #define WORD_LIMIT 24u
 /**
  * Of the first ones: body and closure, what is known of exceptions (one to four), weak references,
- * class, and what it delegates to (with a function in 3.1 and later) stand before the name.
+ * class, and what it awaits (with a function in 3.1 and later) stand before the name.
  */
 #define NAME_FIRST 5u
 /** Places of `yield` in one function. */
@@ -70,7 +70,7 @@ static bool read_running(struct python *python, psc_addr object, struct cython_g
            is_code(python, ret->words[0]) && find_name(python, ret);
 }
 
-/** What stands between: awaitables of one generator, which they hold first. */
+/** Wrappers are awaitables of one generator, to which they point first. */
 static psc_addr behind_wrappers(struct python *python, psc_addr object)
 {
     static const char *const names[] = {"coroutine_wrapper", "async_generator_asend",
@@ -88,7 +88,7 @@ static psc_addr behind_wrappers(struct python *python, psc_addr object)
     return 0;
 }
 
-bool python_read_delegate(struct python *python, psc_addr object, struct python_delegate *ret)
+bool python_read_awaiting(struct python *python, psc_addr object, struct python_awaiting *ret)
 {
     struct cython_generator generator;
     const struct py_type *type;
@@ -103,14 +103,14 @@ bool python_read_delegate(struct python *python, psc_addr object, struct python_
         type->kind == PY_KIND_TYPE)
         return false;
     size_t label = generator.name + 5;
-    *ret = (struct python_delegate){
+    *ret = (struct python_awaiting){
         .object = object,
         .body = generator.words[0],
         .label = (uint32_t)generator.words[label],
         .label_offset = py_field_address(python, 0, PY_OBJECT_SIZE) + 8 * label,
-        .target = behind_wrappers(python, given),
+        .awaited = behind_wrappers(python, given),
     };
-    return ret->label && ret->target &&
+    return ret->label && ret->awaited &&
            py_read_string(python, generator.words[generator.name + 1], NAME_LENGTH,
                           &ret->function) == PSC_OK;
 }

@@ -111,7 +111,7 @@ static enum psc_status walk_cframes(struct python *python, struct py_cframes *cf
                     may_contain(ret, older) && !is_being_entered(ret);
     if (believed || (!older && newest && ret->count))
         return PSC_OK;
-    ret->doubtful = items[0].address;
+    ret->partial_cframe = items[0].address;
     items[0].current = 0;
     return chain_walk(python, older, ret);
 }
@@ -121,7 +121,7 @@ static enum psc_status walk_cframes(struct python *python, struct py_cframes *cf
 
 static bool is_stack_of(struct python *python, psc_addr cframe, const struct python_stack *stack)
 {
-    if (stack->end != PYTHON_END_COMPLETE || stack->doubtful || !stack->anchor_count ||
+    if (stack->end != PYTHON_END_COMPLETE || stack->partial_cframe || !stack->anchor_count ||
         stack->frames[0].kind == PYTHON_FRAME_UNREADABLE)
         return false;
     // The newest one may not be filled in, or belong to the last call that had this memory.
@@ -141,7 +141,7 @@ static enum psc_status walk_and_anchor(struct python *python, const struct pytho
                  ? anchors_from_cframes(cframes->items, cframes->count, ret)
                  : anchors_from_shims(python, thread->tstate, ret);
     if (cframes->count && !is_stack_of(python, cframes->items[0].address, ret))
-        ret->doubtful = cframes->items[0].address;
+        ret->partial_cframe = cframes->items[0].address;
     return status;
 }
 
@@ -151,15 +151,15 @@ static enum psc_status walk_from_cframes(struct python *python, const struct pyt
     struct py_cframes cframes = {0};
     psc_addr first;
     if (py_read_u64(python, thread->tstate, PY_THREAD_CFRAME, &first) != PSC_OK) {
-        ret->loose = thread->tstate;
+        ret->cframe_list_end = thread->tstate;
         return PSC_OK;
     }
     enum psc_status status = anchors_list_cframes(python, thread->tstate, first, &cframes);
     if (status == PSC_OK)
         status = walk_and_anchor(python, thread, &cframes, ret);
     if (!cframes.whole) {
-        ret->doubtful = first;
-        ret->loose = cframes.end ? cframes.end : first;
+        ret->partial_cframe = first;
+        ret->cframe_list_end = cframes.end ? cframes.end : first;
     }
     cframes_deinit(&cframes);
     return status;

@@ -37,14 +37,14 @@ static enum py_generator_state read_state(struct python *python, psc_addr object
     return PY_GENERATOR_UNKNOWN;
 }
 
-/* ---- what it delegates to ---- */
+/* ---- what it awaits ---- */
 
 /*
  * A suspended coroutine always awaits something. A generator may as well stand at a plain
  * yield in a loop over the object that lies on its stack: the next instruction tells
  * (CPython 3.10, Objects/genobject.c, _PyGen_yf).
  */
-static bool is_delegating(struct python *python, const struct python_frame *frame)
+static bool is_awaiting(struct python *python, const struct python_frame *frame)
 {
     psc_addr bytes;
     uint8_t unit[PY_CODE_UNIT];
@@ -154,7 +154,7 @@ enum psc_status py_generator_read(struct python *python, psc_addr object, struct
     ret->state = read_state(python, object, frame, &ret->frame);
     if (ret->state == PY_GENERATOR_SUSPENDED) {
         const struct py_code *code = code_find(python, ret->frame.code);
-        if (code && ((code->flags & PY_CODE_COROUTINE) || is_delegating(python, &ret->frame)))
+        if (code && ((code->flags & PY_CODE_COROUTINE) || is_awaiting(python, &ret->frame)))
             ret->state = PY_GENERATOR_AWAITING;
     }
     if (ret->state == PY_GENERATOR_AWAITING)

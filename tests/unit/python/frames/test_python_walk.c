@@ -203,8 +203,8 @@ static void test_a_cframe_list_that_loops(void **state)
     memory_put_field(memory, thread.tstate, PY_THREAD_CFRAME, cframe);
     assert_int_equal(python_walk(&memory->python, &thread, &stack), PSC_OK);
     assert_int_equal(stack.count, 1);
-    assert_int_equal(stack.loose, cframe);
-    assert_int_equal(stack.doubtful, cframe);
+    assert_int_equal(stack.cframe_list_end, cframe);
+    assert_int_equal(stack.partial_cframe, cframe);
     python_stack_deinit(&stack);
     memory_destroy(memory);
 }
@@ -225,16 +225,16 @@ static void test_a_cframe_that_leads_astray(void **state)
     memory_put_field(memory, next, PY_CFRAME_PREVIOUS, last);
     memory_put_field(memory, thread.tstate, PY_THREAD_CFRAME, newest);
     assert_int_equal(python_walk(&memory->python, &thread, &stack), PSC_OK);
-    assert_int_equal(stack.doubtful, newest);
-    assert_int_equal(stack.loose, 4242);
+    assert_int_equal(stack.partial_cframe, newest);
+    assert_int_equal(stack.cframe_list_end, 4242);
     assert_int_equal(python_walk_between(&memory->python, &thread, newest + 8, last + 8, &found),
                      PSC_OK);
     assert_int_equal(found.count, 2);
     assert_int_equal(found.anchor_count, 2);
     check_anchor(&found, 0, next, 0, 1);
     check_anchor(&found, 1, last, 1, 1);
-    assert_int_equal(found.doubtful, 0);
-    assert_int_equal(found.loose, 0);
+    assert_int_equal(found.partial_cframe, 0);
+    assert_int_equal(found.cframe_list_end, 0);
     assert_int_equal(python_walk_between(&memory->python, &thread, newest + 8, next, &none),
                      PSC_ERR_NOT_FOUND);
     python_stack_deinit(&stack);
