@@ -2,7 +2,8 @@
 #ifndef PSC_VARIABLES_PRIVATE_H
 #define PSC_VARIABLES_PRIVATE_H
 
-#include "value_writer.h"
+#include "rendering.h"
+#include "variables.h"
 
 #define LOCAL_LIMIT 256u /**< Of one frame. */
 

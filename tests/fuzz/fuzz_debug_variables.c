@@ -3,7 +3,7 @@
  * looked for in registers that lead anywhere, and shown.
  */
 #include "test_modules_self.h"
-#include "value_writer.h"
+#include "rendering.h"
 #include "x86_64_registers.h"
 
 #include <stdint.h>

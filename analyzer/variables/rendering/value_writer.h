@@ -1,25 +1,12 @@
-/**
- * @file
- * Values of C variables as text, by their types in the debug information.
- *
- * In a Cython frame they look as Python's do (`[1, 2]`, `1.5`), else as gdb shows them (`{1, 2}`).
- */
+/** @file What the files of room `rendering` share. */
 #ifndef PSC_VALUE_WRITER_H
 #define PSC_VALUE_WRITER_H
 
-#include "cython.h"
-#include "variables.h"
+#include "rendering.h"
 
-#define C_VALUE_TEXT_LIMIT  2000u /**< Bytes of one value's text. */
-#define C_VALUE_DEPTH_LIMIT 4u    /**< Structs in structs. */
-#define C_VALUE_ITEM_LIMIT  32u   /**< Items of one array, members of one struct. */
-#define C_VALUE_CHARACTERS  200u  /**< Bytes of one string. */
-
-/** Where a value, or a part of one, is. */
-struct c_place {
-    const struct native_value *value; /**< NULL: in memory. */
-    uint64_t at;                      /**< The address, or the offset in value->bytes. */
-};
+#define C_VALUE_DEPTH_LIMIT 4u   /**< Structs in structs. */
+#define C_VALUE_ITEM_LIMIT  32u  /**< Items of one array, members of one struct. */
+#define C_VALUE_CHARACTERS  200u /**< Bytes of one string. */
 
 /** A value, or a part of one. */
 struct c_part {
@@ -27,33 +14,10 @@ struct c_part {
     struct c_place place;
 };
 
-/** What a value is read from, and the text that it is added to. */
-struct c_writer {
-    struct target *target;
-    struct modules *modules;
-    struct python *python; /**< NULL: objects are pointers. */
-    struct arena *arena;   /**< For what is not needed after one value. */
-    struct text *text;     /**< Empty at first. */
-    bool cython;           /**< As Python shows values, else as gdb does. */
-    /** Set by c_write_value(): what writes a value of any kind; see c_add_value(). */
-    void (*add_value)(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                      unsigned depth);
-};
-
-/** LOST: they are not in the part of the value that is known. FAULT: not readable memory. */
-enum c_read { C_READ_OK, C_READ_LOST, C_READ_FAULT };
-
 /* ---- value_writer.c ---- */
 
-/** Reads bytes of a value, `offset` from its start. */
-enum c_read c_read(const struct c_writer *writer, struct c_place place, uint64_t offset, void *ret,
-                   size_t size);
 /** Adds why there is no value. */
 void c_add_missing(struct c_writer *writer, enum c_read why, psc_addr address);
-/** A struct that begins as every Python object does. */
-bool c_is_object(const struct debug_type *type);
-/** The member of that name, also within base structs; false when there is none. */
-bool c_find_member(const struct debug_type *type, const char *name, struct debug_member *ret);
 /** True when the text is long enough for one value, or memory is out. */
 bool c_is_full(const struct c_writer *writer);
 
@@ -66,11 +30,6 @@ static inline void c_add_value(struct c_writer *writer, const struct debug_type 
 
 /** Items side by side, of which `first` is the first. `count`: as many as there are. */
 void c_add_items(struct c_writer *writer, struct c_part first, uint64_t count, unsigned depth);
-
-/* ---- value_kinds.c ---- */
-
-/** Adds a whole value to the writer's text. */
-void c_write_value(struct c_writer *writer, const struct debug_type *type, struct c_place place);
 
 /* ---- scalars.c ---- */
 
