@@ -133,8 +133,8 @@ bool cython_cache_is_same_function(struct cython_cache *cache, struct module *mo
 {
     struct cython_module *known;
     struct reports *reports = cache_reports(cache, module, &known);
-    return reports &&
-           flow_is_same_function(reports_get_flow(reports), a - module->bias, b - module->bias);
+    return reports && code_is_same_function(&reports_get_flow(reports)->image, a - module->bias,
+                                            b - module->bias);
 }
 
 bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, psc_addr pc)

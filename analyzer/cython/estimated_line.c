@@ -59,7 +59,7 @@ static uint32_t line_before(const struct estimate *estimate, uint64_t pc, const 
 }
 
 static enum flow_verdict line_call(struct flow_exploration *exploration, struct flow_state *state,
-                                   struct flow_target target)
+                                   struct code_target target)
 {
     struct flow *flow = exploration->flow;
     const struct estimate *estimate = exploration->context;
@@ -79,7 +79,7 @@ static uint32_t line_behind(struct estimate *estimate, uint64_t call, const char
     struct flow *flow = reports_get_flow(estimate->question->reports);
     struct flow_state start;
     struct error_report report = {0};
-    flow_state_init(&start, flow->image.machine, call + 1);
+    flow_state_init(&start, flow->image.abi, call + 1);
     struct flow_exploration exploration = {.on_call = line_call,
                                            .context = estimate,
                                            .call_limit = BEHIND_CALL_LIMIT,
@@ -88,7 +88,7 @@ static uint32_t line_behind(struct estimate *estimate, uint64_t call, const char
     if (!found)
         return 0;
     struct instruction last = *flow_decode(flow, found->pc);
-    struct flow_target target = flow_operand_target(flow, &last.to);
+    struct code_target target = flow_operand_target(flow, &last.to);
     const struct traceback_helper *helper = flow_find_traceback_helper(flow, target.address);
     if (helper)
         reports_read(flow, helper, found, &report);
@@ -113,8 +113,8 @@ uint32_t cython_estimate_line(const struct code_question *question, const char *
                               uint64_t pc, uint32_t next, const char **ret_file)
 {
     struct estimate estimate = {question, function};
-    const struct flow_image *image = &reports_get_flow(question->reports)->image;
-    const struct flow_function *home = flow_find_function(image, pc);
+    const struct code_image *image = &reports_get_flow(question->reports)->image;
+    const struct code_function *home = code_find_function(image, pc);
     const struct parallel_block *block = home ? reports_find_block(question->reports, home) : NULL;
     uint32_t line = line_before(&estimate, pc, ret_file);
     if (!block)

@@ -1,7 +1,7 @@
 /* The functions at an address of a module, from its reports and tables. */
 #include "cython_private.h"
 
-static const struct flow_image *image_of(const struct code_question *question)
+static const struct code_image *image_of(const struct code_question *question)
 {
     return &reports_get_flow(question->reports)->image;
 }
@@ -157,11 +157,11 @@ static void add_estimated_line(const struct code_question *question, uint64_t pc
 }
 
 /** Whether an address is in a stub of the procedure linkage table. */
-static bool is_stub(const struct flow_image *image, uint64_t pc)
+static bool is_stub(const struct code_image *image, uint64_t pc)
 {
-    uint64_t start = pc & ~(uint64_t)(image->machine->stub_size - 1);
-    const struct flow_function *function = flow_find_function(image, pc);
-    struct flow_target target = flow_target_of(image, start);
+    uint64_t start = pc & ~(uint64_t)(image->abi->stub_size - 1);
+    const struct code_function *function = code_find_function(image, pc);
+    struct code_target target = code_target_of(image, start);
     /* All stubs are one function, if any; one that begins so is somebody's. */
     return (target.import || target.address != start) && (!function || function->start != start);
 }

@@ -139,22 +139,22 @@ static bool is_module_source(const char *file)
 }
 
 /** The first calls of a function whose own error is reported. */
-static void add_calls(struct reports *reports, const struct flow_function *function, psc_addr bias,
+static void add_calls(struct reports *reports, const struct code_function *function, psc_addr bias,
                       struct call_list *calls)
 {
-    const struct flow_image *image = &reports_get_flow(reports)->image;
-    struct code_range code = flow_function_code(image, function);
+    const struct code_image *image = &reports_get_flow(reports)->image;
+    struct code_range code = code_of_function(image, function);
     struct code_reference call;
     size_t last = calls->asked + ASKED_EACH < ASKED_LIMIT ? calls->asked + ASKED_EACH : ASKED_LIMIT;
     if (!code.bytes || function->end <= function->start)
         return;
     for (size_t at = 0; calls->asked < last && calls->count < CALL_SAMPLES &&
-                        image->machine->find_reference(&code, at, REFERENCE_CALL, &call);) {
+                        image->abi->find_reference(&code, at, REFERENCE_CALL, &call);) {
         struct error_report report;
-        struct flow_target known = flow_target_of(image, call.target);
+        struct code_target known = code_target_of(image, call.target);
         uint64_t last_byte = code.address + call.offset + call.size - 1;
         at = call.offset + 1;
-        if (!known.import && !flow_find_function(image, known.address))
+        if (!known.import && !code_find_function(image, known.address))
             continue;
         calls->asked++;
         if (reports_find(reports, last_byte, &report, 1) != 1 || !report.direct || !report.line)

@@ -44,15 +44,15 @@ static void note_pointer(struct flow *flow, struct calls *calls, struct telling 
                          const struct instruction *instruction)
 {
     const struct operand *from = &instruction->from;
-    const struct flow_pointer *pointer =
-        from->kind == OPERAND_ABSOLUTE ? flow_find_pointer(&flow->image, (uint64_t)from->number)
+    const struct code_pointer *pointer =
+        from->kind == OPERAND_ABSOLUTE ? code_find_pointer(&flow->image, (uint64_t)from->number)
                                        : NULL;
     if (pointer && pointer->import)
         note_import(calls, telling, pointer->import);
 }
 
 /** A linked-in library calls Python neither by itself nor through what it calls by address. */
-static void note_calls(struct flow *flow, const struct flow_function *function, unsigned depth,
+static void note_calls(struct flow *flow, const struct code_function *function, unsigned depth,
                        struct calls *calls)
 {
     uint64_t end = function->end - function->start > HELPER_SIZE_LIMIT
@@ -70,13 +70,13 @@ static void note_calls(struct flow *flow, const struct flow_function *function, 
             note_pointer(flow, calls, &telling, &instruction);
             continue;
         }
-        struct flow_target target = flow_operand_target(flow, &instruction.to);
+        struct code_target target = flow_operand_target(flow, &instruction.to);
         if (target.import) {
             note_import(calls, &telling, target.import);
             continue;
         }
-        const struct flow_function *callee =
-            depth ? flow_find_function(&flow->image, target.address) : NULL;
+        const struct code_function *callee =
+            depth ? code_find_function(&flow->image, target.address) : NULL;
         if (callee && callee->start == target.address && callee != function &&
             calls->followed++ < HELPER_CALL_LIMIT)
             note_calls(flow, callee, depth - 1, calls);
@@ -87,7 +87,7 @@ static void note_calls(struct flow *flow, const struct flow_function *function, 
 
 bool cython_is_own_code(struct flow *flow, uint64_t pc)
 {
-    const struct flow_function *function = flow_find_function(&flow->image, pc);
+    const struct code_function *function = code_find_function(&flow->image, pc);
     struct calls calls = {0};
     if (!function || function->end - function->start > HELPER_SIZE_LIMIT)
         return false;

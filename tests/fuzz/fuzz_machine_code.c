@@ -34,7 +34,8 @@ static void ask(const uint8_t *bytes, size_t size, bool must_open)
         abort();
     for (uint32_t label = 0; reports && label < 4; label++) {
         uint64_t call = reports_find_suspension(reports, CODE_AT + 0x100, label, 8 * label);
-        if (call && !flow_is_same_function(reports_get_flow(reports), call, CODE_AT + 0x100))
+        if (call &&
+            !code_is_same_function(&reports_get_flow(reports)->image, call, CODE_AT + 0x100))
             abort();
     }
     if (arena && reports) {

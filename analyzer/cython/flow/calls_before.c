@@ -22,7 +22,7 @@
 
 /** Instructions of one function, by their place in it. */
 struct layout {
-    const struct flow_function *function;
+    const struct code_function *function;
     struct layout_instruction {
         uint32_t offset;
         uint32_t target; /**< Of a jump: the instruction's number; or NOWHERE. */
@@ -71,7 +71,7 @@ static bool goes_on(struct flow *flow, const struct instruction *instruction)
 
 static bool read_instructions(struct flow *flow, struct layout *layout)
 {
-    const struct flow_function *function = layout->function;
+    const struct code_function *function = layout->function;
     for (uint64_t at = function->start; at < function->end && layout->count < LAYOUT_LIMIT;) {
         if (layout->count % LAID_OUT_A_STEP == 0 && !flow_spend_steps(flow, 1))
             return false;
@@ -106,7 +106,7 @@ static bool read_instructions(struct flow *flow, struct layout *layout)
 }
 
 static bool layout_init(struct layout *layout, struct flow *flow,
-                        const struct flow_function *function)
+                        const struct code_function *function)
 {
     *layout = (struct layout){.function = function};
     if (function->end - function->start >= NOWHERE || !read_instructions(flow, layout))
@@ -214,7 +214,7 @@ static void reverse(uint64_t *list, size_t count)
 
 size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret, size_t limit)
 {
-    const struct flow_function *function = flow_find_function(&flow->image, address);
+    const struct code_function *function = code_find_function(&flow->image, address);
     struct layout layout;
     uint32_t *way = NULL;
     size_t count = 0;
@@ -245,7 +245,7 @@ size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret
 
 static bool may_fail(struct flow *flow, uint64_t address, size_t size)
 {
-    struct flow_target target;
+    struct code_target target;
     const struct instruction *call = flow_decode(flow, address);
     if (flow_is_deallocation(&call->to))
         return false;
@@ -264,7 +264,7 @@ static bool leads_on(const struct layout *layout, uint32_t at)
 
 size_t flow_find_calls_leading(struct flow *flow, uint64_t address, uint64_t *ret, size_t limit)
 {
-    const struct flow_function *function = flow_find_function(&flow->image, address);
+    const struct code_function *function = code_find_function(&flow->image, address);
     struct layout layout;
     size_t count = 0;
     bool fine = function && layout_init(&layout, flow, function);

@@ -1,5 +1,5 @@
 /* What a condition tells of what was compared: numbers, or what a call that failed returned. */
-#include "code_state.h"
+#include "path_state.h"
 
 #include <string.h>
 

@@ -51,7 +51,7 @@ static struct instruction *find_slot(struct flow_decoder *decoder, uint64_t addr
 const struct instruction *flow_decode(struct flow *flow, uint64_t address)
 {
     struct flow_decoder *decoder = flow->decoder;
-    const struct flow_image *image = &flow->image;
+    const struct code_image *image = &flow->image;
     struct instruction *slot = find_slot(decoder, address);
     if (decoder->used[slot - decoder->cache])
         return slot;
@@ -63,9 +63,9 @@ const struct instruction *flow_decode(struct flow *flow, uint64_t address)
     decoder->used[slot - decoder->cache] = true;
     decoder->count++;
     *slot = (struct instruction){.address = address};
-    const struct flow_function *function = flow_find_function(image, address);
+    const struct code_function *function = code_find_function(image, address);
     size_t size;
-    const uint8_t *code = flow_bytes(image, address, &size);
+    const uint8_t *code = code_bytes(image, address, &size);
     if (!function || !code)
         return slot;
     if (size > function->end - address)

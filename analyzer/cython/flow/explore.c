@@ -137,7 +137,7 @@ static bool see(struct flow_exploration *exploration, const struct flow_state *s
  * fails besides.
  */
 static struct value result_of(const struct flow_exploration *exploration,
-                              const struct flow_state *state, struct flow_target target)
+                              const struct flow_state *state, struct code_target target)
 {
     if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
         return exploration->result;
@@ -167,7 +167,7 @@ static struct value result_of(const struct flow_exploration *exploration,
 static enum flow_verdict pass_call(struct flow_exploration *exploration, struct flow_state *state,
                                    const struct operand *operand)
 {
-    struct flow_target target = flow_operand_target(exploration->flow, operand);
+    struct code_target target = flow_operand_target(exploration->flow, operand);
     if (flow_never_returns(exploration->flow, target))
         return FLOW_END_PATH;
     exploration->result = (struct value){VALUE_UNKNOWN, 0};
@@ -197,9 +197,9 @@ static enum way step_return(struct flow_exploration *exploration)
 static enum way step_jump(struct flow_exploration *exploration, struct flow_state *state,
                           const struct instruction *instruction)
 {
-    struct flow_target target = flow_operand_target(exploration->flow, &instruction->to);
+    struct code_target target = flow_operand_target(exploration->flow, &instruction->to);
     if (instruction->to.kind == OPERAND_IMMEDIATE &&
-        flow_is_inside(exploration->flow, exploration->home, target)) {
+        code_is_inside(&exploration->flow->image, exploration->home, target)) {
         state->pc = target.address;
         return WAY_GOES_ON;
     }
@@ -293,7 +293,7 @@ bool flow_exploration_init(struct flow_exploration *exploration, struct flow *fl
 {
     exploration->flow = flow;
     exploration->crowded |= start->line_place.kind == VALUE_SHARED;
-    exploration->home = flow_find_function(&flow->image, start->pc);
+    exploration->home = code_find_function(&flow->image, start->pc);
     if (!exploration->step_limit)
         exploration->step_limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;
     exploration->seen_size = SEEN_SIZE;

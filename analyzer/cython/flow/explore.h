@@ -6,7 +6,7 @@
 #ifndef PSC_EXPLORE_H
 #define PSC_EXPLORE_H
 
-#include "code_state.h"
+#include "path_state.h"
 
 struct flow;
 
@@ -21,7 +21,7 @@ enum flow_verdict {
 struct flow_exploration {
     /** Of a call; the state is at the call. */
     enum flow_verdict (*on_call)(struct flow_exploration *exploration, struct flow_state *state,
-                                 struct flow_target target);
+                                 struct code_target target);
     void *context;
     unsigned call_limit; /**< Of FLOW_PASS_COUNTED on one path. */
     size_t step_limit;   /**< 0: as for any question. */
@@ -36,7 +36,7 @@ struct flow_exploration {
     struct value result;
     /* -- */
     struct flow *flow;
-    const struct flow_function *home;
+    const struct code_function *home;
     struct flow_state **heap; /**< The best first. */
     size_t heap_count;
     size_t heap_capacity;

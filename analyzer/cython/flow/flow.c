@@ -10,15 +10,15 @@
 bool flow_init(struct flow *flow, const uint8_t *bytes, size_t size)
 {
     *flow = (struct flow){.steps = 0};
-    if (!flow_image_init(&flow->image, bytes, size))
+    if (!code_image_init(&flow->image, bytes, size))
         return false;
-    flow->decoder = flow_decoder_create(flow->image.machine->elf_machine);
+    flow->decoder = flow_decoder_create(flow->image.abi->elf_machine);
     return flow->decoder;
 }
 
 void flow_deinit(struct flow *flow)
 {
-    flow_image_deinit(&flow->image);
+    code_image_deinit(&flow->image);
     flow_decoder_destroy(flow->decoder);
     free(flow->helpers);
     free(flow->traits);
@@ -48,13 +48,13 @@ const struct traceback_helper *flow_find_traceback_helper(const struct flow *flo
     return NULL;
 }
 
-struct flow_target flow_operand_target(const struct flow *flow, const struct operand *operand)
+struct code_target flow_operand_target(const struct flow *flow, const struct operand *operand)
 {
     if (operand->kind == OPERAND_IMMEDIATE)
-        return flow_target_of(&flow->image, (uint64_t)operand->number);
+        return code_target_of(&flow->image, (uint64_t)operand->number);
     if (operand->kind == OPERAND_ABSOLUTE)
-        return flow_slot_target(&flow->image, (uint64_t)operand->number);
-    return (struct flow_target){0};
+        return code_slot_target(&flow->image, (uint64_t)operand->number);
+    return (struct code_target){0};
 }
 
 bool flow_is_deallocation(const struct operand *operand)

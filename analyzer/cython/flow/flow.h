@@ -1,7 +1,7 @@
 /**
  * @file
  * Room `flow`: a module's machine code, and what it does on each path from one instruction to
- * another. Explored by explore.h; what is known on one path is in code_state.h.
+ * another. Explored by explore.h; what is known on one path is in path_state.h.
  *
  * Addresses are the file's own (unrelocated). All bytes are foreign: they may be any.
  */
@@ -24,7 +24,7 @@ struct traceback_helper {
 
 /** The machine code of a file. Zero-initialise; flow_init(), flow_deinit(). */
 struct flow {
-    struct flow_image image;
+    struct code_image image;
     struct flow_decoder *decoder;
     struct traceback_helper *helpers;
     size_t helper_count;
@@ -33,7 +33,6 @@ struct flow {
     size_t trait_count;
     size_t trait_capacity;
     uint64_t steps; /**< Spent so far, for all questions. */
-    bool referrers_read;
 };
 
 /**
@@ -58,26 +57,10 @@ bool flow_add_traceback_helper(struct flow *flow, struct traceback_helper helper
 /** The helper that begins at an address; NULL: none does, as at that of an import. */
 const struct traceback_helper *flow_find_traceback_helper(const struct flow *flow, uint64_t start);
 
-/* ---- functions in several parts ---- */
-
-/** Whether nothing calls a function and no data points to it: it may be a part of another. */
-bool flow_is_fragment(const struct flow_function *function);
-/** The function that jumps into a fragment; NULL when it is no fragment. */
-const struct flow_function *flow_find_jumping(struct flow *flow,
-                                              const struct flow_function *function);
-/** Who takes the address of a function that nothing calls, to hand it to somebody; or NULL. */
-const struct flow_function *flow_find_addressing(struct flow *flow,
-                                                 const struct flow_function *function);
-/** Whether two addresses are in one function, cold parts included. */
-bool flow_is_same_function(struct flow *flow, uint64_t a, uint64_t b);
-/** True when a jump from `home` goes on in the same function: gcc puts cold parts elsewhere. */
-bool flow_is_inside(const struct flow *flow, const struct flow_function *home,
-                    struct flow_target target);
-
 /* ---- what calls do ---- */
 
 /** Where a call or jump leads, as far as the instruction tells. */
-struct flow_target flow_operand_target(const struct flow *flow, const struct operand *operand);
+struct code_target flow_operand_target(const struct flow *flow, const struct operand *operand);
 
 /**
  * Whether what is called is tp_dealloc of an object's type, Py_DECREF() before CPython 3.9: it is
@@ -89,21 +72,21 @@ bool flow_is_deallocation(const struct operand *operand);
  * True for imports and small functions that cannot fail on an error path: they release, count,
  * lock or look.
  */
-bool flow_is_cleanup(struct flow *flow, struct flow_target target);
+bool flow_is_cleanup(struct flow *flow, struct code_target target);
 /** True for those of them that tell whether an exception is of a type. */
-bool flow_matches_exception(struct flow *flow, struct flow_target target);
+bool flow_matches_exception(struct flow *flow, struct code_target target);
 /** True for those that tell whether there is an exception. */
-bool flow_asks_for_error(struct flow *flow, struct flow_target target);
+bool flow_asks_for_error(struct flow *flow, struct code_target target);
 /** True for those of them that take the exception that is set. */
-bool flow_takes_exception(struct flow *flow, struct flow_target target);
+bool flow_takes_exception(struct flow *flow, struct code_target target);
 /** Whether an exception is taken and not set behind a call, given what was before it. */
-bool flow_leaves_exception_taken(struct flow *flow, struct flow_target target, bool taken);
+bool flow_leaves_exception_taken(struct flow *flow, struct code_target target, bool taken);
 /** True for those that return the interpreter's state of the thread. */
-bool flow_returns_thread_state(struct flow_target target);
+bool flow_returns_thread_state(struct code_target target);
 /** True for those that do not return. */
-bool flow_never_returns(struct flow *flow, struct flow_target target);
+bool flow_never_returns(struct flow *flow, struct code_target target);
 /** True for calls that begin a parallel block: gcc's libgomp, the runtime of LLVM and Intel. */
-bool flow_begins_parallel(struct flow_target target);
+bool flow_begins_parallel(struct code_target target);
 
 /** Judges all anew: for when a traceback helper was added. */
 void flow_forget_traits(struct flow *flow);
@@ -117,7 +100,7 @@ enum flow_call_kind {
 };
 
 /** What kind of call ends at `pc`, and of what; its `address` is 0 when that is not known. */
-enum flow_call_kind flow_find_call(struct flow *flow, uint64_t pc, struct flow_target *ret_target);
+enum flow_call_kind flow_find_call(struct flow *flow, uint64_t pc, struct code_target *ret_target);
 
 /**
  * Whether the function at an address calls itself, directly or through another one, as far as calls
@@ -129,7 +112,7 @@ bool flow_calls_itself(struct flow *flow, uint64_t address);
 typedef bool flow_call_visit(void *context, struct flow *flow, const struct flow_state *state,
                              const struct instruction *call);
 /** The calls in the first `limit` bytes of a function, as it stands, not as it runs. */
-void flow_sweep(struct flow *flow, const struct flow_function *function, uint64_t limit,
+void flow_sweep(struct flow *flow, const struct code_function *function, uint64_t limit,
                 flow_call_visit *visit, void *context);
 
 /**

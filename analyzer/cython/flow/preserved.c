@@ -38,7 +38,7 @@ struct join {
 
 struct dataflow {
     struct flow *flow;
-    const struct flow_function *home;
+    const struct code_function *home;
     struct join *joins;
     size_t count;
     size_t capacity;
@@ -209,9 +209,9 @@ static bool spend(struct dataflow *dataflow)
 
 static bool is_part(struct dataflow *dataflow, uint64_t address)
 {
-    const struct flow_function *function = flow_find_function(&dataflow->flow->image, address);
+    const struct code_function *function = code_find_function(&dataflow->flow->image, address);
     return function && (function == dataflow->home ||
-                        flow_find_jumping(dataflow->flow, function) == dataflow->home);
+                        code_find_jumping(&dataflow->flow->image, function) == dataflow->home);
 }
 
 /**
@@ -220,9 +220,9 @@ static bool is_part(struct dataflow *dataflow, uint64_t address)
  */
 static bool follow_table(struct dataflow *dataflow, const struct flow_state *state, uint64_t base)
 {
-    const struct flow_image *image = &dataflow->flow->image;
+    const struct code_image *image = &dataflow->flow->image;
     size_t size, count = 0;
-    const uint8_t *table = flow_bytes(image, base, &size);
+    const uint8_t *table = code_bytes(image, base, &size);
     for (; table && count < TABLE_LIMIT && (count + 1) * 4 <= size; count++) {
         uint64_t to = base + (uint64_t)(int64_t)(int32_t)load_u32(table + 4 * count);
         if (!is_part(dataflow, to) || !spend(dataflow))
@@ -244,12 +244,12 @@ static bool follow_tables(struct dataflow *dataflow, const struct flow_state *st
 static void follow_jump(struct dataflow *dataflow, const struct flow_state *state,
                         const struct instruction *instruction)
 {
-    struct flow_target target = flow_operand_target(dataflow->flow, &instruction->to);
+    struct code_target target = flow_operand_target(dataflow->flow, &instruction->to);
     if (instruction->to.kind == OPERAND_REGISTER)
         dataflow->failed |= !follow_tables(dataflow, state);
     else if (instruction->to.kind != OPERAND_IMMEDIATE)
         dataflow->failed |= !target.import && !target.address;
-    else if (flow_is_inside(dataflow->flow, dataflow->home, target))
+    else if (code_is_inside(&dataflow->flow->image, dataflow->home, target))
         reach_with(dataflow, target.address, state);
 }
 
@@ -305,7 +305,7 @@ static void follow(struct dataflow *dataflow, uint64_t start)
 {
     struct join *join = find_join(dataflow, start);
     struct flow_state state;
-    flow_state_init(&state, dataflow->flow->image.machine, start);
+    flow_state_init(&state, dataflow->flow->image.abi, start);
     load_known(&join->known, &state);
     join->dirty = false;
     while (may_go_on(dataflow, start, &state) && step(dataflow, &state))
@@ -315,14 +315,13 @@ static void follow(struct dataflow *dataflow, uint64_t start)
 /** What the caller of `state` finds when it looks from where its stack is now. */
 static bool give_known(const struct known *known, struct flow_state *state)
 {
-    const struct value top = known->registers[state->machine->stack_pointer],
-                       frame = known->registers[state->machine->frame_pointer];
+    const struct value top = known->registers[state->abi->stack_pointer],
+                       frame = known->registers[state->abi->frame_pointer];
     bool found = false;
-    for (size_t i = 0; i < state->machine->preserved_count; i++) {
-        if (known->registers[state->machine->preserved[i]].kind != VALUE_CONSTANT)
+    for (size_t i = 0; i < state->abi->preserved_count; i++) {
+        if (known->registers[state->abi->preserved[i]].kind != VALUE_CONSTANT)
             continue;
-        state->registers[state->machine->preserved[i]] =
-            known->registers[state->machine->preserved[i]];
+        state->registers[state->abi->preserved[i]] = known->registers[state->abi->preserved[i]];
         found = true;
     }
     for (size_t i = 0; i < known->slot_count; i++) {
@@ -343,15 +342,15 @@ static bool give_known(const struct known *known, struct flow_state *state)
 
 bool flow_find_preserved(struct flow *flow, uint64_t pc, struct flow_state *state)
 {
-    const struct flow_function *function = flow_find_function(&flow->image, pc);
+    const struct code_function *function = code_find_function(&flow->image, pc);
     struct dataflow dataflow = {.flow = flow, .call = pc};
     struct flow_state entry;
     if (!function)
         return false;
     /* Ways come from the function that a fragment belongs to. */
-    const struct flow_function *parent = flow_find_jumping(flow, function);
+    const struct code_function *parent = code_find_jumping(&flow->image, function);
     dataflow.home = parent ? parent : function;
-    flow_state_init(&entry, flow->image.machine, dataflow.home->start);
+    flow_state_init(&entry, flow->image.abi, dataflow.home->start);
     reach_with(&dataflow, entry.pc, &entry);
     while (dataflow.todo_count && !dataflow.failed)
         follow(&dataflow, dataflow.todo[--dataflow.todo_count]);

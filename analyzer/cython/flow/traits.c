@@ -75,23 +75,23 @@ static void keep_clean(struct flow *flow, uint64_t start, uint8_t traits)
     flow->trait_count++;
 }
 
-static uint8_t traits_of(struct flow *flow, struct flow_target target, unsigned depth);
+static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned depth);
 
 /** Those of everything that an instruction leads to outside of its function. */
-static uint8_t traits_of_instruction(struct flow *flow, const struct flow_function *function,
+static uint8_t traits_of_instruction(struct flow *flow, const struct code_function *function,
                                      const struct instruction *instruction, unsigned depth)
 {
     const struct operand *to = &instruction->to;
-    struct flow_target target = {0};
+    struct code_target target = {0};
     if (instruction->verb == INSTRUCTION_BAD)
         return 0;
     if (instruction->verb != INSTRUCTION_CALL && instruction->verb != INSTRUCTION_JUMP)
         return instruction->verb == INSTRUCTION_RETURN ? TRAIT_CLEANUP | TRAIT_RETURNS
                                                        : TRAIT_CLEANUP;
     if (to->kind == OPERAND_IMMEDIATE)
-        target = flow_target_of(&flow->image, (uint64_t)to->number);
+        target = code_target_of(&flow->image, (uint64_t)to->number);
     else if (to->kind == OPERAND_ABSOLUTE)
-        target = flow_slot_target(&flow->image, (uint64_t)to->number);
+        target = code_slot_target(&flow->image, (uint64_t)to->number);
     else
         return flow_is_deallocation(to) ? TRAIT_CLEANUP | TRAIT_RETURNS : 0;
     if (!target.import && target.address >= function->start && target.address < function->end)
@@ -100,7 +100,7 @@ static uint8_t traits_of_instruction(struct flow *flow, const struct flow_functi
     return instruction->verb == INSTRUCTION_JUMP ? traits : traits & (uint8_t)~TRAIT_RETURNS;
 }
 
-static uint8_t traits_of_function(struct flow *flow, const struct flow_function *function,
+static uint8_t traits_of_function(struct flow *flow, const struct code_function *function,
                                   unsigned depth)
 {
     uint8_t traits = 0;
@@ -118,7 +118,7 @@ static uint8_t traits_of_function(struct flow *flow, const struct flow_function 
     return traits;
 }
 
-bool flow_begins_parallel(struct flow_target target)
+bool flow_begins_parallel(struct code_target target)
 {
     return target.import &&
            (strncmp(target.import, "GOMP_parallel", strlen("GOMP_parallel")) == 0 ||
@@ -131,7 +131,7 @@ static bool is_parallel_helper(const char *import)
     static const char *const beginnings[] = {"GOMP_", "omp_", "__kmpc_"};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(beginnings); i++)
         if (strncmp(import, beginnings[i], strlen(beginnings[i])) == 0)
-            return !flow_begins_parallel((struct flow_target){.import = import});
+            return !flow_begins_parallel((struct code_target){.import = import});
     return false;
 }
 
@@ -163,12 +163,12 @@ static uint8_t traits_of_import(const char *import)
     return traits;
 }
 
-static uint8_t traits_of(struct flow *flow, struct flow_target target, unsigned depth)
+static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned depth)
 {
     size_t at;
     if (target.import)
         return traits_of_import(target.import);
-    const struct flow_function *function = flow_find_function(&flow->image, target.address);
+    const struct code_function *function = code_find_function(&flow->image, target.address);
     if (!function || function->start != target.address ||
         flow_find_traceback_helper(flow, target.address))
         return 0;
@@ -188,23 +188,23 @@ void flow_forget_traits(struct flow *flow)
     flow->trait_count = 0;
 }
 
-bool flow_is_cleanup(struct flow *flow, struct flow_target target)
+bool flow_is_cleanup(struct flow *flow, struct code_target target)
 {
     return traits_of(flow, target, 0) & TRAIT_RETURNS;
 }
 
-bool flow_never_returns(struct flow *flow, struct flow_target target)
+bool flow_never_returns(struct flow *flow, struct code_target target)
 {
     return traits_of(flow, target, 0) && !flow_is_cleanup(flow, target);
 }
 
-bool flow_matches_exception(struct flow *flow, struct flow_target target)
+bool flow_matches_exception(struct flow *flow, struct code_target target)
 {
     uint8_t traits = traits_of(flow, target, 0);
     return traits & TRAIT_MATCHES && !(traits & TRAIT_CLEARS);
 }
 
-bool flow_asks_for_error(struct flow *flow, struct flow_target target)
+bool flow_asks_for_error(struct flow *flow, struct code_target target)
 {
     uint8_t traits = traits_of(flow, target, 0);
     if (target.import)
@@ -214,18 +214,18 @@ bool flow_asks_for_error(struct flow *flow, struct flow_target target)
            !(traits & (TRAIT_MATCHES | TRAIT_CLEARS));
 }
 
-bool flow_takes_exception(struct flow *flow, struct flow_target target)
+bool flow_takes_exception(struct flow *flow, struct code_target target)
 {
     return traits_of(flow, target, 0) & TRAIT_CATCHES;
 }
 
-bool flow_leaves_exception_taken(struct flow *flow, struct flow_target target, bool taken)
+bool flow_leaves_exception_taken(struct flow *flow, struct code_target target, bool taken)
 {
     uint8_t traits = traits_of(flow, target, 0);
     return !(traits & TRAIT_RESTORES) && (taken || traits & TRAIT_CATCHES);
 }
 
-bool flow_returns_thread_state(struct flow_target target)
+bool flow_returns_thread_state(struct code_target target)
 {
     return target.import && c_api_traits(target.import) & C_API_THREAD_STATE;
 }

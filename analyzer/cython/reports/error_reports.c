@@ -20,10 +20,10 @@
 #define ROUND_LIMIT (2 * REPORTS_CHAIN_LIMIT)
 
 /** What a call reports by; false when it is none of a report. */
-static bool find_report_call(const struct flow *flow, struct flow_target target,
+static bool find_report_call(const struct flow *flow, struct code_target target,
                              struct traceback_helper *ret)
 {
-    const struct flow_machine *machine = flow->image.machine;
+    const struct code_abi *abi = flow->image.abi;
     if (!target.import) {
         const struct traceback_helper *helper = flow_find_traceback_helper(flow, target.address);
         if (helper)
@@ -35,22 +35,22 @@ static bool find_report_call(const struct flow *flow, struct flow_target target,
                                                ? c_api_find_code_maker(target.import, false)
                                                : NULL;
     if (maker)
-        *ret = (struct traceback_helper){.name = flow_entry_argument(machine, maker->name),
-                                         .line = flow_entry_argument(machine, maker->line),
-                                         .file = flow_entry_argument(machine, maker->file)};
+        *ret = (struct traceback_helper){.name = flow_entry_argument(abi, maker->name),
+                                         .line = flow_entry_argument(abi, maker->line),
+                                         .file = flow_entry_argument(abi, maker->file)};
     return maker;
 }
 
 /** The failure of something else than the call that is under way. */
 static bool is_another_failure(const struct flow_exploration *exploration,
-                               const struct flow_state *state, struct flow_target target)
+                               const struct flow_state *state, struct code_target target)
 {
     return target.import && c_api_traits(target.import) & C_API_RAISES && exploration->single &&
            state->tested;
 }
 
 static enum flow_verdict report_call(struct flow_exploration *exploration, struct flow_state *state,
-                                     struct flow_target target)
+                                     struct code_target target)
 {
     state->caught |= flow_takes_exception(exploration->flow, target);
     struct traceback_helper helper;
@@ -69,9 +69,9 @@ void reports_read(const struct flow *flow, const struct traceback_helper *helper
                  line = flow_state_resolve(state, helper->line);
     *ret = (struct error_report){0};
     if (name.kind == VALUE_CONSTANT)
-        ret->name = flow_string(&flow->image, name.number);
+        ret->name = code_string(&flow->image, name.number);
     if (file.kind == VALUE_CONSTANT)
-        ret->file = flow_string(&flow->image, file.number);
+        ret->file = code_string(&flow->image, file.number);
     uint32_t number = (uint32_t)line.number;
     if (line.kind == VALUE_CONSTANT && number && number < INT32_MAX)
         ret->line = number;
@@ -81,7 +81,7 @@ void reports_read(const struct flow *flow, const struct traceback_helper *helper
 static void read_found(struct flow *flow, const struct flow_state *state, struct error_report *ret)
 {
     struct instruction call = *flow_decode(flow, state->pc);
-    struct flow_target target = flow_operand_target(flow, &call.to);
+    struct code_target target = flow_operand_target(flow, &call.to);
     struct traceback_helper helper;
     *ret = (struct error_report){.line = reports_kept_line(state)};
     ret->kept = ret->line != 0;
@@ -198,7 +198,7 @@ static struct flow_state *search_next(struct flow *flow, struct flow_state *stat
 /** A call that is under way. */
 struct pending_call {
     enum flow_call_kind kind;
-    struct flow_target callee;
+    struct code_target callee;
 };
 
 /** The innermost report. */
@@ -288,16 +288,16 @@ size_t reports_find(struct reports *reports, uint64_t address, struct error_repo
     struct pending_call call;
     call.kind = flow_find_call(flow, address + 1, &call.callee);
     uint64_t pc = call.kind == FLOW_CALL_NONE ? address : address + 1;
-    const struct flow_function *function = flow_find_function(&flow->image, address);
+    const struct code_function *function = code_find_function(&flow->image, address);
     if (!limit || !function || pc >= function->end || call.kind == FLOW_CALL_NEVER_RETURNS ||
         flow_find_traceback_helper(flow, function->start))
         return 0;
-    flow_state_init(&start, flow->image.machine, pc);
+    flow_state_init(&start, flow->image.abi, pc);
     reports_enter_block(reports, function, &start);
     size_t count = follow_reports(flow, &start, &call, ret, limit);
     if (!lacks_values(ret, count))
         return count;
-    flow_state_init(&start, flow->image.machine, pc);
+    flow_state_init(&start, flow->image.abi, pc);
     reports_enter_block(reports, function, &start);
     return flow_find_preserved(flow, pc, &start) ? follow_reports(flow, &start, &call, ret, limit)
                                                  : count;

@@ -16,12 +16,12 @@
 enum { ARGUMENT_NAME, ARGUMENT_FUNCTION, ARGUMENT_SIGNATURE, ARGUMENT_COUNT };
 
 /** Whether a call of a function here follows; what is made ready for others may stand between. */
-static bool is_called(const struct flow_image *image, const struct code_range *window, size_t from)
+static bool is_called(const struct code_image *image, const struct code_range *window, size_t from)
 {
     struct code_reference call;
-    for (; image->machine->find_reference(window, from, REFERENCE_CALL, &call);
+    for (; image->abi->find_reference(window, from, REFERENCE_CALL, &call);
          from = call.offset + 1) {
-        const struct flow_function *callee = flow_find_function(image, call.target);
+        const struct code_function *callee = code_find_function(image, call.target);
         if (callee && callee->start == call.target)
             return true;
     }
@@ -29,16 +29,16 @@ static bool is_called(const struct flow_image *image, const struct code_range *w
 }
 
 /** Of the instructions that load an address, one behind the other, in any order. */
-static size_t read_arguments(const struct flow_machine *machine, const struct code_range *window,
+static size_t read_arguments(const struct code_abi *abi, const struct code_range *window,
                              uint64_t values[ARGUMENT_COUNT])
 {
     size_t at = 0;
     for (unsigned i = 0; i < ARGUMENT_COUNT; i++) {
         struct code_reference load;
-        if (!machine->find_reference(window, at, REFERENCE_ADDRESS, &load) || load.offset != at)
+        if (!abi->find_reference(window, at, REFERENCE_ADDRESS, &load) || load.offset != at)
             return 0;
         for (unsigned k = 0; k < ARGUMENT_COUNT; k++)
-            if (!values[k] && load.register_number == machine->arguments[k])
+            if (!values[k] && load.register_number == abi->arguments[k])
                 values[k] = load.target;
         at += load.size;
     }
@@ -46,18 +46,18 @@ static size_t read_arguments(const struct flow_machine *machine, const struct co
 }
 
 /** The three of them, then a call. */
-static bool read_export(const struct flow_image *image, const struct code_range *window,
+static bool read_export(const struct code_image *image, const struct code_range *window,
                         struct table_entry *ret)
 {
     uint64_t values[ARGUMENT_COUNT] = {0};
-    size_t behind = read_arguments(image->machine, window, values);
+    size_t behind = read_arguments(image->abi, window, values);
     uint64_t start = values[ARGUMENT_FUNCTION];
     if (!values[ARGUMENT_NAME] || !start || !values[ARGUMENT_SIGNATURE] ||
         !is_called(image, window, behind))
         return false;
-    const struct flow_function *function = flow_find_function(image, start);
-    const char *name = flow_string(image, values[ARGUMENT_NAME]);
-    const char *signature = flow_string(image, values[ARGUMENT_SIGNATURE]);
+    const struct code_function *function = code_find_function(image, start);
+    const char *name = code_string(image, values[ARGUMENT_NAME]);
+    const char *signature = code_string(image, values[ARGUMENT_SIGNATURE]);
     if (!function || function->start != start || !name || !signature || !strchr(signature, '(') ||
         strpbrk(name, " .(/"))
         return false;
@@ -66,15 +66,15 @@ static bool read_export(const struct flow_image *image, const struct code_range 
     return true;
 }
 
-void reports_each_export(const struct flow_image *image, void *context,
+void reports_each_export(const struct code_image *image, void *context,
                          void (*visit)(void *context, struct table_entry entry))
 {
     for (size_t k = 0; k < image->elf.load_count; k++) {
         const struct elf_load *segment = &image->elf.loads[k];
-        struct code_range code = flow_segment_code(image, segment);
+        struct code_range code = code_of_segment(image, segment);
         struct code_reference load;
-        for (size_t at = 0; segment->executable &&
-                            image->machine->find_reference(&code, at, REFERENCE_ADDRESS, &load);
+        for (size_t at = 0;
+             segment->executable && image->abi->find_reference(&code, at, REFERENCE_ADDRESS, &load);
              at = load.offset + 1) {
             size_t left = code.size - load.offset;
             struct code_range window = {code.bytes + load.offset, left < WINDOW ? left : WINDOW,

@@ -25,7 +25,7 @@ enum outcome {
     OUTCOME_CANNOT_FAIL /**< Its errors go to sys.unraisablehook: `noexcept`. */
 };
 
-static bool sets_error(const struct flow *flow, struct flow_target target)
+static bool sets_error(const struct flow *flow, struct code_target target)
 {
     if (!target.import)
         return flow_find_traceback_helper(flow, target.address);
@@ -37,28 +37,27 @@ static bool is_unraisable_import(const char *import)
     return import && c_api_traits(import) & C_API_UNRAISABLE;
 }
 
-bool reports_is_unraisable(struct flow *flow, struct flow_target target)
+bool reports_is_unraisable(struct flow *flow, struct code_target target)
 {
-    const struct flow_image *image = &flow->image;
-    const struct flow_function *function =
-        target.import ? NULL : flow_find_function(image, target.address);
-    struct code_range code =
-        function ? flow_function_code(image, function) : (struct code_range){0};
+    const struct code_image *image = &flow->image;
+    const struct code_function *function =
+        target.import ? NULL : code_find_function(image, target.address);
+    struct code_range code = function ? code_of_function(image, function) : (struct code_range){0};
     struct code_reference call;
     if (!code.bytes || function->end - function->start > UNRAISABLE_SIZE_LIMIT)
         return is_unraisable_import(target.import);
     if (!flow_spend_steps(flow, 1 + (size_t)(function->end - function->start) / BYTES_A_STEP))
         return false;
     for (size_t at = 0;
-         image->machine->find_reference(&code, at, REFERENCE_CALL | REFERENCE_CALL_SLOT, &call);
+         image->abi->find_reference(&code, at, REFERENCE_CALL | REFERENCE_CALL_SLOT, &call);
          at = call.offset + 1)
-        if (is_unraisable_import(flow_reference_target(image, &call).import))
+        if (is_unraisable_import(code_reference_target(image, &call).import))
             return true;
     return false;
 }
 
 static enum flow_verdict failure_call(struct flow_exploration *exploration,
-                                      struct flow_state *state, struct flow_target target)
+                                      struct flow_state *state, struct code_target target)
 {
     (void)state;
     enum outcome *outcome = exploration->context;
@@ -74,7 +73,7 @@ static enum flow_verdict failure_call(struct flow_exploration *exploration,
 
 /** The way out of the function, behind an error. */
 static enum flow_verdict leaving_call(struct flow_exploration *exploration,
-                                      struct flow_state *state, struct flow_target target)
+                                      struct flow_state *state, struct code_target target)
 {
     (void)state;
     enum outcome *outcome = exploration->context;
@@ -95,7 +94,7 @@ static struct flow_state *search_error(struct flow *flow, uint64_t start, enum o
                                            .step_limit = FAILURE_STEP_LIMIT};
     struct flow_state state;
     struct flow_state *found = NULL;
-    flow_state_init(&state, flow->image.machine, start);
+    flow_state_init(&state, flow->image.abi, start);
     found = flow_explore_once(&exploration, flow, &state);
     return found;
 }
@@ -121,18 +120,18 @@ static struct value search_result(struct flow *flow, struct flow_state *state, e
     *ret = OUTCOME_FAILS;
     found = flow_explore_once(&exploration, flow, state);
     if (found)
-        result = found->registers[found->machine->result];
+        result = found->registers[found->abi->result];
     free(found);
     return result;
 }
 
-struct value reports_find_error_return(struct flow *flow, struct flow_target target)
+struct value reports_find_error_return(struct flow *flow, struct code_target target)
 {
     struct value failure = {VALUE_ERROR, ERROR_IS_MINUS_ONE};
     struct value result = {VALUE_UNKNOWN, 0};
     enum outcome outcome = OUTCOME_UNKNOWN;
-    const struct flow_function *callee =
-        target.import ? NULL : flow_find_function(&flow->image, target.address);
+    const struct code_function *callee =
+        target.import ? NULL : code_find_function(&flow->image, target.address);
     /* Through a pointer: a method, an `except 0` of which nothing else is known. */
     if (!target.import && !target.address)
         failure.number = ERROR_IS_EITHER;

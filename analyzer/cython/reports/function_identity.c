@@ -38,7 +38,7 @@ static bool sweep_call(void *context, struct flow *flow, const struct flow_state
                        const struct instruction *instruction)
 {
     struct sweep *sweep = context;
-    struct flow_target target = flow_operand_target(flow, &instruction->to);
+    struct code_target target = flow_operand_target(flow, &instruction->to);
     const struct traceback_helper *anchor = flow_find_traceback_helper(flow, target.address);
     sweep->starts_threads |= flow_begins_parallel(target);
     if (anchor) {
@@ -57,7 +57,7 @@ static bool sweep_call(void *context, struct flow *flow, const struct flow_state
     return true;
 }
 
-static void sweep_function(struct flow *flow, const struct flow_function *function,
+static void sweep_function(struct flow *flow, const struct code_function *function,
                            struct sweep *ret)
 {
     *ret = (struct sweep){0};
@@ -88,11 +88,11 @@ static const struct error_report *vote(struct reports *reports, struct sweep *sw
     return tie ? NULL : &sweep->names[best];
 }
 
-static bool calls(const struct flow_image *image, const struct flow_function *from, uint64_t to)
+static bool calls(const struct code_image *image, const struct code_function *from, uint64_t to)
 {
-    struct code_range code = from ? flow_function_code(image, from) : (struct code_range){0};
+    struct code_range code = from ? code_of_function(image, from) : (struct code_range){0};
     struct code_reference reference;
-    for (size_t at = 0; code.bytes && image->machine->find_reference(
+    for (size_t at = 0; code.bytes && image->abi->find_reference(
                                           &code, at, REFERENCE_CALL | REFERENCE_JUMP, &reference);
          at = reference.offset + 1) {
         if (reference.offset >= SWEEP_LIMIT)
@@ -105,7 +105,7 @@ static bool calls(const struct flow_image *image, const struct flow_function *fr
 
 /** The method of a name that only parses the arguments of a function; or NULL. */
 static const struct table_entry *find_caller(struct reports *reports,
-                                             const struct flow_function *function, const char *leaf)
+                                             const struct code_function *function, const char *leaf)
 {
     const struct table_entry *entries;
     size_t count = reports_entries(reports, &entries);
@@ -114,7 +114,7 @@ static const struct table_entry *find_caller(struct reports *reports,
             entries[i].function != function->start &&
             flow_spend_steps(&reports->flow, CALLS_STEPS) &&
             calls(&reports->flow.image,
-                  flow_find_function(&reports->flow.image, entries[i].function), function->start))
+                  code_find_function(&reports->flow.image, entries[i].function), function->start))
             return &entries[i];
     return NULL;
 }
@@ -164,7 +164,7 @@ static const struct error_report *choose_for_entry(const struct sweep *sweep,
 }
 
 static const struct error_report *choose_without_entry(struct reports *reports,
-                                                       const struct flow_function *function,
+                                                       const struct code_function *function,
                                                        struct sweep *sweep)
 {
     if (sweep->name_count == 1)
@@ -186,7 +186,7 @@ static void take_entry(struct function_identity *identity, const struct table_en
 }
 
 static struct function_identity identify(struct reports *reports, struct sweep *sweep,
-                                         const struct flow_function *function)
+                                         const struct code_function *function)
 {
     const struct table_entry *entry = reports_find_entry(reports, function->start);
     struct function_identity identity = {.file = sweep->name_count ? sweep->names[0].file : NULL};
@@ -216,7 +216,7 @@ static struct function_identity identify(struct reports *reports, struct sweep *
 /** Functions that were asked for, in no order. */
 struct known_identities {
     struct known_identity {
-        const struct flow_function *function;
+        const struct code_function *function;
         struct function_identity identity;
     } * items;
     size_t count;
@@ -231,12 +231,12 @@ void reports_destroy_identities(struct known_identities *identities)
 }
 
 static struct function_identity look_at(struct reports *reports,
-                                        const struct flow_function *function)
+                                        const struct code_function *function)
 {
     struct sweep sweep;
-    if (flow_is_fragment(function)) {
+    if (code_is_fragment(function)) {
         /* A cold part, or the body of a parallel block, which only the OpenMP runtime enters. */
-        const struct flow_function *parent = flow_find_addressing(&reports->flow, function);
+        const struct code_function *parent = code_find_addressing(&reports->flow.image, function);
         if (parent) {
             sweep_function(&reports->flow, parent, &sweep);
             if (sweep.starts_threads) {
@@ -245,7 +245,7 @@ static struct function_identity look_at(struct reports *reports,
                 identity.method = identity.pointed = false;
                 return identity;
             }
-        } else if ((parent = flow_find_jumping(&reports->flow, function))) {
+        } else if ((parent = code_find_jumping(&reports->flow.image, function))) {
             sweep_function(&reports->flow, function, &sweep);
             /* The slot of __eq__ ends in a jump to __eq__. */
             const struct table_entry *entry = reports_find_entry(reports, parent->start);
@@ -261,7 +261,7 @@ static struct function_identity look_at(struct reports *reports,
 }
 
 /** Whether a method of this name is only what parses the arguments of this function. */
-static void find_body(struct reports *reports, const struct flow_function *function,
+static void find_body(struct reports *reports, const struct code_function *function,
                       struct function_identity *identity)
 {
     const struct table_entry *caller =
@@ -274,11 +274,11 @@ static void find_body(struct reports *reports, const struct flow_function *funct
 }
 
 /** What a report says that is known to be the whole function's; false when it is not. */
-static bool identify_by_report(struct reports *reports, const struct flow_function *function,
+static bool identify_by_report(struct reports *reports, const struct code_function *function,
                                const struct error_report *last, struct function_identity *ret)
 {
     if (!last || !last->direct || !last->outermost || !last->name || !last->file ||
-        flow_is_fragment(function))
+        code_is_fragment(function))
         return false;
     const struct table_entry *entry = reports_find_entry(reports, function->start);
     if (entry && (entry->plumbing || !is_of_entry(entry, last->name)))
@@ -295,7 +295,7 @@ static bool identify_by_report(struct reports *reports, const struct flow_functi
 struct function_identity reports_identify(struct reports *reports, uint64_t address,
                                           const struct error_report *last)
 {
-    const struct flow_function *function = flow_find_function(&reports->flow.image, address);
+    const struct code_function *function = code_find_function(&reports->flow.image, address);
     struct function_identity identity = {0};
     if (!function || flow_find_traceback_helper(&reports->flow, function->start) ||
         identify_by_report(reports, function, last, &identity))

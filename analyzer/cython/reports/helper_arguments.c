@@ -98,7 +98,7 @@ static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
                             struct traceback_helper *ret);
 
 static enum flow_verdict convention_call(struct flow_exploration *exploration,
-                                         struct flow_state *state, struct flow_target target)
+                                         struct flow_state *state, struct code_target target)
 {
     struct convention *convention = exploration->context;
     const struct c_api_code_maker *maker =
@@ -109,8 +109,8 @@ static enum flow_verdict convention_call(struct flow_exploration *exploration,
     }
     take_string(exploration, state, target.import);
     take_compiled(convention, state, target.import);
-    const struct flow_function *callee =
-        target.import ? NULL : flow_find_function(&exploration->flow->image, target.address);
+    const struct code_function *callee =
+        target.import ? NULL : code_find_function(&exploration->flow->image, target.address);
     struct traceback_helper inner;
     if (callee && callee->start == target.address && convention->depth < CONVENTION_DEPTH &&
         find_convention(exploration->flow, callee->start, convention->depth + 1, &inner)) {
@@ -123,15 +123,15 @@ static enum flow_verdict convention_call(struct flow_exploration *exploration,
 static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
                             struct traceback_helper *ret)
 {
-    const struct flow_machine *machine = flow->image.machine;
+    const struct code_abi *abi = flow->image.abi;
     struct convention convention = {.depth = depth};
     struct flow_exploration exploration = {
         .on_call = convention_call, .call_limit = CONVENTION_CALL_LIMIT, .context = &convention};
     struct flow_state state;
-    flow_state_init(&state, flow->image.machine, start);
-    state.registers[machine->frame_pointer].kind = VALUE_UNKNOWN;
-    for (unsigned i = 0; i < machine->argument_count; i++)
-        state.registers[machine->arguments[i]] = flow_entry_argument(machine, i);
+    flow_state_init(&state, flow->image.abi, start);
+    state.registers[abi->frame_pointer].kind = VALUE_UNKNOWN;
+    for (unsigned i = 0; i < abi->argument_count; i++)
+        state.registers[abi->arguments[i]] = flow_entry_argument(abi, i);
     free(flow_explore_once(&exploration, flow, &state));
     *ret = convention.best;
     ret->start = start;

@@ -47,7 +47,7 @@ struct method_tables {
 
 /** The reading of a file's tables. */
 struct tables {
-    const struct flow_image *image;
+    const struct code_image *image;
     struct method_tables *found;
     size_t looks;   /**< At entries of tables, so far. */
     bool has_views; /**< There are the types of Cython's memoryviews. */
@@ -56,16 +56,16 @@ struct tables {
 /* ---- reading ---- */
 
 /** What a pointer at an address in data leads to; 0 when there is none, or an import. */
-static uint64_t pointer_at(const struct flow_image *image, uint64_t address)
+static uint64_t pointer_at(const struct code_image *image, uint64_t address)
 {
-    const struct flow_pointer *pointer = flow_find_pointer(image, address);
+    const struct code_pointer *pointer = code_find_pointer(image, address);
     return pointer ? pointer->value : 0;
 }
 
-static uint64_t function_at(const struct flow_image *image, uint64_t address)
+static uint64_t function_at(const struct code_image *image, uint64_t address)
 {
     uint64_t value = pointer_at(image, address);
-    const struct flow_function *function = value ? flow_find_function(image, value) : NULL;
+    const struct code_function *function = value ? code_find_function(image, value) : NULL;
     return function && function->start == value ? value : 0;
 }
 
@@ -75,10 +75,10 @@ static bool is_dotted_name(const char *text)
     return *text && *text != '.' && !strpbrk(text, " /:%()[]{},;\"'\\+*?!-=&|#$@^~<>`");
 }
 
-static const char *name_at(const struct flow_image *image, uint64_t address)
+static const char *name_at(const struct code_image *image, uint64_t address)
 {
     uint64_t value = pointer_at(image, address);
-    const char *name = value ? flow_string(image, value) : NULL;
+    const char *name = value ? code_string(image, value) : NULL;
     return name && is_dotted_name(name) ? name : NULL;
 }
 
@@ -126,14 +126,14 @@ static void add_entry(void *context, struct table_entry entry)
 }
 
 /** The methods of Cython's own generators and coroutines, by their documentation (Coroutine.c). */
-static bool is_generator_method(const struct flow_image *image, uint64_t doc)
+static bool is_generator_method(const struct code_image *image, uint64_t doc)
 {
     static const char *const beginnings[] = {"send(arg) -> send 'arg' into ",
                                              "throw(typ[,val[,tb]]) -> raise exception in ",
                                              "close() -> raise GeneratorExit inside "};
     size_t have;
     uint64_t value = pointer_at(image, doc);
-    const uint8_t *text = value ? flow_bytes(image, value, &have) : NULL;
+    const uint8_t *text = value ? code_bytes(image, value, &have) : NULL;
     for (size_t i = 0; text && i < PSC_ARRAY_SIZE(beginnings); i++) {
         size_t size = strlen(beginnings[i]);
         if (have >= size && memcmp(text, beginnings[i], size) == 0)
@@ -143,15 +143,15 @@ static bool is_generator_method(const struct flow_image *image, uint64_t doc)
 }
 
 /** A PyMethodDef at an address; false when there is none. */
-static bool read_method(const struct flow_image *image, uint64_t at, struct table_entry *ret)
+static bool read_method(const struct code_image *image, uint64_t at, struct table_entry *ret)
 {
     uint64_t name = pointer_at(image, at);
     uint64_t function = name ? function_at(image, at + C_API_METHOD_FUNCTION) : 0;
-    const uint8_t *flags = function ? flow_bytes_at(image, at + C_API_METHOD_FLAGS, 4) : NULL;
+    const uint8_t *flags = function ? code_bytes_at(image, at + C_API_METHOD_FLAGS, 4) : NULL;
     if (!flags || !load_u32(flags) || load_u32(flags) & ~(uint32_t)C_API_METHOD_ALL_FLAGS ||
-        flow_find_pointer(image, at + C_API_METHOD_FLAGS))
+        code_find_pointer(image, at + C_API_METHOD_FLAGS))
         return false;
-    *ret = (struct table_entry){.function = function, .name = flow_string(image, name)};
+    *ret = (struct table_entry){.function = function, .name = code_string(image, name)};
     ret->name = ret->name ? cython_unfused_name(ret->name) : NULL;
     /* The latter: Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
     ret->plumbing = is_generator_method(image, at + C_API_METHOD_DOC) ||
@@ -174,7 +174,7 @@ static void add_methods(struct tables *tables, const char *type, uint64_t at)
 
 static void add_properties(struct tables *tables, const char *type, uint64_t at)
 {
-    const struct flow_image *image = tables->image;
+    const struct code_image *image = tables->image;
     for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT;
          i++, at += C_API_PROPERTY_SIZE) {
         struct table_entry entry = {.type = type, .name = name_at(image, at)};
@@ -210,26 +210,26 @@ static bool is_size(uint32_t size)
     return size >= 16 && size < OBJECT_SIZE_LIMIT;
 }
 
-static bool is_spec(const struct flow_image *image, uint64_t at)
+static bool is_spec(const struct code_image *image, uint64_t at)
 {
-    const uint8_t *numbers = flow_bytes_at(image, at + C_API_SPEC_BASIC_SIZE, 16);
+    const uint8_t *numbers = code_bytes_at(image, at + C_API_SPEC_BASIC_SIZE, 16);
     uint64_t table = pointer_at(image, at + C_API_SPEC_SLOTS);
-    const uint8_t *first = table ? flow_bytes_at(image, table, 8) : NULL;
+    const uint8_t *first = table ? code_bytes_at(image, table, 8) : NULL;
     return numbers && first && is_size(load_u32(numbers)) &&
            load_u32(numbers + C_API_SPEC_FLAGS - C_API_SPEC_BASIC_SIZE) && load_u64(first) > 0 &&
-           load_u64(first) < SLOT_LIMIT && !flow_find_pointer(image, table) &&
-           flow_find_pointer(image, table + C_API_SLOT_VALUE);
+           load_u64(first) < SLOT_LIMIT && !code_find_pointer(image, table) &&
+           code_find_pointer(image, table + C_API_SLOT_VALUE);
 }
 
 static void add_spec(struct tables *tables, const char *name, uint64_t at)
 {
-    const struct flow_image *image = tables->image;
+    const struct code_image *image = tables->image;
     uint64_t table = pointer_at(image, at + C_API_SPEC_SLOTS);
     size_t slot_count;
     const struct c_api_slot *slots = c_api_slots(&slot_count);
     for (size_t i = 0; i < SLOT_LIMIT; i++, table += C_API_SLOT_SIZE) {
-        const uint8_t *number = flow_bytes_at(image, table, 8);
-        if (!number || !load_u64(number) || flow_find_pointer(image, table))
+        const uint8_t *number = code_bytes_at(image, table, 8);
+        if (!number || !load_u64(number) || code_find_pointer(image, table))
             return;
         if (load_u64(number) == C_API_SLOT_METHODS)
             add_methods(tables, name, pointer_at(image, table + C_API_SLOT_VALUE));
@@ -241,21 +241,21 @@ static void add_spec(struct tables *tables, const char *name, uint64_t at)
     }
 }
 
-static bool is_type(const struct flow_image *image, uint64_t at)
+static bool is_type(const struct code_image *image, uint64_t at)
 {
-    const uint8_t *bytes = flow_bytes_at(image, at, C_API_TYPE_PROPERTIES + 8);
+    const uint8_t *bytes = code_bytes_at(image, at, C_API_TYPE_PROPERTIES + 8);
     return bytes && load_u64(bytes + C_API_TYPE_ITEMS) == 0 &&
            is_size(load_u32(bytes + C_API_TYPE_BASIC_SIZE)) &&
            load_u32(bytes + C_API_TYPE_BASIC_SIZE + 4) == 0 &&
-           load_u64(bytes + C_API_TYPE_FLAGS) != 0 && !flow_find_pointer(image, at) &&
-           !flow_find_pointer(image, at + C_API_TYPE_BASIC_SIZE) &&
-           !flow_find_pointer(image, at + C_API_TYPE_FLAGS) &&
+           load_u64(bytes + C_API_TYPE_FLAGS) != 0 && !code_find_pointer(image, at) &&
+           !code_find_pointer(image, at + C_API_TYPE_BASIC_SIZE) &&
+           !code_find_pointer(image, at + C_API_TYPE_FLAGS) &&
            function_at(image, at + C_API_TYPE_DEALLOC);
 }
 
 static void add_type(struct tables *tables, const char *name, uint64_t at)
 {
-    const struct flow_image *image = tables->image;
+    const struct code_image *image = tables->image;
     size_t slot_count;
     const struct c_api_slot *slots = c_api_slots(&slot_count);
     for (size_t k = 0; k < slot_count; k++) {
@@ -271,13 +271,13 @@ static void add_type(struct tables *tables, const char *name, uint64_t at)
 /** The code of the module itself, of modules that are made in two steps (PEP 489). */
 static void add_module(struct tables *tables, uint64_t at)
 {
-    const struct flow_image *image = tables->image;
+    const struct code_image *image = tables->image;
     uint64_t table = pointer_at(image, at + C_API_MODULE_SLOTS);
     for (size_t i = 0; table && i < SLOT_LIMIT && tables->looks++ < LOOK_LIMIT;
          i++, table += C_API_SLOT_SIZE) {
-        const uint8_t *number = flow_bytes_at(image, table, 8);
+        const uint8_t *number = code_bytes_at(image, table, 8);
         if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
-            flow_find_pointer(image, table))
+            code_find_pointer(image, table))
             return;
         if (load_u64(number) == C_API_MODULE_EXEC)
             add_entry(tables,
@@ -290,7 +290,7 @@ static void add_module(struct tables *tables, uint64_t at)
 /** Every pointer to a name that stands where a type has its own. */
 static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on_type)
 {
-    const struct flow_image *image = tables->image;
+    const struct code_image *image = tables->image;
     size_t found = 0;
     for (size_t i = 0; i < image->pointer_count && found < TYPE_LIMIT; i++) {
         uint64_t at = image->pointers[i].address;
@@ -350,7 +350,7 @@ static void merge_entries(struct method_tables *found)
     found->count = kept;
 }
 
-static void read_tables(const struct flow_image *image, struct method_tables *found)
+static void read_tables(const struct code_image *image, struct method_tables *found)
 {
     struct tables tables = {.image = image, .found = found};
     each_type(&tables, note_views, note_views);

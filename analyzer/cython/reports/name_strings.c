@@ -16,7 +16,7 @@ static bool ends_with(const char *name, const char *end)
            (size == end_size || name[size - end_size - 1] == '.');
 }
 
-const char *reports_find_whole_name(const struct flow_image *image, const char *leaf)
+const char *reports_find_whole_name(const struct code_image *image, const char *leaf)
 {
     size_t size = strlen(leaf) + 1; /* With its end. */
     const char *found = NULL;
@@ -33,7 +33,7 @@ const char *reports_find_whole_name(const struct flow_image *image, const char *
                 start--;
             const char *name =
                 at > start && at[-1] == '.'
-                    ? flow_string(image, segment->address + (uint64_t)(start - bytes))
+                    ? code_string(image, segment->address + (uint64_t)(start - bytes))
                     : NULL;
             if (!name || strpbrk(name, " /:%"))
                 continue;
@@ -47,7 +47,7 @@ const char *reports_find_whole_name(const struct flow_image *image, const char *
     return found;
 }
 
-const char *reports_find_file(const struct flow_image *image, const char *leaf, const char *ending)
+const char *reports_find_file(const struct code_image *image, const char *leaf, const char *ending)
 {
     char name[256];
     int size = snprintf(name, sizeof(name), "%s%s", leaf, ending);
@@ -65,7 +65,7 @@ const char *reports_find_file(const struct flow_image *image, const char *leaf, 
             while (start > bytes && start[-1] && at - start < FILE_SIZE_LIMIT)
                 start--;
             if (start == at || at[-1] == '/')
-                return flow_string(image, segment->address + (uint64_t)(start - bytes));
+                return code_string(image, segment->address + (uint64_t)(start - bytes));
         }
     }
     return NULL;

@@ -35,17 +35,17 @@
 
 bool reports_is_block_call(struct flow *flow, uint64_t address)
 {
-    const struct flow_image *image = &flow->image;
-    const struct flow_function *function = flow_find_function(image, address);
+    const struct code_image *image = &flow->image;
+    const struct code_function *function = code_find_function(image, address);
     struct code_range before =
-        function ? flow_function_code(image, function) : (struct code_range){0};
+        function ? code_of_function(image, function) : (struct code_range){0};
     struct code_reference call;
     if (!before.bytes || address - before.address >= before.size)
         return false;
     before.size = (size_t)(address + 1 - before.address);
     for (unsigned direct = 0; direct < 2; direct++)
-        if (image->machine->read_call_before(&before, direct, &call) &&
-            flow_begins_parallel(flow_reference_target(image, &call)))
+        if (image->abi->read_call_before(&before, direct, &call) &&
+            flow_begins_parallel(code_reference_target(image, &call)))
             return true;
     return false;
 }
@@ -60,7 +60,7 @@ struct beginning {
 };
 
 static enum flow_verdict pass_any(struct flow_exploration *exploration, struct flow_state *state,
-                                  struct flow_target target)
+                                  struct code_target target)
 {
     (void)exploration;
     (void)state;
@@ -71,12 +71,12 @@ static enum flow_verdict pass_any(struct flow_exploration *exploration, struct f
 /** What was made ready long before, on a way from the entry of the function. */
 static void come_to_beginning(struct flow *flow, struct beginning *beginning, uint64_t call)
 {
-    const struct flow_function *function = flow_find_function(&flow->image, call);
+    const struct code_function *function = code_find_function(&flow->image, call);
     struct flow_state entry;
     if (beginning->libgomp &&
         flow_state_argument(&beginning->state, GOMP_DATA, 8).kind != VALUE_UNKNOWN)
         return;
-    flow_state_init(&entry, flow->image.machine, function ? function->start : call);
+    flow_state_init(&entry, flow->image.abi, function ? function->start : call);
     struct flow_exploration exploration = {.on_call = pass_any, .goal = call};
     struct flow_state *found = flow_explore_once(&exploration, flow, &entry);
     if (found)
@@ -89,7 +89,7 @@ static bool is_beginning(struct flow *flow, const struct flow_state *state,
                          const struct instruction *instruction, uint64_t body,
                          struct beginning *ret)
 {
-    struct flow_target target = flow_operand_target(flow, &instruction->to);
+    struct code_target target = flow_operand_target(flow, &instruction->to);
     if (!flow_begins_parallel(target))
         return false;
     bool libgomp = target.import[0] == 'G';
@@ -117,7 +117,7 @@ static bool try_beginning(void *context, struct flow *flow, const struct flow_st
 }
 
 /** What is handed over is made ready right before. */
-static bool find_beginning(struct flow *flow, const struct flow_function *function, uint64_t body,
+static bool find_beginning(struct flow *flow, const struct code_function *function, uint64_t body,
                            struct beginning *ret)
 {
     struct beginning_search search = {.body = body, .ret = ret};
@@ -133,7 +133,7 @@ static bool is_kept(struct value value)
 }
 
 static enum flow_verdict kept_report_call(struct flow_exploration *exploration,
-                                          struct flow_state *state, struct flow_target target)
+                                          struct flow_state *state, struct code_target target)
 {
     const struct traceback_helper *anchor =
         flow_find_traceback_helper(exploration->flow, target.address);
@@ -156,7 +156,7 @@ static bool find_reported_places(struct flow *flow, uint64_t end, struct value *
                                  struct value *ret_file)
 {
     struct flow_state start;
-    flow_state_init(&start, flow->image.machine, end);
+    flow_state_init(&start, flow->image.abi, end);
     start.keeps = true;
     struct flow_exploration exploration = {
         .on_call = kept_report_call, .error = true, .call_limit = CALL_LIMIT};
@@ -184,7 +184,7 @@ static struct value name_from(const struct flow_state *state, uint8_t number, st
     bool same = place.kind == base.kind && (base.kind == VALUE_STACK || base.kind == VALUE_FRAME);
     if (!same)
         return (struct value){VALUE_UNKNOWN, 0};
-    return (struct value){number == state->machine->stack_pointer ? VALUE_STACK : VALUE_FRAME,
+    return (struct value){number == state->abi->stack_pointer ? VALUE_STACK : VALUE_FRAME,
                           place.number - base.number};
 }
 
@@ -194,9 +194,9 @@ static struct value name_from(const struct flow_state *state, uint8_t number, st
  */
 static uint64_t distance(const struct flow_state *state, struct value from, struct value to)
 {
-    const struct flow_machine *machine = state->machine;
-    struct value base = name_from(
-        state, to.kind == VALUE_STACK ? machine->stack_pointer : machine->frame_pointer, from);
+    const struct code_abi *abi = state->abi;
+    struct value base =
+        name_from(state, to.kind == VALUE_STACK ? abi->stack_pointer : abi->frame_pointer, from);
     return base.kind != VALUE_UNKNOWN ? to.number - base.number : UINT64_MAX;
 }
 
@@ -207,7 +207,7 @@ static void find_variable(const struct flow_state *state, struct value place,
     for (unsigned i = 0; i < VARIABLE_LIMIT && !ret->known; i++) {
         struct value variable = flow_state_argument(state, KMPC_VARIABLES + i, 8);
         ret->known = distance(state, variable, place) == 0;
-        ret->base = flow_entry_argument(state->machine, KMPC_BODY_VARIABLES + i);
+        ret->base = flow_entry_argument(state->abi, KMPC_BODY_VARIABLES + i);
     }
 }
 
@@ -221,7 +221,7 @@ static void find_shared(const struct beginning *beginning, struct value place,
         find_variable(&beginning->state, place, ret);
         return;
     }
-    ret->base = flow_entry_argument(beginning->state.machine, GOMP_BODY_DATA);
+    ret->base = flow_entry_argument(beginning->state.abi, GOMP_BODY_DATA);
     ret->offset =
         distance(&beginning->state, flow_state_argument(&beginning->state, GOMP_DATA, 8), place);
     ret->known = ret->offset < SHARED_LIMIT;
@@ -242,10 +242,10 @@ void reports_destroy_blocks(struct parallel_blocks *blocks)
 }
 
 const struct parallel_block *reports_find_block(struct reports *reports,
-                                                const struct flow_function *function)
+                                                const struct code_function *function)
 {
     struct flow *flow = &reports->flow;
-    const struct flow_function *parent = flow_find_addressing(flow, function);
+    const struct code_function *parent = code_find_addressing(&flow->image, function);
     if (!parent)
         return NULL;
     if (!reports->blocks)
@@ -300,7 +300,7 @@ static struct flow_state *come_to(struct flow *flow, const struct parallel_block
                                   uint64_t pc)
 {
     struct flow_state entry;
-    flow_state_init(&entry, flow->image.machine, block->body->start);
+    flow_state_init(&entry, flow->image.abi, block->body->start);
     give(&entry, block, &block->line);
     give(&entry, block, &block->file);
     struct flow_exploration exploration = {.on_call = pass_any, .goal = pc};
@@ -316,13 +316,13 @@ static struct value place_in(const struct parallel_block *block,
     return shared->known ? place : (struct value){VALUE_UNKNOWN, 0};
 }
 
-void reports_enter_block(struct reports *reports, const struct flow_function *function,
+void reports_enter_block(struct reports *reports, const struct code_function *function,
                          struct flow_state *state)
 {
     const struct parallel_block *block = reports_find_block(reports, function);
     if (!block || !block->line.known)
         return;
-    const struct flow_machine *machine = state->machine;
+    const struct code_abi *abi = state->abi;
     struct flow_state *there = come_to(&reports->flow, block, state->pc);
     if (!there)
         return;
@@ -336,9 +336,9 @@ void reports_enter_block(struct reports *reports, const struct flow_function *fu
         if (slot->value.kind != VALUE_SHARED)
             continue;
         /* Whichever of the two the code goes by. */
-        flow_state_store_at(state, name_from(there, machine->stack_pointer, slot->at), slot->width,
+        flow_state_store_at(state, name_from(there, abi->stack_pointer, slot->at), slot->width,
                             slot->value);
-        flow_state_store_at(state, name_from(there, machine->frame_pointer, slot->at), slot->width,
+        flow_state_store_at(state, name_from(there, abi->frame_pointer, slot->at), slot->width,
                             slot->value);
     }
     free(there);
@@ -355,5 +355,5 @@ uint32_t reports_kept_line(const struct flow_state *state)
 const char *reports_kept_file(const struct flow *flow, const struct flow_state *state)
 {
     struct value file = flow_state_load_at(state, state->file_place, 8);
-    return file.kind == VALUE_CONSTANT ? flow_string(&flow->image, file.number) : NULL;
+    return file.kind == VALUE_CONSTANT ? code_string(&flow->image, file.number) : NULL;
 }

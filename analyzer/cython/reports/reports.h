@@ -63,8 +63,8 @@ uint64_t reports_find_suspension(struct reports *reports, uint64_t start, uint32
 
 /** A parallel block: its body is a function of its own, which the OpenMP runtime calls. */
 struct parallel_block {
-    const struct flow_function *body;
-    const struct flow_function *parent; /**< NULL: no body of a parallel block. */
+    const struct code_function *body;
+    const struct code_function *parent; /**< NULL: no body of a parallel block. */
     uint64_t call;                      /**< In the parent, its last byte. */
     /** A variable that the body leaves to the parent, which reports it. */
     struct block_variable {
@@ -78,7 +78,7 @@ struct parallel_block {
 bool reports_is_block_call(struct flow *flow, uint64_t address);
 /** The block whose body a function is; NULL when it is none. */
 const struct parallel_block *reports_find_block(struct reports *reports,
-                                                const struct flow_function *function);
+                                                const struct code_function *function);
 
 /* ---- of a whole function ---- */
 
@@ -108,8 +108,8 @@ struct function_identity {
 struct function_identity reports_identify(struct reports *reports, uint64_t address,
                                           const struct error_report *last);
 /** The string "pkg.mod.Class.<leaf>", when there is just one such. */
-const char *reports_find_whole_name(const struct flow_image *image, const char *leaf);
+const char *reports_find_whole_name(const struct code_image *image, const char *leaf);
 /** The string that ends in "/leaf.ending", or is that; NULL when there is none. */
-const char *reports_find_file(const struct flow_image *image, const char *leaf, const char *ending);
+const char *reports_find_file(const struct code_image *image, const char *leaf, const char *ending);
 
 #endif

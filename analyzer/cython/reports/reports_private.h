@@ -26,14 +26,14 @@ bool reports_find_helper_arguments(struct flow *flow, uint64_t start, struct tra
 /* ---- failure.c ---- */
 
 /** Whether it is PyErr_WriteUnraisable(), or a function that calls it: __Pyx_WriteUnraisable(). */
-bool reports_is_unraisable(struct flow *flow, struct flow_target target);
+bool reports_is_unraisable(struct flow *flow, struct code_target target);
 /** What a call of this returns after it has failed: a VALUE_ERROR. */
-struct value reports_find_error_return(struct flow *flow, struct flow_target target);
+struct value reports_find_error_return(struct flow *flow, struct code_target target);
 
 /* ---- parallel_blocks.c ---- */
 
 /** Tells a state that stands inside of a function about the block, if it is the body of one. */
-void reports_enter_block(struct reports *reports, const struct flow_function *function,
+void reports_enter_block(struct reports *reports, const struct code_function *function,
                          struct flow_state *state);
 /** The line that the block has kept; 0: none as yet. */
 uint32_t reports_kept_line(const struct flow_state *state);
@@ -70,13 +70,13 @@ void reports_destroy_tables(struct method_tables *tables);
 /* ---- exports.c ---- */
 
 /** Each function that the module exports, by the code that does it. */
-void reports_each_export(const struct flow_image *image, void *context,
+void reports_each_export(const struct code_image *image, void *context,
                          void (*visit)(void *context, struct table_entry entry));
 
 /* ---- unraisable.c ---- */
 
 /** "pkg.mod.f" of a function whose errors go to sys.unraisablehook; NULL when it is not certain. */
-const char *reports_find_unraisable_name(struct flow *flow, const struct flow_function *function);
+const char *reports_find_unraisable_name(struct flow *flow, const struct code_function *function);
 
 /* ---- function_identity.c ---- */
 

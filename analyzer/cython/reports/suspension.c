@@ -50,7 +50,7 @@ uint64_t reports_find_suspension(struct reports *reports, uint64_t start, uint32
                                  uint64_t offset)
 {
     struct flow *flow = &reports->flow;
-    const struct flow_function *function = flow_find_function(&flow->image, start);
+    const struct code_function *function = code_find_function(&flow->image, start);
     uint64_t found = 0;
     size_t looked = 0;
     if (!function || function->start != start || function->end - start > SIZE_LIMIT)

@@ -28,35 +28,35 @@ static bool holds(const uint64_t *list, size_t count, uint64_t value)
     return false;
 }
 
-static void find_slots(const struct flow_image *image, struct ways_in *ways)
+static void find_slots(const struct code_image *image, struct ways_in *ways)
 {
     for (size_t i = 0; i < image->pointer_count && ways->slot_count < STUB_LIMIT; i++) {
-        const struct flow_pointer *pointer = &image->pointers[i];
+        const struct code_pointer *pointer = &image->pointers[i];
         if (pointer->import && c_api_traits(pointer->import) & C_API_REPORTS)
             ways->slots[ways->slot_count++] = pointer->address;
     }
 }
 
 /** Where the stubs begin that jump through the slots. */
-static void find_stubs(const struct flow_image *image, const struct elf_load *segment,
+static void find_stubs(const struct code_image *image, const struct elf_load *segment,
                        struct ways_in *ways)
 {
-    const struct flow_machine *machine = image->machine;
-    struct code_range code = flow_segment_code(image, segment);
+    const struct code_abi *abi = image->abi;
+    struct code_range code = code_of_segment(image, segment);
     struct code_reference jump;
-    for (size_t at = 0; ways->stub_count + machine->stub_lead_count <= STUB_LIMIT &&
-                        machine->find_reference(&code, at, REFERENCE_JUMP_SLOT, &jump);
+    for (size_t at = 0; ways->stub_count + abi->stub_lead_count <= STUB_LIMIT &&
+                        abi->find_reference(&code, at, REFERENCE_JUMP_SLOT, &jump);
          at = jump.offset + 1) {
         if (!holds(ways->slots, ways->slot_count, jump.target))
             continue;
-        for (size_t k = 0; k < machine->stub_lead_count; k++)
-            ways->stubs[ways->stub_count++] = code.address + jump.offset - machine->stub_leads[k];
+        for (size_t k = 0; k < abi->stub_lead_count; k++)
+            ways->stubs[ways->stub_count++] = code.address + jump.offset - abi->stub_leads[k];
     }
 }
 
 static bool add_helper(struct flow *flow, uint64_t address)
 {
-    const struct flow_function *function = flow_find_function(&flow->image, address);
+    const struct code_function *function = code_find_function(&flow->image, address);
     struct traceback_helper helper;
     if (!function || flow_find_traceback_helper(flow, function->start) ||
         flow->helper_count == HELPER_LIMIT ||
@@ -72,17 +72,17 @@ static void add_call(struct ways_in *ways, uint64_t address)
 }
 
 /** Functions that are called, and the calls of the import. */
-static void scan_calls(struct flow_image *image, const struct elf_load *segment,
+static void scan_calls(struct code_image *image, const struct elf_load *segment,
                        struct ways_in *ways)
 {
-    struct code_range code = flow_segment_code(image, segment);
+    struct code_range code = code_of_segment(image, segment);
     struct code_reference call;
     for (size_t at = 0;
-         image->machine->find_reference(&code, at, REFERENCE_CALL | REFERENCE_CALL_SLOT, &call);
+         image->abi->find_reference(&code, at, REFERENCE_CALL | REFERENCE_CALL_SLOT, &call);
          at = call.offset + 1) {
         uint64_t address = code.address + call.offset;
         if (call.kind == REFERENCE_CALL) {
-            struct flow_function *function = flow_find_function(image, call.target);
+            struct code_function *function = code_find_function(image, call.target);
             if (function && function->start == call.target)
                 function->called = true;
             if (holds(ways->stubs, ways->stub_count, call.target))
@@ -94,10 +94,10 @@ static void scan_calls(struct flow_image *image, const struct elf_load *segment,
 }
 
 /** Functions whose address stands in data. */
-static void mark_pointed(struct flow_image *image)
+static void mark_pointed(struct code_image *image)
 {
     for (size_t i = 0; i < image->pointer_count; i++) {
-        struct flow_function *function = flow_find_function(image, image->pointers[i].value);
+        struct code_function *function = code_find_function(image, image->pointers[i].value);
         if (function && function->start == image->pointers[i].value)
             function->pointed = true;
     }
@@ -107,7 +107,7 @@ static void mark_pointed(struct flow_image *image)
  * Whether a file that reports nothing is Cython's: a module that only holds helpers for others
  * (cython --shared). All make the module of this name.
  */
-static bool is_cython(const struct flow_image *image)
+static bool is_cython(const struct code_image *image)
 {
     static const char runtime_name[] = "cython_runtime";
     bool adds_module = false;
@@ -121,7 +121,7 @@ static bool is_cython(const struct flow_image *image)
 bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc)
 {
     struct ways_in ways = {0};
-    struct flow_image *image = &flow->image;
+    struct code_image *image = &flow->image;
     find_slots(image, &ways);
     if (!ways.slot_count && !is_cython(image))
         return false;

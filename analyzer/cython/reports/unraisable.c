@@ -22,7 +22,7 @@ struct naming {
 static const char *qualified_name(const struct flow *flow, struct value value)
 {
     const char *name =
-        value.kind == VALUE_CONSTANT ? flow_string(&flow->image, value.number) : NULL;
+        value.kind == VALUE_CONSTANT ? code_string(&flow->image, value.number) : NULL;
     if (!name || *name == '.' || !strchr(name, '.'))
         return NULL;
     for (const char *at = name; *at; at++)
@@ -33,7 +33,7 @@ static const char *qualified_name(const struct flow *flow, struct value value)
 }
 
 static enum flow_verdict end_call(struct flow_exploration *exploration, struct flow_state *state,
-                                  struct flow_target target)
+                                  struct code_target target)
 {
     (void)state;
     return flow_is_cleanup(exploration->flow, target) ? FLOW_PASS_FREE : FLOW_PASS_COUNTED;
@@ -45,7 +45,7 @@ static bool is_end(struct flow *flow, uint64_t behind)
     struct flow_exploration exploration = {.on_call = end_call, .step_limit = END_STEP_LIMIT};
     struct flow_state start;
     struct flow_state *found = NULL;
-    flow_state_init(&start, flow->image.machine, behind);
+    flow_state_init(&start, flow->image.abi, behind);
     found = flow_explore_once(&exploration, flow, &start);
     free(found);
     return exploration.left && !exploration.cut_short;
@@ -55,7 +55,7 @@ static bool note_call(void *context, struct flow *flow, const struct flow_state 
                       const struct instruction *call)
 {
     struct naming *naming = context;
-    struct flow_target target = flow_operand_target(flow, &call->to);
+    struct code_target target = flow_operand_target(flow, &call->to);
     const char *name = qualified_name(flow, flow_state_argument(state, 0, 8));
     if (!name || target.import || !reports_is_unraisable(flow, target))
         return true;
@@ -65,7 +65,7 @@ static bool note_call(void *context, struct flow *flow, const struct flow_state 
     return !naming->several;
 }
 
-const char *reports_find_unraisable_name(struct flow *flow, const struct flow_function *function)
+const char *reports_find_unraisable_name(struct flow *flow, const struct code_function *function)
 {
     struct naming naming = {0};
     flow_sweep(flow, function, SWEEP_LIMIT, note_call, &naming);

@@ -27,7 +27,7 @@ static void find(const struct code *code, char ret[16])
     struct reports *reports = reports_create(file, FILE_SIZE);
     assert_non_null(reports);
     const char *name = reports_find_unraisable_name(
-        &reports->flow, flow_find_function(&reports->flow.image, START));
+        &reports->flow, code_find_function(&reports->flow.image, START));
     strcpy(ret, name ? name : "");
     reports_destroy(reports);
     free(file);

@@ -3,11 +3,11 @@
  * Part of the door of flow/: what differs between the machines that code is for. Which one it is,
  * the file's e_machine tells.
  *
- * To add a machine: a file flow_MACHINE.c, a line in flow_machine.c, and its instructions in
+ * To add a machine: a file flow_MACHINE.c, a line in code_abi.c, and its instructions in
  * disassembly/.
  */
-#ifndef PSC_FLOW_MACHINE_H
-#define PSC_FLOW_MACHINE_H
+#ifndef PSC_CODE_ABI_H
+#define PSC_CODE_ABI_H
 
 #include "base.h"
 
@@ -39,7 +39,7 @@ struct code_reference {
 
 #define STUB_LEAD_LIMIT 8
 
-struct flow_machine {
+struct code_abi {
     uint16_t elf_machine; /**< e_machine */
 
     /* Registers by DWARF's numbers, and the calling convention of the System V ABI. */
@@ -75,8 +75,8 @@ struct flow_machine {
 };
 
 /** NULL: none that is known. */
-const struct flow_machine *flow_machine_find(uint16_t elf_machine);
+const struct code_abi *code_abi_find(uint16_t elf_machine);
 
-extern const struct flow_machine flow_x86_64;
+extern const struct code_abi abi_x86_64;
 
 #endif

@@ -1,5 +1,5 @@
-/* One way through the code: what registers, stack and flags hold, as far as it is known. */
-#include "code_state.h"
+/* What one instruction does to registers, stack and flags, as far as they are known. */
+#include "path_state.h"
 
 static const struct value unknown = {VALUE_UNKNOWN, 0};
 
@@ -8,40 +8,7 @@ static struct value constant(uint64_t number)
     return (struct value){VALUE_CONSTANT, number};
 }
 
-void flow_state_init(struct flow_state *state, const struct flow_machine *machine, uint64_t pc)
-{
-    *state = (struct flow_state){.machine = machine, .pc = pc};
-    state->registers[state->machine->stack_pointer] = (struct value){VALUE_STACK, 0};
-    state->registers[state->machine->frame_pointer] = (struct value){VALUE_FRAME, 0};
-}
-
-static uint64_t hash_value(struct value value)
-{
-    return hash_u64(value.number * 8 + value.kind);
-}
-
-uint64_t flow_state_hash(const struct flow_state *state)
-{
-    uint64_t hash = hash_u64(state->pc);
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        hash = hash_u64(hash ^ hash_value(state->registers[i]));
-    hash ^= hash_value(state->left) + 3 * hash_value(state->right) + state->compared_width +
-            ((uint64_t)state->compared_real << 8);
-    uint64_t slots = 0;
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        if (state->vectors[i].kind != VALUE_UNKNOWN)
-            slots += hash_u64(hash_value(state->vectors[i]) ^ i);
-    for (size_t i = 0; i < state->slot_count; i++)
-        slots += hash_u64(hash_value(state->slots[i].at) ^ 5 * hash_value(state->slots[i].value));
-    return hash_u64(hash ^ slots ^ state->taken) | 1;
-}
-
-/* ---- memory ---- */
-
-static bool is_place(struct value value)
-{
-    return value.kind == VALUE_STACK || value.kind == VALUE_FRAME || value.kind == VALUE_SHARED;
-}
+/* ---- operands ---- */
 
 /** Where a memory operand is, when it is on the stack. */
 static struct value place_of(const struct flow_state *state, const struct operand *operand)
@@ -49,109 +16,26 @@ static struct value place_of(const struct flow_state *state, const struct operan
     if (operand->kind != OPERAND_BASED)
         return unknown;
     struct value place = state->registers[operand->register_number];
-    if (!is_place(place))
+    if (!flow_is_place(place))
         return unknown;
     place.number += (uint64_t)operand->number;
     return place;
 }
 
-static bool overlaps(const struct flow_slot *slot, struct value place, uint8_t width)
+static struct value load_absolute(const struct code_image *image, uint64_t address, uint8_t width)
 {
-    return slot->at.kind == place.kind &&
-           (place.number - slot->at.number < slot->width || slot->at.number - place.number < width);
-}
-
-static void store(struct flow_state *state, struct value place, uint8_t width, struct value value)
-{
-    if (!is_place(place))
-        return;
-    for (size_t i = 0; i < state->slot_count;) {
-        if (overlaps(&state->slots[i], place, width ? width : 64))
-            state->slots[i] = state->slots[--state->slot_count];
-        else
-            i++;
-    }
-    if (value.kind == VALUE_UNKNOWN && !state->keeps)
-        return;
-    if (state->slot_count < FLOW_SLOT_LIMIT && width)
-        state->slots[state->slot_count++] = (struct flow_slot){place, width, value};
-    else
-        state->keeps = false;
-}
-
-/** What memory holds that nothing was written to since the start. */
-static struct value kept(const struct flow_state *state, struct value place, uint8_t width)
-{
-    if (!state->keeps || place.kind == VALUE_SHARED || !is_place(place))
-        return unknown;
-    for (size_t i = 0; i < state->slot_count; i++)
-        if (overlaps(&state->slots[i], place, width))
-            return unknown;
-    place.kind = place.kind == VALUE_STACK ? VALUE_KEPT_STACK : VALUE_KEPT_FRAME;
-    return place;
-}
-
-/** One byte of a place whose contents are a known number; -1: it is not. */
-static int load_byte(const struct flow_state *state, struct value place)
-{
-    for (size_t i = 0; i < state->slot_count; i++) {
-        const struct flow_slot *slot = &state->slots[i];
-        uint64_t at = place.number - slot->at.number;
-        if (slot->at.kind == place.kind && slot->value.kind == VALUE_CONSTANT && at < slot->width &&
-            at < 8)
-            return (int)(slot->value.number >> (8 * at) & 0xff);
-    }
-    return -1;
-}
-
-/** Compilers write and copy two numbers that lie side by side, line and C line, at once. */
-static struct value load_parts(const struct flow_state *state, struct value place, uint8_t width)
-{
-    struct value value = constant(0);
-    if (!is_place(place) || (width != 4 && width != 8))
-        return unknown;
-    for (uint8_t i = 0; i < width; i++, place.number++) {
-        int byte = load_byte(state, place);
-        if (byte < 0)
-            return unknown;
-        value.number |= (uint64_t)byte << (8 * i);
-    }
-    return value;
-}
-
-static struct value load(const struct flow_state *state, struct value place, uint8_t width)
-{
-    for (size_t i = 0; is_place(place) && i < state->slot_count; i++) {
-        const struct flow_slot *slot = &state->slots[i];
-        if (slot->at.kind != place.kind || slot->at.number != place.number || slot->width < width)
-            continue;
-        struct value value = slot->value;
-        if (value.kind == VALUE_CONSTANT)
-            value.number = flow_truncate(value.number, width);
-        else if (width < 4)
-            return unknown;
-        return value;
-    }
-    struct value value = load_parts(state, place, width);
-    return value.kind == VALUE_UNKNOWN ? kept(state, place, width) : value;
-}
-
-/* ---- operands ---- */
-
-static struct value load_absolute(const struct flow_image *image, uint64_t address, uint8_t width)
-{
-    const struct flow_pointer *pointer = width == 8 ? flow_find_pointer(image, address) : NULL;
+    const struct code_pointer *pointer = width == 8 ? code_find_pointer(image, address) : NULL;
     if (pointer)
         return pointer->value ? constant(pointer->value) : unknown;
     size_t have;
     const uint8_t *bytes =
-        width == 4 || width == 8 ? flow_constant_bytes(image, address, &have) : NULL;
+        width == 4 || width == 8 ? code_constant_bytes(image, address, &have) : NULL;
     if (!bytes || have < width)
         return unknown;
     return constant(width == 4 ? load_u32(bytes) : load_u64(bytes));
 }
 
-static struct value get(const struct flow_state *state, const struct flow_image *image,
+static struct value get(const struct flow_state *state, const struct code_image *image,
                         const struct operand *operand)
 {
     struct value value;
@@ -178,7 +62,7 @@ static struct value get(const struct flow_state *state, const struct flow_image 
     case OPERAND_ABSOLUTE:
         return load_absolute(image, (uint64_t)operand->number, operand->width);
     case OPERAND_BASED:
-        return load(state, place_of(state, operand), operand->width);
+        return flow_state_load_at(state, place_of(state, operand), operand->width);
     case OPERAND_NONE:
     case OPERAND_SOMEWHERE:
         return unknown;
@@ -202,7 +86,7 @@ static void put(struct flow_state *state, const struct operand *operand, struct 
 {
     if (operand->kind == OPERAND_BASED) {
         note_exception(state, operand, value);
-        store(state, place_of(state, operand), operand->width, value);
+        flow_state_store_at(state, place_of(state, operand), operand->width, value);
     } else if (operand->kind == OPERAND_VECTOR) {
         state->vectors[operand->register_number % INSTRUCTION_REGISTER_LIMIT] = value;
     } else if (operand->kind == OPERAND_REGISTER) {
@@ -231,14 +115,9 @@ static void compare(struct flow_state *state, struct value left, struct value ri
     state->compared_real = false;
 }
 
-static void forget_flags(struct flow_state *state)
-{
-    compare(state, unknown, unknown, 0);
-}
-
 /* ---- instructions ---- */
 
-static void step_add(struct flow_state *state, const struct flow_image *image,
+static void step_add(struct flow_state *state, const struct code_image *image,
                      const struct instruction *instruction)
 {
     const struct operand *to = &instruction->to;
@@ -248,16 +127,16 @@ static void step_add(struct flow_state *state, const struct flow_image *image,
     if (value.kind == VALUE_CONSTANT) {
         value.number = flow_truncate(value.number + number, to->width);
         /* Of an addition the carry is not that of the comparison; no line hangs on it. */
-    } else if (is_place(value) && to->width == 8) {
+    } else if (flow_is_place(value) && to->width == 8) {
         value.number += number;
-        forget_flags(state);
+        flow_state_forget_flags(state);
     } else {
         value = unknown;
     }
     put(state, to, value);
 }
 
-static void step_test(struct flow_state *state, const struct flow_image *image,
+static void step_test(struct flow_state *state, const struct code_image *image,
                       const struct instruction *instruction)
 {
     struct value left = get(state, image, &instruction->to);
@@ -271,7 +150,7 @@ static void step_test(struct flow_state *state, const struct flow_image *image,
     else if (left.kind == VALUE_CONSTANT && right.kind == VALUE_CONSTANT)
         compare(state, constant(left.number & right.number), constant(0), width);
     else
-        forget_flags(state);
+        flow_state_forget_flags(state);
 }
 
 static struct value shifted(struct value value, uint64_t count, uint8_t width)
@@ -285,7 +164,7 @@ static struct value shifted(struct value value, uint64_t count, uint8_t width)
     return constant(flow_truncate(value.number, width) >> count);
 }
 
-static void step_bits(struct flow_state *state, const struct flow_image *image,
+static void step_bits(struct flow_state *state, const struct code_image *image,
                       const struct instruction *instruction)
 {
     const struct operand *to = &instruction->to;
@@ -301,14 +180,14 @@ static void step_bits(struct flow_state *state, const struct flow_image *image,
     compare(state, value, constant(0), to->width);
 }
 
-static void step_shift(struct flow_state *state, const struct flow_image *image,
+static void step_shift(struct flow_state *state, const struct code_image *image,
                        const struct instruction *instruction)
 {
     struct value before = get(state, image, &instruction->to);
     struct value after =
         shifted(before, (uint64_t)instruction->from.number & 63, instruction->to.width);
     put(state, &instruction->to, after);
-    forget_flags(state);
+    flow_state_forget_flags(state);
     /* The sign of what failed: a branch on it is one on the failure. */
     state->tested |= before.kind == VALUE_ERROR && after.kind == VALUE_CONSTANT;
 }
@@ -330,7 +209,7 @@ static struct value address_of(const struct flow_state *state, const struct oper
     if (operand->kind != OPERAND_BASED)
         return unknown;
     struct value value = state->registers[operand->register_number];
-    if (!is_place(value) && value.kind != VALUE_CONSTANT)
+    if (!flow_is_place(value) && value.kind != VALUE_CONSTANT)
         return unknown;
     value.number += (uint64_t)operand->number;
     return value;
@@ -345,25 +224,26 @@ static void step_other(struct flow_state *state, const struct instruction *instr
         if (instruction->written_vectors >> i & 1)
             state->vectors[i] = unknown;
     if (instruction->to.kind == OPERAND_BASED)
-        store(state, place_of(state, &instruction->to), instruction->to.width, unknown);
+        flow_state_store_at(state, place_of(state, &instruction->to), instruction->to.width,
+                            unknown);
 }
 
 static void push(struct flow_state *state, struct value value)
 {
-    struct value *top = &state->registers[state->machine->stack_pointer];
+    struct value *top = &state->registers[state->abi->stack_pointer];
     top->number -= 8;
-    store(state, *top, 8, value);
+    flow_state_store_at(state, *top, 8, value);
 }
 
 static struct value pop(struct flow_state *state)
 {
-    struct value *top = &state->registers[state->machine->stack_pointer];
-    struct value value = load(state, *top, 8);
+    struct value *top = &state->registers[state->abi->stack_pointer];
+    struct value value = flow_state_load_at(state, *top, 8);
     top->number += 8;
     return value;
 }
 
-static void step_conditional(struct flow_state *state, const struct flow_image *image,
+static void step_conditional(struct flow_state *state, const struct code_image *image,
                              const struct instruction *instruction)
 {
     bool taken = false;
@@ -378,7 +258,7 @@ static void step_conditional(struct flow_state *state, const struct flow_image *
     put(state, &instruction->to, known ? (taken ? from : to) : same ? to : unknown);
 }
 
-void flow_state_step(struct flow_state *state, const struct flow_image *image,
+void flow_state_step(struct flow_state *state, const struct code_image *image,
                      const struct instruction *instruction)
 {
     const struct operand *to = &instruction->to, *from = &instruction->from;
@@ -424,9 +304,8 @@ void flow_state_step(struct flow_state *state, const struct flow_image *image,
         put(state, to, pop(state));
         break;
     case INSTRUCTION_LEAVE:
-        state->registers[state->machine->stack_pointer] =
-            state->registers[state->machine->frame_pointer];
-        state->registers[state->machine->frame_pointer] = pop(state);
+        state->registers[state->abi->stack_pointer] = state->registers[state->abi->frame_pointer];
+        state->registers[state->abi->frame_pointer] = pop(state);
         break;
     case INSTRUCTION_OTHER:
         step_other(state, instruction);
@@ -442,60 +321,5 @@ void flow_state_step(struct flow_state *state, const struct flow_image *image,
         break;
     }
     if (instruction->change)
-        forget_flags(state);
-}
-
-struct value flow_state_load(const struct flow_state *state, uint64_t offset, uint8_t width)
-{
-    struct value place = state->registers[state->machine->stack_pointer];
-    place.number += offset;
-    return load(state, place, width);
-}
-
-struct value flow_state_load_at(const struct flow_state *state, struct value place, uint8_t width)
-{
-    return load(state, place, width);
-}
-
-void flow_state_store_at(struct flow_state *state, struct value place, uint8_t width,
-                         struct value value)
-{
-    store(state, place, width, value);
-}
-
-void flow_state_return(struct flow_state *state, struct value result)
-{
-    for (size_t i = 0; i < state->machine->scratch_count; i++)
-        state->registers[state->machine->scratch[i]] = unknown;
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        state->vectors[i] = unknown;
-    state->registers[state->machine->result] = result;
-    forget_flags(state);
-}
-
-void flow_state_set_result(struct flow_state *state, struct value result)
-{
-    state->registers[state->machine->result] = state->vectors[state->machine->result_vector] =
-        result;
-}
-
-struct value flow_state_resolve(const struct flow_state *state, struct value from)
-{
-    return from.kind == VALUE_ARGUMENT ? state->registers[from.number % INSTRUCTION_REGISTER_LIMIT]
-                                       : from;
-}
-
-struct value flow_state_argument(const struct flow_state *state, unsigned index, uint8_t width)
-{
-    unsigned count = state->machine->argument_count;
-    return index < count ? state->registers[state->machine->arguments[index]]
-                         : flow_state_load(state, 8 * (uint64_t)(index - count), width);
-}
-
-struct value flow_entry_argument(const struct flow_machine *machine, unsigned index)
-{
-    unsigned count = machine->argument_count;
-    if (index < count)
-        return (struct value){VALUE_ARGUMENT, machine->arguments[index]};
-    return (struct value){VALUE_STACK, machine->call_pushes + 8 * (uint64_t)(index - count)};
+        flow_state_forget_flags(state);
 }

@@ -3,10 +3,10 @@
  * Part of the door of flow/: one path through the code, and what registers, stack and flags hold
  * on it, as far as that is known.
  */
-#ifndef PSC_CODE_STATE_H
-#define PSC_CODE_STATE_H
+#ifndef PSC_PATH_STATE_H
+#define PSC_PATH_STATE_H
 
-#include "code_image.h"
+#include "code.h"
 #include "disassembly.h"
 
 enum value_kind {
@@ -37,6 +37,12 @@ struct value {
     uint64_t number;
 };
 
+/** Whether it is where something in memory is. */
+static inline bool flow_is_place(struct value value)
+{
+    return value.kind == VALUE_STACK || value.kind == VALUE_FRAME || value.kind == VALUE_SHARED;
+}
+
 #define FLOW_SLOT_LIMIT 48
 
 struct flow_slot {
@@ -46,7 +52,7 @@ struct flow_slot {
 };
 
 struct flow_state {
-    const struct flow_machine *machine;
+    const struct code_abi *abi;
     uint64_t pc;
     struct value registers[INSTRUCTION_REGISTER_LIMIT]; /**< By DWARF's numbers. */
     struct value vectors[INSTRUCTION_REGISTER_LIMIT];   /**< Of floating point. */
@@ -82,12 +88,14 @@ static inline int64_t flow_sign_extend(uint64_t number, uint8_t width)
 }
 
 /** Stack and frame pointer are known as such, nothing else. */
-void flow_state_init(struct flow_state *state, const struct flow_machine *machine, uint64_t pc);
+void flow_state_init(struct flow_state *state, const struct code_abi *abi, uint64_t pc);
 /** A hash of all that can decide how it goes on. */
 uint64_t flow_state_hash(const struct flow_state *state);
 /** Executes all but calls, jumps and branches; state->pc moves to the next instruction. */
-void flow_state_step(struct flow_state *state, const struct flow_image *image,
+void flow_state_step(struct flow_state *state, const struct code_image *image,
                      const struct instruction *instruction);
+/** What was compared last is not known any more. */
+void flow_state_forget_flags(struct flow_state *state);
 /** What was stored `offset` bytes above the stack pointer. */
 struct value flow_state_load(const struct flow_state *state, uint64_t offset, uint8_t width);
 /** What was stored at a place. */
@@ -99,7 +107,7 @@ void flow_state_return(struct flow_state *state, struct value result);
 /** An argument of a call at which the state stands, from 0; `width`: of one on the stack. */
 struct value flow_state_argument(const struct flow_state *state, unsigned index, uint8_t width);
 /** An argument at a function's entry: VALUE_ARGUMENT, or VALUE_STACK of where it is there. */
-struct value flow_entry_argument(const struct flow_machine *machine, unsigned index);
+struct value flow_entry_argument(const struct code_abi *abi, unsigned index);
 /** A register's value, when that is where something comes from; else `from` itself. */
 struct value flow_state_resolve(const struct flow_state *state, struct value from);
 /** What a call that is over has returned, whether a `double` or not. */

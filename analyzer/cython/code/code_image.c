@@ -1,5 +1,5 @@
 /* What the loader sees of an ELF file: relocated pointers, imports, function bounds. */
-#include "code_image.h"
+#include "code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #define POINTER_LIMIT  ((size_t)1 << 21)
 #define FUNCTION_LIMIT ((size_t)1 << 20)
 #define STRING_LIMIT   512
-const uint8_t *flow_bytes(const struct flow_image *image, uint64_t address, size_t *ret_size)
+const uint8_t *code_bytes(const struct code_image *image, uint64_t address, size_t *ret_size)
 {
     return elf_image_bytes(&image->elf, address, ret_size);
 }
 
-const uint8_t *flow_bytes_at(const struct flow_image *image, uint64_t address, size_t size)
+const uint8_t *code_bytes_at(const struct code_image *image, uint64_t address, size_t size)
 {
     return elf_image_bytes_at(&image->elf, address, size);
 }
@@ -29,7 +29,7 @@ static bool is_text(const char *text, size_t size)
     return size > 0;
 }
 
-const uint8_t *flow_constant_bytes(const struct flow_image *image, uint64_t address,
+const uint8_t *code_constant_bytes(const struct code_image *image, uint64_t address,
                                    size_t *ret_size)
 {
     for (size_t i = 0; i < image->elf.load_count; i++) {
@@ -37,14 +37,14 @@ const uint8_t *flow_constant_bytes(const struct flow_image *image, uint64_t addr
         if (load->writable && address - load->address < load->size)
             return NULL;
     }
-    return flow_bytes(image, address, ret_size);
+    return code_bytes(image, address, ret_size);
 }
 
-const char *flow_string(const struct flow_image *image, uint64_t address)
+const char *code_string(const struct code_image *image, uint64_t address)
 {
     size_t have;
-    const char *text = (const char *)flow_constant_bytes(image, address, &have);
-    if (!text || flow_find_function(image, address))
+    const char *text = (const char *)code_constant_bytes(image, address, &have);
+    if (!text || code_find_function(image, address))
         return NULL;
     size_t length = strnlen(text, have < STRING_LIMIT ? have : STRING_LIMIT);
     if (length == have || length == STRING_LIMIT || !is_text(text, length))
@@ -56,7 +56,7 @@ const char *flow_string(const struct flow_image *image, uint64_t address)
 
 /** What is made of the relocations. */
 struct pointer_list {
-    struct flow_image *image;
+    struct code_image *image;
     const struct elf_dynamic *dynamic;
     bool failed; /**< Out of memory. */
 };
@@ -64,8 +64,8 @@ struct pointer_list {
 static bool add_pointer(void *context, const struct elf_relocation *relocation)
 {
     struct pointer_list *list = context;
-    struct flow_image *image = list->image;
-    struct flow_pointer pointer = {.address = relocation->address};
+    struct code_image *image = list->image;
+    struct code_pointer pointer = {.address = relocation->address};
     struct elf_symbol symbol;
     if (image->pointer_count == POINTER_LIMIT)
         return false;
@@ -88,7 +88,7 @@ static bool add_pointer(void *context, const struct elf_relocation *relocation)
     return true;
 }
 
-static bool read_pointers(struct flow_image *image)
+static bool read_pointers(struct code_image *image)
 {
     struct elf_dynamic dynamic;
     struct pointer_list list = {.image = image, .dynamic = &dynamic};
@@ -99,11 +99,11 @@ static bool read_pointers(struct flow_image *image)
 
 static int compare_pointers(const void *left, const void *right)
 {
-    const struct flow_pointer *a = left, *b = right;
+    const struct code_pointer *a = left, *b = right;
     return COMPARE(a->address, b->address);
 }
 
-const struct flow_pointer *flow_find_pointer(const struct flow_image *image, uint64_t address)
+const struct code_pointer *code_find_pointer(const struct code_image *image, uint64_t address)
 {
     return SORTED_FIND(image->pointers, address, image->pointer_count, address);
 }
@@ -111,21 +111,21 @@ const struct flow_pointer *flow_find_pointer(const struct flow_image *image, uin
 /* ---- functions ---- */
 
 /** Whether the description at `entry` uses the usual pointers; the table's reader relies on it. */
-static bool has_usual_pointers(const struct flow_image *image, uint64_t entry)
+static bool has_usual_pointers(const struct code_image *image, uint64_t entry)
 {
-    const uint8_t *bytes = flow_bytes_at(image, entry + 4, 4);
+    const uint8_t *bytes = code_bytes_at(image, entry + 4, 4);
     uint64_t common = bytes ? entry + 4 - load_u32(bytes) : 0;
     /* Length, id, version, then the augmentation "zR" or "zPLR"; the encoding is its data. */
-    const uint8_t *head = bytes ? flow_bytes_at(image, common, 9) : NULL;
+    const uint8_t *head = bytes ? code_bytes_at(image, common, 9) : NULL;
     if (!head || load_u32(head + 4) != 0)
         return false;
     return head[8] == 1 || head[8] == 3;
 }
 
 /** Bounds from the frame description that the table leads to. */
-static bool add_function(struct flow_image *image, uint64_t start, uint64_t entry)
+static bool add_function(struct code_image *image, uint64_t start, uint64_t entry)
 {
-    const uint8_t *bytes = flow_bytes_at(image, entry, 16);
+    const uint8_t *bytes = code_bytes_at(image, entry, 16);
     uint64_t end;
     if (!bytes || !has_usual_pointers(image, entry) ||
         entry + 8 + (uint64_t)(int64_t)(int32_t)load_u32(bytes + 8) != start ||
@@ -134,24 +134,24 @@ static bool add_function(struct flow_image *image, uint64_t start, uint64_t entr
     if (!array_reserve(&image->functions, &image->function_capacity, image->function_count + 1,
                        sizeof(*image->functions)))
         return false;
-    image->functions[image->function_count++] = (struct flow_function){.start = start, .end = end};
+    image->functions[image->function_count++] = (struct code_function){.start = start, .end = end};
     return true;
 }
 
 static int compare_functions(const void *left, const void *right)
 {
-    const struct flow_function *a = left, *b = right;
+    const struct code_function *a = left, *b = right;
     return COMPARE(a->start, b->start);
 }
 
 /** The binary search table of .eh_frame_hdr (Linux Standard Base, exception frames). */
-static bool read_functions(struct flow_image *image, uint64_t header)
+static bool read_functions(struct code_image *image, uint64_t header)
 {
     size_t have;
-    const uint8_t *bytes = flow_bytes(image, header, &have);
+    const uint8_t *bytes = code_bytes(image, header, &have);
     uint64_t count = bytes ? parse_eh_frame_header(bytes, have, have) : 0;
     for (uint64_t i = 0; i < count && i < FUNCTION_LIMIT; i++) {
-        const uint8_t *pair = flow_bytes_at(image, header + 12 + i * 8, 8);
+        const uint8_t *pair = code_bytes_at(image, header + 12 + i * 8, 8);
         if (!pair)
             break;
         uint64_t start = header + (uint64_t)(int64_t)(int32_t)load_u32(pair);
@@ -165,67 +165,67 @@ static bool read_functions(struct flow_image *image, uint64_t header)
     return image->function_count > 0;
 }
 
-struct flow_function *flow_find_function(const struct flow_image *image, uint64_t address)
+struct code_function *code_find_function(const struct code_image *image, uint64_t address)
 {
     size_t count = image->function_count;
     /* Most of what is asked for are bytes taken for an address. */
     if (!count || address < image->functions[0].start)
         return NULL;
-    struct flow_function *last =
+    struct code_function *last =
         &image->functions[SORTED_UP_TO(image->functions, start, count, address) - 1];
     return address < last->end ? last : NULL;
 }
 
 /* ---- linkage ---- */
 
-struct flow_target flow_slot_target(const struct flow_image *image, uint64_t slot)
+struct code_target code_slot_target(const struct code_image *image, uint64_t slot)
 {
-    const struct flow_pointer *pointer = flow_find_pointer(image, slot);
+    const struct code_pointer *pointer = code_find_pointer(image, slot);
     if (!pointer)
-        return (struct flow_target){0};
-    return (struct flow_target){pointer->import, pointer->value};
+        return (struct code_target){0};
+    return (struct code_target){pointer->import, pointer->value};
 }
 
-struct flow_target flow_target_of(const struct flow_image *image, uint64_t address)
+struct code_target code_target_of(const struct code_image *image, uint64_t address)
 {
-    struct flow_target here = {NULL, address};
+    struct code_target here = {NULL, address};
     struct code_range stub = {.address = address};
-    stub.bytes = flow_bytes(image, address, &stub.size);
-    uint64_t slot = stub.bytes ? image->machine->read_stub(&stub) : 0;
-    struct flow_target target = slot ? flow_slot_target(image, slot) : here;
+    stub.bytes = code_bytes(image, address, &stub.size);
+    uint64_t slot = stub.bytes ? image->abi->read_stub(&stub) : 0;
+    struct code_target target = slot ? code_slot_target(image, slot) : here;
     return target.import || target.address ? target : here;
 }
 
-struct flow_target flow_reference_target(const struct flow_image *image,
+struct code_target code_reference_target(const struct code_image *image,
                                          const struct code_reference *reference)
 {
     switch (reference->kind) {
     case REFERENCE_CALL:
     case REFERENCE_JUMP:
     case REFERENCE_BRANCH:
-        return flow_target_of(image, reference->target);
+        return code_target_of(image, reference->target);
     case REFERENCE_CALL_SLOT:
     case REFERENCE_JUMP_SLOT:
-        return flow_slot_target(image, reference->target);
+        return code_slot_target(image, reference->target);
     case REFERENCE_ADDRESS:
     case REFERENCE_CALL_POINTER:
         break;
     }
-    return (struct flow_target){0};
+    return (struct code_target){0};
 }
 
-struct code_range flow_function_code(const struct flow_image *image,
-                                     const struct flow_function *function)
+struct code_range code_of_function(const struct code_image *image,
+                                   const struct code_function *function)
 {
     struct code_range range = {.address = function->start};
     uint64_t size = function->end - function->start;
-    range.bytes = flow_bytes(image, function->start, &range.size);
+    range.bytes = code_bytes(image, function->start, &range.size);
     if (range.size > size)
         range.size = (size_t)size;
     return range;
 }
 
-struct code_range flow_segment_code(const struct flow_image *image, const struct elf_load *segment)
+struct code_range code_of_segment(const struct code_image *image, const struct elf_load *segment)
 {
     return (struct code_range){image->elf.bytes + segment->offset, (size_t)segment->size,
                                segment->address};
@@ -233,15 +233,15 @@ struct code_range flow_segment_code(const struct flow_image *image, const struct
 
 /* ---- life ---- */
 
-bool flow_image_init(struct flow_image *image, const uint8_t *bytes, size_t size)
+bool code_image_init(struct code_image *image, const uint8_t *bytes, size_t size)
 {
-    *image = (struct flow_image){0};
+    *image = (struct code_image){0};
     if (!parse_elf_image(bytes, size, &image->elf))
         return false;
-    image->machine = flow_machine_find(image->elf.machine);
-    if (!image->machine || !read_pointers(image) ||
+    image->abi = code_abi_find(image->elf.machine);
+    if (!image->abi || !read_pointers(image) ||
         !read_functions(image, image->elf.eh_frame.address)) {
-        flow_image_deinit(image);
+        code_image_deinit(image);
         return false;
     }
     if (image->pointer_count)
@@ -249,9 +249,9 @@ bool flow_image_init(struct flow_image *image, const uint8_t *bytes, size_t size
     return true;
 }
 
-void flow_image_deinit(struct flow_image *image)
+void code_image_deinit(struct code_image *image)
 {
     free(image->pointers);
     free(image->functions);
-    *image = (struct flow_image){0};
+    *image = (struct code_image){0};
 }

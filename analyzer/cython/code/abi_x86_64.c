@@ -1,5 +1,5 @@
 /* x86-64: the System V ABI, section 3.2, and the bytes that compilers and linkers write. */
-#include "flow_machine.h"
+#include "code_abi.h"
 
 #include <elf.h>
 #include <string.h>
@@ -156,7 +156,7 @@ static uint64_t read_stub(const struct code_range *range)
     return jump.target;
 }
 
-const struct flow_machine flow_x86_64 = {
+const struct code_abi abi_x86_64 = {
     .elf_machine = EM_X86_64,
     .stack_pointer = RSP,
     .frame_pointer = RBP,
