@@ -23,6 +23,7 @@ A command works on a Session, which holds what is known of the stop and the debu
     show_locals()             the debugger's own locals of its selected frame
 """
 import re
+from typing import Optional
 
 import pystack_core_frames as frames
 import pystack_core_library as psc
@@ -163,7 +164,8 @@ def parse_threads(debugger, words):
 
 class Command:
     """What all of them share. `text` of run() and complete() is what stands behind the name."""
-    name = usage = None
+    name: str
+    usage: Optional[str] = None
     repeats = False  # an empty line does it again
     kind = "stack"
 
@@ -171,9 +173,12 @@ class Command:
         self.session = session
         self.debugger = session.debugger
 
+    def run(self, text):
+        raise NotImplementedError
+
     def help(self):
         """As the debugger's own: one sentence, Usage, more, examples."""
-        summary, _, rest = self.__doc__.partition("\n")
+        summary, _, rest = (self.__doc__ or "").partition("\n")
         usage = "Usage: %s%s" % (self.name, " " + self.usage if self.usage else "")
         return "%s\n%s\n%s" % (summary, usage, rest.rstrip("\n")) % self.debugger.help
 

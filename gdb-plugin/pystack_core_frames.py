@@ -64,7 +64,8 @@ class Stack:
         blocks = split_text(trace.text(no_group=True, color=color))[2]
         self.frames = []
         for at, text in zip(shown, blocks):
-            number = _BLOCK.match(text).group(1)
+            block = _BLOCK.match(text)
+            number = block.group(1) if block else "?"
             frame = Frame(int(number[1:]) if number[0] == "#" else None, self.records[at], text)
             frame.address = trace.python_frame(0, at)
             self.frames.append(frame)
@@ -163,7 +164,7 @@ def thread_lines(document, label):
 
 def why(header, document):
     """The cause of death, and how many threads are in which state."""
-    groups = {}
+    groups: dict = {}
     for thread in document["threads"]:
         groups.setdefault(DOT.join(describe_states(thread)) or "alive", []).append(thread)
     lines = [header]

@@ -10,7 +10,7 @@ def _pystack_core_load():
     import os
     import sys
     # __file__ is another's when a Python script sources this one.
-    here = _pystack_core_load.__code__.co_filename
+    here = _pystack_core_load.__code__.co_filename  # noqa: F821 (deleted only at the end)
     sys.path.insert(0, os.path.dirname(os.path.abspath(here)))
     try:
         import pystack_core_gdb_commands

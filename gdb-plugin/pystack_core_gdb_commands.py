@@ -1,6 +1,7 @@
 """gdb's commands for merged stacks; pystack_core_gdb.py registers them. What they do is in pystack_core_commands.py."""
 import functools
 import os
+from typing import Any
 
 import gdb
 
@@ -65,7 +66,7 @@ class Debugger:
 
     def stop(self):
         """What goes on is told by events, see register()."""
-        core = None
+        core: Any = None
         if self.kind() == "core":
             path = self.core_path()
             try:

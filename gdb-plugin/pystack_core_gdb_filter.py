@@ -3,6 +3,8 @@
 A frame filter: `bt -no-filters' shows the old, `disable frame-filter global pystack-core' switches it
 off. The interpreter's frames are elided under the frame that stands for them; `bt -hide' leaves them out.
 """
+from typing import Any, Dict, List, Optional, Tuple
+
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
@@ -77,8 +79,8 @@ class Merge:
     def __init__(self, records):
         self.records = records
         self.next = 0
-        self.found = (None, None)  # the last (pc, sp) that was found, and its index
-        self.indices = {}
+        self.found: Tuple[Any, Optional[int]] = (None, None)  # the last (pc, sp) that was found, and its index
+        self.indices: Dict[Tuple[int, int], List[int]] = {}
         for index, record in enumerate(records):
             if record["pc"]:
                 address = (frames.address(record["pc"]), frames.address(record["sp"]))

@@ -1,6 +1,7 @@
 """What gdb has open, as a target of the library: a core file's path, or a process that gdb holds."""
 import os
 import re
+from typing import List
 
 import gdb
 
@@ -148,7 +149,8 @@ def held_thread(thread):
 
 def held_threads(inferior):
     """All threads that are stopped, the signal that one of them died of, how many run."""
-    listed, signal, running = [], None, 0
+    listed: List[psc.Thread] = []
+    signal, running = None, 0
     with keep_selection():
         selected = gdb.selected_thread()
         for thread in sorted(inferior.threads(), key=lambda one: (one != selected, one.num)):

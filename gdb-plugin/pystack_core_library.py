@@ -1,6 +1,7 @@
 """Targets and traces of libpystack_core for the debuggers' Pythons. Knows neither gdb nor lldb."""
 import os
 import sys
+from typing import Any, Callable, List, Optional
 
 import pystack_core_header as c
 import pystack_core_records as records
@@ -88,7 +89,7 @@ def parse_maps(text):
 
 # ---- calls ----
 
-_asks = []
+_asks: List[Callable[[], bool]] = []
 
 
 def ask_for_interrupts(question):
@@ -106,7 +107,8 @@ def _call(name, interrupts, *arguments):
 
     An interrupt that comes where a callback of ours begins goes to Python's hook for such: it is kept too.
     """
-    function, hook = getattr(load(), name), getattr(sys, "unraisablehook", None)
+    function = getattr(load(), name)
+    hook: Any = getattr(sys, "unraisablehook", None)
 
     def keep(report):
         if issubclass(report.exc_type, KeyboardInterrupt):
@@ -170,10 +172,11 @@ def _make_reader(read, interrupts):
 
 class _Handle:
     """Something of the library that must be given back; use it with `with`."""
-    _release = None
+    _release = ""  # the function that gives it back
+    kept: Any = None  # what the library calls until it is closed
 
     def __init__(self, interrupts):
-        self.pointer = ctypes.c_void_p()
+        self.pointer: Optional[ctypes.c_void_p] = ctypes.c_void_p()
         self.interrupts = interrupts
 
     def __enter__(self):
@@ -212,7 +215,7 @@ class _Handle:
 
     def _text(self, name, first, last):
         """Calls the library for a text; arguments up to where the writer comes, and those behind its context."""
-        pieces = []
+        pieces: List[bytes] = []
         self._run(name, *first, _make_writer(pieces.append, self.interrupts), None, *last)
         return b"".join(pieces).decode("utf-8", "replace")
 
@@ -282,7 +285,7 @@ def _open(name, first, executable, settings, interrupts, kept):
         options.source_maps = _string_array(settings.source_maps)
         options.source_map_count = len(settings.source_maps)
     target = Target(interrupts)
-    target.kept = (options, kept)  # what is called until the target is closed
+    target.kept = (options, kept)
     return target._make(target, name, first, _bytes(executable), ctypes.byref(options))
 
 
@@ -293,7 +296,7 @@ def open_core(path, executable=None, settings=None):
 
 def open_held_process(process, executable=None, settings=None):
     load()
-    interrupts = []
+    interrupts: List[BaseException] = []
     mappings = (c.DebuggerMapping * max(len(process.mappings), 1))()
     for at, one in enumerate(process.mappings):
         mappings[at] = c.DebuggerMapping(start=one.start, end=one.end, offset=one.offset,
@@ -303,7 +306,7 @@ def open_held_process(process, executable=None, settings=None):
         threads[at] = c.DebuggerThread(tid=one.tid, crashed=int(one.crashed), name=_bytes(one.name),
                                        thread_pointer=one.thread_pointer)
         threads[at].registers[:] = one.registers
-    reader = _make_reader(process.read, interrupts) if process.read else c.DebuggerRead()
+    reader = _make_reader(process.read, interrupts) if process.read else c.DebuggerRead()  # type: ignore[call-overload]
     auxv = ctypes.create_string_buffer(process.auxv, max(len(process.auxv), 1))
     given = c.Debugger(
         size=ctypes.sizeof(c.Debugger), pid=process.pid or 0, read=reader,

@@ -5,6 +5,7 @@ machine it reads memory and lldb gives registers. What the commands do is in pys
 """
 import os
 import sys
+from typing import Any, Dict, Type
 
 import lldb
 
@@ -33,7 +34,11 @@ class Debugger:
     }
 
     def __init__(self):
-        self.debugger = self.process = self.thread = self.result = None
+        # Those of lldb's that the command in work is given.
+        self.debugger: Any = None
+        self.process: Any = None
+        self.thread: Any = None
+        self.result: Any = None
 
     def enter(self, debugger, context, result):
         self.debugger, self.result = debugger, result
@@ -138,7 +143,7 @@ class Debugger:
 
 class Command:
     """One of commands.COMMANDS, as lldb wants it."""
-    kind = None
+    kind: Type[commands.Command]
 
     def __init__(self, debugger, _dictionary):
         # lldb makes a new one for each call in some versions: what is known is kept beside.
@@ -164,7 +169,7 @@ class Command:
             result.SetError("Quit")
 
 
-sessions = {}
+sessions: Dict[int, commands.Session] = {}
 
 
 def __lldb_init_module(debugger, _dictionary):

@@ -25,7 +25,7 @@ try:
     import ctypes
     NO_CTYPES = None
 except Exception as reason:  # PYTHONPATH or LD_LIBRARY_PATH of another Python: any error may come
-    ctypes = None
+    ctypes = None  # type: ignore[assignment]
     NO_CTYPES = "%s: %s" % (type(reason).__name__, reason)
 
 '''

@@ -78,7 +78,7 @@ def shown_name(name):
 
 def expected(entries):
     """Outermost first: ("python", name) and ("cython", name, line); wrapper and body are one."""
-    found = []
+    found: list = []
     for file, name, line in entries:
         if not file.endswith(".pyx"):
             found.append(("python", name))
@@ -92,7 +92,7 @@ def expected(entries):
 
 def shown(frames):
     """The same from a report, and how many lines are estimates."""
-    found = []
+    found: list = []
     for frame in reversed(frames):
         if frame["kind"] == "python":
             found.append(("python", frame["name"]))
@@ -107,7 +107,7 @@ def shown(frames):
 
 def segments(stack):
     """The Cython entries between Python frames."""
-    parts = [[]]
+    parts: list = [[]]
     for entry in stack:
         if entry[0] == "python":
             parts.append([])
@@ -243,7 +243,7 @@ def run_job(job):
 
 def run_all(options, cythons, interpreter, truth):
     """One Cython after the other, as many jobs at a time as there are processors; their judgements."""
-    verdicts = {run_forms: [], run_truth: []}
+    verdicts: dict = {run_forms: [], run_truth: []}
     with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 1, 4)) as pool:
         jobs = []
         for label, command in cythons:

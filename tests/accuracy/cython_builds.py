@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 # Of folders that are being made.
-LOCKS = defaultdict(threading.Lock)
+LOCKS: defaultdict = defaultdict(threading.Lock)
 SOURCES = Path(__file__).resolve().parents[2] / "testdata" / "cython"
 
 

@@ -3,7 +3,8 @@
 
 Compiles testdata/cython/names with each Cython that can be had, at -O0 and -O2, and
 compares for every function symbol of the module: the name shown, with the module at hand and by
-`nm MODULE.so | pystack-core demangle`, with the qualified_name in cython_debug/*, and for every C line with code: the .pyx line with its LineNumberMapping.
+`nm MODULE.so | pystack-core demangle`, with the qualified_name in cython_debug/*, and for every
+C line with code: the .pyx line with its LineNumberMapping.
 
 Cython versions come from PyPI; when it can not be reached, only the installed ones are used,
 and that is said. Exit code: 0 all equal, 1 differences, 77 no Cython at all.
@@ -99,7 +100,7 @@ class Source:
         return "__pyx_pw_" in cname and not self.sibling(cname, "__pyx_pw_", "__pyx_pf_", -1)
 
     def is_genexpr(self, cname):
-        if "__pyx_pw_" in cname: # 0.29 lists wrappers only, also those that it left out.
+        if "__pyx_pw_" in cname:  # 0.29 lists wrappers only, also those that it left out.
             return cname not in self.functions
         return "__pyx_gb_" in cname or not self.sibling(cname, "__pyx_pf_", "__pyx_pw_", 1)
 
@@ -132,7 +133,7 @@ def expected_name(qualified, name, cname, source):
     if re.fullmatch(r"(__pyx_lambda_funcdef_)?lambda\d*", parts[-1]) and \
             source.is_lambda(cname, parts[-1]):
         parts[-1] = "<lambda>"
-    if len(parts) > 1: # 3.0 shows private names mangled.
+    if len(parts) > 1:  # 3.0 shows private names mangled.
         parts[-1] = re.sub(rf"^_{re.escape(parts[-2].lstrip('_'))}(?=__)", "", parts[-1])
     if parts[-1] == "genexpr" and source.is_genexpr(cname):
         parts[-1] = "<genexpr>"
@@ -217,9 +218,9 @@ def check_names(tool, program, module, library, debug, source, result):
         if not cname.startswith("__pyx_") or kind == "module":
             continue
         if cname.startswith("__pyx_ff_") and kind == "plumbing":
-            continue # The dispatch of fused functions: utility code, hidden.
+            continue  # The dispatch of fused functions: utility code, hidden.
         if kind == "plumbing" and without_module(want, module) != want:
-            continue # Conversions of C++ containers and the like: utility code, hidden.
+            continue  # Conversions of C++ containers and the like: utility code, hidden.
         result.names += 1
         if got != want:
             result.wrong.append(f"{symbol}: {got}, Cython says {want}")
@@ -256,7 +257,7 @@ def slot_lines(text):
 
 
 def check_lines(tool, c_file, debug, result):
-    expected = {}
+    expected: dict = {}
     for entry in debug.iter("LineNumber"):
         line = int(entry.get("src_lineno") or entry.get("cython_lineno"))
         for c_line in (entry.get("c_linenos") or entry.get("c_lineno")).split():
@@ -291,7 +292,7 @@ def check_cython(tool, program, command, folder, include):
     result = Result()
     for module, source, is_cpp in MODULES:
         if old and module == "pkg.unimod":
-            continue # 0.29 knows no such identifiers.
+            continue  # 0.29 knows no such identifiers.
         run(*command, "-3", "--gdb", *(["--cplus"] if is_cpp else []), source, cwd=folder)
         c_file = folder / (source[:-len(".pyx")] + (".cpp" if is_cpp else ".c"))
         debug = ET.parse(folder / "cython_debug" / f"cython_debug_info_{module}").getroot()

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Dict, List, Tuple
 
 from cython_accuracy import FULL, pythons
 from cython_names import installed_cythons, pypi_cythons
@@ -31,7 +32,7 @@ WANTED = ["0.29.37", "3.0.12", "3.1.*", "3.2.*", "3.3.*"]
 SINCE_3 = ["modern.py"]
 CPLUS = {"gcc": "g++", "clang": "clang++"}
 # Modules of each run, in the order of their calls; what they need besides.
-STYLES = {
+STYLES: Dict[str, Tuple[List[str], List[str]]] = {
     "plain": (["plain.py", "modern.py", "body.py"], []),
     "typed": (["typed.pyx"], ["typed_inline.pxd", "typed_included.pxi"]),
     "C++": (["solids.pyx"], ["solids.hpp"]),
@@ -105,7 +106,7 @@ def is_ours(file):
 
 def expected(entries):
     """(name, file, line), outermost first, between the calls of chain()."""
-    parts = []
+    parts: list = []
     for file, name, line in entries:
         if name == "chain":
             parts.append([])
@@ -126,7 +127,7 @@ def expected(entries):
 
 def shown(frames, place):
     """The same from a report; the line is None when it is an estimate."""
-    parts = []
+    parts: list = []
     for frame in reversed(frames):
         if frame["kind"] == "python" and frame["name"].split(".")[-1] == "chain":
             parts.append([])

@@ -26,7 +26,7 @@ LEAST_FUNCTION, LEAST_LINE = 99.0, 95.0
 
 def find_calls(library):
     """Address of each call's last byte -> what is called, as objdump writes it."""
-    calls = {}
+    calls: dict = {}
     before = None
     for line in run("objdump", "-d", "--no-show-raw-insn", "-j", ".text", library).splitlines():
         address = re.match(r"^\s*([0-9a-f]+):\t", line)
@@ -52,7 +52,8 @@ def read_chains(library, addresses):
     """Address -> [(C function, file, line)], innermost first."""
     text = run(addr2line(), "-a", "-i", "-f", "-e", library,
                input="".join(f"{address:#x}\n" for address in addresses))
-    found, chain, name = {}, None, None
+    found: dict = {}
+    chain, name = None, None
     for line in text.splitlines():
         if re.fullmatch(r"0x[0-9a-f]+", line):
             chain = found.setdefault(int(line, 16), [])
@@ -98,7 +99,7 @@ def read_names(tool, module, symbols):
 def read_answers(tool, library, module, addresses):
     """Address -> [(function or None, file, line, is an estimate)], innermost first."""
     text = run(tool, "code", library, module, input="".join(f"{address:x}\n" for address in addresses))
-    answers = {}
+    answers: dict = {}
     for row in text.splitlines():
         address, *levels = row.split("\t")
         answers[int(address, 16)] = []

@@ -120,7 +120,8 @@ def main():
         if core is None:
             print("  not measured: the kernel leaves no core file (core_pattern)")
             return
-        seen, times = here, {"here": [], "blind": []}
+        seen = here
+        times: dict = {"here": [], "blind": []}
         for _ in range(ROUNDS):
             times["here"].append(run(options.program, core, seen, here + ".files"))
             times["blind"].append(run(options.program, core, seen, blind))

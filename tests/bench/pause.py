@@ -78,7 +78,7 @@ def compare(program, peers, python, folder, threads, frames, recursion):
         assert target.stdout.readline() == b"ready\n"
         with open(path, "r+b") as file, mmap.mmap(file.fileno(), 8) as memory:
             time.sleep(0.3)
-            results = {}
+            results: dict = {}
             for _ in range(ROUNDS):
                 for name, command in commands(program, peers, str(target.pid)):
                     if results.get(name, [(0, 0, 0)])[0][2] not in (0, 1):

@@ -28,13 +28,14 @@ def wanted_interpreters(suites=False, older=False):
         for version in missing]
 
 
-def case_parameters(cases, when=lambda case, interpreter: True, suites=False):
+def case_parameters(cases, when=lambda case, interpreter: True, suites=False, slow=False):
     """(case, interpreter) for all of which when() is true.
 
-    With sanitizers two interpreters a case, in turns: they are slow.
+    Two interpreters a case, in turns, with sanitizers and for what is slow, unless the run is a thorough one.
     """
     ones = wanted_interpreters(suites)
-    turns = max(len(ones) // 2, 1) if analyzer.SANITIZED else 1
+    few = analyzer.SANITIZED or slow and not analyzer.THOROUGH
+    turns = max(len(ones) // 2, 1) if few else 1
     return [pytest.param(case, one.values[0], id="%s-%s" % (case, one.id), marks=one.marks)
             for number, case in enumerate(cases) for at, one in enumerate(ones)
             if (number + at) % turns == 0 and
@@ -43,7 +44,7 @@ def case_parameters(cases, when=lambda case, interpreter: True, suites=False):
 
 def pytest_collection_modifyitems(items):
     """All that is asked of one core comes together, so that the program runs once for it."""
-    order = {}
+    order: dict = {}
 
     def place(item):
         parameters = getattr(item, "callspec", None) and item.callspec.params or {}
@@ -56,9 +57,8 @@ def pytest_collection_modifyitems(items):
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("cases")
     if marker and "core" in metafunc.fixturenames:
-        suites = getattr(metafunc.module, "OTHER_SUITES", False)
-        metafunc.parametrize("case,interpreter",
-                             case_parameters(*marker.args, suites=suites, **marker.kwargs))
+        settings = {"suites": getattr(metafunc.module, "OTHER_SUITES", False), **marker.kwargs}
+        metafunc.parametrize("case,interpreter", case_parameters(*marker.args, **settings))
     elif "interpreter" in metafunc.fixturenames:
         older = getattr(metafunc.module, "ALSO_OLDER", False)
         metafunc.parametrize("interpreter", wanted_interpreters(older=older))

@@ -38,5 +38,6 @@ for thread in gdb.selected_inferior().threads():
         if reason not in (gdb.FRAME_UNWIND_NO_REASON, gdb.FRAME_UNWIND_OUTERMOST):
             stopped = gdb.frame_stop_reason_string(reason)
     threads[str(thread.ptid[1])] = {"frames": frames, "stopped": stopped}
-with open(output, "w") as file:  # noqa: F821 (set on gdb's command line)
+# Set on gdb's command line.
+with open(globals()["output"], "w") as file:
     json.dump(threads, file)

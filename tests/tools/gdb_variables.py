@@ -18,7 +18,7 @@ gdb.execute("set print characters unlimited") if gdb.VERSION.split(".")[0] >= "1
 
 
 def variables_of(frame):
-    found = {}
+    found: dict = {}
     try:
         block = frame.block()
     except RuntimeError:
@@ -44,5 +44,6 @@ while frame is not None:
         frame.select()
         frames.append({"pc": hex(frame.pc()), "name": frame.name(), "variables": variables_of(frame)})
     frame = frame.older()
-with open(output, "w") as file:  # noqa: F821 (set on gdb's command line)
+# Set on gdb's command line.
+with open(globals()["output"], "w") as file:
     json.dump(frames, file)

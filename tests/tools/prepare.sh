@@ -6,8 +6,14 @@ say() {
     printf '%s\n' "$*" >&2
 }
 
+# What each part took: " building build 61 s, testing build 500 s"
+times=
+note_time() {
+    times="${times:+$times,} $1 $2 s"
+}
+
 stage() {
-    local log=$1 what=$2
+    local log=$1 what=$2 begun=$SECONDS
     shift 2
     say "== $what"
     mkdir -p "$(dirname "$log")"
@@ -16,13 +22,15 @@ stage() {
         say "FAILED: $what (all of it: $log)"
         return 1
     fi
+    note_time "$what" $((SECONDS - begun))
 }
 
 packages_to_build="cmake ninja-build gcc libc6-dev pkg-config libelf-dev libdw-dev libunwind-dev
     libjansson-dev libiberty-dev libdeflate-dev libcapstone-dev"
 packages_to_demo="python3 python3-dev cython3 gdb"
 packages_to_test="g++ libcmocka-dev binutils dwz gdb gdbserver lldb elfutils python3 python3-dev python3-pytest
-    python3-jsonschema python3-numpy python3-greenlet cython3 musl-tools"
+    python3-jsonschema python3-numpy python3-greenlet cython3 musl-tools
+    clang clang-format clang-tidy flake8 mypy"
 
 # install_missing PACKAGE...: apt-get only for what is not there, so a second run needs no network.
 install_missing() {

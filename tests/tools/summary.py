@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sums up test runs: summary.py BUILD_FOLDER...
 
-Counts single tests: those of pytest where a CTest test is a pytest file, else the CTest test.
+Counts single tests: those of pytest or cmocka where a CTest test is a file of these, else the CTest test.
 Every reason for a skip is named with its count. Exit 1 when anything failed or nothing ran.
 """
 import collections
@@ -33,12 +33,15 @@ def read_cases(path):
 
 def main(folders):
     good = True
-    reasons = collections.Counter()
+    reasons: collections.Counter = collections.Counter()
     for folder in folders:
-        counts, failures = collections.Counter(), []
-        cases = sorted(glob.glob(os.path.join(folder, "Testing", "cases", "*.xml")))
-        inside = {"cases." + os.path.basename(path)[:-len(".xml")] for path in cases}
-        everything = [(path, None) for path in cases]
+        counts: collections.Counter = collections.Counter()
+        failures = []
+        cases = [path for kind in ("cases", "unit")
+                 for path in sorted(glob.glob(os.path.join(folder, "Testing", kind, "*.xml")))]
+        inside = {"%s.%s" % (os.path.basename(os.path.dirname(path)), os.path.basename(path)[:-len(".xml")])
+                  for path in cases}
+        everything: list = [(path, None) for path in cases]
         total = os.path.join(folder, "Testing", "all.xml")
         if os.path.exists(total):
             everything.append((total, inside))
@@ -65,6 +68,8 @@ def main(folders):
     missing = interpreters.find_missing()
     if missing:
         print("MISSING interpreters, their tests were skipped: %s" % ", ".join(missing))
+    if os.environ.get("PSC_TEST_THOROUGH") != "1":
+        print("not done: what is slow and rarely breaks, ./run-tests --thorough does it")
     for reason, count in reasons.most_common():
         print("skipped %4d: %s" % (count, reason))
     print("all good" if good else "NOT good")

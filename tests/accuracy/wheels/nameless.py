@@ -40,7 +40,7 @@ class Code:
         self.pointers = self.read_pointers()
         self.segments = self.read_segments()
         self.stubs = {}
-        self.calls = {}
+        self.calls: dict = {}
         self.takes = {}
         self.read_code()
         self.anchors = {start for start, targets in self.calls.items()

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from truth import leaf_of, line_is_true
+from wheel_truth import leaf_of, line_is_true
 
 
 def strip_package(python, package, folder):

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from nameless import code_of
 from stripped import compare_stripped, strip_package
-from truth import line_is_true, module_of, name_is_true
+from wheel_truth import line_is_true, module_of, name_is_true
 
 HERE = Path(__file__).resolve().parent
 # Name of the work: the package, and what its old version is.
@@ -180,9 +180,9 @@ EXACT = ("dwarf", "c-file", "xml", "machine-code", "code")
 
 class Count:
     def __init__(self):
-        self.frames = collections.Counter()
+        self.frames: collections.Counter = collections.Counter()
         self.faults = []
-        self.nameless = collections.Counter()
+        self.nameless: collections.Counter = collections.Counter()
 
     def add(self, frame, name):
         module = frame["module"] and module_of(frame["module"])
@@ -368,7 +368,7 @@ def measure(options, python, age, name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True, type=os.path.abspath, help="pystack-core")
+    parser.add_argument("--program", required=True, help="pystack-core")
     parser.add_argument("--cache", type=Path, default=os.environ.get("PSC_WHEELS"),
                         help="keeps what was installed; default $PSC_WHEELS")
     parser.add_argument("--age", choices=list(PYTHONS), help="only these versions")
@@ -380,6 +380,7 @@ def main():
     parser.add_argument("--nameless", type=int, default=0, help="nameless places to print")
     parser.add_argument("--keep", action="store_true", help="keeps the core files")
     options = parser.parse_args()
+    options.program = os.path.abspath(options.program)
     if not options.cache:
         parser.error("--cache or PSC_WHEELS must name a folder")
     options.cache = options.cache.resolve()

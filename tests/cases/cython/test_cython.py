@@ -172,7 +172,7 @@ def make_other_c(folder, change):
 
 
 @pytest.mark.parametrize("change", [
-    lambda text: "# a comment\n" + text, # The C has as many lines as before.
+    lambda text: "# a comment\n" + text,  # The C has as many lines as before.
     lambda text: text.replace("def fit(", "# a comment\ndef fit(", 1),
     lambda text: text.replace("    return inner(Solver", "    # a comment\n    return inner(Solver", 1),
     lambda text: text + "\n\ndef added(x):\n    return x\n",

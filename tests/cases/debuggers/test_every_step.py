@@ -104,7 +104,8 @@ def list_evaluators(thread):
     native = [frame for frame in thread["frames"]
               if frame["kind"] in ("native", "cython") and not frame["inlined"]]
     callers = {id(frame): int(caller["sp"], 16) for frame, caller in zip(native, native[1:])}
-    found, last = [], None
+    found: list = []
+    last = None
     for frame in thread["frames"]:
         if id(frame) in callers:
             last = frame

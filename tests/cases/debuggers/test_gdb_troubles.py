@@ -86,7 +86,8 @@ def test_python_of_gdb_without_ctypes(tmp_path):
     """As with a PYTHONPATH for another Python."""
     (tmp_path / "ctypes.py").write_text("raise ImportError('SIZEOF_TIME_T')\n")
     core = debuggers.some_core("threads")
-    answers = debuggers.gdb(debuggers.open_core(core) + ["py-bt-merged", "py-up-merged", "bt 2"], env={"PYTHONPATH": str(tmp_path)})
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-bt-merged", "py-up-merged", "bt 2"],
+                            env={"PYTHONPATH": str(tmp_path)})
     assert "no working ctypes (ImportError: SIZEOF_TIME_T)" in answers[2]
     assert "died of" in answers[2]
     assert "no working ctypes" in answers[3] and "#1 " in answers[3]

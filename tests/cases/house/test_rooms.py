@@ -72,7 +72,7 @@ def test_no_way_around_the_doors():
 
 
 def test_file_names_are_unique():
-    names = {}
+    names: dict = {}
     for folder in ("analyzer", "tests/unit", "tests/fuzz"):
         for path in sources(os.path.join(cores.SOURCE, folder), ".c", ".h"):
             assert names.setdefault(os.path.basename(path), path) == path

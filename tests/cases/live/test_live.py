@@ -165,9 +165,8 @@ def test_thread_id():
             refused(tid, "--pid %d" % process.pid)
 
 
-
-
 # ---- without a pause ----
+
 
 def test_quiet_process_is_read_exactly_without_a_pause(interpreter):
     with living.start_busy(interpreter) as process:
@@ -192,7 +191,7 @@ def test_quiet_process_is_read_exactly_without_a_pause(interpreter):
 def test_busy_process_without_a_pause(interpreter):
     """It is never stopped, and a report says when it may be wrong."""
     with living.start_busy(interpreter) as process:
-        seen = set()
+        seen: set = set()
         for _ in range(LOOKS):
             ours = subprocess.Popen([analyzer.PROGRAM, "--pid", str(process.pid), "--no-pause"],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)

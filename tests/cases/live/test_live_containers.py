@@ -102,5 +102,3 @@ def test_files_that_are_not_there_any_more(fate, tmp_path):
         result = living.look(process.pid, "--format", "json", "--mode", "native")
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     assert any(frame["symbol"] == "main" for frame in result.json["threads"][0]["frames"])
-
-

@@ -12,9 +12,9 @@ import analyzer
 import driving
 import living
 
-# PSC_TEST_DEATHS=1 ends us at each system call, without it at some of them and at all stages.
-EVERY = os.environ.get("PSC_TEST_DEATHS") == "1"
-STOPS = 5 if analyzer.SANITIZED else 30
+# A thorough run ends us at each system call, another at some of them and at all stages.
+EVERY = analyzer.THOROUGH and not analyzer.SANITIZED
+STOPS = 30 if EVERY else 5
 # In the order in which they are met; "write" prints the report.
 STAGES = ["seize", "interrupt", "wait4", "registers", "process_vm_readv", "detach", "write"]
 
@@ -36,7 +36,7 @@ def list_calls(process):
 def choose_calls(names):
     """Numbers of calls: most of them while the process is held."""
     first, last = names.index("seize"), max(at for at, name in enumerate(names) if name == "detach")
-    held, other = (1, 1) if EVERY else (12, 80) if analyzer.SANITIZED else (4, 24)
+    held, other = (1, 1) if EVERY else (12, 80) if analyzer.SANITIZED else (8, 48)
     return [at + 1 for at in range(len(names))
             if at % (held if first - 5 <= at <= last + 5 else other) == 0]
 
@@ -64,7 +64,7 @@ def test_our_death_at_each_stage_leaves_the_process_running(stage, number):
     """At the first call of the stage, and at the second where there are several threads to it."""
     with living.one_busy() as process:
         for which in range(1 if stage in ("process_vm_readv", "write") else 2):
-            met = []
+            met: list = []
 
             def end(call, which=which, met=met):
                 if call.name == stage:
@@ -116,12 +116,18 @@ def test_too_little_memory():
     """From some allocation on none succeeds: at the start, before, during and after the stop."""
     with living.one_busy() as process:
         wanted = []
-        drive(process, lambda call: call.name in ("mmap", "brk") and wanted.append(call.name))
+
+        def note(call):
+            if call.name in ("mmap", "brk"):
+                wanted.append(call.name)
+
+        drive(process, note)
         # The first call of brk, and what follows it, are the dynamic linker's.
         own = wanted.index("brk", 1) + 1
-        codes, refused, first = set(), True, own
+        codes, refused, first = set(), [True], own
         while refused:  # Until one comes to its end first: how much a look needs is not always the same.
-            refused, met = [], []
+            refused = []
+            met: list = []
 
             def refuse(call, first=first, met=met, refused=refused):
                 if call.name in ("mmap", "brk"):
@@ -166,5 +172,3 @@ def test_signals_are_not_lost():
                 time.sleep(0.0002)
         process.send_signal(signal.SIGRTMIN + 1)
         assert int(process.stdout.readline()) == sent
-
-

@@ -189,7 +189,7 @@ def test_elfutils_reads_it(interpreter, tmp_path):
     # of which libffi has two.
     done = subprocess.run(["eu-stack", "-b", "-n", "500", "-e", live.json["target"]["executable"],
                            "--core", str(core)], capture_output=True, timeout=600)
-    said = {}
+    said: dict = {}
     for line in done.stdout.decode().splitlines():
         if line.startswith("TID"):
             frames = said.setdefault(int(line[4:].rstrip(":")), [])

@@ -91,7 +91,8 @@ PYTHON_2 = [pytest.param(one, id=one.label) for one in interpreters.find_all() i
 @pytest.mark.parametrize("python_2", PYTHON_2)
 def test_living_process(python_2):
     """Every look shows whole stacks, whoever has the GIL or nobody."""
-    names, functions = set(), set()
+    names: set = set()
+    functions: set = set()
     with living.running([python_2.path, "-s", os.path.join(cores.PROGRAMS, "busy_2.py")]) as process:
         for _ in range(20):
             result = living.look(process.pid, "--format", "json", "--all")

@@ -69,7 +69,8 @@ def replaced(system):
 
 @pytest.fixture
 def moved_library():
-    return make_core_with_copies("moved-library", *interpreter_with_library(), move_away)
+    interpreter, library = interpreter_with_library()
+    return make_core_with_copies("moved-library", interpreter, library, move_away)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import cores
 import elf
 import interpreters
 
-COUNT = int(os.environ.get("PSC_MUTATIONS", "60" if analyzer.SANITIZED else "150"))
+COUNT = int(os.environ.get("PSC_MUTATIONS", "600" if analyzer.THOROUGH else "60" if analyzer.SANITIZED else "150"))
 SEED = int(os.environ.get("PSC_SEED", "20240229"))
 SECONDS = 20
 INTERESTING = [0, 1, 7, 8, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1 << 47,
@@ -127,7 +127,8 @@ class Mutator:
 
 def subjects():
     """Small cores of different interpreters, and one with C and Python in turns."""
-    return [(case, one) for one in interpreters.find_wanted() for case in ("callbacks", "worker_crash", "values", "exceptions", "asyncio_tasks")]
+    return [(case, one) for one in interpreters.find_wanted()
+            for case in ("callbacks", "worker_crash", "values", "exceptions", "asyncio_tasks")]
 
 
 @pytest.mark.parametrize("number", range(COUNT), ids=lambda number: "mutation-%d-" % number)

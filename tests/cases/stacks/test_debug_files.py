@@ -57,7 +57,10 @@ def taken(tmp_path):
     shutil.copy(away, mapped)
     for name in ("values.debug", ".debug"):
         path = os.path.join(folder, name)
-        shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        elif os.path.exists(path):
+            os.remove(path)
 
 
 def strip(folder, *how):

@@ -68,7 +68,7 @@ LIBC = re.compile(r"^( +#\d+ +C +)\S+ +(libc\.so\.6|ld-linux\S*)\+0x.*$", re.M)
 def normalized_text(core):
     text = normalized(analyzer.run(*NO_DEBUG_FILES, core.path).stdout, core)
     text = LIBC.sub(r"\1(libc)", text)
-    numbers = {}
+    numbers: dict = {}
     for thread in analyzer.json_of(core.path).json["threads"]:
         numbers[str(thread["tid"])] = "TID%d" % (len(numbers) + 1)
     # Where it stands for a thread: a line may have the same number.

@@ -67,7 +67,9 @@ def code_of(root):
     """Of a static program by function: its direct calls by return address, and whither it jumps."""
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", os.path.join(root, "program")],
                           check=True, capture_output=True, text=True).stdout
-    calls, jumps, name, called = {}, {}, None, None
+    calls: dict = {}
+    jumps: dict = {}
+    name, called = None, None
     for line in text.splitlines():
         head = re.match(r"[0-9a-f]+ <(.+)>:$", line)
         name = head[1] if head else name

@@ -13,7 +13,7 @@ SCRIPT = os.path.join(cores.TOOLS, "gdb_frames.py")
 GDB_FAILS = {
     "no_unwind_info": "without CFI gdb guesses from the prologue and invents frames",
 }
-ALL = {**cores.CASES, "native_60000": None, "crowd": None}
+ALL = [*cores.CASES, "native_60000", "crowd"]
 
 
 def gdb_threads(core):
@@ -35,7 +35,7 @@ def hexes(pcs):
     return [hex(pc) for pc in pcs]
 
 
-@pytest.mark.cases(ALL, when=lambda case, interpreter: case not in GDB_FAILS)
+@pytest.mark.cases(ALL, when=lambda case, interpreter: case not in GDB_FAILS, slow=True)
 def test_frames_equal_gdb(core):
     document = analyzer.json_of(core.path, "--mode", "native", "--all").json
     expected = gdb_threads(core)
@@ -51,7 +51,7 @@ def test_frames_equal_gdb(core):
                 hexes(pcs[same:same + 3])))
 
 
-@pytest.mark.cases(ALL)
+@pytest.mark.cases(ALL, slow=True)
 def test_engines_agree(core):
     by_libunwind = analyzer.json_of(core.path, "--mode", "native", "--all").json
     by_libdw = analyzer.json_of(core.path, "--mode", "native", "--all", "--unwinder", "libdw").json

@@ -9,6 +9,8 @@ import subprocess
 import cores
 
 PROGRAM = os.environ.get("PSC_PROGRAM", os.path.join(cores.SOURCE, "build/analyzer/pystack-core"))
+# What is slow and rarely breaks is done as well: ./run-tests --thorough.
+THOROUGH = os.environ.get("PSC_TEST_THOROUGH") == "1"
 SANITIZED = os.environ.get("PSC_SANITIZED", "") not in ("", "0", "OFF")
 SCHEMA = os.path.join(cores.SOURCE, "schema", "pystack-core-1.schema.json")
 
@@ -148,7 +150,7 @@ def forbidden_characters(text):
 
 
 def frames_by_name(document, ident):
-    found = {}
+    found: dict = {}
     for frame in python_frames(thread_by_ident(document, ident)):
         found.setdefault(frame["name"], frame)
     return found

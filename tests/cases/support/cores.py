@@ -16,6 +16,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from typing import Dict, List, Tuple
 
 import resting
 
@@ -28,7 +29,7 @@ NATIVE = os.path.join(SOURCE, "testdata", "native")
 FOLDER = os.environ.get("PSC_TEST_CORES", os.path.join(tempfile.gettempdir(), "pystack-core-cores"))
 
 # name: (program, arguments, how it ends). "signal" dies by itself, "gcore" is dumped alive.
-CASES = {
+CASES: Dict[str, Tuple[str, List[str], str]] = {
     "threads": ("threads.py", [], "signal"),
     "worker_crash": ("worker_crash.py", [], "signal"),
     "callbacks": ("callbacks.py", [], "signal"),
@@ -64,7 +65,7 @@ CASES = {
     "fatal": ("ways_to_die.py", ["fatal"], "signal"),
 }
 # Cases with tests of their own.
-SPECIAL_CASES = {
+SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
     "values": ("values.py", [], "signal"),
     "frame_values": ("frame_values.py", [], "signal"),
     "exceptions": ("exceptions.py", [], "signal"),
@@ -331,13 +332,15 @@ def make_core(case, interpreter, packages=None):
                    *arguments]
         if interpreter.root:
             how = _run_in_root(interpreter.root, command, folder, env, helpers)
+        elif ending == "gcore":
+            how = _run_to_gcore(command, folder, env)
         else:
-            run = _run_to_gcore if ending == "gcore" else run_to_core
-            how = run(command, folder, env)
+            how = run_to_core(command, folder, env)
         with open(os.path.join(folder, "made.json"), "w") as file:
             json.dump({"by": how, "command": command, "program": source}, file)
 
-    folder = made_once("-".join([case, interpreter.label, *([os.path.basename(packages)] if packages else [])]),
+    parts = [case, interpreter.label] + ([os.path.basename(packages)] if packages else [])
+    folder = made_once("-".join(parts),
                        key, make)
     if interpreter.root:
         ROOTS[os.path.join(folder, "core")] = interpreter.root

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+from typing import Dict, List, Tuple
 
 import pytest
 
@@ -11,7 +12,7 @@ import interpreters
 
 SOURCES = os.path.join(cores.SOURCE, "testdata", "cython")
 # name: (flags of cython, flags of the C compiler, where lines come from)
-VARIANTS = {
+VARIANTS: Dict[str, Tuple[List[str], List[str], str]] = {
     "O0": ([], ["-g", "-O0"], "c-file"),
     "O2": ([], ["-g", "-O2"], "c-file"),
     "O0-line": (["--line-directives"], ["-g", "-O0"], "dwarf"),
@@ -22,7 +23,7 @@ VARIANTS = {
     "O2-stripped-0.29.24": ([], ["-g0", "-O2", "-s"], "machine-code"),
 }
 # Not one of those: what it was made from lies elsewhere when it dies.
-MOVED = ["--gdb"], ["-g", "-O2"], None
+MOVED: Tuple[List[str], List[str], None] = ["--gdb"], ["-g", "-O2"], None
 MOVED_TO = {"kern.c": "c/deep/kern.c", "cython_debug": "xml/cython_debug", "kern.pyx": "pyx/kern.pyx"}
 # How Cython made the code objects of tracebacks up to 0.29.24, for a function that is never called.
 OLD_CODE = """\

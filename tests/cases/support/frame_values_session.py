@@ -19,7 +19,7 @@ def answer(target, frame, what):
 
 
 def main(core, questions, sysroot=None):
-    answers = {"values": {}, "names": {}, "attributes": {}}
+    answers: dict = {"values": {}, "names": {}, "attributes": {}}
     with psc.open_core(core, settings=psc.FileSettings(sysroot=sysroot)) as target, target.capture() as trace:
         records = trace.document(show_all=True)["threads"][0]["frames"]
         places = [trace.python_frame(0, at) for at in range(len(records))]

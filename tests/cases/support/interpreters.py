@@ -107,7 +107,7 @@ def find_all():
         if facts["implementation"] == "cpython":
             found[status.st_dev, status.st_ino] = Interpreter(real, facts)
     ordered = sorted(found.values(), key=lambda one: (one.minor, one.path))
-    labels = {}
+    labels: dict = {}
     for one in ordered:
         labels[one.label] = labels.get(one.label, 0) + 1
         if labels[one.label] > 1:

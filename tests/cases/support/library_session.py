@@ -2,10 +2,12 @@
 
     library_session.py PLUGIN_FOLDER CORE EXECUTABLE PID     JSON on standard output
 """
+import itertools
 import json
 import os
 import signal
 import sys
+from typing import Any, Dict
 
 sys.path.insert(0, sys.argv[1])
 import pystack_core_library as psc  # noqa: E402
@@ -47,7 +49,9 @@ def main(core, executable, pid):
     answers = {}
     with psc.open_core(core, executable) as target, target.capture() as trace:
         answers["core"] = trace.text()
-    for name, how in (("callback", {"read": memory.read}), ("path", {"memory_path": "/proc/%d/mem" % pid})):
+    hows: Dict[str, Dict[str, Any]] = {
+        "callback": {"read": memory.read}, "path": {"memory_path": "/proc/%d/mem" % pid}}
+    for name, how in hows.items():
         for _ in range(3):
             memory.reads = 0
             with psc.open_held_process(held(pid, **how)) as target, target.capture() as trace:
@@ -68,13 +72,13 @@ def main(core, executable, pid):
     except KeyboardInterrupt:
         answers["interrupted"] = memory.reads
     # Asked while it works; what stands then is thrown away.
-    asked = []
-    psc.ask_for_interrupts(lambda: asked.append(1) or len(asked) > 5)
+    asked = itertools.count(1)
+    psc.ask_for_interrupts(lambda: next(asked) > 5)
     try:
         with psc.open_core(core, executable) as target, target.capture():
             answers["asked"] = "not at all"
     except KeyboardInterrupt:
-        answers["asked"] = len(asked)
+        answers["asked"] = next(asked) - 1
     # A signal: KeyboardInterrupt comes up in the callback, or where it begins.
     psc.ask_for_interrupts(lambda: os.kill(os.getpid(), signal.SIGINT))
     answers["signal"] = 0

@@ -165,7 +165,7 @@ def assert_whole(thread):
 
 def assert_all_run(frames):
     """Each evaluator runs a frame, but the innermost, which may have just been entered or be returning."""
-    runs = []
+    runs: list = []
     for frame in frames:
         if analyzer.is_evaluator(frame):
             runs.append([])

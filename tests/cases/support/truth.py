@@ -26,7 +26,8 @@ def escaped(text):
 
 def parse_faulthandler(text):
     """{thread ident: [(file, line, name), ...]}, without the frame that called faulthandler."""
-    stacks, stack = {}, None
+    stacks: dict = {}
+    stack = None
     for line in UNPRINTABLE.sub(r"\\ufffd", text).splitlines():
         found = THREAD.match(line)
         if found:

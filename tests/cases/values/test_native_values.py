@@ -274,7 +274,7 @@ def gdb_variables(executable, core):
 
 def tokens(text):
     """Numbers as numbers; what is a matter of taste is left out."""
-    found = []
+    found: list = []
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|0x[0-9a-f]+|-?\d[\d.]*(?:e[+-]?\d+)?|<[^>]*>|\w+',
                             text):
         if token[0] == '"':

@@ -87,11 +87,11 @@ def functions_of(path):
         if not head:
             continue
         last, depth = number, 0
-        for other, line, body in code[index:]:
-            if line > number and other <= indent and depth <= 0 and not body.startswith(")"):
+        for other, at, body in code[index:]:
+            if at > number and other <= indent and depth <= 0 and not body.startswith(")"):
                 break
             depth += body.count("(") + body.count("[") - body.count(")") - body.count("]")
-            last = line
+            last = at
         found.append((number, last, head.group(1)))
     return found
 
