@@ -1,5 +1,5 @@
 /* `pystack-core demangle`: symbols as they were written, alone or inside lines, as c++filt. */
-#include "commands.h"
+#include "command_demangle.h"
 #include "demangle_filter.h"
 #include "options.h"
 

@@ -2,7 +2,13 @@
 #ifndef PSC_COMMANDS_H
 #define PSC_COMMANDS_H
 
-/** argv[0] is the command's name. @return the exit code. */
-int command_demangle(int argc, char **argv);
+struct command {
+    const char *name; /**< NULL ends the list. */
+    const char *summary;
+    /** argv[0] is the command's name. @return the exit code. */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct command commands[];
 
 #endif

@@ -9,6 +9,8 @@
 /** As eu-stack. */
 enum exit_code { EXIT_COMPLETE = 0, EXIT_PARTIAL = 1, EXIT_NOTHING = 2, EXIT_USAGE = 64 };
 
+enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
+
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct output {
@@ -18,7 +20,9 @@ struct output {
 
 enum options_result {
     OPTIONS_RUN,
-    OPTIONS_DONE,     /**< --help or --version: nothing else is wanted. */
+    OPTIONS_DONE,     /**< --version and the like: nothing else is wanted. */
+    OPTIONS_HELP,     /**< --help; of options_parse(): OPTIONS_DONE. */
+    OPTIONS_COMPLETE, /**< --completion; the same. */
     OPTIONS_WRONG,    /**< Said so on standard error. */
     OPTIONS_NO_MEMORY /**< The same. */
 };
@@ -35,6 +39,7 @@ struct options {
     double interval;       /**< Seconds between looks; 0: one look. */
     const char *executable;
     enum color_choice color;
+    enum shell shell;       /**< Of --completion. */
     struct output *outputs; /**< The main one first. */
     size_t output_count;
     const char **library_directories;

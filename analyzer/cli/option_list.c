@@ -1,0 +1,90 @@
+#include "option_list.h"
+
+#include "option_values.h"
+
+const struct option_spec option_list[] = {
+    {"Output:", "format", 0, OPTION_REQUIRED, "FORMAT", "text (default) or json", take_format,
+     COMPLETE_CHOICES, format_choices},
+    {NULL, NULL, 'o', OPTION_REQUIRED, "FILE", "write there instead of standard output",
+     take_output_file, COMPLETE_FILES, NULL},
+    {NULL, "output", 0, OPTION_REQUIRED, "FORMAT=FILE", "write FILE as well; may be repeated",
+     take_output, COMPLETE_FORMATS, format_choices},
+    {NULL, "color", 0, OPTION_REQUIRED, "WHEN", "auto (default), always or never", take_color,
+     COMPLETE_CHOICES, color_choices},
+
+    {"What is shown:", "mode", 0, OPTION_REQUIRED, "MODE", "merged (default), python or native",
+     take_mode, COMPLETE_CHOICES, mode_choices},
+    {NULL, "thread", 0, OPTION_REQUIRED, "WHICH", "all (default), crashed or a thread id",
+     take_thread, COMPLETE_CHOICES, thread_choices},
+    {NULL, "order", 0, OPTION_REQUIRED, "ORDER", "innermost-first (default) or outermost-first",
+     take_order, COMPLETE_CHOICES, order_choices},
+    {NULL, "all", 0, OPTION_FLAG, NULL, "also the frames that merging hides, marked", take_all,
+     COMPLETE_NOTHING, NULL},
+    {NULL, "all-inlined", 0, OPTION_FLAG, NULL,
+     "also inlined calls that take long to look up (large compressed\n"
+     "debug information, as of Debian's libc6-dbg)",
+     take_all_inlined, COMPLETE_NOTHING, NULL},
+    {NULL, "locals", 0, OPTION_FLAG, NULL,
+     "arguments and variables with their values: of Python frames, and\n"
+     "of Cython and C frames that have debug information",
+     take_locals, COMPLETE_NOTHING, NULL},
+    {NULL, "tasks", 0, OPTION_FLAG, NULL,
+     "also asyncio's tasks that are not done, as a tree of who waits\n"
+     "for whom; and greenlets that are suspended",
+     take_tasks, COMPLETE_NOTHING, NULL},
+    {NULL, "no-group", 0, OPTION_FLAG, NULL, "do not put threads with equal stacks together",
+     take_no_group, COMPLETE_NOTHING, NULL},
+    {NULL, "no-source", 0, OPTION_FLAG, NULL, "no lines of source", take_no_source,
+     COMPLETE_NOTHING, NULL},
+    {NULL, "explain", 0, OPTION_FLAG, NULL, "how each thing was found", take_explain,
+     COMPLETE_NOTHING, NULL},
+
+    {"Living processes:", "pid", 0, OPTION_REQUIRED, "PID",
+     "instead of CORE; without the right to trace it only the names and\n"
+     "states of its threads can be shown",
+     take_pid, COMPLETE_PROCESSES, NULL},
+    {NULL, "children", 0, OPTION_FLAG, NULL,
+     "also its descendants; threads with equal stacks stand together,\n"
+     "as PID/TID; JSON is one object a line",
+     take_children, COMPLETE_NOTHING, NULL},
+    {NULL, "no-pause", 0, OPTION_FLAG, NULL,
+     "do not stop it: only Python frames, and what changes while it is\n"
+     "read may be shown wrongly (the report says whether it did)",
+     take_no_pause, COMPLETE_NOTHING, NULL},
+    {NULL, "watch", 0, OPTION_REQUIRED, "SECONDS",
+     "again and again, until it has ended; JSON is one object a line", take_watch, COMPLETE_NOTHING,
+     NULL},
+    {NULL, "save-core", 0, OPTION_OPTIONAL, "FILE",
+     "also write what was looked at as a core file (core.PID): registers,\n"
+     "stacks and all memory that the report needed; of descendants\n"
+     "FILE.PID each",
+     take_save_core, COMPLETE_CHOICES, save_core_choices},
+    {NULL, "save-core=full", 0, OPTION_OPTIONAL, "FILE",
+     "with all memory, as the kernel would dump it (core(5)); the\n"
+     "process is stopped until that is copied: about a second a GB",
+     NULL, COMPLETE_NOTHING, NULL},
+
+    {"Where the files of the dead machine are now:", "sysroot", 0, OPTION_REQUIRED, "DIR",
+     "look up its absolute paths below DIR first", take_sysroot, COMPLETE_DIRECTORIES, NULL},
+    {NULL, "lib-dir", 0, OPTION_REQUIRED, "DIR", "search DIR for its files; may be repeated",
+     take_library_directory, COMPLETE_DIRECTORIES, NULL},
+    {NULL, "debug-dir", 0, OPTION_REQUIRED, "DIR", "separate debug files (default /usr/lib/debug)",
+     take_debug_directory, COMPLETE_DIRECTORIES, NULL},
+    {NULL, "source-map", 0, OPTION_REQUIRED, "FROM=TO",
+     "source paths that begin with FROM are at TO; may be repeated", take_source_map,
+     COMPLETE_DIRECTORIES, NULL},
+    {NULL, "source-dir", 0, OPTION_REQUIRED, "DIR",
+     "sources and generated C of Cython modules are somewhere below\n"
+     "DIR; may be repeated",
+     take_source_directory, COMPLETE_DIRECTORIES, NULL},
+
+    {"", "unwinder", 0, OPTION_REQUIRED, "NAME", "libunwind (default) or libdw", take_unwinder,
+     COMPLETE_CHOICES, unwinder_choices},
+    {NULL, "help", 'h', OPTION_FLAG, NULL, "this text", take_help, COMPLETE_NOTHING, NULL},
+    {NULL, "version", 0, OPTION_FLAG, NULL, "the version", take_version, COMPLETE_NOTHING, NULL},
+    {NULL, "completion", 0, OPTION_REQUIRED, "SHELL",
+     "what makes a shell complete this: bash, zsh or fish", take_completion, COMPLETE_CHOICES,
+     shell_choices},
+};
+
+const size_t option_count = sizeof(option_list) / sizeof(option_list[0]);

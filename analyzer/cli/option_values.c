@@ -1,0 +1,305 @@
+#include "option_values.h"
+
+#include "complain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct option_choice format_choices[] = {
+    {"text", PSC_FORMAT_TEXT}, {"json", PSC_FORMAT_JSON}, {NULL, 0}};
+const struct option_choice mode_choices[] = {{"merged", PSC_MODE_MERGED},
+                                             {"python", PSC_MODE_PYTHON},
+                                             {"native", PSC_MODE_NATIVE},
+                                             {NULL, 0}};
+const struct option_choice unwinder_choices[] = {
+    {"libunwind", PSC_UNWINDER_LIBUNWIND}, {"libdw", PSC_UNWINDER_LIBDW}, {NULL, 0}};
+const struct option_choice order_choices[] = {
+    {"innermost-first", 0}, {"outermost-first", 1}, {NULL, 0}};
+const struct option_choice color_choices[] = {
+    {"auto", COLOR_AUTO}, {"always", COLOR_ALWAYS}, {"never", COLOR_NEVER}, {NULL, 0}};
+const struct option_choice thread_choices[] = {
+    {"all", PSC_THREADS_ALL}, {"crashed", PSC_THREADS_CRASHED}, {NULL, 0}};
+const struct option_choice save_core_choices[] = {{"full", 1}, {NULL, 0}};
+const struct option_choice shell_choices[] = {
+    {"bash", SHELL_BASH}, {"zsh", SHELL_ZSH}, {"fish", SHELL_FISH}, {NULL, 0}};
+
+static const struct option_choice *find_choice(const struct option_choice *choices,
+                                               const char *word)
+{
+    for (; choices->name; choices++)
+        if (!strcmp(choices->name, word))
+            return choices;
+    return NULL;
+}
+
+/* False, and said so, when the word is none of the choices of an option. */
+static bool choose(const char *option, const char *word, const struct option_choice *choices,
+                   int *ret)
+{
+    char names[80] = "";
+    const struct option_choice *found = find_choice(choices, word);
+    if (found) {
+        *ret = found->value;
+        return true;
+    }
+    for (const struct option_choice *choice = choices; choice->name; choice++) {
+        size_t size = strlen(names);
+        snprintf(names + size, sizeof(names) - size, "%s%s", size ? ", " : "", choice->name);
+    }
+    complain_of_usage("--%s: '%s' is none of %s", option, word, names);
+    return false;
+}
+
+/* A process or thread id. */
+static bool parse_id(const char *word, int32_t *ret)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(word, &end, 10);
+    if (errno || *end || end == word || number < 1 || number > INT32_MAX)
+        return false;
+    *ret = (int32_t)number;
+    return true;
+}
+
+/* ---- output ---- */
+
+enum options_result take_format(struct options *options, const struct option_spec *spec,
+                                const char *value)
+{
+    int format;
+    if (!choose(spec->long_name, value, spec->choices, &format))
+        return OPTIONS_WRONG;
+    options->outputs[0].format = (enum psc_format)format;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_output_file(struct options *options, const struct option_spec *spec,
+                                     const char *value)
+{
+    (void)spec;
+    options->outputs[0].path = strcmp(value, "-") ? value : NULL;
+    return OPTIONS_RUN;
+}
+
+/* FORMAT=FILE; the format's name is cut out of a copy, argv stays as it is. */
+enum options_result take_output(struct options *options, const struct option_spec *spec,
+                                const char *value)
+{
+    const char *equals = strchr(value, '=');
+    char name[16];
+    int format;
+    if (!equals || !equals[1] || (size_t)(equals - value) >= sizeof(name)) {
+        complain_of_usage("--output: '%s' is not FORMAT=FILE", value);
+        return OPTIONS_WRONG;
+    }
+    memcpy(name, value, (size_t)(equals - value));
+    name[equals - value] = '\0';
+    if (!choose(spec->long_name, name, spec->choices, &format))
+        return OPTIONS_WRONG;
+    options->outputs[options->output_count++] =
+        (struct output){(enum psc_format)format, equals + 1};
+    return OPTIONS_RUN;
+}
+
+enum options_result take_color(struct options *options, const struct option_spec *spec,
+                               const char *value)
+{
+    int color;
+    if (!choose(spec->long_name, value, spec->choices, &color))
+        return OPTIONS_WRONG;
+    options->color = (enum color_choice)color;
+    return OPTIONS_RUN;
+}
+
+/* ---- what is shown ---- */
+
+enum options_result take_mode(struct options *options, const struct option_spec *spec,
+                              const char *value)
+{
+    int mode;
+    if (!choose(spec->long_name, value, spec->choices, &mode))
+        return OPTIONS_WRONG;
+    options->capture.mode = (enum psc_mode)mode;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_unwinder(struct options *options, const struct option_spec *spec,
+                                  const char *value)
+{
+    int unwinder;
+    if (!choose(spec->long_name, value, spec->choices, &unwinder))
+        return OPTIONS_WRONG;
+    options->capture.unwinder = (enum psc_unwinder)unwinder;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_order(struct options *options, const struct option_spec *spec,
+                               const char *value)
+{
+    int order;
+    if (!choose(spec->long_name, value, spec->choices, &order))
+        return OPTIONS_WRONG;
+    options->print.outermost_first = (uint32_t)order;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_thread(struct options *options, const struct option_spec *spec,
+                                const char *value)
+{
+    struct psc_capture_options *capture = &options->capture;
+    const struct option_choice *choice = find_choice(spec->choices, value);
+    if (choice) {
+        capture->threads = (enum psc_threads)choice->value;
+        return OPTIONS_RUN;
+    }
+    if (!parse_id(value, &options->thread)) {
+        complain_of_usage("--thread: '%s' is none of all, crashed, a thread id", value);
+        return OPTIONS_WRONG;
+    }
+    capture->threads = PSC_THREADS_LISTED;
+    capture->thread_ids = &options->thread;
+    capture->thread_id_count = 1;
+    return OPTIONS_RUN;
+}
+
+/* A function for an option without a value: what it sets. */
+#define TAKE_FLAG(name, statement)                                                           \
+    enum options_result take_##name(struct options *options, const struct option_spec *spec, \
+                                    const char *value)                                       \
+    {                                                                                        \
+        (void)spec;                                                                          \
+        (void)value;                                                                         \
+        statement;                                                                           \
+        return OPTIONS_RUN;                                                                  \
+    }
+
+TAKE_FLAG(all, options->print.all = options->capture.detail_hidden = 1)
+TAKE_FLAG(all_inlined, options->capture.all_inlined = 1)
+TAKE_FLAG(locals, options->capture.locals = 1)
+TAKE_FLAG(tasks, options->capture.tasks = 1)
+TAKE_FLAG(no_source, options->capture.no_source = 1)
+TAKE_FLAG(no_group, options->print.no_group = 1)
+TAKE_FLAG(explain, options->print.explain = 1)
+TAKE_FLAG(children, options->children = true)
+TAKE_FLAG(no_pause, options->capture.no_pause = 1)
+
+/* ---- living processes ---- */
+
+enum options_result take_pid(struct options *options, const struct option_spec *spec,
+                             const char *value)
+{
+    (void)spec;
+    if (!parse_id(value, &options->pid)) {
+        complain_of_usage("--pid: '%s' is no process id", value);
+        return OPTIONS_WRONG;
+    }
+    snprintf(options->label, sizeof(options->label), "process %d", options->pid);
+    return OPTIONS_RUN;
+}
+
+enum options_result take_watch(struct options *options, const struct option_spec *spec,
+                               const char *value)
+{
+    char *end;
+    (void)spec;
+    options->interval = strtod(value, &end);
+    // Not <=: NaN is nothing to wait for either.
+    if (*end || end == value || !(options->interval >= 0.001) || options->interval > 1e9) {
+        complain_of_usage("--watch: '%s' is no number of seconds", value);
+        return OPTIONS_WRONG;
+    }
+    return OPTIONS_RUN;
+}
+
+/* FILE may stand for itself, since --pid takes no other word. */
+enum options_result take_save_core(struct options *options, const struct option_spec *spec,
+                                   const char *value)
+{
+    options->saves_core = true;
+    if (value && find_choice(spec->choices, value))
+        options->capture.core_full = 1;
+    else if (value)
+        options->core_file = value;
+    return OPTIONS_RUN;
+}
+
+/* ---- where files are ---- */
+
+enum options_result take_sysroot(struct options *options, const struct option_spec *spec,
+                                 const char *value)
+{
+    (void)spec;
+    options->open.sysroot = value;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_debug_directory(struct options *options, const struct option_spec *spec,
+                                         const char *value)
+{
+    (void)spec;
+    options->open.debug_directory = value;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_library_directory(struct options *options, const struct option_spec *spec,
+                                           const char *value)
+{
+    (void)spec;
+    options->library_directories[options->open.library_directory_count++] = value;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_source_map(struct options *options, const struct option_spec *spec,
+                                    const char *value)
+{
+    const char *equals = strchr(value, '=');
+    (void)spec;
+    if (!equals || equals == value) {
+        complain_of_usage("--source-map: '%s' is not FROM=TO", value);
+        return OPTIONS_WRONG;
+    }
+    options->source_maps[options->open.source_map_count++] = value;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_source_directory(struct options *options, const struct option_spec *spec,
+                                          const char *value)
+{
+    (void)spec;
+    options->source_directories[options->open.source_directory_count++] = value;
+    return OPTIONS_RUN;
+}
+
+/* ---- about the program ---- */
+
+enum options_result take_version(struct options *options, const struct option_spec *spec,
+                                 const char *value)
+{
+    (void)options;
+    (void)spec;
+    (void)value;
+    printf("pystack-core %s\n", psc_version());
+    return OPTIONS_DONE;
+}
+
+enum options_result take_help(struct options *options, const struct option_spec *spec,
+                              const char *value)
+{
+    (void)options;
+    (void)spec;
+    (void)value;
+    return OPTIONS_HELP;
+}
+
+enum options_result take_completion(struct options *options, const struct option_spec *spec,
+                                    const char *value)
+{
+    int shell;
+    if (!choose(spec->long_name, value, spec->choices, &shell))
+        return OPTIONS_WRONG;
+    options->shell = (enum shell)shell;
+    return OPTIONS_COMPLETE;
+}

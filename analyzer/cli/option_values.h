@@ -1,0 +1,24 @@
+/** What the options of option_list.c do with their values. */
+#ifndef PSC_OPTION_VALUES_H
+#define PSC_OPTION_VALUES_H
+
+#include "option_list.h"
+
+extern const struct option_choice format_choices[];
+extern const struct option_choice mode_choices[];
+extern const struct option_choice unwinder_choices[];
+extern const struct option_choice order_choices[];
+extern const struct option_choice color_choices[];
+extern const struct option_choice thread_choices[];    /**< Beside thread ids. */
+extern const struct option_choice save_core_choices[]; /**< Beside files. */
+extern const struct option_choice shell_choices[];
+
+option_fn take_format, take_output_file, take_output, take_color;
+option_fn take_mode, take_thread, take_order, take_all, take_all_inlined, take_locals, take_tasks;
+option_fn take_no_group, take_no_source, take_explain;
+option_fn take_pid, take_children, take_no_pause, take_watch, take_save_core;
+option_fn take_sysroot, take_library_directory, take_debug_directory, take_source_map;
+option_fn take_source_directory, take_unwinder, take_help, take_version;
+option_fn take_completion;
+
+#endif

@@ -1,0 +1,91 @@
+#include "show_traces.h"
+
+#include "complain.h"
+#include "output_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool wants_color(const struct options *options, const struct output *output)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    if (options->color != COLOR_AUTO)
+        return options->color == COLOR_ALWAYS;
+    return !output->path && !(no_color && *no_color) && isatty(STDOUT_FILENO) && terminal &&
+           strcmp(terminal, "dumb");
+}
+
+/* A core is replaced by its report only once, and then there is no core. */
+static bool is_same_file(const char *path, const char *other)
+{
+    struct stat a;
+    struct stat b;
+    return path && !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static bool print_output(struct psc_trace *const *traces, size_t count,
+                         const struct options *options, const struct output *output)
+{
+    const char *name = output->path ? output->path : "standard output";
+    struct psc_print_options print = options->print;
+    struct output_file file;
+    struct psc_error err = {0};
+    if (options->core && is_same_file(output->path, options->core)) {
+        complain("%s: is the core file itself; name another file to write to", name);
+        return false;
+    }
+    print.format = output->format;
+    print.color = wants_color(options, output);
+    if (!open_output(&file, output->path)) {
+        file.error = errno;
+        close_output(&file, false);
+        complain("%s: cannot be written: %s", name, strerror(file.error));
+        return false;
+    }
+    const struct psc_trace *const *readable = (const struct psc_trace *const *)traces;
+    bool good = options->children
+                    ? !psc_print_processes(readable, count, &print, write_output, &file, &err)
+                    : !psc_print(traces[0], &print, write_output, &file, &err);
+    good = close_output(&file, good);
+    /* Whoever reads the pipe has seen enough. */
+    if (!good && !output->path && file.error == EPIPE)
+        return true;
+    if (!good)
+        complain("%s: %s", name, file.error ? strerror(file.error) : err.message);
+    return good;
+}
+
+/* Says why the core file that was asked for is not there. */
+static bool is_core_saved(const struct psc_trace *trace, const struct options *options)
+{
+    struct psc_error err = {0};
+    if (!options->saves_core || psc_trace_core(trace, &err) == PSC_OK)
+        return true;
+    complain("%s", err.message);
+    return false;
+}
+
+int show_traces(struct psc_trace **traces, size_t count, const struct options *options)
+{
+    bool good = true;
+    int code = EXIT_COMPLETE;
+    for (size_t i = 0; i < options->output_count; i++)
+        good = print_output(traces, count, options, &options->outputs[i]) && good;
+    for (size_t i = 0; i < count; i++) {
+        char label[32];
+        snprintf(label, sizeof(label), "process %d", psc_trace_pid(traces[i]));
+        for (size_t j = 0; j < psc_trace_warning_count(traces[i]); j++)
+            complain_about(options->pid ? label : options->core, psc_trace_warning(traces[i], j));
+        if (!psc_trace_is_complete(traces[i]))
+            code = EXIT_PARTIAL;
+        good = is_core_saved(traces[i], options) && good;
+        psc_trace_destroy(traces[i]);
+    }
+    return good ? code : EXIT_NOTHING;
+}
