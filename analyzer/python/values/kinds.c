@@ -1,7 +1,7 @@
 /* What writes the values of each kind, and the way through all that an object leads to. */
 #include "values.h"
 
-#include "types.h"
+#include "library.h"
 
 #include <inttypes.h>
 #include <string.h>

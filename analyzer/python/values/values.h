@@ -3,11 +3,13 @@
  * Values as text, much as repr() has it, from memory alone: nothing in the target is called.
  *
  * One object leads to others. types/ has a writer, which keeps the way there in levels of its own,
- * and a file for each family of types, which opens a level or writes what it knows; it never asks
- * for another value itself. kinds.c says which of them is for which kind of object, and goes from
- * level to level. lookup/ goes from names to objects, exception.c from a thread to its exceptions.
+ * and a file for each family of types, as library/ has; each opens a level or writes what it knows,
+ * and never asks for another value itself. kinds.c says which of them is for which kind of object,
+ * and goes from level to level. lookup/ goes from names to objects, exception.c from a thread to
+ * its exceptions.
  *
- * To add a kind: a row in type_kind.c of objects/, a function in types/, a row in kinds.c.
+ * To add a kind: a row in type_kind.c of objects/, a function in types/ or library/, a row in
+ * kinds.c.
  */
 #ifndef PSC_PYTHON_VALUES_H
 #define PSC_PYTHON_VALUES_H

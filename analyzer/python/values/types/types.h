@@ -141,37 +141,10 @@ psc_addr value_old_name(struct python *python, psc_addr class);
     be told. */
 void value_add_flag_names(struct value_writer *writer, const struct py_type *type, psc_addr number);
 
-/* ---- datetime.c ---- */
-
-void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object);
-
-/* ---- cython_object.c ---- */
-
-void value_add_cyfunction(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_open_closure(struct value_writer *writer, const struct py_type *type, psc_addr object);
-
-/* ---- library.c ---- */
+/* ---- dict_view.c ---- */
 
 void value_open_proxy(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_view(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_weakref(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_add_decimal(struct value_writer *writer, const struct py_type *type, psc_addr object);
-void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc_addr object);
-
-/* ---- pathlib.c ---- */
-
-void value_open_path(struct value_writer *writer, const struct py_type *type, psc_addr object);
-
-/* ---- pattern.c ---- */
-
-void value_add_pattern(struct value_writer *writer, const struct py_type *type, psc_addr object);
-
-/* ---- memoryview.c ---- */
-
-void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);
-
-/* ---- numpy.c ---- */
-
-void value_add_numpy(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
 #endif

@@ -1,5 +1,5 @@
 /* pathlib's paths of POSIX: what the constructor was given, or what became of it. */
-#include "types.h"
+#include "library.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Functions that Cython made, and the objects that hold the variables of their closures. */
-#include "types.h"
+#include "library.h"
 
 #include <inttypes.h>
 #include <string.h>

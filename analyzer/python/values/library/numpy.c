@@ -1,5 +1,5 @@
 /* numpy's arrays and scalars: the numbers in them. */
-#include "types.h"
+#include "library.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Compiled regular expressions. */
-#include "types.h"
+#include "library.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* memoryview: the struct Py_buffer that it shows, with items of one native number each. */
-#include "types.h"
+#include "library.h"
 
 #include <inttypes.h>
 #include <string.h>

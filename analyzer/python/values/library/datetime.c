@@ -1,5 +1,5 @@
 /* Modules/_datetimemodule.c: packed bytes, whose repr() is a call with numbers. */
-#include "types.h"
+#include "library.h"
 
 #include <inttypes.h>
 #include <string.h>

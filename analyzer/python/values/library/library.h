@@ -1,0 +1,40 @@
+/**
+ * @file
+ * The values of types of the standard library, of numpy and of Cython, as in types.h.
+ */
+#ifndef PSC_VALUE_LIBRARY_H
+#define PSC_VALUE_LIBRARY_H
+
+#include "types.h"
+
+/* ---- datetime.c ---- */
+
+void value_open_time(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- cython_object.c ---- */
+
+void value_add_cyfunction(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_closure(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- decimal.c, uuid.c ---- */
+
+void value_add_decimal(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_uuid(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- pathlib.c ---- */
+
+void value_open_path(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- pattern.c ---- */
+
+void value_add_pattern(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- memoryview.c ---- */
+
+void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- numpy.c ---- */
+
+void value_add_numpy(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+#endif
