@@ -80,7 +80,7 @@ static bool version_from_size(struct python *python, uint64_t runtime_size)
     struct py_layout layout;
     for (size_t i = 0; (rules = layout_get_rules(i)); i++) {
         if (!runtime_size || layout_is_self_described(rules) ||
-            layout_from_table(rules, 16, runtime_size, &layout) != PSC_OK ||
+            layout_from_table(rules, PY_HEADER_PLAIN, runtime_size, &layout) != PSC_OK ||
             layout.offset[PY_RUNTIME_SIZE] != runtime_size)
             continue;
         set_short_version(python, layout_version_of(rules));
@@ -119,15 +119,15 @@ static psc_addr type_address(struct module *module, const char *name)
     return module_find_symbol_named(module, name, &symbol) ? symbol.address : 0;
 }
 
-/* type(type) is type: where PyType_Type points to itself is ob_type (Py_TRACE_REFS up to 3.12
-   puts two pointers before it). */
+/* type(type) is type: where PyType_Type points to itself is ob_type. */
 static uint32_t find_header_size(struct python *python, struct module *module)
 {
     psc_addr type = type_address(module, "PyType_Type");
     psc_addr value;
-    if (type && target_read_u64(python->target, type + 24, &value) == PSC_OK && value == type)
-        return 32;
-    return 16;
+    if (type && target_read_u64(python->target, type + PY_HEADER_TRACED_TYPE, &value) == PSC_OK &&
+        value == type)
+        return PY_HEADER_TRACED;
+    return PY_HEADER_PLAIN;
 }
 
 static void adopt_old_classes(struct python *python, struct module *module)
@@ -219,7 +219,7 @@ static void settle_header(struct python *python, uint64_t runtime_size)
 {
     struct py_layout plain = python->layout;
     if (has_modules(python) ||
-        layout_from_table(plain.rules, 32, runtime_size, &python->layout) != PSC_OK)
+        layout_from_table(plain.rules, PY_HEADER_TRACED, runtime_size, &python->layout) != PSC_OK)
         return;
     type_flags_forget(python);
     if (!has_modules(python))
@@ -239,7 +239,7 @@ static bool use_table(struct python *python, struct module *module, uint64_t run
                        python->info.version);
         return false;
     }
-    uint32_t header = module ? find_header_size(python, module) : 16;
+    uint32_t header = module ? find_header_size(python, module) : PY_HEADER_PLAIN;
     if (layout_from_table(rules, header, runtime_size, &python->layout) != PSC_OK)
         return false;
     uint32_t expected = python->layout.offset[PY_RUNTIME_SIZE];
@@ -330,7 +330,9 @@ static void guess_runtime(struct python *python, psc_addr pointer)
     const uint32_t *offset = python->layout.offset;
     psc_addr other;
     if (offset[PY_RUNTIME_HEAD] == PY_NO_OFFSET || offset[PY_RUNTIME_MAIN] == PY_NO_OFFSET ||
-        target_read_u64(python->target, pointer + 8, &other) != PSC_OK ||
+        target_read_u64(python->target,
+                        pointer + (offset[PY_RUNTIME_MAIN] - offset[PY_RUNTIME_HEAD]),
+                        &other) != PSC_OK ||
         other != python->interpreters)
         return;
     python->info.runtime = pointer - offset[PY_RUNTIME_HEAD];

@@ -7,6 +7,12 @@
 
 #include <stdint.h>
 
+/* Include/object.h, struct _object: ob_refcnt, ob_type; Py_TRACE_REFS up to 3.12 puts two pointers
+   before them. */
+enum { PY_HEADER_PLAIN = 16, PY_HEADER_TRACED = 32, PY_HEADER_TRACED_TYPE = 24 };
+/** From ob_type back to the count of references. */
+#define PY_REFCNT_BEFORE_TYPE 8u
+
 /* Include/object.h, tp_flags; in 2.7 INT is long, BYTES is str, and STR is unicode. */
 #define PY_FLAG_INLINE_VALUES (UINT64_C(1) << 2)
 #define PY_FLAG_MANAGED_DICT  (UINT64_C(1) << 4)

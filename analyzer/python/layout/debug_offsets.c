@@ -117,7 +117,7 @@ enum psc_status parse_debug_offsets(const uint8_t *bytes, size_t size, struct py
                         head.size);
 
     uint64_t header = load_u64(bytes + 8 * layout_field_slot(rules, PY_OBJECT_SIZE));
-    if (header != 16 && header != 32)
+    if (header != PY_HEADER_PLAIN && header != PY_HEADER_TRACED)
         return psc_fail(err, PSC_ERR_FORMAT,
                         "_Py_DebugOffsets is damaged: an object header of %llu bytes",
                         (unsigned long long)header);

@@ -1,9 +1,8 @@
 #include "layout.h"
 
 /* A cell is an offset, CELL_NONE, or CELL_SLOT and the number of a word. */
-#define CELL_NONE    UINT32_MAX
-#define CELL_SLOT    UINT32_C(0x80000000)
-#define HEADER_PLAIN 16u
+#define CELL_NONE UINT32_MAX
+#define CELL_SLOT UINT32_C(0x80000000)
 
 enum { COLUMN_COUNT = 11 };
 
@@ -49,8 +48,8 @@ enum psc_status layout_from_table(const struct py_rules *rules, uint32_t header_
                                   uint64_t runtime_size, struct py_layout *ret)
 {
     size_t column = column_of(rules);
-    uint32_t moved = header_size - HEADER_PLAIN;
-    if (header_size < HEADER_PLAIN || moved > HEADER_PLAIN)
+    uint32_t moved = header_size - PY_HEADER_PLAIN;
+    if (header_size < PY_HEADER_PLAIN || moved > PY_HEADER_PLAIN)
         return PSC_ERR_ARGUMENT;
     for (size_t field = 0; field < PY_FIELD_COUNT; field++) {
         uint32_t cell = matrix[field].cells[column];

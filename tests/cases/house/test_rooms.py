@@ -101,6 +101,21 @@ def test_no_writable_globals():
             if not section.startswith(".data.rel.ro") and "d" not in flags] == []
 
 
+def test_versions_only_in_layout():
+    """How versions of CPython differ, and where things lie in its structs, is told by python/layout/."""
+    versions = re.compile(r"\bhex\s*>>|(?:->|\.)m(?:aj|in)or\b|\b0x0?[23][0-9a-fA-F]{6}\b|"
+                          r"\bpython_2\b|\bPY_VERSION")
+    numbers = re.compile(r"^#\s*define\s+PY_(?!\w*_(?:LIMIT|DEPTH)\b)\w+\s+[(\dU]|"
+                         r"\btarget_(?:read|peek)\w*\([^;]*?[+-]\s*\d+u?\s*,", re.M)
+    python = os.path.join(ANALYZER, "python")
+    for path in sources(ANALYZER, ".c", ".h"):
+        if os.path.dirname(path) == os.path.join(python, "layout"):
+            continue
+        for rule in [versions] + [numbers] * path.startswith(python + os.sep):
+            found = rule.search(code_of(path))
+            assert not found, "%s: %s" % (path, found.group(0))
+
+
 def test_no_old_marks():
     for folder in ("analyzer", "tests", "testdata"):
         for path in sources(os.path.join(cores.SOURCE, folder), ".c", ".h", ".py", ".txt", ".cmake"):

@@ -81,13 +81,14 @@ static bool names_part(const char *function, const char *part, size_t size)
                                 strspn(function + size, "0123456789") == strlen(function + size)));
 }
 
-/* Cython keeps those that are gone for the next one. The count is in front of the type. */
+/* Cython keeps those that are gone for the next one. */
 static bool is_alive(struct python *python, psc_addr object)
 {
     uint32_t references;
     psc_addr type = py_field_address(python, object, PY_OBJECT_TYPE);
-    return !python->info.free_threaded && type >= object + 8 &&
-           target_read_u32(python->target, type - 8, &references) == PSC_OK && references;
+    return !python->info.free_threaded && type >= object + PY_REFCNT_BEFORE_TYPE &&
+           target_read_u32(python->target, type - PY_REFCNT_BEFORE_TYPE, &references) == PSC_OK &&
+           references;
 }
 
 unsigned python_is_closure(struct python *python, psc_addr object, const char *function)
