@@ -1,6 +1,7 @@
-/* The public calls that open, close and print. */
+/* The public calls that open, capture, print and close. */
 #include "api.h"
 
+#include "capture.h"
 #include "core.h"
 #include "debugger.h"
 #include "live.h"
@@ -150,7 +151,19 @@ void psc_trace_destroy(struct psc_trace *trace)
     trace_destroy(trace);
 }
 
-/* ---- printing ---- */
+/* ---- capturing and printing ---- */
+
+enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *given,
+                            struct psc_trace **ret, struct psc_error *err)
+{
+    struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
+    if (!target || !ret)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: target or ret is NULL");
+    enum psc_status status =
+        sized_take(SIZED_TYPE(psc_capture_options, PSC_CAPTURE_OPTIONS_INIT), given, &options, err);
+    return status == PSC_OK ? capture_trace(target->target, &target->modules, &options, ret, err)
+                            : status;
+}
 
 static enum psc_status take_print_options(const struct psc_print_options *given,
                                           struct psc_print_options *ret, struct psc_error *err)

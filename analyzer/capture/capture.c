@@ -1,13 +1,9 @@
-/* psc_capture(): the whole way in one place. */
-#include "api.h"
-#include "core.h"
-#include "sized_struct.h"
+/* The way of a capture, from what is read to the finished trace. */
+#include "capture_private.h"
+
 #include "diagnose.h"
 #include "live.h"
-#include "process.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static double now_in_milliseconds(void)
@@ -24,134 +20,127 @@ static void explain_stage(struct psc_trace *trace, const char *stage, double *si
     *since = now;
 }
 
-static void describe_process(struct psc_trace *trace, const struct target *target)
+static void capture_deinit(struct capture *capture)
 {
-    struct arena *arena = trace->arena;
-    const struct target_process *process = &target->process;
-    trace->kind = target->kind == TARGET_CORE ? "core" : "process";
-    trace->held = target->kind == TARGET_DEBUGGER;
-    const char *path = core_get_path(target);
-    trace->path = path ? arena_strdup(arena, path) : NULL;
-    trace->pid = process->pid;
-    trace->executable = process->executable ? arena_strdup(arena, process->executable) : NULL;
-    trace->architecture = target->machine->name;
-    const char **arguments = arena_array(arena, process->argument_count + 1, sizeof(*arguments));
-    for (size_t i = 0; arguments && i < process->argument_count; i++)
-        arguments[i] = arena_strdup(arena, process->arguments[i]);
-    trace->arguments = arguments;
-    trace->argument_count = arguments ? process->argument_count : 0;
+    capture_forget_threads(capture);
+    variables_destroy(capture->variables);
+    symbolizer_destroy(capture->symbolizer);
+    native_destroy(capture->native);
+    python_close(capture->python);
+    trace_destroy(capture->trace);
+    if (capture->target->kind == TARGET_PROCESS)
+        live_drop_core(capture->target);
 }
 
-static enum psc_status open_sources(struct psc_target *target, struct psc_trace *trace,
-                                    struct psc_capture_options *options,
-                                    struct capture_sources *ret, struct psc_error *err)
+/* What walks and looks up, when the modules and Python are known. */
+static enum psc_status open_tools(struct capture *capture, struct psc_error *err)
 {
-    *ret = (struct capture_sources){.target = target->target,
-                                    .modules = target->modules,
-                                    .locals = options->locals,
-                                    .tasks = options->tasks,
-                                    .keeps_core = options->core_path != NULL};
-    enum psc_status status = target->target->kind == TARGET_PROCESS
-                                 ? snapshot_process(target, trace, options, ret, err)
-                                 : open_python(target, trace, options->mode, &ret->python, err);
-    if (status == PSC_OK && options->mode != PSC_MODE_PYTHON)
-        status =
-            native_create(target->target, target->modules, options->unwinder, &ret->native, err);
-    return status;
+    const struct psc_capture_options *options = &capture->options;
+    const struct symbolizer_input input = {.target = capture->target,
+                                           .modules = *capture->modules,
+                                           .python = capture->python,
+                                           .no_source = options->no_source,
+                                           .all_inlined = options->all_inlined,
+                                           .all_modules = options->all_modules};
+    const struct variables_input variables = {.target = capture->target,
+                                              .modules = *capture->modules,
+                                              .python = capture->python,
+                                              .arena = capture->trace->arena};
+    capture->reads_python = options->mode != PSC_MODE_NATIVE;
+    if (options->locals && !(capture->variables = variables_create(&variables)))
+        return psc_fail_memory(err);
+    if (options->mode != PSC_MODE_PYTHON) {
+        enum psc_status status = native_create(capture->target, *capture->modules,
+                                               options->unwinder, &capture->native, err);
+        if (status != PSC_OK)
+            return status;
+    }
+    return psc_fail_status(err, symbolizer_create(capture->trace, &input, &capture->symbolizer));
 }
 
-static void close_sources(struct capture_sources *sources)
+static enum psc_status walk_and_merge(struct capture *capture, struct psc_error *err)
 {
-    python_close(sources->python);
-    native_destroy(sources->native);
+    enum psc_status status = merge_threads(capture);
+    if (status == PSC_OK)
+        status = symbolizer_resolve(capture->symbolizer);
+    if (status == PSC_OK)
+        status = assemble_threads(capture);
+    if (status == PSC_OK)
+        status = fill_tasks(capture);
+    return psc_fail_status(err, status);
 }
 
-/* That nobody holds it is known only when all threads were looked at. */
-static void find_gil_holder(struct psc_trace *trace, bool all_threads)
+static enum psc_status read_threads(struct capture *capture, struct psc_error *err)
 {
-    struct trace_python python;
-    if (!trace->python)
+    enum psc_status status = choose_threads(capture, err);
+    return status == PSC_OK ? psc_fail_status(err, read_python(capture)) : status;
+}
+
+/* While a living process stands still: values of native frames take the whole way. */
+static void read_ahead(struct capture *visitor)
+{
+    // What cannot be read now is a gap or a warning when it is read again.
+    if (read_threads(visitor, NULL) == PSC_OK && visitor->native &&
+        walk_and_merge(visitor, NULL) != PSC_OK)
         return;
-    memcpy(&python, trace->python, sizeof(python));
-    for (size_t i = 0; i < trace->thread_count; i++) {
-        if (trace->threads[i].state & TRACE_STATE_HOLDS_GIL)
-            python.gil_holder_tid = trace->threads[i].tid;
-        if (trace->threads[i].state & TRACE_STATE_WITHOUT_GIL)
-            python.without_gil = true;
-    }
-    python.gil_known = python.gil_holder_tid || (!python.without_gil && all_threads);
-    struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
-    if (record) {
-        *record = python;
-        trace->python = record;
-    }
 }
 
-/* Explains the unwinder; moves the target's warnings into the trace. */
-static void finish(struct psc_trace *trace, const struct capture_sources *sources)
+static struct psc_capture_options complete_options(const struct psc_capture_options *given,
+                                                   const struct target *target)
 {
-    if (sources->native) {
-        const struct native_statistics *counts = native_get_statistics(sources->native);
-        text_printf(&trace->explain,
-                    "unwinding: %zu steps by libunwind, %zu by libdw, %zu by heuristics; "
-                    "%zu distinct places\n",
-                    counts->steps_libunwind, counts->steps_libdw, counts->steps_heuristic,
-                    counts->rows);
-    }
-    const struct warnings *warnings = &sources->target->warnings;
-    for (size_t i = 0; i < warnings->count; i++)
-        warnings_add(&trace->warnings, warnings->items[i].code, "%s", warnings->items[i].message);
-    if (trace->warnings.count)
-        trace->complete = false;
-}
-
-enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *given,
-                            struct psc_trace **ret, struct psc_error *err)
-{
-    struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
-    if (!target || !ret)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: target or ret is NULL");
-    enum psc_status status =
-        sized_take(SIZED_TYPE(psc_capture_options, PSC_CAPTURE_OPTIONS_INIT), given, &options, err);
-    if (status != PSC_OK)
-        return status;
-    if (options.no_pause && target->target->kind != TARGET_PROCESS)
-        options.no_pause = 0;
+    struct psc_capture_options options = *given;
+    options.no_pause = options.no_pause && target->kind == TARGET_PROCESS;
     if (options.no_pause)
         options.mode = PSC_MODE_PYTHON;
     // Values of native frames decompress the debug information in any case.
     if (options.locals)
         options.all_inlined = 1;
-    struct psc_trace *trace = trace_create();
+    return options;
+}
+
+enum psc_status capture_trace(struct target *target, struct modules **modules,
+                              const struct psc_capture_options *options, struct psc_trace **ret,
+                              struct psc_error *err)
+{
+    struct capture capture PSC_CLEANUP(capture_deinit) = {
+        .target = target,
+        .modules = modules,
+        .options = complete_options(options, target),
+        .trace = trace_create(),
+        .locals_limit = options->locals ? SIZE_MAX : 0,
+        .variables_limit = SIZE_MAX};
+    struct psc_trace *trace = capture.trace;
+    double since = now_in_milliseconds();
     if (!trace)
         return psc_fail_memory(err);
-    double since = now_in_milliseconds();
-
-    struct capture_sources sources = {0};
-    describe_process(trace, target->target);
-    status = begin_core(target->target, trace, &options, err);
+    if (options->core_path && (target->kind != TARGET_PROCESS || options->no_pause))
+        return psc_fail(err, PSC_ERR_ARGUMENT,
+                        "a core file can be written of a living process that is stopped only");
+    describe_process(trace, target);
+    enum psc_status status = target->kind == TARGET_PROCESS
+                                 ? snapshot_process(&capture, read_ahead, err)
+                                 : find_python(&capture, err);
     if (status == PSC_OK)
-        status = open_sources(target, trace, &options, &sources, err);
+        status = open_tools(&capture, err);
     explain_stage(trace, "finding the interpreter", &since);
     if (status == PSC_OK)
-        status = end_call(target->target, trace_fill(trace, &sources, &options, err), err);
-    explain_stage(trace, "walking, merging and looking up", &since);
+        status = read_threads(&capture, err);
     if (status == PSC_OK)
-        status = diagnose_crash(target->target, trace);
+        status = walk_and_merge(&capture, err);
+    if (status == PSC_OK)
+        status = psc_fail_status(err, symbolizer_list_modules(capture.symbolizer));
+    explain_stage(trace, "walking, merging and looking up", &since);
+    if (capture_goes_on(&capture, status))
+        status = psc_fail_status(err, diagnose_crash(target, trace));
+    if (capture_goes_on(&capture, status)) {
+        summarize(&capture);
+        save_core_of_process(&capture);
+    }
+    if (target->interrupted)
+        return psc_fail(err, PSC_ERR_INTERRUPTED, "interrupted");
     if (status == PSC_OK) {
-        find_gil_holder(trace, options.threads == PSC_THREADS_ALL);
-        finish(trace, &sources);
-        end_core(target->target, trace);
+        *ret = trace;
+        capture.trace = NULL;
     }
-    close_sources(&sources);
-    if (target->target->kind == TARGET_PROCESS)
-        live_drop_core(target->target);
-    status = end_call(target->target, status, err);
-
-    if (status != PSC_OK) {
-        trace_destroy(trace);
-        return status;
-    }
-    *ret = trace;
-    return PSC_OK;
+    return status;
 }

@@ -4,39 +4,150 @@
 
 #include "capture.h"
 #include "merge.h"
+#include "native.h"
+#include "python.h"
+#include "symbolize.h"
 #include "variables.h"
+
+/** One thread on its way into the trace: native, Python, or both. */
+struct captured_thread {
+    const struct target_thread *native;
+    size_t native_index;
+    bool is_main; /**< The first one. Its number need not be the smallest: they begin again. */
+    struct merged_stack merged;
+};
+
+/** The exceptions of a thread state. */
+struct thread_exceptions {
+    struct python_exception *items;
+    size_t count;
+};
+
+/** The values in a Python frame, in a hash table by the frame's address. */
+struct frame_locals {
+    psc_addr frame;
+    struct python_local *items;
+    size_t count;
+};
+
+/**
+ * A capture on its way. Of a living process there is a second one, the visitor, that reads the
+ * same before and in the stop, and is thrown away: the pages that it read stay.
+ */
+struct capture {
+    struct target *target;
+    struct modules **modules;
+    struct psc_capture_options options;
+    struct psc_trace *trace;
+    struct python *python; /**< NULL: none. */
+    struct native *native; /**< NULL: native stacks are not walked. */
+    struct symbolizer *symbolizer;
+    struct variables *variables; /**< NULL: those of native frames are not asked for. */
+    bool visits;                 /**< It is the visitor, which runs in a thread of its own. */
+    bool reads_python;
+    size_t locals_limit;    /**< Frames of a thread whose values are read, from the innermost. */
+    size_t variables_limit; /**< The same of native frames. */
+
+    /* chosen_threads.c */
+    struct python_thread *python_threads;
+    size_t python_thread_count;
+    struct captured_thread *threads; /**< In the order of the trace. */
+    size_t thread_count;
+    size_t unwanted_threads;
+
+    /* read_python.c */
+    struct thread_exceptions *exceptions; /**< Parallel to python_threads. */
+    struct hash_table locals;             /**< struct frame_locals */
+    struct python_task *tasks;
+    size_t task_count;
+    struct python_greenlet *greenlets;
+    size_t greenlet_count;
+};
+
+/** What is there when the caller wants no more is thrown away; the visitor does not ask him. */
+static inline bool capture_goes_on(const struct capture *capture, enum psc_status status)
+{
+    return status == PSC_OK && (capture->visits || !target_interrupted(capture->target));
+}
+
+/* ---- find_python.c ---- */
+
+/**
+ * Opens Python in every mode, so that the report can name it, and describes it in the trace.
+ * capture->python is NULL when there is none; a warning says so.
+ */
+PSC_MUST_CHECK enum psc_status find_python(struct capture *capture, struct psc_error *err);
+
+/* ---- living.c ---- */
+
+/**
+ * Takes what is needed of a living process, and its core file if one is asked for. Where it may
+ * not be stopped, capture->options.mode becomes what can be shown nevertheless, and a warning says
+ * why.
+ * @param read  what the visitor does.
+ */
+PSC_MUST_CHECK enum psc_status snapshot_process(struct capture *capture,
+                                                void (*read)(struct capture *visitor),
+                                                struct psc_error *err);
+/** Writes the core file, if any. The report is worth having without: see trace->core_error. */
+void save_core_of_process(struct capture *capture);
+
+/* ---- chosen_threads.c ---- */
+
+/** Lists the threads of the target and of Python, joins them, and takes those that are wanted. */
+PSC_MUST_CHECK enum psc_status choose_threads(struct capture *capture, struct psc_error *err);
+/** Frees what was chosen, and what was read of it. */
+void capture_forget_threads(struct capture *capture);
+
+/* ---- read_python.c ---- */
+
+/**
+ * Reads all that is taken from the interpreter's memory: frames, exceptions, values, tasks.
+ * Nothing else reads it for the trace but the merge, which follows what the stacks point to.
+ */
+PSC_MUST_CHECK enum psc_status read_python(struct capture *capture);
+/** The values in a frame, by what was read; *ret_count 0: none, or not asked for. */
+PSC_MUST_CHECK enum psc_status read_frame_locals(struct capture *capture,
+                                                 const struct python_frame *frame,
+                                                 struct python_local **ret, size_t *ret_count);
+
+/* ---- merge_threads.c ---- */
+
+/** Walks the native stacks, and puts the frames of each thread into one order. */
+PSC_MUST_CHECK enum psc_status merge_threads(struct capture *capture);
+
+/* ---- assemble.c ---- */
+
+/** Fills trace->threads from what was merged and looked up. */
+PSC_MUST_CHECK enum psc_status assemble_threads(struct capture *capture);
 
 /* ---- values.c ---- */
 
 /** Fills thread->exceptions from its thread states. */
-PSC_MUST_CHECK enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
-                                                     struct symbolizer *symbolizer,
+PSC_MUST_CHECK enum psc_status values_add_exceptions(struct capture *capture,
                                                      const struct merged_stack *merged,
                                                      struct trace_thread *thread);
 /** Fills thread->locals for the frames that are shown, which stand in the merged stack's order. */
-PSC_MUST_CHECK enum psc_status values_add_locals(struct psc_trace *trace, struct python *python,
-                                                 struct variables *variables,
+PSC_MUST_CHECK enum psc_status values_add_locals(struct capture *capture,
                                                  const struct merged_stack *merged,
                                                  struct trace_thread *thread);
 
 /* ---- tasks.c ---- */
 
-/** Fills trace->tasks; the threads are there. */
-PSC_MUST_CHECK enum psc_status tasks_fill(struct psc_trace *trace, struct python *python,
-                                          struct symbolizer *symbolizer,
-                                          const struct python_thread *threads, size_t thread_count);
-
-/** Fills trace->greenlets. */
-PSC_MUST_CHECK enum psc_status greenlets_fill(struct psc_trace *trace, struct python *python,
-                                              const struct target *target,
-                                              struct symbolizer *symbolizer,
-                                              const struct python_thread *threads,
-                                              size_t thread_count);
+/** Fills trace->tasks and trace->greenlets, if they were read; the threads are there. */
+PSC_MUST_CHECK enum psc_status fill_tasks(struct capture *capture);
 
 /* ---- task_cycles.c ---- */
 
 /** One cycle of each group of tasks that wait for each other; in the arena. */
 PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trace_tasks *tasks);
+
+/* ---- summary.c ---- */
+
+/** What is known of the process without looking at its threads. */
+void describe_process(struct psc_trace *trace, const struct target *target);
+/** What is known when all threads are there: the GIL's holder, warnings, how it was unwound. */
+void summarize(struct capture *capture);
 
 /* ---- states.c ---- */
 

@@ -1,6 +1,5 @@
 /* Which Python a trace is of. */
-#include "api.h"
-#include "trace.h"
+#include "capture_private.h"
 
 #include <inttypes.h>
 
@@ -23,22 +22,24 @@ static void describe_python(struct psc_trace *trace, const struct python *python
                 info->layout_from);
 }
 
-enum psc_status open_python(struct psc_target *target, struct psc_trace *trace, enum psc_mode mode,
-                            struct python **ret, struct psc_error *err)
+enum psc_status find_python(struct capture *capture, struct psc_error *err)
 {
+    struct psc_trace *trace = capture->trace;
     struct psc_error why = {0};
-    *ret = NULL;
-    enum psc_status status = python_open(target->target, target->modules, trace->arena, ret, &why);
+    python_close(capture->python);
+    capture->python = NULL;
+    enum psc_status status =
+        python_open(capture->target, *capture->modules, trace->arena, &capture->python, &why);
     if (status == PSC_ERR_MEMORY)
         return psc_fail(err, status, "%s", why.message);
     if (status == PSC_OK) {
-        describe_python(trace, *ret);
+        describe_python(trace, capture->python);
         return PSC_OK;
     }
     if (status != PSC_ERR_NOT_FOUND)
         trace->python_problem = arena_strdup(trace->arena, why.message);
-    if (mode != PSC_MODE_NATIVE)
-        target_warn(target->target, trace->python_problem ? "python-unsupported" : "no-python",
+    if (capture->options.mode != PSC_MODE_NATIVE)
+        target_warn(capture->target, trace->python_problem ? "python-unsupported" : "no-python",
                     "%s", why.message);
     return PSC_OK;
 }

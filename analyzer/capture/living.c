@@ -1,29 +1,196 @@
-/* What psc_capture() does with a living process before its stacks are walked. */
-#include "process.h"
+/* What is done with a living process before its threads are read: a snapshot, in which it stops. */
+#include "capture_private.h"
 
 #include "live.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Frames of each thread whose values a core file has, when the report does not show them. */
 #define KEPT_LOCALS ((size_t)2000)
-/* Looks at a process that goes on loading libraries. */
-#define LOOK_LIMIT 5
+/* Native frames of each thread whose variables are read while the process waits. */
+#define VARIABLES_LIMIT ((size_t)4096)
+/* Snapshots of a process that goes on loading libraries. */
+#define SNAPSHOT_LIMIT 5
 /* Searches for the interpreter, which threads that start and end meanwhile can hide. */
 #define FIND_LIMIT 4
 
-static void rehearse(void *context)
+/* The capture of a living process, and who reads ahead for it. */
+struct living {
+    struct capture *capture;
+    struct capture visitor; /* Its trace and tools are there for variables of native frames only. */
+    void (*read)(struct capture *visitor);
+};
+
+/* ---- the visitor ---- */
+
+static void forget_tools(struct capture *visitor)
 {
-    const struct capture_sources *sources = context;
-    size_t locals = sources->locals ? SIZE_MAX : sources->keeps_core ? KEPT_LOCALS : 0;
-    if (sources->python) {
-        python_forget(sources->python);
-        trace_rehearse(sources->python, locals, sources->tasks || sources->keeps_core);
-    }
-    if (sources->native_locals)
-        trace_rehearse_native(sources);
+    symbolizer_destroy(visitor->symbolizer);
+    native_destroy(visitor->native);
+    trace_destroy(visitor->trace);
+    visitor->symbolizer = NULL;
+    visitor->native = NULL;
+    visitor->trace = NULL;
 }
+
+static void living_deinit(struct living *living)
+{
+    capture_forget_threads(&living->visitor);
+    forget_tools(&living->visitor);
+    variables_destroy(living->visitor.variables);
+}
+
+static void init_visitor(struct capture *visitor, const struct capture *capture)
+{
+    bool keeps_core = capture->options.core_path != NULL;
+    *visitor = (struct capture){
+        .target = capture->target,
+        .modules = capture->modules,
+        .options = capture->options,
+        .visits = true,
+        .reads_python = capture->options.mode != PSC_MODE_NATIVE || keeps_core,
+        .locals_limit = capture->options.locals ? SIZE_MAX
+                        : keeps_core            ? KEPT_LOCALS
+                                                : 0,
+        .variables_limit = VARIABLES_LIMIT,
+    };
+    // Which threads are wanted is known when they are listed; other reports on the core file may
+    // ask for tasks.
+    visitor->options.threads = PSC_THREADS_ALL;
+    visitor->options.tasks |= keeps_core;
+}
+
+/* As live_request has it: begins afresh each time. */
+static void visit(void *context)
+{
+    struct living *living = context;
+    struct capture *visitor = &living->visitor;
+    capture_forget_threads(visitor);
+    visitor->python = living->capture->python;
+    if (visitor->python)
+        python_forget(visitor->python);
+    if (visitor->symbolizer) {
+        symbolizer_forget_python(visitor->symbolizer, visitor->python);
+        trace_drop_threads(visitor->trace);
+        variables_destroy(visitor->variables);
+        visitor->variables =
+            variables_create(&(struct variables_input){.target = visitor->target,
+                                                       .modules = *visitor->modules,
+                                                       .python = visitor->python,
+                                                       .arena = visitor->trace->arena});
+        if (!visitor->variables)
+            return;
+    }
+    living->read(visitor);
+}
+
+/*
+ * What the variables' debug information and all addresses say is looked up while the process goes
+ * on, by the stacks of a first snapshot; the next one finds it ready.
+ */
+static enum psc_status look_up_ahead(struct living *living, struct psc_error *err)
+{
+    struct capture *visitor = &living->visitor;
+    const struct capture *capture = living->capture;
+    visitor->trace = trace_create();
+    if (!visitor->trace)
+        return psc_fail_memory(err);
+    const struct symbolizer_input input = {.target = visitor->target,
+                                           .modules = *visitor->modules,
+                                           .python = capture->python,
+                                           .no_source = true,
+                                           .no_columns = true,
+                                           .all_inlined = true};
+    enum psc_status status = symbolizer_create(visitor->trace, &input, &visitor->symbolizer);
+    if (status == PSC_OK)
+        status = native_create(visitor->target, *visitor->modules, capture->options.unwinder,
+                               &visitor->native, err);
+    if (status != PSC_OK)
+        return psc_fail_status(err, status);
+    visit(living);
+    return PSC_OK;
+}
+
+/* ---- the core file ---- */
+
+static enum psc_status begin_core(struct capture *capture, struct psc_error *err)
+{
+    const struct psc_capture_options *options = &capture->options;
+    if (!options->core_path)
+        return PSC_OK;
+    capture->trace->core_path = arena_strdup(capture->trace->arena, options->core_path);
+    return live_keep_core(capture->target, options->core_path, options->core_full, err);
+}
+
+static void refuse_core(struct capture *capture)
+{
+    struct psc_trace *trace = capture->trace;
+    live_drop_core(capture->target);
+    psc_fail(&trace->core_error, PSC_ERR_IO,
+             "%s: is not written: process %d could not be stopped, and a core file needs that",
+             trace->core_path ? trace->core_path : "", capture->target->process.pid);
+}
+
+void save_core_of_process(struct capture *capture)
+{
+    struct psc_trace *trace = capture->trace;
+    if (trace->core_path && !trace->core_error.status)
+        trace->core_error.status = live_save_core(capture->target, &trace->core_error);
+}
+
+/* ---- where it may not be stopped ---- */
+
+/* Python frames only, from a process that goes on. */
+static enum psc_status snapshot_unpaused(struct living *living, struct psc_error *err)
+{
+    struct target *target = living->capture->target;
+    const struct live_request request = {.visit = visit, .context = living};
+    const struct live_pause *pause = live_get_pause(target);
+    if (!living->capture->python)
+        return psc_fail(err, PSC_ERR_NOT_FOUND,
+                        "process %d: no Python interpreter was found, and nothing else can be read "
+                        "of a process that is not stopped",
+                        target->process.pid);
+    enum psc_status status = live_snapshot_unpaused(target, &request, err);
+    if (status == PSC_OK && pause->changed)
+        target_warn(target, "not-stopped",
+                    "the process was not stopped, and %zu of %zu pages changed while they were "
+                    "read: a stack may be a mixture of two moments",
+                    pause->changed, pause->pages);
+    return status;
+}
+
+/* A report without stacks, which says why. */
+static enum psc_status list_threads_only(struct capture *capture, const char *why,
+                                         struct psc_error *err)
+{
+    struct psc_trace *trace = capture->trace;
+    target_warn(capture->target, "not-permitted", "%s", why);
+    trace->threads_only = true;
+    if (!trace->python)
+        trace->python_problem = "whether it runs Python cannot be told";
+    capture->options.mode = PSC_MODE_PYTHON; // Nothing is there to be unwound.
+    return live_list_threads(capture->target, err);
+}
+
+static enum psc_status go_on_without_stop(struct living *living, const char *why,
+                                          struct psc_error *err)
+{
+    struct capture *capture = living->capture;
+    struct psc_error unread = {0};
+    refuse_core(capture);
+    if (!capture->python || capture->options.mode == PSC_MODE_NATIVE ||
+        capture->options.threads != PSC_THREADS_ALL)
+        return list_threads_only(capture, why, err);
+    capture->options.mode = PSC_MODE_PYTHON;
+    forget_tools(&living->visitor);
+    if (snapshot_unpaused(living, &unread) != PSC_OK)
+        return list_threads_only(capture, why, err);
+    target_warn(capture->target, "not-permitted", "%s; only its Python frames are shown", why);
+    return PSC_OK;
+}
+
+/* ---- the snapshot ---- */
 
 static void take_pause(struct psc_trace *trace, const struct live_pause *pause)
 {
@@ -39,96 +206,36 @@ static void take_pause(struct psc_trace *trace, const struct live_pause *pause)
         text_printf(&trace->explain, "pause: %.2f ms of it for the core file\n", pause->save);
 }
 
-enum psc_status begin_core(struct target *target, struct psc_trace *trace,
-                           const struct psc_capture_options *options, struct psc_error *err)
+/* Finds what has to be known of the process before the snapshot. */
+static enum psc_status prepare(struct living *living, bool again, struct psc_error *err)
 {
-    if (!options->core_path)
-        return PSC_OK;
-    if (target->kind != TARGET_PROCESS || options->no_pause)
-        return psc_fail(err, PSC_ERR_ARGUMENT,
-                        "a core file can be written of a living process that is stopped only");
-    trace->core_path = arena_strdup(trace->arena, options->core_path);
-    return live_keep_core(target, options->core_path, options->core_full, err);
-}
-
-void end_core(struct target *target, struct psc_trace *trace)
-{
-    if (trace->core_path && !trace->core_error.status)
-        trace->core_error.status = live_save_core(target, &trace->core_error);
-}
-
-/* Python frames only, from a process that goes on. */
-static enum psc_status snapshot_unpaused(struct target *target, struct capture_sources *sources,
-                                         struct psc_error *err)
-{
-    if (!sources->python)
-        return psc_fail(err, PSC_ERR_NOT_FOUND,
-                        "process %d: no Python interpreter was found, and nothing else can be read "
-                        "of a process that is not stopped",
-                        target->process.pid);
-    const struct live_request request = {.visit = rehearse, .context = sources};
-    const struct live_pause *pause = live_get_pause(target);
-    enum psc_status status = live_snapshot_unpaused(target, &request, err);
-    if (status == PSC_OK && pause->changed)
-        target_warn(target, "not-stopped",
-                    "the process was not stopped, and %zu of %zu pages changed while they were "
-                    "read: a stack may be a mixture of two moments",
-                    pause->changed, pause->pages);
-    return status;
-}
-
-/* A report without stacks, which says why. */
-static enum psc_status list_threads_only(struct target *target, struct psc_trace *trace,
-                                         struct psc_capture_options *options, const char *why,
-                                         struct psc_error *err)
-{
-    target_warn(target, "not-permitted", "%s", why);
-    trace->threads_only = true;
-    if (!trace->python)
-        trace->python_problem = "whether it runs Python cannot be told";
-    options->mode = PSC_MODE_PYTHON; // Nothing is there to be unwound.
-    return live_list_threads(target, err);
-}
-
-static void refuse_core(struct target *target, struct psc_trace *trace)
-{
-    live_drop_core(target);
-    psc_fail(&trace->core_error, PSC_ERR_IO,
-             "%s: is not written: process %d could not be stopped, and a core file needs that",
-             trace->core_path ? trace->core_path : "", target->process.pid);
-}
-
-/* Finds what has to be known of the process before it is looked at. */
-static enum psc_status prepare_snapshot(struct psc_target *target, struct psc_trace *trace,
-                                        enum psc_mode mode, bool again,
-                                        struct capture_sources *sources, struct psc_error *err)
-{
+    struct capture *capture = living->capture;
     bool changed = false;
-    python_close(sources->python);
-    sources->python = NULL;
-    enum psc_status status = live_prepare(target->target, &changed, err);
+    python_close(capture->python);
+    capture->python = NULL;
+    enum psc_status status = live_prepare(capture->target, &changed, err);
     if (status == PSC_OK && (changed || again)) {
-        modules_destroy(target->modules);
-        target->modules = NULL;
-        status = modules_create(target->target, &target->modules, err);
-        sources->modules = target->modules;
+        forget_tools(&living->visitor);
+        modules_destroy(*capture->modules);
+        *capture->modules = NULL;
+        status = modules_create(capture->target, capture->modules, err);
     }
-    if (status != PSC_OK || live_get_refusal(target->target))
+    if (status != PSC_OK || live_get_refusal(capture->target))
         return status;
-    return open_python(target, trace, mode, &sources->python, err);
+    return find_python(capture, err);
 }
 
-static enum psc_status find_in_process(struct psc_target *target, struct psc_trace *trace,
-                                       enum psc_mode mode, bool again,
-                                       struct capture_sources *sources, struct psc_error *err)
+static enum psc_status find_in_process(struct living *living, bool again, struct psc_error *err)
 {
-    size_t warnings = target->target->warnings.count;
+    struct capture *capture = living->capture;
+    struct warnings *warnings = &capture->target->warnings;
+    size_t count = warnings->count;
     enum psc_status status = PSC_OK;
     for (size_t i = 0; i < FIND_LIMIT; i++) {
-        target->target->warnings.count = warnings;
-        status = prepare_snapshot(target, trace, mode, again && !i, sources, err);
-        if (status != PSC_OK || sources->python || live_get_refusal(target->target) ||
-            trace->python_problem)
+        warnings->count = count;
+        status = prepare(living, again && !i, err);
+        if (status != PSC_OK || capture->python || live_get_refusal(capture->target) ||
+            capture->trace->python_problem)
             break;
     }
     return status;
@@ -136,56 +243,51 @@ static enum psc_status find_in_process(struct psc_target *target, struct psc_tra
 
 /*
  * The interpreter is found before the stop, its stacks are read in it. When the process has just
- * loaded a library the look is worth nothing, and another one is taken. Variables of native frames
- * take two looks: the first one tells what debug information is needed. When somebody else has
- * stopped the process its Python side can still be read.
+ * loaded a library the snapshot is worth nothing, and another one is taken. Variables of native
+ * frames take two: the first one tells what debug information is needed.
  */
-enum psc_status snapshot_process(struct psc_target *target, struct psc_trace *trace,
-                                 struct psc_capture_options *options,
-                                 struct capture_sources *sources, struct psc_error *err)
+static enum psc_status take_snapshot(struct living *living, struct psc_error *err)
 {
+    struct capture *capture = living->capture;
+    struct target *target = capture->target;
     struct psc_error why = {0};
-    enum psc_status status = PSC_OK;
+    bool variables = capture->options.locals && capture->options.mode != PSC_MODE_PYTHON;
     bool changed = false;
-    bool natives = options->locals && options->mode != PSC_MODE_PYTHON;
-    bool again = true;
-    for (size_t i = 0; status == PSC_OK && again && i < LOOK_LIMIT; i++) {
-        status = find_in_process(target, trace, options->mode, changed, sources, err);
-        changed = false;
+    for (size_t i = 0; i < SNAPSHOT_LIMIT; i++) {
+        enum psc_status status = find_in_process(living, changed, err);
         if (status != PSC_OK)
             return status;
-        if (live_get_refusal(target->target)) {
-            refuse_core(target->target, trace);
-            return list_threads_only(target->target, trace, options,
-                                     live_get_refusal(target->target), err);
+        if (live_get_refusal(target)) {
+            refuse_core(capture);
+            return list_threads_only(capture, live_get_refusal(target), err);
         }
-        if (options->no_pause)
-            return snapshot_unpaused(target->target, sources, err);
-        const struct live_request request = {.visit = rehearse,
-                                             .context = sources,
-                                             .vectors = natives,
-                                             .passing = natives && !sources->native_locals};
-        status = live_snapshot(target->target, &request, &changed, &why);
-        again = changed || (natives && !sources->native_locals);
-        sources->native_locals = natives && !changed;
-        // The process goes on while the debug information is read; then it is looked at again.
-        if (status == PSC_OK && again && !changed)
-            trace_rehearse_native(sources);
+        if (capture->options.no_pause)
+            return snapshot_unpaused(living, err);
+        bool last = !variables || living->visitor.symbolizer;
+        const struct live_request request = {
+            .visit = visit, .context = living, .vectors = variables, .passing = !last};
+        changed = false;
+        status = live_snapshot(target, &request, &changed, &why);
+        if (status != PSC_OK && live_get_pause(target)->refused)
+            return go_on_without_stop(living, why.message, err);
+        if (status != PSC_OK)
+            return psc_fail(err, status, "%s", why.message);
+        if (last && !changed)
+            break;
+        if (!changed)
+            status = look_up_ahead(living, err);
+        if (status != PSC_OK)
+            return status;
     }
-    if (status == PSC_OK) {
-        take_pause(trace, live_get_pause(target->target));
-        return PSC_OK;
-    }
-    if (!live_get_pause(target->target)->refused)
-        return psc_fail(err, status, "%s", why.message);
-    refuse_core(target->target, trace);
-    if (!sources->python || options->mode == PSC_MODE_NATIVE || options->threads != PSC_THREADS_ALL)
-        return list_threads_only(target->target, trace, options, why.message, err);
-    options->mode = PSC_MODE_PYTHON;
-    struct psc_error unread = {0};
-    if (snapshot_unpaused(target->target, sources, &unread) != PSC_OK)
-        return list_threads_only(target->target, trace, options, why.message, err);
-    target_warn(target->target, "not-permitted", "%s; only its Python frames are shown",
-                why.message);
+    take_pause(capture->trace, live_get_pause(target));
     return PSC_OK;
+}
+
+enum psc_status snapshot_process(struct capture *capture, void (*read)(struct capture *visitor),
+                                 struct psc_error *err)
+{
+    struct living living PSC_CLEANUP(living_deinit) = {.capture = capture, .read = read};
+    init_visitor(&living.visitor, capture);
+    enum psc_status status = begin_core(capture, err);
+    return status == PSC_OK ? take_snapshot(&living, err) : status;
 }

@@ -1,75 +1,123 @@
-/* Reading, while a living process stands still, what will have moved when it is merged. */
-#include "capture.h"
+/*
+ * What is taken from the interpreter's memory. Of a living process the visitor does the same while
+ * it stands still: whatever the trace wants of objects that may change has to be read here.
+ */
+#include "capture_private.h"
 
-/* Frames whose place is looked up while the process waits; recursion has few distinct places. */
+#include <stdlib.h>
+
+/* Frames of one stack whose locations are read here; recursion has few distinct ones. */
 #define LOCATION_LIMIT ((size_t)100000)
 
-/* Of the C stack above an evaluator that is being entered; the next one's CFrame lies there. */
-#define SEARCHED_STACK ((psc_addr)64 * 1024)
-
-static bool read_frame(struct python *python, const struct python_frame *frame, bool locals)
+/* They are kept by the handle of Python, one per code object and instruction. */
+static enum psc_status read_locations(struct capture *capture, const struct python_frame *frames,
+                                      size_t count)
 {
-    struct python_location location;
-    struct python_local *values;
-    size_t count;
-    if (python_read_location(python, frame, &location) == PSC_ERR_MEMORY)
-        return false;
-    return !locals || python_read_locals(python, frame, &values, &count) != PSC_ERR_MEMORY;
+    for (size_t i = 0; i < count && i < LOCATION_LIMIT; i++) {
+        struct python_location location;
+        if (python_read_location(capture->python, &frames[i], &location) == PSC_ERR_MEMORY)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
 }
 
-static void read_frames(struct python *python, const struct python_stack *stack, size_t locals)
+static enum psc_status read_exceptions(struct capture *capture, const struct python_thread *thread)
 {
-    for (size_t i = 0; i < stack->count && i < LOCATION_LIMIT; i++)
-        if (!read_frame(python, &stack->frames[i], i < locals))
-            return;
+    struct thread_exceptions *found = &capture->exceptions[thread - capture->python_threads];
+    enum psc_status status =
+        python_read_exceptions(capture->python, thread, &found->items, &found->count);
+    for (size_t i = 0; status == PSC_OK && i < found->count; i++)
+        status =
+            read_locations(capture, found->items[i].traceback, found->items[i].traceback_count);
+    return status;
 }
 
-static void read_thread(struct python *python, const struct python_thread *thread, size_t locals)
+enum psc_status read_frame_locals(struct capture *capture, const struct python_frame *frame,
+                                  struct python_local **ret, size_t *ret_count)
 {
-    struct python_stack stack = {0}, other = {0};
-    struct python_exception *exceptions;
-    size_t count;
-    if (python_walk(python, thread, &stack) == PSC_OK)
-        read_frames(python, &stack, locals);
-    // Which of the two is right the native stack will tell.
-    if (stack.partial_cframe &&
-        python_walk_between(python, thread, stack.partial_cframe + 8,
-                            stack.partial_cframe + SEARCHED_STACK, &other) == PSC_OK)
-        read_frames(python, &other, locals);
-    python_stack_deinit(&other);
-    python_stack_deinit(&stack);
-    // What was not readable now is not later either: the merge says so.
-    if (python_read_exceptions(python, thread, &exceptions, &count) != PSC_OK)
-        return;
+    struct frame_locals *known = hash_table_find(&capture->locals, frame->address);
+    *ret = known ? known->items : NULL;
+    *ret_count = known ? known->count : 0;
+    if (known)
+        return PSC_OK;
+    enum psc_status status = python_read_locals(capture->python, frame, ret, ret_count);
+    if (status != PSC_OK)
+        return status;
+    known = hash_table_add(&capture->locals, frame->address);
+    if (!known)
+        return PSC_ERR_MEMORY;
+    known->items = *ret;
+    known->count = *ret_count;
+    return PSC_OK;
 }
 
-static void read_tasks(struct python *python, const struct python_thread *threads, size_t count)
+static enum psc_status read_locals(struct capture *capture, const struct python_stack *stack)
 {
-    struct python_task *tasks;
-    size_t task_count;
-    if (python_read_tasks(python, threads, count, &tasks, &task_count) != PSC_OK)
-        return;
-    for (size_t i = 0; i < task_count; i++)
-        for (size_t k = 0; k < tasks[i].frame_count && k < LOCATION_LIMIT; k++)
-            if (!read_frame(python, &tasks[i].frames[k], false))
-                return;
-    struct python_greenlet *greenlets;
-    if (python_read_greenlets(python, threads, count, &greenlets, &task_count) != PSC_OK)
-        return;
-    for (size_t i = 0; i < task_count; i++)
-        for (size_t k = 0; k < greenlets[i].frame_count && k < LOCATION_LIMIT; k++)
-            if (!read_frame(python, &greenlets[i].frames[k], false))
-                return;
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < stack->count && i < capture->locals_limit; i++) {
+        struct python_local *locals;
+        size_t count;
+        if (stack->frames[i].kind == PYTHON_FRAME_CODE)
+            status = read_frame_locals(capture, &stack->frames[i], &locals, &count);
+    }
+    return status;
 }
 
-void trace_rehearse(struct python *python, size_t locals, bool tasks)
+static enum psc_status read_stack(struct capture *capture, struct interpreter_stack *interpreter)
 {
-    struct python_thread *threads;
-    size_t count;
-    if (python_list_threads(python, &threads, &count, NULL) != PSC_OK)
-        return;
-    for (size_t i = 0; i < count; i++)
-        read_thread(python, &threads[i], locals);
-    if (tasks)
-        read_tasks(python, threads, count);
+    enum psc_status status = python_walk(capture->python, interpreter->thread, &interpreter->stack);
+    if (status == PSC_OK)
+        status = merge_walk_further(interpreter, capture->python);
+    if (status == PSC_OK)
+        status = read_locations(capture, interpreter->stack.frames, interpreter->stack.count);
+    if (status == PSC_OK)
+        status = read_locations(capture, interpreter->further.frames, interpreter->further.count);
+    return status;
+}
+
+static enum psc_status read_thread(struct capture *capture, struct merged_stack *merged)
+{
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++)
+        status = read_stack(capture, &merged->interpreters[i]);
+    for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++)
+        status = read_exceptions(capture, merged->interpreters[i].thread);
+    for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
+        status = read_locals(capture, &merged->interpreters[i].stack);
+        if (status == PSC_OK)
+            status = read_locals(capture, &merged->interpreters[i].further);
+    }
+    return status;
+}
+
+static enum psc_status read_tasks(struct capture *capture)
+{
+    const struct python_thread *threads = capture->python_threads;
+    size_t count = capture->python_thread_count;
+    enum psc_status status =
+        python_read_tasks(capture->python, threads, count, &capture->tasks, &capture->task_count);
+    for (size_t i = 0; status == PSC_OK && i < capture->task_count; i++)
+        status = read_locations(capture, capture->tasks[i].frames, capture->tasks[i].frame_count);
+    if (status == PSC_OK)
+        status = python_read_greenlets(capture->python, threads, count, &capture->greenlets,
+                                       &capture->greenlet_count);
+    for (size_t i = 0; status == PSC_OK && i < capture->greenlet_count; i++)
+        status = read_locations(capture, capture->greenlets[i].frames,
+                                capture->greenlets[i].frame_count);
+    return status;
+}
+
+enum psc_status read_python(struct capture *capture)
+{
+    if (!capture->python || !capture->reads_python)
+        return PSC_OK;
+    size_t count = capture->python_thread_count;
+    capture->locals = HASH_TABLE_OF(struct frame_locals);
+    capture->exceptions = calloc(count ? count : 1, sizeof(*capture->exceptions));
+    enum psc_status status = capture->exceptions ? PSC_OK : PSC_ERR_MEMORY;
+    for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++)
+        status = read_thread(capture, &capture->threads[i].merged);
+    if (capture_goes_on(capture, status) && capture->options.tasks)
+        status = read_tasks(capture);
+    return status;
 }

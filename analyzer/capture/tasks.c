@@ -28,24 +28,23 @@ static int32_t find_tid(const struct psc_trace *trace, uint64_t thread_id)
     return 0;
 }
 
-static enum psc_status copy_frames(struct psc_trace *trace, struct symbolizer *symbolizer,
-                                   const struct python_frame *frames, size_t count,
-                                   struct trace_task *ret)
+static enum psc_status copy_frames(struct capture *capture, const struct python_frame *frames,
+                                   size_t count, struct trace_task *ret)
 {
-    ret->frames = arena_array(trace->arena, count ? count : 1, sizeof(*ret->frames));
+    ret->frames = arena_array(capture->trace->arena, count ? count : 1, sizeof(*ret->frames));
     for (size_t i = 0; ret->frames && i < count; i++) {
-        ret->frames[i] = symbolizer_python(symbolizer, &frames[i]);
+        ret->frames[i] = symbolizer_python(capture->symbolizer, &frames[i]);
         if (!ret->frames[i])
             return PSC_ERR_MEMORY;
     }
     ret->frame_count = count;
     if (ret->frames_cut)
-        trace->complete = false;
+        capture->trace->complete = false;
     return ret->frames ? PSC_OK : PSC_ERR_MEMORY;
 }
 
-static enum psc_status copy_task(struct psc_trace *trace, struct symbolizer *symbolizer,
-                                 const struct python_task *from, struct trace_task *ret)
+static enum psc_status copy_task(struct capture *capture, const struct python_task *from,
+                                 struct trace_task *ret)
 {
     *ret = (struct trace_task){
         .id = from->address,
@@ -58,18 +57,15 @@ static enum psc_status copy_task(struct psc_trace *trace, struct symbolizer *sym
         .waits_for = from->waits_for,
         .waits_for_count = from->waits_for_count,
     };
-    return copy_frames(trace, symbolizer, from->frames, from->frame_count, ret);
+    return copy_frames(capture, from->frames, from->frame_count, ret);
 }
 
-enum psc_status tasks_fill(struct psc_trace *trace, struct python *python,
-                           struct symbolizer *symbolizer, const struct python_thread *threads,
-                           size_t thread_count)
+static enum psc_status fill_asyncio_tasks(struct capture *capture)
 {
-    struct python_task *found;
-    size_t count;
-    enum psc_status status = python_read_tasks(python, threads, thread_count, &found, &count);
-    if (status != PSC_OK)
-        return status;
+    struct psc_trace *trace = capture->trace;
+    const struct python_task *found = capture->tasks;
+    size_t count = capture->task_count;
+    enum psc_status status = PSC_OK;
     struct trace_tasks *tasks = arena_alloc(trace->arena, sizeof(*tasks));
     struct trace_task *items = arena_array(trace->arena, count ? count : 1, sizeof(*items));
     if (!tasks || !items)
@@ -77,7 +73,7 @@ enum psc_status tasks_fill(struct psc_trace *trace, struct python *python,
     uint64_t last_id = 0;
     int32_t last_tid = 0;
     for (size_t i = 0; status == PSC_OK && i < count; i++) {
-        status = copy_task(trace, symbolizer, &found[i], &items[i]);
+        status = copy_task(capture, &found[i], &items[i]);
         if (found[i].thread_id != last_id) {
             last_id = found[i].thread_id;
             last_tid = find_tid(trace, last_id);
@@ -109,15 +105,14 @@ static int32_t find_stack(const struct target *target, psc_addr address)
     return best ? best->tid : 0;
 }
 
-enum psc_status greenlets_fill(struct psc_trace *trace, struct python *python,
-                               const struct target *target, struct symbolizer *symbolizer,
-                               const struct python_thread *threads, size_t thread_count)
+static enum psc_status fill_greenlets(struct capture *capture)
 {
-    struct python_greenlet *found;
-    size_t count;
-    enum psc_status status = python_read_greenlets(python, threads, thread_count, &found, &count);
-    if (status != PSC_OK || !count)
-        return status;
+    struct psc_trace *trace = capture->trace;
+    const struct python_greenlet *found = capture->greenlets;
+    size_t count = capture->greenlet_count;
+    enum psc_status status = PSC_OK;
+    if (!count)
+        return PSC_OK;
     struct trace_tasks *greenlets = arena_alloc(trace->arena, sizeof(*greenlets));
     struct trace_task *items = arena_array(trace->arena, count, sizeof(*items));
     if (!greenlets || !items)
@@ -126,14 +121,22 @@ enum psc_status greenlets_fill(struct psc_trace *trace, struct python *python,
         items[i] = (struct trace_task){
             .id = found[i].address,
             .interpreter_id = found[i].interpreter_id,
-            .tid = find_stack(target, found[i].stack),
+            .tid = find_stack(capture->target, found[i].stack),
             .work = work_of(found[i].work),
             .awaits = found[i].type,
             .frames_cut = found[i].frames_cut,
         };
-        status = copy_frames(trace, symbolizer, found[i].frames, found[i].frame_count, &items[i]);
+        status = copy_frames(capture, found[i].frames, found[i].frame_count, &items[i]);
     }
     *greenlets = (struct trace_tasks){.items = items, .count = count};
     trace->greenlets = greenlets;
     return status;
+}
+
+enum psc_status fill_tasks(struct capture *capture)
+{
+    if (!capture->options.tasks || !capture->exceptions)
+        return PSC_OK;
+    enum psc_status status = fill_asyncio_tasks(capture);
+    return status == PSC_OK ? fill_greenlets(capture) : status;
 }

@@ -18,17 +18,17 @@ static enum trace_link link_of(enum python_link link)
     return TRACE_LINK_NONE;
 }
 
-static bool copy_exception(struct psc_trace *trace, struct symbolizer *symbolizer,
-                           const struct python_exception *from, struct trace_exception *ret)
+static bool copy_exception(struct capture *capture, const struct python_exception *from,
+                           struct trace_exception *ret)
 {
     size_t count = from->traceback_count;
     ret->type = from->type;
     ret->message = from->message;
     ret->raised = from->raised;
     ret->link = link_of(from->link);
-    ret->traceback = arena_array(trace->arena, count ? count : 1, sizeof(*ret->traceback));
+    ret->traceback = arena_array(capture->trace->arena, count ? count : 1, sizeof(*ret->traceback));
     for (size_t i = 0; ret->traceback && i < count; i++) {
-        ret->traceback[i] = symbolizer_python(symbolizer, &from->traceback[i]);
+        ret->traceback[i] = symbolizer_python(capture->symbolizer, &from->traceback[i]);
         if (!ret->traceback[i])
             return false;
     }
@@ -37,28 +37,22 @@ static bool copy_exception(struct psc_trace *trace, struct symbolizer *symbolize
     return ret->traceback != NULL;
 }
 
-enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *python,
-                                      struct symbolizer *symbolizer,
-                                      const struct merged_stack *merged,
+enum psc_status values_add_exceptions(struct capture *capture, const struct merged_stack *merged,
                                       struct trace_thread *thread)
 {
-    for (size_t i = 0; i < merged->interpreter_count; i++) {
-        struct python_exception *found;
-        size_t count;
-        enum psc_status status =
-            python_read_exceptions(python, merged->interpreters[i].thread, &found, &count);
-        if (status != PSC_OK)
-            return status;
-        if (!count)
+    for (size_t i = 0; capture->exceptions && i < merged->interpreter_count; i++) {
+        const struct thread_exceptions *found =
+            &capture->exceptions[merged->interpreters[i].thread - capture->python_threads];
+        if (!found->count)
             continue;
-        size_t total = thread->exception_count + count;
-        struct trace_exception *all = arena_array(trace->arena, total, sizeof(*all));
+        size_t total = thread->exception_count + found->count;
+        struct trace_exception *all = arena_array(capture->trace->arena, total, sizeof(*all));
         if (!all)
             return PSC_ERR_MEMORY;
         for (size_t k = 0; k < thread->exception_count; k++)
             all[k] = thread->exceptions[k];
-        for (size_t k = 0; k < count; k++)
-            if (!copy_exception(trace, symbolizer, &found[k], &all[thread->exception_count + k]))
+        for (size_t k = 0; k < found->count; k++)
+            if (!copy_exception(capture, &found->items[k], &all[thread->exception_count + k]))
                 return PSC_ERR_MEMORY;
         thread->exceptions = all;
         thread->exception_count = total;
@@ -68,17 +62,17 @@ enum psc_status values_add_exceptions(struct psc_trace *trace, struct python *py
 
 /* ---- locals ---- */
 
-static enum psc_status read_locals(struct psc_trace *trace, struct python *python,
-                                   const struct python_frame *frame,
-                                   const struct trace_locals **ret)
+static enum psc_status add_python_locals(struct capture *capture, const struct python_frame *frame,
+                                         const struct trace_locals **ret)
 {
     struct python_local *found;
     size_t count;
-    enum psc_status status = python_read_locals(python, frame, &found, &count);
+    struct arena *arena = capture->trace->arena;
+    enum psc_status status = read_frame_locals(capture, frame, &found, &count);
     if (status != PSC_OK || !count)
         return status;
-    struct trace_locals *locals = arena_alloc(trace->arena, sizeof(*locals));
-    struct trace_local *items = arena_array(trace->arena, count, sizeof(*items));
+    struct trace_locals *locals = arena_alloc(arena, sizeof(*locals));
+    struct trace_local *items = arena_array(arena, count, sizeof(*items));
     if (!locals || !items)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
@@ -130,8 +124,7 @@ static enum psc_status add_native_locals(struct variables *variables,
     return status;
 }
 
-enum psc_status values_add_locals(struct psc_trace *trace, struct python *python,
-                                  struct variables *variables, const struct merged_stack *merged,
+enum psc_status values_add_locals(struct capture *capture, const struct merged_stack *merged,
                                   struct trace_thread *thread)
 {
     size_t count = thread->frame_count;
@@ -146,11 +139,11 @@ enum psc_status values_add_locals(struct psc_trace *trace, struct python *python
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < merged->count; i++) {
         const struct merged_item *item = &merged->items[i];
-        if (item->kind == MERGED_NATIVE)
-            status = add_native_locals(variables, merged, item->is.native, &thread->frames[at],
-                                       &thread->locals[at]);
-        else if (item->kind == MERGED_PYTHON && item->is.python.kind == PYTHON_FRAME_CODE && python)
-            status = read_locals(trace, python, &item->is.python, &thread->locals[at]);
+        if (item->kind == MERGED_NATIVE && item->is.native < capture->variables_limit)
+            status = add_native_locals(capture->variables, merged, item->is.native,
+                                       &thread->frames[at], &thread->locals[at]);
+        else if (item->kind == MERGED_PYTHON && item->is.python.kind == PYTHON_FRAME_CODE)
+            status = add_python_locals(capture, &item->is.python, &thread->locals[at]);
         at += frames_of(merged, item);
     }
     return status;

@@ -3,7 +3,7 @@
  * Native and Python frames in one order, joined by address; and which of them are machinery.
  *
  * Of each thread: walk both kinds of stacks into a struct merged_stack and look its native frames
- * up (native_info), then in this order merge_walk_partial_cframes(), merge_learn_evaluator();
+ * up (native_info), then in this order merge_choose_partial_cframes(), merge_learn_evaluator();
  * of all threads merge_find_owning_threads(); then again of each merge_continue_unwinding(),
  * merge_stacks() and merge_find_await_chains().
  */
@@ -30,6 +30,8 @@ struct merged_item {
 struct interpreter_stack {
     const struct python_thread *thread;
     struct python_stack stack;
+    /** Where the newest CFrame is not filled in: from the next one on that leads to the root. */
+    struct python_stack further;
 };
 
 /** The stacks of one thread, and the order of their frames. */
@@ -40,7 +42,6 @@ struct merged_stack {
     struct awaiting_generator **awaiting;
     struct interpreter_stack *interpreters; /**< Several where sub-interpreters run on it. */
     size_t interpreter_count;
-    size_t interpreter_capacity;
     psc_addr sp; /**< The thread's stack pointer; 0: not known. */
     struct merged_item *items;
     size_t count;
@@ -60,13 +61,16 @@ struct evaluator_facts {
     uint64_t cfa_minus_sp;
 };
 
+/** Walks interpreter->further, if interpreter->stack calls for it. */
+PSC_MUST_CHECK enum psc_status merge_walk_further(struct interpreter_stack *interpreter,
+                                                  struct python *python);
 /**
- * Walks the chains of those interpreters again whose newest CFrame is not filled in yet: the
- * evaluator that stands further out tells where the list goes on.
+ * Gives those interpreters whose newest CFrame is not filled in yet the right stack: the evaluator
+ * that stands further out tells where the list goes on.
  */
-PSC_MUST_CHECK enum psc_status merge_walk_partial_cframes(struct merged_stack *merged,
-                                                          struct python *python,
-                                                          struct target *target);
+PSC_MUST_CHECK enum psc_status merge_choose_partial_cframes(struct merged_stack *merged,
+                                                            struct python *python,
+                                                            struct target *target);
 /** Learns from a well-unwound evaluator frame where its anchor lies. */
 void merge_learn_evaluator(struct evaluator_facts *facts, const struct merged_stack *merged);
 /** Gives the stacks of other interpreters to the thread that runs them. */

@@ -4,13 +4,19 @@
 
 #include <stdlib.h>
 
+static void interpreter_stack_deinit(struct interpreter_stack *interpreter)
+{
+    python_stack_deinit(&interpreter->stack);
+    python_stack_deinit(&interpreter->further);
+}
+
 void merged_stack_deinit(struct merged_stack *merged)
 {
     native_stack_deinit(&merged->native);
     free(merged->native_info);
     free(merged->awaiting);
     for (size_t i = 0; i < merged->interpreter_count; i++)
-        python_stack_deinit(&merged->interpreters[i].stack);
+        interpreter_stack_deinit(&merged->interpreters[i]);
     free(merged->interpreters);
     free(merged->items);
     *merged = (struct merged_stack){0};
@@ -19,9 +25,12 @@ void merged_stack_deinit(struct merged_stack *merged)
 enum psc_status merged_stack_add(struct merged_stack *merged,
                                  const struct interpreter_stack *interpreter)
 {
-    if (!array_reserve(&merged->interpreters, &merged->interpreter_capacity,
-                       merged->interpreter_count + 1, sizeof(*merged->interpreters)))
+    // Mostly there is one, of each of very many threads: no room is kept for more.
+    struct interpreter_stack *grown =
+        realloc(merged->interpreters, (merged->interpreter_count + 1) * sizeof(*grown));
+    if (!grown)
         return PSC_ERR_MEMORY;
+    merged->interpreters = grown;
     merged->interpreters[merged->interpreter_count++] = *interpreter;
     return PSC_OK;
 }

@@ -24,46 +24,72 @@ static void forget(struct python_stack *stack)
     stack->partial_cframe = stack->cframe_list_end = 0;
 }
 
-static enum psc_status walk_again(struct merged_stack *merged,
-                                  struct interpreter_stack *interpreter, struct python *python)
+/* Whether the stack begins at the first CFrame of the native frame. */
+static bool begins_in(const struct python_stack *stack, psc_addr searched_from,
+                      const struct native_frame *frame)
 {
-    struct python_stack stack = {0};
-    psc_addr low = interpreter->stack.partial_cframe + 8, high = low + SEARCHED_STACK;
-    if (merged->native.count) {
-        size_t innermost = evaluators_find_next(merged, 0);
-        size_t next =
-            innermost == SIZE_MAX ? SIZE_MAX : evaluators_find_next(merged, innermost + 1);
-        if (next == SIZE_MAX) {
-            // It runs nothing yet, and there is no other.
-            if (interpreter->stack.cframe_list_end && merged->interpreter_count == 1 &&
-                merged->native.end == NATIVE_END_COMPLETE)
-                forget(&interpreter->stack);
-            return PSC_OK;
-        }
-        const struct native_frame *frame = &merged->native.frames[next];
-        if (!interpreter->stack.cframe_list_end && has_anchor(&interpreter->stack, frame))
-            return PSC_OK;
-        low = frame->sp;
-        high = frame->cfa;
-    } else if (!interpreter->stack.cframe_list_end) {
+    return stack->anchor_count && frame->sp >= searched_from &&
+           stack->anchors[0].address >= frame->sp && stack->anchors[0].address < frame->cfa;
+}
+
+static void take_stack(struct interpreter_stack *interpreter, struct python_stack *stack)
+{
+    python_stack_deinit(&interpreter->stack);
+    interpreter->stack = *stack;
+    *stack = (struct python_stack){0};
+}
+
+static enum psc_status choose(struct merged_stack *merged, struct interpreter_stack *interpreter,
+                              struct python *python)
+{
+    struct python_stack *further = &interpreter->further;
+    if (!merged->native.count) {
+        if (interpreter->stack.cframe_list_end && further->anchor_count)
+            take_stack(interpreter, further);
         return PSC_OK;
     }
-    enum psc_status status = python_walk_between(python, interpreter->thread, low, high, &stack);
-    if (status == PSC_OK) {
-        python_stack_deinit(&interpreter->stack);
-        interpreter->stack = stack;
+    size_t innermost = evaluators_find_next(merged, 0);
+    size_t next = innermost == SIZE_MAX ? SIZE_MAX : evaluators_find_next(merged, innermost + 1);
+    if (next == SIZE_MAX) {
+        // It runs nothing yet, and there is no other.
+        if (interpreter->stack.cframe_list_end && merged->interpreter_count == 1 &&
+            merged->native.end == NATIVE_END_COMPLETE)
+            forget(&interpreter->stack);
+        return PSC_OK;
     }
+    const struct native_frame *frame = &merged->native.frames[next];
+    if (!interpreter->stack.cframe_list_end && has_anchor(&interpreter->stack, frame))
+        return PSC_OK;
+    if (begins_in(further, interpreter->stack.partial_cframe + 8, frame)) {
+        take_stack(interpreter, further);
+        return PSC_OK;
+    }
+    struct python_stack stack = {0};
+    enum psc_status status =
+        python_walk_between(python, interpreter->thread, frame->sp, frame->cfa, &stack);
+    if (status == PSC_OK)
+        take_stack(interpreter, &stack);
     return status == PSC_ERR_NOT_FOUND ? PSC_OK : status;
 }
 
-enum psc_status merge_walk_partial_cframes(struct merged_stack *merged, struct python *python,
-                                           struct target *target)
+enum psc_status merge_walk_further(struct interpreter_stack *interpreter, struct python *python)
+{
+    psc_addr low = interpreter->stack.partial_cframe + 8;
+    if (!interpreter->stack.partial_cframe)
+        return PSC_OK;
+    enum psc_status status = python_walk_between(python, interpreter->thread, low,
+                                                 low + SEARCHED_STACK, &interpreter->further);
+    return status == PSC_ERR_NOT_FOUND ? PSC_OK : status;
+}
+
+enum psc_status merge_choose_partial_cframes(struct merged_stack *merged, struct python *python,
+                                             struct target *target)
 {
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
         struct interpreter_stack *interpreter = &merged->interpreters[i];
         if (interpreter->stack.partial_cframe)
-            status = walk_again(merged, interpreter, python);
+            status = choose(merged, interpreter, python);
         if (interpreter->stack.cframe_list_end)
             target_warn(target, "python-anchors",
                         "Python thread 0x%llx: its CFrame list ends at 0x%llx",

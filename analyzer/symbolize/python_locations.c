@@ -13,7 +13,8 @@ static uint32_t column_in_characters(struct symbolizer *symbolizer, const char *
                                      int32_t offset)
 {
     size_t size;
-    const char *text = offset >= 0 ? sources_find_line(symbolizer->text, file, line, &size) : NULL;
+    bool wanted = offset >= 0 && !symbolizer->input.no_columns;
+    const char *text = wanted ? sources_find_line(symbolizer->text, file, line, &size) : NULL;
     if (!text || (size_t)offset > size)
         return 0;
     uint32_t column = 1;
@@ -85,6 +86,12 @@ const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
     if (known)
         known->location = location;
     return location;
+}
+
+void symbolizer_forget_python(struct symbolizer *symbolizer, struct python *python)
+{
+    symbolizer->input.python = python;
+    hash_table_clear(&symbolizer->instructions);
 }
 
 const struct trace_location *symbolizer_gap(struct symbolizer *symbolizer, const char *format, ...)

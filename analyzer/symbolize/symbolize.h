@@ -46,6 +46,7 @@ struct symbolizer_input {
     struct modules *modules;
     struct python *python; /**< NULL: none. */
     bool no_source;        /**< No text of lines. */
+    bool no_columns;       /**< Nor columns, which take the text of the line to count. */
     bool all_inlined; /**< Inlined calls also where debug information is large and compressed. */
     bool all_modules; /**< The trace lists modules that no frame is in, too. */
 };
@@ -71,6 +72,8 @@ bool symbolizer_are_one_function(struct symbolizer *symbolizer, const struct add
 /** The location of a Python frame, one per code object and instruction; NULL: out of memory. */
 const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
                                                const struct python_frame *frame);
+/** The process has gone on: its code objects may be others, and Python's handle is this one. */
+void symbolizer_forget_python(struct symbolizer *symbolizer, struct python *python);
 /** A gap whose reason is the text; NULL when out of memory. */
 const struct trace_location *symbolizer_gap(struct symbolizer *symbolizer, const char *format, ...)
     PSC_PRINTF(2, 3);

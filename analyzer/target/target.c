@@ -13,10 +13,9 @@ bool target_interrupted(struct target *target)
     return target->interrupted;
 }
 
-/* What a living process is read for in its pause is read in another thread. */
 static bool may_read(struct target *target, size_t size)
 {
-    if (!target->options.interrupted || target->kind == TARGET_PROCESS)
+    if (!target->options.interrupted || target->ops->silent)
         return true;
     target->unasked += 1 + size / 4096;
     return target->unasked < ASKED_AFTER ? !target->interrupted : !target_interrupted(target);

@@ -107,6 +107,8 @@ enum target_kind {
 struct target;
 
 struct target_ops {
+    /** Reading does not ask the caller: it is done in threads that he does not know. */
+    bool silent;
     /**
      * Where the bytes at an address are in this process, and how many follow them in one piece;
      * NULL when they are not there. They stay until the target is closed, or the next snapshot.

@@ -17,15 +17,22 @@ struct psc_trace *trace_create(void)
     return trace;
 }
 
-void trace_destroy(struct psc_trace *trace)
+void trace_drop_threads(struct psc_trace *trace)
 {
-    if (!trace)
-        return;
     for (size_t i = 0; i < trace->thread_count; i++) {
         free(trace->threads[i].frames);
         free(trace->threads[i].locals);
     }
     free(trace->threads);
+    trace->threads = NULL;
+    trace->thread_count = 0;
+}
+
+void trace_destroy(struct psc_trace *trace)
+{
+    if (!trace)
+        return;
+    trace_drop_threads(trace);
     warnings_deinit(&trace->warnings);
     text_deinit(&trace->explain);
     arena_destroy(trace->arena);

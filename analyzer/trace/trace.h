@@ -253,5 +253,7 @@ struct psc_trace {
 /** One without threads, complete until something is found to be missing; NULL: out of memory. */
 struct psc_trace *trace_create(void);
 void trace_destroy(struct psc_trace *trace);
+/** Frees the threads alone; what they point to stays with the arena. */
+void trace_drop_threads(struct psc_trace *trace);
 
 #endif

@@ -47,16 +47,3 @@ void variables_add_closure_object(struct variables *variables, size_t frame, con
     python_add_value(variables->input.python, object, &text);
     variables_add_text(variables, "closure", &text);
 }
-
-void variables_rehearse_closures(struct variables *variables, size_t frame)
-{
-    uint64_t words[WORD_LIMIT];
-    struct python *python = variables->input.python;
-    size_t count = python ? list_words(variables, frame, words) : 0;
-    for (size_t i = 0; i < count; i++) {
-        struct text text = {0};
-        if (python_is_closure(python, words[i], NULL))
-            python_add_value(python, words[i], &text);
-        text_deinit(&text);
-    }
-}

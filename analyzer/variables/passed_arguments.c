@@ -30,8 +30,8 @@ static const struct debug_scope *find_wrapper(struct variables *variables, size_
         return NULL;
     *ret_frame = frame + 1;
     scopes = variables_find_scopes(variables, frame + 1);
-    const char *name = variables->level ? variables->level->frame_function : NULL;
-    const char *outer_name = variables->level ? variables->level->caller_function : NULL;
+    const char *name = variables->level->frame_function;
+    const char *outer_name = variables->level->caller_function;
     if (!scopes || scopes->count != 1 || !is_function(&scopes->items[0], "__pyx_pw_") || !name ||
         !outer_name || strcmp(name, outer_name) != 0)
         return NULL;

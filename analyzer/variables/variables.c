@@ -85,26 +85,3 @@ enum psc_status variables_read(struct variables *variables, const struct native_
     *ret = locals;
     return PSC_OK;
 }
-
-bool variables_rehearse(struct variables *variables, const struct native_stack *stack, size_t frame)
-{
-    variables->stack = stack;
-    variables->level = NULL;
-    const struct debug_scopes *scopes = variables_find_scopes(variables, frame);
-    variables->count = 0;
-    if (!variables->bytes)
-        return true;
-    if (!scopes)
-        variables_rehearse_closures(variables, frame);
-    for (size_t i = 0; scopes && i < scopes->count; i++) {
-        const struct debug_scope *scope = &scopes->items[i];
-        bool cython = scope->function && strstr(scope->function, "__pyx_");
-        const struct frame_scope in = {frame, scope, cython};
-        variables->count = 0;
-        if (cython)
-            variables_add_cython(variables, &in);
-        else
-            add_c_variables(variables, &in, 0);
-    }
-    return !arena_is_exhausted(variables->input.arena);
-}

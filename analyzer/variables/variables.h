@@ -51,8 +51,5 @@ PSC_MUST_CHECK enum psc_status variables_read(struct variables *variables,
                                               const struct native_stack *stack,
                                               const struct variables_level *level,
                                               const struct trace_locals **ret);
-/** Reads what variables_read() will read of a frame, whatever its levels. False: out of memory. */
-bool variables_rehearse(struct variables *variables, const struct native_stack *stack,
-                        size_t frame);
 
 #endif

@@ -11,7 +11,7 @@ struct variables {
     struct variables_input input;
     size_t bytes; /**< Of text that may still be made. */
     const struct native_stack *stack;
-    const struct variables_level *level; /**< That is asked for; NULL: none in particular. */
+    const struct variables_level *level; /**< That is asked for. */
     struct trace_local items[LOCAL_LIMIT];
     size_t count;
     struct native_value value; /**< That is being written. */
@@ -63,7 +63,5 @@ void variables_add_cython(struct variables *variables, const struct frame_scope 
 
 /** Adds the object that holds a closure's variables, when the frame has just one. */
 void variables_add_closure_object(struct variables *variables, size_t frame, const char *function);
-/** Reads what the objects of any closure hold to which the frame points. */
-void variables_rehearse_closures(struct variables *variables, size_t frame);
 
 #endif

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREAD_STACK ((size_t)1024 * 1024)
+#define THREAD_STACK ((size_t)2 * 1024 * 1024)
 /* A process that does much never stands still for long enough. */
 #define UNPAUSED_LIMIT 20
 

@@ -347,7 +347,7 @@ struct live {
 
 extern const struct target_ops live_ops;
 
-/** What stands behind a target of this kind; no other may be given. */
+/** What stands behind a target of this kind; NULL for another, which must not be given. */
 struct live *live_of(const struct target *target);
 
 #endif

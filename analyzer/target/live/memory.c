@@ -1,7 +1,6 @@
 /* The memory of a living process: pages that were read in a snapshot, else as it is now. */
 #include "live_private.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +8,7 @@
 
 struct live *live_of(const struct target *target)
 {
-    assert(target->kind == TARGET_PROCESS);
-    return target->backend;
+    return target->kind == TARGET_PROCESS ? target->backend : NULL;
 }
 
 /*
@@ -102,8 +100,11 @@ static bool live_file_place(const struct target *target, const struct target_fil
     return index <= 2;
 }
 
-const struct target_ops live_ops = {
-    .piece = live_piece, .root = live_root, .file_place = live_file_place, .close = live_close};
+const struct target_ops live_ops = {.silent = true,
+                                    .piece = live_piece,
+                                    .root = live_root,
+                                    .file_place = live_file_place,
+                                    .close = live_close};
 
 const char *live_get_refusal(const struct target *target)
 {

@@ -1,0 +1,130 @@
+/* Which threads are captured: the target's and Python's, joined. */
+#include "capture_private.h"
+
+#include <stdlib.h>
+
+static bool wants_thread(const struct capture *capture, size_t index)
+{
+    const struct psc_capture_options *options = &capture->options;
+    int32_t tid = capture->target->threads[index].tid;
+    switch (options->threads) {
+    case PSC_THREADS_ALL:
+        return true;
+    case PSC_THREADS_CRASHED:
+        return index == 0;
+    case PSC_THREADS_LISTED:
+        break;
+    }
+    for (uint32_t i = 0; i < options->thread_id_count; i++)
+        if (options->thread_ids[i] == tid)
+            return true;
+    return false;
+}
+
+static enum psc_status add_interpreter(struct captured_thread *thread,
+                                       const struct python_thread *python)
+{
+    return merged_stack_add(&thread->merged, &(struct interpreter_stack){.thread = python});
+}
+
+/*
+ * The join of native and Python threads: pthread_self() is the thread pointer (glibc, musl). Of a
+ * thread that was not stopped the id may have to do, which 3.11 and later keep.
+ */
+static bool is_same_thread(const struct target_thread *native, const struct python_thread *python)
+{
+    if (!native->thread_pointer)
+        return python->native_id && python->native_id == (uint64_t)native->tid;
+    return python->thread_id && python->thread_id == native->thread_pointer;
+}
+
+static enum psc_status take_natives(struct capture *capture)
+{
+    const struct target *target = capture->target;
+    for (size_t i = 0; i < target->thread_count; i++) {
+        if (!wants_thread(capture, i)) {
+            capture->unwanted_threads++;
+            continue;
+        }
+        struct captured_thread *thread = &capture->threads[capture->thread_count++];
+        thread->native = &target->threads[i];
+        thread->native_index = i;
+        thread->is_main = thread->native->tid == target->process.pid;
+        for (size_t p = 0; p < capture->python_thread_count; p++) {
+            const struct python_thread *python = &capture->python_threads[p];
+            if (is_same_thread(thread->native, python) && add_interpreter(thread, python) != PSC_OK)
+                return PSC_ERR_MEMORY;
+        }
+    }
+    return PSC_OK;
+}
+
+/* Those of Python without a native thread among the first `native_count`. */
+static enum psc_status take_others(struct capture *capture, size_t native_count)
+{
+    const struct target *target = capture->target;
+    for (size_t p = 0; p < capture->python_thread_count; p++) {
+        const struct python_thread *python = &capture->python_threads[p];
+        bool joined = false;
+        for (size_t i = 0; i < native_count && !joined; i++)
+            joined = is_same_thread(&target->threads[i], python);
+        // 3.12+ makes the state of a thread before the thread: without an id it has not begun.
+        if (joined || !python->thread_id)
+            continue;
+        if (add_interpreter(&capture->threads[capture->thread_count++], python) != PSC_OK)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+    const struct captured_thread *a = left, *b = right;
+    bool crashed_a = a->native && a->native->crashed, crashed_b = b->native && b->native->crashed;
+    if (crashed_a != crashed_b)
+        return crashed_a ? -1 : 1;
+    if (!a->native != !b->native)
+        return a->native ? -1 : 1;
+    if (!a->native)
+        return 0;
+    if (a->is_main != b->is_main)
+        return a->is_main ? -1 : 1;
+    return a->native->tid < b->native->tid ? -1 : a->native->tid > b->native->tid;
+}
+
+enum psc_status choose_threads(struct capture *capture, struct psc_error *err)
+{
+    const struct psc_capture_options *options = &capture->options;
+    struct psc_error why = {0};
+    if (capture->python && python_list_threads(capture->python, &capture->python_threads,
+                                               &capture->python_thread_count, &why) != PSC_OK)
+        target_warn(capture->target, "python-threads", "%s", why.message);
+    // Where no native stack is going to be walked in the stop, nothing has to be joined in it.
+    size_t natives = capture->visits && !capture->native ? 0 : capture->target->thread_count;
+    size_t most = natives + capture->python_thread_count;
+    capture->threads = calloc(most ? most : 1, sizeof(*capture->threads));
+    if (!capture->threads)
+        return psc_fail_memory(err);
+    enum psc_status status = natives ? take_natives(capture) : PSC_OK;
+    if (status == PSC_OK && options->threads == PSC_THREADS_ALL && capture->reads_python)
+        status = take_others(capture, natives);
+    if (status == PSC_OK && !capture->thread_count)
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
+                        options->thread_id_count ? options->thread_ids[0] : 0);
+    if (natives)
+        qsort(capture->threads, capture->thread_count, sizeof(*capture->threads), compare_threads);
+    return psc_fail_status(err, status);
+}
+
+void capture_forget_threads(struct capture *capture)
+{
+    for (size_t i = 0; i < capture->thread_count; i++)
+        merged_stack_deinit(&capture->threads[i].merged);
+    free(capture->threads);
+    free(capture->exceptions);
+    hash_table_deinit(&capture->locals);
+    capture->threads = NULL;
+    capture->exceptions = NULL;
+    capture->thread_count = capture->python_thread_count = 0;
+    capture->unwanted_threads = capture->task_count = capture->greenlet_count = 0;
+}

@@ -1,0 +1,123 @@
+/* The stacks of the chosen threads: native frames are walked, and merged with Python's. */
+#include "capture_private.h"
+
+#include <stdlib.h>
+
+/* Stacks up to this size stay in memory between the walk and the merge. */
+#define RELEASED_STACK_SIZE ((size_t)1024 * 1024)
+
+static enum psc_status look_up_addresses(struct capture *capture, struct merged_stack *merged)
+{
+    size_t count = merged->native.count;
+    struct address_info **grown =
+        realloc(merged->native_info, (count ? count : 1) * sizeof(*grown));
+    if (!grown)
+        return PSC_ERR_MEMORY;
+    merged->native_info = grown;
+    for (size_t i = 0; i < count; i++) {
+        grown[i] = symbolizer_get(capture->symbolizer, native_lookup_pc(&merged->native.frames[i]));
+        if (!grown[i])
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+/* A deep stack is read once in order: its pages need not stay. */
+static void release_stack(struct capture *capture, const struct native_stack *stack)
+{
+    if (!stack->count)
+        return;
+    psc_addr low = stack->frames[0].sp, high = stack->frames[stack->count - 1].sp;
+    if (high > low && high - low >= RELEASED_STACK_SIZE)
+        target_release(capture->target, low, (size_t)(high - low));
+}
+
+static enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
+                                   struct evaluator_facts *facts)
+{
+    enum psc_status status = PSC_OK;
+    struct merged_stack *merged = &thread->merged;
+    merged->sp = thread->native ? target_sp(capture->target, &thread->native->registers) : 0;
+    merged->native.keep_registers = capture->options.locals;
+    if (capture->native && thread->native && !thread->native->unreadable)
+        status = native_walk(capture->native, thread->native_index, &merged->native);
+    release_stack(capture, &merged->native);
+    if (status == PSC_OK)
+        status = look_up_addresses(capture, merged);
+    if (status == PSC_OK && capture->reads_python)
+        status = merge_choose_partial_cframes(merged, capture->python, capture->target);
+    if (status == PSC_OK)
+        merge_learn_evaluator(facts, merged);
+    return status;
+}
+
+static enum psc_status merge_thread(struct capture *capture, struct captured_thread *thread,
+                                    const struct evaluator_facts *facts)
+{
+    struct merged_stack *merged = &thread->merged;
+    enum psc_status status = PSC_OK;
+    if (merged->native.count && merged->native.end != NATIVE_END_COMPLETE) {
+        status = merge_continue_unwinding(merged, capture->native, capture->target, facts);
+        if (status == PSC_OK)
+            status = look_up_addresses(capture, merged);
+    }
+    struct python *python = capture->reads_python ? capture->python : NULL;
+    if (status == PSC_OK)
+        status = merge_stacks(merged, python, capture->target, capture->symbolizer);
+    if (status == PSC_OK && python)
+        status = merge_find_await_chains(
+            merged, &(struct await_chain_input){.target = capture->target,
+                                                .modules = *capture->modules,
+                                                .python = python,
+                                                .symbolizer = capture->symbolizer});
+    release_stack(capture, &merged->native);
+    return status;
+}
+
+/* Interpreters that another thread runs than the one that made them. */
+static enum psc_status find_owning_threads(struct capture *capture)
+{
+    PSC_CLEANUP(cleanup_free)
+    struct merged_stack **stacks =
+        calloc(capture->thread_count ? capture->thread_count : 1, sizeof(*stacks));
+    if (!stacks)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < capture->thread_count; i++)
+        stacks[i] = &capture->threads[i].merged;
+    return merge_find_owning_threads(stacks, capture->thread_count, capture->target);
+}
+
+/* Lines are looked up only where a frame is shown. */
+static void mark_wanted(struct capture *capture, const struct merged_stack *merged)
+{
+    struct roles roles = {0};
+    bool everything = capture->options.detail_hidden || capture->options.mode == PSC_MODE_NATIVE;
+    for (size_t i = 0; i < merged->count; i++) {
+        const struct merged_item *item = &merged->items[i];
+        if (item->kind == MERGED_PYTHON)
+            roles_pass_python(&roles);
+        if (item->kind != MERGED_NATIVE)
+            continue;
+        struct address_info *info = merged->native_info[item->is.native];
+        enum trace_role role =
+            roles_take(&roles, info, &info->levels[info->level_count - 1], item->evaluator);
+        if (everything || item->is.native == 0 || !role_is_hidden(role) ||
+            role == TRACE_ROLE_FOLDED)
+            info->wanted = true;
+    }
+}
+
+enum psc_status merge_threads(struct capture *capture)
+{
+    struct evaluator_facts facts = {0};
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++)
+        status = walk_thread(capture, &capture->threads[i], &facts);
+    if (capture_goes_on(capture, status))
+        status = find_owning_threads(capture);
+    for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
+        status = merge_thread(capture, &capture->threads[i], &facts);
+        mark_wanted(capture, &capture->threads[i].merged);
+    }
+    return status;
+}
