@@ -1,5 +1,6 @@
 /* The .debug_line parser: the input is the section, and its own string sections. */
 #include "debug_line.h"
+#include "line_header.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,6 +20,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct debug_line_row rows[64] = {0};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(rows); i++)
         rows[i].address = i < 32 ? i * 0x100 : 0x40000000 + i * 0x1000;
+    struct line_header header;
+    for (uint64_t at = 0; at < size; at = header.next_unit) {
+        bool good = parse_line_header(&sections.line, at, &header);
+        uint64_t next = parse_debug_line_unit(&sections, at, code, PSC_ARRAY_SIZE(code), rows,
+                                              PSC_ARRAY_SIZE(rows));
+        if (next != header.next_unit || (good && !header.opcode_lengths && header.opcode_base > 1))
+            abort();
+        if (header.next_unit <= at)
+            break;
+    }
     for (size_t ranges = 0; ranges <= PSC_ARRAY_SIZE(code); ranges += 2) {
         parse_debug_line(&sections, code, ranges, rows, PSC_ARRAY_SIZE(rows));
         for (size_t i = 0; i < PSC_ARRAY_SIZE(rows); i++) {

@@ -13,6 +13,9 @@ static void check(const uint8_t *bytes, size_t size)
 {
     struct py_layout layout;
     struct psc_error err = {0};
+    struct py_debug_offsets head;
+    if (parse_debug_offsets_head(bytes, size, &head) == PSC_OK && size < PY_DEBUG_OFFSETS_HEAD)
+        abort();
     enum psc_status status = parse_debug_offsets(bytes, size, &layout, &err);
     if (status != PSC_OK) {
         if (!err.message[0] || err.status != status)

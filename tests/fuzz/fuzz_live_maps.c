@@ -24,6 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (mapping->file && !mapping->file->path))
             abort();
     }
+    struct live_map map;
+    for (const char *at = copy; parse_next_map(&at, copy + size, &map);)
+        if (map.path_size && (map.path < copy || map.path + map.path_size > copy + size))
+            abort();
     struct dump dump = {.pagemap = -1};
     uint8_t registers[TARGET_USER_REGISTERS_LIMIT];
     if (!parse_smaps(copy, size, &dump))

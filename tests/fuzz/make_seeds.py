@@ -88,7 +88,7 @@ def main():
     files = struct.pack("<8Q", 2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x4000, 1)
     write(folder, "fuzz_core_notes", "files", files + b"/bin/a\0/lib/b.so\0")
     write(folder, "fuzz_core_notes", "auxv", struct.pack("<8Q", 3, 0x40, 9, 0x1000, 33, 0x7000, 0, 0))
-    for name in ("fuzz_cython_symbol",):
+    for name in ("fuzz_cython_symbol", "fuzz_cython_path"):
         for index, symbol in enumerate((
                 b"__pyx_pw_7sklearn_4tree_5_tree_11_check_node_ndarray",
                 b"__pyx_fuse_1_0__pyx_pw_8implicit_4_als_31_least_squares_cg",
@@ -107,6 +107,12 @@ def main():
     write(folder, "fuzz_cython_lines", "xml",
           b'<Module filename="/b/m.pyx"><LineNumber src_path="/b/m.pyx" src_lineno="7" '
           b'c_linenos="20 21 12" /><LineNumber cython_lineno="9" c_linenos="30" /></Module>')
+    for index, text in enumerate((b"3.11.2 (main, ", b"2.7.18rc1 (default, ", b"libpython3.7m.so.1.0", b"python3.11")):
+        write(folder, "fuzz_version_text", str(index), text)
+    common = bytes([1]) + b"zR\0" + bytes([1, 0x78, 0x10, 1, 0x1B, 0x0C, 7, 8, 0x90, 1, 0, 0])
+    entry = bytes(8) + bytes([0, 0x41, 0x0E, 0x10, 0x86, 2, 0x43, 0x0D, 6, 0x5A, 0x0C, 7, 8])
+    write(folder, "fuzz_cfi", "both", bytes([len(common)]) + common + entry)
+    write(folder, "fuzz_cfi", "entry", entry)
     # CPython 3.11 location table: short, one-line, no column, long and none entries.
     with open("/proc/self/maps", "rb") as file:
         write(folder, "fuzz_live_maps", "own", file.read())

@@ -105,7 +105,7 @@ def check_mypy(build: str, _jobs: int) -> Tuple[bool, str]:
     plugin: List[str] = []
     tests: List[str] = []
     for path in python_files():
-        (plugin if os.path.relpath(path, ROOT).startswith("gdb-plugin") else tests).append(path)
+        (plugin if os.path.dirname(os.path.relpath(path, ROOT)) == "gdb-plugin" else tests).append(path)
     mypy = ["mypy", "--no-error-summary", "--cache-dir"]
     first = run([*mypy, os.path.join(build, "mypy"), *plugin])
     second = run([*mypy, os.path.join(build, "mypy-tests"), "--no-strict-optional", *tests])

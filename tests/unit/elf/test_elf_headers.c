@@ -41,6 +41,29 @@ static void elf_header_is_checked(void **state)
     assert_int_equal(parse_elf_segments(raw, ELF_SEGMENT_SIZE - 1, 2, segments), 0);
 }
 
+static void a_segment_and_a_dynamic_entry_are_read(void **state)
+{
+    (void)state;
+    const Elf64_Phdr raw = {PT_LOAD, PF_R | PF_X, 0x1000, 0x400000, 0, 0x20, 0x30, 0x1000};
+    struct elf_segment segment;
+    parse_elf_segment((const uint8_t *)&raw, &segment);
+    assert_int_equal(segment.type, PT_LOAD);
+    assert_int_equal(segment.flags, PF_R | PF_X);
+    assert_int_equal(segment.offset, 0x1000);
+    assert_int_equal(segment.address, 0x400000);
+    assert_int_equal(segment.file_size, 0x20);
+    assert_int_equal(segment.memory_size, 0x30);
+    assert_int_equal(segment.alignment, 0x1000);
+
+    const Elf64_Dyn entries[] = {
+        {DT_SYMTAB, {0x500}}, {DT_STRSZ, {7}}, {0x6fff0000, {1}}, {DT_NULL, {0}}};
+    struct elf_dynamic dynamic = {0};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(entries); i++)
+        assert_int_equal(parse_elf_dynamic_entry((const uint8_t *)&entries[i], &dynamic), i < 3);
+    assert_int_equal(dynamic.symbols, 0x500);
+    assert_int_equal(dynamic.names_size, 7);
+}
+
 static void eh_frame_header_is_checked(void **state)
 {
     (void)state;
@@ -96,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elf_header_is_checked),
         cmocka_unit_test(many_segments_are_counted),
+        cmocka_unit_test(a_segment_and_a_dynamic_entry_are_read),
         cmocka_unit_test(eh_frame_header_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,9 @@ static void the_build_id_is_found_in_an_image(void **state)
     assert_true(parse_build_id((const uint8_t *)&image, sizeof(image), &id));
     assert_int_equal(id.size, 20);
     assert_ptr_equal(id.data, image.id);
+    assert_true(parse_build_id_note((const uint8_t *)image.note, 36, 4, &id));
+    assert_ptr_equal(id.data, image.id);
+    assert_false(parse_build_id_note((const uint8_t *)image.note, 35, 4, &id));
     // Every shorter image has none, and is not read beyond its end.
     for (size_t size = 0; size < sizeof(image) - 4; size++) {
         uint8_t *exact = malloc(size + 1);

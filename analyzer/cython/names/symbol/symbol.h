@@ -33,7 +33,7 @@ struct cython_symbol {
  */
 bool parse_cython_symbol(const char *symbol, struct text *buffer, struct cython_symbol *ret);
 
-/** "_1_0" or "0" in front of `__pyx_` or a name; drops it from `text`. */
+/** "1_0" or "0" in front of `__pyx_` or a name; drops it from `text`. */
 bool parse_cython_specialization(struct slice *text, struct slice *ret);
 
 /* ---- the path in it ---- */
