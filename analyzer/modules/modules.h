@@ -262,6 +262,12 @@ struct debug_call_site {
  * @return as module_find_variables().
  */
 const struct debug_call_site *module_find_call_site(struct module *module, psc_addr return_address);
+/**
+ * What a call site tells of an expression as it was when the function was entered:
+ * DW_OP_entry_value of a register, or DW_OP_GNU_parameter_ref. NULL: nothing.
+ */
+const struct debug_call_parameter *debug_call_site_find(const struct debug_call_site *site,
+                                                        const struct debug_expression *wanted);
 
 /* ---- for native/: libdw's view of the file ---- */
 

@@ -1,7 +1,6 @@
 /* Where variables of native frames are, and what arguments were when a function was entered. */
 #include "variables_private.h"
 
-#include <dwarf.h>
 #include <string.h>
 
 /* Callers that are asked what an argument was. */
@@ -75,28 +74,6 @@ static bool calls_function(struct variables *variables, size_t caller, unsigned 
            target == scopes->entry;
 }
 
-static bool register_of(const struct debug_expression *expression, uint64_t *ret)
-{
-    const struct debug_operation *operation = &expression->operations[0];
-    if (expression->count != 1)
-        return false;
-    if (operation->code >= DW_OP_reg0 && operation->code <= DW_OP_reg31)
-        *ret = (uint64_t)operation->code - DW_OP_reg0;
-    else if (operation->code == DW_OP_regx || operation->code == DW_OP_regval_type)
-        *ret = operation->number;
-    else
-        return false;
-    return true;
-}
-
-/* Offset of the DIE of a parameter that the optimised function does not have; 0: it is none. */
-static uint64_t parameter_of(const struct debug_expression *expression)
-{
-    return expression->operations[0].code == DW_OP_GNU_parameter_ref
-               ? expression->operations[0].number
-               : 0;
-}
-
 static bool find_entry_value(void *context, const struct debug_expression *expression,
                              uint64_t *ret)
 {
@@ -104,22 +81,16 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
     struct variables *variables = entry->variables;
     const struct native_stack *stack = variables->stack;
     size_t caller = entry->frame + 1;
-    uint64_t wanted = 0;
-    uint64_t parameter = parameter_of(expression);
     if (entry->depth >= ENTRY_DEPTH_LIMIT || caller >= stack->count ||
-        (!parameter && !register_of(expression, &wanted)) ||
         stack->frames[caller].trust > NATIVE_TRUST_CFI || stack->frames[caller].exact ||
         stack->frames[caller].signal)
         return false;
     const struct debug_call_site *site = call_site_of(variables, caller);
     if (!site || !calls_function(variables, caller, entry->depth + 1, site, entry->frame))
         return false;
-    for (size_t i = 0; i < site->count; i++)
-        if (parameter ? site->parameters[i].parameter == parameter
-                      : site->parameters[i].register_number == wanted)
-            return evaluate(variables, caller, entry->depth + 1, site->parameters[i].value, ret) ==
-                   NATIVE_LOCATION_FOUND;
-    return false;
+    const struct debug_call_parameter *known = debug_call_site_find(site, expression);
+    return known && evaluate(variables, caller, entry->depth + 1, known->value, ret) ==
+                        NATIVE_LOCATION_FOUND;
 }
 
 /* ---- one variable ---- */

@@ -185,3 +185,33 @@ const struct debug_expression *module_copy_expression(struct module *module,
         return NULL;
     return copy_operations(module, attribute, operations, count, 0);
 }
+
+static bool is_register(const struct debug_expression *expression, uint64_t *ret)
+{
+    const struct debug_operation *operation = &expression->operations[0];
+    if (expression->count != 1)
+        return false;
+    if (operation->code >= DW_OP_reg0 && operation->code <= DW_OP_reg31)
+        *ret = (uint64_t)operation->code - DW_OP_reg0;
+    else if (operation->code == DW_OP_regx || operation->code == DW_OP_regval_type)
+        *ret = operation->number;
+    else
+        return false;
+    return true;
+}
+
+const struct debug_call_parameter *debug_call_site_find(const struct debug_call_site *site,
+                                                        const struct debug_expression *wanted)
+{
+    const struct debug_operation *operation = &wanted->operations[0];
+    /* The DIE of a parameter that the function does not have any more. */
+    uint64_t parameter = operation->code == DW_OP_GNU_parameter_ref ? operation->number : 0;
+    uint64_t number = 0;
+    if (!parameter && !is_register(wanted, &number))
+        return NULL;
+    for (size_t i = 0; i < site->count; i++)
+        if (parameter ? site->parameters[i].parameter == parameter
+                      : site->parameters[i].register_number == number)
+            return &site->parameters[i];
+    return NULL;
+}
