@@ -55,19 +55,28 @@ static unsigned classify(const uint8_t *code, size_t left, uint8_t *ret_size)
         return code[1] == 0x15 ? REFERENCE_CALL_SLOT : code[1] == 0x25 ? REFERENCE_JUMP_SLOT : 0;
     default: /* lea address(%rip) */
         *ret_size = 7;
-        return left >= 7 && code[1] == 0x8d && (code[2] & 0xc7) == 0x05 ? REFERENCE_ADDRESS : 0;
+        return left >= 7 && (code[0] & 0xfb) == 0x48 && code[1] == 0x8d && (code[2] & 0xc7) == 0x05
+                   ? REFERENCE_ADDRESS
+                   : 0;
     }
+}
+
+/** Where a byte of some value is, at or behind an offset; the range's size when nowhere. */
+static size_t find_byte(const struct code_range *range, size_t from, uint8_t byte)
+{
+    const uint8_t *found =
+        from < range->size ? memchr(range->bytes + from, byte, range->size - from) : NULL;
+    return found ? (size_t)(found - range->bytes) : range->size;
 }
 
 /** Where a reference may begin, at or behind an offset; the range's size when nowhere. */
 static size_t skip_others(const struct code_range *range, size_t from, unsigned kinds)
 {
-    const uint8_t *code = range->bytes;
-    if (!(kinds & ~(unsigned)(REFERENCE_CALL_SLOT | REFERENCE_JUMP_SLOT)) && from < range->size) {
-        const uint8_t *found = memchr(code + from, 0xff, range->size - from);
-        return found ? (size_t)(found - code) : range->size;
-    }
-    while (from < range->size && !(beginnings[code[from]] & kinds))
+    if (kinds == REFERENCE_CALL_SLOT || kinds == REFERENCE_JUMP_SLOT)
+        return find_byte(range, from, 0xff);
+    if (kinds == REFERENCE_ADDRESS) /* Its first byte is in most instructions. */
+        return find_byte(range, from + 1, 0x8d) - 1;
+    while (from < range->size && !(beginnings[range->bytes[from]] & kinds))
         from++;
     return from;
 }
