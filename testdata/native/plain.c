@@ -1,5 +1,7 @@
 /* A program without Python: two threads, the main one dies.
  * Made by: cc -g -O1 -pthread -o plain plain.c */
+#include "resting.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,7 +22,7 @@ int main(void)
 {
     pthread_t thread;
     pthread_create(&thread, NULL, waits, NULL);
-    usleep(100000);
+    resting_wait();
     dies();
     return 0;
 }

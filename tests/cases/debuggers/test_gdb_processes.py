@@ -94,7 +94,8 @@ def test_process_that_runs():
     interpreter = interpreters.find_wanted()[-1]
     with debuggers.living(interpreter) as (pid, _):
         answers = debuggers.gdb(["set non-stop on", "attach %d" % pid, "continue -a &", "py-bt-merged", "py-why",
-                                 "bt 1", "interrupt -a", "python __import__('time').sleep(0.5)"])
+                                 "bt 1", "interrupt -a",
+                                 "shell until grep -q 'State:.t' /proc/%d/status; do sleep 0.05; done" % pid])
     assert answers[3] == answers[4] == "error: The process is running; interrupt it first."
 
 

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import tempfile
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ import analyzer
 import cores
 import debuggers
 import interpreters
+import resting
 
 SCRIPT = os.path.join(debuggers.PLUGIN, "pystack_core_lldb.py")
 
@@ -139,11 +139,16 @@ def test_values(core):
     assert "is not one of Python" in wrong[3]["error"]
 
 
+# A minute at most until lldb has let go of the process.
+GONE = "script import time; [time.sleep(0.01) for _ in range(6000) if " \
+    "lldb.debugger.GetSelectedTarget().process.state == lldb.eStateStopped]"
+
+
 def test_attached(interpreter):
     with debuggers.living(interpreter) as (pid, folder):
         core = os.path.join(folder, "core")
         answers = lldb(["process attach --pid %d" % pid, "py-bt-merged all --json", "py-bt-merged", "py-up-merged 1",
-                        "process detach", "script import time; time.sleep(1)", "py-bt-merged"])
+                        "process detach", GONE, "py-bt-merged"])
         subprocess.run(["gcore", "-o", core, str(pid)], check=True, capture_output=True)
         dead = analyzer.json_of("%s.%d" % (core, pid)).json
     document = json.loads(answers[1]["text"])
@@ -213,7 +218,7 @@ def test_interrupt(tmp_path):
         terminal.expect(r"Core file .* was loaded")
         for number, delay in enumerate((0.0, 0.01, 0.02, 0.05, 0.1), 1000):
             terminal.ask("py-bt-merged\n", "has begun")
-            time.sleep(delay)
+            resting.let_pass(delay)
             os.write(terminal.fd, b"\x03")
             terminal.ask("script print(6 * %d)\n" % number, r"(?m)^%d\s" % (6 * number))
         terminal.send("py-why\n")

@@ -112,6 +112,27 @@ def test_versions_only_in_layout():
             assert not found, "%s: %s" % (path, found.group(0))
 
 
+# What sleeps for a short time: in a loop that waits for a condition, or because sleeping is what it shows.
+SLEEPERS = {
+    "tests/cases/support/resting.py", "tests/cases/programs/witness.py", "tests/cases/programs/states.py",
+    "tests/cases/programs/hot_threads.py", "tests/cases/programs/busy.py", "tests/cases/programs/busy_2.py",
+    "tests/cases/programs/musl_threads.c", "tests/cases/native/python_threads.py", "testdata/native/resting.h",
+    "testdata/native/ways.c", "testdata/native/two_interpreters.c", "testdata/demo/train.py",
+    "tests/cases/debuggers/test_lldb_plugin.py", "tests/bench/pause.py", "tests/accuracy/wheels/wheels.py"}
+
+
+def test_no_fixed_sleep_decides():
+    """Who sleeps for ten minutes waits to be killed; everybody else waits for something, with a deadline."""
+    sleeps = re.compile(r"\btime\.sleep\((?!600\b|1000\b)|\b(usleep|nanosleep)\(")
+    found = set()
+    for folder in ("tests", "testdata"):
+        for path in sources(os.path.join(cores.SOURCE, folder), ".c", ".cpp", ".h", ".py", ".pyx"):
+            with open(path, errors="replace") as file:
+                if path != os.path.abspath(__file__) and sleeps.search(file.read()):
+                    found.add(os.path.relpath(path, cores.SOURCE))
+    assert found == SLEEPERS
+
+
 def test_no_old_marks():
     for folder in ("analyzer", "tests", "testdata"):
         for path in sources(os.path.join(cores.SOURCE, folder), ".c", ".h", ".py", ".txt", ".cmake"):

@@ -5,7 +5,6 @@ import os
 import random
 import shutil
 import subprocess
-import time
 
 import pytest
 
@@ -39,7 +38,7 @@ def unnamed(text, names):
 @pytest.mark.parametrize("mode", ["merged", "native", "python"])
 def test_stopped_process_is_shown_as_its_core(interpreter, mode, tmp_path):
     with living.start_busy(interpreter) as process:
-        time.sleep(random.random() * 0.2)
+        resting.let_pass(random.random() * 0.2)
         with living.stopped(process):
             live = living.look(process.pid, "--format", "json", "--all", "--mode", mode)
             subprocess.run(["gcore", "-o", str(tmp_path / "core"), str(process.pid)], check=True,
@@ -78,7 +77,7 @@ def test_busy_process_is_always_shown_whole(interpreter):
             assert len(document["threads"]) >= 7
             for thread in document["threads"]:
                 living.assert_whole(thread)
-            time.sleep(random.random() * 0.01)
+            resting.let_pass(random.random() * 0.01)
         living.assert_runs_free(process.pid)
         living.assert_works(process.pid)
 

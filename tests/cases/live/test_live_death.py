@@ -11,6 +11,7 @@ import pytest
 import analyzer
 import driving
 import living
+import resting
 
 # A thorough run ends us at each system call, another at some of them and at all stages.
 EVERY = analyzer.THOROUGH and not analyzer.SANITIZED
@@ -89,7 +90,7 @@ def test_our_stop_from_the_terminal_does_not_stop_the_process():
             while time.monotonic() < end and not living.process_state(process.pid)[1] and \
                     ours.poll() is None:
                 pass
-            time.sleep(chance.random() * 0.0005)
+            resting.let_pass(chance.random() * 0.0005)
             ours.send_signal(signal.SIGTSTP)
             living.wait_until(lambda: ours.poll() is not None or
                               living.process_state(ours.pid)[0] == "T", "stop or end")
@@ -169,6 +170,6 @@ def test_signals_are_not_lost():
                 if sent < limit:
                     process.send_signal(signal.SIGRTMIN)
                     sent += 1
-                time.sleep(0.0002)
+                resting.let_pass(0.0002)
         process.send_signal(signal.SIGRTMIN + 1)
         assert int(process.stdout.readline()) == sent

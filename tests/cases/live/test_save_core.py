@@ -5,7 +5,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import time
 
 import pytest
 
@@ -14,6 +13,7 @@ import cores
 import elf
 import interpreters
 import living
+import resting
 
 LOOKS = 2 if analyzer.SANITIZED else 4
 
@@ -370,7 +370,7 @@ def test_our_death_leaves_neither_a_file_nor_a_stopped_process(tmp_path):
             living.wait_until(lambda: living.process_state(process.pid)[1] or ours.poll() is not None,
                               "stop")
             held += living.process_state(process.pid)[1] != 0
-            time.sleep(0.004 * number)
+            resting.let_pass(0.004 * number)
             ours.send_signal(signal.SIGINT if number % 2 else signal.SIGKILL)
             ours.wait()
             living.assert_runs_free(process.pid)

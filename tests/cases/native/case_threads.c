@@ -1,4 +1,6 @@
 /* Eight threads that wait and one that aborts: for cut cores. Argument: how many. */
+#include "resting.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,6 +35,6 @@ int main(int argc, char **argv)
         if (pthread_create(&thread, NULL, threads_start, NULL) != 0)
             return 1;
     pthread_barrier_wait(&barrier);
-    usleep(100000);
+    resting_wait();
     abort();
 }

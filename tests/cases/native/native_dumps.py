@@ -54,6 +54,7 @@ class Context:
     def compile(self, name, source, *flags):
         out = self.path(name)
         result = run(["gcc", "-O2", "-w", "-fno-optimize-sibling-calls", "-o", out,
+                      "-I" + os.path.join(HERE, "..", "..", "..", "testdata", "native"),
                       os.path.join(HERE, source), *flags, "-ldl", "-pthread"])
         expect(result.returncode == 0, "gcc: " + result.stderr.decode()[-400:])
         return out

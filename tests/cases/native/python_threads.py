@@ -10,7 +10,21 @@ lock = threading.Lock()
 lock.acquire()
 threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
 threading.Thread(target=lock.acquire, daemon=True).start()
-time.sleep(0.3)
+
+
+def others_wait():
+    states = []
+    for number in os.listdir("/proc/self/task"):
+        with open("/proc/self/task/%s/stat" % number) as file:
+            states.append(file.read().rpartition(")")[2].split()[0])
+    return states.count("S") == 2
+
+
+end, seen = time.monotonic() + 60, 0
+while seen < 5:
+    assert time.monotonic() < end, "the other threads do not wait"
+    time.sleep(0.01)
+    seen = seen + 1 if others_wait() else 0
 function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 

@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from typing import Dict, List, Tuple
 
 import resting
@@ -167,7 +166,7 @@ def compile_c(sources, output, *flags):
 
 def native_helpers():
     """Folder of libways.so, libsilent.so, plain, libearly.so and bare."""
-    sources = [os.path.join(NATIVE, name) for name in ("ways.c", "silent.c", "plain.c", "early.c", "bare.c")]
+    sources = [os.path.join(NATIVE, name) for name in ("ways.c", "silent.c", "plain.c", "early.c", "bare.c", "resting.h")]
 
     def make(folder):
         compile_c([sources[0]], os.path.join(folder, "libways.so"), "-g", "-O1", "-shared", "-fPIC",
@@ -284,11 +283,10 @@ def _run_to_gcore(command, folder, env, timeout=resting.WAIT):
     process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        end = time.monotonic() + timeout
-        while not os.path.exists(os.path.join(folder, "truth.json")):
-            if process.poll() is not None or time.monotonic() > end:
-                raise NoCore("%s did not come to its end" % " ".join(command))
-            time.sleep(0.05)
+        said = os.path.join(folder, "truth.json")
+        resting.wait_until(lambda: os.path.exists(said) or process.poll() is not None, "end of what it does", timeout)
+        if not os.path.exists(said):
+            raise NoCore("%s did not come to its end" % " ".join(command))
         resting.wait_until_at_rest(process.pid)
         subprocess.run(["gcore", "-o", os.path.join(folder, "core"), str(process.pid)], check=True,
                        capture_output=True, timeout=timeout)

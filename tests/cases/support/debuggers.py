@@ -119,10 +119,9 @@ def living(interpreter, program="alive.py", *arguments):
             cwd=folder, env=environment(PYTHONDONTWRITEBYTECODE="1"), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            end = time.monotonic() + resting.WAIT
-            while not os.path.exists(os.path.join(folder, "truth.json")):
-                assert process.poll() is None and time.monotonic() < end, "%s did not start" % program
-                time.sleep(0.05)
+            said = os.path.join(folder, "truth.json")
+            resting.wait_until(lambda: os.path.exists(said) or process.poll() is not None, "start of " + program)
+            assert process.poll() is None, "%s did not start" % program
             resting.wait_until_at_rest(process.pid)
             yield process.pid, folder
         finally:

@@ -4,11 +4,11 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import analyzer
 import cores
 import interpreters
+from resting import wait_until
 
 OUTERMOST = ("_start", "clone3", "__clone3", "clone", "__clone", "start_thread")
 BUSY = os.path.join(cores.PROGRAMS, "busy.py")
@@ -36,23 +36,13 @@ def thread_states(pid):
     return found
 
 
-def wait_until(condition, what, seconds=WAIT):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "no " + what
-        time.sleep(0.002)
-
-
 def assert_runs_free(pid, seconds=WAIT):
     """No thread of the process is traced or stands still in a trace."""
     def held():
         return {tid: state for tid, state in thread_states(pid).items()
                 if state[1] or state[0] in ("t", "T")}
 
-    end = time.monotonic() + seconds
-    while held():
-        assert time.monotonic() < end, "process %d is held: %s" % (pid, held())
-        time.sleep(0.001)
+    wait_until(lambda: not held(), "process %d that runs free" % pid, seconds, 0.001)
 
 
 def cpu_ticks(pid):

@@ -1,8 +1,20 @@
-"""Waits until processes wait: for what they were started to do is then done."""
+"""Waits for conditions, with a deadline: for processes that wait, files that come. No test sleeps by itself."""
 import os
 import time
 
 WAIT = 120
+
+
+def wait_until(condition, what, seconds=WAIT, pause=0.002):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "no " + what
+        time.sleep(pause)
+
+
+def let_pass(seconds):
+    """Some time, where what follows has to hold at any moment. Nothing is waited for."""
+    time.sleep(seconds)
 
 
 def switches(pid, but):

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ import analyzer
 import cores
 import interpreters
 import living
+import resting
 
 CYTHON = os.path.join(cores.SOURCE, "testdata", "cython")
 VARIABLES = os.path.join(cores.TOOLS, "gdb_variables.py")
@@ -142,9 +142,8 @@ def test_values_of_a_living_process_are_of_one_moment(system, tmp_path):
     process = subprocess.Popen([system.path, "-s", "-c", code], cwd=folder, stdin=subprocess.DEVNULL,
                                env={"PATH": "/usr/bin:/bin"})
     try:
-        while not ready.exists():
-            assert process.poll() is None
-            time.sleep(0.01)
+        resting.wait_until(lambda: ready.exists() or process.poll() is not None, "start")
+        assert process.poll() is None
         seen = 0
         for _ in range(8):
             result = analyzer.run("--pid", process.pid, "--locals", "--format", "json", timeout=60)
