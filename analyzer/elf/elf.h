@@ -4,12 +4,14 @@
  * missing or wrong. Nothing here knows of targets; parse_* allocate nothing and give pointers
  * into the bytes. `<elf.h>`, with its constants, is the system's.
  *
- * Also the only room that knows libelf, for what needs section headers: struct Elf is its handle.
+ * Also the only room that knows libelf, for what needs section headers: elf_file.h.
  */
 #ifndef PSC_ELF_H
 #define PSC_ELF_H
 
 #include "base.h"
+
+#include "elf_file.h"
 
 #include <elf.h>
 
@@ -22,6 +24,12 @@
 struct elf_bytes {
     const uint8_t *data; /**< NULL: none. */
     size_t size;
+};
+
+/** [start, end) */
+struct elf_range {
+    uint64_t start;
+    uint64_t end;
 };
 
 /* ---- headers ---- */

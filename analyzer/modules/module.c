@@ -1,6 +1,8 @@
 /* The list of modules: which mappings are the parts of a loaded ELF file. */
 #include "candidate.h"
+#include "files.h"
 #include "modules_private.h"
+#include "symbol_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +68,7 @@ static void describe_layout(const struct candidate *candidate, struct module_lay
         if (segment->type == PT_LOAD && (segment->flags & PF_X) &&
             ret->code_count < MODULE_CODE_RANGE_LIMIT) {
             ret->code[ret->code_count++] =
-                (struct code_range){segment->address, segment->address + segment->memory_size};
+                (struct elf_range){segment->address, segment->address + segment->memory_size};
         } else if (segment->type == PT_GNU_EH_FRAME) {
             ret->eh_frame_address = segment->address;
             ret->eh_frame_size = segment->memory_size;
@@ -89,10 +91,10 @@ static struct module *append_module(struct modules *modules, const struct candid
     if (!array_reserve(&modules->items, &modules->capacity, modules->count + 1,
                        sizeof(*modules->items)))
         return NULL;
-    struct module_debug *debug = arena_alloc(modules->arena, sizeof(*debug));
-    if (!debug)
+    struct module_layout *layout = arena_alloc(modules->arena, sizeof(*layout));
+    if (!layout)
         return NULL;
-    describe_layout(candidate, &debug->layout);
+    describe_layout(candidate, layout);
     const char *slash = strrchr(path, '/');
     const struct target_auxv *auxv = &modules->target->auxv;
     struct module *module = &modules->items[modules->count++];
@@ -103,7 +105,7 @@ static struct module *append_module(struct modules *modules, const struct candid
         .end = candidate->end,
         .bias = candidate->bias,
         .owner = modules,
-        .debug = debug,
+        .layout = layout,
     };
     psc_addr inside = auxv->phdr ? auxv->phdr : auxv->entry;
     module->is_executable_file = inside && inside >= module->start && inside < module->end;
@@ -222,7 +224,6 @@ static enum psc_status list_modules(struct modules *modules)
 
 enum psc_status modules_create(struct target *target, struct modules **ret, struct psc_error *err)
 {
-    elf_version(EV_CURRENT);
     struct modules *modules = calloc(1, sizeof(*modules));
     if (modules) {
         modules->target = target;
@@ -244,11 +245,8 @@ void modules_destroy(struct modules *modules)
     for (size_t i = 0; i < modules->count; i++) {
         struct module *module = &modules->items[i];
         symbol_table_destroy(module->symbols);
-        line_cache_destroy(module->debug->lines);
-        inline_index_destroy(module->debug->inlines);
-        type_table_destroy(module->debug->types);
-        variable_cache_destroy(module->debug->variables);
-        module_close_files(module);
+        module_dwarf_destroy(module->dwarf);
+        module_files_destroy(module->files);
     }
     free(modules->items);
     arena_destroy(modules->arena);
@@ -272,10 +270,10 @@ struct target *modules_target(struct modules *modules)
 
 static void check_eh_frame(struct module *module)
 {
-    const struct module_layout *layout = &module->debug->layout;
-    if (module->debug->eh_frame_checked)
+    struct module_layout *layout = module->layout;
+    if (layout->eh_frame_checked)
         return;
-    module->debug->eh_frame_checked = true;
+    layout->eh_frame_checked = true;
 
     psc_addr address = module->bias + layout->eh_frame_address;
     uint8_t bytes[ELF_EH_FRAME_HEADER_SIZE];

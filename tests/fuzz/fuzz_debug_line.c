@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .line_strings = {data, size},
         .strings = {data, size},
     };
-    static const struct code_range code[] = {{0, 0x100000}, {0x40000000, 0x50000000}};
+    static const struct elf_range code[] = {{0, 0x100000}, {0x40000000, 0x50000000}};
     struct debug_line_row rows[64] = {0};
     for (size_t i = 0; i < PSC_ARRAY_SIZE(rows); i++)
         rows[i].address = i < 32 ? i * 0x100 : 0x40000000 + i * 0x1000;

@@ -100,6 +100,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         parse_elf_dynamic_entry(data, &dynamic);
     if (size >= ELF_SYMBOL_SIZE)
         parse_elf_symbol(data);
+    uint32_t checksum;
+    const char *link = parse_debug_link(data, size, &checksum);
+    if (link)
+        check_inside(data, size, (const uint8_t *)link, strlen(link) + 1);
     check_headers(data, size);
     check_notes(data, size);
     check_image(data, size);

@@ -30,7 +30,7 @@ LIBRARIES: List[Tuple[str, str, Dict[str, Optional[int]]]] = [
     ("jansson", r"jansson\.h", {"print": None}),
     ("ptrace", r"sys/ptrace\.h", {"target/live": None}),
     ("process_vm_readv", r"sys/uio\.h", {"target/live": None}),
-    ("libdeflate", r"libdeflate\.h", {"modules": 1}),
+    ("libdeflate", r"libdeflate\.h", {"elf": 1}),
     ("libiberty", r"libiberty/", {"modules": 1}),
     ("getopt", r"getopt\.h", {PROGRAM: 1}),
 ]

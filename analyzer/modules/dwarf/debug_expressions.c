@@ -1,5 +1,5 @@
 /* DWARF expressions as plain data: what libdw knows of each operation is asked for here. */
-#include "modules_private.h"
+#include "dwarf_private.h"
 
 #include <dwarf.h>
 #include <string.h>

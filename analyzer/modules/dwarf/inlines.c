@@ -1,5 +1,5 @@
 /* Inlined calls, by libdw: a unit's functions are listed when it is first touched. */
-#include "modules_private.h"
+#include "dwarf_private.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -68,10 +68,9 @@ static void add_die_ranges(struct die_ranges *ranges, Dwarf_Die *die)
         /* A function that the linker discarded begins at 0. */
         if (start == 0 || end <= start)
             continue;
-        void *items = ranges->items;
-        if (!array_reserve(&items, &ranges->capacity, ranges->count + 1, sizeof(*ranges->items)))
+        if (!array_reserve(&ranges->items, &ranges->capacity, ranges->count + 1,
+                           sizeof(*ranges->items)))
             return;
-        ranges->items = items;
         ranges->items[ranges->count++] = (struct die_range){start, end, dwarf_dieoffset(die)};
     }
 }
@@ -80,7 +79,7 @@ static int compare_ranges(const void *left, const void *right)
 {
     const struct die_range *a = left;
     const struct die_range *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
+    return COMPARE(a->start, b->start);
 }
 
 static void sort_ranges(struct die_ranges *ranges)
@@ -118,15 +117,6 @@ static bool find_unit(struct module *module, struct inline_index *index, Dwarf *
     }
     Dwarf_Off offset;
     return find_range(&index->units, address, &offset) && dwarf_offdie(dwarf, offset, ret);
-}
-
-bool die_next_sibling(Dwarf_Die *die)
-{
-    Dwarf_Die next;
-    if (dwarf_siblingof(die, &next) != 0 || dwarf_dieoffset(&next) <= dwarf_dieoffset(die))
-        return false;
-    *die = next;
-    return true;
 }
 
 /** True for what functions are defined in, besides a unit. */
@@ -176,11 +166,9 @@ static struct unit_functions *unit_functions(struct module *module, struct inlin
         if (index->touched[i].unit == offset)
             return &index->touched[i];
     }
-    void *touched = index->touched;
-    if (!array_reserve(&touched, &index->touched_capacity, index->touched_count + 1,
+    if (!array_reserve(&index->touched, &index->touched_capacity, index->touched_count + 1,
                        sizeof(*index->touched)))
         return NULL;
-    index->touched = touched;
     struct unit_functions *functions = &index->touched[index->touched_count++];
     *functions = (struct unit_functions){.unit = offset};
     functions->split = unit_find_split(module, unit, &functions->dies);
@@ -213,17 +201,6 @@ static bool find_scope(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret)
             return true;
     } while (die_next_sibling(ret));
     return false;
-}
-
-const char *die_function_name(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
-    if (!name)
-        name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute));
-    if (!name)
-        name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
-    return name;
 }
 
 static bool get_number(Dwarf_Die *die, unsigned int name, uint32_t *ret)
@@ -265,15 +242,15 @@ static void describe_call(struct module *module, Dwarf_Die *unit, Dwarf_Die *cal
 size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwarf_Die *ret_unit,
                               Dwarf_Die ret[SCOPE_DEPTH_LIMIT])
 {
-    struct module_debug *debug = module->debug;
+    struct module_dwarf *owner = dwarf_of(module);
     Dwarf *dwarf = module_dwarf(module);
-    if (!debug->inlines)
-        debug->inlines = calloc(1, sizeof(*debug->inlines));
+    if (owner && !owner->inlines)
+        owner->inlines = calloc(1, sizeof(*owner->inlines));
     Dwarf_Off function;
-    if (!dwarf || !debug->inlines ||
-        !find_unit(module, debug->inlines, dwarf, file_address, ret_unit))
+    if (!dwarf || !owner->inlines ||
+        !find_unit(module, owner->inlines, dwarf, file_address, ret_unit))
         return 0;
-    struct unit_functions *unit = unit_functions(module, debug->inlines, ret_unit);
+    struct unit_functions *unit = unit_functions(module, owner->inlines, ret_unit);
     if (!unit || !find_function(unit, file_address, &function) ||
         !dwarf_offdie(dwarf_cu_getdwarf(unit->dies.cu), function, &ret[0]))
         return 0;

@@ -281,9 +281,10 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
                                          struct psc_error *err)
 {
     struct elf_header header;
-    size_t count = parse_elf_header(core->image, core->size, &header)
-                       ? elf_count_segments(core->image, core->size, &header)
-                       : 0;
+    size_t count = 0;
+    if (parse_elf_header(core->image, core->size, &header) &&
+        core->image[EI_VERSION] == EV_CURRENT)
+        count = elf_count_segments(core->image, core->size, &header);
     if (!count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without program headers%s", path,
                         core->size < 65536 ? "; it was probably cut off" : "");

@@ -79,11 +79,28 @@ static void the_build_id_is_found_in_an_image(void **state)
     }
 }
 
+static void a_debug_link_is_a_name_and_a_checksum(void **state)
+{
+    (void)state;
+    static const uint8_t section[] = "a.debug\0\x78\x56\x34\x12";
+    uint32_t checksum;
+    assert_string_equal(parse_debug_link(section, 12, &checksum), "a.debug");
+    assert_int_equal(checksum, 0x12345678);
+    for (size_t size = 0; size < 12; size++) {
+        const char *name = parse_debug_link(section, size, &checksum);
+        assert_true(!name || strlen(name) + 1 + sizeof(checksum) <= size);
+    }
+    assert_null(parse_debug_link((const uint8_t *)"abcdefgh", 8, &checksum));
+    /* The check value of the catalogues. */
+    assert_int_equal(elf_checksum((const uint8_t *)"123456789", 9), 0xcbf43926);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notes_of_both_alignments_are_read),
         cmocka_unit_test(the_build_id_is_found_in_an_image),
+        cmocka_unit_test(a_debug_link_is_a_name_and_a_checksum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

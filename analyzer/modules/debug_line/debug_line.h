@@ -1,6 +1,6 @@
 /**
  * @file
- * Private to modules/: .debug_line of DWARF 2 to 5, in one bounded pass and
+ * Room `debug_line`: .debug_line of DWARF 2 to 5, in one bounded pass and
  * without .debug_info.
  *
  * Knows nothing of targets or files: bytes in, rows out. Nothing here
@@ -9,23 +9,12 @@
 #ifndef PSC_DEBUG_LINE_H
 #define PSC_DEBUG_LINE_H
 
-#include "base.h"
-
-struct section_bytes {
-    const uint8_t *data;
-    size_t size;
-};
+#include "elf.h"
 
 struct debug_line_sections {
-    struct section_bytes line;
-    struct section_bytes line_strings; /**< .debug_line_str */
-    struct section_bytes strings;      /**< .debug_str */
-};
-
-/** [start, end): where code may lie. */
-struct code_range {
-    uint64_t start;
-    uint64_t end;
+    struct elf_bytes line;
+    struct elf_bytes line_strings; /**< .debug_line_str */
+    struct elf_bytes strings;      /**< .debug_str */
 };
 
 /** A question, and what was found for it. */
@@ -45,11 +34,11 @@ struct debug_line_row {
  * @return the offset of the next unit, or 0 when there is none behind this one.
  */
 uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
-                               const struct code_range *code, size_t code_count,
+                               const struct elf_range *code, size_t code_count,
                                struct debug_line_row *rows, size_t count);
 
 /** Runs the units until all rows are found. */
-void parse_debug_line(const struct debug_line_sections *sections, const struct code_range *code,
+void parse_debug_line(const struct debug_line_sections *sections, const struct elf_range *code,
                       size_t code_count, struct debug_line_row *rows, size_t count);
 
 /**

@@ -1,5 +1,5 @@
 /* The types of variables, each read once. */
-#include "modules_private.h"
+#include "dwarf_private.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -26,37 +26,25 @@ struct type_entry {
     size_t member_count;
 };
 
+/* By the DIE's address in this process. */
+struct known_type {
+    uint64_t die;
+    struct type_entry *entry;
+};
+
 struct type_table {
-    struct type_entry **slots; /* Open addressing by the DIE's address in this process. */
-    size_t capacity;
-    size_t count;
+    struct hash_table types;
 };
 
 void type_table_destroy(struct type_table *table)
 {
     if (!table)
         return;
-    free(table->slots);
+    hash_table_deinit(&table->types);
     free(table);
 }
 
 /* ---- DIEs ---- */
-
-bool die_get_number(Dwarf_Die *die, unsigned int name, uint64_t *ret)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Word value;
-    if (!dwarf_attr_integrate(die, name, &attribute) || dwarf_formudata(&attribute, &value) != 0)
-        return false;
-    *ret = value;
-    return true;
-}
-
-static const char *die_name(Dwarf_Die *die)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_formstring(dwarf_attr(die, DW_AT_name, &attribute));
-}
 
 static bool die_type(Dwarf_Die *die, Dwarf_Die *ret)
 {
@@ -213,29 +201,6 @@ static void read_size(struct type_entry *entry)
 
 /* ---- the table ---- */
 
-static size_t slot_of(const struct type_table *table, const void *address)
-{
-    size_t slot = hash_u64((uintptr_t)address) & (table->capacity - 1);
-    while (table->slots[slot] && table->slots[slot]->named.addr != address)
-        slot = (slot + 1) & (table->capacity - 1);
-    return slot;
-}
-
-static bool grow(struct type_table *table)
-{
-    struct type_table larger = {.capacity = table->capacity ? table->capacity * 2 : 64,
-                                .count = table->count};
-    larger.slots = calloc(larger.capacity, sizeof(struct type_entry *));
-    if (!larger.slots)
-        return false;
-    for (size_t i = 0; i < table->capacity; i++)
-        if (table->slots[i])
-            larger.slots[slot_of(&larger, table->slots[i]->named.addr)] = table->slots[i];
-    free(table->slots);
-    *table = larger;
-    return true;
-}
-
 /* What is only declared may be in a type unit (-fdebug-types-section). */
 static void follow_signature(Dwarf_Die *die)
 {
@@ -270,26 +235,31 @@ static void complete_string(struct type_entry *entry)
         type->size = DEBUG_STRING_SIZE;
 }
 
+static struct type_table *table_of(struct module *module)
+{
+    struct module_dwarf *dwarf = dwarf_of(module);
+    if (dwarf && !dwarf->types && (dwarf->types = calloc(1, sizeof(*dwarf->types))))
+        hash_table_init(&dwarf->types->types, sizeof(struct known_type));
+    return dwarf ? dwarf->types : NULL;
+}
+
 static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
 {
-    struct module_debug *debug = module->debug;
-    if (!debug->types)
-        debug->types = calloc(1, sizeof(*debug->types));
-    struct type_table *table = debug->types;
-    if (!table || (2 * (table->count + 1) > table->capacity && !grow(table)))
+    struct type_table *table = table_of(module);
+    uint64_t key = (uintptr_t)die->addr;
+    const struct known_type *known = table ? hash_table_find(&table->types, key) : NULL;
+    if (known)
+        return &known->entry->type;
+    if (!table || table->types.count == TYPE_LIMIT)
         return NULL;
-    size_t slot = slot_of(table, die->addr);
-    if (table->slots[slot])
-        return &table->slots[slot]->type;
-    struct type_entry *entry =
-        table->count < TYPE_LIMIT ? arena_alloc(module->owner->arena, sizeof(*entry)) : NULL;
-    if (!entry)
+    struct type_entry *entry = arena_alloc(module->owner->arena, sizeof(*entry));
+    struct known_type *added = entry ? hash_table_add(&table->types, key) : NULL;
+    if (!added)
         return NULL;
+    added->entry = entry;
     entry->module = module;
     entry->named = *die;
     entry->die = *die;
-    table->slots[slot] = entry;
-    table->count++;
     if (!peel(&entry->die, &entry->type.name)) {
         entry->type.kind = DEBUG_KIND_VOID;
         return &entry->type;

@@ -1,7 +1,7 @@
 #include "line_header.h"
 
 /** Finds the end of the unit; what follows does not depend on whether the unit makes sense. */
-static bool parse_unit_bounds(const struct section_bytes *section, uint64_t offset,
+static bool parse_unit_bounds(const struct elf_bytes *section, uint64_t offset,
                               struct byte_cursor *ret, struct line_header *header)
 {
     header->next_unit = 0;
@@ -26,8 +26,7 @@ static bool parse_unit_bounds(const struct section_bytes *section, uint64_t offs
     return true;
 }
 
-bool parse_line_header(const struct section_bytes *section, uint64_t offset,
-                       struct line_header *ret)
+bool parse_line_header(const struct elf_bytes *section, uint64_t offset, struct line_header *ret)
 {
     struct byte_cursor cursor;
     if (!parse_unit_bounds(section, offset, &cursor, ret))

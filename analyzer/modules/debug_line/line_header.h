@@ -1,11 +1,10 @@
 /**
  * @file
- * Private to modules/: the header of a unit of .debug_line, DWARF 2 to 5.
+ * Private to debug_line/: the header of a unit of .debug_line, DWARF 2 to 5.
  */
 #ifndef PSC_LINE_HEADER_H
 #define PSC_LINE_HEADER_H
 
-#include "cursor.h"
 #include "debug_line.h"
 
 /** A unit's header (DWARF 5, 6.2.4). */
@@ -25,7 +24,6 @@ struct line_header {
 };
 
 /** False when it makes no sense; next_unit is set all the same. */
-bool parse_line_header(const struct section_bytes *section, uint64_t offset,
-                       struct line_header *ret);
+bool parse_line_header(const struct elf_bytes *section, uint64_t offset, struct line_header *ret);
 
 #endif

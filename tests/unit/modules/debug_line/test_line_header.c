@@ -29,7 +29,7 @@ static void header_is_read(void **state)
     uint8_t bytes[UNIT_SIZE];
     struct line_header header;
     make_unit(bytes);
-    assert_true(parse_line_header(&(struct section_bytes){bytes, UNIT_SIZE}, 0, &header));
+    assert_true(parse_line_header(&(struct elf_bytes){bytes, UNIT_SIZE}, 0, &header));
     assert_int_equal(header.version, 4);
     assert_int_equal(header.offset_size, 4);
     assert_int_equal(header.line_base, -5);
@@ -45,7 +45,7 @@ static void what_makes_no_sense_is_refused(void **state)
     (void)state;
     uint8_t bytes[2 * UNIT_SIZE];
     struct line_header header;
-    const struct section_bytes section = {bytes, sizeof(bytes)};
+    const struct elf_bytes section = {bytes, sizeof(bytes)};
     make_unit(bytes);
     make_unit(bytes + UNIT_SIZE);
     assert_true(parse_line_header(&section, 0, &header));
@@ -62,7 +62,7 @@ static void what_makes_no_sense_is_refused(void **state)
     bytes[6] = 200; /* A header that is longer than its unit. */
     assert_false(parse_line_header(&section, 0, &header));
     for (size_t size = 0; size < UNIT_SIZE - 4; size++)
-        assert_false(parse_line_header(&(struct section_bytes){bytes, size}, 0, &header));
+        assert_false(parse_line_header(&(struct elf_bytes){bytes, size}, 0, &header));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* Arguments, variables and call sites of functions, by libdw. */
-#include "modules_private.h"
+#include "dwarf_private.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -13,68 +13,48 @@
 /* ---- answers, kept by address ---- */
 
 struct answer {
-    psc_addr address; /* 0: free. */
+    psc_addr address;
     const void *found;
 };
 
-struct answer_table {
-    struct answer *slots; /* Open addressing. */
-    size_t capacity;
-    size_t count;
-};
-
 struct variable_cache {
-    struct answer_table scopes;
-    struct answer_table call_sites;
+    struct hash_table scopes;
+    struct hash_table call_sites;
 };
 
 void variable_cache_destroy(struct variable_cache *cache)
 {
     if (!cache)
         return;
-    free(cache->scopes.slots);
-    free(cache->call_sites.slots);
+    hash_table_deinit(&cache->scopes);
+    hash_table_deinit(&cache->call_sites);
     free(cache);
 }
 
 static struct variable_cache *variable_cache_of(struct module *module)
 {
-    if (!module->debug->variables)
-        module->debug->variables = calloc(1, sizeof(*module->debug->variables));
-    return module->debug->variables;
+    struct module_dwarf *dwarf = dwarf_of(module);
+    if (!dwarf || dwarf->variables)
+        return dwarf ? dwarf->variables : NULL;
+    dwarf->variables = calloc(1, sizeof(*dwarf->variables));
+    if (dwarf->variables)
+        *dwarf->variables =
+            (struct variable_cache){HASH_TABLE_OF(struct answer), HASH_TABLE_OF(struct answer)};
+    return dwarf->variables;
 }
 
-static struct answer *answer_slot(const struct answer_table *table, psc_addr address)
+/* The answer for an address; one that is looked for with `read` when it was not asked for yet. */
+static const void *find_answer(struct module *module, struct hash_table *table, psc_addr address,
+                               const void *(*read)(struct module *module, psc_addr address))
 {
-    size_t at = (size_t)hash_u64(address) & (table->capacity - 1);
-    while (table->slots[at].address && table->slots[at].address != address)
-        at = (at + 1) & (table->capacity - 1);
-    return &table->slots[at];
-}
-
-/* Where the answer is, or is to be put; NULL without memory. */
-static struct answer *find_answer(struct answer_table *table, psc_addr address)
-{
-    if (2 * (table->count + 1) > table->capacity) {
-        struct answer_table larger = {.capacity = table->capacity ? 2 * table->capacity : 64,
-                                      .count = table->count};
-        larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
-        if (!larger.slots)
-            return NULL;
-        for (size_t i = 0; i < table->capacity; i++)
-            if (table->slots[i].address)
-                *answer_slot(&larger, table->slots[i].address) = table->slots[i];
-        free(table->slots);
-        *table = larger;
-    }
-    return answer_slot(table, address);
-}
-
-static void keep_answer(struct answer_table *table, struct answer *answer, psc_addr address,
-                        const void *found)
-{
-    *answer = (struct answer){address, found};
-    table->count++;
+    struct answer *answer = address ? hash_table_find(table, address) : NULL;
+    if (answer || !address || !hash_table_reserve(table, table->count + 1))
+        return answer ? answer->found : NULL;
+    const void *found = read(module, address);
+    answer = hash_table_add(table, address);
+    if (answer)
+        answer->found = found;
+    return found;
 }
 
 /* ---- variables ---- */
@@ -232,7 +212,7 @@ static bool fill_scope(struct module *module, Dwarf_Die *scopes, size_t count, u
     return true;
 }
 
-static const struct debug_scopes *read_scopes(struct module *module, psc_addr address)
+static const void *read_scopes(struct module *module, psc_addr address)
 {
     Dwarf_Die unit;
     Dwarf_Die dies[SCOPE_DEPTH_LIMIT];
@@ -265,12 +245,7 @@ static const struct debug_scopes *read_scopes(struct module *module, psc_addr ad
 const struct debug_scopes *module_find_variables(struct module *module, psc_addr address)
 {
     struct variable_cache *cache = variable_cache_of(module);
-    struct answer *answer = cache && address ? find_answer(&cache->scopes, address) : NULL;
-    if (!answer)
-        return NULL;
-    if (!answer->address)
-        keep_answer(&cache->scopes, answer, address, read_scopes(module, address));
-    return answer->found;
+    return cache ? find_answer(module, &cache->scopes, address, read_scopes) : NULL;
 }
 
 /* ---- call sites ---- */
@@ -383,7 +358,7 @@ static void take_parameters(struct module *module, Dwarf_Die *site, struct debug
     } while (ret->count < PARAMETER_LIMIT && die_next_sibling(&child));
 }
 
-static const struct debug_call_site *read_call_site(struct module *module, psc_addr return_address)
+static const void *read_call_site(struct module *module, psc_addr return_address)
 {
     Dwarf_Die unit;
     Dwarf_Die dies[SCOPE_DEPTH_LIMIT];
@@ -408,12 +383,5 @@ static const struct debug_call_site *read_call_site(struct module *module, psc_a
 const struct debug_call_site *module_find_call_site(struct module *module, psc_addr return_address)
 {
     struct variable_cache *cache = variable_cache_of(module);
-    struct answer *answer =
-        cache && return_address ? find_answer(&cache->call_sites, return_address) : NULL;
-    if (!answer)
-        return NULL;
-    if (!answer->address)
-        keep_answer(&cache->call_sites, answer, return_address,
-                    read_call_site(module, return_address));
-    return answer->found;
+    return cache ? find_answer(module, &cache->call_sites, return_address, read_call_site) : NULL;
 }

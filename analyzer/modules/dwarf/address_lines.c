@@ -1,7 +1,7 @@
 /* File and line of addresses: .debug_line, restricted by .debug_aranges where that is cheap. */
-#include "modules_private.h"
+#include "dwarf_private.h"
 
-#include "line_map.h"
+#include "debug_line.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -12,11 +12,18 @@
 /** Bytes of line programs that are run unit by unit, as a multiple of the section. */
 #define RESTRICTED_WORK_LIMIT 2
 
+/** What was found for two numbers. */
+struct known_text {
+    uint64_t key[2];
+    const char *text; /**< May be NULL: known to have none. */
+    uint32_t line;
+};
+
 struct line_cache {
     struct debug_line_sections sections;
-    struct place_map lines;       /**< Address → file and line. */
-    struct place_map files;       /**< Unit and file number → absolute name. */
-    struct place_map directories; /**< Unit → DW_AT_comp_dir. */
+    struct hash_table lines;       /**< Address, 0 → file and line. */
+    struct hash_table files;       /**< Unit and file number → absolute name. */
+    struct hash_table directories; /**< Unit, 0 → DW_AT_comp_dir. */
     bool directories_listed;
     bool aranges_read;
     Dwarf_Aranges *aranges; /**< Owned by the Dwarf; gcc writes them, clang does not. */
@@ -24,18 +31,21 @@ struct line_cache {
 
 static struct line_cache *module_lines(struct module *module)
 {
-    struct module_debug *debug = module->debug;
-    if (debug->lines)
-        return debug->lines;
+    struct module_dwarf *dwarf = dwarf_of(module);
+    if (!dwarf || dwarf->lines)
+        return dwarf ? dwarf->lines : NULL;
     struct line_cache *cache = calloc(1, sizeof(*cache));
-    debug->lines = cache;
+    dwarf->lines = cache;
     if (!cache)
         return NULL;
-    Elf *elf = module_debug_elf(module);
+    hash_table_init(&cache->lines, sizeof(struct known_text));
+    hash_table_init(&cache->files, sizeof(struct known_text));
+    hash_table_init(&cache->directories, sizeof(struct known_text));
+    struct Elf *elf = module_debug_elf(module);
     struct arena *arena = module->owner->arena;
-    if (elf_read_debug_section(elf, ".debug_line", arena, &cache->sections.line)) {
-        elf_read_debug_section(elf, ".debug_line_str", arena, &cache->sections.line_strings);
-        elf_read_debug_section(elf, ".debug_str", arena, &cache->sections.strings);
+    if (elf_file_read_section(elf, ".debug_line", arena, &cache->sections.line)) {
+        elf_file_read_section(elf, ".debug_line_str", arena, &cache->sections.line_strings);
+        elf_file_read_section(elf, ".debug_str", arena, &cache->sections.strings);
     }
     return cache;
 }
@@ -44,23 +54,30 @@ void line_cache_destroy(struct line_cache *cache)
 {
     if (!cache)
         return;
-    place_map_deinit(&cache->lines);
-    place_map_deinit(&cache->files);
-    place_map_deinit(&cache->directories);
+    hash_table_deinit(&cache->lines);
+    hash_table_deinit(&cache->files);
+    hash_table_deinit(&cache->directories);
     free(cache);
 }
 
-/* ---- file names ---- */
-
-bool unit_statement_list(Dwarf_Die *unit, uint64_t *ret)
+static const struct known_text *find_known(const struct hash_table *table, uint64_t first,
+                                           uint64_t second)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Word value;
-    if (dwarf_formudata(dwarf_attr(unit, DW_AT_stmt_list, &attribute), &value) != 0)
-        return false;
-    *ret = value;
-    return true;
+    return hash_table_find_pair(table, first, second);
 }
+
+/** Without memory it is forgotten. */
+static void keep_known(struct hash_table *table, uint64_t first, uint64_t second, const char *text,
+                       uint32_t line)
+{
+    struct known_text *known = hash_table_add_pair(table, first, second);
+    if (!known)
+        return;
+    known->text = text;
+    known->line = line;
+}
+
+/* ---- file names ---- */
 
 /** DWARF 2 to 4 keep the compilation directory in the unit's DIE only. */
 static const char *find_compilation_directory(struct module *module, struct line_cache *cache,
@@ -75,13 +92,13 @@ static const char *find_compilation_directory(struct module *module, struct line
          i++) {
         uint64_t list;
         Dwarf_Attribute attribute;
-        if (!unit_statement_list(&die, &list) || place_map_find(&cache->directories, list, 0))
+        if (!unit_statement_list(&die, &list) || find_known(&cache->directories, list, 0))
             continue;
         const char *directory = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
-        place_map_add(&cache->directories, list, 0, directory, 0);
+        keep_known(&cache->directories, list, 0, directory, 0);
     }
-    const struct place *place = place_map_find(&cache->directories, line_unit, 0);
-    return place ? place->text : NULL;
+    const struct known_text *known = find_known(&cache->directories, line_unit, 0);
+    return known ? known->text : NULL;
 }
 
 /** Appends a path to a path; an absolute one replaces it. "." components are left out. */
@@ -130,11 +147,11 @@ const char *module_line_file(struct module *module, uint64_t unit, uint32_t file
     struct line_cache *cache = module_lines(module);
     if (!cache)
         return NULL;
-    const struct place *place = place_map_find(&cache->files, unit, file);
-    if (place)
-        return place->text;
+    const struct known_text *known = find_known(&cache->files, unit, file);
+    if (known)
+        return known->text;
     const char *name = make_file_name(module, cache, unit, file);
-    place_map_add(&cache->files, unit, file, name, 0);
+    keep_known(&cache->files, unit, file, name, 0);
     return name;
 }
 
@@ -160,7 +177,7 @@ bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t a
 static void find_rows_by_unit(struct module *module, struct line_cache *cache,
                               struct debug_line_row *rows, size_t count)
 {
-    const struct module_layout *layout = &module->debug->layout;
+    const struct module_layout *layout = module->layout;
     Dwarf *dwarf = module_dwarf_if_cheap(module);
     uint64_t work = 0;
     for (size_t i = 0; dwarf && i < count; i++) {
@@ -183,13 +200,13 @@ static int compare_rows(const void *left, const void *right)
 {
     const struct debug_line_row *a = left;
     const struct debug_line_row *b = right;
-    return a->address < b->address ? -1 : a->address > b->address;
+    return COMPARE(a->address, b->address);
 }
 
 static void find_rows(struct module *module, struct line_cache *cache, struct debug_line_row *rows,
                       size_t count)
 {
-    const struct module_layout *layout = &module->debug->layout;
+    const struct module_layout *layout = module->layout;
     if (count == 0 || !cache->sections.line.data)
         return;
     qsort(rows, count, sizeof(*rows), compare_rows);
@@ -206,11 +223,11 @@ static void remember_rows(struct module *module, struct line_cache *cache,
 {
     for (size_t i = 0; i < count; i++) {
         const struct debug_line_row *row = &rows[i];
-        if (place_map_find(&cache->lines, row->address, 0))
+        if (find_known(&cache->lines, row->address, 0))
             continue;
         const char *file =
             row->found && row->line ? module_line_file(module, row->unit, row->file) : NULL;
-        place_map_add(&cache->lines, row->address, 0, file, file ? row->line : 0);
+        keep_known(&cache->lines, row->address, 0, file, file ? row->line : 0);
     }
 }
 
@@ -226,14 +243,14 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
     size_t row_count = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t address = addresses[i] - module->bias;
-        if (!place_map_find(&cache->lines, address, 0))
+        if (!find_known(&cache->lines, address, 0))
             rows[row_count++].address = address;
     }
     find_rows(module, cache, rows, row_count);
     remember_rows(module, cache, rows, row_count);
     for (size_t i = 0; i < count; i++) {
-        const struct place *place = place_map_find(&cache->lines, addresses[i] - module->bias, 0);
-        if (place)
-            ret[i] = (struct module_line){place->text, place->line};
+        const struct known_text *known = find_known(&cache->lines, addresses[i] - module->bias, 0);
+        if (known)
+            ret[i] = (struct module_line){known->text, known->line};
     }
 }

@@ -1,5 +1,5 @@
 /* Units whose DIEs are in a file of their own: -gsplit-dwarf (DWARF 5, 7.3.2; GNU's in DWARF 4). */
-#include "modules_private.h"
+#include "dwarf_private.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -22,8 +22,14 @@ static bool is_usable(const char *name, const char *folder)
     struct stat status;
     int length = name[0] == '/' || !folder ? snprintf(path, sizeof(path), "%s", name)
                                            : snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return length > 0 && (size_t)length < sizeof(path) && stat(path, &status) == 0 &&
-           S_ISREG(status.st_mode) && elf_file_is_sane(path);
+    if (length <= 0 || (size_t)length >= sizeof(path) || stat(path, &status) != 0 ||
+        !S_ISREG(status.st_mode))
+        return false;
+    uint64_t compressed;
+    struct Elf *elf = elf_file_open(path);
+    bool sane = elf_file_is_sane(elf, &compressed);
+    elf_file_close(elf);
+    return sane;
 }
 
 bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
@@ -36,17 +42,17 @@ bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
     if (is_usable(name, unit_string(unit, DW_AT_comp_dir, 0)) &&
         dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr)
         return true;
-    module->debug->split_missing = name;
+    module->dwarf->split_missing = name;
     return false;
 }
 
 void module_warn_split(struct module *module)
 {
-    struct module_debug *debug = module->debug;
-    if (!debug->split_missing || debug->split_warned)
+    struct module_dwarf *dwarf = module->dwarf;
+    if (!dwarf || !dwarf->split_missing || dwarf->split_warned)
         return;
-    debug->split_warned = true;
+    dwarf->split_warned = true;
     target_warn(module->owner->target, "debug-info-split",
                 "%s: its variables are described in %s, which is not at hand or of another build",
-                module->name, debug->split_missing);
+                module->name, dwarf->split_missing);
 }

@@ -9,7 +9,7 @@
 /** The state machine (6.2.2), and the questions that it answers. */
 struct line_machine {
     const struct line_header *header;
-    const struct code_range *code;
+    const struct elf_range *code;
     size_t code_count;
     struct debug_line_row *rows;
     size_t count;
@@ -189,7 +189,7 @@ static void machine_standard(struct line_machine *machine, struct byte_cursor *p
 }
 
 uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
-                               const struct code_range *code, size_t code_count,
+                               const struct elf_range *code, size_t code_count,
                                struct debug_line_row *rows, size_t count)
 {
     struct line_header header;
@@ -217,7 +217,7 @@ uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint6
     return header.next_unit;
 }
 
-void parse_debug_line(const struct debug_line_sections *sections, const struct code_range *code,
+void parse_debug_line(const struct debug_line_sections *sections, const struct elf_range *code,
                       size_t code_count, struct debug_line_row *rows, size_t count)
 {
     uint64_t offset = 0;

@@ -278,7 +278,7 @@ static void discarded_functions_answer_nothing(void **state)
     put_old_unit(&writer, 4, false, 0x100);
     struct debug_line_sections sections = sections_of(&writer);
     struct debug_line_row row = {.address = 0x102};
-    static const struct code_range code = {0x100, 0x1000};
+    static const struct elf_range code = {0x100, 0x1000};
     parse_debug_line(&sections, &code, 1, &row, 1);
     assert_true(row.found);
     assert_int_equal(row.unit, real);
@@ -319,7 +319,7 @@ static void broken_tables_end(void **state)
         uint8_t *exact = test_malloc(size + 1);
         memcpy(exact, whole.bytes, size);
         struct debug_line_sections sections = sections_of(&whole);
-        sections.line = (struct section_bytes){exact, size};
+        sections.line = (struct elf_bytes){exact, size};
         memset(rows, 0, sizeof(rows));
         rows[0].address = 0x1002;
         rows[1].address = 0x2002;

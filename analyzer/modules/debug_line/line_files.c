@@ -8,7 +8,7 @@
 /** Forms per entry of a DWARF 5 directory or file table; compilers write at most five. */
 #define ENTRY_FORMAT_LIMIT 32
 
-static const char *string_at(const struct section_bytes *section, uint64_t offset)
+static const char *string_at(const struct elf_bytes *section, uint64_t offset)
 {
     if (!section->data || offset >= section->size)
         return NULL;

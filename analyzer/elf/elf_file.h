@@ -1,0 +1,65 @@
+/**
+ * @file
+ * Part of the door of elf/: files by their section headers, as libelf reads them. Bytes are good
+ * until the file is closed.
+ */
+#ifndef PSC_ELF_FILE_H
+#define PSC_ELF_FILE_H
+
+#include "base.h"
+
+struct elf_bytes;
+struct elf_symbols;
+/** libelf's handle. */
+struct Elf;
+
+/** Opens a local 64-bit ELF file; NULL when it is none. */
+struct Elf *elf_file_open(const char *path);
+/** The same of bytes that outlive it. */
+struct Elf *elf_file_of_bytes(const uint8_t *bytes, size_t size);
+/** `elf` may be NULL. */
+void elf_file_close(struct Elf *elf);
+/** The whole file; no data when libelf does not have it. */
+struct elf_bytes elf_file_bytes(struct Elf *elf);
+
+/* ---- sections: `elf` may be NULL, which has none ---- */
+
+struct elf_section {
+    uint32_t type;  /**< SHT_... */
+    uint64_t flags; /**< SHF_... */
+    uint64_t address;
+    uint64_t size;
+};
+
+/** 0 for a file without section headers. */
+size_t elf_file_section_count(struct Elf *elf);
+/** False for a number that is not there. */
+bool elf_file_get_section(struct Elf *elf, size_t index, struct elf_section *ret);
+/** By name; ".debug_x" also finds ".zdebug_x", which is how GNU tools named compressed ones. */
+bool elf_file_find_section(struct Elf *elf, const char *name, struct elf_section *ret);
+/** True when .debug_line or .debug_info is in it, compressed or not. */
+bool elf_file_has_debug_info(struct Elf *elf);
+/** The bytes of a section, decompressed (into the arena) if need be; false when it has none. */
+bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *arena,
+                           struct elf_bytes *ret);
+/** The first symbol section of a type (SHT_SYMTAB, SHT_DYNSYM), with its names. */
+bool elf_file_find_symbols(struct Elf *elf, uint32_t type, struct elf_symbols *ret);
+/**
+ * False when a section claims a size that it cannot have when it is decompressed: libdw would
+ * believe it.
+ * @param ret_compressed  bytes of the file that would have to be decompressed.
+ */
+bool elf_file_is_sane(struct Elf *elf, uint64_t *ret_compressed);
+
+/* ---- which file it is ---- */
+
+/** The build-id, by the sections with notes; of a file without sections by its segments. */
+bool elf_file_build_id(struct Elf *elf, struct elf_bytes *ret);
+/** The name and checksum of the separate debug file, by .gnu_debuglink; NULL for none. */
+const char *elf_file_debug_link(struct Elf *elf, uint32_t *ret_checksum);
+/** The same of the section's bytes. */
+const char *parse_debug_link(const uint8_t *bytes, size_t size, uint32_t *ret_checksum);
+/** The checksum that .gnu_debuglink has of the other file: CRC-32 (ISO 3309, reflected). */
+uint32_t elf_checksum(const uint8_t *bytes, size_t size);
+
+#endif

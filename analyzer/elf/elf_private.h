@@ -1,0 +1,17 @@
+/** @file What the files of room `elf` share. */
+#ifndef PSC_ELF_PRIVATE_H
+#define PSC_ELF_PRIVATE_H
+
+#include "elf.h"
+
+#include <libelf.h>
+
+/**
+ * Decompresses a section if it is compressed: zlib's data into the arena, which *ret tells; what
+ * else there is in place.
+ */
+bool elf_decompress(struct Elf *elf, Elf_Scn *section, struct arena *arena, struct elf_bytes *ret);
+/** False when a section of SHF_COMPRESSED claims a size that it cannot have. */
+bool elf_compression_is_sane(Elf_Scn *section);
+
+#endif

@@ -1,0 +1,128 @@
+/* Sections, by libelf. */
+#include "elf_private.h"
+
+#include <gelf.h>
+
+size_t elf_file_section_count(struct Elf *elf)
+{
+    size_t count;
+    return elf && elf_getshdrnum(elf, &count) == 0 ? count : 0;
+}
+
+static void describe(const Elf64_Shdr *header, struct elf_section *ret)
+{
+    *ret =
+        (struct elf_section){header->sh_type, header->sh_flags, header->sh_addr, header->sh_size};
+}
+
+bool elf_file_get_section(struct Elf *elf, size_t index, struct elf_section *ret)
+{
+    Elf_Scn *section = elf_getscn(elf, index);
+    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+    if (header)
+        describe(header, ret);
+    return header != NULL;
+}
+
+static bool name_is(const char *found, const char *name)
+{
+    return strcmp(found, name) == 0 || (strncmp(name, ".debug_", 7) == 0 && found[0] == '.' &&
+                                        found[1] == 'z' && strcmp(found + 2, name + 1) == 0);
+}
+
+static Elf_Scn *find_section(struct Elf *elf, const char *name)
+{
+    size_t names;
+    if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+        return NULL;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        const Elf64_Shdr *header = elf64_getshdr(section);
+        const char *found = header ? elf_strptr(elf, names, header->sh_name) : NULL;
+        if (found && name_is(found, name))
+            return section;
+    }
+    return NULL;
+}
+
+static Elf_Scn *find_section_with_bytes(struct Elf *elf, const char *name)
+{
+    Elf_Scn *section = find_section(elf, name);
+    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+    return header && header->sh_type != SHT_NOBITS && header->sh_size > 0 ? section : NULL;
+}
+
+bool elf_file_find_section(struct Elf *elf, const char *name, struct elf_section *ret)
+{
+    Elf_Scn *section = find_section(elf, name);
+    if (section)
+        describe(elf64_getshdr(section), ret);
+    return section != NULL;
+}
+
+bool elf_file_has_debug_info(struct Elf *elf)
+{
+    return find_section_with_bytes(elf, ".debug_line") ||
+           find_section_with_bytes(elf, ".debug_info");
+}
+
+bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *arena,
+                           struct elf_bytes *ret)
+{
+    Elf_Scn *section = find_section_with_bytes(elf, name);
+    struct elf_bytes inflated = {0};
+    if (!section || !elf_decompress(elf, section, arena, &inflated))
+        return false;
+    if (inflated.data) {
+        *ret = inflated;
+        return true;
+    }
+    const Elf_Data *data = elf_rawdata(section, NULL);
+    if (!data || !data->d_buf || data->d_size == 0)
+        return false;
+    *ret = (struct elf_bytes){data->d_buf, data->d_size};
+    return true;
+}
+
+bool elf_file_find_symbols(struct Elf *elf, uint32_t type, struct elf_symbols *ret)
+{
+    for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section)) != NULL;) {
+        const Elf64_Shdr *header = elf64_getshdr(section);
+        if (!header || header->sh_type != type)
+            continue;
+        const Elf_Data *symbols = elf_getdata(section, NULL);
+        Elf_Scn *name_section = elf_getscn(elf, header->sh_link);
+        const Elf_Data *names = name_section ? elf_getdata(name_section, NULL) : NULL;
+        if (!symbols || !symbols->d_buf || !names || !names->d_buf || !names->d_size)
+            continue;
+        const char *last = memrchr(names->d_buf, 0, names->d_size);
+        if (!last)
+            continue;
+        *ret = (struct elf_symbols){.symbols = {symbols->d_buf, symbols->d_size},
+                                    .names = names->d_buf};
+        ret->names_size = (size_t)(last + 1 - ret->names);
+        return true;
+    }
+    return false;
+}
+
+bool elf_file_is_sane(struct Elf *elf, uint64_t *ret_compressed)
+{
+    *ret_compressed = 0;
+    size_t names;
+    if (!elf || elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        const Elf64_Shdr *header = elf64_getshdr(section);
+        const char *name = header ? elf_strptr(elf, names, header->sh_name) : NULL;
+        if (!name || header->sh_type == SHT_NOBITS)
+            continue;
+        if (strncmp(name, ".zdebug", 7) == 0)
+            *ret_compressed += header->sh_size;
+        if (!(header->sh_flags & SHF_COMPRESSED))
+            continue;
+        *ret_compressed += header->sh_size;
+        if (!elf_compression_is_sane(section))
+            return false;
+    }
+    return true;
+}

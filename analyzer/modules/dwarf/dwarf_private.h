@@ -1,0 +1,97 @@
+/** @file What the files of room `dwarf` share. */
+#ifndef PSC_DWARF_PRIVATE_H
+#define PSC_DWARF_PRIVATE_H
+
+#include "dwarf.h"
+#include "files.h"
+#include "modules_private.h"
+
+#include <elfutils/libdw.h>
+
+struct line_cache;
+struct inline_index;
+struct type_table;
+struct variable_cache;
+
+struct module_dwarf {
+    bool opened;
+    Dwarf *dwarf;
+    struct Elf *shared_elf; /**< What dwz moved into a file of its own. */
+    Dwarf *shared;
+    const char *split_missing; /**< A file with the DIEs of a unit that was asked for. */
+    bool split_warned;
+
+    /* Each made and read by one file. */
+    struct line_cache *lines;
+    struct inline_index *inlines;
+    struct type_table *types;
+    struct variable_cache *variables;
+};
+
+/* ---- opened_dwarf.c ---- */
+
+/** Made on first need; NULL when out of memory. */
+struct module_dwarf *dwarf_of(struct module *module);
+/** module_dwarf(), but NULL where opening it means to decompress every section. */
+Dwarf *module_dwarf_if_cheap(struct module *module);
+
+/* ---- dies.c ---- */
+
+/** The next DIE of the same parent; a reference back (only in a broken file) ends the list. */
+bool die_next_sibling(Dwarf_Die *die);
+/** A number, whichever form it has; false when there is none. */
+bool die_get_number(Dwarf_Die *die, unsigned int name, uint64_t *ret);
+/** DW_AT_name, or NULL. */
+const char *die_name(Dwarf_Die *die);
+/** DW_AT_linkage_name else DW_AT_name, or NULL. */
+const char *die_function_name(Dwarf_Die *die);
+/** Offset of a unit's line program; false when it has none. */
+bool unit_statement_list(Dwarf_Die *unit, uint64_t *ret);
+
+/* ---- address_lines.c ---- */
+
+void line_cache_destroy(struct line_cache *cache);
+/** The name of a file in a line table's unit; NULL when it has none. Owned by the module. */
+const char *module_line_file(struct module *module, uint64_t unit, uint32_t file);
+/** The unit that covers a file address, as .debug_aranges tells; false when it does not. */
+bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t address,
+                                 Dwarf_Die *ret);
+
+/* ---- inlines.c ---- */
+
+void inline_index_destroy(struct inline_index *index);
+/** Depth of calls inlined into each other, with the lexical blocks between them. */
+#define SCOPE_DEPTH_LIMIT 128
+
+/**
+ * The DIEs that hold an address of the file: the function, then what is nested in it.
+ * @return how many.
+ */
+size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwarf_Die *ret_unit,
+                              Dwarf_Die ret[SCOPE_DEPTH_LIMIT]);
+
+/* ---- split_units.c ---- */
+
+/** The unit's DIE in a file of its own (-gsplit-dwarf); false when there is none, or no such file.
+ */
+bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret);
+/** Says once what was not there. */
+void module_warn_split(struct module *module);
+
+/* ---- types.c ---- */
+
+void type_table_destroy(struct type_table *table);
+/** The type that a DIE's DW_AT_type names; NULL when there is none. */
+const struct debug_type *module_type_of(struct module *module, Dwarf_Die *die);
+/** Kind (of what can be computed with) and size of the base type of a typed operation. */
+bool debug_base_type(Dwarf_Die *type, uint8_t *ret_encoding, uint64_t *ret_size);
+
+/* ---- scopes.c ---- */
+
+void variable_cache_destroy(struct variable_cache *cache);
+
+/** An attribute's expression (a list's: that for the address) in the arena; NULL for none. */
+const struct debug_expression *module_copy_expression(struct module *module,
+                                                      Dwarf_Attribute *attribute, uint64_t address);
+
+#endif

@@ -1,0 +1,99 @@
+/* The files of a module, each opened once. */
+#include "files_private.h"
+
+#include <stdlib.h>
+
+struct module_files {
+    bool opened;
+    bool separate_searched;
+    struct Elf *elf;
+    struct Elf *separate; /* The separate debug file. */
+};
+
+void module_files_destroy(struct module_files *files)
+{
+    if (!files)
+        return;
+    elf_file_close(files->separate);
+    elf_file_close(files->elf);
+    free(files);
+}
+
+static struct module_files *files_of(struct module *module)
+{
+    if (!module->files)
+        module->files = calloc(1, sizeof(*module->files));
+    return module->files;
+}
+
+static struct Elf *open_own(struct module *module)
+{
+    if (!module->file)
+        return module->image ? elf_file_of_bytes(module->image, module->image_size) : NULL;
+    target_file_open(module->owner->target, module->file);
+    module->image = module->file->image;
+    module->image_size = module->file->size;
+    if (!module->image || !module->file->local_path)
+        return NULL;
+    struct Elf *elf = elf_file_open(module->file->local_path);
+    if (elf && elf_file_bytes(elf).size != module->image_size) {
+        elf_file_close(elf); /* Replaced since target_file_open() looked at it. */
+        elf = NULL;
+    }
+    return elf;
+}
+
+struct Elf *module_elf(struct module *module)
+{
+    struct module_files *files = files_of(module);
+    if (files && !files->opened) {
+        files->opened = true;
+        files->elf = open_own(module);
+    }
+    return files ? files->elf : NULL;
+}
+
+/** A file that has all of it needs no other. */
+static bool is_complete(struct Elf *elf)
+{
+    struct elf_section section;
+    return elf_file_has_debug_info(elf) && elf_file_find_section(elf, ".symtab", &section);
+}
+
+struct Elf *module_separate_elf(struct module *module)
+{
+    struct Elf *elf = module_elf(module);
+    struct module_files *files = files_of(module);
+    if (files && !files->separate_searched) {
+        files->separate_searched = true;
+        if (!is_complete(elf))
+            files->separate = files_find_separate(module, elf);
+    }
+    return files ? files->separate : NULL;
+}
+
+struct Elf *module_debug_elf(struct module *module)
+{
+    struct Elf *elf = module_elf(module);
+    if (elf_file_has_debug_info(elf))
+        return elf;
+    struct Elf *separate = module_separate_elf(module);
+    return elf_file_has_debug_info(separate) ? separate : elf;
+}
+
+void module_open(struct module *module)
+{
+    module->has_debug_info = elf_file_has_debug_info(module_elf(module)) ||
+                             elf_file_has_debug_info(module_separate_elf(module));
+}
+
+bool module_find_section(struct module *module, const char *name, psc_addr *ret_address,
+                         uint64_t *ret_size)
+{
+    struct elf_section section;
+    if (!elf_file_find_section(module_elf(module), name, &section))
+        return false;
+    *ret_address = section.address ? section.address + module->bias : 0;
+    *ret_size = section.size;
+    return true;
+}

@@ -1,0 +1,95 @@
+/* A module's symbols by name. */
+#include "symbol_table.h"
+
+static bool is_named_data_or_code(const struct symbol_table *table, const struct elf_symbol *symbol)
+{
+    bool type = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
+                symbol->type == STT_OBJECT || symbol->type == STT_NOTYPE;
+    return type && symbol_is_defined(table, symbol);
+}
+
+/** Global before weak before local, typed before untyped, else the first. */
+static bool is_better(const struct elf_symbol *symbol, const struct elf_symbol *than)
+{
+    if (symbol_rank(symbol) != symbol_rank(than))
+        return symbol_rank(symbol) < symbol_rank(than);
+    return symbol->type != STT_NOTYPE && than->type == STT_NOTYPE;
+}
+
+struct wanted_name {
+    const struct symbol_table *table;
+    const char *name;
+    size_t length;
+};
+
+static bool has_name(const void *item, const void *key)
+{
+    const struct wanted_name *wanted = key;
+    struct elf_symbol symbol = symbol_table_get(wanted->table, *(const uint32_t *)item);
+    const char *found = wanted->table->all.names + symbol.name;
+    return strncmp(found, wanted->name, wanted->length) == 0 &&
+           symbol_plain_length(found) == wanted->length;
+}
+
+static uint32_t *find_index(const struct symbol_table *table, const char *name, size_t length)
+{
+    return hash_table_find_by(&table->by_name, hash_text(name, length), has_name,
+                              &(struct wanted_name){table, name, length});
+}
+
+static bool make_name_table(struct symbol_table *table)
+{
+    table->named = hash_table_reserve(&table->by_name, table->symbol_count);
+    for (uint32_t i = 0; table->named && i < table->symbol_count; i++) {
+        struct elf_symbol symbol = symbol_table_get(table, i);
+        if (!is_named_data_or_code(table, &symbol))
+            continue;
+        const char *name = table->all.names + symbol.name;
+        size_t length = symbol_plain_length(name);
+        uint32_t *index = find_index(table, name, length);
+        if (index) {
+            struct elf_symbol there = symbol_table_get(table, *index);
+            if (!is_better(&symbol, &there))
+                continue;
+        } else {
+            /* Names that were made to collide are left out. */
+            index = hash_table_add_by(&table->by_name, hash_text(name, length));
+        }
+        if (index)
+            *index = i;
+    }
+    return table->named;
+}
+
+bool module_find_symbol_named(struct module *module, const char *name, struct module_symbol *ret)
+{
+    struct symbol_table *table = module_symbols(module);
+    if (!table || table->symbol_count == 0 || (!table->named && !make_name_table(table)))
+        return false;
+    size_t length = strlen(name);
+    const uint32_t *index = find_index(table, name, length);
+    if (!index)
+        return false;
+    struct elf_symbol symbol = symbol_table_get(table, *index);
+    const char *found = table->all.names + symbol.name;
+    ret->name = found[length] == '\0' ? found : NULL;
+    if (!ret->name)
+        ret->name = arena_strndup(module->owner->arena, found, length);
+    ret->address = symbol.address + module->bias;
+    ret->size = symbol.size;
+    return ret->name != NULL;
+}
+
+bool module_imports(struct module *module, const char *name)
+{
+    const struct symbol_table *table = module_symbols(module);
+    size_t count = table ? table->dynamic.symbols.size / ELF_SYMBOL_SIZE : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct elf_symbol symbol =
+            parse_elf_symbol(table->dynamic.symbols.data + i * ELF_SYMBOL_SIZE);
+        if (symbol.section == SHN_UNDEF && symbol.name < table->dynamic.names_size &&
+            strcmp(table->dynamic.names + symbol.name, name) == 0)
+            return true;
+    }
+    return false;
+}
