@@ -64,19 +64,18 @@ enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame, const
                                 struct psc_error *err)
 {
     struct question question;
-    enum python_scope scope = PYTHON_SCOPE_LOCAL;
-    const char *text;
+    struct python_value value = {.scope = PYTHON_SCOPE_LOCAL};
     if (!target || !what || !write)
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_value: target, what or write is NULL");
     enum psc_status status = open_question(target, &question, err);
     if (status != PSC_OK)
         return status;
-    status = end_call(target->target,
-                      python_read_value(question.python, frame, what, &scope, &text, err), err);
+    status =
+        end_call(target->target, python_read_value(question.python, frame, what, &value, err), err);
     if (status == PSC_OK)
-        status = write_all(write, context, text, err);
+        status = write_all(write, context, value.text, err);
     if (status == PSC_OK && ret)
-        *ret = scope_of(scope);
+        *ret = scope_of(value.scope);
     close_question(&question);
     return status;
 }
@@ -85,18 +84,17 @@ enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame, const
                                 psc_write_fn write, void *context, struct psc_error *err)
 {
     struct question question;
-    const char **names = NULL;
-    size_t count = 0;
+    struct python_names names = {0};
     if (!target || !write)
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_names: target or write is NULL");
     enum psc_status status = open_question(target, &question, err);
     if (status != PSC_OK)
         return status;
-    status = end_call(target->target,
-                      python_list_names(question.python, frame, what, &names, &count, err), err);
+    status =
+        end_call(target->target, python_list_names(question.python, frame, what, &names, err), err);
     struct text text = {0};
-    for (size_t i = 0; i < count; i++) {
-        text_add_string(&text, names[i]);
+    for (size_t i = 0; i < names.count; i++) {
+        text_add_string(&text, names.items[i]);
         text_add_char(&text, '\n');
     }
     if (status == PSC_OK && text.failed)
@@ -104,7 +102,7 @@ enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame, const
     if (status == PSC_OK && text.size)
         status = write_all(write, context, text.data, err);
     text_deinit(&text);
-    free(names);
+    free(names.items);
     close_question(&question);
     return status;
 }

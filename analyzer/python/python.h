@@ -195,23 +195,33 @@ enum python_scope {
     PYTHON_SCOPE_BUILTIN
 };
 
+struct python_value {
+    enum python_scope scope;
+    const char *text; /**< As python_local.value. */
+};
+
 /**
  * The value of a name in a frame, or of what it leads to (value_path.h): locals go before globals,
  * globals before builtins. Nothing in the target is called: what only its code can give is
  * PSC_ERR_UNSUPPORTED.
  * @param frame  python_frame.address; what is no frame is refused.
- * @param ret    as python_local.value.
  */
 PSC_MUST_CHECK enum psc_status python_read_value(struct python *python, psc_addr frame,
-                                                 const char *typed, enum python_scope *ret_scope,
-                                                 const char **ret, struct psc_error *err);
+                                                 const char *typed, struct python_value *ret,
+                                                 struct psc_error *err);
+
+struct python_names {
+    const char **items; /**< malloc'd; the names live as python_local's. Some may be there twice. */
+    size_t count;
+};
+
 /**
  * The names that have a value in a frame, locals first; with `typed`, those of the attributes of
- * that value. Some may be there twice. `ret` is malloc'd, the names live as python_local's.
+ * that value.
  */
 PSC_MUST_CHECK enum psc_status python_list_names(struct python *python, psc_addr frame,
-                                                 const char *typed, const char ***ret,
-                                                 size_t *ret_count, struct psc_error *err);
+                                                 const char *typed, struct python_names *ret,
+                                                 struct psc_error *err);
 
 /** The names of a code object's arguments as they were declared, at most `limit`; the arena's. */
 size_t python_list_arguments(struct python *python, psc_addr code, const char **ret, size_t limit);
@@ -277,8 +287,8 @@ struct python_exception {
 };
 
 /**
- * The exceptions that a thread is about: the one raised, then those being handled, the newest
- * first; each (link NONE) is followed by its causes and contexts. Bounded.
+ * The exceptions that a thread raises or handles: the one raised, then those being handled, the
+ * newest first; each (link NONE) is followed by its causes and contexts. Bounded.
  */
 PSC_MUST_CHECK enum psc_status python_read_exceptions(struct python *python,
                                                       const struct python_thread *thread,
@@ -289,7 +299,7 @@ PSC_MUST_CHECK enum psc_status python_read_exceptions(struct python *python,
 enum python_work {
     PYTHON_WORK_UNKNOWN,
     PYTHON_WORK_CREATED, /**< Has not begun. */
-    PYTHON_WORK_READY,   /**< Nothing is in its way: its event loop will go on with it. */
+    PYTHON_WORK_READY,   /**< Waits for nothing: its event loop will resume it. */
     PYTHON_WORK_WAITING, /**< For a future. */
     PYTHON_WORK_RUNNING,
     PYTHON_WORK_SUSPENDED /**< A greenlet that another one was switched to from. */

@@ -425,7 +425,7 @@ enum psc_status python_open(struct target *target, struct modules *modules, stru
                                .message = "no Python interpreter was found"};
     struct python *python = calloc(1, sizeof(*python));
     if (!python)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     python->target = target;
     python->modules = modules;
     python->arena = arena;

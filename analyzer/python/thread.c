@@ -30,7 +30,7 @@ static int compare_interpreters(const void *left, const void *right)
 {
     const struct interpreter *a = left;
     const struct interpreter *b = right;
-    return a->id < b->id ? -1 : a->id > b->id;
+    return COMPARE(a->id, b->id);
 }
 
 /* Newest first in memory, main (id 0) last; here by id. */
@@ -76,6 +76,11 @@ struct thread_list {
     size_t count;
     size_t capacity;
 };
+
+static void thread_list_deinit(struct thread_list *list)
+{
+    free(list->items);
+}
 
 static void reverse(struct python_thread *threads, size_t count)
 {
@@ -156,7 +161,7 @@ static struct gil read_gil_at(struct python *python, psc_addr locked_at, psc_add
         target_read_u64(python->target, holder_at, &holder) != PSC_OK)
         return gil;
     gil.known = true;
-    /* last_holder stays when the GIL is let go of. */
+    /* last_holder stays when the GIL is released. */
     gil.holder = locked == 1 ? holder : 0;
     return gil;
 }
@@ -271,7 +276,7 @@ enum psc_status python_list_threads(struct python *python, struct python_thread 
 {
     PSC_CLEANUP(cleanup_free) struct interpreter *interpreters = NULL;
     size_t interpreter_count = 0;
-    struct thread_list list = {0};
+    PSC_CLEANUP(thread_list_deinit) struct thread_list list = {0};
     enum psc_status status = list_interpreters(python, &interpreters, &interpreter_count);
     for (size_t i = 0; status == PSC_OK && i < interpreter_count; i++) {
         size_t first = list.count;
@@ -280,14 +285,14 @@ enum psc_status python_list_threads(struct python *python, struct python_thread 
             describe_threads(python, interpreters[i].address, list.items + first,
                              list.count - first);
     }
+    if (status != PSC_OK)
+        return psc_fail_status(err, status);
     struct python_thread *threads =
-        status == PSC_OK ? arena_array(python->arena, list.count ? list.count : 1, sizeof(*threads))
-                         : NULL;
-    if (threads && list.count)
-        __builtin_memcpy(threads, list.items, list.count * sizeof(*threads));
-    free(list.items);
+        arena_array(python->arena, list.count ? list.count : 1, sizeof(*threads));
     if (!threads)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory for the Python threads");
+        return psc_fail_memory(err);
+    if (list.count)
+        __builtin_memcpy(threads, list.items, list.count * sizeof(*threads));
     *ret = threads;
     *ret_count = list.count;
     return PSC_OK;

@@ -29,14 +29,12 @@ static int compare_names(const void *left, const void *right)
 {
     const struct py_thread_name *a = left;
     const struct py_thread_name *b = right;
-    return a->ident < b->ident ? -1 : a->ident > b->ident;
+    return COMPARE(a->ident, b->ident);
 }
 
 const char *thread_names_find(const struct py_thread_name *names, size_t count, uint64_t ident)
 {
-    struct py_thread_name key = {.ident = ident};
-    const struct py_thread_name *found =
-        count ? bsearch(&key, names, count, sizeof(key), compare_names) : NULL;
+    const struct py_thread_name *found = SORTED_FIND(names, ident, count, ident);
     return found ? found->name : NULL;
 }
 

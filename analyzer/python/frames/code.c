@@ -166,7 +166,7 @@ static void read_names(struct python *python, struct py_code *code)
     code->function = read_name(python, code->address, PY_CODE_QUALNAME);
 }
 
-/* Before co_qualname the frame may tell; one that has let go of its arguments does not. */
+/* Before co_qualname the frame may tell; one whose arguments are cleared does not. */
 static void find_function(struct python *python, struct py_code *code, psc_addr frame)
 {
     if (code->function || code->function_attempts >= FUNCTION_ATTEMPTS)

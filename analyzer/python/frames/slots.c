@@ -26,23 +26,22 @@ psc_addr py_follow_cell(struct python *python, psc_addr object)
     return py_read_u64(python, object, PY_CELL_REF, &value) == PSC_OK ? value : object;
 }
 
-/* The names of one tuple of a code object, at slots->items[at...]. */
-static size_t take_names(struct python *python, psc_addr code, enum py_field field,
-                         struct py_slots *slots, size_t at, bool cell)
+/* Adds the names of one tuple of a code object. */
+static void take_names(struct python *python, psc_addr code, enum py_field field, bool cell,
+                       struct py_slots *slots)
 {
     psc_addr tuple;
     psc_addr items;
     size_t count;
     if (py_read_u64(python, code, field, &tuple) != PSC_OK ||
         py_read_tuple(python, tuple, &count, &items) != PSC_OK)
-        return at;
-    for (size_t i = 0; i < count && at < PY_SLOT_COUNT_LIMIT; i++) {
+        return;
+    for (size_t i = 0; i < count && slots->count < PY_SLOT_COUNT_LIMIT; i++) {
         struct py_slot_value slot = {.cell = cell};
         if (target_read_u64(python->target, items + 8 * i, &slot.name) != PSC_OK)
             break;
-        slots->items[at++] = slot;
+        slots->items[slots->count++] = slot;
     }
-    return at;
 }
 
 /* From 3.11: one tuple for all, and a byte each on what it is. */
@@ -63,13 +62,13 @@ static void list_slots(struct python *python, psc_addr code, struct py_slots *sl
 {
     int32_t nlocals = 0;
     if (python->layout.offset[PY_CODE_SLOT_NAMES] != PY_NO_OFFSET) {
-        slots->count = take_names(python, code, PY_CODE_SLOT_NAMES, slots, 0, false);
+        take_names(python, code, PY_CODE_SLOT_NAMES, false, slots);
         take_kinds(python, code, slots);
     } else {
-        slots->count = take_names(python, code, PY_CODE_VARNAMES, slots, 0, false);
+        take_names(python, code, PY_CODE_VARNAMES, false, slots);
         nlocals = (int32_t)slots->count;
-        slots->count = take_names(python, code, PY_CODE_CELLVARS, slots, slots->count, true);
-        slots->count = take_names(python, code, PY_CODE_FREEVARS, slots, slots->count, true);
+        take_names(python, code, PY_CODE_CELLVARS, true, slots);
+        take_names(python, code, PY_CODE_FREEVARS, true, slots);
     }
     if (py_read_i32(python, code, PY_CODE_NLOCALS, &nlocals) != PSC_OK || nlocals < 0)
         nlocals = 0;

@@ -37,14 +37,21 @@ static bool is_list(struct python *python, psc_addr head)
            (next & ~PY_GC_LINK_FLAGS) == head;
 }
 
-static enum psc_status walk_list(struct python *python, psc_addr head, uint64_t *left,
-                                 py_object_visit *visit, void *context, bool *ret_stopped)
+struct object_walk {
+    struct python *python;
+    py_object_visit *visit;
+    void *context;
+    uint64_t left; /* Objects that may still be visited. */
+    bool stopped;  /* By the visitor. */
+};
+
+static enum psc_status walk_list(struct object_walk *walk, psc_addr head)
 {
-    uint64_t header = python->layout.offset[PY_GC_HEAD_SIZE];
+    uint64_t header = walk->python->layout.offset[PY_GC_HEAD_SIZE];
     struct py_cycle cycle = {0};
     psc_addr at = head;
     for (;;) {
-        enum psc_status status = target_read_u64(python->target, at, &at);
+        enum psc_status status = target_read_u64(walk->python->target, at, &at);
         if (status != PSC_OK)
             return status;
         at &= ~PY_GC_LINK_FLAGS;
@@ -52,11 +59,11 @@ static enum psc_status walk_list(struct python *python, psc_addr head, uint64_t 
             return PSC_OK;
         if (!py_is_object_address(at) || py_cycle_met(&cycle, at))
             return PSC_ERR_FAULT;
-        if (!*left)
+        if (!walk->left)
             return PSC_ERR_LIMIT;
-        --*left;
-        if (!visit(context, at + header)) {
-            *ret_stopped = true;
+        walk->left--;
+        if (!walk->visit(walk->context, at + header)) {
+            walk->stopped = true;
             return PSC_OK;
         }
     }
@@ -66,21 +73,20 @@ enum psc_status py_each_object(struct python *python, psc_addr interpreter, py_o
                                void *context)
 {
     psc_addr lists = find_lists(python, interpreter);
-    uint64_t size = python->layout.offset[PY_GC_GENERATION_SIZE];
-    uint64_t left = PY_OBJECT_LIMIT;
-    bool stopped = false;
+    const uint32_t *offset = python->layout.offset;
+    struct object_walk walk = {
+        .python = python, .visit = visit, .context = context, .left = PY_OBJECT_LIMIT};
     enum psc_status worst = PSC_OK;
-    if (!lists || python->layout.offset[PY_GC_HEAD_SIZE] == PY_NO_OFFSET ||
-        python->layout.offset[PY_GC_GENERATION_SIZE] == PY_NO_OFFSET)
+    if (!lists || offset[PY_GC_HEAD_SIZE] == PY_NO_OFFSET ||
+        offset[PY_GC_GENERATION_SIZE] == PY_NO_OFFSET)
         return PSC_ERR_UNSUPPORTED;
     /* Behind them come the objects that gc.freeze() has set aside. */
-    for (size_t i = 0; !stopped && i <= PY_GC_GENERATION_COUNT; i++) {
-        psc_addr head = lists + i * size;
+    for (size_t i = 0; !walk.stopped && i <= PY_GC_GENERATION_COUNT; i++) {
+        psc_addr head = lists + i * (uint64_t)offset[PY_GC_GENERATION_SIZE];
         bool known = is_list(python, head);
         if (!known && i == PY_GC_GENERATION_COUNT)
             break;
-        enum psc_status status =
-            known ? walk_list(python, head, &left, visit, context, &stopped) : PSC_ERR_FAULT;
+        enum psc_status status = known ? walk_list(&walk, head) : PSC_ERR_FAULT;
         worst = status == PSC_OK ? worst : status;
     }
     return worst;

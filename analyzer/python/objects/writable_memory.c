@@ -50,10 +50,16 @@ static void scan_range(struct scan *scan, psc_addr start, psc_addr end)
     }
 }
 
+static void scan_deinit(struct scan *scan)
+{
+    free(scan->buffer);
+}
+
 void scan_writable(struct python *python, const struct module *module, py_scan_visit *visit,
                    void *context)
 {
     struct target *target = python->target;
+    PSC_CLEANUP(scan_deinit)
     struct scan scan = {.python = python, .visit = visit, .context = context, .left = SCAN_LIMIT};
     psc_addr end = module ? module->end : 0;
     for (size_t i = 0; i < target->mapping_count && !scan.stopped; i++) {
@@ -67,5 +73,4 @@ void scan_writable(struct python *python, const struct module *module, py_scan_v
             continue;
         scan_range(&scan, mapping->start, mapping->end);
     }
-    free(scan.buffer);
 }

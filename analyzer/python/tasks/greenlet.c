@@ -221,14 +221,19 @@ static int compare_greenlets(const void *left, const void *right)
     const struct python_greenlet *b = right;
     if (a->interpreter_id != b->interpreter_id)
         return a->interpreter_id < b->interpreter_id ? -1 : 1;
-    return a->address < b->address ? -1 : a->address > b->address;
+    return COMPARE(a->address, b->address);
+}
+
+static void greenlets_deinit(struct greenlets *greenlets)
+{
+    free(greenlets->items);
 }
 
 enum psc_status python_read_greenlets(struct python *python, const struct python_thread *threads,
                                       size_t thread_count, struct python_greenlet **ret,
                                       size_t *ret_count)
 {
-    struct greenlets greenlets = {.python = python};
+    PSC_CLEANUP(greenlets_deinit) struct greenlets greenlets = {.python = python};
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < thread_count; i++) {
         if (i && threads[i].interpreter == threads[i - 1].interpreter)
@@ -247,7 +252,6 @@ enum psc_status python_read_greenlets(struct python *python, const struct python
         qsort(greenlets.items, count, sizeof(*items), compare_greenlets);
         __builtin_memcpy(items, greenlets.items, count * sizeof(*items));
     }
-    free(greenlets.items);
     if (!items)
         return status == PSC_OK ? PSC_ERR_MEMORY : status;
     *ret = items;

@@ -254,18 +254,24 @@ struct task_array {
     size_t capacity;
 };
 
+static void task_array_deinit(struct task_array *array)
+{
+    free(array->items);
+}
+
 static enum psc_status read_interpreter(struct py_tasks *tasks, struct task_array *all)
 {
     size_t first = all->count;
     enum psc_status status = task_list_find(tasks);
     for (size_t i = 0; status == PSC_OK && i < tasks->found.count; i++) {
+        psc_addr task = *(const psc_addr *)hash_table_at(&tasks->found, i);
         void *items = all->items;
-        if (!task_is_pending(tasks, tasks->found.items[i]))
+        if (!task_is_pending(tasks, task))
             continue;
         if (!array_reserve(&items, &all->capacity, all->count + 1, sizeof(*all->items)))
             return PSC_ERR_MEMORY;
         all->items = items;
-        status = read_task(tasks, tasks->found.items[i], &all->items[all->count]);
+        status = read_task(tasks, task, &all->items[all->count]);
         all->count += status == PSC_OK;
     }
     size_t count = all->count - first;
@@ -278,8 +284,11 @@ static enum psc_status read_interpreter(struct py_tasks *tasks, struct task_arra
 enum psc_status python_read_tasks(struct python *python, const struct python_thread *threads,
                                   size_t thread_count, struct python_task **ret, size_t *ret_count)
 {
-    struct py_tasks tasks = {.python = python, .threads = threads, .thread_count = thread_count};
-    struct task_array all = {0};
+    struct py_tasks tasks = {.python = python,
+                             .threads = threads,
+                             .thread_count = thread_count,
+                             .found = HASH_TABLE_OF(psc_addr)};
+    PSC_CLEANUP(task_array_deinit) struct task_array all = {0};
     enum psc_status status = PSC_OK;
     /* Threads of one interpreter stand together. */
     for (size_t i = 0; status == PSC_OK && i < thread_count; i++) {
@@ -290,7 +299,7 @@ enum psc_status python_read_tasks(struct python *python, const struct python_thr
         tasks.loop = 0;
         tasks.loop_thread = 0;
         status = read_interpreter(&tasks, &all);
-        py_addresses_deinit(&tasks.found);
+        hash_table_deinit(&tasks.found);
     }
     if (tasks.cut)
         target_warn(
@@ -301,7 +310,6 @@ enum psc_status python_read_tasks(struct python *python, const struct python_thr
                          : NULL;
     if (items && all.count)
         memcpy(items, all.items, all.count * sizeof(*items));
-    free(all.items);
     if (status != PSC_OK || !items)
         return status == PSC_OK ? PSC_ERR_MEMORY : status;
     *ret = items;

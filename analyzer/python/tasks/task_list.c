@@ -6,54 +6,6 @@
 #define SECTION_NAME ".AsyncioDebug"
 #define NODE_LIMIT   (2 * (size_t)PSC_PYTHON_TASK_LIMIT)
 
-/* ---- addresses ---- */
-
-static size_t address_slot(const struct py_addresses *list, psc_addr address)
-{
-    size_t slot = hash_u64(address) & (list->slot_count - 1);
-    while (list->slots[slot] && list->items[list->slots[slot] - 1] != address)
-        slot = (slot + 1) & (list->slot_count - 1);
-    return slot;
-}
-
-static bool grow_slots(struct py_addresses *list)
-{
-    size_t count = list->slot_count ? 2 * list->slot_count : 256;
-    size_t *slots = calloc(count, sizeof(*slots));
-    if (!slots)
-        return false;
-    free(list->slots);
-    list->slots = slots;
-    list->slot_count = count;
-    for (size_t i = 0; i < list->count; i++)
-        slots[address_slot(list, list->items[i])] = i + 1;
-    return true;
-}
-
-/** False when memory is out. */
-static bool add_address(struct py_addresses *list, psc_addr address)
-{
-    if (2 * (list->count + 1) > list->slot_count && !grow_slots(list))
-        return false;
-    size_t slot = address_slot(list, address);
-    if (list->slots[slot])
-        return true;
-    void *items = list->items;
-    if (!array_reserve(&items, &list->capacity, list->count + 1, sizeof(psc_addr)))
-        return false;
-    list->items = items;
-    list->items[list->count++] = address;
-    list->slots[slot] = list->count;
-    return true;
-}
-
-void py_addresses_deinit(struct py_addresses *list)
-{
-    free(list->items);
-    free(list->slots);
-    *list = (struct py_addresses){0};
-}
-
 /* ---- the section ---- */
 
 /* _asyncio is an extension module, or built into the interpreter. */
@@ -159,7 +111,9 @@ static enum psc_status add_task(struct py_tasks *tasks, psc_addr task)
     }
     if (!budget_spend(tasks->python, 8) || !task_is_task(tasks, task))
         return PSC_OK;
-    return add_address(&tasks->found, task) ? PSC_OK : PSC_ERR_MEMORY;
+    return hash_table_find(&tasks->found, task) || hash_table_add(&tasks->found, task)
+               ? PSC_OK
+               : PSC_ERR_MEMORY;
 }
 
 /* A set of tasks; with `weak` of weak references to them. */

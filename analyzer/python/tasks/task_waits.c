@@ -42,20 +42,7 @@ static int compare_waiters(const void *left, const void *right)
 {
     const struct waiter *a = left;
     const struct waiter *b = right;
-    return a->future < b->future ? -1 : a->future > b->future;
-}
-
-static size_t find_first(const struct waiter *items, size_t count, psc_addr future)
-{
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = low + (count - low) / 2;
-        if (items[middle].future < future)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
+    return COMPARE(a->future, b->future);
 }
 
 static enum psc_status add_edge(struct waits *waits, size_t from, size_t to)
@@ -76,7 +63,7 @@ static enum psc_status add_edge(struct waits *waits, size_t from, size_t to)
 static enum psc_status add_waiters(struct waits *waits, psc_addr future, size_t to)
 {
     enum psc_status status = PSC_OK;
-    size_t i = find_first(waits->waiters, waits->waiter_count, future);
+    size_t i = SORTED_BELOW(waits->waiters, future, waits->waiter_count, future);
     for (; status == PSC_OK && i < waits->waiter_count && waits->waiters[i].future == future; i++)
         status = add_edge(waits, waits->waiters[i].task, to);
     return status;
@@ -216,10 +203,8 @@ static void take_callbacks(struct waits *waits, psc_addr future)
 
 static enum psc_status add_noted(struct waits *waits, psc_addr waiting, size_t to)
 {
-    size_t at = find_first(waits->addresses, waits->count, waiting);
-    if (at == waits->count || waits->addresses[at].future != waiting)
-        return PSC_OK;
-    return add_edge(waits, waits->addresses[at].task, to);
+    const struct waiter *found = SORTED_FIND(waits->addresses, future, waits->count, waiting);
+    return found ? add_edge(waits, found->task, to) : PSC_OK;
 }
 
 /* task_awaited_by: one task, or with the flag a set of them. */
@@ -266,9 +251,7 @@ static int compare_edges(const void *left, const void *right)
 {
     const struct edge *a = left;
     const struct edge *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
+    return a->from != b->from ? COMPARE(a->from, b->from) : COMPARE(a->to, b->to);
 }
 
 /* Sorted by the task that waits; one that does not wait has none. */
@@ -295,11 +278,17 @@ static enum psc_status give_edges(struct waits *waits, struct python_task *items
     return PSC_OK;
 }
 
+static void waits_deinit(struct waits *waits)
+{
+    free(waits->edges);
+}
+
 enum psc_status task_waits_find(struct py_tasks *tasks, struct python_task *items, size_t count,
                                 size_t first)
 {
     PSC_CLEANUP(cleanup_free) struct waiter *waiters = calloc(count, sizeof(*waiters));
     PSC_CLEANUP(cleanup_free) struct waiter *addresses = calloc(count, sizeof(*addresses));
+    PSC_CLEANUP(waits_deinit)
     struct waits waits = {
         .tasks = tasks, .items = items, .count = count, .waiters = waiters, .addresses = addresses};
     if (!waiters || !addresses)
@@ -316,6 +305,5 @@ enum psc_status task_waits_find(struct py_tasks *tasks, struct python_task *item
         status = find_edges_to(&waits, i);
     if (status == PSC_OK)
         status = give_edges(&waits, items, first);
-    free(waits.edges);
     return status;
 }

@@ -8,17 +8,6 @@
 
 #include "frames.h"
 
-/** A list of addresses, each once. */
-struct py_addresses {
-    psc_addr *items; /**< malloc'd */
-    size_t count;
-    size_t capacity;
-    size_t *slots; /**< Open addressing: index + 1. */
-    size_t slot_count;
-};
-
-void py_addresses_deinit(struct py_addresses *list);
-
 /** Types of one interpreter's _asyncio and functools; 0: it has none. */
 struct py_asyncio_types {
     psc_addr future;
@@ -41,7 +30,7 @@ struct py_tasks {
     psc_addr loop;        /**< The event loop of the last task, */
     uint64_t loop_thread; /**< and the thread that runs it. */
     struct py_asyncio_types types;
-    struct py_addresses found;
+    struct hash_table found; /**< Addresses of tasks, a psc_addr each. */
 };
 
 /** All task objects of tasks->interpreter, done or not, into tasks->found. */

@@ -24,7 +24,7 @@
  */
 void value_add(struct python *python, psc_addr object, struct text *text);
 
-/** The text in the arena, "" for none, NULL when memory is out; the text is let go of. */
+/** The text in the arena, "" for none, NULL when memory is out; the text is freed. */
 const char *value_keep(struct python *python, struct text *text);
 
 #endif

@@ -17,18 +17,25 @@ struct found {
 
 /* ---- the frame ---- */
 
-static enum psc_status open_frame(struct python *python, psc_addr address, struct python_frame *ret,
-                                  uint32_t *ret_flags, struct psc_error *err)
+/* A frame that names are looked for in. */
+struct scope {
+    struct python_frame frame;
+    uint32_t flags; /* co_flags of what it runs. */
+};
+
+static enum psc_status open_frame(struct python *python, psc_addr address, struct scope *ret,
+                                  struct psc_error *err)
 {
     psc_addr previous;
-    enum psc_status status = frame_read(python, address, ret, &previous);
-    if (status != PSC_OK || ret->kind != PYTHON_FRAME_CODE)
-        return psc_fail(err, status == PSC_ERR_MEMORY ? status : PSC_ERR_FAULT,
-                        "there is no Python frame at 0x%" PRIx64, address);
-    const struct py_code *code = code_find(python, ret->code);
+    enum psc_status status = frame_read(python, address, &ret->frame, &previous);
+    if (status == PSC_ERR_MEMORY)
+        return psc_fail_memory(err);
+    if (status != PSC_OK || ret->frame.kind != PYTHON_FRAME_CODE)
+        return psc_fail(err, PSC_ERR_FAULT, "there is no Python frame at 0x%" PRIx64, address);
+    const struct py_code *code = code_find(python, ret->frame.code);
     if (!code)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
-    *ret_flags = code->flags;
+        return psc_fail_memory(err);
+    ret->flags = code->flags;
     return PSC_OK;
 }
 
@@ -98,30 +105,28 @@ static bool is_module_frame(struct python *python, psc_addr frame)
 }
 
 /* f_locals of a function is only a copy that somebody has asked for. */
-static bool has_dict(struct python *python, const struct python_frame *frame, uint32_t flags,
-                     size_t at)
+static bool has_dict(struct python *python, const struct scope *scope, size_t at)
 {
     return dicts[at].scope != PYTHON_SCOPE_LOCAL ||
-           (!(flags & PY_CODE_OPTIMIZED) && !is_module_frame(python, frame->address));
+           (!(scope->flags & PY_CODE_OPTIMIZED) && !is_module_frame(python, scope->frame.address));
 }
 
-static enum psc_status find_name(struct python *python, const struct python_frame *frame,
-                                 uint32_t flags, const char *name, struct found *ret,
-                                 struct psc_error *err)
+static enum psc_status find_name(struct python *python, const struct scope *scope, const char *name,
+                                 struct found *ret, struct psc_error *err)
 {
     bool declared = false;
-    enum psc_status status = find_in_slots(python, frame, name, &declared, ret);
+    enum psc_status status = find_in_slots(python, &scope->frame, name, &declared, ret);
     if (status == PSC_ERR_MEMORY)
-        return psc_fail(err, status, "out of memory");
+        return psc_fail_memory(err);
     if (status == PSC_OK)
         return PSC_OK;
-    if (declared && flags & PY_CODE_OPTIMIZED)
+    if (declared && scope->flags & PY_CODE_OPTIMIZED)
         return psc_fail(err, PSC_ERR_NOT_FOUND,
                         "'%s' has no value here: not yet, or it was deleted", name);
     for (size_t i = 0; i < PSC_ARRAY_SIZE(dicts); i++) {
         struct py_items items;
-        if (!has_dict(python, frame, flags, i) ||
-            py_frame_dict_open(python, frame->address, dicts[i].field, dicts[i].object_field,
+        if (!has_dict(python, scope, i) ||
+            py_frame_dict_open(python, scope->frame.address, dicts[i].field, dicts[i].object_field,
                                &items) != PSC_OK ||
             lookup_find_key(python, &items, name, &ret->slot) != PSC_OK)
             continue;
@@ -153,35 +158,32 @@ static enum psc_status follow(struct python *python, const struct value_path *pa
     return PSC_OK;
 }
 
-static enum psc_status find_value(struct python *python, const struct python_frame *frame,
-                                  uint32_t flags, const char *typed, struct found *ret,
-                                  struct psc_error *err)
+static enum psc_status find_value(struct python *python, const struct scope *scope,
+                                  const char *typed, struct found *ret, struct psc_error *err)
 {
     struct value_path path;
     enum psc_status status = parse_value_path(typed, &path, err);
     if (status == PSC_OK)
-        status = find_name(python, frame, flags, path.steps[0].text, ret, err);
+        status = find_name(python, scope, path.steps[0].text, ret, err);
     return status == PSC_OK ? follow(python, &path, ret, err) : status;
 }
 
 enum psc_status python_read_value(struct python *python, psc_addr frame, const char *typed,
-                                  enum python_scope *ret_scope, const char **ret,
-                                  struct psc_error *err)
+                                  struct python_value *ret, struct psc_error *err)
 {
-    struct python_frame opened;
+    struct scope scope;
     struct found found;
     struct text text = {0};
-    uint32_t flags;
-    enum psc_status status = open_frame(python, frame, &opened, &flags, err);
+    enum psc_status status = open_frame(python, frame, &scope, err);
     if (status == PSC_OK)
-        status = find_value(python, &opened, flags, typed, &found, err);
+        status = find_value(python, &scope, typed, &found, err);
     if (status != PSC_OK)
         return status;
     if (!py_add_tagged_int(python, found.slot, &text))
         value_add(python, py_untag(python, found.slot), &text);
-    *ret = value_keep(python, &text);
-    *ret_scope = found.scope;
-    return *ret ? PSC_OK : psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+    ret->text = value_keep(python, &text);
+    ret->scope = found.scope;
+    return ret->text ? PSC_OK : psc_fail_memory(err);
 }
 
 /* ---- all names ---- */
@@ -219,12 +221,11 @@ static void take_keys(struct name_list *list, struct py_items *items)
             return;
 }
 
-static enum psc_status list_frame(struct name_list *list, const struct python_frame *frame,
-                                  uint32_t flags)
+static enum psc_status list_frame(struct name_list *list, const struct scope *scope)
 {
     struct py_slots slots;
     bool readable;
-    enum psc_status status = py_slots_read(list->python, frame, &slots, &readable);
+    enum psc_status status = py_slots_read(list->python, &scope->frame, &slots, &readable);
     if (status != PSC_OK)
         return status;
     for (size_t i = 0; readable && i < slots.count; i++)
@@ -233,35 +234,33 @@ static enum psc_status list_frame(struct name_list *list, const struct python_fr
     py_slots_deinit(&slots);
     for (size_t i = 0; i < PSC_ARRAY_SIZE(dicts); i++) {
         struct py_items items;
-        if (has_dict(list->python, frame, flags, i) &&
-            py_frame_dict_open(list->python, frame->address, dicts[i].field, dicts[i].object_field,
-                               &items) == PSC_OK)
+        if (has_dict(list->python, scope, i) &&
+            py_frame_dict_open(list->python, scope->frame.address, dicts[i].field,
+                               dicts[i].object_field, &items) == PSC_OK)
             take_keys(list, &items);
     }
     return PSC_OK;
 }
 
 enum psc_status python_list_names(struct python *python, psc_addr frame, const char *typed,
-                                  const char ***ret, size_t *ret_count, struct psc_error *err)
+                                  struct python_names *ret, struct psc_error *err)
 {
     struct name_list list = {.python = python};
-    struct python_frame opened;
+    struct scope scope;
     struct found found;
-    uint32_t flags;
-    enum psc_status status = open_frame(python, frame, &opened, &flags, err);
+    enum psc_status status = open_frame(python, frame, &scope, err);
     if (status == PSC_OK && typed)
-        status = find_value(python, &opened, flags, typed, &found, err);
+        status = find_value(python, &scope, typed, &found, err);
     if (status != PSC_OK)
         return status;
     if (typed)
         lookup_list_attributes(python, py_untag(python, found.slot), take_name, &list);
-    else if (list_frame(&list, &opened, flags) != PSC_OK)
-        list.failed = true;
-    if (list.failed) {
+    else
+        status = list_frame(&list, &scope);
+    if (list.failed || status != PSC_OK) {
         free(list.items);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_status(err, list.failed ? PSC_ERR_MEMORY : status);
     }
-    *ret = list.items;
-    *ret_count = list.count;
+    *ret = (struct python_names){list.items, list.count};
     return PSC_OK;
 }

@@ -273,22 +273,31 @@ void lookup_list_attributes(struct python *python, psc_addr object,
 
 /* ---- items ---- */
 
-static enum psc_status take_from_array(struct python *python, const char *what, psc_addr items,
-                                       uint64_t count, const struct value_step *step, psc_addr *ret,
+/* The items of a list or a tuple. */
+struct array {
+    const char *what;
+    psc_addr items;
+    uint64_t count;
+};
+
+static enum psc_status take_from_array(struct python *python, const struct array *array,
+                                       const struct value_step *step, psc_addr *ret,
                                        struct psc_error *err)
 {
     int64_t index = step->index;
     if (step->kind != VALUE_STEP_INDEX)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "a %s has numbers for its items, no keys", what);
-    if (count > PY_DICT_LIMIT << 8)
-        return psc_fail(err, PSC_ERR_FORMAT, "this %s can not be read", what);
+        return psc_fail(err, PSC_ERR_ARGUMENT, "a %s has numbers for its items, no keys",
+                        array->what);
+    if (array->count > PY_DICT_LIMIT << 8)
+        return psc_fail(err, PSC_ERR_FORMAT, "this %s can not be read", array->what);
     if (index < 0)
-        index += (int64_t)count;
-    if (index < 0 || (uint64_t)index >= count)
-        return psc_fail(err, PSC_ERR_NOT_FOUND, "this %s has %" PRIu64 " items, none at %s", what,
-                        count, step->text);
-    if (target_read_u64(python->target, items + 8 * (uint64_t)index, ret) != PSC_OK)
-        return psc_fail(err, PSC_ERR_FAULT, "item %s of this %s can not be read", step->text, what);
+        index += (int64_t)array->count;
+    if (index < 0 || (uint64_t)index >= array->count)
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "this %s has %" PRIu64 " items, none at %s",
+                        array->what, array->count, step->text);
+    if (target_read_u64(python->target, array->items + 8 * (uint64_t)index, ret) != PSC_OK)
+        return psc_fail(err, PSC_ERR_FAULT, "item %s of this %s can not be read", step->text,
+                        array->what);
     return PSC_OK;
 }
 
@@ -337,8 +346,6 @@ enum psc_status lookup_item(struct python *python, psc_addr object, const struct
                             psc_addr *ret, struct psc_error *err)
 {
     const struct py_type *type;
-    uint64_t count;
-    psc_addr items;
     if (py_type_of(python, object, &type) != PSC_OK)
         return psc_fail(err, PSC_ERR_FAULT, "there is no object at 0x%" PRIx64, object);
     if (type->kind == PY_KIND_DICT)
@@ -347,12 +354,12 @@ enum psc_status lookup_item(struct python *python, psc_addr object, const struct
         return psc_fail(err, PSC_ERR_UNSUPPORTED,
                         "this %s object is no list, tuple or dict: its items are what code gives",
                         type->name);
-    const char *what = type->kind == PY_KIND_LIST ? "list" : "tuple";
-    enum psc_status status = py_read_u64(python, object, PY_VAR_SIZE, &count);
-    items = py_field_address(python, object, PY_TUPLE_ITEMS);
+    struct array array = {.what = type->kind == PY_KIND_LIST ? "list" : "tuple",
+                          .items = py_field_address(python, object, PY_TUPLE_ITEMS)};
+    enum psc_status status = py_read_u64(python, object, PY_VAR_SIZE, &array.count);
     if (status == PSC_OK && type->kind == PY_KIND_LIST)
-        status = py_read_u64(python, object, PY_LIST_ITEMS, &items);
+        status = py_read_u64(python, object, PY_LIST_ITEMS, &array.items);
     if (status != PSC_OK)
-        return psc_fail(err, status, "this %s can not be read", what);
-    return take_from_array(python, what, items, count, step, ret, err);
+        return psc_fail(err, status, "this %s can not be read", array.what);
+    return take_from_array(python, &array, step, ret, err);
 }
