@@ -35,7 +35,7 @@ enum trace_trust {
     TRACE_TRUST_ANCHOR
 };
 
-/** What a frame is in the life of the interpreter. */
+/** What a frame is to the interpreter. */
 enum trace_role {
     TRACE_ROLE_VISIBLE,   /**< What a person wrote, or a library they called. */
     TRACE_ROLE_EVALUATOR, /**< Runs Python frames, which stand in its place. */
