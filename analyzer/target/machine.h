@@ -18,7 +18,6 @@
 #define TARGET_REGISTER_LIMIT       17
 #define TARGET_SAVED_LIMIT          6
 #define TARGET_USER_REGISTERS_LIMIT ((size_t)27 * 8)
-#define TARGET_ARGUMENT_LIMIT       8
 #define TARGET_VECTORS_LIMIT        512u
 
 struct target;
@@ -56,9 +55,6 @@ struct target_machine {
     uint8_t return_column;             /**< Where call frame information has the return address. */
     uint8_t saved[TARGET_SAVED_LIMIT]; /**< What calls preserve, but for the stack pointer. */
     uint8_t saved_count;
-    uint8_t result; /**< What a function returns. */
-    uint8_t arguments[TARGET_ARGUMENT_LIMIT];
-    uint8_t argument_count;
     struct target_vectors vectors[TARGET_VECTOR_KINDS];
 
     /* What the ABI and the C libraries do with them. */

@@ -92,9 +92,6 @@ const struct target_machine target_x86_64 = {
     .return_column = RIP,
     .saved = {RBX, RBP, R12, R13, R14, R15}, /* Figure 3.4. */
     .saved_count = 6,
-    .result = RAX,
-    .arguments = {RDI, RSI, RDX, RCX, R8, R9}, /* 3.2.3 */
-    .argument_count = 6,
     /* xmm0 to xmm15 and st0 to st7; Intel SDM, volume 1, table 10-2. */
     .vectors = {{.first = 17, .count = 16, .size = 16, .offset = 160, .whole = true},
                 {.first = 33, .count = 8, .size = 10, .offset = 32}},
