@@ -1,6 +1,8 @@
 #include "frames.h"
 #include "runtime.h"
 
+#include <stdlib.h>
+
 /* Each owner of a part of the handle, in the order in which they are made. */
 static const struct {
     enum psc_status (*create)(struct python *python);
@@ -32,4 +34,62 @@ void handle_deinit(struct python *python)
 {
     for (size_t i = PSC_ARRAY_SIZE(owners); i-- > 0;)
         owners[i].destroy(python);
+}
+
+enum psc_status python_open(struct target *target, struct modules *modules, struct arena *arena,
+                            struct python **ret, struct psc_error *err)
+{
+    struct psc_error reason = {.status = PSC_ERR_NOT_FOUND,
+                               .message = "no Python interpreter was found"};
+    struct python *python = calloc(1, sizeof(*python));
+    if (!python)
+        return psc_fail_memory(err);
+    python->target = target;
+    python->modules = modules;
+    python->arena = arena;
+    enum psc_status status = handle_init(python);
+    if (status == PSC_OK && !find_runtime(python, &reason))
+        status = psc_fail(err, reason.status, "%s", reason.message);
+    else
+        status = psc_fail_status(err, arena_is_exhausted(arena) ? PSC_ERR_MEMORY : status);
+    if (status != PSC_OK) {
+        python_close(python);
+        return status;
+    }
+    python_forget(python);
+    *ret = python;
+    return PSC_OK;
+}
+
+void python_forget(struct python *python)
+{
+    handle_forget(python);
+}
+
+void python_close(struct python *python)
+{
+    if (!python)
+        return;
+    handle_deinit(python);
+    free(python);
+}
+
+const struct python_info *python_get_info(const struct python *python)
+{
+    return &python->info;
+}
+
+enum python_function python_classify_function(const struct python *python, const char *symbol)
+{
+    return layout_classify_function(python->layout.rules, symbol);
+}
+
+bool python_waits_for_gil(const char *called, bool takes)
+{
+    return called && layout_is_gil_wait(called, takes);
+}
+
+enum python_join python_get_join(const struct python *python)
+{
+    return python->layout.rules->join;
 }

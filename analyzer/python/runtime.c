@@ -1,49 +1,13 @@
+/* A runtime whose place is known: its version, its layout, the addresses of its types. */
 #include "runtime.h"
 
 #include "frames.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define NAME_OF_RUNTIME "_PyRuntime"
-#define NAME_OF_CURRENT "_PyThreadState_Current" /* Up to 3.6. */
-
-/* ---- where to look first ---- */
-
-enum { RANK_EXECUTABLE, RANK_PYTHON, RANK_OTHER, RANK_COUNT };
-
-static int module_rank(const struct module *module)
-{
-    if (module->is_executable_file)
-        return RANK_EXECUTABLE;
-    return strstr(module->name, "libpython") ? RANK_PYTHON : RANK_OTHER;
-}
-
-/* Asks `attempt` module by module, the likely ones first, until it says true. */
-static bool each_module(struct python *python, int last_rank,
-                        bool (*attempt)(struct python *python, struct module *module,
-                                        struct psc_error *err),
-                        struct psc_error *err)
-{
-    size_t count = modules_count(python->modules);
-    for (int rank = 0; rank <= last_rank; rank++)
-        for (size_t i = 0; i < count; i++) {
-            struct module *module = modules_get(python->modules, i);
-            struct psc_error reason = {.status = PSC_OK};
-            if (module_rank(module) != rank)
-                continue;
-            if (attempt(python, module, &reason))
-                return true;
-            /* The first that says more than "not here" is what the user reads. */
-            if (reason.status != PSC_OK && err->status == PSC_ERR_NOT_FOUND)
-                *err = reason;
-        }
-    return false;
-}
 
 /* ---- the version, when the runtime does not say it ---- */
 
-static void set_version(struct python *python, uint32_t hex, const char *text)
+void runtime_set_version(struct python *python, uint32_t hex, const char *text)
 {
     char buffer[24];
     if (!text) {
@@ -55,7 +19,7 @@ static void set_version(struct python *python, uint32_t hex, const char *text)
 }
 
 /* A version of which only the first two numbers are known, "3.8". */
-static void set_short_version(struct python *python, uint32_t hex)
+void runtime_set_short_version(struct python *python, uint32_t hex)
 {
     char buffer[24];
     layout_format_short_version(hex, buffer, sizeof(buffer));
@@ -70,7 +34,7 @@ static bool read_version_symbol(struct python *python, struct module *module)
     if (!module_find_symbol_named(module, "Py_Version", &symbol) ||
         target_read_u64(python->target, symbol.address, &hex) != PSC_OK || !layout_is_version(hex))
         return false;
-    set_version(python, (uint32_t)hex, NULL);
+    runtime_set_version(python, (uint32_t)hex, NULL);
     return true;
 }
 
@@ -83,31 +47,31 @@ static bool version_from_size(struct python *python, uint64_t runtime_size)
             layout_from_table(rules, PY_HEADER_PLAIN, runtime_size, &layout) != PSC_OK ||
             layout.offset[PY_RUNTIME_SIZE] != runtime_size)
             continue;
-        set_short_version(python, layout_version_of(rules));
+        runtime_set_short_version(python, layout_version_of(rules));
         return true;
     }
     return false;
 }
 
-static bool find_version(struct python *python, struct module *module, uint64_t runtime_size)
+bool runtime_find_version(struct python *python, struct module *module, uint64_t runtime_size)
 {
     struct py_version_text text;
     if (read_version_symbol(python, module))
         return true;
     if (version_scan_find(python, module, &text)) {
-        set_version(python, text.hex, text.text);
+        runtime_set_version(python, text.hex, text.text);
         return true;
     }
     uint32_t hex = parse_version_name(module->name);
     if (hex) {
-        set_short_version(python, hex);
+        runtime_set_short_version(python, hex);
         return true;
     }
     if (version_from_size(python, runtime_size))
         return true;
     if (!version_scan_find(python, NULL, &text))
         return false;
-    set_version(python, text.hex, text.text);
+    runtime_set_version(python, text.hex, text.text);
     return true;
 }
 
@@ -141,7 +105,7 @@ static void adopt_old_classes(struct python *python, struct module *module)
                                                                                  : 0;
 }
 
-static void adopt(struct python *python, struct module *module)
+void runtime_adopt(struct python *python, struct module *module)
 {
     struct module_symbol symbol;
     python->info.module = module;
@@ -171,8 +135,8 @@ static void adopt(struct python *python, struct module *module)
 
 /* ---- a runtime that was found ---- */
 
-static bool take_self_described(struct python *python, psc_addr runtime, const uint8_t *head_bytes,
-                                struct psc_error *err)
+bool runtime_take_self_described(struct python *python, psc_addr runtime, const uint8_t *head_bytes,
+                                 struct psc_error *err)
 {
     uint8_t bytes[PY_DEBUG_OFFSETS_MAX];
     struct py_debug_offsets head;
@@ -184,7 +148,7 @@ static bool take_self_described(struct python *python, psc_addr runtime, const u
                                                                            : PY_DEBUG_OFFSETS_HEAD);
     if (parse_debug_offsets(bytes, size, &python->layout, err) != PSC_OK)
         return false;
-    set_version(python, head.hex, NULL);
+    runtime_set_version(python, head.hex, NULL);
     python->info.free_threaded = head.free_threaded;
     python->info.layout_from =
         arena_printf(python->arena, "_Py_DebugOffsets %s", python->layout.rules->name);
@@ -215,7 +179,7 @@ static bool has_modules(struct python *python)
 }
 
 /* Without PyType_Type's address: the longer header is there when sys.modules is a dict only so. */
-static void settle_header(struct python *python, uint64_t runtime_size)
+void runtime_settle_header(struct python *python, uint64_t runtime_size)
 {
     struct py_layout plain = python->layout;
     if (has_modules(python) ||
@@ -228,8 +192,8 @@ static void settle_header(struct python *python, uint64_t runtime_size)
 }
 
 /* The layout for a version that was found out; false: not one we have in the table. */
-static bool use_table(struct python *python, struct module *module, uint64_t runtime_size,
-                      struct psc_error *err)
+bool runtime_use_table(struct python *python, struct module *module, uint64_t runtime_size,
+                       struct psc_error *err)
 {
     const struct py_rules *rules = layout_find_rules(python->info.hex);
     if (!rules || layout_is_self_described(rules)) {
@@ -251,16 +215,16 @@ static bool use_table(struct python *python, struct module *module, uint64_t run
     return true;
 }
 
-static bool take_by_table(struct python *python, struct module *module, psc_addr runtime,
-                          uint64_t runtime_size, struct psc_error *err)
+bool runtime_take_by_table(struct python *python, struct module *module, psc_addr runtime,
+                           uint64_t runtime_size, struct psc_error *err)
 {
     psc_addr interpreters;
-    if (!find_version(python, module, runtime_size)) {
+    if (!runtime_find_version(python, module, runtime_size)) {
         (void)psc_fail(err, PSC_ERR_UNSUPPORTED, "%s: a Python whose version can not be found",
                        module->path);
         return false;
     }
-    if (!use_table(python, module, runtime_size, err))
+    if (!runtime_use_table(python, module, runtime_size, err))
         return false;
     if (py_read_u64(python, runtime, PY_RUNTIME_HEAD, &interpreters) != PSC_OK || !interpreters ||
         !thread_check_interpreter(python, interpreters)) {
@@ -271,207 +235,6 @@ static bool take_by_table(struct python *python, struct module *module, psc_addr
     }
     python->interpreters = interpreters;
     python->info.runtime = runtime;
-    settle_header(python, runtime_size);
+    runtime_settle_header(python, runtime_size);
     return true;
-}
-
-/* ---- ways to find one ---- */
-
-static bool try_runtime_symbol(struct python *python, struct module *module, struct psc_error *err)
-{
-    struct module_symbol symbol;
-    uint8_t head[PY_DEBUG_OFFSETS_HEAD];
-    const char *what = "symbol " NAME_OF_RUNTIME;
-    if (!module_find_symbol_named(module, NAME_OF_RUNTIME, &symbol)) {
-        what = "section .PyRuntime";
-        if (!module_find_section(module, ".PyRuntime", &symbol.address, &symbol.size) ||
-            !symbol.address)
-            return false;
-    }
-    if (target_read(python->target, symbol.address, head, sizeof(head)) != PSC_OK) {
-        (void)psc_fail(err, PSC_ERR_NOT_FOUND, "%s: " NAME_OF_RUNTIME " at 0x%llx is not readable",
-                       module->path, (unsigned long long)symbol.address);
-        return false;
-    }
-    bool taken = memcmp(head, PY_DEBUG_COOKIE, 8) == 0
-                     ? take_self_described(python, symbol.address, head, err)
-                     : take_by_table(python, module, symbol.address, symbol.size, err);
-    if (!taken)
-        return false;
-    python->info.found_by = arena_printf(python->arena, "%s in %s", what, module->path);
-    adopt(python, module);
-    return true;
-}
-
-static bool accept_cookie(struct python *python, psc_addr runtime)
-{
-    uint8_t head[PY_DEBUG_OFFSETS_HEAD];
-    struct psc_error ignored;
-    if (target_read(python->target, runtime, head, sizeof(head)) != PSC_OK ||
-        !take_self_described(python, runtime, head, &ignored))
-        return false;
-    struct module *module = modules_find(python->modules, runtime);
-    python->info.found_by =
-        arena_printf(python->arena, "cookie at 0x%llx%s%s", (unsigned long long)runtime,
-                     module ? " in " : "", module ? module->path : "");
-    adopt(python, module);
-    return true;
-}
-
-static bool try_cookie(struct python *python, struct module *module, struct psc_error *err)
-{
-    (void)err;
-    return scan_find_cookie(python, module, accept_cookie);
-}
-
-/* The scan meets &_PyRuntime.interpreters.head or .main, which are side by side. */
-static void guess_runtime(struct python *python, psc_addr pointer)
-{
-    const uint32_t *offset = python->layout.offset;
-    psc_addr other;
-    if (offset[PY_RUNTIME_HEAD] == PY_NO_OFFSET || offset[PY_RUNTIME_MAIN] == PY_NO_OFFSET ||
-        target_read_u64(python->target,
-                        pointer + (offset[PY_RUNTIME_MAIN] - offset[PY_RUNTIME_HEAD]),
-                        &other) != PSC_OK ||
-        other != python->interpreters)
-        return;
-    python->info.runtime = pointer - offset[PY_RUNTIME_HEAD];
-}
-
-static bool scan_with_layout(struct python *python, struct module *module, struct psc_error *err)
-{
-    psc_addr pointer;
-    const struct py_rules *rules = layout_find_rules(python->info.hex);
-    if (rules && layout_is_self_described(rules))
-        return false;
-    if (!use_table(python, module, 0, err) ||
-        !scan_find_interpreter(python, module, &python->interpreters, &pointer))
-        return false;
-    settle_header(python, 0);
-    if (python->layout.offset[PY_RUNTIME_HEAD] == PY_NO_OFFSET)
-        python->interpreters = scan_find_newest(python, module, python->interpreters);
-    guess_runtime(python, pointer);
-    python->info.found_by = arena_printf(python->arena,
-                                         "scan: a pointer at 0x%llx in %s to an interpreter whose "
-                                         "thread is one of the process",
-                                         (unsigned long long)pointer, module->path);
-    adopt(python, module);
-    return true;
-}
-
-static bool try_scan(struct python *python, struct module *module, struct psc_error *err)
-{
-    struct py_version_text text;
-    const struct py_rules *rules;
-    if (version_scan_find(python, module, &text)) {
-        set_version(python, text.hex, text.text);
-        return scan_with_layout(python, module, err);
-    }
-    uint32_t hex = parse_version_name(module->name);
-    if (hex) {
-        set_short_version(python, hex);
-        return scan_with_layout(python, module, err);
-    }
-    if (!module->is_executable_file)
-        return false;
-    for (size_t i = 0; (rules = layout_get_rules(i)); i++) {
-        if (layout_is_self_described(rules))
-            continue;
-        set_short_version(python, layout_version_of(rules));
-        if (scan_with_layout(python, module, NULL))
-            return true;
-    }
-    return false;
-}
-
-/* Up to 3.6 there is no _PyRuntime; the current thread is known while someone has the GIL. */
-static bool try_current_symbol(struct python *python, struct module *module, struct psc_error *err)
-{
-    struct module_symbol symbol;
-    psc_addr thread;
-    psc_addr interpreter;
-    psc_addr newest;
-    if (!module_find_symbol_named(module, NAME_OF_CURRENT, &symbol))
-        return false;
-    if (!find_version(python, module, 0) || !use_table(python, module, 0, err))
-        return false;
-    python->current_thread = symbol.address;
-    if (target_read_u64(python->target, symbol.address, &thread) != PSC_OK || !thread ||
-        py_read_u64(python, thread, PY_THREAD_INTERP, &interpreter) != PSC_OK ||
-        !thread_check_interpreter(python, interpreter) ||
-        // Of a living process, where the thread has ended by now, this is anything.
-        py_read_u64(python, interpreter, PY_INTERP_THREADS, &newest) != PSC_OK || !newest)
-        return scan_with_layout(python, module, err);
-    python->interpreters = scan_find_newest(python, module, interpreter);
-    python->info.found_by =
-        arena_printf(python->arena, "symbol " NAME_OF_CURRENT " in %s", module->path);
-    adopt(python, module);
-    return true;
-}
-
-static bool find_runtime(struct python *python, struct psc_error *err)
-{
-    return each_module(python, RANK_OTHER, try_runtime_symbol, err) ||
-           each_module(python, RANK_PYTHON, try_current_symbol, err) ||
-           each_module(python, RANK_PYTHON, try_cookie, err) ||
-           scan_find_cookie(python, NULL, accept_cookie) ||
-           each_module(python, RANK_PYTHON, try_scan, err);
-}
-
-enum psc_status python_open(struct target *target, struct modules *modules, struct arena *arena,
-                            struct python **ret, struct psc_error *err)
-{
-    struct psc_error reason = {.status = PSC_ERR_NOT_FOUND,
-                               .message = "no Python interpreter was found"};
-    struct python *python = calloc(1, sizeof(*python));
-    if (!python)
-        return psc_fail_memory(err);
-    python->target = target;
-    python->modules = modules;
-    python->arena = arena;
-    enum psc_status status = handle_init(python);
-    if (status == PSC_OK && !find_runtime(python, &reason))
-        status = psc_fail(err, reason.status, "%s", reason.message);
-    else
-        status = psc_fail_status(err, arena_is_exhausted(arena) ? PSC_ERR_MEMORY : status);
-    if (status != PSC_OK) {
-        python_close(python);
-        return status;
-    }
-    python_forget(python);
-    *ret = python;
-    return PSC_OK;
-}
-
-void python_forget(struct python *python)
-{
-    handle_forget(python);
-}
-
-void python_close(struct python *python)
-{
-    if (!python)
-        return;
-    handle_deinit(python);
-    free(python);
-}
-
-const struct python_info *python_get_info(const struct python *python)
-{
-    return &python->info;
-}
-
-enum python_function python_classify_function(const struct python *python, const char *symbol)
-{
-    return layout_classify_function(python->layout.rules, symbol);
-}
-
-bool python_waits_for_gil(const char *called, bool takes)
-{
-    return called && layout_is_gil_wait(called, takes);
-}
-
-enum python_join python_get_join(const struct python *python)
-{
-    return python->layout.rules->join;
 }

@@ -24,6 +24,33 @@ size_t thread_names_read(struct python *python, psc_addr interpreter, struct py_
 /** NULL when there is none. */
 const char *thread_names_find(const struct py_thread_name *names, size_t count, uint64_t ident);
 
+/* ---- runtime.c ---- */
+
+/** What is known of the version; without `text` it is made of the number. */
+void runtime_set_version(struct python *python, uint32_t hex, const char *text);
+/** A version of which only the first two numbers are known. */
+void runtime_set_short_version(struct python *python, uint32_t hex);
+/** By what the module, or memory, says; false when nothing does. */
+bool runtime_find_version(struct python *python, struct module *module, uint64_t runtime_size);
+/** The layout for a version that was found out; false: there is no table for it. */
+bool runtime_use_table(struct python *python, struct module *module, uint64_t runtime_size,
+                       struct psc_error *err);
+/** Without PyType_Type's address: the longer header is there when sys.modules is a dict only so. */
+void runtime_settle_header(struct python *python, uint64_t runtime_size);
+/** Takes a _PyRuntime that begins with _Py_DebugOffsets; `head_bytes` are its first. */
+bool runtime_take_self_described(struct python *python, psc_addr runtime, const uint8_t *head_bytes,
+                                 struct psc_error *err);
+/** Takes one by the table for its version. */
+bool runtime_take_by_table(struct python *python, struct module *module, psc_addr runtime,
+                           uint64_t runtime_size, struct psc_error *err);
+/** What the module of a runtime that was taken tells of its objects; NULL: none. */
+void runtime_adopt(struct python *python, struct module *module);
+
+/* ---- find_runtime.c ---- */
+
+/** Fills the handle, or says in `err`, which is PSC_ERR_NOT_FOUND at first, why not. */
+bool find_runtime(struct python *python, struct psc_error *err);
+
 /* ---- version_scan.c ---- */
 
 /** Looks for the text of Py_GetVersion() in the writable memory of a module; NULL: in all. */
