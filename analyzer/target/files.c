@@ -268,6 +268,18 @@ void target_file_open(struct target *target, struct target_file *file)
         target_parse_build_id(file->image, file->size, &file->build_id);
 }
 
+const uint8_t *target_mapped_bytes(const struct target_mapping *mapping, psc_addr address,
+                                   size_t *ret_size)
+{
+    const struct target_file *file = mapping->file;
+    uint64_t offset = mapping->offset + (address - mapping->start);
+    if (!file->image || offset >= file->size)
+        return NULL;
+    uint64_t in_file = file->size - offset, in_mapping = mapping->end - address;
+    *ret_size = (size_t)(in_file < in_mapping ? in_file : in_mapping);
+    return file->image + offset;
+}
+
 /* Flags of the loaded segment that holds the offset; 0 when none does. */
 static uint32_t find_segment_flags(const struct target_file *file, uint64_t offset)
 {

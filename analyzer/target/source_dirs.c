@@ -67,7 +67,7 @@ static void index_tree(struct source_index *index, struct arena *arena, const ch
         if (!is_wanted(entry->fts_name) || !is_file(entry))
             continue;
         const char *path = arena_strdup(arena, entry->fts_path);
-        if (!path || !array_reserve((void **)&index->paths, &index->capacity, index->count + 1,
+        if (!path || !array_reserve(&index->paths, &index->capacity, index->count + 1,
                                     sizeof(*index->paths)))
             break;
         index->paths[index->count++] = path;
@@ -82,13 +82,13 @@ static struct source_index *make_index(struct target *target)
     if (!index)
         return NULL;
     for (size_t i = 0; i < target->options.source_directory_count; i++) {
-        char *real = realpath(target->options.source_directories[i], NULL);
+        char *real PSC_CLEANUP(cleanup_free) =
+            realpath(target->options.source_directories[i], NULL);
         if (real)
             index_tree(index, target->arena, real);
         else
             target_warn(target, "source-dir-missing", "%s: there is no such directory",
                         target->options.source_directories[i]);
-        free(real);
     }
     if (index->count)
         qsort(index->paths, index->count, sizeof(*index->paths), compare_bases);
@@ -153,22 +153,16 @@ const char *target_find_source(struct target *target, const char *path, size_t l
         target->sources = make_index(target);
     const struct source_index *index = target->sources;
     const char *base = base_of(path), *best = NULL;
-    size_t low = 0, high = index ? index->count : 0, most = 0;
-    bool doubtful = false;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(base_of(index->paths[middle]), base) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; index && low < index->count && !strcmp(base_of(index->paths[low]), base); low++) {
-        size_t equal = count_equal(index->paths[low], path);
+    size_t count = index ? index->count : 0, most = 0;
+    bool ambiguous = false;
+    for (size_t at = SORTED_COUNT(i, count, strcmp(base_of(index->paths[i]), base) < 0);
+         at < count && !strcmp(base_of(index->paths[at]), base); at++) {
+        size_t equal = count_equal(index->paths[at], path);
         if (equal < most || (equal < least && equal < count_equal(path, path)))
             continue;
-        doubtful = equal == most && best && (doubtful || !same_content(best, index->paths[low]));
-        best = equal > most ? index->paths[low] : best;
+        ambiguous = equal == most && best && (ambiguous || !same_content(best, index->paths[at]));
+        best = equal > most ? index->paths[at] : best;
         most = equal;
     }
-    return doubtful ? NULL : best;
+    return ambiguous ? NULL : best;
 }

@@ -14,6 +14,12 @@ bool target_file_is_program(const struct target *target, const struct target_fil
 /** Unmaps what target_file_open() mapped. */
 void target_files_close(struct target *target);
 
+/**
+ * The bytes at an address in the opened file of its mapping, and how many there are; NULL when
+ * the file is not there or ends before.
+ */
+const uint8_t *target_mapped_bytes(const struct target_mapping *mapping, psc_addr address,
+                                   size_t *ret_size);
 /** True when the offset lies in a segment of the opened file that nothing ever writes to. */
 bool target_file_offset_is_constant(const struct target_file *file, uint64_t offset);
 

@@ -23,15 +23,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct line_header header;
     for (uint64_t at = 0; at < size; at = header.next_unit) {
         bool good = parse_line_header(&sections.line, at, &header);
-        uint64_t next = parse_debug_line_unit(&sections, at, code, PSC_ARRAY_SIZE(code), rows,
-                                              PSC_ARRAY_SIZE(rows));
+        uint64_t next = parse_debug_line_unit(
+            &sections, at,
+            &(struct debug_line_query){rows, PSC_ARRAY_SIZE(rows), code, PSC_ARRAY_SIZE(code)});
         if (next != header.next_unit || (good && !header.opcode_lengths && header.opcode_base > 1))
             abort();
         if (header.next_unit <= at)
             break;
     }
     for (size_t ranges = 0; ranges <= PSC_ARRAY_SIZE(code); ranges += 2) {
-        parse_debug_line(&sections, code, ranges, rows, PSC_ARRAY_SIZE(rows));
+        parse_debug_line(&sections,
+                         &(struct debug_line_query){rows, PSC_ARRAY_SIZE(rows), code, ranges});
         for (size_t i = 0; i < PSC_ARRAY_SIZE(rows); i++) {
             struct debug_line_file file;
             if (rows[i].found && rows[i].unit >= size)

@@ -26,20 +26,26 @@ struct debug_line_row {
     bool found;
 };
 
+/** The questions for a line table, sorted by address. */
+struct debug_line_query {
+    struct debug_line_row *rows;
+    size_t count;
+    /** Where code may lie; sequences elsewhere answer nothing. No range: anywhere but at 0. */
+    const struct elf_range *code;
+    size_t code_count;
+};
+
 /**
- * Runs the line program at `offset` for the rows (sorted by address) that are
- * not found yet. Sequences that begin at address 0, or outside of all `code`
- * ranges when there are any, are what the linker left of discarded functions:
- * they answer nothing.
+ * Runs the line program at `offset` for the rows that are not found yet. Sequences that begin at
+ * address 0, or outside of the code, are what the linker left of discarded functions.
  * @return the offset of the next unit, or 0 when there is none behind this one.
  */
 uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
-                               const struct elf_range *code, size_t code_count,
-                               struct debug_line_row *rows, size_t count);
+                               const struct debug_line_query *query);
 
 /** Runs the units until all rows are found. */
-void parse_debug_line(const struct debug_line_sections *sections, const struct elf_range *code,
-                      size_t code_count, struct debug_line_row *rows, size_t count);
+void parse_debug_line(const struct debug_line_sections *sections,
+                      const struct debug_line_query *query);
 
 /**
  * A file of a unit: name, relative to directory, relative to base, relative to

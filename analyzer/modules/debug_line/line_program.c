@@ -9,10 +9,7 @@
 /** The state machine (6.2.2), and the questions that it answers. */
 struct line_machine {
     const struct line_header *header;
-    const struct elf_range *code;
-    size_t code_count;
-    struct debug_line_row *rows;
-    size_t count;
+    const struct debug_line_query *query;
     uint64_t unit;
 
     uint64_t address;
@@ -42,24 +39,25 @@ static bool machine_holds_code(const struct line_machine *machine, uint64_t addr
 {
     if (address == 0)
         return false;
-    for (size_t i = 0; i < machine->code_count; i++) {
-        if (address >= machine->code[i].start && address < machine->code[i].end)
+    for (size_t i = 0; i < machine->query->code_count; i++) {
+        if (address >= machine->query->code[i].start && address < machine->query->code[i].end)
             return true;
     }
-    return machine->code_count == 0;
+    return machine->query->code_count == 0;
 }
 
 /** The first question at or behind `address`. */
 static size_t machine_search(const struct line_machine *machine, uint64_t address)
 {
-    return SORTED_BELOW(machine->rows, address, machine->count, address);
+    return SORTED_BELOW(machine->query->rows, address, machine->query->count, address);
 }
 
 /** Gives the last row's line to the questions up to `end`. */
 static void machine_answer(struct line_machine *machine, uint64_t end)
 {
-    while (machine->next < machine->count && machine->rows[machine->next].address < end) {
-        struct debug_line_row *row = &machine->rows[machine->next++];
+    while (machine->next < machine->query->count &&
+           machine->query->rows[machine->next].address < end) {
+        struct debug_line_row *row = &machine->query->rows[machine->next++];
         if (row->found)
             continue;
         row->found = true;
@@ -189,18 +187,14 @@ static void machine_standard(struct line_machine *machine, struct byte_cursor *p
 }
 
 uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
-                               const struct elf_range *code, size_t code_count,
-                               struct debug_line_row *rows, size_t count)
+                               const struct debug_line_query *query)
 {
     struct line_header header;
     if (!parse_line_header(&sections->line, offset, &header))
         return header.next_unit;
     struct line_machine machine = {
         .header = &header,
-        .code = code,
-        .code_count = code_count,
-        .rows = rows,
-        .count = count,
+        .query = query,
         .unit = offset,
     };
     machine_reset(&machine);
@@ -217,14 +211,14 @@ uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint6
     return header.next_unit;
 }
 
-void parse_debug_line(const struct debug_line_sections *sections, const struct elf_range *code,
-                      size_t code_count, struct debug_line_row *rows, size_t count)
+void parse_debug_line(const struct debug_line_sections *sections,
+                      const struct debug_line_query *query)
 {
     uint64_t offset = 0;
     size_t missing = 0;
     do {
-        offset = parse_debug_line_unit(sections, offset, code, code_count, rows, count);
-        while (missing < count && rows[missing].found)
+        offset = parse_debug_line_unit(sections, offset, query);
+        while (missing < query->count && query->rows[missing].found)
             missing++;
-    } while (offset != 0 && missing < count);
+    } while (offset != 0 && missing < query->count);
 }

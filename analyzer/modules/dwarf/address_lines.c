@@ -175,19 +175,18 @@ bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t a
 
 /** Runs only the line programs of the units that hold the rows. */
 static void find_rows_by_unit(struct module *module, struct line_cache *cache,
-                              struct debug_line_row *rows, size_t count)
+                              const struct debug_line_query *query)
 {
-    const struct module_layout *layout = module->layout;
+    const struct debug_line_row *rows = query->rows;
     Dwarf *dwarf = module_dwarf_if_cheap(module);
     uint64_t work = 0;
-    for (size_t i = 0; dwarf && i < count; i++) {
+    for (size_t i = 0; dwarf && i < query->count; i++) {
         Dwarf_Die unit;
         uint64_t list;
         if (rows[i].found || !module_find_unit_by_aranges(module, dwarf, rows[i].address, &unit) ||
             !unit_statement_list(&unit, &list))
             continue;
-        uint64_t next = parse_debug_line_unit(&cache->sections, list, layout->code,
-                                              layout->code_count, rows, count);
+        uint64_t next = parse_debug_line_unit(&cache->sections, list, query);
         work += (next > list ? next : cache->sections.line.size) - list;
         if (work > cache->sections.line.size * RESTRICTED_WORK_LIMIT)
             return;
@@ -210,12 +209,13 @@ static void find_rows(struct module *module, struct line_cache *cache, struct de
     if (count == 0 || !cache->sections.line.data)
         return;
     qsort(rows, count, sizeof(*rows), compare_rows);
-    find_rows_by_unit(module, cache, rows, count);
+    const struct debug_line_query query = {rows, count, layout->code, layout->code_count};
+    find_rows_by_unit(module, cache, &query);
     size_t missing = 0;
     while (missing < count && rows[missing].found)
         missing++;
     if (missing < count)
-        parse_debug_line(&cache->sections, layout->code, layout->code_count, rows, count);
+        parse_debug_line(&cache->sections, &query);
 }
 
 static void remember_rows(struct module *module, struct line_cache *cache,

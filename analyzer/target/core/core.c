@@ -71,14 +71,7 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
     if (!mapping || !mapping->file || (mapping->permissions_known && mapping->writable))
         return NULL;
     target_file_open(target, mapping->file);
-    uint64_t offset = mapping->offset + (address - mapping->start);
-    if (!mapping->file->image || offset >= mapping->file->size)
-        return NULL;
-    uint64_t left = mapping->file->size - offset;
-    if (left > mapping->end - address)
-        left = mapping->end - address;
-    *ret_size = (size_t)left;
-    return mapping->file->image + offset;
+    return target_mapped_bytes(mapping, address, ret_size);
 }
 
 static void core_advise(struct target *target, psc_addr address, size_t size, int advice)
@@ -282,8 +275,7 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
 {
     struct elf_header header;
     size_t count = 0;
-    if (parse_elf_header(core->image, core->size, &header) &&
-        core->image[EI_VERSION] == EV_CURRENT)
+    if (parse_elf_header(core->image, core->size, &header) && core->image[EI_VERSION] == EV_CURRENT)
         count = elf_count_segments(core->image, core->size, &header);
     if (!count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without program headers%s", path,
@@ -306,25 +298,18 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
     return PSC_OK;
 }
 
-static bool add_mapping(struct target *target, size_t *capacity, psc_addr start, psc_addr end,
-                        const struct core_segment *segment, const struct core_file_range *range)
+static void set_file(struct target_mapping *mapping, const struct core_file_range *range)
 {
-    if (!array_reserve(&target->mappings, capacity, target->mapping_count + 1,
-                       sizeof(*target->mappings)))
-        return false;
-    struct target_mapping *mapping = &target->mappings[target->mapping_count++];
-    *mapping = (struct target_mapping){.start = start, .end = end};
-    if (range) {
-        mapping->file = range->file;
-        mapping->offset = range->offset + (start - range->start);
-    }
-    if (segment) {
-        mapping->permissions_known = true;
-        mapping->readable = segment->flags & PF_R;
-        mapping->writable = segment->flags & PF_W;
-        mapping->executable = segment->flags & PF_X;
-    }
-    return true;
+    mapping->file = range->file;
+    mapping->offset = range->offset + (mapping->start - range->start);
+}
+
+static void set_permissions(struct target_mapping *mapping, const struct core_segment *segment)
+{
+    mapping->permissions_known = true;
+    mapping->readable = segment->flags & PF_R;
+    mapping->writable = segment->flags & PF_W;
+    mapping->executable = segment->flags & PF_X;
 }
 
 /*
@@ -359,9 +344,15 @@ static bool core_make_mappings(struct target *target, const struct core *core,
             end = in_segment ? segment->end : segment_start;
         if (range && (in_range ? range->end : range_start) < end)
             end = in_range ? range->end : range_start;
-        if (!add_mapping(target, &capacity, start, end, in_segment ? segment : NULL,
-                         in_range ? range : NULL))
+        if (!array_reserve(&target->mappings, &capacity, target->mapping_count + 1,
+                           sizeof(*target->mappings)))
             return false;
+        struct target_mapping *mapping = &target->mappings[target->mapping_count++];
+        *mapping = (struct target_mapping){.start = start, .end = end};
+        if (in_range)
+            set_file(mapping, range);
+        if (in_segment)
+            set_permissions(mapping, segment);
         at = end;
     }
     return true;

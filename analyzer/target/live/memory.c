@@ -24,12 +24,12 @@ static const uint8_t *live_file_piece(struct target *target, psc_addr address, s
     struct target_file *file = mapping->file;
     if (!live->stands)
         target_file_open(target, file);
-    uint64_t offset = mapping->offset + (address - mapping->start);
-    if (!file->image || offset >= file->size || !target_file_offset_is_constant(file, offset))
+    size_t left, page = (size_t)(LIVE_PAGE - (address & (LIVE_PAGE - 1)));
+    const uint8_t *bytes = target_mapped_bytes(mapping, address, &left);
+    if (!bytes || !target_file_offset_is_constant(file, (uint64_t)(bytes - file->image)))
         return NULL;
-    uint64_t left = file->size - offset, page = LIVE_PAGE - (address & (LIVE_PAGE - 1));
-    *ret_size = (size_t)(left < page ? left : page);
-    return file->image + offset;
+    *ret_size = left < page ? left : page;
+    return bytes;
 }
 
 /* The bytes at an address and how many lie behind them in its page; NULL when not there. */

@@ -1,7 +1,6 @@
 /* What was looked at of a living process, as a core file. */
 #include "live_private.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +129,6 @@ bool save_prepare(struct target *target)
 /* ---- what the debuggers need: the list of loaded libraries ---- */
 
 #define PROGRAM_HEADER_LIMIT 512
-#define DYNAMIC_LIMIT        1024
 #define LIBRARY_LIMIT        20000
 #define NAMESPACE_LIMIT      16
 
@@ -139,23 +137,26 @@ static psc_addr find_debug(struct target *target)
 {
     psc_addr bias = 0, dynamic = 0, address;
     for (size_t i = 0; i < target->auxv.phnum && i < PROGRAM_HEADER_LIMIT; i++) {
-        Elf64_Phdr header;
-        if (target_read(target, target->auxv.phdr + i * sizeof(header), &header, sizeof(header)))
+        uint8_t bytes[ELF_SEGMENT_SIZE];
+        struct elf_segment segment;
+        if (target_read(target, target->auxv.phdr + i * sizeof(bytes), bytes, sizeof(bytes)))
             return 0;
-        if (header.p_type == PT_PHDR)
-            bias = target->auxv.phdr - header.p_vaddr;
-        else if (header.p_type == PT_DYNAMIC)
-            dynamic = header.p_vaddr;
+        parse_elf_segment(bytes, &segment);
+        if (segment.type == PT_PHDR)
+            bias = target->auxv.phdr - segment.address;
+        else if (segment.type == PT_DYNAMIC)
+            dynamic = segment.address;
     }
     address = dynamic ? dynamic + bias : 0;
-    for (size_t i = 0; address && i < DYNAMIC_LIMIT; i++, address += sizeof(Elf64_Dyn)) {
-        Elf64_Dyn entry;
-        if (target_read(target, address, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
+    struct elf_dynamic found = {0};
+    for (size_t i = 0; address && !found.debug && i < ELF_DYNAMIC_LIMIT; i++) {
+        uint8_t entry[ELF_DYNAMIC_SIZE];
+        if (target_read(target, address, entry, sizeof(entry)) ||
+            !parse_elf_dynamic_entry(entry, &found))
             return 0;
-        if (entry.d_tag == DT_DEBUG)
-            return entry.d_un.d_ptr;
+        address += sizeof(entry);
     }
-    return 0;
+    return found.debug;
 }
 
 /* What is read is kept: nothing has to be done with it. glibc's and musl's link.h. */

@@ -45,7 +45,7 @@ enum psc_status new_file_open(struct new_file *file, const char *path, struct ps
     if (!file->path)
         file->path = strdup(path);
     if (!file->path)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     file->fd = open_without_name(file->path);
     if (file->fd < 0) {
         file->temporary = join(file->path, ".XXXXXX");

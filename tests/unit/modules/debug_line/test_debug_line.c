@@ -192,7 +192,7 @@ static void check_rows(const struct debug_line_sections *sections, uint64_t base
     };
     static const uint32_t lines[] = {0, 3, 3, 5, 5, 1, 1, 0};
     static const uint32_t files[] = {0, 1, 1, 2, 2, 1, 1, 0};
-    parse_debug_line(sections, NULL, 0, rows, PSC_ARRAY_SIZE(rows));
+    parse_debug_line(sections, &(struct debug_line_query){rows, PSC_ARRAY_SIZE(rows), NULL, 0});
     for (size_t i = 0; i < PSC_ARRAY_SIZE(rows); i++) {
         assert_int_equal(rows[i].found, lines[i] != 0);
         assert_int_equal(rows[i].line, lines[i]);
@@ -231,8 +231,10 @@ static void units_follow_each_other(void **state)
     struct debug_line_sections sections = sections_of(&writer);
     check_rows(&sections, 0x1000, 0);
     check_rows(&sections, 0x8000, second);
-    assert_int_equal(parse_debug_line_unit(&sections, 0, NULL, 0, NULL, 0), unknown);
-    assert_int_equal(parse_debug_line_unit(&sections, second, NULL, 0, NULL, 0), 0);
+    assert_int_equal(
+        parse_debug_line_unit(&sections, 0, &(struct debug_line_query){NULL, 0, NULL, 0}), unknown);
+    assert_int_equal(
+        parse_debug_line_unit(&sections, second, &(struct debug_line_query){NULL, 0, NULL, 0}), 0);
 }
 
 static void files_have_their_directories(void **state)
@@ -279,7 +281,7 @@ static void discarded_functions_answer_nothing(void **state)
     struct debug_line_sections sections = sections_of(&writer);
     struct debug_line_row row = {.address = 0x102};
     static const struct elf_range code = {0x100, 0x1000};
-    parse_debug_line(&sections, &code, 1, &row, 1);
+    parse_debug_line(&sections, &(struct debug_line_query){&row, 1, &code, 1});
     assert_true(row.found);
     assert_int_equal(row.unit, real);
     assert_int_equal(row.line, 3);
@@ -294,13 +296,13 @@ static void long_instructions_advance(void **state)
     writer.bytes[10] = 4; /* minimum_instruction_length */
     struct debug_line_sections sections = sections_of(&writer);
     struct debug_line_row rows[] = {{.address = 0x100f}, {.address = 0x1010}};
-    parse_debug_line(&sections, NULL, 0, rows, 2);
+    parse_debug_line(&sections, &(struct debug_line_query){rows, 2, NULL, 0});
     assert_int_equal(rows[0].line, 3);
     assert_int_equal(rows[1].line, 5);
 
     writer.bytes[11] = 2; /* maximum_operations: 4 operations are 2 instructions. */
     struct debug_line_row again[] = {{.address = 0x1007}, {.address = 0x1008}};
-    parse_debug_line(&sections, NULL, 0, again, 2);
+    parse_debug_line(&sections, &(struct debug_line_query){again, 2, NULL, 0});
     assert_int_equal(again[0].line, 3);
     assert_int_equal(again[1].line, 5);
 }
@@ -323,7 +325,7 @@ static void broken_tables_end(void **state)
         memset(rows, 0, sizeof(rows));
         rows[0].address = 0x1002;
         rows[1].address = 0x2002;
-        parse_debug_line(&sections, NULL, 0, rows, 2);
+        parse_debug_line(&sections, &(struct debug_line_query){rows, 2, NULL, 0});
         parse_debug_line_file(&sections, 0, 3, &file);
         parse_debug_line_file(&sections, second, 2, &file);
         test_free(exact);
@@ -336,7 +338,7 @@ static void broken_tables_end(void **state)
             memset(rows, 0, sizeof(rows));
             rows[0].address = 0x1002;
             rows[1].address = 0x2002;
-            parse_debug_line(&sections, NULL, 0, rows, 2);
+            parse_debug_line(&sections, &(struct debug_line_query){rows, 2, NULL, 0});
             parse_debug_line_file(&sections, 0, 3, &file);
             parse_debug_line_file(&sections, second, 2, &file);
         }
