@@ -115,8 +115,12 @@ enum psc_status read_python(struct capture *capture)
     capture->locals = HASH_TABLE_OF(struct frame_locals);
     capture->exceptions = calloc(count ? count : 1, sizeof(*capture->exceptions));
     enum psc_status status = capture->exceptions ? PSC_OK : PSC_ERR_MEMORY;
-    for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++)
+    for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
         status = read_thread(capture, &capture->threads[i].merged);
+        // It is not going to be merged: memory that is used again costs the stop less than new one.
+        if (capture->visits && !capture->native)
+            merged_stack_deinit(&capture->threads[i].merged);
+    }
     if (capture_goes_on(capture, status) && capture->options.tasks)
         status = read_tasks(capture);
     return status;
