@@ -23,7 +23,7 @@ void describe_process(struct psc_trace *trace, const struct target *target)
     trace->argument_count = arguments ? process->argument_count : 0;
 }
 
-/* That nobody holds it is known only when all threads were looked at. */
+/* That nobody holds the GIL is known only when all threads were captured. */
 static void find_gil_holder(struct psc_trace *trace, bool all_threads)
 {
     struct trace_python python;

@@ -12,10 +12,10 @@
 /** Pages fetched at once when they are asked for in order: a remote pays by the request. */
 #define RUN_PAGES ((size_t)16)
 /** Pages kept; when they are all used the cache starts anew. */
-#define CACHE_PAGES     ((size_t)16384)
-#define CACHE_SLOTS     (2 * CACHE_PAGES)
-#define PREFETCH_LIMIT  ((size_t)1024 * 1024)
-#define ITEM_LIMIT 1000000u
+#define CACHE_PAGES    ((size_t)16384)
+#define CACHE_SLOTS    (2 * CACHE_PAGES)
+#define PREFETCH_LIMIT ((size_t)1024 * 1024)
+#define ITEM_LIMIT     1000000u
 
 struct debugger_page {
     psc_addr address; /* 1: the slot is free; no page begins there. */
@@ -254,45 +254,6 @@ static enum psc_status copy_threads(struct target *target, const struct psc_debu
     return PSC_OK;
 }
 
-/* ---- thread pointers of a debugger that does not know fs_base ---- */
-
-/* Where a thread's block may begin: all of a small mapping, the end of a large one (a stack). */
-#define TCB_SEARCH_SIZE ((size_t)256 * 1024)
-#define TCB_END_SIZE    ((size_t)16 * 1024)
-
-static void take_thread_pointer(struct target *target, psc_addr tcb, const uint8_t *bytes)
-{
-    const struct target_machine *machine = target->machine;
-    if (load_u64(bytes) != tcb || load_u64(bytes + machine->pthread_self) != tcb)
-        return;
-    for (size_t i = 0; i < target->thread_count; i++)
-        if (!target->threads[i].thread_pointer &&
-            (uint32_t)target->threads[i].tid == load_u32(bytes + machine->pthread_tid))
-            target->threads[i].thread_pointer = tcb;
-}
-
-void target_search_thread_pointers(struct target *target)
-{
-    bool wanted = false;
-    for (size_t i = 0; i < target->thread_count; i++)
-        wanted |= !target->threads[i].thread_pointer;
-    uint8_t *bytes = wanted ? malloc(TCB_SEARCH_SIZE) : NULL;
-    for (size_t i = 0; bytes && i < target->mapping_count; i++) {
-        const struct target_mapping *mapping = &target->mappings[i];
-        if (mapping->file || !mapping->writable)
-            continue;
-        uint64_t size = mapping->end - mapping->start;
-        if (size > TCB_SEARCH_SIZE)
-            size = TCB_END_SIZE;
-        psc_addr start = mapping->end - size;
-        size_t got = target_read_some(target, start, bytes, (size_t)size);
-        // The ABI aligns the block to 16 bytes at least.
-        for (size_t at = (size_t)(-start & 15); at + target->machine->pthread_end <= got; at += 16)
-            take_thread_pointer(target, start + at, bytes + at);
-    }
-    free(bytes);
-}
-
 static void copy_signal(struct target *target, const struct psc_debugger *debugger)
 {
     struct target_signal *signal = &target->process.signal;
@@ -314,7 +275,7 @@ static enum psc_status debugger_fill(struct target *target, const struct psc_deb
 {
     target->process.pid = given->pid;
     if (copy_mappings(target, given) != PSC_OK || copy_threads(target, given) != PSC_OK)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     target_search_thread_pointers(target);
     copy_signal(target, given);
     if (given->auxv)
@@ -326,7 +287,7 @@ static enum psc_status debugger_fill(struct target *target, const struct psc_deb
     if (given->auxv && given->auxv_size >= 16)
         target_read_arguments(target, given->auxv);
     if (arena_is_exhausted(target->arena))
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     return PSC_OK;
 }
 
@@ -345,7 +306,7 @@ enum psc_status debugger_open(const struct psc_debugger *given, const char *exec
         debugger ? target_create(TARGET_DEBUGGER, &debugger_ops, executable, options) : NULL;
     if (!target) {
         free(debugger);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     }
     target->backend = debugger;
     debugger->read = given->read;
@@ -357,7 +318,7 @@ enum psc_status debugger_open(const struct psc_debugger *given, const char *exec
     if (debugger->pages)
         cache_clear(debugger);
     if (!debugger->pages || !debugger->run)
-        status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        status = psc_fail_memory(err);
     else if (debugger->memory < 0 && !debugger->read)
         status = psc_fail(err, PSC_ERR_IO, "%s: cannot be opened", given->memory_path);
     if (status == PSC_OK)

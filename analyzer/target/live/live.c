@@ -197,7 +197,7 @@ static enum psc_status take_maps(struct target *target, bool *ret_changed, struc
     enum psc_status status = live_take_maps(target, &live->files, &live->maps, live->root);
     *ret_changed = !same_modules(before, before_count, target->mappings, target->mapping_count);
     free(before);
-    return status == PSC_OK ? PSC_OK : psc_fail(err, status, "out of memory");
+    return psc_fail_status(err, status);
 }
 
 enum psc_status live_prepare(struct target *target, bool *ret_changed, struct psc_error *err)
@@ -226,10 +226,10 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
     live->stop.refusal = 0;
     live->save.taken = live->save.wanted && !request->passing;
     if (live->save.taken && !save_prepare(target))
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     pages_clear(&live->pages);
     if (!prefetch_for_snapshot(target, request))
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     live->pause.prepare = now_in_milliseconds() - live->pause.prepare;
     int error = run_snapshot(&snapshot);
     if (error)
@@ -237,7 +237,7 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
                         "no thread can be started, for lack of memory or of threads: %s",
                         strerror(error));
     if (snapshot.status == PSC_ERR_MEMORY)
-        return psc_fail(err, snapshot.status, "out of memory");
+        return psc_fail_memory(err);
     if (snapshot.status != PSC_OK) {
         enum psc_status status =
             live_refuse_thread(live->pid, live->stop.refused, live->stop.refusal, err);
@@ -253,7 +253,7 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
             return status;
     }
     if (live_take_threads(target, false) != PSC_OK)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     for (size_t i = 0; i < target->thread_count; i++)
         target->threads[i].name = live_read_name(target, target->threads[i].tid);
     if (!target->thread_count && !live->stop.running)

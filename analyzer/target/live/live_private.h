@@ -4,7 +4,6 @@
 
 #include "live.h"
 
-#include "new_file.h"
 #include "save.h"
 #include "target_private.h"
 
@@ -195,8 +194,6 @@ bool ranges_find_home(struct target *target, const struct live_thread *thread,
 bool ranges_find_block(const struct target *target, const struct live_thread *thread,
                        struct live_range *ret);
 
-/* ---- waiting.c ---- */
-
 /**
  * What /proc/PID/task/TID/syscall says of a thread that waits in the kernel, as registers: its
  * stack pointer, its place, its system call and arguments; the others are 0.
@@ -220,7 +217,7 @@ void visit_now(struct target *target, const struct live_request *request);
 
 /* ---- refusal.c ---- */
 
-/** What is known of a process that may not be looked into, and of who wants to. */
+/** What is known of a process that may not be read, and of who wants to. */
 struct refusal {
     pid_t pid;
     int error; /**< errno of what was refused. */
@@ -240,7 +237,7 @@ struct refusal {
 
 /** The one sentence that such a refusal makes, with the way out; never PSC_OK. */
 enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error *err);
-/** Why nobody may look into the process, and the way out: one sentence. */
+/** Why the process may not be read, and the way out: one sentence. */
 enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err);
 /** The same of one of its threads. */
 enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_error *err);
@@ -297,10 +294,10 @@ void dump_deinit(struct dump *dump);
 
 /* ---- saved.c ---- */
 
-/** A core file of the next look. */
+/** A core file of the next snapshot. */
 struct live_save {
     bool wanted;
-    bool taken; /**< Of the last look. */
+    bool taken; /**< Of the last snapshot. */
     bool full;
     const char *path; /**< As it was given. */
     struct new_file output;
@@ -348,6 +345,9 @@ struct live {
 extern const struct target_ops live_ops;
 
 /** What stands behind a target of this kind; NULL for another, which must not be given. */
-struct live *live_of(const struct target *target);
+static inline struct live *live_of(const struct target *target)
+{
+    return target->kind == TARGET_PROCESS ? target->backend : NULL;
+}
 
 #endif

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct live *live_of(const struct target *target)
-{
-    return target->kind == TARGET_PROCESS ? target->backend : NULL;
-}
-
 /*
  * The bytes of a file stand for its pages where nothing ever writes to them. While the target
  * stands still no file is looked for: that takes longer than to read the page.

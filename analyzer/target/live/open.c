@@ -114,7 +114,7 @@ static enum psc_status fill(struct target *target, struct psc_error *err)
     }
     if (!pages_init(&live->pages, memory)) {
         live->pages.memory = memory;
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     }
     live->proc = arena_printf(target->arena, "/proc/%d/task/%d", live->pid, live->memory_tid);
     if (is_foreign_root(live))
@@ -139,7 +139,7 @@ enum psc_status live_open(int32_t pid, const struct target_options *options, str
     struct target *target = live ? target_create(TARGET_PROCESS, &live_ops, NULL, options) : NULL;
     if (!target) {
         free(live);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     }
     *live = (struct live){.pid = pid,
                           .folder = -1,

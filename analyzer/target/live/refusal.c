@@ -1,4 +1,4 @@
-/* Why a process cannot be looked into, and the way out: one sentence. */
+/* Why a process cannot be read, and the way out: one sentence. */
 #include "live_private.h"
 
 #include <errno.h>
@@ -183,7 +183,7 @@ enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error
 {
     int pid = refusal->pid;
     if (refusal->error == ENOMEM)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     if (!refusal->state)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "process %d has ended", pid);
     if (refusal->state == 'Z' || refusal->state == 'X')

@@ -1,4 +1,4 @@
-/* What was looked at of a living process, as a core file. */
+/* A snapshot of a living process as a core file. */
 #include "live_private.h"
 
 #include <errno.h>
@@ -307,7 +307,7 @@ enum psc_status live_keep_core(struct target *target, const char *path, bool ful
     live_drop_core(target);
     save->path = arena_strdup(target->arena, path);
     if (!save->path)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     enum psc_status status = new_file_open(&save->output, path, err);
     if (status != PSC_OK)
         return status;

@@ -129,7 +129,7 @@ static const char *take_waiting(struct target *target, struct live_thread *threa
     return unreadable;
 }
 
-/* Of threads that were not stopped, which the core file of the look has, too. */
+/* Of threads that were not stopped, which the core file of the snapshot has, too. */
 static void find_thread_pointers(struct target *target)
 {
     struct live_stop *stop = &live_of(target)->stop;
@@ -183,12 +183,12 @@ enum psc_status live_list_threads(struct target *target, struct psc_error *err)
         if (!unreadable)
             continue;
         if (!array_reserve(&threads, &capacity, target->thread_count + 1, sizeof(*target->threads)))
-            return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+            return psc_fail_memory(err);
         target->threads = threads;
         target->threads[target->thread_count++] = (struct target_thread){
             .tid = tid, .name = live_read_name(target, tid), .unreadable = unreadable};
     }
     if (arena_is_exhausted(target->arena))
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     return target->thread_count ? PSC_OK : live_refuse(live->pid, ESRCH, err);
 }
