@@ -1,11 +1,14 @@
 /**
  * @file
- * Room `cython`: the Python-level name of a Cython function from its C symbol,
- * and the .pyx line from a line of the generated C.
+ * Room `cython`: name, .pyx file and line of an address in a module that Cython or mypyc made.
  *
- * Pure text work but for cython_lines_find(), which looks for the generated C beside the
- * module. Naming rules: Cython/Compiler/Naming.py and Symtab.py (mangling is
- * prefix + length-prefixed scopes + number + name), Cython 0.29 to 3.3.
+ * The name comes from the C symbol; the line from that of the generated C, by the comments in it or
+ * by the debug XML, both of which are looked for on this machine; of a stripped module all three
+ * come from its machine code alone. Naming rules: Cython/Compiler/Naming.py and Symtab.py (mangling
+ * is prefix + length-prefixed scopes + number + name), Cython 0.29 to 3.3.
+ *
+ * Errors: what cannot be told is NULL, 0 or false; only parse_...() give a status. Lines count from
+ * 1. Addresses are the process's.
  */
 #ifndef PSC_CYTHON_H
 #define PSC_CYTHON_H
@@ -60,14 +63,16 @@ struct cython_context {
 bool cython_parse_symbol(const char *symbol, const struct cython_context *context,
                          struct arena *arena, struct cython_name *ret);
 
-/** Symbols that somebody saw together, maybe of several modules: what one leaves open, another
- * may tell. */
+/**
+ * Symbols that were seen together, maybe of several modules: what one leaves open, another may
+ * tell.
+ */
 struct cython_symbol_set;
 struct cython_symbol_set *cython_symbol_set_create(void); /**< NULL: out of memory. */
 void cython_symbol_set_destroy(struct cython_symbol_set *symbols);
 /** Takes a linker's symbol; others than Cython's are passed over. False: out of memory. */
 bool cython_symbol_set_add(struct cython_symbol_set *symbols, const char *symbol);
-/** cython_parse_symbol() with what the others tell; `peers` may be NULL. */
+/** cython_parse_symbol() with what the others tell; `symbols` may be NULL. */
 bool cython_symbol_set_parse(struct cython_symbol_set *symbols, const char *symbol,
                              struct arena *arena, struct cython_name *ret);
 
@@ -159,7 +164,7 @@ struct cython_code {
     enum cython_kind kind;
     const char *file; /**< As Cython's tracebacks name it; NULL: not known. */
     uint32_t line;    /**< 0: not known. */
-    bool estimate;    /**< The line is of something that may fail near by. */
+    bool estimate;    /**< The line is of something else that may fail before or behind it. */
     bool parallel;    /**< The outlined body of a prange or parallel block. */
 };
 

@@ -1,7 +1,7 @@
 /*
  * An estimate of the line of an address that tells none itself: of the calls that its function has
- * made for certain on the way there, the last one whose line is known. The body of a parallel block
- * that has none stands below the place where the block begins.
+ * made for certain on the path there, the last one whose line is known. The body of a parallel
+ * block that has none stands below the place where the block begins.
  */
 #include "cython_private.h"
 
@@ -9,7 +9,7 @@
 
 /** Calls that are asked. */
 #define CALL_LIMIT 24
-/** Calls that may fail, on the way from a parallel block to the next line. */
+/** Calls that may fail, on the path from a parallel block to the next line. */
 #define BEHIND_CALL_LIMIT 8
 /** Lines of a block. Behind a longer one nothing tells where in it something is. */
 #define BLOCK_LINE_LIMIT 200

@@ -196,7 +196,7 @@ size_t cython_functions_at(const struct code_question *question, uint64_t pc,
     if (!last->file && same_function(last, &whole, identity.bare))
         last->file = whole.file;
     if (whole.function && !same_function(last, &whole, identity.bare)) {
-        /* Of a function that was inlined. What is only near the call is none of it. */
+        /* Of a function that was inlined. An estimate is none of it. */
         if (ret[0].estimate)
             count = 0;
         add_estimated_line(question, pc, &whole);

@@ -17,7 +17,7 @@
 /* Functions' heads and statements have no more lines. */
 #define HEAD_LINES      24
 #define STATEMENT_LINES 3
-/* Behind a call its objects are let go of, before its result is looked at. */
+/* Behind a call objects are released before its result is looked at. */
 #define RELEASE_LINES 16
 
 struct numbered_text {
@@ -256,9 +256,9 @@ bool cython_matches_build(struct module *module, struct reports *reports, const 
                           struct slice text, const struct cython_lines *map)
 {
     struct numbered_text numbered;
-    bool fits = number_lines(text, &numbered) &&
-                (!text.size || functions_match(module, c_file, &numbered)) &&
-                (!reports || reports_match(module, reports, c_file, &numbered, map));
+    bool matches = number_lines(text, &numbered) &&
+                   (!text.size || functions_match(module, c_file, &numbered)) &&
+                   (!reports || reports_match(module, reports, c_file, &numbered, map));
     free(numbered.starts);
-    return fits;
+    return matches;
 }

@@ -1,6 +1,6 @@
 /*
  * What a function has done for certain when it comes to an address: the calls that are on every
- * way there from its entry. Their lines stand above, whatever order the compiler laid out.
+ * path there from its entry. Their lines stand above, whatever order the compiler laid out.
  */
 #include "flow.h"
 
@@ -20,7 +20,7 @@
 
 #define NOWHERE UINT32_MAX
 
-/** Instructions of one function, by their place in it. */
+/** Instructions of one function, in their order. */
 struct layout {
     const struct code_function *function;
     struct layout_instruction {
@@ -32,8 +32,8 @@ struct layout {
     } * items;
     size_t count;
     size_t capacity;
-    uint32_t *from;  /**< The instruction before, on the shortest way from the entry. */
-    uint32_t *on;    /**< Its place on the way that is asked for; or NOWHERE. */
+    uint32_t *from;  /**< The instruction before, on the shortest path from the entry. */
+    uint32_t *on;    /**< Its number on the path that is asked for; or NOWHERE. */
     uint32_t *queue; /**< Room for all. */
 };
 
@@ -48,16 +48,10 @@ static void layout_deinit(struct layout *layout)
 /** The instruction at an address, or the one that has it as a byte of its own. */
 static uint32_t layout_find(const struct layout *layout, uint64_t address)
 {
-    size_t low = 0, high = layout->count;
     uint64_t offset = address - layout->function->start;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (layout->items[middle].offset + (uint64_t)layout->items[middle].size <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < layout->count && layout->items[low].offset <= offset ? (uint32_t)low : NOWHERE;
+    size_t at = SORTED_COUNT(i, layout->count,
+                             layout->items[i].offset + (uint64_t)layout->items[i].size <= offset);
+    return at < layout->count && layout->items[at].offset <= offset ? (uint32_t)at : NOWHERE;
 }
 
 /** Whether what stands behind an instruction may be executed after it. */
@@ -133,8 +127,8 @@ static size_t successors(const struct layout *layout, uint32_t at, uint32_t ret[
     return count;
 }
 
-/** A shortest way from the entry, in layout->queue; @return its length, 0: there is none. */
-static size_t find_way(struct layout *layout, uint32_t goal)
+/** A shortest path from the entry, in layout->queue; @return its length, 0: there is none. */
+static size_t find_path(struct layout *layout, uint32_t goal)
 {
     size_t head = 0, tail = 0, length = 0;
     layout->queue[tail++] = 0;
@@ -161,11 +155,11 @@ static size_t find_way(struct layout *layout, uint32_t goal)
 }
 
 /**
- * Goes from an instruction of the way along all that is not on it. What was gone along once is not
- * gone along again. layout->from is of no more use: NOWHERE marks what was not seen.
- * @return the furthest place of the way where one comes back to it.
+ * Visits all that can be reached from an instruction of the path without coming back to the path;
+ * each instruction once. layout->from is reused: NOWHERE marks what was not visited.
+ * @return the furthest instruction of the path that is reached so, by its number on it.
  */
-static uint32_t leave_way(struct layout *layout, uint32_t start)
+static uint32_t leave_path(struct layout *layout, uint32_t start)
 {
     size_t top = 0;
     uint32_t furthest = 0;
@@ -186,18 +180,18 @@ static uint32_t leave_way(struct layout *layout, uint32_t start)
     return furthest;
 }
 
-/** What is left of a way when only those calls stay that no other way goes around. */
-static size_t keep_calls(struct layout *layout, const uint32_t *way, size_t length, uint64_t *ret,
+/** The calls of a path that no other path goes around. */
+static size_t keep_calls(struct layout *layout, const uint32_t *path, size_t length, uint64_t *ret,
                          size_t limit)
 {
     size_t count = 0;
     uint32_t furthest = 0;
     memset(layout->from, 0xff, layout->count * sizeof(*layout->from));
     for (size_t i = 0; i + 1 < length; i++) {
-        const struct layout_instruction *item = &layout->items[way[i]];
+        const struct layout_instruction *item = &layout->items[path[i]];
         if (item->call && furthest <= i)
             ret[count++ % limit] = layout->function->start + item->offset + item->size - 1;
-        uint32_t reached = leave_way(layout, way[i]);
+        uint32_t reached = leave_path(layout, path[i]);
         furthest = reached > furthest ? reached : furthest;
     }
     return count;
@@ -216,22 +210,21 @@ size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret
 {
     const struct code_function *function = code_find_function(&flow->image, address);
     struct layout layout;
-    uint32_t *way = NULL;
+    PSC_CLEANUP(cleanup_free) uint32_t *path = NULL;
     size_t count = 0;
     if (!function || !limit)
         return 0;
     uint32_t goal = layout_init(&layout, flow, function) ? layout_find(&layout, address) : NOWHERE;
-    size_t length = goal != NOWHERE ? find_way(&layout, goal) : 0;
+    size_t length = goal != NOWHERE ? find_path(&layout, goal) : 0;
     if (length)
-        way = malloc(length * sizeof(*way));
-    for (uint32_t at = goal; way; at = layout.from[at]) {
-        way[layout.on[at]] = at;
+        path = malloc(length * sizeof(*path));
+    for (uint32_t at = goal; path; at = layout.from[at]) {
+        path[layout.on[at]] = at;
         if (!at)
             break;
     }
-    if (way)
-        count = keep_calls(&layout, way, length, ret, limit);
-    free(way);
+    if (path)
+        count = keep_calls(&layout, path, length, ret, limit);
     layout_deinit(&layout);
     /* They stand in a ring, the last one first. */
     size_t held = count < limit ? count : limit;
@@ -294,7 +287,7 @@ size_t flow_find_calls_leading(struct flow *flow, uint64_t address, uint64_t *re
             count++;
         }
     }
-    /* From the entry a way leads there without any. */
+    /* From the entry a path leads there without any. */
     if (goal != NOWHERE && layout.on[0] != NOWHERE)
         count = 0;
     if (function)

@@ -1,4 +1,4 @@
-/* The search along all ways from an instruction: what is best goes on first. */
+/* The search along all paths from an instruction: what is best goes on first. */
 #include "flow.h"
 #include "python.h"
 
@@ -10,12 +10,12 @@
 /** The same for a goal. */
 #define GOAL_STEP_LIMIT 20000
 /**
- * States that come by one place in the body of a parallel block: from an error to where it is kept
- * many objects are let go of, and each doubles the ways.
+ * States that come by one place in the body of a parallel block: between an error and where it is
+ * kept many objects are released, and each of these calls doubles the paths.
  */
 #define CROWD_LIMIT 16
-/** Hashes that there is room for at first; a power of two. */
-#define SEEN_SIZE ((size_t)1 << 8)
+/** Hashes that there is room for at first. */
+#define SEEN_SIZE 128
 
 /* ---- the heap ---- */
 
@@ -70,45 +70,14 @@ static bool push_copy(struct flow_exploration *exploration, const struct flow_st
     return heap_push(exploration, copy);
 }
 
-static size_t find_seen(const struct flow_exploration *exploration, uint64_t hash)
-{
-    size_t mask = exploration->seen_size - 1, at = hash & mask;
-    while (exploration->seen[at] && exploration->seen[at] != hash)
-        at = (at + 1) & mask;
-    return at;
-}
-
-static bool grow_seen(struct flow_exploration *exploration)
-{
-    struct flow_exploration grown = {.seen_size = exploration->seen_size * 2};
-    grown.seen = calloc(grown.seen_size, sizeof(*grown.seen));
-    if (!grown.seen)
-        return false;
-    for (size_t i = 0; i < exploration->seen_size; i++)
-        if (exploration->seen[i])
-            grown.seen[find_seen(&grown, exploration->seen[i])] = exploration->seen[i];
-    free(exploration->seen);
-    exploration->seen = grown.seen;
-    exploration->seen_size = grown.seen_size;
-    return true;
-}
-
 /** False when it was there before. */
 static bool note_seen(struct flow_exploration *exploration, uint64_t hash)
 {
-    size_t at = find_seen(exploration, hash);
-    if (exploration->seen[at])
+    if (hash_table_find(&exploration->seen, hash))
         return false;
-    if (exploration->seen_count >= exploration->seen_size / 2) {
-        if (!grow_seen(exploration)) {
-            exploration->cut_short = true;
-            return false;
-        }
-        at = find_seen(exploration, hash);
-    }
-    exploration->seen[at] = hash;
-    exploration->seen_count++;
-    return true;
+    bool noted = hash_table_add(&exploration->seen, hash);
+    exploration->cut_short |= !noted;
+    return noted;
 }
 
 /** False when so many better ones came by this place that one more tells nothing. */
@@ -130,10 +99,10 @@ static bool see(struct flow_exploration *exploration, const struct flow_state *s
            (!exploration->crowded || has_room(exploration, state->pc));
 }
 
-/* ---- one way ---- */
+/* ---- one path ---- */
 
 /**
- * What a call on an error's way returns. The exception is one that nobody expects, and nothing
+ * What a call on an error's path returns. The exception is one that nobody expects, and nothing
  * fails besides.
  */
 static struct value result_of(const struct flow_exploration *exploration,
@@ -185,52 +154,52 @@ static enum flow_verdict pass_call(struct flow_exploration *exploration, struct 
     return verdict;
 }
 
-enum way { WAY_GOES_ON, WAY_ENDS, WAY_FOUND };
+enum path_end { PATH_GOES_ON, PATH_ENDS, PATH_FOUND };
 
-static enum way step_return(struct flow_exploration *exploration)
+static enum path_end step_return(struct flow_exploration *exploration)
 {
     exploration->left = true;
     exploration->returned = exploration->stop_at_return;
-    return exploration->stop_at_return ? WAY_FOUND : WAY_ENDS;
+    return exploration->stop_at_return ? PATH_FOUND : PATH_ENDS;
 }
 
-static enum way step_jump(struct flow_exploration *exploration, struct flow_state *state,
-                          const struct instruction *instruction)
+static enum path_end step_jump(struct flow_exploration *exploration, struct flow_state *state,
+                               const struct instruction *instruction)
 {
     struct code_target target = flow_operand_target(exploration->flow, &instruction->to);
     if (instruction->to.kind == OPERAND_IMMEDIATE &&
         code_is_inside(&exploration->flow->image, exploration->home, target)) {
         state->pc = target.address;
-        return WAY_GOES_ON;
+        return PATH_GOES_ON;
     }
     if (!target.import && !target.address) {
         exploration->cut_short = true;
-        return WAY_ENDS;
+        return PATH_ENDS;
     }
     enum flow_verdict verdict = pass_call(exploration, state, &instruction->to);
     if (verdict == FLOW_FOUND)
-        return WAY_FOUND;
-    return verdict == FLOW_END_PATH ? WAY_ENDS : step_return(exploration);
+        return PATH_FOUND;
+    return verdict == FLOW_END_PATH ? PATH_ENDS : step_return(exploration);
 }
 
-static enum way step_branch(struct flow_exploration *exploration, struct flow_state *state,
-                            const struct instruction *instruction)
+static enum path_end step_branch(struct flow_exploration *exploration, struct flow_state *state,
+                                 const struct instruction *instruction)
 {
     uint64_t next = instruction->address + instruction->size;
     uint64_t target = (uint64_t)instruction->to.number;
     bool taken;
     if (instruction->to.kind != OPERAND_IMMEDIATE)
-        return WAY_ENDS;
+        return PATH_ENDS;
     if (!exploration->goal && flow_state_decide(state, instruction->condition, &taken)) {
         state->pc = taken ? target : next;
-        return WAY_GOES_ON;
+        return PATH_GOES_ON;
     }
     if (!push_copy(exploration, state, target) || !push_copy(exploration, state, next))
         exploration->cut_short = true;
-    return WAY_ENDS;
+    return PATH_ENDS;
 }
 
-static enum way step(struct flow_exploration *exploration, struct flow_state *state)
+static enum path_end step(struct flow_exploration *exploration, struct flow_state *state)
 {
     struct flow *flow = exploration->flow;
     struct instruction instruction = *flow_decode(flow, state->pc);
@@ -238,9 +207,9 @@ static enum way step(struct flow_exploration *exploration, struct flow_state *st
     switch (instruction.verb) {
     case INSTRUCTION_BAD:
         exploration->cut_short = true;
-        return WAY_ENDS;
+        return PATH_ENDS;
     case INSTRUCTION_STOP:
-        return WAY_ENDS;
+        return PATH_ENDS;
     case INSTRUCTION_RETURN:
         return step_return(exploration);
     case INSTRUCTION_JUMP:
@@ -250,17 +219,17 @@ static enum way step(struct flow_exploration *exploration, struct flow_state *st
     case INSTRUCTION_CALL: {
         enum flow_verdict verdict = pass_call(exploration, state, &instruction.to);
         if (verdict == FLOW_FOUND)
-            return WAY_FOUND;
+            return PATH_FOUND;
         if (verdict == FLOW_END_PATH)
-            return WAY_ENDS;
-        /* Back to the heap: a way with fewer calls may be better now. */
+            return PATH_ENDS;
+        /* Back to the heap: a path with fewer calls may be better now. */
         if (!push_copy(exploration, state, instruction.address + instruction.size))
             exploration->cut_short = true;
-        return WAY_ENDS;
+        return PATH_ENDS;
     }
     default:
         flow_state_step(state, &flow->image, &instruction);
-        return WAY_GOES_ON;
+        return PATH_GOES_ON;
     }
 }
 
@@ -269,8 +238,8 @@ struct flow_state *flow_explore(struct flow_exploration *exploration)
     struct flow *flow = exploration->flow;
     struct flow_state *state;
     while ((state = heap_pop(exploration))) {
-        enum way way = WAY_GOES_ON;
-        while (way == WAY_GOES_ON) {
+        enum path_end end = PATH_GOES_ON;
+        while (end == PATH_GOES_ON) {
             if (exploration->goal && state->pc == exploration->goal)
                 return state;
             if (exploration->steps >= exploration->step_limit || !flow_spend_steps(flow, 1)) {
@@ -279,9 +248,9 @@ struct flow_state *flow_explore(struct flow_exploration *exploration)
                 return NULL;
             }
             exploration->steps++;
-            way = see(exploration, state) ? step(exploration, state) : WAY_ENDS;
+            end = see(exploration, state) ? step(exploration, state) : PATH_ENDS;
         }
-        if (way == WAY_FOUND)
+        if (end == PATH_FOUND)
             return state;
         free(state);
     }
@@ -296,9 +265,9 @@ bool flow_exploration_init(struct flow_exploration *exploration, struct flow *fl
     exploration->home = code_find_function(&flow->image, start->pc);
     if (!exploration->step_limit)
         exploration->step_limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;
-    exploration->seen_size = SEEN_SIZE;
-    exploration->seen = calloc(SEEN_SIZE, sizeof(*exploration->seen));
-    return exploration->home && exploration->seen && push_copy(exploration, start, start->pc);
+    hash_table_init(&exploration->seen, sizeof(uint64_t));
+    return exploration->home && hash_table_reserve(&exploration->seen, SEEN_SIZE) &&
+           push_copy(exploration, start, start->pc);
 }
 
 void flow_exploration_deinit(struct flow_exploration *exploration)
@@ -306,7 +275,7 @@ void flow_exploration_deinit(struct flow_exploration *exploration)
     for (size_t i = 0; i < exploration->heap_count; i++)
         free(exploration->heap[i]);
     free(exploration->heap);
-    free(exploration->seen);
+    hash_table_deinit(&exploration->seen);
 }
 
 struct flow_state *flow_explore_once(struct flow_exploration *exploration, struct flow *flow,

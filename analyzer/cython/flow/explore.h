@@ -26,10 +26,10 @@ struct flow_exploration {
     unsigned call_limit; /**< Of FLOW_PASS_COUNTED on one path. */
     size_t step_limit;   /**< 0: as for any question. */
     bool error;          /**< The call before the start failed: an exception is set. */
-    bool single; /**< Nothing else fails besides: what sets another exception is no way of it. */
+    bool single; /**< Nothing else fails besides: what sets another exception is no path of it. */
     bool stop_at_return;
     bool crowded; /**< Only the best few come by a place. Set in the body of a parallel block. */
-    /** Or 0: found where a way comes to this address. All ways are open, each place is seen once.
+    /** Or 0: found where a path comes to this address. All paths are open, each place is seen once.
      */
     uint64_t goal;
     /** on_call may set what the call returns; unknown otherwise. */
@@ -40,12 +40,10 @@ struct flow_exploration {
     struct flow_state **heap; /**< The best first. */
     size_t heap_count;
     size_t heap_capacity;
-    uint64_t *seen; /**< Hashes of states that were followed; open addressing, 0: empty. */
-    size_t seen_size;
-    size_t seen_count;
+    struct hash_table seen; /**< Hashes of states that were followed. */
     size_t steps;
-    bool left;      /**< Some way left the function. */
-    bool cut_short; /**< Some way was not followed to its end. */
+    bool left;      /**< Some path left the function. */
+    bool cut_short; /**< Some path was not followed to its end. */
     bool returned;  /**< Stopped at a return. */
 };
 

@@ -9,7 +9,7 @@
 
 bool flow_init(struct flow *flow, const uint8_t *bytes, size_t size)
 {
-    *flow = (struct flow){.steps = 0};
+    *flow = (struct flow){.traits = HASH_TABLE_OF(struct known_traits)};
     if (!code_image_init(&flow->image, bytes, size))
         return false;
     flow->decoder = flow_decoder_create(flow->image.abi->elf_machine);
@@ -21,7 +21,7 @@ void flow_deinit(struct flow *flow)
     code_image_deinit(&flow->image);
     flow_decoder_destroy(flow->decoder);
     free(flow->helpers);
-    free(flow->traits);
+    hash_table_deinit(&flow->traits);
     *flow = (struct flow){.steps = 0};
 }
 

@@ -22,6 +22,11 @@ struct traceback_helper {
     struct value file;
 };
 
+struct known_traits {
+    uint64_t start;
+    uint8_t traits; /**< enum trait of traits.c; 0: it may fail. */
+};
+
 /** The machine code of a file. Zero-initialise; flow_init(), flow_deinit(). */
 struct flow {
     struct code_image image;
@@ -29,10 +34,8 @@ struct flow {
     struct traceback_helper *helpers;
     size_t helper_count;
     size_t helper_capacity;
-    struct known_traits *traits; /**< Of functions that were judged, sorted by start. */
-    size_t trait_count;
-    size_t trait_capacity;
-    uint64_t steps; /**< Spent so far, for all questions. */
+    struct hash_table traits; /**< Of functions that were judged: struct known_traits. */
+    uint64_t steps;           /**< Spent so far, for all questions. */
 };
 
 /**

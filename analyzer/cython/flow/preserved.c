@@ -1,6 +1,6 @@
 /*
  * What a call's caller keeps: compilers load the line, the name or the file of a report into a
- * register that calls preserve, or store it on the stack, long before the call. All ways from the
+ * register that calls preserve, or store it on the stack, long before the call. All paths from the
  * function's start to the call are followed; what is the same on each of them is what is there.
  */
 #include "flow.h"
@@ -10,7 +10,7 @@
 
 /** Instructions followed, and entries of a `switch`, for one question. */
 #define STEP_LIMIT 60000
-/** Places where ways meet. */
+/** Places where paths meet. */
 #define JOIN_LIMIT 4096
 /** As many of them are looked through in the time of an instruction. */
 #define JOINS_A_STEP 32
@@ -28,7 +28,7 @@ struct known {
     size_t slot_count;
 };
 
-/** Where a way begins: the function, and all that is jumped to. */
+/** Where a path begins: the function, and all that is jumped to. */
 struct join {
     uint64_t start;
     uint64_t end; /**< As far as it was followed last. */
@@ -51,7 +51,7 @@ struct dataflow {
     struct known at_call;
     bool call_reached;
     size_t steps;
-    bool failed; /**< Not all ways could be followed. */
+    bool failed; /**< Not all paths could be followed. */
 };
 
 static bool is_kept(struct value value)
@@ -91,7 +91,7 @@ static bool has_slot(const struct known *known, const struct flow_slot *slot)
     return false;
 }
 
-/** Takes away what another way does not bring; true when there was such. */
+/** Takes away what another path does not bring; true when there was such. */
 static bool meet(struct known *known, const struct known *other)
 {
     bool changed = false;
@@ -116,15 +116,7 @@ static bool meet(struct known *known, const struct known *other)
 /** Where in the order one with this start is, or would be. */
 static size_t find_place(const struct dataflow *dataflow, uint64_t start)
 {
-    size_t low = 0, high = dataflow->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (dataflow->joins[dataflow->order[middle]].start < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_COUNT(i, dataflow->count, dataflow->joins[dataflow->order[i]].start < start);
 }
 
 static struct join *find_join(const struct dataflow *dataflow, uint64_t start)
@@ -171,7 +163,7 @@ static void add_join(struct dataflow *dataflow, uint64_t start, const struct kno
     make_dirty(dataflow, join);
 }
 
-/** A way leads to an address with this. */
+/** A path leads to an address with this. */
 static void reach(struct dataflow *dataflow, uint64_t start, const struct known *known)
 {
     struct join *join = find_join(dataflow, start);
@@ -188,7 +180,7 @@ static void reach_with(struct dataflow *dataflow, uint64_t start, const struct f
     reach(dataflow, start, &known);
 }
 
-/** A way has come to the end of the call. */
+/** A path has come to the end of the call. */
 static void take_at_call(struct dataflow *dataflow, const struct flow_state *state)
 {
     struct known known;
@@ -253,7 +245,7 @@ static void follow_jump(struct dataflow *dataflow, const struct flow_state *stat
         reach_with(dataflow, target.address, state);
 }
 
-/** One instruction; false at the end of the way. */
+/** One instruction; false at the end of the path. */
 static bool step(struct dataflow *dataflow, struct flow_state *state)
 {
     struct flow *flow = dataflow->flow;
@@ -287,7 +279,7 @@ static bool step(struct dataflow *dataflow, struct flow_state *state)
     }
 }
 
-/** False when another way goes on there, or one may go no further. */
+/** False when another path goes on there, or one may go no further. */
 static bool may_go_on(struct dataflow *dataflow, uint64_t start, const struct flow_state *state)
 {
     if (state->steps && find_join(dataflow, state->pc)) {
@@ -300,7 +292,7 @@ static bool may_go_on(struct dataflow *dataflow, uint64_t start, const struct fl
     return spend(dataflow);
 }
 
-/** From one join as far as the next one, or the end of the way. */
+/** From one join as far as the next one, or the end of the path. */
 static void follow(struct dataflow *dataflow, uint64_t start)
 {
     struct join *join = find_join(dataflow, start);
@@ -347,7 +339,7 @@ bool flow_find_preserved(struct flow *flow, uint64_t pc, struct flow_state *stat
     struct flow_state entry;
     if (!function)
         return false;
-    /* Ways come from the function that a fragment belongs to. */
+    /* Paths come from the function that a fragment belongs to. */
     const struct code_function *parent = code_find_jumping(&flow->image, function);
     dataflow.home = parent ? parent : function;
     flow_state_init(&entry, flow->image.abi, dataflow.home->start);

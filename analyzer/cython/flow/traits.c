@@ -1,12 +1,12 @@
-/* Imports and small functions that a way out may pass: what is known of them. */
+/* Imports and small functions that are called on an error path: what is known of them. */
 #include "flow.h"
 #include "python.h"
 
 #include <string.h>
 
-/** A function that lets go of things is small. */
-#define CLEAN_SIZE_LIMIT  768
-#define CLEAN_DEPTH_LIMIT 3
+/** Bytes of a function that only releases, counts or looks: it is small. */
+#define CLEANUP_SIZE_LIMIT  768
+#define CLEANUP_DEPTH_LIMIT 3
 /** As many of its bytes are looked at in the time of an instruction that is followed. */
 #define BYTES_A_STEP 32
 
@@ -31,11 +31,6 @@ enum trait {
     TRAIT_RESTORES = 128 /**< Calls a C_API_RESTORES_ERROR. */
 };
 
-struct known_traits {
-    uint64_t start;
-    uint8_t traits; /**< enum trait; 0: it may fail. */
-};
-
 static bool is_listed(const char *const *list, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -44,35 +39,13 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-static struct known_traits *find_clean(const struct flow *flow, uint64_t start, size_t *ret_at)
+static void keep_known(struct flow *flow, uint64_t start, uint8_t traits)
 {
-    size_t low = 0, high = flow->trait_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (flow->traits[middle].start < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *ret_at = low;
-    return low < flow->trait_count && flow->traits[low].start == start ? &flow->traits[low] : NULL;
-}
-
-static void keep_clean(struct flow *flow, uint64_t start, uint8_t traits)
-{
-    size_t at;
-    struct known_traits *known = find_clean(flow, start, &at);
-    if (known) {
+    struct known_traits *known = hash_table_find(&flow->traits, start);
+    if (!known)
+        known = hash_table_add(&flow->traits, start);
+    if (known)
         known->traits = traits;
-        return;
-    }
-    if (!array_reserve((void **)&flow->traits, &flow->trait_capacity, flow->trait_count + 1,
-                       sizeof(*flow->traits)))
-        return;
-    memmove(flow->traits + at + 1, flow->traits + at,
-            (flow->trait_count - at) * sizeof(*flow->traits));
-    flow->traits[at] = (struct known_traits){start, traits};
-    flow->trait_count++;
 }
 
 static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned depth);
@@ -105,7 +78,7 @@ static uint8_t traits_of_function(struct flow *flow, const struct code_function 
 {
     uint8_t traits = 0;
     uint64_t size = function->end - function->start;
-    if (size > CLEAN_SIZE_LIMIT || !flow_spend_steps(flow, 1 + (size_t)size / BYTES_A_STEP))
+    if (size > CLEANUP_SIZE_LIMIT || !flow_spend_steps(flow, 1 + (size_t)size / BYTES_A_STEP))
         return 0;
     for (uint64_t at = function->start; at < function->end;) {
         struct instruction instruction = *flow_decode(flow, at);
@@ -165,27 +138,26 @@ static uint8_t traits_of_import(const char *import)
 
 static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned depth)
 {
-    size_t at;
     if (target.import)
         return traits_of_import(target.import);
     const struct code_function *function = code_find_function(&flow->image, target.address);
     if (!function || function->start != target.address ||
         flow_find_traceback_helper(flow, target.address))
         return 0;
-    const struct known_traits *known = find_clean(flow, target.address, &at);
+    const struct known_traits *known = hash_table_find(&flow->traits, target.address);
     if (known)
         return known->traits;
-    if (depth > CLEAN_DEPTH_LIMIT)
+    if (depth > CLEANUP_DEPTH_LIMIT)
         return 0;
-    keep_clean(flow, target.address, 0); /* Also while it is looked at: cycles. */
+    keep_known(flow, target.address, 0); /* Also while it is looked at: cycles. */
     uint8_t traits = traits_of_function(flow, function, depth);
-    keep_clean(flow, target.address, traits);
+    keep_known(flow, target.address, traits);
     return traits;
 }
 
 void flow_forget_traits(struct flow *flow)
 {
-    flow->trait_count = 0;
+    hash_table_clear(&flow->traits);
 }
 
 bool flow_is_cleanup(struct flow *flow, struct code_target target)

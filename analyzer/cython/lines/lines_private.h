@@ -21,11 +21,7 @@ struct cython_lines {
     struct line_range *ranges; /**< By c_line. */
     size_t count;
     size_t capacity;
-    const char **files;
-    uint32_t *hashes;
-    size_t file_count;
-    size_t file_capacity;
-    size_t hash_capacity;
+    struct hash_table files; /**< Their names: const char *. */
     uint32_t last_c_line;
     const char *only_of; /**< See struct cython_line. */
 };

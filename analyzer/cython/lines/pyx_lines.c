@@ -6,33 +6,24 @@
 /* A module has one .pyx and a few .pxi and .pxd. */
 #define FILE_LIMIT 1024
 
-static uint32_t hash_bytes(struct slice text)
+static bool is_named(const void *item, const void *key)
 {
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.data[i]) * 16777619u;
-    return hash;
+    return slice_equals(*(const struct slice *)key, *(const char *const *)item);
 }
 
 uint32_t cython_lines_intern_file(struct cython_lines *lines, struct slice name)
 {
-    uint32_t hash = hash_bytes(name);
-    for (size_t i = 0; i < lines->file_count; i++) {
-        if (lines->hashes[i] == hash && slice_equals(name, lines->files[i]))
-            return (uint32_t)i;
-    }
-    if (lines->file_count == FILE_LIMIT ||
-        !array_reserve((void **)&lines->files, &lines->file_capacity, lines->file_count + 1,
-                       sizeof(*lines->files)) ||
-        !array_reserve((void **)&lines->hashes, &lines->hash_capacity, lines->file_count + 1,
-                       sizeof(*lines->hashes)))
+    uint64_t hash = hash_text(name.data, name.size);
+    const char **known = hash_table_find_by(&lines->files, hash, is_named, &name);
+    if (known)
+        return (uint32_t)(known - (const char **)lines->files.items);
+    const char *copy =
+        lines->files.count < FILE_LIMIT ? arena_strndup(lines->arena, name.data, name.size) : NULL;
+    const char **added = copy ? hash_table_add_by(&lines->files, hash) : NULL;
+    if (!added)
         return NO_FILE;
-    const char *copy = arena_strndup(lines->arena, name.data, name.size);
-    if (!copy)
-        return NO_FILE;
-    lines->files[lines->file_count] = copy;
-    lines->hashes[lines->file_count] = hash;
-    return (uint32_t)lines->file_count++;
+    *added = copy;
+    return (uint32_t)lines->files.count - 1;
 }
 
 bool cython_lines_add_range(struct cython_lines *lines, const struct line_range *range)
@@ -54,6 +45,8 @@ struct cython_lines *cython_lines_create(void)
         free(lines);
         return NULL;
     }
+    if (lines)
+        hash_table_init(&lines->files, sizeof(const char *));
     return lines;
 }
 
@@ -83,31 +76,22 @@ void cython_lines_destroy(struct cython_lines *lines)
     if (!lines)
         return;
     free(lines->ranges);
-    free(lines->files);
-    free(lines->hashes);
+    hash_table_deinit(&lines->files);
     arena_destroy(lines->arena);
     free(lines);
 }
 
 bool cython_lines_is_empty(const struct cython_lines *lines)
 {
-    return lines->file_count == 0;
+    return lines->files.count == 0;
 }
 
 bool cython_lines_get(const struct cython_lines *lines, uint32_t c_line, struct cython_line *ret)
 {
-    size_t low = 0;
-    size_t high = lines->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (lines->ranges[middle].c_line <= c_line)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = SORTED_UP_TO(lines->ranges, c_line, lines->count, c_line);
     if (!low || c_line > lines->last_c_line || lines->ranges[low - 1].file == NO_FILE)
         return false;
-    ret->file = lines->files[lines->ranges[low - 1].file];
+    ret->file = *(const char **)hash_table_at(&lines->files, lines->ranges[low - 1].file);
     ret->line = lines->ranges[low - 1].line;
     ret->only_of = lines->only_of;
     return true;

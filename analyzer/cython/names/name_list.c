@@ -53,16 +53,7 @@ void cython_names_deinit(struct cython_names *names)
 
 static size_t first_not_below(const struct cython_names *names, const char *text)
 {
-    size_t low = 0;
-    size_t high = names->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(names->items[middle], text) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_COUNT(i, names->count, strcmp(names->items[i], text) < 0);
 }
 
 static bool names_has(void *context, const char *name)

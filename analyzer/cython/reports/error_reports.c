@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Calls that may fail, on the way to a report. */
+/** Calls that may fail, on the path to a report. */
 #define CALL_LIMIT 3
 /** The same in the body of a parallel block, whose failure passes through others. */
 #define BLOCK_CALL_LIMIT 6
-/** The same when all ways are followed. */
+/** The same when all paths are followed. */
 #define ONLY_CALL_LIMIT 8
-/** On the way from one report to that of the caller into which the function was inlined. */
+/** On the path from one report to that of the caller into which the function was inlined. */
 #define CHAIN_CALL_LIMIT 1
 /** Reports on one way, with those that say the same again. */
 #define ROUND_LIMIT (2 * REPORTS_CHAIN_LIMIT)
@@ -158,7 +158,7 @@ static struct flow_state *search_report(const struct report_search *search,
 
 /**
  * From one report on to the next, that of the function into which it was inlined.
- * @param ret_outermost  whether there is none since the way leaves the function.
+ * @param ret_outermost  whether there is none since the path leaves the function.
  */
 static struct flow_state *search_next(struct flow *flow, struct flow_state *state,
                                       struct error_report *ret, bool *ret_outermost)
@@ -271,7 +271,7 @@ static size_t follow_reports(struct flow *flow, struct flow_state *start,
     return count;
 }
 
-/** Whether the way alone does not tell all: some of it was loaded before the call. */
+/** Whether the path alone does not tell all: some of it was loaded before the call. */
 static bool lacks_values(const struct error_report *reports, size_t count)
 {
     bool lacks = false;

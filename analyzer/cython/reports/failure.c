@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Calls on the way from the function's entry to an error, and from there to its return. */
+/** Calls on the path from the function's entry to an error, and from there to its return. */
 #define FAILURE_CALL_LIMIT 4
 
 /** All that is looked at to find one. */
@@ -71,7 +71,7 @@ static enum flow_verdict failure_call(struct flow_exploration *exploration,
     return FLOW_END_PATH;
 }
 
-/** The way out of the function, behind an error. */
+/** The path out of the function, behind an error. */
 static enum flow_verdict leaving_call(struct flow_exploration *exploration,
                                       struct flow_state *state, struct code_target target)
 {
@@ -85,7 +85,7 @@ static enum flow_verdict leaving_call(struct flow_exploration *exploration,
     return FLOW_FOUND;
 }
 
-/** The state at the call that sets an error; NULL when no way leads to one. */
+/** The state at the call that sets an error; NULL when no path leads to one. */
 static struct flow_state *search_error(struct flow *flow, uint64_t start, enum outcome *ret)
 {
     struct flow_exploration exploration = {.on_call = failure_call,

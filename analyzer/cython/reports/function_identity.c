@@ -39,11 +39,11 @@ static bool sweep_call(void *context, struct flow *flow, const struct flow_state
 {
     struct sweep *sweep = context;
     struct code_target target = flow_operand_target(flow, &instruction->to);
-    const struct traceback_helper *anchor = flow_find_traceback_helper(flow, target.address);
+    const struct traceback_helper *helper = flow_find_traceback_helper(flow, target.address);
     sweep->starts_threads |= flow_begins_parallel(target);
-    if (anchor) {
+    if (helper) {
         struct error_report report;
-        reports_read(flow, anchor, state, &report);
+        reports_read(flow, helper, state, &report);
         if (report.name)
             add_name(sweep, &report);
     } else if (!flow_is_cleanup(flow, target) && !flow_never_returns(flow, target)) {

@@ -1,4 +1,4 @@
-/* Where an anchor takes name, line and file from: followed to the making of a code object. */
+/* Where a helper takes name, line and file from: followed to the making of a code object. */
 #include "python.h"
 #include "reports_private.h"
 
@@ -6,11 +6,11 @@
 #include <string.h>
 
 #define CONVENTION_CALL_LIMIT 12
-/** Functions between the anchor and what makes the code object. */
+/** Functions between the helper and what makes the code object. */
 #define CONVENTION_DEPTH 2
 
-/** What a function hands on to the making of a code object, best way so far. */
-struct convention {
+/** What a function hands on to the making of a code object, best path so far. */
+struct making {
     struct traceback_helper best;
     int score;
     unsigned depth;
@@ -18,9 +18,9 @@ struct convention {
     struct traceback_helper compiled; /**< What Py_CompileString() and later calls were given. */
 };
 
-static int score_of(const struct traceback_helper *anchor)
+static int score_of(const struct traceback_helper *helper)
 {
-    const struct value values[] = {anchor->name, anchor->line, anchor->file};
+    const struct value values[] = {helper->name, helper->line, helper->file};
     int score = 0;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(values); i++)
         score += values[i].kind == VALUE_ARGUMENT ? 3 : values[i].kind == VALUE_CONSTANT ? 2 : 0;
@@ -33,31 +33,30 @@ static struct value as_source(struct value value)
     return usable ? value : (struct value){VALUE_UNKNOWN, 0};
 }
 
-static void offer(struct convention *convention, struct value name, struct value line,
-                  struct value file)
+static void offer(struct making *making, struct value name, struct value line, struct value file)
 {
-    struct traceback_helper anchor = {
+    struct traceback_helper helper = {
         .name = as_source(name), .line = as_source(line), .file = as_source(file)};
-    int score = score_of(&anchor);
-    if (score > convention->score) {
-        convention->score = score;
-        convention->best = anchor;
+    int score = score_of(&helper);
+    if (score > making->score) {
+        making->score = score;
+        making->best = helper;
     }
 }
 
 /** What a call of a function that makes a code object, or leads to one, is given. */
-static void offer_resolved(struct convention *convention, const struct flow_state *state,
+static void offer_resolved(struct making *making, const struct flow_state *state,
                            const struct traceback_helper *inner)
 {
-    offer(convention, flow_state_resolve(state, inner->name),
-          flow_state_resolve(state, inner->line), flow_state_resolve(state, inner->file));
+    offer(making, flow_state_resolve(state, inner->name), flow_state_resolve(state, inner->line),
+          flow_state_resolve(state, inner->file));
 }
 
 /** Cython 0.29 up to 0.29.24 calls PyCode_New() (Cython/Utility/Exceptions.c). */
-static void offer_arguments(struct convention *convention, const struct flow_state *state,
+static void offer_arguments(struct making *making, const struct flow_state *state,
                             const struct c_api_code_maker *maker)
 {
-    offer(convention, flow_state_argument(state, maker->name, 8),
+    offer(making, flow_state_argument(state, maker->name, 8),
           flow_state_argument(state, maker->line, 4), flow_state_argument(state, maker->file, 8));
 }
 
@@ -65,11 +64,11 @@ static void offer_arguments(struct convention *convention, const struct flow_sta
 static void take_string(struct flow_exploration *exploration, const struct flow_state *state,
                         const char *import)
 {
-    struct convention *convention = exploration->context;
+    struct making *making = exploration->context;
     const struct c_api_text_maker *maker = import ? c_api_find_text_maker(import) : NULL;
     if (!maker)
         return;
-    convention->python2 |= maker->python2;
+    making->python2 |= maker->python2;
     exploration->result = as_source(flow_state_argument(state, maker->text, 8));
 }
 
@@ -77,10 +76,9 @@ static void take_string(struct flow_exploration *exploration, const struct flow_
  * Of the limited API: Py_CompileString("_getframe()", file, mode), PyLong_FromLong(line),
  * PyUnicode_FromString(name), whose results replace what the compiled code has.
  */
-static void take_compiled(struct convention *convention, const struct flow_state *state,
-                          const char *import)
+static void take_compiled(struct making *making, const struct flow_state *state, const char *import)
 {
-    struct traceback_helper *compiled = &convention->compiled;
+    struct traceback_helper *compiled = &making->compiled;
     struct value argument = as_source(flow_state_argument(state, 0, 8));
     uint32_t traits = import ? c_api_traits(import) : 0;
     if (traits & C_API_COMPILES)
@@ -91,55 +89,55 @@ static void take_compiled(struct convention *convention, const struct flow_state
     else if (traits & C_API_MAKES_INT)
         compiled->line = argument;
     else if (traits & C_API_MAKES_TEXT && !c_api_find_text_maker(import)->python2)
-        offer(convention, argument, compiled->line, compiled->file);
+        offer(making, argument, compiled->line, compiled->file);
 }
 
-static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
-                            struct traceback_helper *ret);
+static bool find_making(struct flow *flow, uint64_t start, unsigned depth,
+                        struct traceback_helper *ret);
 
-static enum flow_verdict convention_call(struct flow_exploration *exploration,
-                                         struct flow_state *state, struct code_target target)
+static enum flow_verdict making_call(struct flow_exploration *exploration, struct flow_state *state,
+                                     struct code_target target)
 {
-    struct convention *convention = exploration->context;
+    struct making *making = exploration->context;
     const struct c_api_code_maker *maker =
-        target.import ? c_api_find_code_maker(target.import, convention->python2) : NULL;
+        target.import ? c_api_find_code_maker(target.import, making->python2) : NULL;
     if (maker) {
-        offer_arguments(convention, state, maker);
+        offer_arguments(making, state, maker);
         return FLOW_END_PATH;
     }
     take_string(exploration, state, target.import);
-    take_compiled(convention, state, target.import);
+    take_compiled(making, state, target.import);
     const struct code_function *callee =
         target.import ? NULL : code_find_function(&exploration->flow->image, target.address);
     struct traceback_helper inner;
-    if (callee && callee->start == target.address && convention->depth < CONVENTION_DEPTH &&
-        find_convention(exploration->flow, callee->start, convention->depth + 1, &inner)) {
-        offer_resolved(convention, state, &inner);
+    if (callee && callee->start == target.address && making->depth < CONVENTION_DEPTH &&
+        find_making(exploration->flow, callee->start, making->depth + 1, &inner)) {
+        offer_resolved(making, state, &inner);
         return FLOW_END_PATH;
     }
     return FLOW_PASS_COUNTED;
 }
 
-static bool find_convention(struct flow *flow, uint64_t start, unsigned depth,
-                            struct traceback_helper *ret)
+static bool find_making(struct flow *flow, uint64_t start, unsigned depth,
+                        struct traceback_helper *ret)
 {
     const struct code_abi *abi = flow->image.abi;
-    struct convention convention = {.depth = depth};
+    struct making making = {.depth = depth};
     struct flow_exploration exploration = {
-        .on_call = convention_call, .call_limit = CONVENTION_CALL_LIMIT, .context = &convention};
+        .on_call = making_call, .call_limit = CONVENTION_CALL_LIMIT, .context = &making};
     struct flow_state state;
     flow_state_init(&state, flow->image.abi, start);
     state.registers[abi->frame_pointer].kind = VALUE_UNKNOWN;
     for (unsigned i = 0; i < abi->argument_count; i++)
         state.registers[abi->arguments[i]] = flow_entry_argument(abi, i);
     free(flow_explore_once(&exploration, flow, &state));
-    *ret = convention.best;
+    *ret = making.best;
     ret->start = start;
-    return convention.score > 0;
+    return making.score > 0;
 }
 
 bool reports_find_helper_arguments(struct flow *flow, uint64_t start, struct traceback_helper *ret)
 {
-    return find_convention(flow, start, 0, ret) &&
+    return find_making(flow, start, 0, ret) &&
            (ret->name.kind == VALUE_ARGUMENT || ret->line.kind == VALUE_ARGUMENT);
 }

@@ -393,13 +393,6 @@ void reports_destroy_tables(struct method_tables *tables)
 const struct table_entry *reports_find_entry(struct reports *reports, uint64_t function)
 {
     const struct table_entry *entries;
-    size_t low = 0, high = reports_entries(reports, &entries), count = high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (entries[middle].function < function)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && entries[low].function == function ? &entries[low] : NULL;
+    size_t count = reports_entries(reports, &entries);
+    return SORTED_FIND(entries, function, count, function);
 }

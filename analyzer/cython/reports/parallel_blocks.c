@@ -68,7 +68,7 @@ static enum flow_verdict pass_any(struct flow_exploration *exploration, struct f
     return FLOW_PASS_FREE;
 }
 
-/** What was made ready long before, on a way from the entry of the function. */
+/** What was made ready long before, on a path from the entry of the function. */
 static void come_to_beginning(struct flow *flow, struct beginning *beginning, uint64_t call)
 {
     const struct code_function *function = code_find_function(&flow->image, call);
@@ -135,10 +135,10 @@ static bool is_kept(struct value value)
 static enum flow_verdict kept_report_call(struct flow_exploration *exploration,
                                           struct flow_state *state, struct code_target target)
 {
-    const struct traceback_helper *anchor =
+    const struct traceback_helper *helper =
         flow_find_traceback_helper(exploration->flow, target.address);
-    if (anchor)
-        return is_kept(flow_state_resolve(state, anchor->line)) ? FLOW_FOUND : FLOW_END_PATH;
+    if (helper)
+        return is_kept(flow_state_resolve(state, helper->line)) ? FLOW_FOUND : FLOW_END_PATH;
     return flow_is_cleanup(exploration->flow, target) ? FLOW_PASS_FREE : FLOW_PASS_COUNTED;
 }
 
@@ -164,14 +164,14 @@ static bool find_reported_places(struct flow *flow, uint64_t end, struct value *
     if (!found)
         return false;
     struct instruction call = *flow_decode(flow, found->pc);
-    const struct traceback_helper *anchor =
+    const struct traceback_helper *helper =
         flow_find_traceback_helper(flow, flow_operand_target(flow, &call.to).address);
-    if (anchor) {
-        *ret_line = place_of(flow_state_resolve(found, anchor->line));
-        *ret_file = place_of(flow_state_resolve(found, anchor->file));
+    if (helper) {
+        *ret_line = place_of(flow_state_resolve(found, helper->line));
+        *ret_file = place_of(flow_state_resolve(found, helper->file));
     }
     free(found);
-    return anchor;
+    return helper;
 }
 
 /**
@@ -295,7 +295,7 @@ static void give(struct flow_state *entry, const struct parallel_block *block,
         flow_state_store_at(entry, shared->base, 8, value);
 }
 
-/** What is shared is where the body put its address at its entry, on whatever way. */
+/** What is shared is where the body put its address at its entry, on whatever path. */
 static struct flow_state *come_to(struct flow *flow, const struct parallel_block *block,
                                   uint64_t pc)
 {

@@ -63,7 +63,7 @@ uint64_t reports_find_suspension(struct reports *reports, uint64_t start, uint32
             break;
         if (stores(&instruction, label, offset)) {
             uint64_t call = find_call(reports, at);
-            /* A way that was copied may stand for several lines. */
+            /* A path that was copied may stand for several lines. */
             if (!call || (found && found != call))
                 return 0;
             found = call;

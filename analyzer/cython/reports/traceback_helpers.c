@@ -11,7 +11,7 @@
 #define CALL_LIMIT   256
 
 /** The stubs and slots that lead to the import. */
-struct ways_in {
+struct import_uses {
     uint64_t stubs[STUB_LIMIT];
     size_t stub_count;
     uint64_t slots[STUB_LIMIT];
@@ -28,29 +28,29 @@ static bool holds(const uint64_t *list, size_t count, uint64_t value)
     return false;
 }
 
-static void find_slots(const struct code_image *image, struct ways_in *ways)
+static void find_slots(const struct code_image *image, struct import_uses *uses)
 {
-    for (size_t i = 0; i < image->pointer_count && ways->slot_count < STUB_LIMIT; i++) {
+    for (size_t i = 0; i < image->pointer_count && uses->slot_count < STUB_LIMIT; i++) {
         const struct code_pointer *pointer = &image->pointers[i];
         if (pointer->import && c_api_traits(pointer->import) & C_API_REPORTS)
-            ways->slots[ways->slot_count++] = pointer->address;
+            uses->slots[uses->slot_count++] = pointer->address;
     }
 }
 
 /** Where the stubs begin that jump through the slots. */
 static void find_stubs(const struct code_image *image, const struct elf_load *segment,
-                       struct ways_in *ways)
+                       struct import_uses *uses)
 {
     const struct code_abi *abi = image->abi;
     struct code_range code = code_of_segment(image, segment);
     struct code_reference jump;
-    for (size_t at = 0; ways->stub_count + abi->stub_lead_count <= STUB_LIMIT &&
+    for (size_t at = 0; uses->stub_count + abi->stub_lead_count <= STUB_LIMIT &&
                         abi->find_reference(&code, at, REFERENCE_JUMP_SLOT, &jump);
          at = jump.offset + 1) {
-        if (!holds(ways->slots, ways->slot_count, jump.target))
+        if (!holds(uses->slots, uses->slot_count, jump.target))
             continue;
         for (size_t k = 0; k < abi->stub_lead_count; k++)
-            ways->stubs[ways->stub_count++] = code.address + jump.offset - abi->stub_leads[k];
+            uses->stubs[uses->stub_count++] = code.address + jump.offset - abi->stub_leads[k];
     }
 }
 
@@ -65,15 +65,15 @@ static bool add_helper(struct flow *flow, uint64_t address)
     return flow_add_traceback_helper(flow, helper);
 }
 
-static void add_call(struct ways_in *ways, uint64_t address)
+static void add_call(struct import_uses *uses, uint64_t address)
 {
-    if (ways->call_count < CALL_LIMIT)
-        ways->calls[ways->call_count++] = address;
+    if (uses->call_count < CALL_LIMIT)
+        uses->calls[uses->call_count++] = address;
 }
 
 /** Functions that are called, and the calls of the import. */
 static void scan_calls(struct code_image *image, const struct elf_load *segment,
-                       struct ways_in *ways)
+                       struct import_uses *uses)
 {
     struct code_range code = code_of_segment(image, segment);
     struct code_reference call;
@@ -85,10 +85,10 @@ static void scan_calls(struct code_image *image, const struct elf_load *segment,
             struct code_function *function = code_find_function(image, call.target);
             if (function && function->start == call.target)
                 function->called = true;
-            if (holds(ways->stubs, ways->stub_count, call.target))
-                add_call(ways, address);
-        } else if (holds(ways->slots, ways->slot_count, call.target)) {
-            add_call(ways, address);
+            if (holds(uses->stubs, uses->stub_count, call.target))
+                add_call(uses, address);
+        } else if (holds(uses->slots, uses->slot_count, call.target)) {
+            add_call(uses, address);
         }
     }
 }
@@ -120,20 +120,20 @@ static bool is_cython(const struct code_image *image)
 
 bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc)
 {
-    struct ways_in ways = {0};
+    struct import_uses uses = {0};
     struct code_image *image = &flow->image;
-    find_slots(image, &ways);
-    if (!ways.slot_count && !is_cython(image))
+    find_slots(image, &uses);
+    if (!uses.slot_count && !is_cython(image))
         return false;
     mark_pointed(image);
     for (size_t i = 0; i < image->elf.load_count; i++)
         if (image->elf.loads[i].executable)
-            find_stubs(image, &image->elf.loads[i], &ways);
+            find_stubs(image, &image->elf.loads[i], &uses);
     for (size_t i = 0; i < image->elf.load_count; i++)
         if (image->elf.loads[i].executable)
-            scan_calls(image, &image->elf.loads[i], &ways);
-    for (size_t i = 0; i < ways.call_count; i++)
-        if (!add_helper(flow, ways.calls[i]))
+            scan_calls(image, &image->elf.loads[i], &uses);
+    for (size_t i = 0; i < uses.call_count; i++)
+        if (!add_helper(flow, uses.calls[i]))
             return false;
     /* What was judged before all helpers were known may be wrong. */
     flow_forget_traits(flow);

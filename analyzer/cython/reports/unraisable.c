@@ -39,7 +39,7 @@ static enum flow_verdict end_call(struct flow_exploration *exploration, struct f
     return flow_is_cleanup(exploration->flow, target) ? FLOW_PASS_FREE : FLOW_PASS_COUNTED;
 }
 
-/** Whether the function only lets go of things behind a call: else it was inlined into another. */
+/** Whether behind a call the function only releases objects: else it was inlined into another. */
 static bool is_end(struct flow *flow, uint64_t behind)
 {
     struct flow_exploration exploration = {.on_call = end_call, .step_limit = END_STEP_LIMIT};
