@@ -13,6 +13,7 @@
 #define PSC_PYTHON_H
 
 #include "c_api.h"
+#include "cython_types.h"
 #include "modules.h"
 
 struct python;

@@ -23,21 +23,6 @@
 /** Bytes of an object of a type. */
 #define OBJECT_SIZE_LIMIT ((uint32_t)1 << 24)
 
-/** The types of Cython itself that have no module's name; others begin with "_cython_". */
-static const char *const own_types[] = {
-    "CythonUnboundCMethod",
-    "async_generator",
-    "async_generator_asend",
-    "async_generator_athrow",
-    "async_generator_wrapped_value",
-    "coroutine",
-    "coroutine_wrapper",
-    "cython_function_or_method",
-    "fused_cython_function",
-    "generator",
-    "iterable_coroutine",
-};
-
 /** What is kept. */
 struct method_tables {
     struct table_entry *entries; /**< Sorted by function. */
@@ -89,12 +74,11 @@ static bool is_own_type(const struct tables *tables, const char *type)
 {
     static const char *const views[] = {"Enum", "_memoryviewslice", "array", "memoryview"};
     const char *leaf = cython_last_part(type);
-    if (strncmp(type, "_cython_", strlen("_cython_")) == 0 ||
+    if (strncmp(type, CYTHON_TYPE_MODULE, strlen(CYTHON_TYPE_MODULE)) == 0 ||
         strncmp(leaf, "__pyx_", strlen("__pyx_")) == 0)
         return true;
-    for (size_t i = 0; leaf == type && i < PSC_ARRAY_SIZE(own_types); i++)
-        if (strcmp(type, own_types[i]) == 0)
-            return true;
+    if (leaf == type && cython_type_find(type) != CYTHON_TYPE_NONE)
+        return true;
     for (size_t i = 0; tables->has_views && i < PSC_ARRAY_SIZE(views); i++)
         if (strcmp(leaf, views[i]) == 0)
             return true;

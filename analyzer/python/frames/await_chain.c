@@ -7,30 +7,15 @@
 
 #include <string.h>
 
-/** Words behind the object's head, up to where the label must be. */
-#define WORD_LIMIT 24u
-/**
- * Of the first ones: body and closure, what is known of exceptions (one to four), weak references,
- * class, and what it awaits (with a function in 3.1 and later) stand before the name.
- */
-#define NAME_FIRST 5u
 /** Places of `yield` in one function. */
 #define LABEL_LIMIT 65536u
 #define NAME_LENGTH 1024u
 
 /** The object as struct __pyx_CoroutineObject has it. */
 struct cython_generator {
-    uint64_t words[WORD_LIMIT]; /**< Behind its head. */
-    size_t name;                /**< Which of them is gi_name. */
+    uint64_t words[CYTHON_GENERATOR_WORDS]; /**< Behind its head. */
+    size_t name;                            /**< Which of them is gi_name. */
 };
-
-static bool is_named_so(const struct py_type *type, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(type->name, names[i]))
-            return true;
-    return false;
-}
 
 static bool is_code(struct python *python, psc_addr address)
 {
@@ -45,13 +30,15 @@ static bool is_code(struct python *python, psc_addr address)
 static bool find_name(struct python *python, struct cython_generator *generator)
 {
     const uint64_t *words = generator->words;
-    for (size_t i = NAME_FIRST; i + 5 < WORD_LIMIT; i++) {
+    for (size_t i = CYTHON_GENERATOR_NAME_FIRST;
+         i + CYTHON_GENERATOR_LABEL < CYTHON_GENERATOR_WORDS; i++) {
         if (!py_is_object_address(words[i]) || !py_is_object_address(words[i + 1]) ||
             !py_has_flags(python, words[i], PY_FLAG_STR) ||
             !py_has_flags(python, words[i + 1], PY_FLAG_STR))
             continue;
         generator->name = i;
-        uint32_t label = (uint32_t)words[i + 5], running = (uint32_t)(words[i + 5] >> 32 & 0xff);
+        uint64_t state = words[i + CYTHON_GENERATOR_LABEL];
+        uint32_t label = (uint32_t)state, running = (uint32_t)(state >> 32 & 0xff);
         return label < LABEL_LIMIT && running == 1; /* 0: it runs for the first time. */
     }
     return false;
@@ -60,27 +47,23 @@ static bool find_name(struct python *python, struct cython_generator *generator)
 /** One that is on some stack now; false for all other objects. */
 static bool read_running(struct python *python, psc_addr object, struct cython_generator *ret)
 {
-    static const char *const names[] = {"generator", "coroutine", "iterable_coroutine",
-                                        "async_generator"};
     const struct py_type *type;
     psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE);
     return head && py_is_object_address(object) && py_type_of(python, object, &type) == PSC_OK &&
-           is_named_so(type, names, PSC_ARRAY_SIZE(names)) &&
+           cython_type_find(type->name) == CYTHON_TYPE_GENERATOR &&
            target_read(python->target, object + head, ret->words, sizeof(ret->words)) == PSC_OK &&
-           is_code(python, ret->words[0]) && find_name(python, ret);
+           is_code(python, ret->words[CYTHON_GENERATOR_BODY]) && find_name(python, ret);
 }
 
 /** Wrappers are awaitables of one generator, to which they point first. */
 static psc_addr behind_wrappers(struct python *python, psc_addr object)
 {
-    static const char *const names[] = {"coroutine_wrapper", "async_generator_asend",
-                                        "async_generator_athrow"};
     const struct py_type *type;
     psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE);
     for (size_t depth = 0; depth < PY_WRAPPER_DEPTH; depth++) {
         if (!py_is_object_address(object) || py_type_of(python, object, &type) != PSC_OK)
             return 0;
-        if (!is_named_so(type, names, PSC_ARRAY_SIZE(names)))
+        if (cython_type_find(type->name) != CYTHON_TYPE_AWAITABLE)
             return object;
         if (target_read_u64(python->target, object + head, &object) != PSC_OK)
             return 0;
@@ -102,23 +85,23 @@ bool python_read_awaiting(struct python *python, psc_addr object, struct python_
     if (!py_is_object_address(given) || py_type_of(python, given, &type) != PSC_OK ||
         type->kind == PY_KIND_TYPE)
         return false;
-    size_t label = generator.name + 5;
+    size_t label = generator.name + CYTHON_GENERATOR_LABEL;
     *ret = (struct python_awaiting){
         .object = object,
-        .body = generator.words[0],
+        .body = generator.words[CYTHON_GENERATOR_BODY],
         .label = (uint32_t)generator.words[label],
         .label_offset = py_field_address(python, 0, PY_OBJECT_SIZE) + 8 * label,
         .awaited = behind_wrappers(python, given),
     };
     return ret->label && ret->awaited &&
-           py_read_string(python, generator.words[generator.name + 1], NAME_LENGTH,
-                          &ret->function) == PSC_OK;
+           py_read_string(python, generator.words[generator.name + CYTHON_GENERATOR_QUALNAME],
+                          NAME_LENGTH, &ret->function) == PSC_OK;
 }
 
 psc_addr python_running_body(struct python *python, psc_addr object)
 {
     struct cython_generator generator;
-    return read_running(python, object, &generator) ? generator.words[0] : 0;
+    return read_running(python, object, &generator) ? generator.words[CYTHON_GENERATOR_BODY] : 0;
 }
 
 psc_addr python_running_frame(struct python *python, psc_addr object)

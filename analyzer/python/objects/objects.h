@@ -205,9 +205,6 @@ struct py_slot {
 
 #define PY_SLOT_LIMIT 32u
 
-/** Cython/Compiler/Naming.py, closure_class_prefix; a number, and the function's name follow. */
-#define PY_CLOSURE_PREFIX "__pyx_scope_struct_"
-
 /** One for each type that was met; in the arena. */
 struct py_type {
     psc_addr address;

@@ -62,7 +62,7 @@ static bool is_cython_function(const char *name)
 {
     const char *dot = strrchr(name, '.');
     name = dot ? dot + 1 : name;
-    return !strcmp(name, "cython_function_or_method") || !strcmp(name, "fused_cython_function");
+    return cython_type_find(name) == CYTHON_TYPE_FUNCTION;
 }
 
 static enum py_kind find_kind(const struct kind_name *kinds, size_t count, const char *name)
@@ -77,7 +77,7 @@ enum py_kind type_kind_of_name(const struct python *python, const char *name)
 {
     if (is_cython_function(name))
         return PY_KIND_CYFUNCTION;
-    if (strstr(name, "." PY_CLOSURE_PREFIX))
+    if (strstr(name, "." CYTHON_TYPE_CLOSURE))
         return PY_KIND_CLOSURE;
     enum py_kind kind = PY_KIND_OBJECT;
     switch (python->layout.rules->classes) {

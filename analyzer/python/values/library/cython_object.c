@@ -29,7 +29,7 @@ void value_add_cyfunction(struct value_writer *writer, const struct py_type *typ
  */
 static const char *function_of(const struct py_type *type)
 {
-    const char *name = type->name + strlen(PY_CLOSURE_PREFIX);
+    const char *name = type->name + strlen(CYTHON_TYPE_CLOSURE);
     return name + strspn(name, "0123456789") + 1;
 }
 
@@ -37,8 +37,8 @@ static bool is_closure(const struct py_type *type)
 {
     const char *name = type->name;
     return type->kind == PY_KIND_CLOSURE &&
-           !strncmp(name, PY_CLOSURE_PREFIX, strlen(PY_CLOSURE_PREFIX)) &&
-           strchr(name + strlen(PY_CLOSURE_PREFIX), '_');
+           !strncmp(name, CYTHON_TYPE_CLOSURE, strlen(CYTHON_TYPE_CLOSURE)) &&
+           strchr(name + strlen(CYTHON_TYPE_CLOSURE), '_');
 }
 
 /*
