@@ -1,6 +1,7 @@
 #include "status.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum psc_status psc_fail(struct psc_error *err, enum psc_status status, const char *format, ...)
 {
@@ -49,4 +50,10 @@ static const char *sentence_of(enum psc_status status)
 enum psc_status psc_fail_status(struct psc_error *err, enum psc_status status)
 {
     return status == PSC_OK ? PSC_OK : psc_fail(err, status, "%s", sentence_of(status));
+}
+
+const char *describe_errno(int error, struct errno_text *text)
+{
+    // The GNU function: words without parameters are not copied.
+    return strerror_r(error, text->bytes, sizeof(text->bytes));
 }

@@ -32,4 +32,15 @@ enum psc_status psc_fail_memory(struct psc_error *err);
  */
 enum psc_status psc_fail_status(struct psc_error *err, enum psc_status status);
 
+/** Memory for describe_errno(). */
+struct errno_text {
+    char bytes[128];
+};
+
+/**
+ * The system's words on an errno: what strerror() says, whose memory threads share. Used as
+ * `describe_errno(errno, &(struct errno_text){0})`.
+ */
+const char *describe_errno(int error, struct errno_text *text);
+
 #endif

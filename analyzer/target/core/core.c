@@ -134,11 +134,13 @@ static enum psc_status core_map(const char *path, struct core *core, struct psc_
                         "%s: No such file or directory; a living process is named by --pid %s",
                         path, path);
     if (fd < 0)
-        return psc_fail(err, PSC_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+        return psc_fail(err, PSC_ERR_IO, "%s: cannot be opened: %s", path,
+                        describe_errno(errno, &(struct errno_text){0}));
     struct stat status;
     enum psc_status result = PSC_OK;
     if (fstat(fd, &status))
-        result = psc_fail(err, PSC_ERR_IO, "%s: %s", path, strerror(errno));
+        result = psc_fail(err, PSC_ERR_IO, "%s: %s", path,
+                          describe_errno(errno, &(struct errno_text){0}));
     else if (S_ISDIR(status.st_mode))
         result = psc_fail(err, PSC_ERR_FORMAT, "%s: is a directory; name a core file in it", path);
     else if (!S_ISREG(status.st_mode))
@@ -149,7 +151,8 @@ static enum psc_status core_map(const char *path, struct core *core, struct psc_
         core->size = (size_t)status.st_size;
         const void *image = mmap(NULL, core->size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (image == MAP_FAILED)
-            result = psc_fail(err, PSC_ERR_IO, "%s: cannot be mapped: %s", path, strerror(errno));
+            result = psc_fail(err, PSC_ERR_IO, "%s: cannot be mapped: %s", path,
+                              describe_errno(errno, &(struct errno_text){0}));
         else
             core->image = image;
     }
@@ -375,7 +378,7 @@ static void core_check_executable(struct target *target)
     }
     if (access(here, R_OK))
         target_warn(target, "executable-missing", "%s: cannot be opened: %s", here,
-                    strerror(errno));
+                    describe_errno(errno, &(struct errno_text){0}));
     else
         target_warn(target, "executable-mismatch",
                     "%s: not the program that the core file is of; it is not used", here);

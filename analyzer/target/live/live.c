@@ -235,7 +235,7 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
     if (error)
         return psc_fail(err, PSC_ERR_IO,
                         "no thread can be started, for lack of memory or of threads: %s",
-                        strerror(error));
+                        describe_errno(error, &(struct errno_text){0}));
     if (snapshot.status == PSC_ERR_MEMORY)
         return psc_fail_memory(err);
     if (snapshot.status != PSC_OK) {

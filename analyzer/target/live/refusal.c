@@ -206,7 +206,7 @@ enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error
                         refusal->tracer_name, refusal->tracer_name[0] ? ")" : "");
     if (!refused)
         return psc_fail(err, PSC_ERR_IO, "process %d cannot be stopped: %s", pid,
-                        strerror(refusal->error));
+                        describe_errno(refusal->error, &(struct errno_text){0}));
     if (refusal->own_filter && refusal->memory_opens)
         return psc_fail(err, PSC_ERR_IO,
                         "process %d cannot be stopped: a seccomp filter forbids ptrace here; run "

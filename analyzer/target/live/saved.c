@@ -292,7 +292,8 @@ enum psc_status live_save_core(struct target *target, struct psc_error *err)
     enum psc_status status = PSC_OK;
     if (error)
         status = psc_fail(err, error == ENOMEM ? PSC_ERR_MEMORY : PSC_ERR_IO,
-                          "%s: the core file cannot be written: %s", save->path, strerror(error));
+                          "%s: the core file cannot be written: %s", save->path,
+                          describe_errno(error, &(struct errno_text){0}));
     live_drop_core(target);
     return status;
 }

@@ -53,8 +53,8 @@ enum psc_status new_file_open(struct new_file *file, const char *path, struct ps
     }
     if (file->fd >= 0)
         return PSC_OK;
-    enum psc_status result =
-        psc_fail(err, PSC_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    enum psc_status result = psc_fail(err, PSC_ERR_IO, "%s: cannot be written: %s", path,
+                                      describe_errno(errno, &(struct errno_text){0}));
     free(file->temporary);
     file->temporary = NULL;
     new_file_drop(file);

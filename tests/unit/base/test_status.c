@@ -1,5 +1,6 @@
 #include "base.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <string.h>
 
@@ -33,11 +34,24 @@ static void test_a_status_is_handed_on_as_it_is(void **state)
     }
 }
 
+static void test_an_errno_has_words_of_its_own(void **state)
+{
+    struct errno_text first, second;
+    (void)state;
+    const char *words = describe_errno(ENOENT, &first);
+    // Numbers that nobody knows are written into memory: into the caller's.
+    const char *number = describe_errno(99999, &second);
+    assert_string_equal(words, strerror(ENOENT));
+    assert_string_equal(number, strerror(99999));
+    assert_ptr_equal(number, second.bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sentence_is_kept),
         cmocka_unit_test(test_a_status_is_handed_on_as_it_is),
+        cmocka_unit_test(test_an_errno_has_words_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
