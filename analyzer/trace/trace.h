@@ -209,6 +209,16 @@ struct trace_crash {
     const char *message; /**< What the program itself said of it, or NULL. */
 };
 
+/** Equal for deaths of one cause. */
+struct trace_signature {
+    uint32_t version;         /**< Of the way it is made. */
+    const char *hash;         /**< 40 hexadecimal digits. */
+    const char *exact;        /**< The same of build-ids and offsets: needs no symbols. */
+    const char *title;        /**< One line for people. */
+    const char *const *parts; /**< What the hash is of. */
+    size_t part_count;
+};
+
 struct trace_python {
     const char *implementation;
     const char *version;
@@ -237,7 +247,7 @@ struct psc_trace {
     const struct trace_python *python; /**< NULL: none found. */
     const char *python_problem;        /**< Why a Python that is there is not read, or NULL. */
     const struct trace_crash *crash;   /**< NULL: no signal. */
-    const char *signature;             /**< Or NULL. */
+    const struct trace_signature *signature; /**< NULL: none was made. */
     struct trace_module **modules;
     size_t module_count;
     struct trace_thread *threads; /**< The crashed one first; malloc'd. */

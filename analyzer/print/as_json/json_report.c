@@ -83,6 +83,24 @@ static void put_crash(struct json_writer *writer, const struct trace_crash *cras
     json_close_object(writer);
 }
 
+static void put_signature(struct json_writer *writer, const struct trace_signature *signature)
+{
+    if (!signature) {
+        json_put_null(writer, "signature");
+        return;
+    }
+    json_open_object(writer, "signature");
+    json_put_integer(writer, "version", true, signature->version);
+    json_put_string(writer, "hash", signature->hash);
+    json_put_string(writer, "exact", signature->exact);
+    json_put_string(writer, "title", signature->title);
+    json_open_array(writer, "parts");
+    for (size_t i = 0; i < signature->part_count; i++)
+        json_put_string(writer, NULL, signature->parts[i]);
+    json_close_array(writer);
+    json_close_object(writer);
+}
+
 static void put_threads(struct json_writer *writer, struct print_sink *sink,
                         const struct psc_trace *trace, const struct psc_print_options *options)
 {
@@ -164,7 +182,7 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
         put_greenlets(&writer, sink, trace->greenlets);
         json_break_line(&writer);
     }
-    json_put_string(&writer, "signature", trace->signature);
+    put_signature(&writer, trace->signature);
     json_break_line(&writer);
     put_warnings(&writer, &trace->warnings);
     json_close_object(&writer);

@@ -33,6 +33,31 @@ def test_schema_refuses_what_is_wrong(any_core):
         assert list(analyzer.schema_validator().iter_errors(copy))
 
 
+def test_schema_takes_what_a_later_version_adds(any_core):
+    document = json.loads(json.dumps(analyzer.json_of(any_core).json))
+    for spoil in (lambda d: d.update(surprise=1), lambda d: d["target"].update(surprise={}),
+                  lambda d: d["threads"][0]["frames"][0].update(surprise=[]),
+                  lambda d: d["threads"][0]["state"].append("surprised"),
+                  lambda d: d["threads"][0]["frames"][0].update(kind="surprise")):
+        spoil(document)
+        assert not list(analyzer.schema_validator(strict=False).iter_errors(document))
+        assert list(analyzer.schema_validator().iter_errors(document))
+    document["target"]["pid"] = "surprise"
+    assert list(analyzer.schema_validator(strict=False).iter_errors(document))
+
+
+def test_schema_describes_each_member():
+    def check(node, path):
+        if isinstance(node, dict):
+            for name, member in node.get("properties", {}).items():
+                assert member.get("description", "").endswith("."), path + [name]
+        for name, one in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else []:
+            check(one, path + [name])
+
+    with open(analyzer.SCHEMA) as file:
+        check(json.load(file), [])
+
+
 def test_plain_core_fits_schema():
     result = analyzer.json_of(cores.make_plain_core())
     analyzer.assert_fits_schema(result.json)
