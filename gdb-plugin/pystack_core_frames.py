@@ -58,8 +58,6 @@ class Stack:
         document = trace.document(show_all=True)
         self.thread = document["threads"][0] if document["threads"] else {"tid": None, "frames": []}
         self.records = self.thread["frames"]  # also those that are hidden
-        self.has_python = document["target"]["python"] is not None
-        self.warnings = trace.warnings()
         shown = [at for at, record in enumerate(self.records) if not record["hidden"]]
         blocks = split_text(trace.text(no_group=True, color=color))[2]
         self.frames = []

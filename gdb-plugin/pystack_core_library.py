@@ -6,7 +6,7 @@ from typing import Any, Callable, List, Optional
 import pystack_core_header as c
 import pystack_core_records as records
 from pystack_core_header import ctypes
-from pystack_core_interface import LibraryUnusable, load  # noqa: F401
+from pystack_core_loader import LibraryUnusable, load  # noqa: F401
 
 REGISTERS = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
              "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"]
@@ -247,7 +247,8 @@ class Trace(_Handle):
         reader = records.Reader()
         options = c.PrintOptions(size=ctypes.sizeof(c.PrintOptions), format=c.PSC_FORMAT_JSON,
                                  all=int(show_all))
-        self._run("psc_print", self.pointer, ctypes.byref(options), _make_writer(reader.feed, self.interrupts), None)
+        writer = _make_writer(reader.feed, self.interrupts)
+        self._run("psc_print", self.pointer, ctypes.byref(options), writer, None)
         return reader.document()
 
 
@@ -256,8 +257,8 @@ class Target(_Handle):
 
     def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False):
         """A Trace of all threads, or of those whose ids are in the list `threads`."""
-        options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), detail_hidden=int(show_all), no_source=int(no_source),
-                                   all_modules=int(all_modules), locals=int(with_locals))
+        options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), detail_hidden=int(show_all),
+                                   no_source=int(no_source), all_modules=int(all_modules), locals=int(with_locals))
         if threads is not None:
             options.threads = c.PSC_THREADS_LISTED
             options.thread_ids = (ctypes.c_int32 * max(len(threads), 1))(*threads)

@@ -5,7 +5,7 @@ They have what the commands need of those in pystack_core_library.py. Single val
 import json
 import os
 
-import pystack_core_interface as interface
+import pystack_core_loader as loader
 from pystack_core_library import Failed
 
 
@@ -111,7 +111,7 @@ class Target:
 
 def open_target(debugger):
     """The debugger's core file, or the process that it holds, by the program; (target, program's path)."""
-    kind, program = debugger.kind(), interface.find_program()
+    kind, program = debugger.kind(), loader.find_program()
     if kind not in ("core", "native"):
         raise Failed("the program pystack-core cannot see this target; of a core file of it, it can")
     if not program:

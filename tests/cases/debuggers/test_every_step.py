@@ -15,7 +15,7 @@ import analyzer
 import cores
 
 sys.path.insert(0, os.path.join(cores.SOURCE, "gdb-plugin"))
-import pystack_core_interface as interface  # noqa: E402
+import pystack_core_loader as loader  # noqa: E402
 import pystack_core_library as psc  # noqa: E402
 
 PROGRAM = os.path.join(cores.PROGRAMS, "steps.py")
@@ -164,7 +164,7 @@ def step_through(process, state, evaluator, looks):
 @pytest.mark.skipif(analyzer.SANITIZED, reason="the sanitizer's library needs a preloaded runtime")
 def test_every_step(interpreter, monkeypatch):
     monkeypatch.setenv("PYSTACK_CORE_LIBRARY",
-                       os.path.join(os.path.dirname(analyzer.PROGRAM), interface.LIBRARY_NAME))
+                       os.path.join(os.path.dirname(analyzer.PROGRAM), loader.LIBRARY_NAME))
     command = [interpreter.path, "-s", "-E", PROGRAM, *KINDS]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     try:
