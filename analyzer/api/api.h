@@ -3,9 +3,6 @@
 #define PSC_API_H
 
 #include "modules.h"
-#include "python.h"
-
-struct psc_trace;
 
 struct psc_target {
     struct target *target;

@@ -36,7 +36,7 @@ struct options {
     bool saves_core;       /**< Also writes a core file. */
     const char *core_file; /**< Where; NULL: core.PID. */
     int32_t thread;        /**< The one that --thread names. */
-    double interval;       /**< Seconds between looks; 0: one look. */
+    double interval;       /**< Seconds between captures; 0: one capture. */
     const char *executable;
     enum color_choice color;
     enum shell shell;       /**< Of --completion. */

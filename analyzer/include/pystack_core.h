@@ -159,7 +159,7 @@ struct psc_capture_options {
     /** Non-zero: arguments and local names of the Python frames, with their values as text. */
     uint32_t locals;
     /**
-     * A living process that is stopped: where to write a core file of this very look, see
+     * A living process that is stopped: where to write a core file of this very moment, see
      * psc_trace_core(); NULL for none. It holds registers, stacks and all memory that the report
      * needs, and only its owner may read it. Nothing is there before it is whole.
      */

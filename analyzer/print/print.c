@@ -2,8 +2,6 @@
 #include "as_json.h"
 #include "as_text.h"
 
-#include <string.h>
-
 typedef enum psc_status (*print_fn)(const struct psc_trace *trace,
                                     const struct psc_print_options *options,
                                     struct print_sink *sink);
@@ -28,14 +26,13 @@ enum psc_status print_traces(const struct psc_trace *const *traces, size_t count
                              const struct psc_print_options *options, psc_write_fn write,
                              void *context, struct psc_error *err)
 {
-    struct psc_print_options known = {0};
-    if (options)
-        memcpy(&known, options, options->size < sizeof(known) ? options->size : sizeof(known));
-    if (!write || (size_t)known.format >= PSC_ARRAY_SIZE(printers))
-        return psc_fail(err, PSC_ERR_ARGUMENT, "no such output format: %d", (int)known.format);
+    static const struct psc_print_options defaults = PSC_PRINT_OPTIONS_INIT;
+    const struct psc_print_options *known = options ? options : &defaults;
+    if ((size_t)known->format >= PSC_ARRAY_SIZE(printers))
+        return psc_fail(err, PSC_ERR_ARGUMENT, "no such output format: %d", (int)known->format);
 
     struct print_sink sink = {.write = write, .context = context};
-    enum psc_status status = print_each(traces, count, &known, &sink);
+    enum psc_status status = print_each(traces, count, known, &sink);
     print_sink_flush(&sink, true);
     if (!status && sink.buffer.failed)
         status = PSC_ERR_MEMORY;
@@ -44,9 +41,9 @@ enum psc_status print_traces(const struct psc_trace *const *traces, size_t count
     text_deinit(&sink.buffer);
     if (status == PSC_ERR_MEMORY)
         return psc_fail(err, status, "out of memory while printing");
-    if (status)
+    if (status == PSC_ERR_IO)
         return psc_fail(err, status, "the output could not be written");
-    return PSC_OK;
+    return psc_fail_status(err, status);
 }
 
 enum psc_status print_trace(const struct psc_trace *trace, const struct psc_print_options *options,

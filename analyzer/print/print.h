@@ -10,7 +10,7 @@
 
 #include "trace.h"
 
-/** Chooses the format and writes everything. */
+/** Chooses the format and writes everything; `options` is complete, or NULL for the defaults. */
 PSC_MUST_CHECK enum psc_status print_trace(const struct psc_trace *trace,
                                            const struct psc_print_options *options,
                                            psc_write_fn write, void *context,

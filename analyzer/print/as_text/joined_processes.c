@@ -1,27 +1,16 @@
-/* Many processes at one glance: equal stacks stand once, whichever process they are of. */
+/* Many processes as one report: equal stacks stand once, whichever process they are of. */
 #include "as_text_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Locations with equal contents: open addressing, half full. */
-struct locations {
-    const struct trace_location **table;
-    size_t mask;
-};
-
-static uint64_t hash_string(uint64_t hash, const char *text)
-{
-    for (; text && *text; text++)
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(1099511628211);
-    return hash_u64(hash);
-}
-
 static uint64_t hash_location(const struct trace_location *location)
 {
-    uint64_t hash = hash_u64((uint64_t)location->kind << 32 | location->line);
-    hash = hash_string(hash, location->function);
-    return hash_string(hash, location->file);
+    const char *function = location->function ? location->function : "";
+    const char *file = location->file ? location->file : "";
+    uint64_t line = hash_u64((uint64_t)location->kind << 32 | location->line);
+    return hash_pair(
+        line, hash_pair(hash_text(function, strlen(function)), hash_text(file, strlen(file))));
 }
 
 static const char *module_path(const struct trace_location *location)
@@ -39,22 +28,27 @@ static bool locations_equal(const struct trace_location *a, const struct trace_l
            print_strings_equal(module_path(a), module_path(b));
 }
 
-static const struct trace_location *intern(struct locations *locations,
-                                           const struct trace_location *location)
+/* Items of the table are pointers to locations of which no two are equal. */
+static bool location_matches(const void *item, const void *key)
 {
-    size_t at = (size_t)hash_location(location) & locations->mask;
-    while (locations->table[at]) {
-        if (locations_equal(locations->table[at], location))
-            return locations->table[at];
-        at = (at + 1) & locations->mask;
-    }
-    locations->table[at] = location;
-    return location;
+    return locations_equal(*(const struct trace_location *const *)item, key);
 }
 
-/* Neighbours in a stack are often the same place: one look-up for both. */
+/* The location that stands for its equals; it alone when memory is short, which is not wrong. */
+static const struct trace_location *intern(struct hash_table *locations,
+                                           const struct trace_location *location)
+{
+    uint64_t hash = hash_location(location);
+    const struct trace_location **found =
+        hash_table_find_by(locations, hash, location_matches, location);
+    if (!found && (found = hash_table_add_by(locations, hash)))
+        *found = location;
+    return found ? *found : location;
+}
+
+/* Neighbours in a stack are often at the same location: one look-up for both. */
 static bool copy_thread(const struct psc_trace *trace, const struct trace_thread *from,
-                        struct locations *locations, struct trace_thread *ret)
+                        struct hash_table *locations, struct trace_thread *ret)
 {
     *ret = *from;
     ret->process = trace->pid;
@@ -76,23 +70,17 @@ static bool copy_thread(const struct psc_trace *trace, const struct trace_thread
 static bool join_threads(const struct psc_trace *const *traces, size_t count,
                          struct psc_trace *joined)
 {
-    size_t threads = 0, frames = 0;
-    for (size_t i = 0; i < count; i++) {
+    size_t threads = 0;
+    struct hash_table locations = HASH_TABLE_OF(const struct trace_location *);
+    for (size_t i = 0; i < count; i++)
         threads += traces[i]->thread_count;
-        for (size_t j = 0; j < traces[i]->thread_count; j++)
-            frames += traces[i]->threads[j].frame_count;
-    }
-    struct locations locations = {.mask = 63};
-    while (locations.mask < 2 * frames)
-        locations.mask = locations.mask * 2 + 1;
-    locations.table = calloc(locations.mask + 1, sizeof(*locations.table));
     joined->threads = calloc(threads ? threads : 1, sizeof(*joined->threads));
-    bool good = locations.table && joined->threads;
+    bool good = joined->threads;
     for (size_t i = 0; good && i < count; i++)
         for (size_t j = 0; good && j < traces[i]->thread_count; j++)
             good = copy_thread(traces[i], &traces[i]->threads[j], &locations,
                                &joined->threads[joined->thread_count++]);
-    free(locations.table);
+    hash_table_deinit(&locations);
     return good;
 }
 
