@@ -9,50 +9,6 @@
 #define RULE_REGISTER_LIMIT 130u
 #define REMEMBER_LIMIT      64u
 
-/* Bytes with an end; `bad` once anything did not fit. */
-struct reader {
-    const uint8_t *at;
-    const uint8_t *end;
-    bool bad;
-};
-
-static size_t left(const struct reader *reader)
-{
-    return (size_t)(reader->end - reader->at);
-}
-
-static void skip(struct reader *reader, uint64_t size)
-{
-    if (size > left(reader))
-        reader->bad = true;
-    else
-        reader->at += size;
-}
-
-static uint8_t read_u8(struct reader *reader)
-{
-    if (!left(reader)) {
-        reader->bad = true;
-        return 0;
-    }
-    return *reader->at++;
-}
-
-/* Ten bytes hold 64 bits; longer ones are refused although the engines would read on. */
-static uint64_t read_uleb(struct reader *reader)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint8_t byte = read_u8(reader);
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-    reader->bad = true;
-    return 0;
-}
-
 /* DWARF Linux Standard Base, DW_EH_PE_*: the low four bits are the format. */
 static uint8_t encoded_size(uint8_t encoding)
 {
@@ -73,105 +29,61 @@ static uint8_t encoded_size(uint8_t encoding)
 }
 
 /* Skips the operand of an operation; false for one that no compiler needs here. */
-static bool skip_operand(struct reader *block, uint8_t operation)
+static bool skip_operand(struct byte_cursor *block, uint8_t code)
 {
-    if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31)
-        return true;
-    if (operation >= DW_OP_breg0 && operation <= DW_OP_breg16) {
-        read_uleb(block);
-        return true;
-    }
-    switch (operation) {
-    case DW_OP_deref:
-    case DW_OP_dup:
-    case DW_OP_drop:
-    case DW_OP_over:
-    case DW_OP_swap:
-    case DW_OP_and:
-    case DW_OP_or:
-    case DW_OP_xor:
-    case DW_OP_not:
-    case DW_OP_neg:
-    case DW_OP_plus:
-    case DW_OP_minus:
-    case DW_OP_mul:
-    case DW_OP_shl:
-    case DW_OP_shr:
-    case DW_OP_shra:
-    case DW_OP_eq:
-    case DW_OP_ne:
-    case DW_OP_ge:
-    case DW_OP_gt:
-    case DW_OP_le:
-    case DW_OP_lt:
-    case DW_OP_nop:
-        return true;
-    case DW_OP_const1u:
-    case DW_OP_const1s:
-        skip(block, 1);
-        return true;
-    case DW_OP_const2u:
-    case DW_OP_const2s:
-        skip(block, 2);
-        return true;
-    case DW_OP_const4u:
-    case DW_OP_const4s:
-        skip(block, 4);
-        return true;
-    case DW_OP_const8u:
-    case DW_OP_const8s:
-        skip(block, 8);
-        return true;
-    case DW_OP_constu:
-    case DW_OP_consts:
-    case DW_OP_plus_uconst:
-        read_uleb(block);
-        return true;
-    default:
-        // Division traps on INT64_MIN / -1, jumps may not end.
+    const struct debug_operation_kind *kind = debug_find_operation(code);
+    if (!kind->in_frames)
         return false;
-    }
+    if (kind->operands[0] == DEBUG_OPERAND_LEB)
+        cursor_uleb(block);
+    else if (kind->operands[0] != DEBUG_OPERAND_NONE)
+        cursor_take(block, UINT64_C(1) << (kind->operands[0] - DEBUG_OPERAND_1));
+    return true;
 }
 
-static bool check_expression(struct reader *reader)
+static bool check_expression(struct byte_cursor *cursor, const struct cfi_common *common)
 {
-    uint64_t size = read_uleb(reader);
-    if (reader->bad || size > left(reader))
+    uint64_t size = cursor_uleb(cursor);
+    const uint8_t *bytes = cursor_take(cursor, size);
+    if (!bytes)
         return false;
-    struct reader block = {.at = reader->at, .end = reader->at + size};
-    reader->at += size;
-    while (!block.bad && left(&block))
-        if (!skip_operand(&block, read_u8(&block)))
+    struct byte_cursor block = cursor_over(bytes, (size_t)size);
+    while (cursor_left(&block)) {
+        uint8_t code = cursor_u8(&block);
+        bool register_exists = code < DW_OP_breg0 || code > DW_OP_breg31 ||
+                               code - DW_OP_breg0 < common->machine->register_count;
+        if (!register_exists || !skip_operand(&block, code))
             return false;
-    return !block.bad;
+    }
+    return !block.failed;
 }
 
-static bool check_register(struct reader *reader)
+static bool check_register(struct byte_cursor *cursor)
 {
-    return read_uleb(reader) < RULE_REGISTER_LIMIT && !reader->bad;
+    return cursor_uleb(cursor) < RULE_REGISTER_LIMIT && !cursor->failed;
 }
 
 /* The register that an instruction sets a rule for. */
-static bool check_target(struct reader *reader, struct cfi_common *common)
+static bool check_target(struct byte_cursor *cursor, struct cfi_common *common)
 {
-    uint64_t number = read_uleb(reader);
+    uint64_t number = cursor_uleb(cursor);
     common->stack_pointer_rule |= number == common->machine->sp;
-    return number < RULE_REGISTER_LIMIT && !reader->bad;
+    return number < RULE_REGISTER_LIMIT && !cursor->failed;
 }
 
 /* One instruction with its operands. DWARF 4 section 7.23. */
-static bool check_instruction(struct reader *reader, struct cfi_common *common,
+static bool check_instruction(struct byte_cursor *cursor, struct cfi_common *common,
                               unsigned *remembered)
 {
-    uint8_t operation = read_u8(reader);
+    uint8_t operation = cursor_u8(cursor);
     switch (operation & 0xc0) {
     case DW_CFA_advance_loc:
     case DW_CFA_restore:
         return true;
     case DW_CFA_offset:
         common->stack_pointer_rule |= (operation & 0x3f) == common->machine->sp;
-        read_uleb(reader);
-        return !reader->bad;
+        cursor_uleb(cursor);
+        return !cursor->failed;
     default:
         break;
     }
@@ -179,17 +91,17 @@ static bool check_instruction(struct reader *reader, struct cfi_common *common,
     case DW_CFA_nop:
         return true;
     case DW_CFA_set_loc:
-        skip(reader, common->pointer_size);
-        return !reader->bad;
+        cursor_take(cursor, common->pointer_size);
+        return !cursor->failed;
     case DW_CFA_advance_loc1:
-        skip(reader, 1);
-        return !reader->bad;
+        cursor_take(cursor, 1);
+        return !cursor->failed;
     case DW_CFA_advance_loc2:
-        skip(reader, 2);
-        return !reader->bad;
+        cursor_take(cursor, 2);
+        return !cursor->failed;
     case DW_CFA_advance_loc4:
-        skip(reader, 4);
-        return !reader->bad;
+        cursor_take(cursor, 4);
+        return !cursor->failed;
     case DW_CFA_remember_state:
         return ++*remembered <= REMEMBER_LIMIT;
     case DW_CFA_restore_state:
@@ -198,18 +110,18 @@ static bool check_instruction(struct reader *reader, struct cfi_common *common,
     case DW_CFA_undefined:
     case DW_CFA_same_value:
     case DW_CFA_def_cfa_register:
-        return check_register(reader);
+        return check_register(cursor);
     case DW_CFA_def_cfa_offset:
     case DW_CFA_def_cfa_offset_sf:
     case DW_CFA_GNU_args_size:
-        read_uleb(reader);
-        return !reader->bad;
+        cursor_uleb(cursor);
+        return !cursor->failed;
     case DW_CFA_def_cfa:
     case DW_CFA_def_cfa_sf:
-        if (!check_register(reader))
+        if (!check_register(cursor))
             return false;
-        read_uleb(reader);
-        return !reader->bad;
+        cursor_uleb(cursor);
+        return !cursor->failed;
     case DW_CFA_val_offset:
     case DW_CFA_val_offset_sf:
         common->value_offsets = true;
@@ -217,34 +129,34 @@ static bool check_instruction(struct reader *reader, struct cfi_common *common,
     case DW_CFA_offset_extended:
     case DW_CFA_offset_extended_sf:
     case DW_CFA_GNU_negative_offset_extended:
-        if (!check_target(reader, common))
+        if (!check_target(cursor, common))
             return false;
-        read_uleb(reader);
-        return !reader->bad;
+        cursor_uleb(cursor);
+        return !cursor->failed;
     case DW_CFA_register:
         // libunwind indexes an array of registers with the second operand.
-        return check_target(reader, common) &&
-               read_uleb(reader) < common->machine->register_count && !reader->bad;
+        return check_target(cursor, common) &&
+               cursor_uleb(cursor) < common->machine->register_count && !cursor->failed;
     case DW_CFA_def_cfa_expression:
-        return check_expression(reader);
+        return check_expression(cursor, common);
     case DW_CFA_expression:
     case DW_CFA_val_expression:
-        return check_target(reader, common) && check_expression(reader);
+        return check_target(cursor, common) && check_expression(cursor, common);
     default:
         return false;
     }
 }
 
-static bool check_instructions(struct reader *reader, struct cfi_common *common)
+static bool check_instructions(struct byte_cursor *cursor, struct cfi_common *common)
 {
     unsigned remembered = 0;
-    while (left(reader))
-        if (!check_instruction(reader, common, &remembered))
+    while (cursor_left(cursor))
+        if (!check_instruction(cursor, common, &remembered))
             return false;
     return true;
 }
 
-static bool parse_augmentation(struct reader *reader, const char *augmentation,
+static bool parse_augmentation(struct byte_cursor *cursor, const char *augmentation,
                                struct cfi_common *ret)
 {
     if (!*augmentation)
@@ -252,25 +164,24 @@ static bool parse_augmentation(struct reader *reader, const char *augmentation,
     if (*augmentation != 'z')
         return false;
     ret->augmented = true;
-    uint64_t size = read_uleb(reader);
-    if (reader->bad || size > left(reader))
+    uint64_t size = cursor_uleb(cursor);
+    if (cursor->failed || size > cursor_left(cursor))
         return false;
-    struct reader data = {.at = reader->at, .end = reader->at + size};
-    reader->at += size;
+    struct byte_cursor data = cursor_over(cursor_take(cursor, size), (size_t)size);
     for (const char *letter = augmentation + 1; *letter; letter++) {
         uint8_t encoding;
         switch (*letter) {
         case 'L':
-            read_u8(&data);
+            cursor_u8(&data);
             break;
         case 'P':
-            encoding = read_u8(&data);
+            encoding = cursor_u8(&data);
             if (!encoded_size(encoding))
                 return false;
-            skip(&data, encoded_size(encoding));
+            cursor_take(&data, encoded_size(encoding));
             break;
         case 'R':
-            encoding = read_u8(&data);
+            encoding = cursor_u8(&data);
             // Absolute or relative to its own place; nothing else occurs.
             if ((encoding & 0xf0) != 0x00 && (encoding & 0xf0) != 0x10)
                 return false;
@@ -283,40 +194,40 @@ static bool parse_augmentation(struct reader *reader, const char *augmentation,
             return false;
         }
     }
-    return !data.bad && !left(&data) && ret->pointer_size;
+    return !data.failed && !cursor_left(&data) && ret->pointer_size;
 }
 
 bool parse_cfi_common(const struct target_machine *machine, const uint8_t *bytes, size_t size,
                       struct cfi_common *ret)
 {
-    struct reader reader = {.at = bytes, .end = bytes + size};
+    struct byte_cursor cursor = cursor_over(bytes, size);
     *ret = (struct cfi_common){.machine = machine, .pointer_size = 8};
-    uint8_t version = read_u8(&reader);
+    uint8_t version = cursor_u8(&cursor);
     if (version != 1 && version != 3 && version != 4)
         return false;
-    const char *augmentation = (const char *)reader.at;
-    size_t length = strnlen(augmentation, left(&reader));
+    const char *augmentation = (const char *)cursor.next;
+    size_t length = strnlen(augmentation, cursor_left(&cursor));
     // libunwind keeps four letters of it.
-    if (length == left(&reader) || length > 4)
+    if (length == cursor_left(&cursor) || length > 4)
         return false;
-    reader.at += length + 1;
-    if (version == 4 && (read_u8(&reader) != 8 || read_u8(&reader) != 0))
+    cursor.next += length + 1;
+    if (version == 4 && (cursor_u8(&cursor) != 8 || cursor_u8(&cursor) != 0))
         return false;
-    read_uleb(&reader); // Code alignment.
-    read_uleb(&reader); // Data alignment.
-    uint64_t return_register = version == 1 ? read_u8(&reader) : read_uleb(&reader);
-    if (reader.bad || return_register != machine->return_column)
+    cursor_uleb(&cursor); // Code alignment.
+    cursor_uleb(&cursor); // Data alignment.
+    uint64_t return_register = version == 1 ? cursor_u8(&cursor) : cursor_uleb(&cursor);
+    if (cursor.failed || return_register != machine->return_column)
         return false;
-    return parse_augmentation(&reader, augmentation, ret) && check_instructions(&reader, ret);
+    return parse_augmentation(&cursor, augmentation, ret) && check_instructions(&cursor, ret);
 }
 
 bool parse_cfi_entry(const uint8_t *bytes, size_t size, struct cfi_common *common)
 {
-    struct reader reader = {.at = bytes, .end = bytes + size};
-    skip(&reader, (uint64_t)common->pointer_size * 2);
+    struct byte_cursor cursor = cursor_over(bytes, size);
+    cursor_take(&cursor, (uint64_t)common->pointer_size * 2);
     if (common->augmented)
-        skip(&reader, read_uleb(&reader));
-    return !reader.bad && check_instructions(&reader, common);
+        cursor_take(&cursor, cursor_uleb(&cursor));
+    return !cursor.failed && check_instructions(&cursor, common);
 }
 
 /* ---- in the target's memory ---- */

@@ -6,13 +6,13 @@
  *   unwinder.c        the walk
  *   rows.c            one row per program counter, made once, and what applies it
  *   rows_libunwind.c  rows and steps by libunwind; mini_core.c feeds it registers
- *   rows_libdw.c      rows and steps by libdw; expression.c evaluates its operations
+ *   rows_libdw.c      rows and steps by libdw
  *   cfi_check.c       what call frame information must look like to be given to either
  *   heuristics.c      a caller without a row; returns.c reads machine code for it
  *   code_x86_64.c     what a machine's code looks like, one file a machine
  *   memory.c          words of the target's memory
  *   contexts.c        the registers of each frame, where they are asked for
- *   location.c        where variables are; location_stack.c computes
+ *   location/         DWARF expressions: of rows, and where variables are
  */
 #ifndef PSC_NATIVE_PRIVATE_H
 #define PSC_NATIVE_PRIVATE_H

@@ -1,5 +1,7 @@
-#include "expression.h"
+#include "location.h"
+#include "native_private.h"
 
+#include <elfutils/libdw.h>
 #include <dwarf.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -17,8 +19,9 @@ enum rule_kind {
 struct register_rule {
     uint8_t kind;
     uint8_t count;
-    int64_t offset;             /* Or the number of the other register. */
-    const Dwarf_Op *operations; /* Of RULE_EXPRESSION; owned by the rules' arena. */
+    int64_t offset; /* Or the number of the other register. */
+    /* Of RULE_EXPRESSION, `count` of them; owned by the rules' arena. */
+    const struct debug_operation *operations;
 };
 
 struct libdw_rule {
@@ -203,10 +206,13 @@ static bool copy_expression(struct arena *arena, const Dwarf_Op *operations, siz
 {
     if (count > UINT8_MAX)
         return false;
-    Dwarf_Op *copy = arena_array(arena, count, sizeof(*copy));
+    struct debug_operation *copy = arena_array(arena, count, sizeof(*copy));
     if (!copy)
         return false;
-    memcpy(copy, operations, count * sizeof(*copy));
+    for (size_t i = 0; i < count; i++)
+        copy[i] = (struct debug_operation){.code = operations[i].atom,
+                                           .number = operations[i].number,
+                                           .number2 = operations[i].number2};
     *ret = (struct register_rule){
         .kind = RULE_EXPRESSION, .count = (uint8_t)count, .operations = copy};
     return true;
@@ -301,19 +307,37 @@ bool libdw_make_row(struct libdw_engine *engine, struct module *module, struct r
 
 /* ---- steps ---- */
 
+static enum step_result run_expression(const struct location_frame *frame,
+                                       const struct register_rule *rule, uint64_t *ret,
+                                       bool *ret_value)
+{
+    const struct debug_expression expression = {rule->operations, rule->count};
+    switch (location_apply(frame, &expression, ret, ret_value)) {
+    case NATIVE_LOCATION_FOUND:
+        return STEP_OK;
+    case NATIVE_LOCATION_UNREADABLE:
+        return STEP_FAULT;
+    case NATIVE_LOCATION_LOST:
+    case NATIVE_LOCATION_UNSAVED:
+    case NATIVE_LOCATION_UNSUPPORTED:
+        break;
+    }
+    return STEP_INVALID;
+}
+
 static enum step_result apply_register(struct native *native, const struct register_rule *rule,
-                                       const struct target_registers *registers, psc_addr cfa,
-                                       uint64_t *ret, psc_addr *ret_fault)
+                                       const struct location_frame *frame, uint64_t *ret,
+                                       psc_addr *ret_fault)
 {
     bool value = false;
-    uint64_t result = cfa + (uint64_t)rule->offset;
+    uint64_t result = frame->cfa + (uint64_t)rule->offset;
     enum step_result status = STEP_OK;
     switch ((enum rule_kind)rule->kind) {
     case RULE_SAME:
     case RULE_UNDEFINED:
         return STEP_OK;
     case RULE_REGISTER:
-        *ret = registers->value[rule->offset];
+        *ret = frame->registers->value[rule->offset];
         return STEP_OK;
     case RULE_IS_CFA:
         value = true;
@@ -321,8 +345,7 @@ static enum step_result apply_register(struct native *native, const struct regis
     case RULE_AT_CFA:
         break;
     case RULE_EXPRESSION:
-        status = expression_evaluate(native, rule->operations, rule->count, registers, cfa, &result,
-                                     &value);
+        status = run_expression(frame, rule, &result, &value);
         break;
     }
     *ret_fault = result;
@@ -341,18 +364,19 @@ enum step_result libdw_step(struct native *native, const struct row *row,
 {
     const struct target_machine *machine = native->machine;
     const struct libdw_rule *rule = row->rule;
+    struct location_frame frame = {.target = native->target, .registers = registers};
     uint64_t cfa;
     bool value;
     if (rule->cfa.kind == RULE_REGISTER) {
         cfa = registers->value[rule->cfa.count] + (uint64_t)rule->cfa.offset;
     } else {
-        enum step_result status = expression_evaluate(native, rule->cfa.operations, rule->cfa.count,
-                                                      registers, 0, &cfa, &value);
+        enum step_result status = run_expression(&frame, &rule->cfa, &cfa, &value);
         if (status != STEP_OK) {
             ret_step->fault = cfa;
             return status;
         }
     }
+    frame.cfa = cfa;
     *ret = *registers;
     ret->value[machine->sp] = cfa;
     ret_step->sp = cfa;
@@ -364,7 +388,7 @@ enum step_result libdw_step(struct native *native, const struct row *row,
     for (int i = 0; i < native->machine->register_count; i++) {
         psc_addr fault = 0;
         enum step_result status =
-            apply_register(native, &rule->registers[i], registers, cfa, &ret->value[i], &fault);
+            apply_register(native, &rule->registers[i], &frame, &ret->value[i], &fault);
         // Only a lost return address or stack pointer ends the stack.
         if (status != STEP_OK && (i == machine->return_column || i == machine->sp)) {
             ret_step->fault = fault;

@@ -9,32 +9,6 @@
 /* DW_OP_entry_value in DW_OP_entry_value. */
 #define NESTING_LIMIT 3u
 
-static uint8_t standard_code(uint8_t code)
-{
-    switch (code) {
-    case DW_OP_GNU_entry_value:
-        return DW_OP_entry_value;
-    case DW_OP_GNU_const_type:
-        return DW_OP_const_type;
-    case DW_OP_GNU_regval_type:
-        return DW_OP_regval_type;
-    case DW_OP_GNU_deref_type:
-        return DW_OP_deref_type;
-    case DW_OP_GNU_convert:
-        return DW_OP_convert;
-    case DW_OP_GNU_reinterpret:
-        return DW_OP_reinterpret;
-    case DW_OP_GNU_addr_index:
-        return DW_OP_addrx;
-    case DW_OP_GNU_const_index:
-        return DW_OP_constx;
-    case DW_OP_GNU_implicit_pointer:
-        return DW_OP_implicit_pointer;
-    default:
-        return code;
-    }
-}
-
 static const struct debug_expression *copy_operations(struct module *module,
                                                       Dwarf_Attribute *attribute,
                                                       const Dwarf_Op *operations, size_t count,
@@ -90,48 +64,69 @@ static bool copy_parameter(Dwarf_Attribute *attribute, const Dwarf_Op *from,
     return true;
 }
 
-static bool copy_operation(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
-                           unsigned depth, struct debug_operation *ret)
+static bool copy_address(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
+                         bool constant, struct debug_operation *ret)
 {
     Dwarf_Attribute value;
     Dwarf_Addr address;
-    *ret = (struct debug_operation){.code = standard_code(from->atom),
+    if (dwarf_getlocation_attr(attribute, from, &value) != 0 ||
+        dwarf_formaddr(&value, &address) != 0)
+        return false;
+    ret->number = address + (constant ? 0 : module->bias);
+    return true;
+}
+
+/* What an operand needs besides the numbers that libdw has read. */
+static bool copy_operand(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
+                         enum debug_operand operand, struct debug_operation *ret)
+{
+    switch (operand) {
+    case DEBUG_OPERAND_ADDRESS:
+        ret->number += module->bias;
+        return true;
+    case DEBUG_OPERAND_ADDRESS_INDEX:
+    case DEBUG_OPERAND_CONSTANT_INDEX:
+        return copy_address(module, attribute, from, operand == DEBUG_OPERAND_CONSTANT_INDEX, ret);
+    case DEBUG_OPERAND_BLOCK:
+        return copy_block(module, attribute, from, ret);
+    case DEBUG_OPERAND_TYPE:
+        return copy_type(attribute, from, ret);
+    case DEBUG_OPERAND_TYPE_OR_ADDRESS:
+        ret->encoding = DW_ATE_unsigned;
+        ret->number2 = 8;
+        return !from->number || copy_type(attribute, from, ret);
+    case DEBUG_OPERAND_PARAMETER:
+        return copy_parameter(attribute, from, ret);
+    case DEBUG_OPERAND_NONE:
+    case DEBUG_OPERAND_1:
+    case DEBUG_OPERAND_2:
+    case DEBUG_OPERAND_4:
+    case DEBUG_OPERAND_8:
+    case DEBUG_OPERAND_LEB:
+    case DEBUG_OPERAND_NUMBER:
+    case DEBUG_OPERAND_EXPRESSION:
+        break;
+    }
+    return true;
+}
+
+static bool copy_operation(struct module *module, Dwarf_Attribute *attribute, const Dwarf_Op *from,
+                           unsigned depth, struct debug_operation *ret)
+{
+    const struct debug_operation_kind *kind = debug_find_operation(from->atom);
+    *ret = (struct debug_operation){.code = kind->standard ? kind->standard : from->atom,
                                     .number = from->number,
                                     .number2 = from->number2,
                                     .offset = (uint16_t)from->offset};
     if (from->offset > UINT16_MAX)
         return false;
-    switch (ret->code) {
-    case DW_OP_addr:
-        ret->number += module->bias;
-        return true;
-    case DW_OP_addrx:
-    case DW_OP_constx:
-        if (dwarf_getlocation_attr(attribute, from, &value) != 0 ||
-            dwarf_formaddr(&value, &address) != 0)
-            return false;
-        ret->number = address + (ret->code == DW_OP_addrx ? module->bias : 0);
-        return true;
-    case DW_OP_implicit_value:
-        return copy_block(module, attribute, from, ret);
-    case DW_OP_const_type:
-        return copy_type(attribute, from, ret) && copy_block(module, attribute, from, ret);
-    case DW_OP_regval_type:
-    case DW_OP_deref_type:
-        return copy_type(attribute, from, ret);
-    case DW_OP_convert:
-    case DW_OP_reinterpret:
-        // 0 is the type of addresses.
-        ret->encoding = DW_ATE_unsigned;
-        ret->number2 = 8;
-        return !from->number || copy_type(attribute, from, ret);
-    case DW_OP_GNU_parameter_ref:
-        return copy_parameter(attribute, from, ret);
-    case DW_OP_entry_value:
+    kind = debug_find_operation(ret->code);
+    if (kind->operands[0] == DEBUG_OPERAND_EXPRESSION)
         return copy_inner(module, attribute, from, depth, ret);
-    default:
-        return true;
-    }
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(kind->operands); i++)
+        if (!copy_operand(module, attribute, from, (enum debug_operand)kind->operands[i], ret))
+            return false;
+    return true;
 }
 
 /* Jumps lead to an operation, or behind the last. */

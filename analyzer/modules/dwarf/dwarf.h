@@ -84,6 +84,36 @@ struct debug_expression {
     size_t count;
 };
 
+/** What follows the code of an operation. */
+enum debug_operand {
+    DEBUG_OPERAND_NONE,
+    DEBUG_OPERAND_1, /**< So many bytes. */
+    DEBUG_OPERAND_2,
+    DEBUG_OPERAND_4,
+    DEBUG_OPERAND_8,
+    DEBUG_OPERAND_LEB,            /**< LEB128, signed or not. */
+    DEBUG_OPERAND_NUMBER,         /**< Another that is taken as it is. */
+    DEBUG_OPERAND_ADDRESS,        /**< Of the file. */
+    DEBUG_OPERAND_ADDRESS_INDEX,  /**< Into .debug_addr. */
+    DEBUG_OPERAND_CONSTANT_INDEX, /**< The same of what is no address. */
+    DEBUG_OPERAND_BLOCK,
+    DEBUG_OPERAND_TYPE,
+    DEBUG_OPERAND_TYPE_OR_ADDRESS, /**< 0 is the type of addresses. */
+    DEBUG_OPERAND_PARAMETER,
+    DEBUG_OPERAND_EXPRESSION
+};
+
+/** What is to be known of an operation to read it, to check it and to run it. */
+struct debug_operation_kind {
+    bool known;
+    bool in_frames;      /**< Call frame information may have it. */
+    uint8_t takes;       /**< Numbers on the stack, at least. */
+    uint8_t leaves;      /**< As many are there instead. */
+    uint8_t operands[2]; /**< enum debug_operand */
+    uint8_t standard;    /**< Of GNU's forerunners, which have nothing else: the one of DWARF 5. */
+};
+const struct debug_operation_kind *debug_find_operation(uint8_t code);
+
 enum debug_kind {
     DEBUG_KIND_OTHER, /**< Nothing that this library can show. */
     DEBUG_KIND_VOID,

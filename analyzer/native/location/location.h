@@ -1,63 +1,31 @@
-/** @file The machine that DWARF expressions run on: location.c, location_stack.c. */
+/**
+ * @file
+ * Room `native/location`: the one evaluator of DWARF expressions, for the rules of call frame
+ * information and for variables; for these see native_locate() in native.h.
+ *
+ *   evaluator.c       runs an expression in one frame, and puts the parts of its result together
+ *   arithmetic.c      what is computed on the stack
+ *   floating_point.c  of numbers that are not whole
+ */
 #ifndef PSC_LOCATION_H
 #define PSC_LOCATION_H
 
-#include "native_private.h"
+#include "native.h"
 
-#define LOCATION_STACK_SIZE 64u
-
-/** What an expression comes to, before a piece or its end takes it. */
-enum result_kind { RESULT_ADDRESS, RESULT_REGISTER, RESULT_VALUE, RESULT_BYTES, RESULT_LOST };
-
-/** DWARF 5, 2.5.1: the type of what no typed operation made; compared and divided as signed. */
-#define GENERIC_ENCODING 0u
-#define GENERIC_SIZE     8u
-
-/** A whole number, to 64 bits with the sign of its type. */
-struct slot {
-    uint64_t value;
-    uint8_t encoding; /* DW_ATE_... */
-    uint8_t size;
-};
-
-struct machine {
+/** Where a rule is applied. */
+struct location_frame {
     struct target *target;
-    const struct native_evaluation *evaluation;
-    struct slot stack[LOCATION_STACK_SIZE];
-    size_t depth;
-    enum result_kind kind;
-    uint64_t register_number;
-    const struct debug_operation *bytes;
-    bool base; /* The frame base is being evaluated. */
+    const struct target_registers *registers; /**< All are known. */
+    psc_addr cfa;                             /**< For the rules of registers. */
 };
 
-enum native_location location_push_slot(struct machine *machine, struct slot slot);
-/** Pushes what no typed operation made. */
-enum native_location location_push(struct machine *machine, uint64_t value);
-/** Pushes a register plus an offset; LOST when it is not known in this frame. */
-enum native_location location_push_register(struct machine *machine, uint64_t number,
-                                            uint64_t offset);
-/** Pushes a register, also the low part of a vector register. */
-enum native_location location_push_any(struct machine *machine, uint64_t number);
-/** What is known of a vector register, and its kind; NULL: nothing. */
-const uint8_t *location_find_vector(const struct machine *machine, uint64_t number,
-                                    const struct target_vectors **ret);
-/** What to say of a register that is not known in a frame: UNSAVED, or UNREADABLE. */
-enum native_location location_why_unknown(const struct machine *machine, uint64_t number);
-/** Cut to the size of a type and extended by its sign. */
-uint64_t location_extend(uint64_t value, uint8_t encoding, uint64_t size);
-/* ---- location_float.c: false for what is not understood ---- */
-
-/** The second is left in the place of both. */
-bool location_combine_floats(struct slot *left, const struct slot *right, uint8_t code);
-bool location_change_float(struct slot *slot, uint8_t code);
-/** From a float or to one, of 4 or 8 bytes. */
-bool location_convert_float(struct slot *slot, uint8_t encoding, uint64_t size);
-
-/* ---- location_stack.c ---- */
-
-/** Operations on the stack and on memory, typed ones too; UNSUPPORTED for all others. */
-enum native_location location_compute(struct machine *machine,
-                                      const struct debug_operation *operation);
+/**
+ * Runs the expression of a rule.
+ * @param ret        its result; with UNREADABLE, the address of what can not be read.
+ * @param ret_value  the result is the value, not the address where that is.
+ */
+enum native_location location_apply(const struct location_frame *frame,
+                                    const struct debug_expression *expression, uint64_t *ret,
+                                    bool *ret_value);
 
 #endif

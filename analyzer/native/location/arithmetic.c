@@ -1,60 +1,58 @@
 /* What DWARF expressions compute on their stack, DWARF 5 section 2.5.1. */
-#include "location.h"
+#include "location_private.h"
 
 #include <dwarf.h>
 #include <string.h>
 
-enum native_location location_push_slot(struct machine *machine, struct slot slot)
+enum native_location location_push_slot(struct evaluator *evaluator, struct slot slot)
 {
-    if (machine->depth == LOCATION_STACK_SIZE)
+    if (evaluator->depth == LOCATION_STACK_SIZE)
         return NATIVE_LOCATION_UNSUPPORTED;
-    machine->stack[machine->depth++] = slot;
+    evaluator->stack[evaluator->depth++] = slot;
     return NATIVE_LOCATION_FOUND;
 }
 
-enum native_location location_push(struct machine *machine, uint64_t value)
+enum native_location location_push(struct evaluator *evaluator, uint64_t value)
 {
-    return location_push_slot(machine, (struct slot){value, GENERIC_ENCODING, GENERIC_SIZE});
+    return location_push_slot(evaluator, (struct slot){value, GENERIC_ENCODING, GENERIC_SIZE});
 }
 
-const uint8_t *location_find_vector(const struct machine *machine, uint64_t number,
+const uint8_t *location_find_vector(const struct evaluator *evaluator, uint64_t number,
                                     const struct target_vectors **ret)
 {
-    const struct native_context *context = machine->evaluation->context;
-    const struct target_vectors *kinds = machine->target->machine->vectors;
-    for (size_t i = 0; i < TARGET_VECTOR_KINDS && context->has_vectors; i++)
+    const struct target_vectors *kinds = evaluator->target->machine->vectors;
+    for (size_t i = 0; i < TARGET_VECTOR_KINDS && evaluator->vectors; i++)
         if (number >= kinds[i].first && number - kinds[i].first < kinds[i].count) {
             *ret = &kinds[i];
-            return context->vectors + kinds[i].offset + 16 * (number - kinds[i].first);
+            return evaluator->vectors + kinds[i].offset + 16 * (number - kinds[i].first);
         }
     return NULL;
 }
 
-enum native_location location_push_register(struct machine *machine, uint64_t number,
+enum native_location location_push_register(struct evaluator *evaluator, uint64_t number,
                                             uint64_t offset)
 {
-    const struct native_context *context = machine->evaluation->context;
-    if (number >= machine->target->machine->register_count || !(context->known >> number & 1))
+    if (number >= evaluator->target->machine->register_count || !(evaluator->known >> number & 1))
         return NATIVE_LOCATION_UNSAVED;
-    return location_push(machine, context->registers.value[number] + offset);
+    return location_push(evaluator, evaluator->registers->value[number] + offset);
 }
 
 /* In a frame that stands at its place all registers have their values, at hand or not. */
-enum native_location location_why_unknown(const struct machine *machine, uint64_t number)
+enum native_location location_why_unknown(const struct evaluator *evaluator, uint64_t number)
 {
-    unsigned count = machine->target->machine->register_count;
-    bool standing = machine->evaluation->context->known == (UINT64_C(1) << count) - 1;
+    unsigned count = evaluator->target->machine->register_count;
+    bool standing = evaluator->known == (UINT64_C(1) << count) - 1;
     return standing && number >= count ? NATIVE_LOCATION_UNREADABLE : NATIVE_LOCATION_UNSAVED;
 }
 
-enum native_location location_push_any(struct machine *machine, uint64_t number)
+enum native_location location_push_any(struct evaluator *evaluator, uint64_t number)
 {
     const struct target_vectors *kind;
-    if (number < machine->target->machine->register_count)
-        return location_push_register(machine, number, 0);
-    const uint8_t *bytes = location_find_vector(machine, number, &kind);
-    return bytes && kind->whole ? location_push(machine, load_u64(bytes))
-                                : location_why_unknown(machine, number);
+    if (number < evaluator->target->machine->register_count)
+        return location_push_register(evaluator, number, 0);
+    const uint8_t *bytes = location_find_vector(evaluator, number, &kind);
+    return bytes && kind->whole ? location_push(evaluator, load_u64(bytes))
+                                : location_why_unknown(evaluator, number);
 }
 
 static uint64_t cut(uint64_t value, uint64_t size)
@@ -86,14 +84,16 @@ uint64_t location_extend(uint64_t value, uint8_t encoding, uint64_t size)
     return value;
 }
 
-static enum native_location read_memory(struct machine *machine, uint64_t address, uint64_t size,
-                                        uint64_t *ret)
+static enum native_location read_memory(struct evaluator *evaluator, uint64_t address,
+                                        uint64_t size, uint64_t *ret)
 {
     uint8_t bytes[8] = {0};
     if (!size || size > sizeof(bytes))
         return NATIVE_LOCATION_UNSUPPORTED;
-    if (target_read(machine->target, address, bytes, size) != PSC_OK)
+    if (target_read(evaluator->target, address, bytes, size) != PSC_OK) {
+        evaluator->fault = address;
         return NATIVE_LOCATION_UNREADABLE;
+    }
     *ret = load_u64(bytes);
     return NATIVE_LOCATION_FOUND;
 }
@@ -148,12 +148,10 @@ static bool compare(const struct slot *left, uint64_t right, uint8_t code)
 }
 
 /* Operations that take two and leave one, of the type of the first. */
-static enum native_location combine(struct machine *machine, uint8_t code)
+static enum native_location combine(struct evaluator *evaluator, uint8_t code)
 {
-    if (machine->depth < 2)
-        return NATIVE_LOCATION_UNSUPPORTED;
-    const struct slot *top = &machine->stack[--machine->depth];
-    struct slot *left = &machine->stack[machine->depth - 1];
+    const struct slot *top = &evaluator->stack[--evaluator->depth];
+    struct slot *left = &evaluator->stack[evaluator->depth - 1];
     uint64_t right = top->value;
     if (left->encoding == DW_ATE_float || top->encoding == DW_ATE_float)
         return location_combine_floats(left, top, code) ? NATIVE_LOCATION_FOUND
@@ -222,10 +220,10 @@ static bool takes_two(uint8_t code)
 }
 
 /* Operations on the top of the stack alone. */
-static enum native_location change_top(struct machine *machine,
+static enum native_location change_top(struct evaluator *evaluator,
                                        const struct debug_operation *operation)
 {
-    struct slot *top = &machine->stack[machine->depth - 1];
+    struct slot *top = &evaluator->stack[evaluator->depth - 1];
     bool unary = operation->code == DW_OP_neg || operation->code == DW_OP_abs;
     if (top->encoding == DW_ATE_float && unary)
         return location_change_float(top, operation->code) ? NATIVE_LOCATION_FOUND
@@ -249,53 +247,46 @@ static enum native_location change_top(struct machine *machine,
     case DW_OP_deref:
     case DW_OP_deref_size:
         *top = (struct slot){top->value, GENERIC_ENCODING, GENERIC_SIZE};
-        return read_memory(machine, top->value,
+        return read_memory(evaluator, top->value,
                            operation->code == DW_OP_deref ? GENERIC_SIZE : operation->number,
                            &top->value);
     default:
-        return combine(machine, operation->code);
+        return combine(evaluator, operation->code);
     }
     top->value = location_extend(top->value, top->encoding, top->size);
     return NATIVE_LOCATION_FOUND;
 }
 
 /* Operations that move what is on the stack. */
-static enum native_location arrange(struct machine *machine,
+static enum native_location arrange(struct evaluator *evaluator,
                                     const struct debug_operation *operation)
 {
-    size_t depth = machine->depth;
-    struct slot *stack = machine->stack;
-    if (!depth)
-        return NATIVE_LOCATION_UNSUPPORTED;
+    size_t depth = evaluator->depth;
+    struct slot *stack = evaluator->stack;
     struct slot top = stack[depth - 1];
     switch (operation->code) {
     case DW_OP_dup:
-        return location_push_slot(machine, top);
+        return location_push_slot(evaluator, top);
     case DW_OP_drop:
-        machine->depth--;
+        evaluator->depth--;
         return NATIVE_LOCATION_FOUND;
     case DW_OP_over:
-        return depth >= 2 ? location_push_slot(machine, stack[depth - 2])
-                          : NATIVE_LOCATION_UNSUPPORTED;
+        return location_push_slot(evaluator, stack[depth - 2]);
     case DW_OP_pick:
         return operation->number < depth
-                   ? location_push_slot(machine, stack[depth - 1 - operation->number])
+                   ? location_push_slot(evaluator, stack[depth - 1 - operation->number])
                    : NATIVE_LOCATION_UNSUPPORTED;
     case DW_OP_swap:
-        if (depth < 2)
-            return NATIVE_LOCATION_UNSUPPORTED;
         stack[depth - 1] = stack[depth - 2];
         stack[depth - 2] = top;
         return NATIVE_LOCATION_FOUND;
     case DW_OP_rot:
-        if (depth < 3)
-            return NATIVE_LOCATION_UNSUPPORTED;
         stack[depth - 1] = stack[depth - 2];
         stack[depth - 2] = stack[depth - 3];
         stack[depth - 3] = top;
         return NATIVE_LOCATION_FOUND;
     default:
-        return change_top(machine, operation);
+        return change_top(evaluator, operation);
     }
 }
 
@@ -307,7 +298,7 @@ static bool may_become(const struct slot *slot, const struct debug_operation *op
     return operation->code != DW_OP_reinterpret || slot->size == operation->number2;
 }
 
-static enum native_location run_typed(struct machine *machine,
+static enum native_location run_typed(struct evaluator *evaluator,
                                       const struct debug_operation *operation)
 {
     enum native_location found = NATIVE_LOCATION_FOUND;
@@ -320,15 +311,13 @@ static enum native_location run_typed(struct machine *machine,
         if (!operation->bytes || operation->number > sizeof(bytes))
             return NATIVE_LOCATION_UNSUPPORTED;
         memcpy(bytes, operation->bytes, operation->number);
-        found = location_push(machine, load_u64(bytes));
+        found = location_push(evaluator, load_u64(bytes));
     } else if (operation->code == DW_OP_regval_type) {
-        found = location_push_any(machine, operation->number);
+        found = location_push_any(evaluator, operation->number);
     }
     if (found != NATIVE_LOCATION_FOUND)
         return found;
-    if (!machine->depth)
-        return NATIVE_LOCATION_UNSUPPORTED;
-    struct slot *top = &machine->stack[machine->depth - 1];
+    struct slot *top = &evaluator->stack[evaluator->depth - 1];
     if (!may_become(top, operation))
         return NATIVE_LOCATION_UNSUPPORTED;
     if (operation->code == DW_OP_convert &&
@@ -336,14 +325,14 @@ static enum native_location run_typed(struct machine *machine,
         return location_convert_float(top, operation->encoding, size) ? NATIVE_LOCATION_FOUND
                                                                       : NATIVE_LOCATION_UNSUPPORTED;
     if (operation->code == DW_OP_deref_type)
-        found = read_memory(machine, top->value, operation->number, &top->value);
+        found = read_memory(evaluator, top->value, operation->number, &top->value);
     top->value = location_extend(top->value, operation->encoding, size);
     top->encoding = operation->encoding;
     top->size = (uint8_t)size;
     return found;
 }
 
-enum native_location location_compute(struct machine *machine,
+enum native_location location_compute(struct evaluator *evaluator,
                                       const struct debug_operation *operation)
 {
     switch (operation->code) {
@@ -354,8 +343,8 @@ enum native_location location_compute(struct machine *machine,
     case DW_OP_deref_type:
     case DW_OP_convert:
     case DW_OP_reinterpret:
-        return run_typed(machine, operation);
+        return run_typed(evaluator, operation);
     default:
-        return arrange(machine, operation);
+        return arrange(evaluator, operation);
     }
 }

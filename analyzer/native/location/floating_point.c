@@ -1,5 +1,5 @@
 /* Floating numbers on the stack of DWARF expressions: of single and double precision. */
-#include "location.h"
+#include "location_private.h"
 
 #include <dwarf.h>
 #include <math.h>
