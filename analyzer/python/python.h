@@ -2,12 +2,13 @@
  * @file
  * Room `python`: runtime -> interpreters -> threads -> frames -> code, line, names.
  *
- * Facts about interpreters are data (layout.def, layout.c); what a self-describing
+ * Facts about interpreters are data (layout/); what a self-describing
  * interpreter (3.13+) says of itself is checked once and then overrides them. Everything
  * read is foreign: bounded, checked for cycles, a fault never stops a report.
  *
- * To add a version: a column of slots in layout.def, a row of rules in layout.c,
- * its size in debug_offsets.c; then tests/ compares every cell with DWARF.
+ * To add a version, in layout/: a column of slots in layout.def, a row in rules.c, the sizes in
+ * debug_offsets.c; names of new functions in interpreter_functions.c. Then tests/ compares every
+ * cell with DWARF.
  */
 #ifndef PSC_PYTHON_H
 #define PSC_PYTHON_H

@@ -29,8 +29,8 @@ struct greenlets {
     struct known_type known[KNOWN_COUNT];
 };
 
-/* What is known of where a greenlet is. */
-struct place {
+/* Where the stacks of a suspended greenlet are. */
+struct suspended {
     psc_addr stack_start;
     psc_addr stack_stop;
     psc_addr top; /* Its newest frame; 0: it runs, or has none. */
@@ -49,7 +49,7 @@ static bool has_frame_objects(const struct python *python)
     return python->layout.offset[PY_FRAMEOBJ_CODE] != PY_NO_OFFSET;
 }
 
-static bool read_struct(struct greenlets *greenlets, psc_addr object, struct place *ret)
+static bool read_struct(struct greenlets *greenlets, psc_addr object, struct suspended *ret)
 {
     const struct greenlet_layout *layout = &greenlets->layout;
     psc_addr start =
@@ -68,7 +68,7 @@ static bool is_code_frame(struct python *python, psc_addr address)
 }
 
 /* The saved part of its C stack lies elsewhere, with what evaluators keep there (3.12). */
-static void read_moved(struct greenlets *greenlets, psc_addr start, struct place *ret)
+static void read_moved(struct greenlets *greenlets, psc_addr start, struct suspended *ret)
 {
     uint64_t saved;
     psc_addr copy;
@@ -78,7 +78,7 @@ static void read_moved(struct greenlets *greenlets, psc_addr start, struct place
         ret->moved = (struct py_moved){ret->stack_start, saved, copy};
 }
 
-static bool read_object(struct greenlets *greenlets, psc_addr object, struct place *ret)
+static bool read_object(struct greenlets *greenlets, psc_addr object, struct suspended *ret)
 {
     struct python *python = greenlets->python;
     psc_addr at;
@@ -111,12 +111,12 @@ static bool read_object(struct greenlets *greenlets, psc_addr object, struct pla
 
 /* ---- one of them ---- */
 
-static enum psc_status keep_frames(struct python *python, const struct place *place,
+static enum psc_status keep_frames(struct python *python, const struct suspended *suspended,
                                    struct python_greenlet *ret)
 {
     struct python_stack stack = {0};
-    frame_set_moved(python, place->moved);
-    enum psc_status status = chain_walk(python, place->top, &stack);
+    frame_set_moved(python, suspended->moved);
+    enum psc_status status = chain_walk(python, suspended->top, &stack);
     frame_set_moved(python, (struct py_moved){0});
     if (status == PSC_OK)
         ret->frames =
@@ -132,15 +132,15 @@ static enum psc_status keep_frames(struct python *python, const struct place *pl
 static enum psc_status add_greenlet(struct greenlets *greenlets, psc_addr object)
 {
     struct python *python = greenlets->python;
-    struct place place = {0};
+    struct suspended suspended = {0};
     struct python_greenlet found = {.address = object, .interpreter_id = greenlets->interpreter_id};
     const struct py_type *type;
     struct text name = {0};
     void *items = greenlets->items;
-    bool known = greenlets->has_struct ? read_struct(greenlets, object, &place)
-                                       : read_object(greenlets, object, &place);
+    bool known = greenlets->has_struct ? read_struct(greenlets, object, &suspended)
+                                       : read_object(greenlets, object, &suspended);
     /* One that runs has no newest frame, one that has ended no stack. */
-    if (known && !place.top && (place.stack_start || place.stack_stop))
+    if (known && !suspended.top && (suspended.stack_start || suspended.stack_stop))
         return PSC_OK;
     if (greenlets->count >= PSC_PYTHON_GREENLET_LIMIT) {
         greenlets->cut = true;
@@ -154,12 +154,13 @@ static enum psc_status add_greenlet(struct greenlets *greenlets, psc_addr object
     found.type =
         name.data && !name.failed ? arena_strndup(python->arena, name.data, name.size) : "";
     text_deinit(&name);
-    found.stack = place.stack_start;
-    found.work = !known      ? PYTHON_WORK_UNKNOWN
-                 : place.top ? PYTHON_WORK_SUSPENDED
-                             : PYTHON_WORK_CREATED;
+    found.stack = suspended.stack_start;
+    found.work = !known          ? PYTHON_WORK_UNKNOWN
+                 : suspended.top ? PYTHON_WORK_SUSPENDED
+                                 : PYTHON_WORK_CREATED;
     found.frames_cut = !known;
-    enum psc_status status = known && place.top ? keep_frames(python, &place, &found) : PSC_OK;
+    enum psc_status status =
+        known && suspended.top ? keep_frames(python, &suspended, &found) : PSC_OK;
     if (status == PSC_OK)
         greenlets->items[greenlets->count++] = found;
     return status;

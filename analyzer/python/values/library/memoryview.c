@@ -90,12 +90,12 @@ static bool count_items(const struct view *view, uint64_t *ret)
     return true;
 }
 
-static psc_addr find_item(const struct view *view, uint64_t place)
+static psc_addr find_item(const struct view *view, uint64_t index)
 {
     psc_addr at = view->data;
     for (uint32_t i = view->dimensions; i-- > 0;) {
-        at += place % view->shape[i] * view->strides[i];
-        place /= view->shape[i];
+        at += index % view->shape[i] * view->strides[i];
+        index /= view->shape[i];
     }
     return at;
 }

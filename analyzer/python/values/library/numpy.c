@@ -149,13 +149,13 @@ static bool read_array(struct python *python, psc_addr object, struct array *ret
     return true;
 }
 
-/* The item at a place in the order of the indices, the last one running fastest. */
-static psc_addr find_item(const struct array *array, uint64_t place)
+/* The item of that number, the last dimension running fastest. */
+static psc_addr find_item(const struct array *array, uint64_t index)
 {
     psc_addr at = array->data;
     for (uint32_t i = array->dimension_count; i-- > 0;) {
-        at += place % array->dimensions[i] * array->strides[i];
-        place /= array->dimensions[i];
+        at += index % array->dimensions[i] * array->strides[i];
+        index /= array->dimensions[i];
     }
     return at;
 }

@@ -24,7 +24,7 @@ void value_add_function(struct value_writer *writer, const struct py_type *type,
 static void add_suspension(struct value_writer *writer, psc_addr object)
 {
     struct py_generator generator;
-    struct python_location place;
+    struct python_location location;
     const char *word = NULL;
     if (py_generator_read(writer->python, object, &generator) != PSC_OK)
         return;
@@ -47,10 +47,10 @@ static void add_suspension(struct value_writer *writer, psc_addr object)
     }
     text_printf(writer->text, ", %s", word);
     if (generator.state == PY_GENERATOR_ENDED || generator.state == PY_GENERATOR_RUNNING ||
-        python_read_location(writer->python, &generator.frame, &place) != PSC_OK || !place.file ||
-        !place.line)
+        python_read_location(writer->python, &generator.frame, &location) != PSC_OK ||
+        !location.file || !location.line)
         return;
-    text_printf(writer->text, " at %s:%" PRIu32, place.file, place.line);
+    text_printf(writer->text, " at %s:%" PRIu32, location.file, location.line);
 }
 
 /* As repr() has it, and where it stands. */

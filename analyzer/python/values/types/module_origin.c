@@ -37,14 +37,14 @@ static struct origin read_origin(struct python *python, psc_addr module)
 {
     struct origin origin = {0};
     psc_addr spec;
-    psc_addr place = 0;
+    psc_addr origin_name = 0;
     psc_addr has_file;
     uint64_t is_file = 0;
     struct py_items items;
     if (!find_global(python, module, "__spec__", &spec) ||
         py_attributes_open(python, spec, &items) != PSC_OK) {
-        if (find_global(python, module, "__file__", &place))
-            origin.file = place;
+        if (find_global(python, module, "__file__", &origin_name))
+            origin.file = origin_name;
         else
             origin.word = python->layout.rules->spelling->module_without_file;
         return origin;
@@ -52,12 +52,12 @@ static struct origin read_origin(struct python *python, psc_addr module)
     if (value_find_in_dict(python, spec, "_set_fileattr", &has_file) &&
         py_read_int(python, has_file, &is_file) != PSC_OK)
         is_file = 0;
-    if (!value_find_in_dict(python, spec, "origin", &place) ||
-        !py_has_flags(python, place, PY_FLAG_STR))
+    if (!value_find_in_dict(python, spec, "origin", &origin_name) ||
+        !py_has_flags(python, origin_name, PY_FLAG_STR))
         origin.word = importer_word(python, spec);
     else if (is_file)
-        origin.file = place;
-    else if (py_read_string(python, place, VALUE_CHARACTERS, &origin.word) != PSC_OK)
+        origin.file = origin_name;
+    else if (py_read_string(python, origin_name, VALUE_CHARACTERS, &origin.word) != PSC_OK)
         origin.word = NULL;
     return origin;
 }
