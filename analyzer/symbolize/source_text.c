@@ -13,6 +13,14 @@ static bool is_name_character(char c)
            c == '_' || c == '.';
 }
 
+/* In lower case, with '-' for '_'. */
+static char plain_letter(char c)
+{
+    if (c == '_')
+        return '-';
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* PEP 263: "coding[:=]\s*([-\w.]+)" in a comment that has a line to itself. */
 static bool find_declaration(const char *line, size_t size, char ret[NAME_LIMIT])
 {
@@ -36,8 +44,7 @@ static bool find_declaration(const char *line, size_t size, char ret[NAME_LIMIT]
         if (!length)
             continue;
         for (size_t i = 0; i < length; i++)
-            ret[i] = name[i] == '_' ? '-'
-                                    : (char)(name[i] | (name[i] >= 'A' && name[i] <= 'Z' ? 32 : 0));
+            ret[i] = plain_letter(name[i]);
         ret[length] = '\0';
         return true;
     }
@@ -47,12 +54,13 @@ static bool find_declaration(const char *line, size_t size, char ret[NAME_LIMIT]
 /* Of the first two lines; the second counts only behind a comment or a blank line. */
 static bool find_encoding(const char *text, size_t size, char ret[NAME_LIMIT])
 {
+    static const char blanks[] = {' ', '\t', '\f', '\r', '\n'};
     for (size_t line = 0; line < 2 && size; line++) {
         size_t length = source_line_length(text, size);
         if (find_declaration(text, length, ret))
             return true;
         size_t blank = 0;
-        while (blank < length && memchr(" \t\f\r\n", text[blank], 5))
+        while (blank < length && memchr(blanks, text[blank], sizeof(blanks)))
             blank++;
         if (blank < length && text[blank] != '#')
             return false;

@@ -100,20 +100,29 @@ static size_t find_end(const uint8_t *bytes, size_t count, unsigned width, enum 
     return at;
 }
 
+static char prefix_of(const struct debug_type *type)
+{
+    if (type->name[0] == 'w')
+        return 'L';
+    return type->size == 2 ? 'u' : 'U';
+}
+
 /* L, u or U before the quotes, as in C++; none in Cython frames. */
 static void add_prefix(struct c_writer *writer, const struct debug_type *type)
 {
     if (writer->cython || type->size == 1)
         return;
-    text_add_char(writer->text, type->name[0] == 'w' ? 'L' : type->size == 2 ? 'u' : 'U');
+    text_add_char(writer->text, prefix_of(type));
 }
 
 bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr address,
                 uint64_t count, enum c_text_end how)
 {
     unsigned width = c_character_width(type);
-    uint8_t bytes[4 * C_VALUE_CHARACTERS];
+    uint8_t bytes[4 * C_VALUE_CHARACTERS] = {0};
     struct text *text = writer->text;
+    if (!width)
+        return false;
     size_t wanted = count < C_VALUE_CHARACTERS ? (size_t)count : C_VALUE_CHARACTERS;
     size_t size = wanted ? target_read_some(writer->target, address, bytes, wanted * width) : 0;
     size_t read = size / width;
@@ -149,10 +158,6 @@ void c_add_wide_character(struct text *text, const struct debug_type *type, uint
         text_deinit(&letter);
         return;
     }
-    text_printf(text, " %c%s",
-                type->name[0] == 'w' ? 'L'
-                : type->size == 2    ? 'u'
-                                     : 'U',
-                letter.data);
+    text_printf(text, " %c%s", prefix_of(type), letter.data);
     text_deinit(&letter);
 }

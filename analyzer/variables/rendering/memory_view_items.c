@@ -60,7 +60,8 @@ bool view_read_item_type(struct c_writer *writer, const struct debug_type *descr
         !c_find_member(described, "arraysize", &member) || dimensions > VIEW_DIMENSION_LIMIT)
         return false;
     for (uint32_t i = 0; i < dimensions; i++)
-        if (target_read_u64(writer->target, info + member.offset + 8 * i, &extent) != PSC_OK ||
+        if (target_read_u64(writer->target, info + member.offset + 8 * (uint64_t)i, &extent) !=
+                PSC_OK ||
             __builtin_mul_overflow(ret->count, extent, &ret->count))
             return false;
     enum psc_status status = target_read_string(writer->target, name, ret->name, VIEW_NAME_SIZE);

@@ -189,9 +189,8 @@ void c_add_number(struct c_writer *writer, const struct debug_type *type, struct
     enum c_read found = c_read(writer, place, 0, bytes, extended ? 10 : type->size);
     if (found != C_READ_OK)
         c_add_missing(writer, found, place.at);
-    else if (type->kind == DEBUG_KIND_COMPLEX && c_add_complex(writer, bytes, type->size))
-        return;
-    else if (type->kind == DEBUG_KIND_FLOAT && c_add_float(writer->text, bytes, type->size))
+    else if ((type->kind == DEBUG_KIND_COMPLEX && c_add_complex(writer, bytes, type->size)) ||
+             (type->kind == DEBUG_KIND_FLOAT && c_add_float(writer->text, bytes, type->size)))
         return;
     else if (type->size == 16 && type->kind != DEBUG_KIND_COMPLEX)
         add_wide(writer->text, load_u64(bytes), load_u64(bytes + 8),
