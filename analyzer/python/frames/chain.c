@@ -148,7 +148,7 @@ static enum psc_status walk_and_anchor(struct python *python, const struct pytho
 static enum psc_status walk_from_cframes(struct python *python, const struct python_thread *thread,
                                          struct python_stack *ret)
 {
-    struct py_cframes cframes = {0};
+    PSC_CLEANUP(cframes_deinit) struct py_cframes cframes = {0};
     psc_addr first;
     if (py_read_u64(python, thread->tstate, PY_THREAD_CFRAME, &first) != PSC_OK) {
         ret->cframe_list_end = thread->tstate;
@@ -161,7 +161,6 @@ static enum psc_status walk_from_cframes(struct python *python, const struct pyt
         ret->partial_cframe = first;
         ret->cframe_list_end = cframes.end ? cframes.end : first;
     }
-    cframes_deinit(&cframes);
     return status;
 }
 
@@ -178,13 +177,12 @@ static bool is_list_of_stack(const struct py_cframes *cframes)
 static enum psc_status walk_if_cframe(struct python *python, const struct python_thread *thread,
                                       psc_addr address, struct python_stack *ret)
 {
-    struct py_cframes cframes = {0};
+    PSC_CLEANUP(cframes_deinit) struct py_cframes cframes = {0};
     enum psc_status status = anchors_list_cframes(python, thread->tstate, address, &cframes);
     if (status == PSC_OK && !is_list_of_stack(&cframes))
         status = PSC_ERR_NOT_FOUND;
     if (status == PSC_OK)
         status = walk_and_anchor(python, thread, &cframes, ret);
-    cframes_deinit(&cframes);
     if (status == PSC_OK && !is_stack_of(python, address, ret))
         status = PSC_ERR_NOT_FOUND;
     if (status != PSC_OK)
@@ -216,7 +214,7 @@ enum psc_status python_walk_between(struct python *python, const struct python_t
 static enum psc_status walk_frame_objects(struct python *python, const struct python_thread *thread,
                                           psc_addr first, struct python_stack *ret)
 {
-    struct py_cframes cframes = {0};
+    PSC_CLEANUP(cframes_deinit) struct py_cframes cframes = {0};
     psc_addr newest;
     enum psc_status status = chain_walk(python, first, ret);
     if (status != PSC_OK || python->layout.offset[PY_THREAD_CFRAME] == PY_NO_OFFSET)
@@ -226,7 +224,6 @@ static enum psc_status walk_frame_objects(struct python *python, const struct py
     status = anchors_list_cframes(python, thread->tstate, newest, &cframes);
     if (status == PSC_OK && cframes.whole)
         status = anchors_in_order(cframes.items, cframes.count, ret);
-    cframes_deinit(&cframes);
     return status;
 }
 
