@@ -85,40 +85,53 @@ static bool parse_entry_table(struct byte_cursor *cursor, struct entry_table *re
     return !cursor->failed && (ret->format_count > 0 || ret->count == 0);
 }
 
-/** Reads one value: a string or a number; false for a form that has no place here. */
-static bool parse_entry_value(struct byte_cursor *cursor,
-                              const struct debug_line_sections *sections, uint8_t offset_size,
-                              uint64_t form, const char **ret_string, uint64_t *ret_number)
+/** Where the tables are read, and what their values point to. */
+struct table_reader {
+    struct byte_cursor cursor;
+    const struct debug_line_sections *sections;
+    uint8_t offset_size;
+};
+
+/** A string or a number; the other one is 0. */
+struct entry_value {
+    const char *string;
+    uint64_t number;
+};
+
+/** Reads one value; false for a form that must not stand here. */
+static bool parse_entry_value(struct table_reader *reader, uint64_t form, struct entry_value *ret)
 {
-    *ret_string = NULL;
-    *ret_number = 0;
+    struct byte_cursor *cursor = &reader->cursor;
+    uint8_t offset_size = reader->offset_size;
+    *ret = (struct entry_value){0};
     switch (form) {
     case DW_FORM_string:
-        *ret_string = cursor_string(cursor);
+        ret->string = cursor_string(cursor);
         break;
     case DW_FORM_line_strp:
-        *ret_string = string_at(&sections->line_strings, cursor_unsigned(cursor, offset_size));
+        ret->string =
+            string_at(&reader->sections->line_strings, cursor_unsigned(cursor, offset_size));
         break;
     case DW_FORM_strp:
-        *ret_string = string_at(&sections->strings, cursor_unsigned(cursor, offset_size));
+        ret->string = string_at(&reader->sections->strings, cursor_unsigned(cursor, offset_size));
         break;
     case DW_FORM_strp_sup: /* In a file shared by several (dwz): not followed. */
         cursor_unsigned(cursor, offset_size);
         break;
     case DW_FORM_udata:
-        *ret_number = cursor_uleb(cursor);
+        ret->number = cursor_uleb(cursor);
         break;
     case DW_FORM_data1:
-        *ret_number = cursor_u8(cursor);
+        ret->number = cursor_u8(cursor);
         break;
     case DW_FORM_data2:
-        *ret_number = cursor_unsigned(cursor, 2);
+        ret->number = cursor_unsigned(cursor, 2);
         break;
     case DW_FORM_data4:
-        *ret_number = cursor_unsigned(cursor, 4);
+        ret->number = cursor_unsigned(cursor, 4);
         break;
     case DW_FORM_data8:
-        *ret_number = cursor_unsigned(cursor, 8);
+        ret->number = cursor_unsigned(cursor, 8);
         break;
     case DW_FORM_data16: /* MD5 */
         cursor_take(cursor, 16);
@@ -132,34 +145,31 @@ static bool parse_entry_value(struct byte_cursor *cursor,
     return !cursor->failed;
 }
 
-static bool parse_entry(struct byte_cursor *cursor, const struct debug_line_sections *sections,
-                        uint8_t offset_size, const struct entry_table *table, struct entry *ret)
+static bool parse_entry(struct table_reader *reader, const struct entry_table *table,
+                        struct entry *ret)
 {
     ret->path = NULL;
     ret->directory = 0;
     for (size_t i = 0; i < table->format_count; i++) {
-        const char *string;
-        uint64_t number;
-        if (!parse_entry_value(cursor, sections, offset_size, table->formats[i].form, &string,
-                               &number))
+        struct entry_value value;
+        if (!parse_entry_value(reader, table->formats[i].form, &value))
             return false;
         if (table->formats[i].content == DW_LNCT_path)
-            ret->path = string;
+            ret->path = value.string;
         else if (table->formats[i].content == DW_LNCT_directory_index)
-            ret->directory = number;
+            ret->directory = value.number;
     }
     return true;
 }
 
-/** Entry `number` of the table at the cursor; the cursor is a copy. */
-static bool find_entry(struct byte_cursor cursor, const struct debug_line_sections *sections,
-                       uint8_t offset_size, const struct entry_table *table, uint64_t number,
+/** Entry `number` of the table at the reader, which is a copy. */
+static bool find_entry(struct table_reader reader, const struct entry_table *table, uint64_t number,
                        struct entry *ret)
 {
     if (number >= table->count)
         return false;
     for (uint64_t i = 0; i <= number; i++) {
-        if (!parse_entry(&cursor, sections, offset_size, table, ret))
+        if (!parse_entry(&reader, table, ret))
             return false;
     }
     return ret->path != NULL;
@@ -168,29 +178,25 @@ static bool find_entry(struct byte_cursor cursor, const struct debug_line_sectio
 static bool find_file(const struct line_header *header, const struct debug_line_sections *sections,
                       uint32_t number, struct debug_line_file *ret)
 {
-    struct byte_cursor cursor = header->tables;
+    struct table_reader reader = {header->tables, sections, header->offset_size};
     struct entry_table directories;
-    if (!parse_entry_table(&cursor, &directories))
+    if (!parse_entry_table(&reader.cursor, &directories))
         return false;
-    struct byte_cursor first_directory = cursor;
+    const struct table_reader first_directory = reader;
     struct entry entry;
     for (uint64_t i = 0; i < directories.count; i++) {
-        if (!parse_entry(&cursor, sections, header->offset_size, &directories, &entry))
+        if (!parse_entry(&reader, &directories, &entry))
             return false;
     }
     struct entry_table files;
     struct entry file;
-    if (!parse_entry_table(&cursor, &files) ||
-        !find_entry(cursor, sections, header->offset_size, &files, number, &file))
+    if (!parse_entry_table(&reader.cursor, &files) || !find_entry(reader, &files, number, &file))
         return false;
 
-    ret->name = file.path;
-    ret->directory = NULL;
-    ret->base = NULL;
-    if (find_entry(first_directory, sections, header->offset_size, &directories, 0, &entry))
+    *ret = (struct debug_line_file){.name = file.path};
+    if (find_entry(first_directory, &directories, 0, &entry))
         ret->base = entry.path;
-    if (file.directory != 0 && find_entry(first_directory, sections, header->offset_size,
-                                          &directories, file.directory, &entry))
+    if (file.directory != 0 && find_entry(first_directory, &directories, file.directory, &entry))
         ret->directory = entry.path;
     return true;
 }
