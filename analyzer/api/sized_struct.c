@@ -27,7 +27,7 @@ enum psc_status sized_take(const struct sized_type *type, const void *given, voi
                             "this library, version %s, is older than the header that the program "
                             "was compiled with: %s has %u bytes there and %zu here, and something "
                             "is set that is not known here; use a library as new as the header",
-                            psc_version(), type->name, size, type->size);
+                            PSC_VERSION, type->name, size, type->size);
     memcpy(known, given, size < type->size ? size : type->size);
     return PSC_OK;
 }

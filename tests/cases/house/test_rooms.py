@@ -14,10 +14,11 @@ import rooms  # noqa: E402
 
 ANALYZER = os.path.join(cores.SOURCE, "analyzer")
 BUILD = os.environ.get("PSC_BUILD_DIR", os.path.join(cores.SOURCE, "build"))
-# Rules that are not kept everywhere yet.
-NOT_YET = {"check_private_headers", "check_inner_doors", "check_arrows", "check_unused_arrows", "check_order",
-           "check_room_circles", "check_call_circles", "check_room_call_circles", "check_call_arrows", "check_sizes",
-           "check_libraries"}
+# What is still to be mended, by the rule: nothing may be added.
+KNOWN = {
+    "check_sizes": ["cli has 27 files"],
+    "check_libraries": ["native/rows_libdw.c includes libelf, which is for elf"],
+}
 
 
 def sources(folder, *endings):
@@ -43,10 +44,7 @@ def house():
 
 @pytest.mark.parametrize("rule", rooms.RULES, ids=lambda rule: rule.__name__)
 def test_rooms(house, rule):
-    found = sorted(rule(house))
-    if found and rule.__name__ in NOT_YET:
-        pytest.xfail("%d not kept" % len(found))
-    assert found == []
+    assert set(rule(house)) <= set(KNOWN.get(rule.__name__, []))
 
 
 @pytest.mark.parametrize("kind", ["fuzz", "unit"])
