@@ -1,6 +1,6 @@
 /*
- * For tests/accuracy/cython_names.py and cython_truth.py: shows what room `cython` makes of symbols and of
- * generated C.
+ * For tests/accuracy/cython_names.py and cython_truth.py: shows what room `cython` makes of symbols
+ * and of generated C.
  *
  *     cython_tool names MODULE < SYMBOLS     symbol, kind, module, function, flags
  *     cython_tool lines FILE.c               C line, file, line

@@ -48,7 +48,7 @@ const char *die_function_name(Dwarf_Die *die);
 /** Offset of a unit's line program; false when it has none. */
 bool unit_statement_list(Dwarf_Die *unit, uint64_t *ret);
 
-/* ---- address_lines.c ---- */
+/* ---- dwarf_lines.c ---- */
 
 void line_cache_destroy(struct line_cache *cache);
 /** The name of a file in a line table's unit; NULL when it has none. Owned by the module. */

@@ -77,9 +77,12 @@ static inline void core_writer_file(struct core_writer *writer, uint64_t start, 
 /** Writes to a fresh temporary file; path (at least 32 bytes) receives its name. */
 static inline size_t core_writer_write(const struct core_writer *writer, char *path)
 {
-    Elf64_Ehdr header = {.e_type = writer->type, .e_machine = writer->machine,
-                         .e_version = EV_CURRENT, .e_phoff = sizeof(header),
-                         .e_ehsize = sizeof(header), .e_phentsize = sizeof(Elf64_Phdr),
+    Elf64_Ehdr header = {.e_type = writer->type,
+                         .e_machine = writer->machine,
+                         .e_version = EV_CURRENT,
+                         .e_phoff = sizeof(header),
+                         .e_ehsize = sizeof(header),
+                         .e_phentsize = sizeof(Elf64_Phdr),
                          .e_phnum = (uint16_t)(writer->load_count + 1)};
     memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -94,7 +97,9 @@ static inline size_t core_writer_write(const struct core_writer *writer, char *p
     fwrite(&phdr, sizeof(phdr), 1, file);
     at += writer->notes_size;
     for (size_t i = 0; i < writer->load_count; i++) {
-        phdr = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = writer->loads[i].flags, .p_offset = at,
+        phdr = (Elf64_Phdr){.p_type = PT_LOAD,
+                            .p_flags = writer->loads[i].flags,
+                            .p_offset = at,
                             .p_vaddr = writer->loads[i].address,
                             .p_filesz = writer->loads[i].size,
                             .p_memsz = writer->loads[i].memory_size};
