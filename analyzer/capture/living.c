@@ -69,6 +69,8 @@ static void visit(void *context)
     visitor->python = living->capture->python;
     if (visitor->python)
         python_forget(visitor->python);
+    if (visitor->native)
+        native_forget_threads(visitor->native);
     if (visitor->symbolizer) {
         symbolizer_forget_python(visitor->symbolizer, visitor->python);
         trace_drop_threads(visitor->trace);

@@ -109,6 +109,11 @@ PSC_MUST_CHECK enum psc_status native_create(struct target *target, struct modul
                                              enum psc_unwinder unwinder, struct native **ret,
                                              struct psc_error *err);
 void native_destroy(struct native *native);
+/**
+ * To be called when the threads or the memory of the target are others than before, as in a new
+ * snapshot of a living process: forgets what was read of them. What is known of code stays.
+ */
+void native_forget_threads(struct native *native);
 
 /** Walks thread `index` of the target from its registers. Appends to a zeroed `ret`. */
 PSC_MUST_CHECK enum psc_status native_walk(struct native *native, size_t index,

@@ -98,6 +98,8 @@ struct libunwind_place;
 /** NULL when libunwind lacks something or refuses: the other engine then does all. */
 struct libunwind_engine *libunwind_create(struct native *native);
 void libunwind_destroy(struct libunwind_engine *engine);
+/** The threads of the target, and their registers, are others than when it was created. */
+void libunwind_reload_threads(struct libunwind_engine *engine);
 /** Sets kind, rule and signal; false when there is no rule. */
 bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, struct row *row);
 /** The place that walks use; steps from registers have their own. */

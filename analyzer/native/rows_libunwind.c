@@ -232,6 +232,13 @@ void libunwind_destroy(struct libunwind_engine *engine)
     free(engine);
 }
 
+void libunwind_reload_threads(struct libunwind_engine *engine)
+{
+    if (engine->threads)
+        _UCD_destroy(engine->threads);
+    engine->threads = open_threads(engine->native->target);
+}
+
 /* ---- rows ---- */
 
 struct rule_request {
@@ -292,6 +299,8 @@ static bool start_place(struct libunwind_place *place)
 bool libunwind_load_thread(struct libunwind_place *place, size_t index)
 {
     struct libunwind_engine *engine = place->engine;
+    if (!engine->threads)
+        return libunwind_load(place, &engine->native->target->threads[index].registers);
     _UCD_select_thread(engine->threads, (int)index);
     place->access.threads = engine->threads;
     place->access.registers = engine->native->target->threads[index].registers;

@@ -61,6 +61,13 @@ void native_destroy(struct native *native)
     free(native);
 }
 
+void native_forget_threads(struct native *native)
+{
+    memset(native->windows, 0, sizeof(native->windows));
+    if (native->libunwind)
+        libunwind_reload_threads(native->libunwind);
+}
+
 const struct native_statistics *native_get_statistics(const struct native *native)
 {
     return &native->statistics;
