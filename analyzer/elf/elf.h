@@ -42,7 +42,8 @@ struct elf_header {
     uint16_t machine; /**< EM_... */
     uint64_t entry;
     uint64_t segments_offset;
-    size_t segment_count; /**< As the header has it; 0 when they are not of the usual size. */
+    /** As the header has it; 0 when they are not of the usual size, unless in a core file. */
+    size_t segment_count;
 };
 
 struct elf_segment {

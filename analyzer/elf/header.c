@@ -10,9 +10,12 @@ bool parse_elf_header(const uint8_t *bytes, size_t size, struct elf_header *ret)
 {
     if (!elf_is_elf(bytes, size) || bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB)
         return false;
-    bool usual = load_u16(bytes + offsetof(Elf64_Ehdr, e_phentsize)) == ELF_SEGMENT_SIZE;
+    uint16_t type = load_u16(bytes + offsetof(Elf64_Ehdr, e_type));
+    /* As in libelf, a core whose e_phentsize is damaged can still be read. */
+    bool usual =
+        load_u16(bytes + offsetof(Elf64_Ehdr, e_phentsize)) == ELF_SEGMENT_SIZE || type == ET_CORE;
     *ret = (struct elf_header){
-        .type = load_u16(bytes + offsetof(Elf64_Ehdr, e_type)),
+        .type = type,
         .machine = load_u16(bytes + offsetof(Elf64_Ehdr, e_machine)),
         .entry = load_u64(bytes + offsetof(Elf64_Ehdr, e_entry)),
         .segments_offset = load_u64(bytes + offsetof(Elf64_Ehdr, e_phoff)),

@@ -26,6 +26,9 @@ static void elf_header_is_checked(void **state)
     assert_false(elf_is_loadable(&header));
     bytes[54] = ELF_SEGMENT_SIZE - 1;
     assert_true(parse_elf_header(bytes, sizeof(bytes), &header));
+    assert_int_equal(header.segment_count, 0xffff);
+    bytes[16] = ET_DYN;
+    assert_true(parse_elf_header(bytes, sizeof(bytes), &header));
     assert_int_equal(header.segment_count, 0);
     bytes[4] = ELFCLASS32;
     assert_true(elf_is_elf(bytes, sizeof(bytes)));
