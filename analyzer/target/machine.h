@@ -3,8 +3,8 @@
  * Part of the door `target`: what differs from machine to machine in this room and in those above,
  * as tables; chosen by the e_machine of a core file.
  *
- * To add a machine: a file machine_NAME.c, and a row in machine.c; then the same in disassembly/
- * and native/.
+ * To add a machine: a file machine_NAME.c, and a row in machine.c; then the same in disassembly/,
+ * native/ and cython/code/, and its relocations in elf/relocations.c.
  */
 #ifndef PSC_MACHINE_H
 #define PSC_MACHINE_H
@@ -29,7 +29,7 @@ struct target_registers {
     uint32_t system_call; /**< Its number, with in_system_call. */
 };
 
-/** Words of /proc/PID/syscall: the system call, six arguments, stack pointer, place. */
+/** Words of /proc/PID/syscall: the system call, six arguments, stack pointer, pc. */
 #define TARGET_SYSCALL_WORDS 9
 
 /** Vector registers, by DWARF's numbers, and where the kernel stores them. */
@@ -38,7 +38,7 @@ struct target_vectors {
     uint8_t count;
     uint8_t size;    /**< Bytes of each. */
     uint16_t offset; /**< Of the first; they lie 16 bytes apart. */
-    bool whole;      /**< The low part of it is a whole number, where one is asked for. */
+    bool whole;      /**< Its low part can be read as an integer. */
 };
 #define TARGET_VECTOR_KINDS 2
 

@@ -4,7 +4,8 @@
  *
  * Behind target_read() stands a core file (core/core.h), a living process (live/live.h) or a
  * debugger's inferior (debugger/debugger.h), each opened by its own door. Knows no symbols and no
- * Python: that is for the rooms above.
+ * Python: that is for the rooms above. Strings and arrays are the target's, until it is closed.
+ * Memory that cannot be read is PSC_ERR_FAULT.
  *
  * To add a kind of target: a room beside those, an enum target_kind, and struct target_ops; before
  * returning the target fill mappings (sorted by start), threads (crashed first), process.
@@ -17,7 +18,7 @@
 #include "machine.h"
 
 struct target_thread {
-    int32_t tid; /**< As the dumping side saw it. */
+    int32_t tid; /**< As the core has it, or /proc here. */
     struct target_registers registers;
     psc_addr thread_pointer; /**< Of x86-64 fs_base; equals pthread_self() with glibc and musl. */
     const char *name;        /**< Native name or NULL; cores have it for the main thread only. */
@@ -107,7 +108,7 @@ enum target_kind {
 struct target;
 
 struct target_ops {
-    /** Reading does not ask the caller: it is done in threads that he does not know. */
+    /** The caller's `interrupted` is not called while reading, which other threads do too. */
     bool silent;
     /**
      * Where the bytes at an address are in this process, and how many follow them in one piece;
@@ -129,8 +130,8 @@ struct target_ops {
      */
     const char *(*root)(const struct target *target);
     /**
-     * The places where the target's system has the very file that is mapped, the best first:
-     * writes the one of that index. False: there are no more. May be NULL.
+     * Paths by which the file that is mapped can be opened, the best first: writes the one of that
+     * index. False: there are no more. May be NULL.
      */
     bool (*file_place)(const struct target *target, const struct target_file *file, size_t index,
                        char *buffer, size_t size);
@@ -170,8 +171,8 @@ struct target {
     size_t file_capacity;
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
     bool interrupted;            /**< The caller wants no more: nothing can be read. */
-    size_t unasked;              /**< What was read since the caller was asked, in pages or less. */
-    void *backend;               /**< Of the kind: nobody else looks into it. */
+    size_t unasked; /**< Reads, or pages of large ones, since `interrupted` was called. */
+    void *backend;  /**< Of the kind, whose files alone use it. */
 };
 
 void target_close(struct target *target);
@@ -225,7 +226,7 @@ const struct target_mapping *target_find_mapping(const struct target *target, ps
 /** True in a mapping known to be executable, or in an executable segment of its mapped file. */
 bool target_is_executable(struct target *target, psc_addr address);
 
-/** Finds and checks the local file, once. Whoever misses it says so: most files never matter. */
+/** Finds and checks the local file, once. Warns of nothing: the caller does, if it needs it. */
 void target_file_open(struct target *target, struct target_file *file);
 /** Whether an opened file holds all that its program headers load; false for one not found. */
 bool target_file_is_whole(const struct target_file *file);

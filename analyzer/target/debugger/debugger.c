@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #define PAGE ((size_t)4096)
-/** Pages fetched at once when they are asked for in order: a remote pays by the request. */
+/** Pages fetched at once when they are asked for in order: gdb's remote protocol costs a round trip
+ * a request. */
 #define RUN_PAGES ((size_t)16)
 /** Pages kept; when they are all used the cache starts anew. */
 #define CACHE_PAGES    ((size_t)16384)

@@ -33,16 +33,16 @@ struct snapshot {
     int maps_error;
 };
 
-/* Of threads on another stack than their own the latter is copied, too: as soon as the first is. */
-static void copy_home_stacks(struct target *target, const struct live_thread *const *threads,
-                             struct live_range *others, size_t count)
+/* A thread on another stack: its own is found by words on the other, once that is copied. */
+static void copy_own_stacks(struct target *target, const struct live_thread *const *threads,
+                            struct live_range *others, size_t count)
 {
     struct live *live = live_of(target);
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        struct live_range home;
-        if (ranges_find_home(target, threads[i], &others[i], &home))
-            others[found++] = home;
+        struct live_range own;
+        if (ranges_find_own_stack(target, threads[i], &others[i], &own))
+            others[found++] = own;
     }
     if (found)
         stacks_copy(&live->stacks, &live->pages, live->memory_tid, others, found);
@@ -82,7 +82,7 @@ static enum psc_status copy_stacks(struct target *target)
         memcpy(ranges + count, live->wanted, live->wanted_count * sizeof(*ranges));
     count += live->wanted_count;
     stacks_copy(&live->stacks, &live->pages, live->memory_tid, ranges, count);
-    copy_home_stacks(target, movers, others, other_count);
+    copy_own_stacks(target, movers, others, other_count);
     return PSC_OK;
 }
 
@@ -138,7 +138,7 @@ static void *snapshot_thread(void *argument)
     return NULL;
 }
 
-/* Whoever stops us from the terminal must not stop us while the target stands: it would stay so. */
+/* Ctrl-Z must not stop this program while the target is stopped: it would stay stopped. */
 static int run_snapshot(struct snapshot *snapshot)
 {
     sigset_t all, stops, before, during;

@@ -5,6 +5,8 @@
  * It is stopped for a moment, in which registers, stacks and what a visitor reads are copied;
  * pages that were read in it stay as they were until the next snapshot. What was not read then is
  * read of the process as it goes on.
+ *
+ * What the kernel refuses is an error whose sentence says why, and the way out.
  */
 #ifndef PSC_LIVE_H
 #define PSC_LIVE_H

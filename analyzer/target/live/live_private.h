@@ -1,4 +1,4 @@
-/** @file What the files of a living process share. */
+/** @file What the files of room `target/live` share. */
 #ifndef PSC_LIVE_PRIVATE_H
 #define PSC_LIVE_PRIVATE_H
 
@@ -188,8 +188,8 @@ bool ranges_find_stack(const struct target *target, const struct live_thread *th
  * @param other  of ranges_find_stack(), whose pages are there.
  * @return false when nothing on the other stack points to it.
  */
-bool ranges_find_home(struct target *target, const struct live_thread *thread,
-                      const struct live_range *other, struct live_range *ret);
+bool ranges_find_own_stack(struct target *target, const struct live_thread *thread,
+                           const struct live_range *other, struct live_range *ret);
 /** The thread's own block, with thread-local variables below it; false: it has none. */
 bool ranges_find_block(const struct target *target, const struct live_thread *thread,
                        struct live_range *ret);
@@ -334,7 +334,7 @@ struct live {
     struct live_files files;
     struct live_pages pages;
     struct live_stacks stacks;
-    struct live_range *wanted; /**< Read before the stop, by what is going to read it in it. */
+    struct live_range *wanted; /**< What the visitor read before the stop, and will read in it. */
     size_t wanted_count;
     struct live_stop stop;
     struct live_save save;
@@ -344,7 +344,7 @@ struct live {
 
 extern const struct target_ops live_ops;
 
-/** What stands behind a target of this kind; NULL for another, which must not be given. */
+/** The backend of a target of this kind; NULL for another, which must not be given. */
 static inline struct live *live_of(const struct target *target)
 {
     return target->kind == TARGET_PROCESS ? target->backend : NULL;

@@ -20,7 +20,7 @@ static bool may_be_stack(const struct target_mapping *mapping)
  * argv and environment), or the thread's own block, which glibc and musl put at the end. 0:
  * unknown.
  */
-static psc_addr find_home_end(const struct target *target, pid_t tid, psc_addr thread_pointer)
+static psc_addr find_own_end(const struct target *target, pid_t tid, psc_addr thread_pointer)
 {
     if (tid != target->process.pid)
         return thread_pointer ? thread_pointer + LIVE_PAGE : 0;
@@ -47,7 +47,7 @@ bool ranges_find_stack(const struct target *target, const struct live_thread *th
     psc_addr pointer;
     parse_user_registers(target->machine, thread->registers, &registers, &pointer);
     psc_addr sp = target_sp(target, &registers), from = sp - target->machine->red_zone;
-    psc_addr home_end = find_home_end(target, thread->tid, pointer);
+    psc_addr own_end = find_own_end(target, thread->tid, pointer);
     const struct target_mapping *mapping = target_find_mapping(target, from);
     *ret_elsewhere = false;
     if (!mapping || !may_be_stack(mapping))
@@ -65,21 +65,21 @@ bool ranges_find_stack(const struct target *target, const struct live_thread *th
         return false;
     ret->start = from < mapping->start ? mapping->start : from;
     ret->end = mapping->end;
-    if (home_end > sp && reaches(target, sp, home_end - LIVE_PAGE)) {
+    if (own_end > sp && reaches(target, sp, own_end - LIVE_PAGE)) {
         // The block may be in the last page; what lies behind it would end the call that copies.
-        const struct target_mapping *last = target_find_mapping(target, home_end - LIVE_PAGE);
-        ret->end = last && last->end < home_end ? last->end : home_end;
+        const struct target_mapping *last = target_find_mapping(target, own_end - LIVE_PAGE);
+        ret->end = last && last->end < own_end ? last->end : own_end;
         return true;
     }
     // A signal's own stack, a coroutine's.
-    *ret_elsewhere = home_end != 0;
-    if (home_end && ret->end - ret->start > OTHER_STACK)
+    *ret_elsewhere = own_end != 0;
+    if (own_end && ret->end - ret->start > OTHER_STACK)
         ret->end = ret->start + OTHER_STACK;
     return true;
 }
 
 /* The lowest address of the stack that ends there. */
-static psc_addr find_home_start(const struct target *target, psc_addr end)
+static psc_addr find_own_start(const struct target *target, psc_addr end)
 {
     psc_addr start = end;
     for (size_t i = 0; start && i < PART_LIMIT; i++) {
@@ -93,7 +93,8 @@ static psc_addr find_home_start(const struct target *target, psc_addr end)
 
 /*
  * What was interrupted left its stack pointer on the other stack: in the signal's frame, or where a
- * coroutine keeps it. All words that point into the home stack are taken for such a one.
+ * coroutine keeps it. All words that point into the stack that the thread was started on are taken
+ * for such.
  */
 static psc_addr find_lowest_pointer(struct live_pages *pages, const struct live_range *other,
                                     psc_addr start, psc_addr end)
@@ -112,17 +113,17 @@ static psc_addr find_lowest_pointer(struct live_pages *pages, const struct live_
     return lowest;
 }
 
-bool ranges_find_home(struct target *target, const struct live_thread *thread,
-                      const struct live_range *other, struct live_range *ret)
+bool ranges_find_own_stack(struct target *target, const struct live_thread *thread,
+                           const struct live_range *other, struct live_range *ret)
 {
     struct live *live = live_of(target);
     struct target_registers registers;
     psc_addr pointer;
     parse_user_registers(target->machine, thread->registers, &registers, &pointer);
-    psc_addr end = find_home_end(target, thread->tid, pointer);
+    psc_addr end = find_own_end(target, thread->tid, pointer);
     // The thread's block may end its mapping, too.
     psc_addr top = target_find_mapping(target, end - 1) ? end : end - LIVE_PAGE;
-    psc_addr start = find_home_start(target, top);
+    psc_addr start = find_own_start(target, top);
     psc_addr lowest = find_lowest_pointer(&live->pages, other, start, top);
     psc_addr red_zone = target->machine->red_zone;
     *ret = (struct live_range){lowest - start > red_zone ? lowest - red_zone : start, end};

@@ -298,7 +298,7 @@ enum psc_status live_save_core(struct target *target, struct psc_error *err)
     return status;
 }
 
-/* ---- the door ---- */
+/* ---- what live.h declares ---- */
 
 enum psc_status live_keep_core(struct target *target, const char *path, bool full,
                                struct psc_error *err)

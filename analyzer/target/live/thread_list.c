@@ -113,7 +113,7 @@ static void take_thread(struct target *target, const struct live_thread *from,
     }
 }
 
-/* How a thread that was not stopped is shown: without a unreadable, or why not. */
+/* Why a thread that was not stopped has no stack; NULL: it has one. Warns of it either way. */
 static const char *take_waiting(struct target *target, struct live_thread *thread)
 {
     const char *unreadable =
@@ -129,7 +129,7 @@ static const char *take_waiting(struct target *target, struct live_thread *threa
     return unreadable;
 }
 
-/* Of threads that were not stopped, which the core file of the snapshot has, too. */
+/* Those of threads that were not stopped; the core file of the snapshot has them, too. */
 static void find_thread_pointers(struct target *target)
 {
     struct live_stop *stop = &live_of(target)->stop;

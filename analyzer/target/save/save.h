@@ -1,9 +1,12 @@
 /**
  * @file
- * Writing a core file: an ELF file of type ET_CORE that this program, gdb, lldb and elfutils read.
+ * Room `target/save`: writing a core file, an ELF file of type ET_CORE that this program, gdb, lldb
+ * and elfutils read.
  *
  * Memory is appended as it comes; notes and headers stand at the end of the file, when it is known
- * what there is. Knows no process: see live_save.c.
+ * what there is. Knows no process: target/live fills it.
+ *
+ * Errors: struct core_file keeps the errno of the first one.
  */
 #ifndef PSC_CORE_WRITE_H
 #define PSC_CORE_WRITE_H
@@ -50,7 +53,7 @@ bool core_file_holds(const struct core_file *file, size_t count, psc_addr page);
 void core_file_finish(struct core_file *file, const struct target_mapping *mappings, size_t count,
                       const struct text *notes);
 
-/* ---- notes: core_write_notes.c ---- */
+/* ---- note_writer.c ---- */
 
 /** What elf_prstatus and elf_prpsinfo say of a process. */
 struct core_identity {
