@@ -9,8 +9,7 @@
 
 /**
  * Many small things with one life: allocated one by one, freed together.
- * No allocation returns NULL to be ignored: a failed one makes the arena
- * "exhausted", returns NULL, and stays so.
+ * A failed allocation returns NULL, and arena_is_exhausted() is true from then on.
  */
 struct arena;
 

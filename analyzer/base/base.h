@@ -1,6 +1,6 @@
 /**
  * @file
- * Under all rooms, and knows nothing of targets, ELF or Python:
+ * Room `base`: what all rooms use. Knows nothing of targets, ELF or Python.
  *
  * - status.h: how a function fails;
  * - arena.h: memory, arrays that grow;

@@ -1,7 +1,7 @@
 /**
  * @file
  * The hash table: items of one size in the order in which they were added, found by a number, by
- * two numbers, or by what a caller's function compares. Nothing is removed but all.
+ * two numbers, or by what a caller's function compares. Items are removed all at once only.
  *
  *     struct page {
  *         psc_addr address; // The key comes first.

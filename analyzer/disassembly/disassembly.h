@@ -4,6 +4,7 @@
  *
  * Which machine's instructions they are is chosen when a disassembler is opened. Registers have
  * the numbers that DWARF gives them (of the psABI), vector registers count from 0.
+ * Knows bytes only, no file and no target.
  *
  * To add a machine: a file decode_MACHINE.c, and a line in disassembler.c's list of machines.
  */
@@ -18,7 +19,7 @@
 enum instruction_verb {
     INSTRUCTION_BAD, /**< There is none. */
     INSTRUCTION_NOP,
-    INSTRUCTION_HINT, /**< Nothing but `change`: a landing pad, a prefetch, a barrier. */
+    INSTRUCTION_HINT, /**< Changes the flags at most: a landing pad, a prefetch, a barrier. */
     INSTRUCTION_MOVE,
     INSTRUCTION_MOVE_SIGNED, /**< Sign-extending. */
     INSTRUCTION_ADDRESS,     /**< lea */
@@ -69,7 +70,7 @@ struct instruction {
     uint8_t size;      /**< 0: there is none. */
     uint8_t verb;      /**< enum instruction_verb */
     uint8_t condition; /**< As in x86-64's opcodes: 4 is "equal", 5 "not equal". */
-    uint8_t change;    /**< Whether the flags change: 1. */
+    uint8_t change;    /**< 1: it changes the flags. */
     uint32_t written;  /**< Bit set of registers, for INSTRUCTION_OTHER. */
     uint32_t written_vectors;
     struct operand to;
