@@ -5,7 +5,9 @@
  *
  * Answers are about target addresses; the load bias is handled here. A module
  * whose file is missing or mismatched still has its range, name and build-id,
- * and what its dumped pages tell (program headers, .eh_frame_hdr).
+ * and what its dumped pages tell (program headers, .eh_frame_hdr). Knows no Python. All answers are
+ * the module's, until modules_destroy(); what is not there is NULL or false, and only
+ * modules_create() fails.
  */
 #ifndef PSC_MODULES_H
 #define PSC_MODULES_H
@@ -97,7 +99,7 @@ bool module_find_section(struct module *module, const char *name, psc_addr *ret_
 /** True when .dynsym imports this name (undefined there). */
 bool module_imports(struct module *module, const char *name);
 
-/** The file, opened by libelf (see elf.h); NULL when there is none. */
+/** The file, opened by libelf (see elf_file.h); NULL when there is none. */
 struct Elf *module_elf(struct module *module);
 
 /* ---- names ---- */

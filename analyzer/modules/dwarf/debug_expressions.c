@@ -53,7 +53,7 @@ static bool copy_type(Dwarf_Attribute *attribute, const Dwarf_Op *from, struct d
            debug_base_type(&type, &ret->encoding, &ret->number2);
 }
 
-/* GNU's reference to a parameter that the function was made to do without. */
+/* DW_OP_GNU_parameter_ref: a parameter that the compiler removed from the function. */
 static bool copy_parameter(Dwarf_Attribute *attribute, const Dwarf_Op *from,
                            struct debug_operation *ret)
 {

@@ -198,14 +198,14 @@ struct debug_scopes {
  */
 const struct debug_scopes *module_find_variables(struct module *module, psc_addr address);
 
-/** What a caller has put into a register. */
+/** What a caller passes: in a register, or a parameter that the compiler has left out. */
 struct debug_call_parameter {
     uint8_t register_number;
-    uint64_t parameter; /**< Instead of a register: which of those not handed over; 0. */
+    uint64_t parameter; /**< Left out: as DW_OP_GNU_parameter_ref names it; else 0. */
     const struct debug_expression *value;
 };
 
-/** A call, as the compiler describes it for those who look for what the arguments were. */
+/** DW_TAG_call_site: what the code of a caller tells of the arguments of a call. */
 struct debug_call_site {
     psc_addr target;  /**< The function that is called, in the target; 0: see the others. */
     const char *name; /**< Or its linker name, or NULL. */

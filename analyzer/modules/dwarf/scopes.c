@@ -321,7 +321,8 @@ static bool take_register(struct module *module, Dwarf_Die *die, struct debug_ca
     return true;
 }
 
-/* Of a function that the compiler changed: its argument was not handed over, but is described. */
+/* Of a function from which the compiler removed a parameter: its value is described all the same.
+ */
 static bool take_declaration(Dwarf_Die *die, struct debug_call_parameter *ret)
 {
     Dwarf_Attribute attribute;
