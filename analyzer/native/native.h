@@ -5,8 +5,11 @@
  * Rows (how to get from a frame to its caller) are made once per program
  * counter: by libunwind from .eh_frame_hdr, else by libdw from .eh_frame without
  * a header or .debug_frame; where there is no rule named heuristics take over. Each
- * frame says which. The walk can start anywhere, so that trace/ can go on
- * behind a part that no rule covers.
+ * frame says which. The walk can start anywhere, so that merge/ can go on
+ * behind a part that no rule covers. Knows no Python.
+ *
+ * What cannot be read ends a walk, which says why (enum native_end); errors are PSC_ERR_MEMORY,
+ * and those of native_step().
  */
 #ifndef PSC_NATIVE_H
 #define PSC_NATIVE_H
@@ -35,8 +38,8 @@ struct native_frame {
     psc_addr cfa;   /**< Canonical frame address: sp of the caller; 0 when not known. */
     uint8_t trust;  /**< enum native_trust: how this frame was found. */
     uint8_t engine; /**< enum native_engine: what took the step from the inner frame to here. */
-    bool exact;     /**< pc itself is the place (innermost, or interrupted by a signal). */
-    bool signal;    /**< This is the signal trampoline (__restore_rt). */
+    bool exact;  /**< pc is the next instruction (innermost, or interrupted), no return address. */
+    bool signal; /**< This is the signal trampoline (__restore_rt). */
 };
 
 /**
@@ -66,7 +69,7 @@ struct native_saved {
     uint8_t known; /**< A bit for each. */
 };
 
-/** All registers of a frame that stands at its place: nothing has been called since. */
+/** All registers of a frame whose pc is exact: it has called nothing since. */
 struct native_exact {
     size_t frame;
     struct target_registers registers;
@@ -121,7 +124,7 @@ PSC_MUST_CHECK enum psc_status native_walk(struct native *native, size_t index,
 
 /**
  * Walks from given registers; the first frame appended is the one they describe,
- * marked `trust`. `exact`: pc is the place itself, not a return address.
+ * marked `trust`. `exact`: see struct native_frame.
  */
 PSC_MUST_CHECK enum psc_status native_walk_from(struct native *native,
                                                 const struct target_registers *registers,

@@ -10,7 +10,7 @@
  *   cfi_check.c       what call frame information must look like to be given to either
  *   heuristics.c      a caller without a row; returns.c reads machine code for it
  *   code_x86_64.c     what a machine's code looks like, one file a machine
- *   memory.c          words of the target's memory
+ *   word_reader.c     words of the target's memory
  *   contexts.c        the registers of each frame, where they are asked for
  *   location/         DWARF expressions: of rows, and where variables are
  */
@@ -92,7 +92,7 @@ enum step_result row_apply(struct native *native, const struct row *row,
 /* ---- libunwind ---- */
 
 struct libunwind_engine;
-/** A place in a stack, kept by libunwind; applying a row there costs no copy of registers. */
+/** A frame at which libunwind's cursor stands; applying a row there copies no registers. */
 struct libunwind_place;
 
 /** NULL when libunwind lacks something or refuses: the other engine then does all. */
@@ -106,7 +106,7 @@ bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, 
 struct libunwind_place *libunwind_walk_place(struct libunwind_engine *engine);
 bool libunwind_load_thread(struct libunwind_place *place, size_t index);
 bool libunwind_load(struct libunwind_place *place, const struct target_registers *registers);
-/** Takes the step on the side; libunwind_commit() makes it the place. */
+/** Takes the step on a copy; libunwind_commit() moves `place` to where it led. */
 enum step_result libunwind_try(struct libunwind_place *place, const struct row *row,
                                struct step *ret);
 void libunwind_commit(struct libunwind_place *place);

@@ -37,7 +37,7 @@ enum native_location location_push_register(struct evaluator *evaluator, uint64_
     return location_push(evaluator, evaluator->registers->value[number] + offset);
 }
 
-/* In a frame that stands at its place all registers have their values, at hand or not. */
+/* Where pc is exact all registers still have their values, whether the target has them or not. */
 enum native_location location_why_unknown(const struct evaluator *evaluator, uint64_t number)
 {
     unsigned count = evaluator->target->machine->register_count;
