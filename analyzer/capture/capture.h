@@ -1,7 +1,10 @@
 /**
  * @file
  * Room `capture`: from an opened target to a finished trace. Core files, living processes and
- * those that a debugger holds go the same way; only how what is read stands still differs.
+ * those that a debugger holds go the same way; a living process is stopped first, and what will be
+ * read is copied. Knows the walkers by their doors alone.
+ *
+ * Parts that cannot be read are gaps and warnings in the trace, not errors.
  */
 #ifndef PSC_CAPTURE_H
 #define PSC_CAPTURE_H

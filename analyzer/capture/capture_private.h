@@ -13,7 +13,7 @@
 struct captured_thread {
     const struct target_thread *native;
     size_t native_index;
-    bool is_main; /**< The first one. Its number need not be the smallest: they begin again. */
+    bool is_main; /**< The first one; its id need not be the smallest, ids are reused. */
     struct merged_stack merged;
 };
 

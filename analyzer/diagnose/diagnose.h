@@ -1,6 +1,7 @@
 /**
  * @file
- * Room `diagnose`: what killed the process, in words. Fills trace->crash.
+ * Room `diagnose`: what killed the process, in words. Fills trace->crash, whose strings are in the
+ * trace's arena, from what memory proves. Knows no Python; errors are PSC_ERR_MEMORY only.
  */
 #ifndef PSC_DIAGNOSE_H
 #define PSC_DIAGNOSE_H

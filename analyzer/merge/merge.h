@@ -1,11 +1,14 @@
 /**
  * @file
- * Native and Python frames in one order, joined by address; and which of them are machinery.
+ * Room `merge`: native and Python frames in one order, joined by address; and which of them are
+ * machinery.
  *
  * Of each thread: walk both kinds of stacks into a struct merged_stack and look its native frames
  * up (native_info), then in this order merge_choose_partial_cframes(), merge_learn_evaluator();
  * of all threads merge_find_owning_threads(); then again of each merge_continue_unwinding(),
  * merge_stacks() and merge_find_await_chains().
+ *
+ * Knows nothing of C variables and of printing. Stacks are the caller's, see merged_stack_deinit().
  */
 #ifndef PSC_MERGE_H
 #define PSC_MERGE_H
@@ -111,8 +114,8 @@ struct roles {
     bool behind_evaluator; /**< The last frame runs Python frames, or connects to one that does. */
     const struct cython_name *inner; /**< The last Cython frame, while only plumbing followed. */
     const struct module *inner_module;
-    bool inner_apart;       /**< Some did. */
-    bool generic_attribute; /**< It is the interpreter's own way to find an attribute. */
+    bool inner_apart;       /**< Plumbing stands between it and the next frame outward. */
+    bool generic_attribute; /**< The last frame is a PYTHON_FUNCTION_ATTRIBUTE. */
     /** The body of a parallel block, while only the threads' runtime followed. */
     const struct address_level *parallel;
     const struct module *parallel_module;

@@ -1,9 +1,11 @@
 /**
  * @file
- * Each distinct address once: function, language, line, inlined calls, source text.
+ * Room `symbolize`: each distinct address once: function, language, line, inlined calls, source
+ * text.
  *
  * An address is looked up by its symbol when it is first met; lines and inlined calls, which cost
  * more, come later and only where `wanted` says so. All that is found lives in the trace's arena.
+ * Knows nothing of stacks; what nothing tells is NULL or 0, never an error.
  */
 #ifndef PSC_SYMBOLIZE_H
 #define PSC_SYMBOLIZE_H
@@ -84,7 +86,7 @@ const struct trace_location *symbolizer_gap(struct symbolizer *symbolizer, const
 struct awaiting_generator {
     const struct address_info *helper;
     struct address_info *info; /**< Where the generator's function stands, or begins. */
-    bool stands;               /**< The former. */
+    bool stands;               /**< It stands there; else it begins there. */
     const char *function;      /**< The generator's name. */
 };
 

@@ -1,12 +1,11 @@
 /**
  * @file
- * The finished product in the middle: plain data about every thread.
+ * Room `trace`: the finished product, plain data about every thread.
  *
- * The rooms from variables/ to diagnose/ fill it, printers only read it; no other room is needed to
- * understand it.
- * All strings are UTF-8 and terminated. Everything lives in one arena but for the arrays that are
- * marked as malloc'd; trace_destroy() frees it all. Unknown is NULL or 0 as each field says, never
- * a guess.
+ * capture/ fills it with symbolize/, variables/, merge/ and diagnose/; print/ and api/ only read
+ * it. No other room is needed to understand it. All strings are UTF-8 and terminated. Everything
+ * lives in one arena but for the arrays that are marked as malloc'd; trace_destroy() frees it all.
+ * Unknown is NULL or 0 as each field says, never a guess. Only memory can run out.
  */
 #ifndef PSC_TRACE_H
 #define PSC_TRACE_H

@@ -1,10 +1,10 @@
 /**
  * @file
- * Arguments and variables of native frames as text: C's and C++'s as gdb shows them, Cython's as
- * Python does.
+ * Room `variables`: arguments and variables of native frames as text: C's and C++'s as gdb shows
+ * them, Cython's as Python does.
  *
  * Where a variable is and of which type it is tells the debug information; what it holds is read
- * from the target.
+ * from the target. Names no function and no line: they are given.
  */
 #ifndef PSC_VARIABLES_H
 #define PSC_VARIABLES_H

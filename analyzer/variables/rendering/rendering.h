@@ -1,6 +1,7 @@
 /**
  * @file
- * Values of C, C++ and Cython variables as text, by their types in the debug information.
+ * Room `variables/rendering`: values of C, C++ and Cython variables as text, by their types in the
+ * debug information.
  *
  * In a Cython frame they look as Python's do (`[1, 2]`, `1.5`), else as gdb shows them (`{1, 2}`).
  * Where something cannot be read the text says so: nothing here fails.
