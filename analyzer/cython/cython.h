@@ -188,8 +188,8 @@ size_t cython_cache_find_code(struct cython_cache *cache, struct module *module,
 bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module, psc_addr pc);
 
 /**
- * The call, its last byte, by which the function of a generator delegates at a place that has a
- * number; 0: not found.
+ * The last byte of the call by which a generator's function hands on to what it awaits, at the
+ * `yield from` or `await` that has a number; 0: not found.
  * @param body    where the function begins.
  * @param offset  where in the generator's object the number is kept.
  */

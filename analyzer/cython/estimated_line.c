@@ -114,8 +114,9 @@ uint32_t cython_estimate_line(const struct code_question *question, const char *
 {
     struct estimate estimate = {question, function};
     const struct code_image *image = &reports_get_flow(question->reports)->image;
-    const struct code_function *home = code_find_function(image, pc);
-    const struct parallel_block *block = home ? reports_find_block(question->reports, home) : NULL;
+    const struct code_function *around = code_find_function(image, pc);
+    const struct parallel_block *block =
+        around ? reports_find_block(question->reports, around) : NULL;
     uint32_t line = line_before(&estimate, pc, ret_file);
     if (!block)
         return line ? line : next;

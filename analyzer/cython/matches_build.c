@@ -7,9 +7,9 @@
 
 #include <stdlib.h>
 
-/* So many functions' places in the C are looked at, of more in even steps. */
+/* Functions whose place in the C is checked; of more, these many at even distances. */
 #define NAME_SAMPLES 256
-/* So many calls are asked where an error of theirs is reported. */
+/* Calls of which the line of their error is compared; how many are tried for that. */
 #define CALL_SAMPLES   192
 #define ASKED_LIMIT    384
 #define ASKED_EACH     4

@@ -4,6 +4,8 @@
  * imports, where functions begin and end, and what refers to what without following any code.
  *
  * Addresses are the file's own (unrelocated). All bytes are foreign: they may be any.
+ * Knows no instructions but calls, jumps and loads of addresses. What is not known is NULL, 0 or
+ * false.
  */
 #ifndef PSC_CODE_H
 #define PSC_CODE_H
@@ -92,8 +94,8 @@ const struct code_function *code_find_addressing(struct code_image *image,
                                                  const struct code_function *function);
 /** Whether two addresses are in one function, cold parts included. */
 bool code_is_same_function(struct code_image *image, uint64_t a, uint64_t b);
-/** True when a jump from `home` goes on in the same function: gcc puts cold parts elsewhere. */
-bool code_is_inside(const struct code_image *image, const struct code_function *home,
+/** True when a jump from `function` goes on within it: gcc puts cold parts elsewhere. */
+bool code_is_inside(const struct code_image *image, const struct code_function *function,
                     struct code_target target);
 
 #endif

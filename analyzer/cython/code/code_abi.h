@@ -1,9 +1,9 @@
 /**
  * @file
- * Part of the door of flow/: what differs between the machines that code is for. Which one it is,
+ * Part of the door of code/: what differs between the machines that code is for. Which one it is,
  * the file's e_machine tells.
  *
- * To add a machine: a file flow_MACHINE.c, a line in code_abi.c, and its instructions in
+ * To add a machine: a file abi_MACHINE.c, a line in code_abi.c, and its instructions in
  * disassembly/.
  */
 #ifndef PSC_CODE_ABI_H

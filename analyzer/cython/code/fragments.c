@@ -63,13 +63,13 @@ const struct code_function *code_find_addressing(struct code_image *image,
     return referrer(image, function->addressed_from);
 }
 
-bool code_is_inside(const struct code_image *image, const struct code_function *home,
+bool code_is_inside(const struct code_image *image, const struct code_function *function,
                     struct code_target target)
 {
-    const struct code_function *function =
+    const struct code_function *goal =
         target.import ? NULL : code_find_function(image, target.address);
-    return function && (function == home || function->start != target.address ||
-                        !(function->called || function->pointed));
+    return goal &&
+           (goal == function || goal->start != target.address || !(goal->called || goal->pointed));
 }
 
 static const struct code_function *whole_function(struct code_image *image, uint64_t address)

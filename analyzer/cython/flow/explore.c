@@ -1,4 +1,4 @@
-/* The search along all paths from an instruction: what is best goes on first. */
+/* The search along all paths from an instruction: the best path goes on first. */
 #include "flow.h"
 #include "python.h"
 
@@ -116,9 +116,8 @@ static struct value result_of(const struct flow_exploration *exploration,
             return handed_on;
     }
     /*
-     * What else was called may have caught it: __Pyx_GetException() before `finally`. But if nobody
-     * looked at the result, this asks for the failure: objects of C++ are moved to their place
-     * first.
+     * Another call may have taken the exception: __Pyx_GetException() before `finally`. But where
+     * no result was tested, this call is the test for the failure: in C++ objects are moved first.
      */
     if (flow_asks_for_error(exploration->flow, target)) {
         /* In `finally` this asks for the failure of what is called there. */
@@ -168,7 +167,7 @@ static enum path_end step_jump(struct flow_exploration *exploration, struct flow
 {
     struct code_target target = flow_operand_target(exploration->flow, &instruction->to);
     if (instruction->to.kind == OPERAND_IMMEDIATE &&
-        code_is_inside(&exploration->flow->image, exploration->home, target)) {
+        code_is_inside(&exploration->flow->image, exploration->function, target)) {
         state->pc = target.address;
         return PATH_GOES_ON;
     }
@@ -262,11 +261,11 @@ bool flow_exploration_init(struct flow_exploration *exploration, struct flow *fl
 {
     exploration->flow = flow;
     exploration->crowded |= start->line_place.kind == VALUE_SHARED;
-    exploration->home = code_find_function(&flow->image, start->pc);
+    exploration->function = code_find_function(&flow->image, start->pc);
     if (!exploration->step_limit)
         exploration->step_limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;
     hash_table_init(&exploration->seen, sizeof(uint64_t));
-    return exploration->home && hash_table_reserve(&exploration->seen, SEEN_SIZE) &&
+    return exploration->function && hash_table_reserve(&exploration->seen, SEEN_SIZE) &&
            push_copy(exploration, start, start->pc);
 }
 

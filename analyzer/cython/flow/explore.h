@@ -28,7 +28,8 @@ struct flow_exploration {
     bool error;          /**< The call before the start failed: an exception is set. */
     bool single; /**< Nothing else fails besides: what sets another exception is no path of it. */
     bool stop_at_return;
-    bool crowded; /**< Only the best few come by a place. Set in the body of a parallel block. */
+    bool crowded; /**< Few paths go on from one address, the best. Set in the body of a parallel
+                     block. */
     /** Or 0: found where a path comes to this address. All paths are open, each place is seen once.
      */
     uint64_t goal;
@@ -36,8 +37,8 @@ struct flow_exploration {
     struct value result;
     /* -- */
     struct flow *flow;
-    const struct code_function *home;
-    struct flow_state **heap; /**< The best first. */
+    const struct code_function *function; /**< That the start is in. */
+    struct flow_state **heap;             /**< The best first. */
     size_t heap_count;
     size_t heap_capacity;
     struct hash_table seen; /**< Hashes of states that were followed. */

@@ -4,6 +4,8 @@
  * another. Explored by explore.h; what is known on one path is in path_state.h.
  *
  * Addresses are the file's own (unrelocated). All bytes are foreign: they may be any.
+ * Knows nothing of lines. A question costs a bounded number of steps; what is not known by then is
+ * NULL, 0 or false.
  */
 #ifndef PSC_FLOW_H
 #define PSC_FLOW_H
@@ -73,7 +75,7 @@ bool flow_is_deallocation(const struct operand *operand);
 
 /**
  * True for imports and small functions that cannot fail on an error path: they release, count,
- * lock or look.
+ * lock or ask.
  */
 bool flow_is_cleanup(struct flow *flow, struct code_target target);
 /** True for those of them that tell whether an exception is of a type. */

@@ -38,7 +38,7 @@ struct join {
 
 struct dataflow {
     struct flow *flow;
-    const struct code_function *home;
+    const struct code_function *function; /**< That is followed, its fragments included. */
     struct join *joins;
     size_t count;
     size_t capacity;
@@ -202,8 +202,8 @@ static bool spend(struct dataflow *dataflow)
 static bool is_part(struct dataflow *dataflow, uint64_t address)
 {
     const struct code_function *function = code_find_function(&dataflow->flow->image, address);
-    return function && (function == dataflow->home ||
-                        code_find_jumping(&dataflow->flow->image, function) == dataflow->home);
+    return function && (function == dataflow->function ||
+                        code_find_jumping(&dataflow->flow->image, function) == dataflow->function);
 }
 
 /**
@@ -241,7 +241,7 @@ static void follow_jump(struct dataflow *dataflow, const struct flow_state *stat
         dataflow->failed |= !follow_tables(dataflow, state);
     else if (instruction->to.kind != OPERAND_IMMEDIATE)
         dataflow->failed |= !target.import && !target.address;
-    else if (code_is_inside(&dataflow->flow->image, dataflow->home, target))
+    else if (code_is_inside(&dataflow->flow->image, dataflow->function, target))
         reach_with(dataflow, target.address, state);
 }
 
@@ -341,8 +341,8 @@ bool flow_find_preserved(struct flow *flow, uint64_t pc, struct flow_state *stat
         return false;
     /* Paths come from the function that a fragment belongs to. */
     const struct code_function *parent = code_find_jumping(&flow->image, function);
-    dataflow.home = parent ? parent : function;
-    flow_state_init(&entry, flow->image.abi, dataflow.home->start);
+    dataflow.function = parent ? parent : function;
+    flow_state_init(&entry, flow->image.abi, dataflow.function->start);
     reach_with(&dataflow, entry.pc, &entry);
     while (dataflow.todo_count && !dataflow.failed)
         follow(&dataflow, dataflow.todo[--dataflow.todo_count]);

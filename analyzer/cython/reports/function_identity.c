@@ -230,8 +230,8 @@ void reports_destroy_identities(struct known_identities *identities)
     free(identities);
 }
 
-static struct function_identity look_at(struct reports *reports,
-                                        const struct code_function *function)
+static struct function_identity identify_function(struct reports *reports,
+                                                  const struct code_function *function)
 {
     struct sweep sweep;
     if (code_is_fragment(function)) {
@@ -306,7 +306,7 @@ struct function_identity reports_identify(struct reports *reports, uint64_t addr
     for (size_t i = 0; known && i < known->count; i++)
         if (known->items[i].function == function)
             return known->items[i].identity;
-    identity = look_at(reports, function);
+    identity = identify_function(reports, function);
     find_body(reports, function, &identity);
     if (known && array_reserve((void **)&known->items, &known->capacity, known->count + 1,
                                sizeof(*known->items)))

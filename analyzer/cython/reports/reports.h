@@ -10,6 +10,7 @@
  * of an interrupted call one follows the path that an error takes to the next helper.
  *
  * Addresses are the file's own (unrelocated). All bytes are foreign: they may be any.
+ * What is not known is NULL, 0 or false.
  */
 #ifndef PSC_REPORTS_H
 #define PSC_REPORTS_H
@@ -52,8 +53,8 @@ void reports_read(const struct flow *flow, const struct traceback_helper *helper
                   const struct flow_state *state, struct error_report *ret);
 
 /**
- * The call in which the function of a generator delegates at the place of a number, its last byte;
- * 0: not found.
+ * The last byte of the call by which a generator's function hands on to what it awaits, at the
+ * `yield from` or `await` that has a number; 0: not found.
  * @param offset  where in the generator the number is kept.
  */
 uint64_t reports_find_suspension(struct reports *reports, uint64_t start, uint32_t label,
@@ -103,7 +104,7 @@ struct function_identity {
 
 /**
  * @param address  anywhere in it.
- * @param last     the report of the whole function, which saves the look at all of it; or NULL.
+ * @param last     a report of the whole function, so that it need not be searched for; or NULL.
  */
 struct function_identity reports_identify(struct reports *reports, uint64_t address,
                                           const struct error_report *last);

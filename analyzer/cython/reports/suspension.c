@@ -1,14 +1,13 @@
 /*
- * Where the function of a generator stands that it has left: before it does, it stores the number
- * of the place in its object (Cython/Compiler/Nodes.py, ExprNodes.py, YieldExprNode), and before
- * that it has called what it delegates to, whose failure has the line of the `yield from`.
+ * Where a suspended generator stands: before its function returns it stores the number of the
+ * `yield from` in the generator's object (Cython/Compiler/Nodes.py, ExprNodes.py, YieldExprNode),
+ * and before that it calls what it awaits; the failure of that call has the line.
  */
 #include "reports_private.h"
 
 /** Bytes of a function that are looked through for the number. */
 #define SIZE_LIMIT ((uint64_t)1 << 20)
-/** Calls of the delegate that lead to one store: compilers copy it, or put it where it is called.
- */
+/** Calls of what is awaited that lead to one store: compilers copy them, or inline. */
 #define CALL_LIMIT 8
 /** Instructions that are looked at in the time of one that is followed. */
 #define LOOKED_A_STEP 4
@@ -29,7 +28,7 @@ static uint32_t line_of(struct reports *reports, uint64_t call)
     return count && chain[0].direct ? chain[count - 1].line : 0;
 }
 
-/** The call of a delegate that leads to the store; 0: there are several, of several lines. */
+/** The call of what is awaited that leads to the store; 0: several, of several lines. */
 static uint64_t find_call(struct reports *reports, uint64_t store)
 {
     uint64_t calls[CALL_LIMIT];
