@@ -11,7 +11,7 @@
 /* ---- functions ---- */
 
 enum c_api_trait {
-    /** It cannot fail on an error path: it releases, counts, locks or looks. */
+    /** It cannot fail on an error path: it releases, counts, locks or asks. */
     C_API_CLEANUP = 1 << 0,
     C_API_MATCHES_ERROR = 1 << 1, /**< Tells whether an exception is of a type. */
     C_API_ASKS_ERROR = 1 << 2,    /**< Tells whether an exception is set. */

@@ -32,7 +32,7 @@ static bool each_module(struct python *python, int last_rank,
                 continue;
             if (attempt(python, module, &reason))
                 return true;
-            /* The first that says more than "not here" is what the user reads. */
+            /* The first error but "not here" is the one that is reported. */
             if (reason.status != PSC_OK && err->status == PSC_ERR_NOT_FOUND)
                 *err = reason;
         }

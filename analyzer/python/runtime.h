@@ -35,7 +35,10 @@ bool runtime_find_version(struct python *python, struct module *module, uint64_t
 /** The layout for a version that was found out; false: there is no table for it. */
 bool runtime_use_table(struct python *python, struct module *module, uint64_t runtime_size,
                        struct psc_error *err);
-/** Without PyType_Type's address: the longer header is there when sys.modules is a dict only so. */
+/**
+ * Chooses between the two sizes of the object header where PyType_Type's address is not known: it
+ * is the longer one when sys.modules is a dict only by that.
+ */
 void runtime_settle_header(struct python *python, uint64_t runtime_size);
 /** Takes a _PyRuntime that begins with _Py_DebugOffsets; `head_bytes` are its first. */
 bool runtime_take_self_described(struct python *python, psc_addr runtime, const uint8_t *head_bytes,

@@ -1,7 +1,8 @@
 /**
  * @file
- * Frames and code: the chain of frames of a thread, what each runs and where in it, the places for
- * its names, and computations that are suspended (generators, coroutines).
+ * Room `python/frames`: frames and code: the chain of frames of a thread, what each runs and where
+ * in it, the places for its names, and computations that are suspended (generators, coroutines).
+ * Knows nothing of values.
  */
 #ifndef PSC_PYTHON_FRAMES_H
 #define PSC_PYTHON_FRAMES_H

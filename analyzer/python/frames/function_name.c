@@ -23,7 +23,7 @@ static const char *read_qualname(struct python *python, psc_addr object, enum py
     return name;
 }
 
-/* The generator that owns the frame says its name, when it agrees that it does. */
+/* The name of the generator that the frame points to, when that points back. */
 static const char *name_from_generator(struct python *python, psc_addr frame)
 {
     psc_addr generator;

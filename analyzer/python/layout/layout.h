@@ -1,6 +1,10 @@
 /**
  * @file
- * What is where in an interpreter (layout.def), and how its kind behaves (the rules).
+ * Room `python/layout`: what is where in an interpreter (layout.def), and how its version behaves
+ * (the rules). All knowledge of versions is here, as data.
+ *
+ * Reads no memory: bytes and numbers in, plain data out; strings are static. A version that is not
+ * known is PSC_ERR_UNSUPPORTED, or NULL.
  */
 #ifndef PSC_PYTHON_LAYOUT_H
 #define PSC_PYTHON_LAYOUT_H

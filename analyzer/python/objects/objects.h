@@ -1,6 +1,8 @@
 /**
  * @file
- * Objects: their members, text, dicts, sets, modules, types, and the collector's lists of all.
+ * Room `python/objects`: members of objects, text, dicts, sets, modules, types, and the collector's
+ * lists of all. Knows no frames. Strings and types are the arena's of the handle. Memory that is
+ * not what it is taken for is PSC_ERR_FAULT or PSC_ERR_FORMAT.
  *
  * To add a kind of type: enum py_kind, a row in type_kind.c.
  */

@@ -1,7 +1,8 @@
 /**
  * @file
- * The tasks of asyncio, from the lists that it keeps of them (task_list.c), what they are doing
- * (task.c) and what they wait for (task_waits.c).
+ * Room `python/tasks`: the tasks of asyncio, from the lists that it keeps of them (task_list.c),
+ * what they are doing (task.c) and what they wait for (task_waits.c); greenlets (greenlet.c). What
+ * others ask of it is in python.h.
  */
 #ifndef PSC_PY_TASK_H
 #define PSC_PY_TASK_H

@@ -1,6 +1,7 @@
 /**
  * @file
- * Values as text, much as repr() has it, from memory alone: nothing in the target is called.
+ * Room `python/values`: values as text, much as repr() has it, from memory alone: nothing in the
+ * target is called.
  *
  * One object leads to others. types/ has a writer, which keeps the way there in levels of its own,
  * and a file for each family of types, as library/ has; each opens a level or writes what it knows,

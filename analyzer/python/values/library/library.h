@@ -1,6 +1,7 @@
 /**
  * @file
- * The values of types of the standard library, of numpy and of Cython, as in types.h.
+ * Room `python/values/library`: the values of types of the standard library, of numpy and of
+ * Cython, as in types.h.
  */
 #ifndef PSC_VALUE_LIBRARY_H
 #define PSC_VALUE_LIBRARY_H

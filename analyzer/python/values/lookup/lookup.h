@@ -1,4 +1,8 @@
-/** @file From names to objects, without calling anything. */
+/**
+ * @file
+ * Room `python/values/lookup`: from names to objects, as Python finds them. Calls nothing in the
+ * target: what only code can give is PSC_ERR_UNSUPPORTED. What others ask of it is in python.h.
+ */
 #ifndef PSC_VALUE_LOOKUP_H
 #define PSC_VALUE_LOOKUP_H
 

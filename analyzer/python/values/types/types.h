@@ -1,6 +1,7 @@
 /**
  * @file
- * The values of each family of types, and the writer that all of them write with.
+ * Room `python/values/types`: the values of each family of types, and the writer that all of them
+ * write with.
  *
  * A function value_add_...() writes all of its object; one that is named value_open_...() writes
  * the beginning and leaves a level with what comes next.
