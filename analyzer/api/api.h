@@ -1,4 +1,4 @@
-/** @file What the files of the public interface share. */
+/** @file Room `api`: what stands behind pystack_core.h; what its files share. */
 #ifndef PSC_API_H
 #define PSC_API_H
 
@@ -9,7 +9,7 @@ struct psc_target {
     struct modules *modules;
 };
 
-/** The status of a call on the target: what came of it does not count when it was interrupted. */
+/** The status of a call on the target: PSC_ERR_INTERRUPTED if it was interrupted, else `status`. */
 PSC_MUST_CHECK enum psc_status end_call(const struct target *target, enum psc_status status,
                                         struct psc_error *err);
 

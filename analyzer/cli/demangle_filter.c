@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So much is read at once. */
+/* Bytes read at once. */
 #define READ_SIZE ((size_t)64 * 1024)
-/* Lines wait for no more than this; a word or line that is longer goes through in pieces. */
+/* Bytes of lines that are held back; a longer word or line goes through in pieces. */
 #define HELD_LIMIT ((size_t)16 * 1024 * 1024)
 /* No compiler makes longer symbols; a longer word stays as it is. */
 #define WORD_LIMIT ((size_t)64 * 1024)
-/* A writer that is at work does not pause for so long; who types waits no longer. */
+/* Input that pauses for so long is printed as far as it is known: somebody may be typing. */
 #define PAUSE_MILLISECONDS 500
 
 struct filter {

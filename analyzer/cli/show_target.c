@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whoever waits should know what for; a program that reads what is said should not. */
+/* Only on a terminal: a program that reads standard error takes each line for a problem. */
 static void announce_copy(int32_t pid)
 {
     if (isatty(STDERR_FILENO))
@@ -126,7 +126,7 @@ static int watch(struct psc_target *target, const struct options *options)
     }
 }
 
-/* A slip in these would only show as files that are not found. */
+/* Without this a misspelt directory shows only as files that are not found. */
 static void check_directory(const char *path)
 {
     struct stat status;

@@ -20,7 +20,7 @@ static bool wants_color(const struct options *options, const struct output *outp
            strcmp(terminal, "dumb");
 }
 
-/* A core is replaced by its report only once, and then there is no core. */
+/* The report must not replace the core file. */
 static bool is_same_file(const char *path, const char *other)
 {
     struct stat a;
@@ -53,7 +53,7 @@ static bool print_output(struct psc_trace *const *traces, size_t count,
                     ? !psc_print_processes(readable, count, &print, write_output, &file, &err)
                     : !psc_print(traces[0], &print, write_output, &file, &err);
     good = close_output(&file, good);
-    /* Whoever reads the pipe has seen enough. */
+    /* The reader has closed the pipe: no error. */
     if (!good && !output->path && file.error == EPIPE)
         return true;
     if (!good)

@@ -1,6 +1,7 @@
 /**
  * @file
  * Room `print`: a finished trace as text or JSON. Reads only trace.h.
+ * Errors: PSC_ERR_IO when `write` stopped it, PSC_ERR_MEMORY.
  *
  * To add a format: a folder as_FORMAT/ with one function of type print_fn (print.c), a row in
  * print.c, an enumerator in pystack_core.h.

@@ -18,7 +18,7 @@ static const char *module_path(const struct trace_location *location)
     return location->module ? location->module->path : NULL;
 }
 
-/* As far as the eye can see; where nothing is known but an address, that counts. */
+/* Equal in all that is printed; without a line the address counts. */
 static bool locations_equal(const struct trace_location *a, const struct trace_location *b)
 {
     return a->kind == b->kind && a->line == b->line && a->column == b->column &&

@@ -41,7 +41,7 @@ static bool exceptions_equal(const struct trace_thread *a, const struct trace_th
     return true;
 }
 
-/* Equal as far as the eye can see; values of names are not compared but shown. */
+/* Equal in all that is printed; stacks with values of names never are. */
 static bool stacks_equal(const struct trace_thread *a, const struct trace_thread *b,
                          const struct psc_print_options *options)
 {
