@@ -1,6 +1,6 @@
 /* The program: a command, or a core or process to be shown. Uses the public header only. */
 #include "commands.h"
-#include "complain.h"
+#include "messages.h"
 #include "options.h"
 #include "show_target.h"
 

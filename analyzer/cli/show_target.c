@@ -2,7 +2,7 @@
 #include "show_target.h"
 
 #include "children.h"
-#include "complain.h"
+#include "messages.h"
 #include "show_traces.h"
 
 #include <poll.h>

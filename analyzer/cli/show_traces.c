@@ -1,6 +1,6 @@
 #include "show_traces.h"
 
-#include "complain.h"
+#include "messages.h"
 #include "output_file.h"
 
 #include <errno.h>

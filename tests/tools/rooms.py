@@ -229,7 +229,7 @@ def check_order(house: House) -> Iterator[str]:
 def check_folders(house: House) -> Iterator[str]:
     """Each folder with files is a room of the list, and has a door when another room asks for it."""
     for room in sorted({room_of(path) for path in house.files}):
-        if room not in house.rooms and room not in (PUBLIC, PROGRAM):
+        if room not in house.rooms and room != PUBLIC:
             yield "%s has files, but is no room of the list" % (room or "the top")
     for room in house.rooms:
         if not any(room_of(path) == room for path in house.files):
@@ -275,7 +275,9 @@ def check_call_arrows(house: House) -> Iterator[str]:
         for other, symbol in others.items():
             doors = room_of(other).split("/")
             outer = {"/".join(doors[:count]) for count in range(1, len(doors) + 1)}
-            if room != PROGRAM and not is_inside(room, room_of(other)) and \
+            if is_inside(room, PROGRAM) and not is_inside(room_of(other), PROGRAM):
+                continue
+            if not is_inside(room, room_of(other)) and \
                     not outer & (allowed(house, room) | {room}):
                 yield "%s calls %s() of %s, which %s does not open" % (path, symbol, other, room)
 

@@ -16,7 +16,6 @@ ANALYZER = os.path.join(cores.SOURCE, "analyzer")
 BUILD = os.environ.get("PSC_BUILD_DIR", os.path.join(cores.SOURCE, "build"))
 # What is still to be mended, by the rule: nothing may be added.
 KNOWN = {
-    "check_sizes": ["cli has 27 files"],
     "check_libraries": ["native/rows_libdw.c includes libelf, which is for elf"],
 }
 
@@ -77,7 +76,7 @@ def test_the_library_never_prints_or_exits():
     banned = re.compile(r"\b(printf|vprintf|puts|putchar|perror|fprintf|fputs|exit|_exit|abort|assert|"
                         r"setlocale|strtok|strerror)\s*\(")
     for path in sources(ANALYZER, ".c", ".h"):
-        if os.path.dirname(path).endswith("/cli"):
+        if path.startswith(os.path.join(ANALYZER, "cli", "")):
             continue
         found = banned.search(code_of(path))
         assert not found, "%s uses %s" % (path, found.group(1))

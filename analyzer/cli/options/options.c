@@ -1,6 +1,6 @@
 #include "options.h"
 
-#include "complain.h"
+#include "messages.h"
 #include "completion.h"
 #include "help.h"
 #include "option_list.h"

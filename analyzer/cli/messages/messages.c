@@ -1,4 +1,4 @@
-#include "complain.h"
+#include "messages.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 /* `pystack-core demangle`: symbols as they were written, alone or inside lines, as c++filt. */
 #include "command_demangle.h"
 #include "demangle_filter.h"
-#include "options.h"
+#include "messages.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "option_values.h"
 
-#include "complain.h"
+#include "messages.h"
 
 #include <errno.h>
 #include <stdio.h>

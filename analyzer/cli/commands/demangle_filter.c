@@ -3,8 +3,9 @@
  * else comes, because other symbols tell what one leaves open, until the input ends or pauses.
  */
 #include "demangle_filter.h"
-#include "options.h"
+#include "messages.h"
 
+#include <stdbool.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

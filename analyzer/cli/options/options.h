@@ -6,9 +6,6 @@
 
 #include <stdbool.h>
 
-/** As eu-stack. */
-enum exit_code { EXIT_COMPLETE = 0, EXIT_PARTIAL = 1, EXIT_NOTHING = 2, EXIT_USAGE = 64 };
-
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

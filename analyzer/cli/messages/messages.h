@@ -1,6 +1,9 @@
-/** What the program says on standard error: one line each. */
-#ifndef PSC_COMPLAIN_H
-#define PSC_COMPLAIN_H
+/** What the program says on standard error, one line each, and by its exit code. */
+#ifndef PSC_MESSAGES_H
+#define PSC_MESSAGES_H
+
+/** As eu-stack. */
+enum exit_code { EXIT_COMPLETE = 0, EXIT_PARTIAL = 1, EXIT_NOTHING = 2, EXIT_USAGE = 64 };
 
 /** Whatever bytes a target's names hold: control characters cannot act. */
 void complain(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
