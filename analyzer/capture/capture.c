@@ -76,7 +76,7 @@ static enum psc_status read_threads(struct capture *capture, struct psc_error *e
     return status == PSC_OK ? psc_fail_status(err, read_python(capture)) : status;
 }
 
-/* While a living process stands still: values of native frames take the whole way. */
+/* The visitor, while a living process stands still: values of native frames need merged stacks. */
 static void read_ahead(struct capture *visitor)
 {
     // What cannot be read now is a gap or a warning when it is read again.

@@ -11,10 +11,10 @@
 #define VARIABLES_LIMIT ((size_t)4096)
 /* Snapshots of a process that goes on loading libraries. */
 #define SNAPSHOT_LIMIT 5
-/* Searches for the interpreter, which threads that start and end meanwhile can hide. */
+/* Tries to find the interpreter: threads that start and end meanwhile can make one fail. */
 #define FIND_LIMIT 4
 
-/* The capture of a living process, and who reads ahead for it. */
+/* The capture of a living process, and the visitor that reads for it in the stop. */
 struct living {
     struct capture *capture;
     struct capture visitor; /* Its trace and tools are there for variables of native frames only. */

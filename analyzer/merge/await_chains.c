@@ -107,7 +107,7 @@ static bool runs_inside(const struct search *search, psc_addr generator)
     struct python_awaiting other;
     if (!runs_in(search, info, generator) || python_read_awaiting(python, generator, &other))
         return false;
-    /* Which of several runs of one function this frame is, nothing tells. */
+    /* When the function runs several times at once, nothing tells which of them this frame is. */
     for (size_t i = 0; i < search->running_count; i++)
         if (search->running[i] != generator && runs_in(search, info, search->running[i]))
             return false;

@@ -213,8 +213,8 @@ static void found_return(struct search *search, const struct way *way)
 }
 
 /*
- * Nothing comes back from a function that begins with what stops the process, nor
- * from a call that another function follows.
+ * A function that begins with what stops the process does not return, nor does a call behind which
+ * another function begins.
  */
 static bool call_returns(struct search *search, const struct operand *callee, psc_addr next)
 {

@@ -1,7 +1,7 @@
 /**
  * @file
  * The handle, as the rooms within python/ see it. What one of them keeps between two reads is a
- * struct of the file that owns it: nobody else can look into that.
+ * struct of the file that owns it, opaque to all others.
  */
 #ifndef PSC_PYTHON_PRIVATE_H
 #define PSC_PYTHON_PRIVATE_H

@@ -150,7 +150,7 @@ static void add_join(struct dataflow *dataflow, uint64_t start, const struct kno
         dataflow->failed = true;
         return;
     }
-    /* What ran through here must stop here. */
+    /* A path that was followed past this start must now end at it. */
     for (size_t i = 0; i < dataflow->count; i++)
         if (dataflow->joins[i].start < start && start < dataflow->joins[i].end)
             make_dirty(dataflow, &dataflow->joins[i]);

@@ -149,7 +149,7 @@ static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned 
         return known->traits;
     if (depth > CLEANUP_DEPTH_LIMIT)
         return 0;
-    keep_known(flow, target.address, 0); /* Also while it is looked at: cycles. */
+    keep_known(flow, target.address, 0); /* For functions that call each other. */
     uint8_t traits = traits_of_function(flow, function, depth);
     keep_known(flow, target.address, traits);
     return traits;

@@ -1,4 +1,4 @@
-/* The end of what was made of a module's DWARF. */
+/* Frees all that was read of a module's DWARF. */
 #include "dwarf_private.h"
 
 #include <stdlib.h>

@@ -66,7 +66,7 @@ static const struct known_text *find_known(const struct hash_table *table, uint6
     return hash_table_find_pair(table, first, second);
 }
 
-/** Without memory it is forgotten. */
+/** Keeps an answer; out of memory, it is found anew when it is asked for again. */
 static void keep_known(struct hash_table *table, uint64_t first, uint64_t second, const char *text,
                        uint32_t line)
 {

@@ -187,7 +187,7 @@ static size_t base_length(const char *name)
 enum python_function layout_classify_function(const struct py_rules *rules, const char *name)
 {
     size_t length = base_length(name);
-    /* That of 2.7 is later only a way to the evaluator (Python/ceval.c). */
+    /* 2.7's evaluator is in later versions a function that calls the evaluator (Python/ceval.c). */
     const char *evaluator = rules ? rules->spelling->evaluator : "";
     if (length == strlen(evaluator) && !strncmp(name, evaluator, length))
         return PYTHON_FUNCTION_EVALUATOR;

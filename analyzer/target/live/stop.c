@@ -190,7 +190,7 @@ void stop_read_registers(struct live_stop *stop)
         if (!thread->stopped)
             continue;
         if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &registers))
-            thread->gone = true; /* Killed while it stood. */
+            thread->gone = true; /* Killed while it was stopped. */
         else if (registers.iov_len != sizeof(thread->registers))
             stop->other_width = true;
         else if (stop->all_registers || stop->vectors)

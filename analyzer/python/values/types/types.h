@@ -138,8 +138,8 @@ psc_addr value_old_name(struct python *python, psc_addr class);
 
 /* ---- enum_flags.c ---- */
 
-/** Adds ".READ|WRITE" for a number that no one name of its class is for; nothing when they can not
-    be told. */
+/** Adds ".READ|WRITE" for a combination that has no name of its own; nothing when its parts are not
+    known. */
 void value_add_flag_names(struct value_writer *writer, const struct py_type *type, psc_addr number);
 
 /* ---- dict_view.c ---- */
