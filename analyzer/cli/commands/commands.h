@@ -1,4 +1,8 @@
-/** What the program does besides printing a core: each command has its own arguments. */
+/**
+ * @file
+ * Room `cli/commands`: what the program does besides printing a core; each command has its own
+ * arguments. To add one: a file command_NAME.c, a row in commands.c.
+ */
 #ifndef PSC_COMMANDS_H
 #define PSC_COMMANDS_H
 

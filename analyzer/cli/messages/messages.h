@@ -1,4 +1,8 @@
-/** What the program says on standard error, one line each, and by its exit code. */
+/**
+ * @file
+ * Room `cli/messages`: what the program says on standard error, one line each, and by its exit
+ * code.
+ */
 #ifndef PSC_MESSAGES_H
 #define PSC_MESSAGES_H
 

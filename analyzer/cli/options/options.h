@@ -1,4 +1,8 @@
-/** What the command line asks for. */
+/**
+ * @file
+ * Room `cli/options`: what the command line asks for, and what is printed of it by --help and for
+ * shells. Opens no target; what is wrong is said on standard error.
+ */
 #ifndef PSC_OPTIONS_H
 #define PSC_OPTIONS_H
 
