@@ -77,7 +77,7 @@ static enum psc_status finish_open(struct target *target, struct psc_target **re
     struct psc_target *opened = calloc(1, sizeof(*opened));
     if (!opened) {
         target_close(target);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     }
     opened->target = target;
     enum psc_status status = modules_create(target, &opened->modules, err);

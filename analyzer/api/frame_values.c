@@ -28,7 +28,7 @@ static enum psc_status open_question(struct psc_target *target, struct question 
                         target->target->process.pid);
     ret->arena = arena_create();
     if (!ret->arena)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     enum psc_status status =
         python_open(target->target, target->modules, ret->arena, &ret->python, err);
     status = end_call(target->target, status, err);
@@ -98,7 +98,7 @@ enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame, const
         text_add_char(&text, '\n');
     }
     if (status == PSC_OK && text.failed)
-        status = psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        status = psc_fail_memory(err);
     if (status == PSC_OK && text.size)
         status = write_all(write, context, text.data, err);
     text_deinit(&text);

@@ -29,6 +29,7 @@ struct elf_section {
     uint64_t flags; /**< SHF_... */
     uint64_t address;
     uint64_t size;
+    bool gnu_compressed; /**< It was found as ".zdebug_x". */
 };
 
 /** 0 for a file without section headers. */

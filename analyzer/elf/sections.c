@@ -11,8 +11,10 @@ size_t elf_file_section_count(struct Elf *elf)
 
 static void describe(const Elf64_Shdr *header, struct elf_section *ret)
 {
-    *ret =
-        (struct elf_section){header->sh_type, header->sh_flags, header->sh_addr, header->sh_size};
+    *ret = (struct elf_section){.type = header->sh_type,
+                                .flags = header->sh_flags,
+                                .address = header->sh_addr,
+                                .size = header->sh_size};
 }
 
 bool elf_file_get_section(struct Elf *elf, size_t index, struct elf_section *ret)
@@ -24,13 +26,13 @@ bool elf_file_get_section(struct Elf *elf, size_t index, struct elf_section *ret
     return header != NULL;
 }
 
-static bool name_is(const char *found, const char *name)
+static bool is_gnu_compressed(const char *found, const char *name)
 {
-    return strcmp(found, name) == 0 || (strncmp(name, ".debug_", 7) == 0 && found[0] == '.' &&
-                                        found[1] == 'z' && strcmp(found + 2, name + 1) == 0);
+    return strncmp(name, ".debug_", 7) == 0 && found[0] == '.' && found[1] == 'z' &&
+           strcmp(found + 2, name + 1) == 0;
 }
 
-static Elf_Scn *find_section(struct Elf *elf, const char *name)
+static Elf_Scn *find_section(struct Elf *elf, const char *name, bool *ret_gnu_compressed)
 {
     size_t names;
     if (!elf || elf_getshdrstrndx(elf, &names) != 0)
@@ -38,7 +40,8 @@ static Elf_Scn *find_section(struct Elf *elf, const char *name)
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
         const Elf64_Shdr *header = elf64_getshdr(section);
         const char *found = header ? elf_strptr(elf, names, header->sh_name) : NULL;
-        if (found && name_is(found, name))
+        *ret_gnu_compressed = found && is_gnu_compressed(found, name);
+        if (found && (*ret_gnu_compressed || strcmp(found, name) == 0))
             return section;
     }
     return NULL;
@@ -46,17 +49,21 @@ static Elf_Scn *find_section(struct Elf *elf, const char *name)
 
 static Elf_Scn *find_section_with_bytes(struct Elf *elf, const char *name)
 {
-    Elf_Scn *section = find_section(elf, name);
+    bool gnu_compressed;
+    Elf_Scn *section = find_section(elf, name, &gnu_compressed);
     const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
     return header && header->sh_type != SHT_NOBITS && header->sh_size > 0 ? section : NULL;
 }
 
 bool elf_file_find_section(struct Elf *elf, const char *name, struct elf_section *ret)
 {
-    Elf_Scn *section = find_section(elf, name);
-    if (section)
-        describe(elf64_getshdr(section), ret);
-    return section != NULL;
+    bool gnu_compressed;
+    Elf_Scn *section = find_section(elf, name, &gnu_compressed);
+    if (!section)
+        return false;
+    describe(elf64_getshdr(section), ret);
+    ret->gnu_compressed = gnu_compressed;
+    return true;
 }
 
 bool elf_file_has_debug_info(struct Elf *elf)

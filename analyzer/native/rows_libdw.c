@@ -1,9 +1,9 @@
+#include "elf.h"
 #include "location.h"
 #include "native_private.h"
 
 #include <elfutils/libdw.h>
 #include <dwarf.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,32 +70,24 @@ void libdw_destroy(struct libdw_engine *engine)
 
 static struct module_cfi *cfi_of(struct libdw_engine *engine, const struct module *module)
 {
-    size_t low = 0, high = engine->module_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (modules_get(engine->native->modules, middle)->start <= module->start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &engine->modules[low - 1] : NULL;
+    size_t behind = SORTED_COUNT(i, engine->module_count,
+                                 modules_get(engine->native->modules, i)->start <= module->start);
+    return behind ? &engine->modules[behind - 1] : NULL;
 }
 
 /* ---- sections ---- */
 
-static Elf_Data *find_section(Elf *elf, const char *name)
+static bool find_section(Elf *elf, const char *name, struct elf_section *ret)
 {
-    size_t names;
-    if (elf_getshdrstrndx(elf, &names) != 0)
-        return NULL;
-    for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section)) {
-        GElf_Shdr header;
-        const char *its_name;
-        if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS &&
-            (its_name = elf_strptr(elf, names, header.sh_name)) && strcmp(its_name, name) == 0)
-            return elf_getdata(section, NULL);
-    }
-    return NULL;
+    return elf_file_find_section(elf, name, ret) && ret->type != SHT_NOBITS && !ret->gnu_compressed;
+}
+
+/* Only of a section that is not compressed, or that libdw has decompressed already. */
+static bool read_section(struct native *native, Elf *elf, const char *name, struct elf_bytes *ret)
+{
+    struct elf_section section;
+    return find_section(elf, name, &section) && !(section.flags & SHF_COMPRESSED) &&
+           elf_file_read_section(elf, name, native->rows.rules, ret);
 }
 
 static bool check_entry(const struct target_machine *machine, const Elf_Data *data,
@@ -128,53 +120,53 @@ static bool check_entry(const struct target_machine *machine, const Elf_Data *da
 }
 
 /* Checks a whole section once: libdw searches it from its beginning. */
-static bool check_section(const struct target_machine *machine, Elf *elf, const char *name,
-                          bool eh_frame)
+static bool check_section(struct native *native, Elf *elf, const char *name, bool eh_frame)
 {
-    Elf_Data *data = find_section(elf, name);
-    const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
-    if (!data || !data->d_buf || !ident)
+    struct elf_bytes bytes;
+    const unsigned char *ident = elf_file_bytes(elf).data;
+    if (!ident || !read_section(native, elf, name, &bytes))
         return false;
+    const Elf_Data data = {.d_buf = (void *)(uintptr_t)bytes.data, .d_size = bytes.size};
     Dwarf_Off offset = 0, next;
     for (;;) {
         Dwarf_CFI_Entry entry;
-        int result = dwarf_next_cfi(ident, data, eh_frame, offset, &next, &entry);
+        int result = dwarf_next_cfi(ident, (Elf_Data *)&data, eh_frame, offset, &next, &entry);
         if (result > 0)
             return true;
-        if (result < 0 || !check_entry(machine, data, ident, eh_frame, &entry) || next <= offset)
+        if (result < 0 || !check_entry(native->machine, &data, ident, eh_frame, &entry) ||
+            next <= offset)
             return false;
         offset = next;
     }
 }
 
-static Dwarf_CFI *open_debug_frame(const struct target_machine *machine, Dwarf *debug)
+static Dwarf_CFI *open_debug_frame(struct native *native, Dwarf *debug)
 {
-    return debug && check_section(machine, dwarf_getelf(debug), ".debug_frame", false)
+    return debug && check_section(native, dwarf_getelf(debug), ".debug_frame", false)
                ? dwarf_getcfi(debug)
                : NULL;
 }
 
-static void open_eh_frame(const struct target_machine *machine, struct module_cfi *cfi,
-                          struct module *module)
+static void open_eh_frame(struct native *native, struct module_cfi *cfi, struct module *module)
 {
     cfi->tried_eh_frame = true;
     Elf *elf = module_elf(module);
     // With a search table each entry is checked when it is asked for.
-    if (elf && (module->eh_frame_hdr || check_section(machine, elf, ".eh_frame", true)))
+    if (elf && (module->eh_frame_hdr || check_section(native, elf, ".eh_frame", true)))
         cfi->eh_frame = dwarf_getcfi_elf(elf);
 }
 
-static void open_debug_frames(const struct target_machine *machine, struct module_cfi *cfi,
-                              struct module *module)
+static void open_debug_frames(struct native *native, struct module_cfi *cfi, struct module *module)
 {
+    struct elf_section section;
     cfi->tried_debug_frame = true;
     Elf *elf = module_elf(module);
-    if (elf && find_section(elf, ".debug_frame"))
+    if (find_section(elf, ".debug_frame", &section))
         cfi->own_debug = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-    cfi->debug_frames[0] = open_debug_frame(machine, cfi->own_debug);
+    cfi->debug_frames[0] = open_debug_frame(native, cfi->own_debug);
     Dwarf *debug = module_dwarf(module);
     if (debug && (!elf || dwarf_getelf(debug) != elf))
-        cfi->debug_frames[1] = open_debug_frame(machine, debug);
+        cfi->debug_frames[1] = open_debug_frame(native, debug);
 }
 
 static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *module, psc_addr address)
@@ -185,14 +177,14 @@ static Dwarf_Frame *find_frame(struct libdw_engine *engine, struct module *modul
     if (!cfi)
         return NULL;
     if (!cfi->tried_eh_frame)
-        open_eh_frame(engine->native->machine, cfi, module);
+        open_eh_frame(engine->native, cfi, module);
     struct cfi_common common;
     if (cfi->eh_frame &&
         (!module->eh_frame_hdr || cfi_check_address(engine->native, module, address, &common)) &&
         dwarf_cfi_addrframe(cfi->eh_frame, in_file, &frame) == 0)
         return frame;
     if (!cfi->tried_debug_frame)
-        open_debug_frames(engine->native->machine, cfi, module);
+        open_debug_frames(engine->native, cfi, module);
     for (size_t i = 0; i < PSC_ARRAY_SIZE(cfi->debug_frames); i++)
         if (cfi->debug_frames[i] && dwarf_cfi_addrframe(cfi->debug_frames[i], in_file, &frame) == 0)
             return frame;

@@ -25,7 +25,7 @@ enum psc_status native_create(struct target *target, struct modules *modules,
 {
     struct native *native = calloc(1, sizeof(*native));
     if (!native)
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     native->target = target;
     native->machine = target->machine;
     native->code = find_code(target->machine->elf_machine);
@@ -40,7 +40,7 @@ enum psc_status native_create(struct target *target, struct modules *modules,
     }
     if (!native->rows.rules || !native->libdw) {
         native_destroy(native);
-        return psc_fail(err, PSC_ERR_MEMORY, "out of memory");
+        return psc_fail_memory(err);
     }
     native->libunwind = libunwind_create(native);
     for (size_t i = 0; i < target->thread_count; i++)
