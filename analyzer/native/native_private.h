@@ -42,19 +42,11 @@ enum row_kind {
 /** What is known of a program counter. */
 struct row {
     psc_addr pc;
-    void *rule;   /**< Of the engine; owned by the table's arena. */
+    void *rule;   /**< Of the engine; owned by native->rules. */
     uint8_t kind; /**< enum row_kind */
     bool exact;   /**< As in struct native_frame. */
     bool signal;  /**< Signal trampoline: its caller was interrupted. */
     bool code;    /**< Executable memory. */
-    bool used;
-};
-
-struct row_table {
-    struct row *slots; /**< Open addressing; capacity is a power of two. */
-    size_t capacity;
-    size_t count;
-    struct arena *rules;
 };
 
 static inline psc_addr row_lookup_pc(const struct row *row)
@@ -237,7 +229,8 @@ struct native {
     struct libunwind_engine *libunwind; /**< May be NULL. */
     struct libdw_engine *libdw;
     struct returns *returns; /**< NULL until it is needed. */
-    struct row_table rows;
+    struct hash_table rows;  /**< struct row */
+    struct arena *rules;
     struct native_statistics statistics;
     /** Pages of the target that lie in this process, by page number. */
     struct {

@@ -1,34 +1,14 @@
 #include "native_private.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define FIRST_CAPACITY 256
-
-static size_t slot_of(const struct row_table *table, psc_addr pc, bool exact)
+static uint64_t hash_row(const struct row *row)
 {
-    size_t mask = table->capacity - 1;
-    size_t slot = (size_t)hash_u64(pc << 1 | exact) & mask;
-    while (table->slots[slot].used &&
-           (table->slots[slot].pc != pc || table->slots[slot].exact != exact))
-        slot = (slot + 1) & mask;
-    return slot;
+    return hash_u64(row->pc << 1 | row->exact);
 }
 
-static bool grow(struct row_table *table)
+static bool row_matches(const void *item, const void *key)
 {
-    struct row_table larger = *table;
-    larger.capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
-    larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
-    if (!larger.slots)
-        return false;
-    for (size_t i = 0; i < table->capacity; i++)
-        if (table->slots[i].used)
-            larger.slots[slot_of(&larger, table->slots[i].pc, table->slots[i].exact)] =
-                table->slots[i];
-    free(table->slots);
-    *table = larger;
-    return true;
+    const struct row *row = item, *wanted = key;
+    return row->pc == wanted->pc && row->exact == wanted->exact;
 }
 
 static bool make_by_engines(struct native *native, struct module *module, struct row *row)
@@ -58,22 +38,22 @@ static void make_row(struct native *native, struct row *row)
 
 enum psc_status row_find(struct native *native, psc_addr pc, bool exact, struct row *ret)
 {
-    struct row_table *table = &native->rows;
-    if (table->count * 2 >= table->capacity && !grow(table))
-        return PSC_ERR_MEMORY;
-    size_t slot = slot_of(table, pc, exact);
-    if (table->slots[slot].used) {
-        *ret = table->slots[slot];
+    struct row row = {.pc = pc, .exact = exact};
+    struct hash_table *table = &native->rows;
+    const struct row *known = hash_table_find_by(table, hash_row(&row), row_matches, &row);
+    if (known) {
+        *ret = *known;
         return PSC_OK;
     }
     if (table->count >= ROW_LIMIT)
         return PSC_ERR_LIMIT;
-    struct row row = {.pc = pc, .exact = exact, .used = true};
     make_row(native, &row);
-    if (arena_is_exhausted(table->rules))
+    if (arena_is_exhausted(native->rules) || !hash_table_reserve(table, table->count + 1))
         return PSC_ERR_MEMORY;
-    table->slots[slot] = row;
-    table->count++;
+    struct row *added = hash_table_add_by(table, hash_row(&row));
+    if (!added)
+        return PSC_ERR_LIMIT; // Too many of the same hash.
+    *added = row;
     native->statistics.rows = table->count;
     *ret = row;
     return PSC_OK;

@@ -20,7 +20,7 @@ struct register_rule {
     uint8_t kind;
     uint8_t count;
     int64_t offset; /* Or the number of the other register. */
-    /* Of RULE_EXPRESSION, `count` of them; owned by the rules' arena. */
+    /* Of RULE_EXPRESSION, `count` of them; owned by native->rules. */
     const struct debug_operation *operations;
 };
 
@@ -87,7 +87,7 @@ static bool read_section(struct native *native, Elf *elf, const char *name, stru
 {
     struct elf_section section;
     return find_section(elf, name, &section) && !(section.flags & SHF_COMPRESSED) &&
-           elf_file_read_section(elf, name, native->rows.rules, ret);
+           elf_file_read_section(elf, name, native->rules, ret);
 }
 
 static bool check_entry(const struct target_machine *machine, const Elf_Data *data,
@@ -225,7 +225,7 @@ static bool make_cfa_rule(struct native *native, Dwarf_Frame *frame, struct regi
         number = operations[0].atom - DW_OP_breg0;
     }
     if (count != 1 || number >= registers)
-        return copy_expression(native->rows.rules, operations, count, ret);
+        return copy_expression(native->rules, operations, count, ret);
     *ret = (struct register_rule){
         .kind = RULE_REGISTER, .count = (uint8_t)number, .offset = (int64_t)offset};
     return true;
@@ -263,7 +263,7 @@ static bool make_register_rule(struct native *native, Dwarf_Frame *frame, int nu
         if (used == count)
             return true;
     }
-    return copy_expression(native->rows.rules, operations, count, ret);
+    return copy_expression(native->rules, operations, count, ret);
 }
 
 static bool fill_rule(struct native *native, Dwarf_Frame *frame, struct libdw_rule *rule,
@@ -281,7 +281,7 @@ static bool fill_rule(struct native *native, Dwarf_Frame *frame, struct libdw_ru
 
 bool libdw_make_row(struct libdw_engine *engine, struct module *module, struct row *row)
 {
-    struct arena *arena = engine->native->rows.rules;
+    struct arena *arena = engine->native->rules;
     Dwarf_Frame *frame = find_frame(engine, module, row_lookup_pc(row));
     if (!frame)
         return false;

@@ -262,7 +262,7 @@ bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, 
 {
     struct access *access = &engine->probe.access;
     unw_cursor_t *cursor = &engine->probe.cursors[0];
-    struct rule_request request = {.arena = engine->native->rows.rules, .pc = row_lookup_pc(row)};
+    struct rule_request request = {.arena = engine->native->rules, .pc = row_lookup_pc(row)};
     if (!module->eh_frame_hdr)
         return false;
     // Registers whose rip is the address looked up: the rule then depends on nothing else.

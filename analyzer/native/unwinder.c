@@ -31,14 +31,15 @@ enum psc_status native_create(struct target *target, struct modules *modules,
     native->code = find_code(target->machine->elf_machine);
     native->modules = modules;
     native->unwinder = unwinder;
-    native->rows.rules = arena_create();
+    native->rows = HASH_TABLE_OF(struct row);
+    native->rules = arena_create();
     native->libdw = libdw_create(native);
     if (!native->code) {
         native_destroy(native);
         return psc_fail(err, PSC_ERR_UNSUPPORTED, "native stacks of %s are not handled",
                         target->machine->title);
     }
-    if (!native->rows.rules || !native->libdw) {
+    if (!native->rules || !native->libdw) {
         native_destroy(native);
         return psc_fail_memory(err);
     }
@@ -56,8 +57,8 @@ void native_destroy(struct native *native)
     libunwind_destroy(native->libunwind);
     libdw_destroy(native->libdw);
     returns_destroy(native->returns);
-    arena_destroy(native->rows.rules);
-    free(native->rows.slots);
+    arena_destroy(native->rules);
+    hash_table_deinit(&native->rows);
     free(native);
 }
 
