@@ -40,6 +40,13 @@ void parse_auxv(const uint8_t *bytes, size_t size, struct target_auxv *auxv);
 /** Sets process.executable by auxv. */
 void target_find_executable(struct target *target);
 
+/**
+ * Sorts items that begin with the addresses of a start and an end. Overlapping ones come only from
+ * damaged files and debuggers that err: the first one stays.
+ * @return how many are left.
+ */
+size_t target_sort_ranges(void *items, size_t count, size_t item_size);
+
 /** Paths, as a list of mappings names them, and their files. */
 struct file_names {
     struct hash_table table;

@@ -216,12 +216,6 @@ static enum psc_status core_check_header(struct target *target, struct core *cor
     return PSC_OK;
 }
 
-static int compare_segments(const void *left, const void *right)
-{
-    const struct core_segment *a = left, *b = right;
-    return COMPARE(a->start, b->start);
-}
-
 static void core_add_segment(struct core *core, const struct elf_segment *segment, bool *truncated)
 {
     if (!segment->memory_size || segment->address > UINT64_MAX - segment->memory_size)
@@ -236,17 +230,6 @@ static void core_add_segment(struct core *core, const struct elf_segment *segmen
     core->segments[core->segment_count++] = (struct core_segment){
         segment->address, segment->address + segment->memory_size, segment->address + have,
         have ? core->image + segment->offset : NULL, segment->flags};
-}
-
-/* Overlapping segments come only from damaged files: the first one wins. */
-static void core_sort_segments(struct core *core)
-{
-    qsort(core->segments, core->segment_count, sizeof(*core->segments), compare_segments);
-    size_t kept = 0;
-    for (size_t i = 0; i < core->segment_count; i++)
-        if (!kept || core->segments[i].start >= core->segments[kept - 1].end)
-            core->segments[kept++] = core->segments[i];
-    core->segment_count = kept;
 }
 
 static enum psc_status core_read_notes(struct core *core, const struct elf_segment *segment,
@@ -297,7 +280,8 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
         if (status != PSC_OK)
             return psc_fail_status(err, status);
     }
-    core_sort_segments(core);
+    core->segment_count =
+        target_sort_ranges(core->segments, core->segment_count, sizeof(*core->segments));
     return PSC_OK;
 }
 

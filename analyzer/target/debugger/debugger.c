@@ -14,21 +14,19 @@
 #define RUN_PAGES ((size_t)16)
 /** Pages kept; when they are all used the cache starts anew. */
 #define CACHE_PAGES    ((size_t)16384)
-#define CACHE_SLOTS    (2 * CACHE_PAGES)
 #define PREFETCH_LIMIT ((size_t)1024 * 1024)
 #define ITEM_LIMIT     1000000u
 
 struct debugger_page {
-    psc_addr address; /* 1: the slot is free; no page begins there. */
-    uint8_t *bytes;   /* NULL: cannot be read. */
+    psc_addr address;
+    uint8_t *bytes; /* NULL: cannot be read. */
 };
 
 struct debugger {
     size_t (*read)(void *context, psc_addr address, void *buffer, size_t size);
     void *context;
-    int memory; /* Of memory_path, or -1. */
-    struct debugger_page *pages;
-    size_t page_count;
+    int memory;              /* Of memory_path, or -1. */
+    struct hash_table pages; /* struct debugger_page */
     psc_addr last_page;
     uint8_t *run; /* RUN_PAGES pages. */
 };
@@ -37,32 +35,26 @@ struct debugger {
 
 static void cache_clear(struct debugger *debugger)
 {
-    for (size_t i = 0; i < CACHE_SLOTS; i++) {
-        free(debugger->pages[i].bytes);
-        debugger->pages[i] = (struct debugger_page){.address = 1};
-    }
-    debugger->page_count = 0;
+    for (size_t i = 0; i < debugger->pages.count; i++)
+        free(((struct debugger_page *)hash_table_at(&debugger->pages, i))->bytes);
+    hash_table_clear(&debugger->pages);
 }
 
 static struct debugger_page *cache_find(struct debugger *debugger, psc_addr page)
 {
-    size_t slot = (size_t)hash_u64(page) % CACHE_SLOTS;
-    while (debugger->pages[slot].address != page && debugger->pages[slot].address != 1)
-        slot = (slot + 1) % CACHE_SLOTS;
-    return &debugger->pages[slot];
+    return hash_table_find(&debugger->pages, page);
 }
 
 /* What cannot be read is kept too, with no bytes; so is a page for which there is no memory. */
 static void cache_add(struct debugger *debugger, psc_addr page, const uint8_t *bytes)
 {
-    struct debugger_page *slot = cache_find(debugger, page);
-    if (slot->address == page)
+    struct debugger_page *added =
+        cache_find(debugger, page) ? NULL : hash_table_add(&debugger->pages, page);
+    if (!added)
         return;
-    slot->address = page;
-    slot->bytes = bytes ? malloc(PAGE) : NULL;
-    if (slot->bytes)
-        memcpy(slot->bytes, bytes, PAGE);
-    debugger->page_count++;
+    added->bytes = bytes ? malloc(PAGE) : NULL;
+    if (added->bytes)
+        memcpy(added->bytes, bytes, PAGE);
 }
 
 /* ---- reading ---- */
@@ -79,7 +71,7 @@ static size_t debugger_ask(struct debugger *debugger, psc_addr address, uint8_t 
 /* Fetches `count` pages, at most RUN_PAGES, in one go; from the first that fails on, one by one. */
 static void debugger_fetch(struct debugger *debugger, psc_addr page, size_t count)
 {
-    if (debugger->page_count + count > CACHE_PAGES)
+    if (debugger->pages.count + count > CACHE_PAGES)
         cache_clear(debugger);
     size_t got = debugger_ask(debugger, page, debugger->run, count * PAGE) / PAGE;
     for (size_t i = 0; i < count; i++) {
@@ -96,7 +88,7 @@ static size_t count_missing(struct debugger *debugger, const struct target_mappi
 {
     size_t count = 1;
     while (count < limit && mapping->end - page > count * PAGE &&
-           cache_find(debugger, page + count * PAGE)->address == 1)
+           !cache_find(debugger, page + count * PAGE))
         count++;
     return count;
 }
@@ -104,18 +96,18 @@ static size_t count_missing(struct debugger *debugger, const struct target_mappi
 static const uint8_t *debugger_page(struct target *target, psc_addr page)
 {
     struct debugger *debugger = target->backend;
-    struct debugger_page *slot = cache_find(debugger, page);
-    if (slot->address != page) {
+    const struct debugger_page *known = cache_find(debugger, page);
+    if (!known) {
         const struct target_mapping *mapping = target_find_mapping(target, page);
         if (!mapping)
             return NULL;
         bool in_order = debugger->last_page == page - PAGE;
         debugger_fetch(debugger, page,
                        in_order ? count_missing(debugger, mapping, page, RUN_PAGES) : 1);
-        slot = cache_find(debugger, page);
+        known = cache_find(debugger, page);
     }
     debugger->last_page = page;
-    return slot->bytes;
+    return known ? known->bytes : NULL;
 }
 
 static enum psc_status debugger_read(struct target *target, psc_addr address, void *buffer,
@@ -151,7 +143,7 @@ static void debugger_prefetch(struct target *target, psc_addr address, size_t si
         end = page + PREFETCH_LIMIT;
     while (page < end) {
         size_t count = 1;
-        if (cache_find(debugger, page)->address != page) {
+        if (!cache_find(debugger, page)) {
             size_t wanted = (size_t)(end - page + PAGE - 1) / PAGE;
             count = count_missing(debugger, mapping, page, wanted < RUN_PAGES ? wanted : RUN_PAGES);
             debugger_fetch(debugger, page, count);
@@ -165,11 +157,10 @@ static void debugger_close(struct target *target)
     struct debugger *debugger = target->backend;
     if (!debugger)
         return;
-    if (debugger->pages)
-        cache_clear(debugger);
+    cache_clear(debugger);
+    hash_table_deinit(&debugger->pages);
     if (debugger->memory >= 0)
         close(debugger->memory);
-    free(debugger->pages);
     free(debugger->run);
     free(debugger);
 }
@@ -179,12 +170,6 @@ static const struct target_ops debugger_ops = {
     .read = debugger_read, .prefetch = debugger_prefetch, .close = debugger_close};
 
 /* ---- opening ---- */
-
-static int compare_mappings(const void *left, const void *right)
-{
-    const struct target_mapping *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
 
 static enum psc_status add_mapping(struct target *target, struct file_names *names,
                                    const struct psc_debugger_mapping *given)
@@ -221,12 +206,8 @@ static enum psc_status copy_mappings(struct target *target, const struct psc_deb
     file_names_deinit(&names);
     if (status != PSC_OK)
         return status;
-    qsort(target->mappings, target->mapping_count, sizeof(*target->mappings), compare_mappings);
-    size_t kept = 0;
-    for (size_t i = 0; i < target->mapping_count; i++)
-        if (!kept || target->mappings[i].start >= target->mappings[kept - 1].end)
-            target->mappings[kept++] = target->mappings[i];
-    target->mapping_count = kept;
+    target->mapping_count =
+        target_sort_ranges(target->mappings, target->mapping_count, sizeof(*target->mappings));
     return PSC_OK;
 }
 
@@ -313,12 +294,10 @@ enum psc_status debugger_open(const struct psc_debugger *given, const char *exec
     debugger->read = given->read;
     debugger->context = given->context;
     debugger->memory = given->memory_path ? open(given->memory_path, O_RDONLY | O_CLOEXEC) : -1;
-    debugger->pages = calloc(CACHE_SLOTS, sizeof(*debugger->pages));
+    hash_table_init(&debugger->pages, sizeof(struct debugger_page));
     debugger->run = malloc(RUN_PAGES * PAGE);
     enum psc_status status = PSC_OK;
-    if (debugger->pages)
-        cache_clear(debugger);
-    if (!debugger->pages || !debugger->run)
+    if (!hash_table_reserve(&debugger->pages, CACHE_PAGES) || !debugger->run)
         status = psc_fail_memory(err);
     else if (debugger->memory < 0 && !debugger->read)
         status = psc_fail(err, PSC_ERR_IO, "%s: cannot be opened", given->memory_path);
