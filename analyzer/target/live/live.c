@@ -271,7 +271,7 @@ enum psc_status live_snapshot_unpaused(struct target *target, const struct live_
         target->warnings.count = warnings;
         pages_clear(&live->pages);
         visit_now(target, request);
-        pause->pages = live->pages.count;
+        pause->pages = live->pages.table.count;
         pause->changed = pages_count_changed(&live->pages, live->memory_tid);
         if (!pause->changed)
             break;

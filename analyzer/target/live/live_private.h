@@ -75,16 +75,14 @@ PSC_MUST_CHECK enum psc_status live_take_maps(struct target *target, struct live
 #define LIVE_PAGE ((psc_addr)4096)
 
 struct live_page {
-    psc_addr address; /**< 0: free. */
+    psc_addr address; /**< The key. */
     const uint8_t *bytes;
 };
 
 /** Pages of the target that were read, each once: what was read while it stood still stays so. */
 struct live_pages {
     int memory;              /**< /proc/PID/mem */
-    struct live_page *table; /**< Open addressing. */
-    size_t mask;
-    size_t count;
+    struct hash_table table; /**< struct live_page */
     struct live_page last;
     uint8_t **slabs;
     size_t slab_count;
@@ -92,6 +90,11 @@ struct live_pages {
     size_t slab_used; /**< Of the last one. */
     size_t run;       /**< Pages that the last read of neighbours took. */
 };
+
+static inline const struct live_page *pages_at(const struct live_pages *pages, size_t index)
+{
+    return hash_table_at(&pages->table, index);
+}
 
 /** So that nothing has to be allocated while the target stands still. False: out of memory. */
 bool pages_init(struct live_pages *pages, int memory);

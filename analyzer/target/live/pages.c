@@ -10,7 +10,7 @@
 
 #define SLAB_SIZE       ((size_t)1024 * 1024)
 #define SLAB_LIMIT      ((size_t)4096)
-#define FIRST_TABLE     ((size_t)16384)
+#define FIRST_PAGES     ((size_t)8192)
 #define COMPARE_AT_ONCE ((size_t)64)
 #define READ_AT_ONCE    ((size_t)16)
 
@@ -32,9 +32,8 @@ static bool add_slab(struct live_pages *pages)
 
 bool pages_init(struct live_pages *pages, int memory)
 {
-    *pages = (struct live_pages){.memory = memory, .mask = FIRST_TABLE - 1};
-    pages->table = calloc(FIRST_TABLE, sizeof(*pages->table));
-    return pages->table && add_slab(pages);
+    *pages = (struct live_pages){.memory = memory, .table = HASH_TABLE_OF(struct live_page)};
+    return hash_table_reserve(&pages->table, FIRST_PAGES) && add_slab(pages);
 }
 
 void pages_deinit(struct live_pages *pages)
@@ -42,7 +41,7 @@ void pages_deinit(struct live_pages *pages)
     for (size_t i = 0; i < pages->slab_count; i++)
         munmap(pages->slabs[i], SLAB_SIZE);
     free(pages->slabs);
-    free(pages->table);
+    hash_table_deinit(&pages->table);
     *pages = (struct live_pages){.memory = -1};
 }
 
@@ -50,55 +49,30 @@ void pages_clear(struct live_pages *pages)
 {
     while (pages->slab_count > 1)
         munmap(pages->slabs[--pages->slab_count], SLAB_SIZE);
-    memset(pages->table, 0, (pages->mask + 1) * sizeof(*pages->table));
+    hash_table_clear(&pages->table);
     pages->slab_used = 0;
-    pages->count = 0;
     pages->last = (struct live_page){0};
-}
-
-static struct live_page *pages_slot(struct live_page *table, size_t mask, psc_addr page)
-{
-    size_t at = (size_t)hash_u64(page) & mask;
-    while (table[at].address && table[at].address != page)
-        at = (at + 1) & mask;
-    return &table[at];
 }
 
 const uint8_t *pages_find(struct live_pages *pages, psc_addr page)
 {
     if (pages->last.address == page)
         return pages->last.bytes;
-    const struct live_page *slot = pages_slot(pages->table, pages->mask, page);
-    if (!slot->address)
+    const struct live_page *known = hash_table_find(&pages->table, page);
+    if (!known)
         return NULL;
-    pages->last = *slot;
-    return slot->bytes;
-}
-
-static bool grow_table(struct live_pages *pages)
-{
-    size_t size = (pages->mask + 1) * 2;
-    struct live_page *table = calloc(size, sizeof(*table));
-    if (!table)
-        return false;
-    for (size_t i = 0; i <= pages->mask; i++)
-        if (pages->table[i].address)
-            *pages_slot(table, size - 1, pages->table[i].address) = pages->table[i];
-    free(pages->table);
-    pages->table = table;
-    pages->mask = size - 1;
-    return true;
+    pages->last = *known;
+    return known->bytes;
 }
 
 bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes)
 {
-    if (!page || (pages->count * 2 > pages->mask && !grow_table(pages)))
-        return false;
-    struct live_page *slot = pages_slot(pages->table, pages->mask, page);
-    if (!slot->address)
-        pages->count++;
-    *slot = (struct live_page){page, bytes};
-    return true;
+    struct live_page *known = page ? hash_table_find(&pages->table, page) : NULL;
+    if (page && !known)
+        known = hash_table_add(&pages->table, page);
+    if (known)
+        known->bytes = bytes;
+    return known != NULL;
 }
 
 /* How many whole pages could be read into the slab. */
@@ -161,16 +135,16 @@ const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
 static int compare_addresses(const void *left, const void *right)
 {
     psc_addr a = *(const psc_addr *)left, b = *(const psc_addr *)right;
-    return a < b ? -1 : a > b;
+    return COMPARE(a, b);
 }
 
 psc_addr *pages_list(const struct live_pages *pages, size_t *ret_count)
 {
-    psc_addr *list = pages->count ? malloc(pages->count * sizeof(*list)) : NULL;
-    *ret_count = 0;
-    for (size_t i = 0; list && i <= pages->mask; i++)
-        if (pages->table[i].address)
-            list[(*ret_count)++] = pages->table[i].address;
+    size_t count = pages->table.count;
+    psc_addr *list = count ? malloc(count * sizeof(*list)) : NULL;
+    *ret_count = list ? count : 0;
+    for (size_t i = 0; i < *ret_count; i++)
+        list[i] = pages_at(pages, i)->address;
     if (list)
         qsort(list, *ret_count, sizeof(*list), compare_addresses);
     return list;
@@ -217,13 +191,12 @@ size_t pages_count_changed(const struct live_pages *pages, pid_t pid)
     uint8_t *buffer = malloc(COMPARE_AT_ONCE * LIVE_PAGE);
     size_t changed = 0, count = 0;
     if (!buffer)
-        return pages->count;
-    for (size_t i = 0; i <= pages->mask; i++) {
-        if (pages->table[i].address) {
-            remote[count] = (struct iovec){(void *)(uintptr_t)pages->table[i].address, LIVE_PAGE};
-            known[count++] = pages->table[i].bytes;
-        }
-        if (count == COMPARE_AT_ONCE || (count && i == pages->mask)) {
+        return pages->table.count;
+    for (size_t i = 0; i < pages->table.count; i++) {
+        const struct live_page *page = pages_at(pages, i);
+        remote[count] = (struct iovec){(void *)(uintptr_t)page->address, LIVE_PAGE};
+        known[count++] = page->bytes;
+        if (count == COMPARE_AT_ONCE || i == pages->table.count - 1) {
             size_t got = read_again(pages, pid, remote, count, buffer);
             changed += count_different(remote, known, count, buffer, got);
             count = 0;

@@ -33,20 +33,19 @@ static bool add_range(struct live_save *save, psc_addr start, psc_addr end)
 static int compare_pages(const void *left, const void *right)
 {
     const struct live_page *a = left, *b = right;
-    return a->address < b->address ? -1 : a->address > b->address;
+    return COMPARE(a->address, b->address);
 }
 
 /* The pages that were read, in order; malloc'd. */
 static struct live_page *list_pages(const struct live_pages *pages, size_t *ret_count)
 {
-    struct live_page *list = calloc(pages->count + 1, sizeof(*list));
-    size_t count = 0;
-    for (size_t i = 0; list && i <= pages->mask && count < pages->count; i++)
-        if (pages->table[i].address)
-            list[count++] = pages->table[i];
+    size_t count = pages->table.count;
+    struct live_page *list = calloc(count + 1, sizeof(*list));
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = *pages_at(pages, i);
     if (list)
         qsort(list, count, sizeof(*list), compare_pages);
-    *ret_count = count;
+    *ret_count = list ? count : 0;
     return list;
 }
 

@@ -32,15 +32,13 @@ static int64_t now_in_nanoseconds(void)
 static int compare_threads(const void *left, const void *right)
 {
     const struct live_thread *a = left, *b = right;
-    return a->tid < b->tid ? -1 : a->tid > b->tid;
+    return COMPARE(a->tid, b->tid);
 }
 
 /* The first `sorted` threads are in order. */
 static bool is_known(const struct live_stop *stop, size_t sorted, pid_t tid)
 {
-    struct live_thread key = {.tid = tid};
-    return sorted &&
-           bsearch(&key, stop->threads, sorted, sizeof(*stop->threads), compare_threads) != NULL;
+    return SORTED_FIND(stop->threads, tid, sorted, tid) != NULL;
 }
 
 /* proc(5): the letter behind the name, which may hold anything; 'X' when it is gone. */
@@ -176,9 +174,7 @@ static void read_other_registers(struct live_stop *stop, struct live_thread *thr
 
 const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid)
 {
-    const struct live_thread key = {.tid = tid};
-    return stop->count ? bsearch(&key, stop->threads, stop->count, sizeof(key), compare_threads)
-                       : NULL;
+    return SORTED_FIND(stop->threads, tid, stop->count, tid);
 }
 
 void stop_read_registers(struct live_stop *stop)

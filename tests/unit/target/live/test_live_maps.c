@@ -139,7 +139,7 @@ static void test_pages_stay_as_they_were_read(void **state)
         assert_int_equal(pages_find(&pages, i * 4096) ? pages_find(&pages, i * 4096)[5]
                                                       : pages_read(&pages, i * 4096)[5],
                          i);
-    assert_int_equal(pages.count, 39);
+    assert_int_equal(pages.table.count, 39);
     memset(bytes, 77, sizeof(bytes));
     assert_int_equal(pwrite(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
     assert_int_equal(pages_find(&pages, 20 * 4096)[0], 20);
@@ -163,7 +163,7 @@ static void test_many_pages(void **state)
         assert_true(pages_add(&pages, i * 4096, page + i % 4096));
     for (psc_addr i = 1; i <= 40000; i++)
         assert_ptr_equal(pages_find(&pages, i * 4096), page + i % 4096);
-    assert_int_equal(pages.count, 40000);
+    assert_int_equal(pages.table.count, 40000);
     pages_deinit(&pages);
 }
 
