@@ -134,35 +134,42 @@ def read_siginfo():
         return None
 
 
-def held_thread(thread):
-    thread.switch()
-    frame = gdb.newest_frame()
-    if frame.architecture().name() != "i386:x86-64":
-        raise Wrong("This is a process of %s; only x86-64 is handled." % frame.architecture().name())
-    registers = [read_register(frame, name) for name in psc.REGISTERS]
+def find_machine(frame):
+    name = frame.architecture().name()
+    machine = psc.find_machine(name)
+    if machine is None:
+        raise Wrong("This is a process of %s; only %s is handled." % (name, psc.MACHINE_TITLES))
+    return machine
+
+
+def held_thread(thread, frame, machine):
+    registers = [read_register(frame, name) for name in machine.registers]
     try:
-        thread_pointer = read_register(frame, "fs_base")
+        thread_pointer = read_register(frame, machine.thread_pointer)
     except (gdb.error, ValueError):
         thread_pointer = 0
     return psc.Thread(lwp_of(thread), registers, thread_pointer, name=thread.name)
 
 
 def held_threads(inferior):
-    """All threads that are stopped, the signal that one of them died of, how many run."""
+    """All threads that are stopped, their machine, the signal that one of them died of, how many run."""
     listed: List[psc.Thread] = []
-    signal, running = None, 0
+    signal, running, machine = None, 0, None
     with keep_selection():
         selected = gdb.selected_thread()
         for thread in sorted(inferior.threads(), key=lambda one: (one != selected, one.num)):
             if not thread.is_valid() or thread.is_running():
                 running += 1
                 continue
-            one = held_thread(thread)
+            thread.switch()
+            frame = gdb.newest_frame()
+            machine = find_machine(frame)
+            one = held_thread(thread, frame, machine)
             if signal is None and len(listed) < SIGINFO_THREAD_LIMIT:
                 signal = read_siginfo()
                 one.crashed = signal is not None
             listed.append(one)
-    return listed, signal, running
+    return listed, machine, signal, running
 
 
 MAPPING_LINE = re.compile(r"^[ \t]*0x([0-9a-f]+)[ \t]+0x([0-9a-f]+)[ \t]+0x[0-9a-f]+[ \t]+0x([0-9a-f]+)"
@@ -199,14 +206,14 @@ def read_proc(pid, name):
 
 def held_process():
     inferior = gdb.selected_inferior()
-    listed, signal, running = held_threads(inferior)
+    listed, machine, signal, running = held_threads(inferior)
     if not listed:
         raise Wrong("The process is running; interrupt it first.")
 
     def read(start, size):
         return bytes(inferior.read_memory(start, size))
 
-    process = psc.HeldProcess(inferior.pid, [], listed, read=read, signal=signal)
+    process = psc.HeldProcess(inferior.pid, [], listed, read=read, signal=signal, machine=machine)
     # While gdb goes back in a recording, memory is what gdb says it was.
     if connection_kind() == "native" and gdb.current_recording() is None:
         try:

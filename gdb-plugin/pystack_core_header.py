@@ -158,7 +158,9 @@ if ctypes:
         _fields_ = [("tid", ctypes.c_int32),
                     ("crashed", ctypes.c_uint32),
                     ("thread_pointer", ctypes.c_uint64),
-                    ("registers", ctypes.c_uint64 * 17),
+                    ("registers", ctypes.POINTER(ctypes.c_uint64)),
+                    ("register_count", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
                     ("name", ctypes.c_char_p)]
 
     DebuggerRead = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t)
@@ -174,11 +176,15 @@ if ctypes:
                     ("threads", ctypes.POINTER(DebuggerThread)),
                     ("auxv", ctypes.c_void_p),
                     ("mapping_count", ctypes.c_uint32),
+                    ("mapping_size", ctypes.c_uint32),
                     ("thread_count", ctypes.c_uint32),
+                    ("thread_size", ctypes.c_uint32),
                     ("auxv_size", ctypes.c_uint32),
+                    ("machine", ctypes.c_uint32),
                     ("signal_number", ctypes.c_int32),
                     ("signal_code", ctypes.c_int32),
                     ("signal_sender", ctypes.c_int32),
+                    ("reserved", ctypes.c_uint32),
                     ("fault_address", ctypes.c_uint64)]
 
     class TargetInfo(ctypes.Structure):

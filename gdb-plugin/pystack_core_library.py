@@ -8,8 +8,6 @@ import pystack_core_records as records
 from pystack_core_header import ctypes
 from pystack_core_loader import LibraryUnusable, load  # noqa: F401
 
-REGISTERS = ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-             "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"]
 SCOPES = {c.PSC_SCOPE_LOCAL: "local", c.PSC_SCOPE_CLOSURE: "closure", c.PSC_SCOPE_GLOBAL: "global",
           c.PSC_SCOPE_BUILTIN: "builtin"}
 PERMISSIONS = {"r": c.PSC_DEBUGGER_READ, "w": c.PSC_DEBUGGER_WRITE, "x": c.PSC_DEBUGGER_EXECUTE}
@@ -29,6 +27,26 @@ def _string_array(strings):
 
 # ---- what a debugger tells ----
 
+class Machine:
+    """What the debuggers call a machine and its registers; `number` is e_machine."""
+
+    def __init__(self, number, title, debugger_names, registers, thread_pointer):
+        self.number, self.title, self.debugger_names = number, title, debugger_names
+        self.registers, self.thread_pointer = registers, thread_pointer
+
+
+X86_64 = Machine(62, "x86-64", ["i386:x86-64", "x86_64"],
+                 ["rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+                  "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"], "fs_base")
+MACHINES = [X86_64]
+MACHINE_TITLES = " and ".join(one.title for one in MACHINES)
+
+
+def find_machine(debugger_name):
+    """The row of MACHINES that a debugger calls so, or None."""
+    return next((one for one in MACHINES if debugger_name in one.debugger_names), None)
+
+
 class Mapping:
     def __init__(self, start, end, offset, path, permissions):
         self.start, self.end, self.offset = start, end, offset
@@ -36,6 +54,8 @@ class Mapping:
 
 
 class Thread:
+    """`registers` are in the order of Machine.registers."""
+
     def __init__(self, tid, registers, thread_pointer, name=None, crashed=False):
         self.tid, self.registers, self.thread_pointer = tid, registers, thread_pointer
         self.name, self.crashed = name, crashed
@@ -54,7 +74,8 @@ class HeldProcess:
     """
 
     def __init__(self, pid, mappings, threads, read=None, memory_path=None, executable=None, auxv=b"",
-                 signal=None):
+                 signal=None, machine=X86_64):
+        self.machine = machine
         self.pid, self.mappings, self.threads = pid, mappings, threads
         self.read, self.memory_path = read, memory_path
         self.executable, self.auxv, self.signal = executable, auxv, signal or Signal()
@@ -305,15 +326,16 @@ def open_held_process(process, executable=None, settings=None):
     threads = (c.DebuggerThread * max(len(process.threads), 1))()
     for at, one in enumerate(process.threads):
         threads[at] = c.DebuggerThread(tid=one.tid, crashed=int(one.crashed), name=_bytes(one.name),
-                                       thread_pointer=one.thread_pointer)
-        threads[at].registers[:] = one.registers
+                                       thread_pointer=one.thread_pointer, register_count=len(one.registers),
+                                       registers=(ctypes.c_uint64 * len(one.registers))(*one.registers))
     reader = _make_reader(process.read, interrupts) if process.read else c.DebuggerRead()  # type: ignore[call-overload]
     auxv = ctypes.create_string_buffer(process.auxv, max(len(process.auxv), 1))
     given = c.Debugger(
         size=ctypes.sizeof(c.Debugger), pid=process.pid or 0, read=reader,
         memory_path=_bytes(process.memory_path), executable=_bytes(process.executable),
-        mappings=mappings, mapping_count=len(process.mappings),
-        threads=threads, thread_count=len(process.threads),
+        machine=process.machine.number,
+        mappings=mappings, mapping_count=len(process.mappings), mapping_size=ctypes.sizeof(c.DebuggerMapping),
+        threads=threads, thread_count=len(process.threads), thread_size=ctypes.sizeof(c.DebuggerThread),
         auxv=ctypes.addressof(auxv) if process.auxv else None, auxv_size=len(process.auxv),
         signal_number=process.signal.number, signal_code=process.signal.code,
         signal_sender=process.signal.sender, fault_address=process.signal.address)

@@ -84,15 +84,15 @@ def read_siginfo(thread):
     return psc.Signal(number, code, address=address) if error.Success() else psc.Signal(number)
 
 
-def held_thread(thread):
+def held_thread(thread, machine):
     frame = thread.GetFrameAtIndex(0)
     registers = []
-    for name in psc.REGISTERS:
+    for name in machine.registers:
         value = frame.FindRegister(name)
         if not value.IsValid():
-            raise Wrong("This is not a process of x86-64; only that is handled.")
+            raise Wrong("This is not a process of %s; only that is handled." % psc.MACHINE_TITLES)
         registers.append(value.GetValueAsUnsigned())
-    base = frame.FindRegister("fs_base")  # lldb 14 has none: then the library looks for it
+    base = frame.FindRegister(machine.thread_pointer)  # lldb 14 has no fs_base: then the library looks for it
     return psc.Thread(thread.GetThreadID(), registers, base.GetValueAsUnsigned() if base.IsValid() else 0,
                       name=thread.GetName())
 
@@ -100,10 +100,13 @@ def held_thread(thread):
 def held_process(process):
     if kind(process) != "native":
         raise Wrong("Only processes on this machine and core files are handled.")
+    machine = psc.find_machine(process.GetTarget().GetTriple().split("-")[0])
+    if machine is None:
+        raise Wrong("This is not a process of %s; only that is handled." % psc.MACHINE_TITLES)
     pid = process.GetProcessID()
     threads, signal = [], psc.Signal()
     for thread in process:
-        one = held_thread(thread)
+        one = held_thread(thread, machine)
         found = read_siginfo(thread)
         if found and not signal.number:
             signal = found
@@ -123,7 +126,7 @@ def held_process(process):
     except OSError as reason:
         raise Wrong("The process cannot be read: %s." % reason) from None
     return psc.HeldProcess(pid, mappings, threads, read=read, memory_path="/proc/%d/mem" % pid, auxv=auxv,
-                           signal=signal)
+                           signal=signal, machine=machine)
 
 
 # ---- settings ----

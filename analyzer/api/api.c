@@ -119,6 +119,26 @@ enum psc_status psc_open_process(int32_t pid, const struct psc_open_options *opt
     return status == PSC_OK ? finish_open(target, ret, err) : status;
 }
 
+static enum psc_status take_debugger(const struct psc_debugger *debugger, struct psc_debugger *ret,
+                                     struct psc_error *err)
+{
+    enum psc_status status =
+        sized_take(SIZED_TYPE(psc_debugger, PSC_DEBUGGER_INIT), debugger, ret, err);
+    if (status != PSC_OK)
+        return status;
+    // In version 0.1 both have the sizes that they have here.
+    if (!ret->mapping_size)
+        ret->mapping_size = sizeof(struct psc_debugger_mapping);
+    if (!ret->thread_size)
+        ret->thread_size = sizeof(struct psc_debugger_thread);
+    status = sized_check_items(SIZED_TYPE(psc_debugger_mapping, PSC_DEBUGGER_INIT), ret->mappings,
+                               ret->mapping_count, ret->mapping_size, err);
+    if (status == PSC_OK)
+        status = sized_check_items(SIZED_TYPE(psc_debugger_thread, PSC_DEBUGGER_INIT), ret->threads,
+                                   ret->thread_count, ret->thread_size, err);
+    return status;
+}
+
 enum psc_status psc_open_debugger(const struct psc_debugger *debugger, const char *executable,
                                   const struct psc_open_options *options, struct psc_target **ret,
                                   struct psc_error *err)
@@ -128,8 +148,7 @@ enum psc_status psc_open_debugger(const struct psc_debugger *debugger, const cha
     struct target *target;
     if (!debugger || !ret)
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_debugger: debugger or ret is NULL");
-    enum psc_status status =
-        sized_take(SIZED_TYPE(psc_debugger, PSC_DEBUGGER_INIT), debugger, &known, err);
+    enum psc_status status = take_debugger(debugger, &known, err);
     if (status == PSC_OK)
         status = take_open_options(options, &target_options, err);
     if (status == PSC_OK)

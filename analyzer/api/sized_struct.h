@@ -26,6 +26,12 @@ struct sized_type {
 PSC_MUST_CHECK enum psc_status sized_take(const struct sized_type *type, const void *given,
                                           void *known, struct psc_error *err);
 
+/** Refuses an array of structs that begin with no size, in the same cases; `size` is that of one.
+ */
+PSC_MUST_CHECK enum psc_status sized_check_items(const struct sized_type *type, const void *items,
+                                                 size_t count, uint32_t size,
+                                                 struct psc_error *err);
+
 /** Fills a caller's struct from *known; what only the caller knows becomes zero. */
 PSC_MUST_CHECK enum psc_status sized_give(const struct sized_type *type, const void *known,
                                           void *ret, struct psc_error *err);

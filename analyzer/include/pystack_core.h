@@ -22,7 +22,8 @@
  *
  *     struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
  *
- * NULL for options, the macro, and zeros behind the size all mean the same. A library that is older
+ * NULL for options, the macro, and zeros behind the size all mean the same (but for the sizes of
+ * items in struct psc_debugger, where zeros are version 0.1's). A library that is older
  * than the header refuses a struct in which something is set that it does not know
  * (PSC_ERR_ARGUMENT, and the message says so).
  *
@@ -252,9 +253,14 @@ struct psc_debugger_thread {
     int32_t tid;
     /** Non-zero: took the signal that psc_debugger.signal_number names. */
     uint32_t crashed;
-    psc_addr thread_pointer; /**< fs_base; 0: not known, looked for in memory. */
-    /** In DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
-    uint64_t registers[17];
+    psc_addr thread_pointer; /**< x86-64: fs_base; 0: not known, looked for in memory. */
+    /**
+     * The general registers and the program counter, each under the number that DWARF has for it
+     * (the machine's psABI). x86-64: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip.
+     */
+    const uint64_t *registers;
+    uint32_t register_count; /**< x86-64: 17. Another number than the machine has is refused. */
+    uint32_t reserved;
     const char *name; /**< The native one, or NULL. */
 };
 
@@ -279,17 +285,23 @@ struct psc_debugger {
     const struct psc_debugger_thread *threads;
     const void *auxv; /**< As in /proc/PID/auxv, or NULL. */
     uint32_t mapping_count;
+    /** sizeof(struct psc_debugger_mapping), from one to the next; 0: as in version 0.1. */
+    uint32_t mapping_size;
     uint32_t thread_count;
-    uint32_t auxv_size;     /**< In bytes. */
-    int32_t signal_number;  /**< That stopped the crashed thread; 0: none. */
-    int32_t signal_code;    /**< si_code */
-    int32_t signal_sender;  /**< si_pid, when signal_code says that a process sent it. */
+    uint32_t thread_size;  /**< sizeof(struct psc_debugger_thread), likewise. */
+    uint32_t auxv_size;    /**< In bytes. */
+    uint32_t machine;      /**< e_machine (elf.h); 0: what the library runs on. */
+    int32_t signal_number; /**< That stopped the crashed thread; 0: none. */
+    int32_t signal_code;   /**< si_code */
+    int32_t signal_sender; /**< si_pid, when signal_code says that a process sent it. */
+    uint32_t reserved;
     psc_addr fault_address; /**< si_addr, when signal_code says that the kernel sent it. */
 };
 #define PSC_DEBUGGER_INIT                                                                        \
     {                                                                                            \
-        sizeof(struct psc_debugger), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, \
-            0, 0                                                                                 \
+        sizeof(struct psc_debugger), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0,             \
+            sizeof(struct psc_debugger_mapping), 0, sizeof(struct psc_debugger_thread), 0, 0, 0, \
+            0, 0, 0, 0                                                                           \
     }
 
 /**

@@ -69,7 +69,7 @@ struct target_machine {
     uint16_t status_size;      /**< struct elf_prstatus */
     uint16_t user_size;        /**< struct user_regs_struct */
     const uint8_t *user_index; /**< The word in it of each register. */
-    uint8_t user_system_call;  /**< The word of the system call; -1: in none. */
+    uint8_t user_system_call;  /**< The word of the system call; it holds -1 in none. */
     uint8_t user_thread_pointer;
     uint8_t user_syscall_words[TARGET_SYSCALL_WORDS]; /**< Of /proc/PID/syscall. */
     uint16_t vectors_size;                            /**< NT_PRFPREG */

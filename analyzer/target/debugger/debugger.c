@@ -3,6 +3,7 @@
 
 #include "target_private.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,19 +196,58 @@ static enum psc_status add_mapping(struct target *target, struct file_names *nam
     return PSC_OK;
 }
 
+static struct psc_debugger_mapping given_mapping(const struct psc_debugger *debugger, size_t index)
+{
+    struct psc_debugger_mapping mapping;
+    memcpy(&mapping, (const uint8_t *)debugger->mappings + index * debugger->mapping_size,
+           sizeof(mapping));
+    return mapping;
+}
+
 static enum psc_status copy_mappings(struct target *target, const struct psc_debugger *debugger)
 {
     struct file_names names;
     target->mappings = calloc(debugger->mapping_count, sizeof(*target->mappings));
     file_names_init(&names);
     enum psc_status status = target->mappings ? PSC_OK : PSC_ERR_MEMORY;
-    for (size_t i = 0; status == PSC_OK && i < debugger->mapping_count; i++)
-        status = add_mapping(target, &names, &debugger->mappings[i]);
+    for (size_t i = 0; status == PSC_OK && i < debugger->mapping_count; i++) {
+        struct psc_debugger_mapping mapping = given_mapping(debugger, i);
+        status = add_mapping(target, &names, &mapping);
+    }
     file_names_deinit(&names);
     if (status != PSC_OK)
         return status;
     target->mapping_count =
         target_sort_ranges(target->mappings, target->mapping_count, sizeof(*target->mappings));
+    return PSC_OK;
+}
+
+static struct psc_debugger_thread given_thread(const struct psc_debugger *debugger, size_t index)
+{
+    struct psc_debugger_thread thread;
+    memcpy(&thread, (const uint8_t *)debugger->threads + index * debugger->thread_size,
+           sizeof(thread));
+    return thread;
+}
+
+static const struct target_machine *find_machine(uint32_t elf_machine)
+{
+    if (elf_machine == EM_NONE)
+        return target_machine_here();
+    return elf_machine <= UINT16_MAX ? target_machine_find((uint16_t)elf_machine) : NULL;
+}
+
+static enum psc_status check_registers(const struct psc_debugger *given,
+                                       const struct target_machine *machine, struct psc_error *err)
+{
+    for (size_t i = 0; i < given->thread_count; i++) {
+        struct psc_debugger_thread thread = given_thread(given, i);
+        if (!thread.registers || thread.register_count != machine->register_count)
+            return psc_fail(err, PSC_ERR_ARGUMENT,
+                            "a debugger that tells %u registers of thread %d; %s has %u",
+                            thread.registers ? thread.register_count : 0, thread.tid,
+                            machine->title, machine->register_count);
+    }
     return PSC_OK;
 }
 
@@ -218,7 +258,8 @@ static void add_thread(struct target *target, const struct psc_debugger_thread *
     thread->thread_pointer = given->thread_pointer;
     thread->crashed = given->crashed != 0;
     thread->name = given->name ? arena_strdup(target->arena, given->name) : NULL;
-    memcpy(thread->registers.value, given->registers, sizeof(given->registers));
+    memcpy(thread->registers.value, given->registers,
+           given->register_count * sizeof(*given->registers));
 }
 
 static enum psc_status copy_threads(struct target *target, const struct psc_debugger *debugger)
@@ -227,12 +268,13 @@ static enum psc_status copy_threads(struct target *target, const struct psc_debu
     if (!target->threads)
         return PSC_ERR_MEMORY;
     // The crashed one comes first.
-    for (size_t i = 0; i < debugger->thread_count; i++)
-        if (debugger->threads[i].crashed)
-            add_thread(target, &debugger->threads[i]);
-    for (size_t i = 0; i < debugger->thread_count; i++)
-        if (!debugger->threads[i].crashed)
-            add_thread(target, &debugger->threads[i]);
+    for (int crashed = 1; crashed >= 0; crashed--) {
+        for (size_t i = 0; i < debugger->thread_count; i++) {
+            struct psc_debugger_thread thread = given_thread(debugger, i);
+            if ((thread.crashed != 0) == crashed)
+                add_thread(target, &thread);
+        }
+    }
     return PSC_OK;
 }
 
@@ -277,12 +319,20 @@ enum psc_status debugger_open(const struct psc_debugger *given, const char *exec
                               const struct target_options *options, struct target **ret,
                               struct psc_error *err)
 {
+    const struct target_machine *machine = find_machine(given->machine);
     if (!given->read && !given->memory_path)
         return psc_fail(err, PSC_ERR_ARGUMENT, "a debugger without a way to read memory");
+    if (!machine)
+        return psc_fail(err, PSC_ERR_UNSUPPORTED,
+                        "a debugger's process of machine %u (e_machine); only %s is handled",
+                        given->machine, target_machine_titles());
     if (!given->mappings || !given->mapping_count || given->mapping_count > ITEM_LIMIT)
         return psc_fail(err, PSC_ERR_ARGUMENT, "a debugger that tells no mappings of its target");
     if (!given->threads || !given->thread_count || given->thread_count > ITEM_LIMIT)
         return psc_fail(err, PSC_ERR_ARGUMENT, "a debugger that tells no threads of its target");
+    enum psc_status status = check_registers(given, machine, err);
+    if (status != PSC_OK)
+        return status;
     struct debugger *debugger = calloc(1, sizeof(*debugger));
     struct target *target =
         debugger ? target_create(TARGET_DEBUGGER, &debugger_ops, executable, options) : NULL;
@@ -291,12 +341,12 @@ enum psc_status debugger_open(const struct psc_debugger *given, const char *exec
         return psc_fail_memory(err);
     }
     target->backend = debugger;
+    target->machine = machine;
     debugger->read = given->read;
     debugger->context = given->context;
     debugger->memory = given->memory_path ? open(given->memory_path, O_RDONLY | O_CLOEXEC) : -1;
     hash_table_init(&debugger->pages, sizeof(struct debugger_page));
     debugger->run = malloc(RUN_PAGES * PAGE);
-    enum psc_status status = PSC_OK;
     if (!hash_table_reserve(&debugger->pages, CACHE_PAGES) || !debugger->run)
         status = psc_fail_memory(err);
     else if (debugger->memory < 0 && !debugger->read)

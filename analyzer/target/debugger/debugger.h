@@ -9,7 +9,8 @@
 #include "target.h"
 
 /**
- * See struct psc_debugger, which is of this library's size.
+ * See struct psc_debugger, which is of this library's size; its mappings and threads are as large
+ * as it says, and no smaller than this library has them.
  * @param executable  where the program is on this machine, or NULL.
  * @param options     copied; may be NULL.
  */

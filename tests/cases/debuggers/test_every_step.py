@@ -64,7 +64,7 @@ class Stepper:
 
     def look(self):
         registers = self.registers()
-        thread = psc.Thread(self.pid, [registers[name] for name in psc.REGISTERS], registers["fs_base"])
+        thread = psc.Thread(self.pid, [registers[name] for name in psc.X86_64.registers], registers["fs_base"])
         with open("/proc/%d/maps" % self.pid) as file:
             process = psc.HeldProcess(self.pid, psc.parse_maps(file.read()), [thread], memory_path=self.memory,
                             auxv=self.auxv)

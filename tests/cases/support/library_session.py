@@ -21,9 +21,9 @@ def read_file(pid, name):
 def sleeping_thread(pid, tid):
     """Registers as far as /proc tells: the thread sleeps in a system call."""
     words = read_file(pid, "task/%d/syscall" % tid).split()
-    registers = [0] * len(psc.REGISTERS)
-    registers[psc.REGISTERS.index("rsp")] = int(words[-2], 16)
-    registers[psc.REGISTERS.index("rip")] = int(words[-1], 16)
+    registers = [0] * len(psc.X86_64.registers)
+    registers[psc.X86_64.registers.index("rsp")] = int(words[-2], 16)
+    registers[psc.X86_64.registers.index("rip")] = int(words[-1], 16)
     return psc.Thread(tid, registers, 0, name="thread-%d" % tid)
 
 

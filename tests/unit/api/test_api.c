@@ -24,13 +24,19 @@ static void test_initializers_are_zeros_behind_the_size(void **state)
     EXPECT_DEFAULT(psc_open_options, PSC_OPEN_OPTIONS_INIT);
     EXPECT_DEFAULT(psc_capture_options, PSC_CAPTURE_OPTIONS_INIT);
     EXPECT_DEFAULT(psc_print_options, PSC_PRINT_OPTIONS_INIT);
-    EXPECT_DEFAULT(psc_debugger, PSC_DEBUGGER_INIT);
     EXPECT_DEFAULT(psc_target_info, PSC_TARGET_INFO_INIT);
     EXPECT_DEFAULT(psc_python_info, PSC_PYTHON_INFO_INIT);
     EXPECT_DEFAULT(psc_crash_info, PSC_CRASH_INFO_INIT);
     EXPECT_DEFAULT(psc_thread_info, PSC_THREAD_INFO_INIT);
     EXPECT_DEFAULT(psc_frame_info, PSC_FRAME_INFO_INIT);
     EXPECT_DEFAULT(psc_local, PSC_LOCAL_INIT);
+    // But for the sizes of what its arrays hold, for which zeros mean those of version 0.1.
+    struct psc_debugger debugger = PSC_DEBUGGER_INIT;
+    const struct psc_debugger zeros = {.size = sizeof(zeros)};
+    assert_int_equal(debugger.mapping_size, sizeof(struct psc_debugger_mapping));
+    assert_int_equal(debugger.thread_size, sizeof(struct psc_debugger_thread));
+    debugger.mapping_size = debugger.thread_size = 0;
+    assert_memory_equal(&debugger, &zeros, sizeof(zeros));
 }
 
 static enum psc_status print_with(const void *options, struct text *ret, struct psc_error *err)

@@ -49,9 +49,13 @@ static const struct psc_debugger_mapping mappings[] = {
     {.start = 0x8000000, .end = 0x8001000, .path = "/lib/a.so (deleted)", .offset = 4096},
 };
 
+static const uint64_t zeros[X86_RIP + 1];
+static const uint64_t registers[X86_RIP + 1] = {[X86_RIP] = 0x333};
+#define REGISTERS(values) .registers = (values), .register_count = PSC_ARRAY_SIZE(values)
+
 static const struct psc_debugger_thread threads[] = {
-    {.tid = 11, .thread_pointer = 0x111, .name = "one"},
-    {.tid = 12, .crashed = 1, .thread_pointer = 0x222, .registers = {[16] = 0x333}},
+    {.tid = 11, .thread_pointer = 0x111, REGISTERS(zeros), .name = "one"},
+    {.tid = 12, .crashed = 1, .thread_pointer = 0x222, REGISTERS(registers)},
 };
 
 static struct psc_debugger make_debugger(void)
@@ -67,8 +71,10 @@ static struct psc_debugger make_debugger(void)
         .context = &memory,
         .mappings = mappings,
         .mapping_count = PSC_ARRAY_SIZE(mappings),
+        .mapping_size = sizeof(mappings[0]),
         .threads = threads,
         .thread_count = PSC_ARRAY_SIZE(threads),
+        .thread_size = sizeof(threads[0]),
         .signal_number = 11,
         .signal_code = 1,
         .fault_address = 0x444,
@@ -200,7 +206,9 @@ static void thread_pointers_are_found(void **state)
         .end = START + sizeof(memory.bytes),
         .permissions = known | PSC_DEBUGGER_WRITE,
     };
-    const struct psc_debugger_thread unknown[] = {{.tid = 21}, {.tid = 22}, {.tid = 23}};
+    const struct psc_debugger_thread unknown[] = {{.tid = 21, REGISTERS(zeros)},
+                                                  {.tid = 22, REGISTERS(zeros)},
+                                                  {.tid = 23, REGISTERS(zeros)}};
     // glibc: the block points to itself twice; the thread's id is at 720.
     const struct {
         size_t at;
@@ -254,6 +262,75 @@ static void unusable_hosts_are_refused(void **state)
     psc_close(opened);
 }
 
+static void another_machine_is_refused(void **state)
+{
+    (void)state;
+    struct psc_error err = {0};
+    struct target *target;
+    struct psc_debugger debugger = make_debugger();
+    debugger.machine = EM_X86_64;
+    target = open_debugger(&debugger);
+    assert_int_equal(target->machine->elf_machine, EM_X86_64);
+    target_close(target);
+    const uint32_t others[] = {EM_AARCH64, 0x10000 | EM_X86_64};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(others); i++) {
+        debugger.machine = others[i];
+        assert_int_equal(debugger_open(&debugger, NULL, NULL, &target, &err), PSC_ERR_UNSUPPORTED);
+    }
+    assert_non_null(strstr(err.message, "only x86-64 is handled"));
+
+    const uint64_t many[33] = {0};
+    const struct psc_debugger_thread wrong[] = {
+        {.tid = 31, REGISTERS(many)},
+        {.tid = 32},
+        {.tid = 33, .register_count = X86_RIP + 1},
+    };
+    const char *const sentences[] = {
+        "a debugger that tells 33 registers of thread 31; x86-64 has 17",
+        "a debugger that tells 0 registers of thread 32; x86-64 has 17",
+        "a debugger that tells 0 registers of thread 33; x86-64 has 17",
+    };
+    debugger = make_debugger();
+    debugger.thread_count = 1;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(wrong); i++) {
+        debugger.threads = &wrong[i];
+        assert_int_equal(debugger_open(&debugger, NULL, NULL, &target, &err), PSC_ERR_ARGUMENT);
+        assert_string_equal(err.message, sentences[i]);
+    }
+}
+
+/* Of another version, which knows more of them. */
+static void larger_items_are_taken_by_their_size(void **state)
+{
+    (void)state;
+    struct psc_error err = {0};
+    struct psc_target *opened;
+    struct {
+        struct psc_debugger_thread thread;
+        uint64_t unknown;
+    } larger[] = {{threads[0], 0}, {threads[1], 0}};
+    struct psc_debugger debugger = make_debugger();
+    debugger.threads = &larger[0].thread;
+    debugger.thread_size = sizeof(larger[0]);
+    struct target *target = open_debugger(&debugger);
+    assert_int_equal(target->threads[0].tid, 12);
+    assert_int_equal(target->threads[1].tid, 11);
+    target_close(target);
+    assert_int_equal(psc_open_debugger(&debugger, NULL, NULL, &opened, &err), PSC_OK);
+    psc_close(opened);
+    larger[1].unknown = 1;
+    assert_int_equal(psc_open_debugger(&debugger, NULL, NULL, &opened, &err), PSC_ERR_ARGUMENT);
+    assert_non_null(strstr(err.message, "struct psc_debugger_thread has"));
+
+    debugger = make_debugger();
+    debugger.mapping_size = sizeof(mappings[0]) - 8;
+    assert_int_equal(psc_open_debugger(&debugger, NULL, NULL, &opened, &err), PSC_ERR_ARGUMENT);
+    assert_non_null(strstr(err.message, "struct psc_debugger_mapping: its size is"));
+    debugger.mapping_size = debugger.thread_size = 0;
+    assert_int_equal(psc_open_debugger(&debugger, NULL, NULL, &opened, &err), PSC_OK);
+    psc_close(opened);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +341,8 @@ int main(void)
         cmocka_unit_test(memory_can_be_a_file),
         cmocka_unit_test(thread_pointers_are_found),
         cmocka_unit_test(unusable_hosts_are_refused),
+        cmocka_unit_test(another_machine_is_refused),
+        cmocka_unit_test(larger_items_are_taken_by_their_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
