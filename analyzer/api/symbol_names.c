@@ -16,7 +16,7 @@ static bool demangle_cython(struct cython_symbol_set *symbol_set, const char *sy
     struct arena *arena = arena_create();
     struct cython_name name = {0};
     bool named = arena && cython_symbol_set_parse(symbol_set, symbol, arena, &name) &&
-                 name.function && strcmp(name.function, symbol);
+                 name.function && strcmp(name.function, symbol) != 0;
     if (named) {
         text_add_string(text, name.function);
         if (name.parallel)

@@ -24,8 +24,8 @@ static int32_t read_parent(const char *pid)
     fclose(file);
     text[size] = '\0';
     const char *end = strrchr(text, ')');
-    int parent;
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : -1;
+    const char *parent = end ? strpbrk(end, "0123456789") : NULL;
+    return parent ? (int32_t)strtol(parent, NULL, 10) : -1;
 }
 
 static struct process *list_processes(size_t *ret_count)

@@ -17,7 +17,7 @@ static bool wants_color(const struct options *options, const struct output *outp
     if (options->color != COLOR_AUTO)
         return options->color == COLOR_ALWAYS;
     return !output->path && !(no_color && *no_color) && isatty(STDOUT_FILENO) && terminal &&
-           strcmp(terminal, "dumb");
+           strcmp(terminal, "dumb") != 0;
 }
 
 /* The report must not replace the core file. */

@@ -119,8 +119,8 @@ static bool find_condition(unsigned id, enum instruction_verb *ret_verb, uint8_t
         {X86_INS_JL, X86_INS_SETL, X86_INS_CMOVL},    {X86_INS_JGE, X86_INS_SETGE, X86_INS_CMOVGE},
         {X86_INS_JLE, X86_INS_SETLE, X86_INS_CMOVLE}, {X86_INS_JG, X86_INS_SETG, X86_INS_CMOVG},
     };
-    for (uint8_t i = 0; i < PSC_ARRAY_SIZE(conditions); i++) {
-        *ret_condition = i;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(conditions); i++) {
+        *ret_condition = (uint8_t)i;
         if (id == conditions[i].jump)
             *ret_verb = INSTRUCTION_BRANCH;
         else if (id == conditions[i].set)

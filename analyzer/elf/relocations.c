@@ -80,7 +80,7 @@ static bool visit_packed_table(const struct elf_image *image, const struct elf_d
             next = entry + 8;
             continue;
         }
-        for (unsigned bit = 0; bit < 63; bit++)
+        for (uint64_t bit = 0; bit < 63; bit++)
             if (entry >> (bit + 1) & 1 && !visit_packed(image, next + 8 * bit, visit, context))
                 return false;
         next += UINT64_C(63) * 8;

@@ -217,7 +217,7 @@ size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret
     uint32_t goal = layout_init(&layout, flow, function) ? layout_find(&layout, address) : NOWHERE;
     size_t length = goal != NOWHERE ? find_path(&layout, goal) : 0;
     if (length)
-        path = malloc(length * sizeof(*path));
+        path = calloc(length, sizeof(*path));
     for (uint32_t at = goal; path; at = layout.from[at]) {
         path[layout.on[at]] = at;
         if (!at)

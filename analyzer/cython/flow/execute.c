@@ -155,11 +155,12 @@ static void step_test(struct flow_state *state, const struct code_image *image,
 
 static struct value shifted(struct value value, uint64_t count, uint8_t width)
 {
-    if (value.kind == VALUE_ERROR && count == 8u * width - 1)
+    const uint64_t bits = UINT64_C(8) * width;
+    if (value.kind == VALUE_ERROR && count == bits - 1)
         return constant(1);
-    if (value.kind == VALUE_SUCCESS && count == 8u * width - 1)
+    if (value.kind == VALUE_SUCCESS && count == bits - 1)
         return constant(0);
-    if (value.kind != VALUE_CONSTANT || count >= 8u * width)
+    if (value.kind != VALUE_CONSTANT || count >= bits)
         return unknown;
     return constant(flow_truncate(value.number, width) >> count);
 }

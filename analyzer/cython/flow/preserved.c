@@ -73,7 +73,8 @@ static void keep_known(const struct flow_state *state, struct known *ret)
 static void load_known(const struct known *known, struct flow_state *state)
 {
     memcpy(state->registers, known->registers, sizeof(state->registers));
-    memcpy(state->slots, known->slots, known->slot_count * sizeof(*known->slots));
+    for (size_t i = 0; i < known->slot_count; i++)
+        state->slots[i] = known->slots[i];
     state->slot_count = (uint16_t)known->slot_count;
 }
 

@@ -51,7 +51,8 @@ bool cython_is_slot(struct slice name);
 /* ---- names in a module's data ---- */
 
 /** The last part of a dotted name. */
-static inline const char *cython_last_part(const char *name)
+static inline __attribute__((__nonnull__, __returns_nonnull__)) const char *
+cython_last_part(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return dot ? dot + 1 : name;

@@ -49,9 +49,9 @@ static bool sweep_call(void *context, struct flow *flow, const struct flow_state
     } else if (!flow_is_cleanup(flow, target) && !flow_never_returns(flow, target)) {
         /* The first ones, then ever rarer ones. */
         size_t at = sweep->call_count++;
-        if (at < VOTE_LIMIT / 2)
-            sweep->returns[sweep->return_count++] = instruction->address + instruction->size;
-        else if ((at & (at - 1)) == 0 && sweep->return_count < VOTE_LIMIT)
+        bool wanted =
+            at < VOTE_LIMIT / 2 || ((at & (at - 1)) == 0 && sweep->return_count < VOTE_LIMIT);
+        if (wanted)
             sweep->returns[sweep->return_count++] = instruction->address + instruction->size;
     }
     return true;

@@ -199,7 +199,7 @@ uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint6
     };
     machine_reset(&machine);
     struct byte_cursor program = header.program;
-    while (program.next < program.end) {
+    while (program.next && program.next < program.end) {
         uint8_t opcode = *program.next++;
         if (opcode >= header.opcode_base)
             machine_special(&machine, opcode);

@@ -247,7 +247,7 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
     if (owner && !owner->inlines)
         owner->inlines = calloc(1, sizeof(*owner->inlines));
     Dwarf_Off function;
-    if (!dwarf || !owner->inlines ||
+    if (!dwarf || !owner || !owner->inlines ||
         !find_unit(module, owner->inlines, dwarf, file_address, ret_unit))
         return 0;
     struct unit_functions *unit = unit_functions(module, owner->inlines, ret_unit);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /** Compressed bytes that are decompressed without being asked to. */
-#define CHEAP_COMPRESSED_SIZE (512 * 1024)
+#define CHEAP_COMPRESSED_SIZE ((uint64_t)512 * 1024)
 
 struct module_dwarf *dwarf_of(struct module *module)
 {
