@@ -130,7 +130,7 @@ void parse_locations_311(const uint8_t *table, size_t size, int32_t first_line, 
     while (cursor.at < size && end <= lasti) {
         uint8_t head = next_byte(&cursor);
         next_entry(&cursor, head >> 3 & 0xf, &line, ret);
-        end += 2 * ((head & 7) + 1);
+        end += INT64_C(2) * ((head & 7) + 1);
         if (!(head & 0x80) || cursor.cut) {
             *ret = none;
             return;

@@ -106,7 +106,7 @@ bool py_is_text(struct python *python, psc_addr object)
 
 static void add_characters(struct text *text, const uint8_t *bytes, size_t count, uint32_t width)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; bytes && i < count; i++) {
         uint32_t character = width == 1   ? bytes[i]
                              : width == 2 ? load_u16(bytes + 2 * i)
                                           : load_u32(bytes + 4 * i);

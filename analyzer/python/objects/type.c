@@ -72,6 +72,7 @@ static bool read_c_name(struct python *python, psc_addr type, uint64_t flags,
                         char ret[TYPE_NAME_LIMIT])
 {
     psc_addr name;
+    ret[0] = '\0';
     enum psc_status status = py_read_u64(python, type, PY_TYPE_NAME, &name);
     if (status == PSC_OK)
         status = target_read_string(python->target, name, ret, TYPE_NAME_LIMIT);

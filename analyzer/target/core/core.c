@@ -184,7 +184,7 @@ static enum psc_status core_refuse(const char *path, const struct core *core, st
         {12, "ProblemType:", "a report of apport; the tool apport-unpack unpacks it"},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(packed); i++)
-        if (core->size >= packed[i].size &&
+        if (core->image && core->size >= packed[i].size &&
             memcmp(core->image, packed[i].begins, packed[i].size) == 0)
             return psc_fail(err, PSC_ERR_FORMAT, "%s: %s", path, packed[i].is);
     return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file (not an ELF file)", path);
@@ -195,7 +195,7 @@ static enum psc_status core_check_header(struct target *target, struct core *cor
 {
     const char *path = core->path;
     const uint8_t *ident = core->image;
-    if (core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
+    if (!ident || core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
         return core_refuse(path, core, err);
     if (!elf_is_elf(ident, core->size))
         return psc_fail(err, PSC_ERR_FORMAT, "%s: the file ends within its ELF header", path);
@@ -261,7 +261,8 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
 {
     struct elf_header header;
     size_t count = 0;
-    if (parse_elf_header(core->image, core->size, &header) && core->image[EI_VERSION] == EV_CURRENT)
+    if (core->image && parse_elf_header(core->image, core->size, &header) &&
+        core->image[EI_VERSION] == EV_CURRENT)
         count = elf_count_segments(core->image, core->size, &header);
     if (!count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without program headers%s", path,

@@ -61,7 +61,7 @@ void value_open_closure(struct value_writer *writer, const struct py_type *type,
         !budget_spend(python, CLOSURE_WORD_LIMIT))
         return;
     for (uint64_t at = python->layout.offset[PY_OBJECT_SIZE]; at + 8 <= size; at += 8) {
-        if (at > 8 * CLOSURE_WORD_LIMIT ||
+        if (at > UINT64_C(8) * CLOSURE_WORD_LIMIT ||
             target_read_u64(python->target, object + at, &item) != PSC_OK)
             return;
         if (py_is_object_address(item) && py_type_of(python, item, &item_type) == PSC_OK)

@@ -24,7 +24,7 @@ static bool read_words(struct python *python, psc_addr object, enum py_field fie
         return true;
     if (py_read_u64(python, object, field, &at) != PSC_OK)
         return false;
-    for (uint32_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (target_read_u64(python->target, at + 8 * i, &ret[i]) != PSC_OK)
             return false;
     return true;

@@ -140,7 +140,7 @@ static bool read_array(struct python *python, psc_addr object, struct array *ret
         target_read_u8(target, dtype + header + NUMPY_DTYPE_BYTE_ORDER, &order) != PSC_OK ||
         target_read_u32(target, dtype + header + NUMPY_DTYPE_NUMBER, &number) != PSC_OK)
         return false;
-    for (uint32_t i = 0; i < ret->dimension_count; i++)
+    for (size_t i = 0; i < ret->dimension_count; i++)
         if (target_read_u64(target, dimensions + 8 * i, &ret->dimensions[i]) != PSC_OK ||
             target_read_u64(target, strides + 8 * i, &ret->strides[i]) != PSC_OK)
             return false;

@@ -187,7 +187,7 @@ static bool find_private(struct python *python, const struct py_type *type, psc_
 {
     size_t size = strlen(name);
     const char *class = py_type_short_name(type);
-    if (size < 3 || memcmp(name, "__", 2) || !memcmp(name + size - 2, "__", 2))
+    if (size < 3 || memcmp(name, "__", 2) != 0 || memcmp(name + size - 2, "__", 2) == 0)
         return false;
     while (*class == '_')
         class ++;

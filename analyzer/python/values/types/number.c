@@ -127,7 +127,7 @@ static size_t shortest_digits(double value, bool single, char ret[20], int *ret_
             ret[count++] = *c;
     while (count > 1 && ret[count - 1] == '0')
         count--;
-    *ret_exponent = exponent ? atoi(exponent + 1) : 0;
+    *ret_exponent = exponent ? (int)strtol(exponent + 1, NULL, 10) : 0;
     return count;
 }
 
@@ -157,7 +157,7 @@ static void add_finite(double value, bool point, bool single, struct text *text)
     }
     size_t whole = (size_t)exponent + 1;
     for (size_t i = 0; i < whole; i++)
-        text_add_char(text, i < count ? digits[i] : '0');
+        text_add_char(text, (char)(i < count ? digits[i] : '0'));
     if (count > whole) {
         text_add_char(text, '.');
         text_add(text, digits + whole, count - whole);
