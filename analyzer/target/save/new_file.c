@@ -13,13 +13,8 @@
 
 static char *join(const char *a, const char *b)
 {
-    size_t size = strlen(a), more = strlen(b) + 1;
-    char *joined = malloc(size + more);
-    if (joined) {
-        memcpy(joined, a, size);
-        memcpy(joined + size, b, more);
-    }
-    return joined;
+    char *joined;
+    return asprintf(&joined, "%s%s", a, b) < 0 ? NULL : joined;
 }
 
 /* In the folder of the file; kernel 3.11 and most file systems. */
