@@ -66,7 +66,7 @@ enum native_end {
 /** The registers that a call preserves, as they are in one frame: those of machine->saved. */
 struct native_saved {
     uint64_t value[TARGET_SAVED_LIMIT];
-    uint8_t known; /**< A bit for each. */
+    uint16_t known; /**< A bit for each. */
 };
 
 /** All registers of a frame whose pc is exact: it has called nothing since. */

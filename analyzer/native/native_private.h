@@ -256,9 +256,9 @@ static inline bool native_read_word(struct native *native, psc_addr address, uin
 /* ---- contexts.c ---- */
 
 /** All that struct native_saved holds. */
-static inline uint8_t native_saved_all(const struct native *native)
+static inline uint16_t native_saved_all(const struct native *native)
 {
-    return (uint8_t)((1u << native->machine->saved_count) - 1);
+    return (uint16_t)((1u << native->machine->saved_count) - 1);
 }
 
 /**

@@ -30,7 +30,7 @@ struct way {
     struct spot sp;
     bool called;             /* Behind a call on the way, which may be one that does not return. */
     bool frame_pointer_kept; /* The frame pointer is what it was at the beginning. */
-    uint8_t saved;           /* A bit for each register that has been fetched. */
+    uint16_t saved;          /* A bit for each register that has been fetched. */
     struct spot spots[TARGET_SAVED_LIMIT];
 };
 
@@ -110,9 +110,9 @@ static void fetch(struct way *way, unsigned number, struct spot spot)
     int index = saved_index(way->machine, number);
     if (index < 0)
         return;
-    way->saved &= (uint8_t) ~(1u << index);
+    way->saved &= (uint16_t) ~(1u << index);
     if (spot.by_frame_pointer || spot.offset >= 0) {
-        way->saved |= (uint8_t)(1u << index);
+        way->saved |= (uint16_t)(1u << index);
         way->spots[index] = spot;
     }
 }

@@ -366,7 +366,7 @@ void libunwind_get_saved(struct libunwind_place *place, struct native_saved *ret
     for (size_t i = 0; i < machine->saved_count; i++) {
         unw_word_t value = 0;
         if (unw_get_reg(cursor, machine->saved[i], &value) >= 0)
-            ret->known |= (uint8_t)(1u << i);
+            ret->known |= (uint16_t)(1u << i);
         ret->value[i] = value;
     }
 }

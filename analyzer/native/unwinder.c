@@ -123,7 +123,7 @@ struct walker {
     bool exact;
     unsigned switches;
     size_t scan_budget;
-    uint8_t known; /* Which preserved registers are right: heuristics do not restore them. */
+    uint16_t known; /* Which preserved registers are right: heuristics do not restore them. */
 };
 
 static void take_registers(struct walker *walker);

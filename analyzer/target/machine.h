@@ -13,12 +13,13 @@
 
 /**
  * The most registers that a machine has, those of them that calls preserve, and bytes that Linux
- * stores of them.
+ * stores of them: room for AArch64's, which has more than x86-64 (x0 to x30, sp, pc; x19 to x29;
+ * struct user_pt_regs; struct user_fpsimd_state).
  */
-#define TARGET_REGISTER_LIMIT       17
-#define TARGET_SAVED_LIMIT          6
-#define TARGET_USER_REGISTERS_LIMIT ((size_t)27 * 8)
-#define TARGET_VECTORS_LIMIT        512u
+#define TARGET_REGISTER_LIMIT       33
+#define TARGET_SAVED_LIMIT          11
+#define TARGET_USER_REGISTERS_LIMIT ((size_t)34 * 8)
+#define TARGET_VECTORS_LIMIT        528u
 
 struct target;
 

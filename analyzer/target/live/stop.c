@@ -187,7 +187,7 @@ void stop_read_registers(struct live_stop *stop)
             continue;
         if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &registers))
             thread->gone = true; /* Killed while it was stopped. */
-        else if (registers.iov_len != sizeof(thread->registers))
+        else if (registers.iov_len != target_machine_here()->user_size)
             stop->other_width = true;
         else if (stop->all_registers || stop->vectors)
             read_other_registers(stop, thread);
