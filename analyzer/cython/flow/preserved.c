@@ -298,6 +298,8 @@ static void follow(struct dataflow *dataflow, uint64_t start)
 {
     struct join *join = find_join(dataflow, start);
     struct flow_state state;
+    if (!join)
+        return;
     flow_state_init(&state, dataflow->flow->image.abi, start);
     load_known(&join->known, &state);
     join->dirty = false;

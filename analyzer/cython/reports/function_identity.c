@@ -125,8 +125,7 @@ static bool is_of_entry(const struct table_entry *entry, const char *name)
     if (entry->kind == ENTRY_MODULE)
         return strncmp(name, entry->name, strlen(entry->name)) == 0;
     const char *leaf = cython_last_part(name);
-    const char *outer = leaf == name ? NULL : leaf - 1;
-    struct slice class = {name, outer ? (size_t)(outer - name) : 0};
+    struct slice class = {name, leaf == name ? 0 : (size_t)(leaf - name) - 1};
     if (entry->kind == ENTRY_GETTER || entry->kind == ENTRY_SETTER) {
         size_t size = strlen(entry->name);
         bool accessor = entry->kind == ENTRY_GETTER

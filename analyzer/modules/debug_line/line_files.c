@@ -205,7 +205,7 @@ bool parse_debug_line_file(const struct debug_line_sections *sections, uint64_t 
                            struct debug_line_file *ret)
 {
     struct line_header header;
-    if (!parse_line_header(&sections->line, unit, &header))
+    if (!parse_line_header(&sections->line, unit, &header) || !header.tables.next)
         return false;
     return header.version >= 5 ? find_file(&header, sections, file, ret)
                                : find_old_file(header.tables, file, ret);

@@ -38,7 +38,7 @@
 static bool parse_flags(const char *at, const char *end, struct dump_flags *ret)
 {
     static const char field[] = "VmFlags:";
-    if ((size_t)(end - at) < sizeof(field) - 1 || memcmp(at, field, sizeof(field) - 1))
+    if ((size_t)(end - at) < sizeof(field) - 1 || memcmp(at, field, sizeof(field) - 1) != 0)
         return false;
     for (at += sizeof(field) - 1; end - at >= 3; at += 3) {
         ret->excluded |= !memcmp(at + 1, "dd", 2) || !memcmp(at + 1, "io", 2);
