@@ -22,6 +22,8 @@ struct slot_search {
     struct target *target;
     struct hash_table chain; /* struct chain_frame: those before `indexed`. */
     size_t indexed;
+    psc_addr lowest; /* Of the addresses in `chain`. */
+    psc_addr highest;
     psc_addr awaiting_frame; /* A frame of the chain that no evaluator runs; 0: none. */
     size_t *evaluators;      /* Native indices, innermost first. */
     size_t evaluator_count;
@@ -34,7 +36,8 @@ struct slot_search {
 static bool index_chain(struct slot_search *search)
 {
     const struct python_stack *stack = search->stack;
-    if (!hash_table_reserve(&search->chain, stack->count))
+    // Most words of a stack are no frames: a table with much room tells that soonest.
+    if (!hash_table_reserve(&search->chain, 2 * stack->count))
         return false;
     for (; search->indexed < stack->count; search->indexed++) {
         psc_addr address = stack->frames[search->indexed].address;
@@ -42,8 +45,11 @@ static bool index_chain(struct slot_search *search)
             continue;
         // There is room: NULL is for addresses that were made to collide.
         struct chain_frame *frame = hash_table_add(&search->chain, address);
-        if (frame)
-            frame->index = search->indexed;
+        if (!frame)
+            continue;
+        frame->index = search->indexed;
+        search->lowest = address < search->lowest || !search->lowest ? address : search->lowest;
+        search->highest = address > search->highest ? address : search->highest;
     }
     return true;
 }
@@ -51,7 +57,7 @@ static bool index_chain(struct slot_search *search)
 /* The index in the chain of a frame object; SIZE_MAX: it is none of the chain's. */
 static size_t find_in_chain(const struct slot_search *search, psc_addr address)
 {
-    if (address & 7 || address < 4096)
+    if (address & 7 || address < search->lowest || address > search->highest)
         return SIZE_MAX;
     const struct chain_frame *frame = hash_table_find(&search->chain, address);
     return frame ? frame->index : SIZE_MAX;
