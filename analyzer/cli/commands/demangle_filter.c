@@ -5,9 +5,9 @@
 #include "demangle_filter.h"
 #include "messages.h"
 
-#include <stdbool.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
