@@ -183,7 +183,7 @@ static void find_range_by_name(const struct target *target, struct candidate *ca
     candidate->segment_count = 0;
 }
 
-bool candidate_place(struct target *target, struct candidate *candidate, bool named)
+bool candidate_find_range(struct target *target, struct candidate *candidate, bool named)
 {
     switch (read_segments(target, candidate)) {
     case HEADER_FOUND:

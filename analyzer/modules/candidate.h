@@ -10,7 +10,7 @@
 
 #define CANDIDATE_PAGE 4096
 
-/** What is found out about a place before it is taken as a module. */
+/** What is found out about an address range before it is taken as a module. */
 struct candidate {
     const struct target_mapping *mapping; /**< The one at offset 0; NULL for the vdso. */
     struct elf_segment segments[ELF_SEGMENT_LIMIT];
@@ -25,7 +25,7 @@ struct candidate {
  * (the file has other mappings) the mappings of that name that follow each other are the range.
  * @return false when it is no ELF file, or was not loaded but merely mapped to be read.
  */
-bool candidate_place(struct target *target, struct candidate *candidate, bool named);
+bool candidate_find_range(struct target *target, struct candidate *candidate, bool named);
 
 /**
  * Bytes of the file, from the target's memory or else from the file here.

@@ -147,7 +147,7 @@ static enum psc_status list_files(struct modules *modules, const struct file_use
         const struct file_use *use = SORTED_FIND(uses, file, use_count, candidate.mapping->file);
         if (!use || !use->may_execute)
             continue;
-        if (!candidate_place(target, &candidate, use->mapping_count > 1))
+        if (!candidate_find_range(target, &candidate, use->mapping_count > 1))
             continue;
         if (modules->count && candidate.start < modules->items[modules->count - 1].end)
             candidate.start = modules->items[modules->count - 1].end;

@@ -85,7 +85,7 @@ enum step_result row_apply(struct native *native, const struct row *row,
 
 struct libunwind_engine;
 /** A frame at which libunwind's cursor stands; applying a row there copies no registers. */
-struct libunwind_place;
+struct libunwind_cursor;
 
 /** NULL when libunwind lacks something or refuses: the other engine then does all. */
 struct libunwind_engine *libunwind_create(struct native *native);
@@ -94,17 +94,17 @@ void libunwind_destroy(struct libunwind_engine *engine);
 void libunwind_reload_threads(struct libunwind_engine *engine);
 /** Sets kind, rule and signal; false when there is no rule. */
 bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, struct row *row);
-/** The place that walks use; steps from registers have their own. */
-struct libunwind_place *libunwind_walk_place(struct libunwind_engine *engine);
-bool libunwind_load_thread(struct libunwind_place *place, size_t index);
-bool libunwind_load(struct libunwind_place *place, const struct target_registers *registers);
-/** Takes the step on a copy; libunwind_commit() moves `place` to where it led. */
-enum step_result libunwind_try(struct libunwind_place *place, const struct row *row,
+/** The cursor that walks use; steps from registers have their own. */
+struct libunwind_cursor *libunwind_walk_cursor(struct libunwind_engine *engine);
+bool libunwind_load_thread(struct libunwind_cursor *cursor, size_t index);
+bool libunwind_load(struct libunwind_cursor *cursor, const struct target_registers *registers);
+/** Takes the step on a copy; libunwind_commit() moves `cursor` to where it led. */
+enum step_result libunwind_try(struct libunwind_cursor *cursor, const struct row *row,
                                struct step *ret);
-void libunwind_commit(struct libunwind_place *place);
-void libunwind_get_registers(struct libunwind_place *place, struct target_registers *ret);
+void libunwind_commit(struct libunwind_cursor *cursor);
+void libunwind_get_registers(struct libunwind_cursor *cursor, struct target_registers *ret);
 /** Of the registers that calls preserve those that can be read; the others are not known. */
-void libunwind_get_saved(struct libunwind_place *place, struct native_saved *ret);
+void libunwind_get_saved(struct libunwind_cursor *cursor, struct native_saved *ret);
 enum step_result libunwind_step(struct libunwind_engine *engine, const struct row *row,
                                 const struct target_registers *registers,
                                 struct target_registers *ret, struct step *ret_step);

@@ -34,7 +34,7 @@ struct access {
     bool signal; /* The information found is of a signal trampoline. */
 };
 
-struct libunwind_place {
+struct libunwind_cursor {
     struct libunwind_engine *engine;
     struct access access;
     unw_cursor_t cursors[2]; /* A step is tried on a copy: a failed one spoils the cursor. */
@@ -53,8 +53,8 @@ struct libunwind_engine {
         unw_accessors_t members;
         uint8_t room[1024];
     } accessors;
-    struct libunwind_place walk;
-    struct libunwind_place probe;
+    struct libunwind_cursor walk;
+    struct libunwind_cursor probe;
 };
 
 /* ---- callbacks ---- */
@@ -183,10 +183,10 @@ static struct UCD_info *open_threads(const struct target *target)
     return threads;
 }
 
-static void init_place(struct libunwind_engine *engine, struct libunwind_place *place)
+static void init_cursor(struct libunwind_engine *engine, struct libunwind_cursor *cursor)
 {
-    place->engine = engine;
-    place->access.native = engine->native;
+    cursor->engine = engine;
+    cursor->access.native = engine->native;
 }
 
 struct libunwind_engine *libunwind_create(struct native *native)
@@ -208,8 +208,8 @@ struct libunwind_engine *libunwind_create(struct native *native)
         .resume = resume,
         .get_proc_name = get_proc_name,
     };
-    init_place(engine, &engine->walk);
-    init_place(engine, &engine->probe);
+    init_cursor(engine, &engine->walk);
+    init_cursor(engine, &engine->probe);
     engine->threads = open_threads(native->target);
     engine->space = unw_create_addr_space(&engine->accessors.members, 0);
     if (!engine->threads || !engine->space) {
@@ -282,51 +282,51 @@ bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, 
     return true;
 }
 
-/* ---- places ---- */
+/* ---- cursors ---- */
 
-struct libunwind_place *libunwind_walk_place(struct libunwind_engine *engine)
+struct libunwind_cursor *libunwind_walk_cursor(struct libunwind_engine *engine)
 {
     return &engine->walk;
 }
 
-static bool start_place(struct libunwind_place *place)
+static bool start_cursor(struct libunwind_cursor *cursor)
 {
-    place->current = 0;
-    place->access.reads_left = STEP_READ_LIMIT;
-    return unw_init_remote(&place->cursors[0], place->engine->space, &place->access) >= 0;
+    cursor->current = 0;
+    cursor->access.reads_left = STEP_READ_LIMIT;
+    return unw_init_remote(&cursor->cursors[0], cursor->engine->space, &cursor->access) >= 0;
 }
 
-bool libunwind_load_thread(struct libunwind_place *place, size_t index)
+bool libunwind_load_thread(struct libunwind_cursor *cursor, size_t index)
 {
-    struct libunwind_engine *engine = place->engine;
+    struct libunwind_engine *engine = cursor->engine;
     if (!engine->threads)
-        return libunwind_load(place, &engine->native->target->threads[index].registers);
+        return libunwind_load(cursor, &engine->native->target->threads[index].registers);
     _UCD_select_thread(engine->threads, (int)index);
-    place->access.threads = engine->threads;
-    place->access.registers = engine->native->target->threads[index].registers;
-    return start_place(place);
+    cursor->access.threads = engine->threads;
+    cursor->access.registers = engine->native->target->threads[index].registers;
+    return start_cursor(cursor);
 }
 
-bool libunwind_load(struct libunwind_place *place, const struct target_registers *registers)
+bool libunwind_load(struct libunwind_cursor *cursor, const struct target_registers *registers)
 {
-    place->access.threads = NULL;
-    place->access.registers = *registers;
-    return start_place(place);
+    cursor->access.threads = NULL;
+    cursor->access.registers = *registers;
+    return start_cursor(cursor);
 }
 
-enum step_result libunwind_try(struct libunwind_place *place, const struct row *row,
+enum step_result libunwind_try(struct libunwind_cursor *cursor, const struct row *row,
                                struct step *ret)
 {
-    unw_cursor_t *next = &place->cursors[place->current ^ 1];
+    unw_cursor_t *next = &cursor->cursors[cursor->current ^ 1];
     unw_word_t pc = 0, sp = 0;
-    memcpy(next, &place->cursors[place->current], sizeof(*next));
-    place->access.reads_left = STEP_READ_LIMIT;
-    place->access.faulted = false;
+    memcpy(next, &cursor->cursors[cursor->current], sizeof(*next));
+    cursor->access.reads_left = STEP_READ_LIMIT;
+    cursor->access.faulted = false;
     int result = unw_apply_reg_state(next, row->rule);
     if (result < 0) {
-        if (!place->access.faulted)
+        if (!cursor->access.faulted)
             return STEP_INVALID;
-        ret->fault = place->access.fault;
+        ret->fault = cursor->access.fault;
         return STEP_FAULT;
     }
     if (unw_get_reg(next, UNW_REG_IP, &pc) < 0 || unw_get_reg(next, UNW_REG_SP, &sp) < 0)
@@ -336,36 +336,36 @@ enum step_result libunwind_try(struct libunwind_place *place, const struct row *
     return result == 0 ? STEP_END : STEP_OK;
 }
 
-void libunwind_commit(struct libunwind_place *place)
+void libunwind_commit(struct libunwind_cursor *cursor)
 {
-    place->current ^= 1;
+    cursor->current ^= 1;
 }
 
 /* A register whose value is lost (undefined, or its page is missing) becomes 0. */
-static void get_registers(struct libunwind_place *place, unw_cursor_t *cursor,
+static void get_registers(struct libunwind_cursor *cursor, unw_cursor_t *at,
                           struct target_registers *ret)
 {
-    place->access.reads_left = STEP_READ_LIMIT;
-    for (int i = 0; i < place->engine->native->machine->register_count; i++) {
+    cursor->access.reads_left = STEP_READ_LIMIT;
+    for (int i = 0; i < cursor->engine->native->machine->register_count; i++) {
         unw_word_t value = 0;
-        ret->value[i] = unw_get_reg(cursor, i, &value) < 0 ? 0 : value;
+        ret->value[i] = unw_get_reg(at, i, &value) < 0 ? 0 : value;
     }
 }
 
-void libunwind_get_registers(struct libunwind_place *place, struct target_registers *ret)
+void libunwind_get_registers(struct libunwind_cursor *cursor, struct target_registers *ret)
 {
-    get_registers(place, &place->cursors[place->current], ret);
+    get_registers(cursor, &cursor->cursors[cursor->current], ret);
 }
 
-void libunwind_get_saved(struct libunwind_place *place, struct native_saved *ret)
+void libunwind_get_saved(struct libunwind_cursor *cursor, struct native_saved *ret)
 {
-    const struct target_machine *machine = place->engine->native->machine;
-    unw_cursor_t *cursor = &place->cursors[place->current];
-    place->access.reads_left = STEP_READ_LIMIT;
+    const struct target_machine *machine = cursor->engine->native->machine;
+    unw_cursor_t *at = &cursor->cursors[cursor->current];
+    cursor->access.reads_left = STEP_READ_LIMIT;
     ret->known = 0;
     for (size_t i = 0; i < machine->saved_count; i++) {
         unw_word_t value = 0;
-        if (unw_get_reg(cursor, machine->saved[i], &value) >= 0)
+        if (unw_get_reg(at, machine->saved[i], &value) >= 0)
             ret->known |= (uint16_t)(1u << i);
         ret->value[i] = value;
     }
@@ -375,11 +375,11 @@ enum step_result libunwind_step(struct libunwind_engine *engine, const struct ro
                                 const struct target_registers *registers,
                                 struct target_registers *ret, struct step *ret_step)
 {
-    struct libunwind_place *place = &engine->probe;
-    if (!libunwind_load(place, registers))
+    struct libunwind_cursor *cursor = &engine->probe;
+    if (!libunwind_load(cursor, registers))
         return STEP_INVALID;
-    enum step_result result = libunwind_try(place, row, ret_step);
+    enum step_result result = libunwind_try(cursor, row, ret_step);
     if (result == STEP_OK || result == STEP_END)
-        get_registers(place, &place->cursors[place->current ^ 1], ret);
+        get_registers(cursor, &cursor->cursors[cursor->current ^ 1], ret);
     return result;
 }

@@ -114,8 +114,8 @@ enum psc_status native_step(struct native *native, const struct target_registers
 struct walker {
     struct native *native;
     struct native_stack *stack;
-    struct libunwind_place *place; /* NULL without libunwind. */
-    bool at_place;                 /* The registers of the frame are in `place`. */
+    struct libunwind_cursor *cursor; /* NULL without libunwind. */
+    bool at_cursor;                  /* The registers of the frame are in `cursor`. */
     struct target_registers registers;
     struct target_registers next; /* Of the step that is being taken. */
     psc_addr pc;
@@ -136,8 +136,8 @@ static enum psc_status keep_registers(struct walker *walker)
         return PSC_OK;
     if (walker->exact)
         take_registers(walker);
-    if (walker->at_place) {
-        libunwind_get_saved(walker->place, &saved);
+    if (walker->at_cursor) {
+        libunwind_get_saved(walker->cursor, &saved);
     } else {
         for (size_t i = 0; i < walker->native->machine->saved_count; i++)
             saved.value[i] = walker->registers.value[walker->native->machine->saved[i]];
@@ -172,10 +172,10 @@ static struct native_frame *last_frame(struct walker *walker)
 /* Makes walker->registers those of the frame. */
 static void take_registers(struct walker *walker)
 {
-    if (!walker->at_place)
+    if (!walker->at_cursor)
         return;
-    libunwind_get_registers(walker->place, &walker->registers);
-    walker->at_place = false;
+    libunwind_get_registers(walker->cursor, &walker->registers);
+    walker->at_cursor = false;
 }
 
 static enum step_result try_row(struct walker *walker, const struct row *row, struct step *ret)
@@ -186,12 +186,12 @@ static enum step_result try_row(struct walker *walker, const struct row *row, st
         take_registers(walker);
         return row_apply(walker->native, row, &walker->registers, &walker->next, ret);
     }
-    if (!walker->at_place) {
-        if (!libunwind_load(walker->place, &walker->registers))
+    if (!walker->at_cursor) {
+        if (!libunwind_load(walker->cursor, &walker->registers))
             return STEP_INVALID;
-        walker->at_place = true;
+        walker->at_cursor = true;
     }
-    return libunwind_try(walker->place, row, ret);
+    return libunwind_try(walker->cursor, row, ret);
 }
 
 /*
@@ -244,7 +244,7 @@ static enum psc_status go_by_row(struct walker *walker, struct row *row, const s
     if (row->signal)
         walker->known = native_saved_all(walker->native);
     if (row->kind == ROW_LIBUNWIND)
-        libunwind_commit(walker->place);
+        libunwind_commit(walker->cursor);
     else
         walker->registers = walker->next;
     *row = *next_row;
@@ -377,7 +377,7 @@ static void init_walker(struct walker *walker, struct native *native, struct nat
                               .scan_budget = SCAN_WORD_LIMIT,
                               .known = native_saved_all(native)};
     if (native->libunwind)
-        walker->place = libunwind_walk_place(native->libunwind);
+        walker->cursor = libunwind_walk_cursor(native->libunwind);
 }
 
 enum psc_status native_walk(struct native *native, size_t index, struct native_stack *ret)
@@ -387,7 +387,7 @@ enum psc_status native_walk(struct native *native, size_t index, struct native_s
         return PSC_ERR_ARGUMENT;
     init_walker(&walker, native, ret, &native->target->threads[index].registers, true);
     ret->vectors = native->target->threads[index].vectors;
-    walker.at_place = walker.place && libunwind_load_thread(walker.place, index);
+    walker.at_cursor = walker.cursor && libunwind_load_thread(walker.cursor, index);
     return walk(&walker, NATIVE_TRUST_CONTEXT);
 }
 

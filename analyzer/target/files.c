@@ -226,14 +226,13 @@ bool target_file_is_program(const struct target *target, const struct target_fil
 }
 
 /* Where the target's own system has it, whatever has become of its name. */
-static bool file_try_places(struct target *target, struct target_file *file,
-                            const struct memory_view *memory)
+static bool file_try_paths(struct target *target, struct target_file *file,
+                           const struct memory_view *memory)
 {
-    char place[4096];
+    char path[4096];
     for (size_t i = 0;
-         target->ops->file_place && target->ops->file_place(target, file, i, place, sizeof(place));
-         i++)
-        if (file_try_printf(target, file, memory, "%s", place))
+         target->ops->file_path && target->ops->file_path(target, file, i, path, sizeof(path)); i++)
+        if (file_try_printf(target, file, memory, "%s", path))
             return true;
     return false;
 }
@@ -261,7 +260,7 @@ void target_file_open(struct target *target, struct target_file *file)
     for (size_t i = 0; !taken && i < options->library_directory_count; i++)
         taken = file_try_library_directory(target, file, &memory, options->library_directories[i]);
     if (!taken)
-        taken = file_try_places(target, file, &memory);
+        taken = file_try_paths(target, file, &memory);
     if (!taken && file->path[0] == '/')
         taken = file_try_printf(target, file, &memory, "%s", file->path);
     if (taken && !file->build_id.size)

@@ -133,8 +133,8 @@ struct target_ops {
      * Paths by which the file that is mapped can be opened, the best first: writes the one of that
      * index. False: there are no more. May be NULL.
      */
-    bool (*file_place)(const struct target *target, const struct target_file *file, size_t index,
-                       char *buffer, size_t size);
+    bool (*file_path)(const struct target *target, const struct target_file *file, size_t index,
+                      char *buffer, size_t size);
     /** Frees what the kind owns; the common part is freed by target_close(). */
     void (*close)(struct target *target);
 };

@@ -19,12 +19,12 @@ static bool is_object_pointer(const struct debug_type *type)
 static bool read_pointer(struct variables *variables, const struct frame_scope *in,
                          const struct debug_variable *variable, uint64_t *ret)
 {
-    struct c_place place;
+    struct c_storage storage;
     uint8_t bytes[8];
     struct c_writer writer = variables_make_writer(variables, NULL, true);
     if (!variable->type || variable->type->kind != DEBUG_KIND_POINTER ||
-        variables_locate(variables, in->frame, variable, &place) != NATIVE_LOCATION_FOUND ||
-        c_read(&writer, place, 0, bytes, sizeof(bytes)) != C_READ_OK)
+        variables_locate(variables, in->frame, variable, &storage) != NATIVE_LOCATION_FOUND ||
+        c_read(&writer, storage, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
     *ret = load_u64(bytes);
     return true;
@@ -99,7 +99,7 @@ static void add_closure_member(struct variables *variables, const struct closure
     if (!member->type || is_unbound(variables, member->type, address) ||
         variables_has(variables, name))
         return;
-    c_write_value(&writer, member->type, (struct c_place){NULL, address});
+    c_write_value(&writer, member->type, (struct c_storage){NULL, address});
     variables_add_text(variables, name, &text);
 }
 

@@ -96,7 +96,7 @@ static bool find_entry_value(void *context, const struct debug_expression *expre
 /* ---- one variable ---- */
 
 enum native_location variables_locate(struct variables *variables, size_t frame,
-                                      const struct debug_variable *variable, struct c_place *ret)
+                                      const struct debug_variable *variable, struct c_storage *ret)
 {
     struct native_context context;
     const struct debug_scopes *scopes = variables_find_scopes(variables, frame);
@@ -106,7 +106,7 @@ enum native_location variables_locate(struct variables *variables, size_t frame,
                                            .enter = find_entry_value,
                                            .entry = &entry};
     struct native_value *value = &variables->value;
-    *ret = (struct c_place){value, 0};
+    *ret = (struct c_storage){value, 0};
     value->size = 0;
     if (variable->constant) {
         size_t size = variable->constant_size;
@@ -123,6 +123,6 @@ enum native_location variables_locate(struct variables *variables, size_t frame,
     enum native_location found = native_locate(variables->input.target, &evaluation,
                                                variable->location, variable->type->size, value);
     if (found == NATIVE_LOCATION_FOUND && value->in_memory)
-        *ret = (struct c_place){NULL, value->address};
+        *ret = (struct c_storage){NULL, value->address};
     return found;
 }

@@ -57,7 +57,7 @@ static const struct debug_variable *find_values(const struct debug_scope *wrappe
 bool variables_add_passed(struct variables *variables, const struct frame_scope *body,
                           const struct debug_variable *argument, struct c_writer *writer)
 {
-    struct c_place place;
+    struct c_storage storage;
     size_t holder;
     uint8_t bytes[8];
     const struct debug_scope *wrapper = find_wrapper(variables, body->frame, body->scope, &holder);
@@ -66,8 +66,8 @@ bool variables_add_passed(struct variables *variables, const struct frame_scope 
     // **kwargs the counts differ.
     if (!kept || !writer->python || body->scope->argument_count != kept->type->dimensions[0] + 1 ||
         !argument->position || argument->position >= body->scope->argument_count ||
-        variables_locate(variables, holder, kept, &place) != NATIVE_LOCATION_FOUND ||
-        c_read(writer, place, 8 * ((uint64_t)argument->position - 1), bytes, sizeof(bytes)) !=
+        variables_locate(variables, holder, kept, &storage) != NATIVE_LOCATION_FOUND ||
+        c_read(writer, storage, 8 * ((uint64_t)argument->position - 1), bytes, sizeof(bytes)) !=
             C_READ_OK ||
         !load_u64(bytes))
         return false;

@@ -51,16 +51,16 @@ void variables_add(struct variables *variables, const struct frame_scope *in,
                    const struct debug_variable *variable, const char *name)
 {
     struct text text = {0};
-    struct c_place place;
+    struct c_storage storage;
     struct c_writer writer = variables_make_writer(variables, &text, in->cython);
     if (!variable->type) {
         text_add_string(&text, "<not known>");
         variables_add_text(variables, name, &text);
         return;
     }
-    switch (variables_locate(variables, in->frame, variable, &place)) {
+    switch (variables_locate(variables, in->frame, variable, &storage)) {
     case NATIVE_LOCATION_FOUND:
-        c_write_value(&writer, variable->type, place);
+        c_write_value(&writer, variable->type, storage);
         break;
     case NATIVE_LOCATION_LOST:
         add_lost(variables, in, variable, "optimised out", &text);

@@ -30,7 +30,7 @@ struct frame_scope {
 const struct debug_scopes *variables_find_scopes(const struct variables *variables, size_t frame);
 /** Finds a variable of a native frame. What is nowhere has a size of 0 and no memory. */
 enum native_location variables_locate(struct variables *variables, size_t frame,
-                                      const struct debug_variable *variable, struct c_place *ret);
+                                      const struct debug_variable *variable, struct c_storage *ret);
 
 /* ---- passed_arguments.c ---- */
 

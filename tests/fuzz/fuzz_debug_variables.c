@@ -1,6 +1,6 @@
 /*
- * Hostile debug information: the input is an ELF file with DWARF. Every variable of every place is
- * looked for in registers that lead anywhere, and shown.
+ * Hostile debug information: the input is an ELF file with DWARF. Every variable of every storage
+ * is looked for in registers that lead anywhere, and shown.
  */
 #include "test_modules_self.h"
 #include "rendering.h"
@@ -46,8 +46,9 @@ static void show(struct asking *asking, const struct debug_variable *variable, b
         return;
     if (value.size > NATIVE_VALUE_LIMIT)
         abort();
-    struct c_place place = {value.in_memory ? NULL : &value, value.in_memory ? value.address : 0};
-    c_write_value(&writer, variable->type, place);
+    struct c_storage storage = {value.in_memory ? NULL : &value,
+                                value.in_memory ? value.address : 0};
+    c_write_value(&writer, variable->type, storage);
     if (text.size > 16 * C_VALUE_TEXT_LIMIT)
         abort();
     text_deinit(&text);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/** Instructions that are swept in the time of one that is followed. */
+/** Decoding this many instructions in a row takes as long as following one on a path. */
 #define SWEPT_A_STEP 2
 
 static enum flow_call_kind judge_call(struct flow *flow, struct code_target target)
@@ -16,7 +16,7 @@ static enum flow_call_kind judge_call(struct flow *flow, struct code_target targ
                        !flow_is_cleanup(flow, target)
                    ? FLOW_CALL_MAY_FAIL
                    : FLOW_CALL_NO_ERROR;
-    /* The report itself: the error is there already. */
+    /* The call reports an error that has happened already. */
     if (flow_find_traceback_helper(flow, target.address))
         return FLOW_CALL_NO_ERROR;
     return flow_is_cleanup(flow, target) ? FLOW_CALL_CLEANUP : FLOW_CALL_MAY_FAIL;
@@ -67,7 +67,7 @@ void flow_sweep(struct flow *flow, const struct code_function *function, uint64_
         case INSTRUCTION_CALL:
             if (!visit(context, flow, &state, &instruction))
                 return;
-            flow_state_return(&state, (struct value){VALUE_UNKNOWN, 0});
+            flow_state_return(&state, (struct abstract_value){ABSTRACT_UNKNOWN, 0});
             break;
         case INSTRUCTION_JUMP:
         case INSTRUCTION_RETURN:
@@ -81,9 +81,9 @@ void flow_sweep(struct flow *flow, const struct code_function *function, uint64_
     }
 }
 
-/** Local functions that are looked into for a call back. */
+/** Local functions of one module that are searched for a call of the function that calls them. */
 #define CALLEE_LIMIT 256
-/** As many bytes are looked through for calls in the time of an instruction that is followed. */
+/** Searching this many bytes for calls takes as long as following one instruction. */
 #define BYTES_A_STEP 64
 
 /** Whether some call or jump in a function leads to `start`; of each byte that may begin one. */
@@ -116,7 +116,7 @@ static bool reaches(struct flow *flow, const struct code_function *function, uin
 bool flow_calls_itself(struct flow *flow, uint64_t address)
 {
     const struct code_function *function = code_find_function(&flow->image, address);
-    /* Of a cold part the rest is not seen here. */
+    /* The function is in several parts, and only this one is read: the others may call it. */
     return !function || code_find_jumping(&flow->image, function) ||
            reaches(flow, function, function->start, 1);
 }

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Instructions of a function that are looked at. */
+/** Instructions of one function that are read. */
 #define LAYOUT_LIMIT ((size_t)1 << 15)
 
-/** As many of them are looked at in the time of one that is followed. */
+/** Reading this many of them takes as long as following one on a path. */
 #define LAID_OUT_A_STEP 4
 
 /** Sweeps over a function, backward; each goes through one more jump to lower addresses. */
 #define PASS_LIMIT 64
-/** Instructions that one sweep looks at in the time of one that is followed. */
+/** One sweep reads this many instructions in the time that following one takes. */
 #define SWEPT_A_STEP 32
 
 #define NOWHERE UINT32_MAX
@@ -27,14 +27,14 @@ struct layout {
         uint32_t offset;
         uint32_t target; /**< Of a jump: the instruction's number; or NOWHERE. */
         uint8_t size;
-        bool goes_on; /**< To the one that follows. */
+        bool goes_on; /**< Execution may go on with the instruction that follows it. */
         bool call;
     } * items;
     size_t count;
     size_t capacity;
     uint32_t *from;  /**< The instruction before, on the shortest path from the entry. */
-    uint32_t *on;    /**< Its number on the path that is asked for; or NOWHERE. */
-    uint32_t *queue; /**< Room for all. */
+    uint32_t *on;    /**< Each instruction's number on the path; NOWHERE when it is not on it. */
+    uint32_t *queue; /**< As large as the count of instructions. */
 };
 
 static void layout_deinit(struct layout *layout)
@@ -45,7 +45,7 @@ static void layout_deinit(struct layout *layout)
     free(layout->queue);
 }
 
-/** The instruction at an address, or the one that has it as a byte of its own. */
+/** The instruction that the byte at an address belongs to. */
 static uint32_t layout_find(const struct layout *layout, uint64_t address)
 {
     uint64_t offset = address - layout->function->start;
@@ -147,9 +147,9 @@ static size_t find_path(struct layout *layout, uint32_t goal)
         return 0;
     for (uint32_t at = goal; at; at = layout->from[at])
         length++;
-    size_t place = length;
+    size_t position = length;
     for (uint32_t at = goal; at; at = layout->from[at])
-        layout->on[at] = (uint32_t)place--;
+        layout->on[at] = (uint32_t)position--;
     layout->on[0] = 0;
     return length + 1;
 }
@@ -226,7 +226,7 @@ size_t flow_find_calls_before(struct flow *flow, uint64_t address, uint64_t *ret
     if (path)
         count = keep_calls(&layout, path, length, ret, limit);
     layout_deinit(&layout);
-    /* They stand in a ring, the last one first. */
+    /* `ret` was filled as a ring: it is turned so that the last call comes first. */
     size_t held = count < limit ? count : limit;
     size_t turn = count > limit ? count % limit : 0;
     reverse(ret, turn);
@@ -287,7 +287,7 @@ size_t flow_find_calls_leading(struct flow *flow, uint64_t address, uint64_t *re
             count++;
         }
     }
-    /* From the entry a path leads there without any. */
+    /* A path from the entry leads there without a call. */
     if (goal != NOWHERE && layout.on[0] != NOWHERE)
         count = 0;
     if (function)

@@ -52,7 +52,7 @@ static bool decide_success(const struct flow_state *state, uint8_t condition, bo
     uint8_t width = state->compared_width;
     uint64_t right = flow_truncate(state->right.number, width);
     bool is_sign = condition >> 1 == 4 || condition >> 1 == 6;
-    if (state->right.kind != VALUE_CONSTANT || width < 4)
+    if (state->right.kind != ABSTRACT_CONSTANT || width < 4)
         return false;
     *ret = false;
     return (right == 0 && (is_sign || (width == 8 && condition >> 1 == 2))) ||
@@ -67,7 +67,7 @@ static bool decide_error(const struct flow_state *state, uint8_t condition, bool
     uint8_t width = state->compared_width;
     uint64_t right = flow_truncate(state->right.number, width);
     bool is_sign = condition >> 1 == 4 || condition >> 1 == 6 || condition >> 1 == 7;
-    if (state->right.kind != VALUE_CONSTANT || width < 4)
+    if (state->right.kind != ABSTRACT_CONSTANT || width < 4)
         return false;
     if (state->left.number != ERROR_IS_MINUS_ONE && right == 0 && condition >> 1 == 2)
         *ret = true;
@@ -80,7 +80,8 @@ static bool decide_error(const struct flow_state *state, uint8_t condition, bool
     return true;
 }
 
-/** ucomisd and its like: below, equal, and parity where one of them is no number. */
+/** The flags after ucomisd, ucomiss: below, equal, and parity when one of the two is not a number.
+ */
 static bool real_holds(uint8_t condition, double left, double right, bool *ret)
 {
     bool unordered = left != left || right != right;
@@ -102,7 +103,7 @@ static bool real_holds(uint8_t condition, double left, double right, bool *ret)
     }
 }
 
-static double real_of(struct value value, uint8_t width)
+static double real_of(struct abstract_value value, uint8_t width)
 {
     float narrow;
     double wide;
@@ -115,12 +116,12 @@ static double real_of(struct value value, uint8_t width)
 /** `double` and `float`: what failed returned -1; another `except` value is not known as such. */
 static bool decide_real(struct flow_state *state, uint8_t condition, bool *ret)
 {
-    struct value left = state->left, right = state->right;
-    if (left.kind == VALUE_ERROR && right.kind == VALUE_CONSTANT)
+    struct abstract_value left = state->left, right = state->right;
+    if (left.kind == ABSTRACT_ERROR && right.kind == ABSTRACT_CONSTANT)
         left = right;
-    else if (right.kind == VALUE_ERROR && left.kind == VALUE_CONSTANT)
+    else if (right.kind == ABSTRACT_ERROR && left.kind == ABSTRACT_CONSTANT)
         right = left;
-    else if (left.kind != VALUE_CONSTANT || right.kind != VALUE_CONSTANT)
+    else if (left.kind != ABSTRACT_CONSTANT || right.kind != ABSTRACT_CONSTANT)
         return false;
     double value = real_of(right, state->compared_width);
     bool failed = left.kind != state->left.kind || right.kind != state->right.kind;
@@ -142,17 +143,17 @@ bool flow_state_decide(struct flow_state *state, uint8_t condition, bool *ret)
     }
     if (!state->compared_width || condition >> 1 == 5) /* Parity. */
         return false;
-    if (state->left.kind == VALUE_CONSTANT && state->right.kind == VALUE_CONSTANT) {
+    if (state->left.kind == ABSTRACT_CONSTANT && state->right.kind == ABSTRACT_CONSTANT) {
         *ret = decide_constants(state, condition & (uint8_t)~1u);
         known = true;
-    } else if (state->left.kind == VALUE_ERROR) {
+    } else if (state->left.kind == ABSTRACT_ERROR) {
         known = decide_error(state, condition & (uint8_t)~1u, ret);
         /* "Above 0" does not tell failure from 0: kw_args = PyDict_Size(); if (kw_args > 0) */
         state->tested |= known && condition >> 1 != 7;
-    } else if (state->left.kind == VALUE_NONZERO || state->right.kind == VALUE_NONZERO) {
+    } else if (state->left.kind == ABSTRACT_NONZERO || state->right.kind == ABSTRACT_NONZERO) {
         known = decide_exception(state, condition & (uint8_t)~1u, ret);
         state->tested |= known;
-    } else if (state->left.kind == VALUE_SUCCESS) {
+    } else if (state->left.kind == ABSTRACT_SUCCESS) {
         known = decide_success(state, condition & (uint8_t)~1u, ret);
     }
     if (known && condition & 1)

@@ -7,14 +7,14 @@
 
 /** Instructions followed for one question. */
 #define STEP_LIMIT 6000
-/** The same for a goal. */
+/** The same where the search is for an address (flow_exploration.goal). */
 #define GOAL_STEP_LIMIT 20000
 /**
- * States that come by one place in the body of a parallel block: between an error and where it is
+ * States that come by one address in the body of a parallel block: between an error and where it is
  * kept many objects are released, and each of these calls doubles the paths.
  */
 #define CROWD_LIMIT 16
-/** Hashes that there is room for at first. */
+/** Hashes of states that the table has room for at first. */
 #define SEEN_SIZE 128
 
 /* ---- the heap ---- */
@@ -80,7 +80,7 @@ static bool note_seen(struct flow_exploration *exploration, uint64_t hash)
     return noted;
 }
 
-/** False when so many better ones came by this place that one more tells nothing. */
+/** False when so many better ones came by this address that one more tells nothing. */
 static bool has_room(struct flow_exploration *exploration, uint64_t pc)
 {
     for (uint64_t i = 1; i <= CROWD_LIMIT; i++)
@@ -105,14 +105,14 @@ static bool see(struct flow_exploration *exploration, const struct flow_state *s
  * What a call on an error's path returns. The exception is one that nobody expects, and nothing
  * fails besides.
  */
-static struct value result_of(const struct flow_exploration *exploration,
-                              const struct flow_state *state, struct code_target target)
+static struct abstract_value result_of(const struct flow_exploration *exploration,
+                                       const struct flow_state *state, struct code_target target)
 {
-    if (exploration->result.kind != VALUE_UNKNOWN || !exploration->error)
+    if (exploration->result.kind != ABSTRACT_UNKNOWN || !exploration->error)
         return exploration->result;
     if (target.import && c_api_traits(target.import) & C_API_HANDS_ON) {
-        struct value handed_on = flow_state_argument(state, C_API_HANDED_ON, 8);
-        if (handed_on.kind == VALUE_ERROR)
+        struct abstract_value handed_on = flow_state_argument(state, C_API_HANDED_ON, 8);
+        if (handed_on.kind == ABSTRACT_ERROR)
             return handed_on;
     }
     /*
@@ -122,14 +122,15 @@ static struct value result_of(const struct flow_exploration *exploration,
     if (flow_asks_for_error(exploration->flow, target)) {
         /* In `finally` this asks for the failure of what is called there. */
         if (state->taken && state->tested && !state->calls)
-            return (struct value){VALUE_CONSTANT, 0};
-        return (struct value){state->calls && state->tested ? VALUE_UNKNOWN : VALUE_NONZERO, 0};
+            return (struct abstract_value){ABSTRACT_CONSTANT, 0};
+        return (struct abstract_value){
+            state->calls && state->tested ? ABSTRACT_UNKNOWN : ABSTRACT_NONZERO, 0};
     }
     if (flow_matches_exception(exploration->flow, target))
-        return (struct value){VALUE_CONSTANT, 0};
+        return (struct abstract_value){ABSTRACT_CONSTANT, 0};
     if (flow_returns_thread_state(target))
-        return (struct value){VALUE_THREAD, 0};
-    return (struct value){state->tested ? VALUE_SUCCESS : VALUE_UNKNOWN, 0};
+        return (struct abstract_value){ABSTRACT_THREAD, 0};
+    return (struct abstract_value){state->tested ? ABSTRACT_SUCCESS : ABSTRACT_UNKNOWN, 0};
 }
 
 static enum flow_verdict pass_call(struct flow_exploration *exploration, struct flow_state *state,
@@ -138,7 +139,7 @@ static enum flow_verdict pass_call(struct flow_exploration *exploration, struct 
     struct code_target target = flow_operand_target(exploration->flow, operand);
     if (flow_never_returns(exploration->flow, target))
         return FLOW_END_PATH;
-    exploration->result = (struct value){VALUE_UNKNOWN, 0};
+    exploration->result = (struct abstract_value){ABSTRACT_UNKNOWN, 0};
     enum flow_verdict verdict = flow_is_deallocation(operand)
                                     ? FLOW_PASS_FREE
                                     : exploration->on_call(exploration, state, target);
@@ -260,7 +261,7 @@ bool flow_exploration_init(struct flow_exploration *exploration, struct flow *fl
                            const struct flow_state *start)
 {
     exploration->flow = flow;
-    exploration->crowded |= start->line_place.kind == VALUE_SHARED;
+    exploration->crowded |= start->line_address.kind == ABSTRACT_SHARED;
     exploration->function = code_find_function(&flow->image, start->pc);
     if (!exploration->step_limit)
         exploration->step_limit = exploration->goal ? GOAL_STEP_LIMIT : STEP_LIMIT;

@@ -30,11 +30,12 @@ struct flow_exploration {
     bool stop_at_return;
     bool crowded; /**< Few paths go on from one address, the best. Set in the body of a parallel
                      block. */
-    /** Or 0: found where a path comes to this address. All paths are open, each place is seen once.
+    /** Or 0: found where a path comes to this address. All paths are open, each address is visited
+     * once.
      */
     uint64_t goal;
     /** on_call may set what the call returns; unknown otherwise. */
-    struct value result;
+    struct abstract_value result;
     /* -- */
     struct flow *flow;
     const struct code_function *function; /**< That the start is in. */

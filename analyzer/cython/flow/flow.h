@@ -18,10 +18,10 @@
  */
 struct traceback_helper {
     uint64_t start; /**< Of the function. */
-    /** Where the helper takes each from: VALUE_ARGUMENT or VALUE_CONSTANT. */
-    struct value name;
-    struct value line;
-    struct value file;
+    /** Where the helper takes each from: ABSTRACT_ARGUMENT or ABSTRACT_CONSTANT. */
+    struct abstract_value name;
+    struct abstract_value line;
+    struct abstract_value file;
 };
 
 struct known_traits {

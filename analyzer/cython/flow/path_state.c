@@ -1,16 +1,16 @@
 /* One path through the code: where it begins, what calls do to it, and its hash. */
 #include "path_state.h"
 
-static const struct value unknown = {VALUE_UNKNOWN, 0};
+static const struct abstract_value unknown = {ABSTRACT_UNKNOWN, 0};
 
 void flow_state_init(struct flow_state *state, const struct code_abi *abi, uint64_t pc)
 {
     *state = (struct flow_state){.abi = abi, .pc = pc};
-    state->registers[state->abi->stack_pointer] = (struct value){VALUE_STACK, 0};
-    state->registers[state->abi->frame_pointer] = (struct value){VALUE_FRAME, 0};
+    state->registers[state->abi->stack_pointer] = (struct abstract_value){ABSTRACT_STACK, 0};
+    state->registers[state->abi->frame_pointer] = (struct abstract_value){ABSTRACT_FRAME, 0};
 }
 
-static uint64_t hash_value(struct value value)
+static uint64_t hash_value(struct abstract_value value)
 {
     return hash_u64(value.number * 8 + value.kind);
 }
@@ -24,7 +24,7 @@ uint64_t flow_state_hash(const struct flow_state *state)
             ((uint64_t)state->compared_real << 8);
     uint64_t slots = 0;
     for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        if (state->vectors[i].kind != VALUE_UNKNOWN)
+        if (state->vectors[i].kind != ABSTRACT_UNKNOWN)
             slots += hash_u64(hash_value(state->vectors[i]) ^ i);
     for (size_t i = 0; i < state->slot_count; i++)
         slots += hash_u64(hash_value(state->slots[i].at) ^ 5 * hash_value(state->slots[i].value));
@@ -38,7 +38,7 @@ void flow_state_forget_flags(struct flow_state *state)
     state->compared_real = false;
 }
 
-void flow_state_return(struct flow_state *state, struct value result)
+void flow_state_return(struct flow_state *state, struct abstract_value result)
 {
     for (size_t i = 0; i < state->abi->scratch_count; i++)
         state->registers[state->abi->scratch[i]] = unknown;
@@ -48,28 +48,31 @@ void flow_state_return(struct flow_state *state, struct value result)
     flow_state_forget_flags(state);
 }
 
-void flow_state_set_result(struct flow_state *state, struct value result)
+void flow_state_set_result(struct flow_state *state, struct abstract_value result)
 {
     state->registers[state->abi->result] = state->vectors[state->abi->result_vector] = result;
 }
 
-struct value flow_state_resolve(const struct flow_state *state, struct value from)
+struct abstract_value flow_state_resolve(const struct flow_state *state, struct abstract_value from)
 {
-    return from.kind == VALUE_ARGUMENT ? state->registers[from.number % INSTRUCTION_REGISTER_LIMIT]
-                                       : from;
+    return from.kind == ABSTRACT_ARGUMENT
+               ? state->registers[from.number % INSTRUCTION_REGISTER_LIMIT]
+               : from;
 }
 
-struct value flow_state_argument(const struct flow_state *state, unsigned index, uint8_t width)
+struct abstract_value flow_state_argument(const struct flow_state *state, unsigned index,
+                                          uint8_t width)
 {
     unsigned count = state->abi->argument_count;
     return index < count ? state->registers[state->abi->arguments[index]]
                          : flow_state_load(state, 8 * (uint64_t)(index - count), width);
 }
 
-struct value flow_entry_argument(const struct code_abi *abi, unsigned index)
+struct abstract_value flow_entry_argument(const struct code_abi *abi, unsigned index)
 {
     unsigned count = abi->argument_count;
     if (index < count)
-        return (struct value){VALUE_ARGUMENT, abi->arguments[index]};
-    return (struct value){VALUE_STACK, abi->call_pushes + 8 * (uint64_t)(index - count)};
+        return (struct abstract_value){ABSTRACT_ARGUMENT, abi->arguments[index]};
+    return (struct abstract_value){ABSTRACT_STACK,
+                                   abi->call_pushes + 8 * (uint64_t)(index - count)};
 }

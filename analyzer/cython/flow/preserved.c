@@ -10,20 +10,21 @@
 
 /** Instructions followed, and entries of a `switch`, for one question. */
 #define STEP_LIMIT 60000
-/** Places where paths meet. */
+/** Addresses where paths meet. */
 #define JOIN_LIMIT 4096
-/** As many of them are looked through in the time of an instruction. */
+/** Comparing this many of them takes as long as following one instruction. */
 #define JOINS_A_STEP 32
 
-/** Entries of a `switch`. */
+/** Entries of one jump table. */
 #define TABLE_LIMIT 1024
 
 /** Constants stored on the stack that are kept. */
 #define KNOWN_SLOT_LIMIT 16
 
-/** Constants, and places on the stack, counted from where it was at the function's start. */
+/** Registers and stack slots that hold a constant or an address on the stack, which counts from the
+ * stack pointer at the function's start. */
 struct known {
-    struct value registers[INSTRUCTION_REGISTER_LIMIT];
+    struct abstract_value registers[INSTRUCTION_REGISTER_LIMIT];
     struct flow_slot slots[KNOWN_SLOT_LIMIT];
     size_t slot_count;
 };
@@ -31,7 +32,7 @@ struct known {
 /** Where a path begins: the function, and all that is jumped to. */
 struct join {
     uint64_t start;
-    uint64_t end; /**< As far as it was followed last. */
+    uint64_t end; /**< Where following it ended the last time. */
     struct known known;
     bool dirty; /**< To be followed again. */
 };
@@ -54,9 +55,10 @@ struct dataflow {
     bool failed; /**< Not all paths could be followed. */
 };
 
-static bool is_kept(struct value value)
+static bool is_kept(struct abstract_value value)
 {
-    return value.kind == VALUE_CONSTANT || value.kind == VALUE_STACK || value.kind == VALUE_FRAME;
+    return value.kind == ABSTRACT_CONSTANT || value.kind == ABSTRACT_STACK ||
+           value.kind == ABSTRACT_FRAME;
 }
 
 static void keep_known(const struct flow_state *state, struct known *ret)
@@ -66,7 +68,7 @@ static void keep_known(const struct flow_state *state, struct known *ret)
         if (is_kept(state->registers[i]))
             ret->registers[i] = state->registers[i];
     for (size_t i = 0; i < state->slot_count && ret->slot_count < KNOWN_SLOT_LIMIT; i++)
-        if (state->slots[i].value.kind == VALUE_CONSTANT && state->slots[i].value.number)
+        if (state->slots[i].value.kind == ABSTRACT_CONSTANT && state->slots[i].value.number)
             ret->slots[ret->slot_count++] = state->slots[i];
 }
 
@@ -78,7 +80,7 @@ static void load_known(const struct known *known, struct flow_state *state)
     state->slot_count = (uint16_t)known->slot_count;
 }
 
-static bool same_value(struct value a, struct value b)
+static bool same_value(struct abstract_value a, struct abstract_value b)
 {
     return a.kind == b.kind && a.number == b.number;
 }
@@ -92,15 +94,15 @@ static bool has_slot(const struct known *known, const struct flow_slot *slot)
     return false;
 }
 
-/** Takes away what another path does not bring; true when there was such. */
+/** Keeps only what is the same on another path; true when something was taken away. */
 static bool meet(struct known *known, const struct known *other)
 {
     bool changed = false;
     for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++) {
-        struct value *mine = &known->registers[i];
-        if (mine->kind == VALUE_UNKNOWN || same_value(*mine, other->registers[i]))
+        struct abstract_value *mine = &known->registers[i];
+        if (mine->kind == ABSTRACT_UNKNOWN || same_value(*mine, other->registers[i]))
             continue;
-        *mine = (struct value){VALUE_UNKNOWN, 0};
+        *mine = (struct abstract_value){ABSTRACT_UNKNOWN, 0};
         changed = true;
     }
     for (size_t i = 0; i < known->slot_count;) {
@@ -114,16 +116,17 @@ static bool meet(struct known *known, const struct known *other)
     return changed;
 }
 
-/** Where in the order one with this start is, or would be. */
-static size_t find_place(const struct dataflow *dataflow, uint64_t start)
+/** The position in `order` of the join with this start, or where it is to be inserted. */
+static size_t find_position(const struct dataflow *dataflow, uint64_t start)
 {
     return SORTED_COUNT(i, dataflow->count, dataflow->joins[dataflow->order[i]].start < start);
 }
 
 static struct join *find_join(const struct dataflow *dataflow, uint64_t start)
 {
-    size_t place = find_place(dataflow, start);
-    struct join *join = place < dataflow->count ? &dataflow->joins[dataflow->order[place]] : NULL;
+    size_t position = find_position(dataflow, start);
+    struct join *join =
+        position < dataflow->count ? &dataflow->joins[dataflow->order[position]] : NULL;
     return join && join->start == start ? join : NULL;
 }
 
@@ -155,16 +158,16 @@ static void add_join(struct dataflow *dataflow, uint64_t start, const struct kno
     for (size_t i = 0; i < dataflow->count; i++)
         if (dataflow->joins[i].start < start && start < dataflow->joins[i].end)
             make_dirty(dataflow, &dataflow->joins[i]);
-    size_t place = find_place(dataflow, start);
-    memmove(dataflow->order + place + 1, dataflow->order + place,
-            (dataflow->count - place) * sizeof(*dataflow->order));
-    dataflow->order[place] = (uint32_t)dataflow->count;
+    size_t position = find_position(dataflow, start);
+    memmove(dataflow->order + position + 1, dataflow->order + position,
+            (dataflow->count - position) * sizeof(*dataflow->order));
+    dataflow->order[position] = (uint32_t)dataflow->count;
     struct join *join = &dataflow->joins[dataflow->count++];
     *join = (struct join){.start = start, .end = start, .known = *known};
     make_dirty(dataflow, join);
 }
 
-/** A path leads to an address with this. */
+/** A path leads to an address, and this is known there. */
 static void reach(struct dataflow *dataflow, uint64_t start, const struct known *known)
 {
     struct join *join = find_join(dataflow, start);
@@ -181,7 +184,7 @@ static void reach_with(struct dataflow *dataflow, uint64_t start, const struct f
     reach(dataflow, start, &known);
 }
 
-/** A path has come to the end of the call. */
+/** A path has reached the end of the call. */
 static void take_at_call(struct dataflow *dataflow, const struct flow_state *state)
 {
     struct known known;
@@ -193,7 +196,7 @@ static void take_at_call(struct dataflow *dataflow, const struct flow_state *sta
     dataflow->call_reached = true;
 }
 
-/** Counts what was looked at; false when it was enough. */
+/** Counts what was read; false when the limit is reached. */
 static bool spend(struct dataflow *dataflow)
 {
     dataflow->failed |= dataflow->steps++ >= STEP_LIMIT || !flow_spend_steps(dataflow->flow, 1);
@@ -209,7 +212,7 @@ static bool is_part(struct dataflow *dataflow, uint64_t address)
 
 /**
  * `switch`: `movslq (%base,%index,4),%to; add %base,%to; jmp *%to`. Some register still holds where
- * the table is. What behind its end looks like an entry does no harm: it is one way more.
+ * the table is. Bytes behind its end that could be an entry do no harm: they only add a path.
  */
 static bool follow_table(struct dataflow *dataflow, const struct flow_state *state, uint64_t base)
 {
@@ -229,7 +232,7 @@ static bool follow_tables(struct dataflow *dataflow, const struct flow_state *st
 {
     bool found = false;
     for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        if (state->registers[i].kind == VALUE_CONSTANT)
+        if (state->registers[i].kind == ABSTRACT_CONSTANT)
             found |= follow_table(dataflow, state, state->registers[i].number);
     return found;
 }
@@ -271,7 +274,7 @@ static bool step(struct dataflow *dataflow, struct flow_state *state)
     case INSTRUCTION_CALL:
         if (flow_never_returns(flow, flow_operand_target(flow, &instruction.to)))
             return false;
-        flow_state_return(state, (struct value){VALUE_UNKNOWN, 0});
+        flow_state_return(state, (struct abstract_value){ABSTRACT_UNKNOWN, 0});
         state->pc = next;
         return true;
     default:
@@ -293,7 +296,7 @@ static bool may_go_on(struct dataflow *dataflow, uint64_t start, const struct fl
     return spend(dataflow);
 }
 
-/** From one join as far as the next one, or the end of the path. */
+/** Follows a path from one join to the next, or to its end. */
 static void follow(struct dataflow *dataflow, uint64_t start)
 {
     struct join *join = find_join(dataflow, start);
@@ -307,29 +310,29 @@ static void follow(struct dataflow *dataflow, uint64_t start)
         state.steps++;
 }
 
-/** What the caller of `state` finds when it looks from where its stack is now. */
+/** What is known, named from the stack pointer and the frame pointer at the call. */
 static bool give_known(const struct known *known, struct flow_state *state)
 {
-    const struct value top = known->registers[state->abi->stack_pointer],
-                       frame = known->registers[state->abi->frame_pointer];
+    const struct abstract_value top = known->registers[state->abi->stack_pointer],
+                                frame = known->registers[state->abi->frame_pointer];
     bool found = false;
     for (size_t i = 0; i < state->abi->preserved_count; i++) {
-        if (known->registers[state->abi->preserved[i]].kind != VALUE_CONSTANT)
+        if (known->registers[state->abi->preserved[i]].kind != ABSTRACT_CONSTANT)
             continue;
         state->registers[state->abi->preserved[i]] = known->registers[state->abi->preserved[i]];
         found = true;
     }
     for (size_t i = 0; i < known->slot_count; i++) {
         struct flow_slot slot = known->slots[i];
-        if (slot.at.kind != VALUE_STACK || top.kind != VALUE_STACK)
+        if (slot.at.kind != ABSTRACT_STACK || top.kind != ABSTRACT_STACK)
             continue;
         /* Both are addressed as the code does: from the stack pointer, or from the frame's. */
         slot.at.number -= top.number;
         flow_state_store_at(state, slot.at, slot.width, slot.value);
         found = true;
-        if (frame.kind != VALUE_STACK)
+        if (frame.kind != ABSTRACT_STACK)
             continue;
-        slot.at = (struct value){VALUE_FRAME, known->slots[i].at.number - frame.number};
+        slot.at = (struct abstract_value){ABSTRACT_FRAME, known->slots[i].at.number - frame.number};
         flow_state_store_at(state, slot.at, slot.width, slot.value);
     }
     return found;

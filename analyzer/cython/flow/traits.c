@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-/** Bytes of a function that only releases, counts or looks: it is small. */
+/** Bytes of a function that only releases, counts or asks: such a function is small. */
 #define CLEANUP_SIZE_LIMIT  768
 #define CLEANUP_DEPTH_LIMIT 3
-/** As many of its bytes are looked at in the time of an instruction that is followed. */
+/** Reading this many of its bytes takes as long as following one instruction. */
 #define BYTES_A_STEP 32
 
-/** Of C's and C++'s libraries: what frees and looks, and what does not return. */
+/** Functions of C's and C++'s libraries that free or ask, and those that do not return. */
 static const char *const cleanup_imports[] = {
     "_ZdlPv", "_ZdlPvm", "__vsnprintf_chk", "free", "vsnprintf",
 };
@@ -19,7 +19,7 @@ static const char *const end_imports[] = {
     "__stack_chk_fail", "abort",         "exit",
 };
 
-/** What is known of a function or import that is passed. */
+/** What is known of a function or import that a path calls. */
 enum trait {
     TRAIT_CLEANUP = 1,
     TRAIT_MATCHES = 2,   /**< Calls a C_API_MATCHES_ERROR. */
@@ -50,7 +50,7 @@ static void keep_known(struct flow *flow, uint64_t start, uint8_t traits)
 
 static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned depth);
 
-/** Those of everything that an instruction leads to outside of its function. */
+/** The traits of what an instruction calls or jumps to outside of its function. */
 static uint8_t traits_of_instruction(struct flow *flow, const struct code_function *function,
                                      const struct instruction *instruction, unsigned depth)
 {

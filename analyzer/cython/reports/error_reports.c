@@ -10,16 +10,16 @@
 
 /** Calls that may fail, on the path to a report. */
 #define CALL_LIMIT 3
-/** The same in the body of a parallel block, whose failure passes through others. */
+/** The same in the body of a parallel block: its error path calls more of them. */
 #define BLOCK_CALL_LIMIT 6
-/** The same when all paths are followed. */
+/** The same where all paths are followed, not only the best. */
 #define ONLY_CALL_LIMIT 8
 /** On the path from one report to that of the caller into which the function was inlined. */
 #define CHAIN_CALL_LIMIT 1
-/** Reports on one way, with those that say the same again. */
+/** Reports on one path, repeated ones included. */
 #define ROUND_LIMIT (2 * REPORTS_CHAIN_LIMIT)
 
-/** What a call reports by; false when it is none of a report. */
+/** The traceback helper that a call enters; false when it enters none. */
 static bool find_report_call(const struct flow *flow, struct code_target target,
                              struct traceback_helper *ret)
 {
@@ -41,7 +41,7 @@ static bool find_report_call(const struct flow *flow, struct code_target target,
     return maker;
 }
 
-/** The failure of something else than the call that is under way. */
+/** A failure of something other than the call that is under way. */
 static bool is_another_failure(const struct flow_exploration *exploration,
                                const struct flow_state *state, struct code_target target)
 {
@@ -64,16 +64,16 @@ static enum flow_verdict report_call(struct flow_exploration *exploration, struc
 void reports_read(const struct flow *flow, const struct traceback_helper *helper,
                   const struct flow_state *state, struct error_report *ret)
 {
-    struct value name = flow_state_resolve(state, helper->name),
-                 file = flow_state_resolve(state, helper->file),
-                 line = flow_state_resolve(state, helper->line);
+    struct abstract_value name = flow_state_resolve(state, helper->name),
+                          file = flow_state_resolve(state, helper->file),
+                          line = flow_state_resolve(state, helper->line);
     *ret = (struct error_report){0};
-    if (name.kind == VALUE_CONSTANT)
+    if (name.kind == ABSTRACT_CONSTANT)
         ret->name = code_string(&flow->image, name.number);
-    if (file.kind == VALUE_CONSTANT)
+    if (file.kind == ABSTRACT_CONSTANT)
         ret->file = code_string(&flow->image, file.number);
     uint32_t number = (uint32_t)line.number;
-    if (line.kind == VALUE_CONSTANT && number && number < INT32_MAX)
+    if (line.kind == ABSTRACT_CONSTANT && number && number < INT32_MAX)
         ret->line = number;
 }
 
@@ -96,7 +96,7 @@ static bool same_report(const struct error_report *a, const struct error_report 
     return a->line == b->line && a->name == b->name && a->file == b->file;
 }
 
-/** What is known of a call whose report is searched for. */
+/** What is assumed of the call whose report is searched for. */
 struct report_search {
     struct flow *flow;
     bool error;  /**< It has failed. */
@@ -137,14 +137,14 @@ static struct flow_state *search_report(const struct report_search *search,
         .on_call = report_call,
         .error = search->error,
         .single = search->single,
-        .call_limit = start->line_place.kind == VALUE_SHARED ? BLOCK_CALL_LIMIT : CALL_LIMIT};
+        .call_limit = start->line_address.kind == ABSTRACT_SHARED ? BLOCK_CALL_LIMIT : CALL_LIMIT};
     struct flow_state *found = flow_explore_once(&exploration, search->flow, start);
     if (!found)
         return NULL;
     read_found(search->flow, found, ret);
     struct flow_state open = *start;
     if (!found->tested) /* A branch that failure decided, but as success would have, is open. */
-        flow_state_set_result(&open, (struct value){VALUE_UNKNOWN, 0});
+        flow_state_set_result(&open, (struct abstract_value){ABSTRACT_UNKNOWN, 0});
     bool tested = search->trust && found->tested;
     if (found->calls == 0)
         ret->direct = tested || is_only_report(search, &open, 0, ret);
@@ -170,7 +170,7 @@ static struct flow_state *search_next(struct flow *flow, struct flow_state *stat
     struct instruction call = *flow_decode(flow, state->pc);
     if (call.verb != INSTRUCTION_CALL)
         return NULL;
-    flow_state_return(state, (struct value){VALUE_UNKNOWN, 0});
+    flow_state_return(state, (struct abstract_value){ABSTRACT_UNKNOWN, 0});
     state->pc = call.address + call.size;
     state->calls = 0;
     state->steps = 0;
@@ -188,7 +188,8 @@ static struct flow_state *search_next(struct flow *flow, struct flow_state *stat
     }
     if (found) {
         read_found(flow, found, ret);
-        /* `finally` takes the exception, which may fail, and sets it again. */
+        /* `finally` takes the exception, does what may fail itself, and sets the exception again.
+         */
         struct report_search search = {.flow = flow, .error = true};
         ret->direct = found->calls == 0 || is_only_report(&search, state, ONLY_CALL_LIMIT, ret);
     }
@@ -201,7 +202,7 @@ struct pending_call {
     struct code_target callee;
 };
 
-/** The innermost report. */
+/** Finds the innermost report. */
 static struct flow_state *search_first(struct flow *flow, struct flow_state *start,
                                        const struct pending_call *call, struct error_report *ret)
 {
@@ -209,13 +210,13 @@ static struct flow_state *search_first(struct flow *flow, struct flow_state *sta
     struct flow_state *found = NULL;
     struct error_report plain;
     if (may_fail || call->kind == FLOW_CALL_CLEANUP) {
-        struct value failure = reports_find_error_return(flow, call->callee);
+        struct abstract_value failure = reports_find_error_return(flow, call->callee);
         flow_state_set_result(start, failure);
         /* Where an exception does not match, others are set as a matter of course. */
         struct report_search search = {.flow = flow,
                                        .error = true,
                                        .single = !flow_matches_exception(flow, call->callee),
-                                       .trust = failure.kind == VALUE_ERROR};
+                                       .trust = failure.kind == ABSTRACT_ERROR};
         found = search_report(&search, start, ret);
         /* Some helpers return what others do that have succeeded: __Pyx_IterFinish(). */
         if (search.single && (!found || !ret->direct)) {
@@ -225,7 +226,7 @@ static struct flow_state *search_first(struct flow *flow, struct flow_state *sta
         }
         if (found)
             ret->direct = ret->direct && may_fail;
-        flow_state_set_result(start, (struct value){VALUE_UNKNOWN, 0});
+        flow_state_set_result(start, (struct abstract_value){ABSTRACT_UNKNOWN, 0});
     }
     if (found && ret->direct)
         return found;
@@ -240,7 +241,7 @@ static struct flow_state *search_first(struct flow *flow, struct flow_state *sta
     return found;
 }
 
-/** All of them, from the innermost on. */
+/** Finds all reports, from the innermost on. */
 static size_t follow_reports(struct flow *flow, struct flow_state *start,
                              const struct pending_call *call, struct error_report *ret,
                              size_t limit)

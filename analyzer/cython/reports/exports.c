@@ -12,10 +12,11 @@
 
 /** Bytes from the first of the three instructions to the end of the call. */
 #define WINDOW 96
-/** Which argument is which. */
+/** The indices of the three arguments. */
 enum { ARGUMENT_NAME, ARGUMENT_FUNCTION, ARGUMENT_SIGNATURE, ARGUMENT_COUNT };
 
-/** Whether a call of a function here follows; what is made ready for others may stand between. */
+/** Whether a call of a function of this module follows; arguments of other calls may be set in
+ * between. */
 static bool is_called(const struct code_image *image, const struct code_range *window, size_t from)
 {
     struct code_reference call;
@@ -45,7 +46,7 @@ static size_t read_arguments(const struct code_abi *abi, const struct code_range
     return at;
 }
 
-/** The three of them, then a call. */
+/** The three instructions, then a call. */
 static bool read_export(const struct code_image *image, const struct code_range *window,
                         struct table_entry *ret)
 {

@@ -101,7 +101,8 @@ static struct flow_state *search_error(struct flow *flow, uint64_t start, enum o
 
 /** What is in the result register where the function is left after the call at which `state`
  * stands. */
-static struct value search_result(struct flow *flow, struct flow_state *state, enum outcome *ret)
+static struct abstract_value search_result(struct flow *flow, struct flow_state *state,
+                                           enum outcome *ret)
 {
     struct flow_exploration exploration = {.on_call = leaving_call,
                                            .context = ret,
@@ -110,7 +111,7 @@ static struct value search_result(struct flow *flow, struct flow_state *state, e
                                            .call_limit = FAILURE_CALL_LIMIT};
     struct instruction call = *flow_decode(flow, state->pc);
     struct flow_state *found = NULL;
-    struct value result = {VALUE_UNKNOWN, 0};
+    struct abstract_value result = {ABSTRACT_UNKNOWN, 0};
     if (call.verb != INSTRUCTION_CALL)
         return result;
     flow_state_return(state, result);
@@ -125,10 +126,10 @@ static struct value search_result(struct flow *flow, struct flow_state *state, e
     return result;
 }
 
-struct value reports_find_error_return(struct flow *flow, struct code_target target)
+struct abstract_value reports_find_error_return(struct flow *flow, struct code_target target)
 {
-    struct value failure = {VALUE_ERROR, ERROR_IS_MINUS_ONE};
-    struct value result = {VALUE_UNKNOWN, 0};
+    struct abstract_value failure = {ABSTRACT_ERROR, ERROR_IS_MINUS_ONE};
+    struct abstract_value result = {ABSTRACT_UNKNOWN, 0};
     enum outcome outcome = OUTCOME_UNKNOWN;
     const struct code_function *callee =
         target.import ? NULL : code_find_function(&flow->image, target.address);
@@ -143,8 +144,8 @@ struct value reports_find_error_return(struct flow *flow, struct code_target tar
         result = search_result(flow, found, &outcome);
     free(found);
     if (outcome == OUTCOME_CANNOT_FAIL)
-        return (struct value){VALUE_UNKNOWN, 0};
-    if (result.kind == VALUE_CONSTANT && result.number == 0)
+        return (struct abstract_value){ABSTRACT_UNKNOWN, 0};
+    if (result.kind == ABSTRACT_CONSTANT && result.number == 0)
         failure.number = ERROR_IS_ZERO;
     return failure;
 }

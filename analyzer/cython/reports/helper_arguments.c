@@ -20,20 +20,23 @@ struct making {
 
 static int score_of(const struct traceback_helper *helper)
 {
-    const struct value values[] = {helper->name, helper->line, helper->file};
+    const struct abstract_value values[] = {helper->name, helper->line, helper->file};
     int score = 0;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(values); i++)
-        score += values[i].kind == VALUE_ARGUMENT ? 3 : values[i].kind == VALUE_CONSTANT ? 2 : 0;
+        score += values[i].kind == ABSTRACT_ARGUMENT   ? 3
+                 : values[i].kind == ABSTRACT_CONSTANT ? 2
+                                                       : 0;
     return score;
 }
 
-static struct value as_source(struct value value)
+static struct abstract_value as_source(struct abstract_value value)
 {
-    bool usable = value.kind == VALUE_ARGUMENT || value.kind == VALUE_CONSTANT;
-    return usable ? value : (struct value){VALUE_UNKNOWN, 0};
+    bool usable = value.kind == ABSTRACT_ARGUMENT || value.kind == ABSTRACT_CONSTANT;
+    return usable ? value : (struct abstract_value){ABSTRACT_UNKNOWN, 0};
 }
 
-static void offer(struct making *making, struct value name, struct value line, struct value file)
+static void offer(struct making *making, struct abstract_value name, struct abstract_value line,
+                  struct abstract_value file)
 {
     struct traceback_helper helper = {
         .name = as_source(name), .line = as_source(line), .file = as_source(file)};
@@ -79,12 +82,12 @@ static void take_string(struct flow_exploration *exploration, const struct flow_
 static void take_compiled(struct making *making, const struct flow_state *state, const char *import)
 {
     struct traceback_helper *compiled = &making->compiled;
-    struct value argument = as_source(flow_state_argument(state, 0, 8));
+    struct abstract_value argument = as_source(flow_state_argument(state, 0, 8));
     uint32_t traits = import ? c_api_traits(import) : 0;
     if (traits & C_API_COMPILES)
         *compiled = (struct traceback_helper){
             .file = as_source(flow_state_argument(state, C_API_COMPILED_FILE, 8))};
-    else if (compiled->file.kind == VALUE_UNKNOWN)
+    else if (compiled->file.kind == ABSTRACT_UNKNOWN)
         return;
     else if (traits & C_API_MAKES_INT)
         compiled->line = argument;
@@ -127,7 +130,7 @@ static bool find_making(struct flow *flow, uint64_t start, unsigned depth,
         .on_call = making_call, .call_limit = CONVENTION_CALL_LIMIT, .context = &making};
     struct flow_state state;
     flow_state_init(&state, flow->image.abi, start);
-    state.registers[abi->frame_pointer].kind = VALUE_UNKNOWN;
+    state.registers[abi->frame_pointer].kind = ABSTRACT_UNKNOWN;
     for (unsigned i = 0; i < abi->argument_count; i++)
         state.registers[abi->arguments[i]] = flow_entry_argument(abi, i);
     free(flow_explore_once(&exploration, flow, &state));
@@ -139,5 +142,5 @@ static bool find_making(struct flow *flow, uint64_t start, unsigned depth,
 bool reports_find_helper_arguments(struct flow *flow, uint64_t start, struct traceback_helper *ret)
 {
     return find_making(flow, start, 0, ret) &&
-           (ret->name.kind == VALUE_ARGUMENT || ret->line.kind == VALUE_ARGUMENT);
+           (ret->name.kind == ABSTRACT_ARGUMENT || ret->line.kind == ABSTRACT_ARGUMENT);
 }

@@ -19,11 +19,11 @@
 #define TABLE_LIMIT 8192
 #define SLOT_LIMIT  128
 /** Entries of all tables, those included that several types have. */
-#define LOOK_LIMIT ((size_t)1 << 20)
+#define ENTRY_READ_LIMIT ((size_t)1 << 20)
 /** Bytes of an object of a type. */
 #define OBJECT_SIZE_LIMIT ((uint32_t)1 << 24)
 
-/** What is kept. */
+/** What the tables of one file say. */
 struct method_tables {
     struct table_entry *entries; /**< Sorted by function. */
     size_t count;
@@ -34,8 +34,8 @@ struct method_tables {
 struct tables {
     const struct code_image *image;
     struct method_tables *found;
-    size_t looks;   /**< At entries of tables, so far. */
-    bool has_views; /**< There are the types of Cython's memoryviews. */
+    size_t entries_read; /**< Of all tables, so far. */
+    bool has_views;      /**< There are the types of Cython's memoryviews. */
 };
 
 /* ---- reading ---- */
@@ -137,7 +137,7 @@ static bool read_method(const struct code_image *image, uint64_t at, struct tabl
         return false;
     *ret = (struct table_entry){.function = function, .name = code_string(image, name)};
     ret->name = ret->name ? cython_unfused_name(ret->name) : NULL;
-    /* The latter: Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
+    /* "unbound": Cython/Utility/ObjectHandling.c, UnpackUnboundCMethod. */
     ret->plumbing = is_generator_method(image, at + C_API_METHOD_DOC) ||
                     (ret->name && strcmp(ret->name, "CythonUnboundCMethod") == 0);
     return ret->name;
@@ -145,7 +145,7 @@ static bool read_method(const struct code_image *image, uint64_t at, struct tabl
 
 static void add_methods(struct tables *tables, const char *type, uint64_t at)
 {
-    for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT; i++) {
+    for (size_t i = 0; at && i < TABLE_LIMIT && tables->entries_read++ < ENTRY_READ_LIMIT; i++) {
         struct table_entry entry;
         if (!pointer_at(tables->image, at + i * C_API_METHOD_SIZE))
             return;
@@ -159,7 +159,7 @@ static void add_methods(struct tables *tables, const char *type, uint64_t at)
 static void add_properties(struct tables *tables, const char *type, uint64_t at)
 {
     const struct code_image *image = tables->image;
-    for (size_t i = 0; at && i < TABLE_LIMIT && tables->looks++ < LOOK_LIMIT;
+    for (size_t i = 0; at && i < TABLE_LIMIT && tables->entries_read++ < ENTRY_READ_LIMIT;
          i++, at += C_API_PROPERTY_SIZE) {
         struct table_entry entry = {.type = type, .name = name_at(image, at)};
         if (!entry.name)
@@ -257,7 +257,7 @@ static void add_module(struct tables *tables, uint64_t at)
 {
     const struct code_image *image = tables->image;
     uint64_t table = pointer_at(image, at + C_API_MODULE_SLOTS);
-    for (size_t i = 0; table && i < SLOT_LIMIT && tables->looks++ < LOOK_LIMIT;
+    for (size_t i = 0; table && i < SLOT_LIMIT && tables->entries_read++ < ENTRY_READ_LIMIT;
          i++, table += C_API_SLOT_SIZE) {
         const uint8_t *number = code_bytes_at(image, table, 8);
         if (!number || !load_u64(number) || load_u64(number) > SLOT_LIMIT ||
@@ -295,7 +295,7 @@ static void note_views(struct tables *tables, const char *name, uint64_t at)
     tables->has_views |= strcmp(cython_last_part(name), "_memoryviewslice") == 0;
 }
 
-/* ---- all of them ---- */
+/* ---- the result ---- */
 
 /** What tells most of a function comes first. */
 static int rank(const struct table_entry *entry)

@@ -2,8 +2,8 @@
  * Bodies of parallel blocks. What fails in one is not reported there: the body leaves exception,
  * file and line in memory that it shares with the function which began the block, and that one
  * reports them (Cython/Compiler/Nodes.py, ParallelStatNode.fetch_parallel_exception()). So the
- * place of the line is that which the function reports from, and the line is what the body stores
- * there.
+ * address of the line is the one that the function reports from, and the line is what the body
+ * stores there.
  */
 #include "reports_private.h"
 
@@ -14,11 +14,11 @@
 #define CALL_LIMIT 3
 /** Bytes of shared memory. */
 #define SHARED_LIMIT ((uint64_t)1 << 14)
-/** Bytes of a function that are looked through for the call. */
+/** Bytes of a function that are searched for the call. */
 #define SWEEP_LIMIT ((uint64_t)256 << 10)
-/** What __kmpc_fork_call() hands on by address: shared variables of a block. */
+/** Shared variables of a block, which __kmpc_fork_call() passes by address. */
 #define VARIABLE_LIMIT 256
-/** Apart from all places in the other one. */
+/** Added to the addresses of one of two shared areas, so that they differ from all of the other. */
 #define ANOTHER_VARIABLE ((uint64_t)1 << 40)
 
 /* Arguments, from 0. GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned
@@ -50,7 +50,7 @@ bool reports_is_block_call(struct flow *flow, uint64_t address)
     return false;
 }
 
-/* ---- where it begins ---- */
+/* ---- where a block begins ---- */
 
 /** The call that begins a block. */
 struct beginning {
@@ -68,13 +68,13 @@ static enum flow_verdict pass_any(struct flow_exploration *exploration, struct f
     return FLOW_PASS_FREE;
 }
 
-/** What was made ready long before, on a path from the entry of the function. */
+/** What was set long before the call, on a path from the entry of the function. */
 static void come_to_beginning(struct flow *flow, struct beginning *beginning, uint64_t call)
 {
     const struct code_function *function = code_find_function(&flow->image, call);
     struct flow_state entry;
     if (beginning->libgomp &&
-        flow_state_argument(&beginning->state, GOMP_DATA, 8).kind != VALUE_UNKNOWN)
+        flow_state_argument(&beginning->state, GOMP_DATA, 8).kind != ABSTRACT_UNKNOWN)
         return;
     flow_state_init(&entry, flow->image.abi, function ? function->start : call);
     struct flow_exploration exploration = {.on_call = pass_any, .goal = call};
@@ -93,8 +93,8 @@ static bool is_beginning(struct flow *flow, const struct flow_state *state,
     if (!flow_begins_parallel(target))
         return false;
     bool libgomp = target.import[0] == 'G';
-    struct value function = flow_state_argument(state, libgomp ? GOMP_BODY : KMPC_BODY, 8);
-    if (function.kind != VALUE_CONSTANT || function.number != body)
+    struct abstract_value function = flow_state_argument(state, libgomp ? GOMP_BODY : KMPC_BODY, 8);
+    if (function.kind != ABSTRACT_CONSTANT || function.number != body)
         return false;
     *ret = (struct beginning){*state, instruction->address + instruction->size, libgomp};
     come_to_beginning(flow, ret, instruction->address);
@@ -116,7 +116,7 @@ static bool try_beginning(void *context, struct flow *flow, const struct flow_st
     return !search->found;
 }
 
-/** What is handed over is made ready right before. */
+/** The arguments are set right before the call. */
 static bool find_beginning(struct flow *flow, const struct code_function *function, uint64_t body,
                            struct beginning *ret)
 {
@@ -125,11 +125,11 @@ static bool find_beginning(struct flow *flow, const struct code_function *functi
     return search.found;
 }
 
-/* ---- what is reported behind it ---- */
+/* ---- what is reported behind a block ---- */
 
-static bool is_kept(struct value value)
+static bool is_kept(struct abstract_value value)
 {
-    return value.kind == VALUE_KEPT_STACK || value.kind == VALUE_KEPT_FRAME;
+    return value.kind == ABSTRACT_KEPT_STACK || value.kind == ABSTRACT_KEPT_FRAME;
 }
 
 static enum flow_verdict kept_report_call(struct flow_exploration *exploration,
@@ -142,18 +142,20 @@ static enum flow_verdict kept_report_call(struct flow_exploration *exploration,
     return flow_is_cleanup(exploration->flow, target) ? FLOW_PASS_FREE : FLOW_PASS_COUNTED;
 }
 
-/** What the stack holds where it is reported from; VALUE_UNKNOWN when that is not on the stack. */
-static struct value place_of(struct value value)
+/** What the stack holds where it is reported from; ABSTRACT_UNKNOWN when that is not on the stack.
+ */
+static struct abstract_value address_of(struct abstract_value value)
 {
     if (!is_kept(value))
-        return (struct value){VALUE_UNKNOWN, 0};
-    value.kind = value.kind == VALUE_KEPT_STACK ? VALUE_STACK : VALUE_FRAME;
+        return (struct abstract_value){ABSTRACT_UNKNOWN, 0};
+    value.kind = value.kind == ABSTRACT_KEPT_STACK ? ABSTRACT_STACK : ABSTRACT_FRAME;
     return value;
 }
 
-/** The stack's places whose contents are reported when the block has failed. */
-static bool find_reported_places(struct flow *flow, uint64_t end, struct value *ret_line,
-                                 struct value *ret_file)
+/** The addresses on the stack whose contents are reported when the block has failed. */
+static bool find_reported_addresses(struct flow *flow, uint64_t end,
+                                    struct abstract_value *ret_line,
+                                    struct abstract_value *ret_file)
 {
     struct flow_state start;
     flow_state_init(&start, flow->image.abi, end);
@@ -167,63 +169,68 @@ static bool find_reported_places(struct flow *flow, uint64_t end, struct value *
     const struct traceback_helper *helper =
         flow_find_traceback_helper(flow, flow_operand_target(flow, &call.to).address);
     if (helper) {
-        *ret_line = place_of(flow_state_resolve(found, helper->line));
-        *ret_file = place_of(flow_state_resolve(found, helper->file));
+        *ret_line = address_of(flow_state_resolve(found, helper->line));
+        *ret_file = address_of(flow_state_resolve(found, helper->file));
     }
     free(found);
     return helper;
 }
 
 /**
- * A place as it is named where a search begins anew, from the stack pointer or the frame pointer.
+ * An address as it is named where a search begins anew, from the stack pointer or the frame
+ * pointer.
  * @param number  the register.
  */
-static struct value name_from(const struct flow_state *state, uint8_t number, struct value place)
+static struct abstract_value name_from(const struct flow_state *state, uint8_t number,
+                                       struct abstract_value address)
 {
-    struct value base = state->registers[number];
-    bool same = place.kind == base.kind && (base.kind == VALUE_STACK || base.kind == VALUE_FRAME);
+    struct abstract_value base = state->registers[number];
+    bool same =
+        address.kind == base.kind && (base.kind == ABSTRACT_STACK || base.kind == ABSTRACT_FRAME);
     if (!same)
-        return (struct value){VALUE_UNKNOWN, 0};
-    return (struct value){number == state->abi->stack_pointer ? VALUE_STACK : VALUE_FRAME,
-                          place.number - base.number};
+        return (struct abstract_value){ABSTRACT_UNKNOWN, 0};
+    return (struct abstract_value){number == state->abi->stack_pointer ? ABSTRACT_STACK
+                                                                       : ABSTRACT_FRAME,
+                                   address.number - base.number};
 }
 
 /**
  * @param to  as named behind the call.
- * @return how far it is behind a place; UINT64_MAX: that is not known.
+ * @return how far it lies behind `to`; UINT64_MAX: that is not known.
  */
-static uint64_t distance(const struct flow_state *state, struct value from, struct value to)
+static uint64_t distance(const struct flow_state *state, struct abstract_value from,
+                         struct abstract_value to)
 {
     const struct code_abi *abi = state->abi;
-    struct value base =
-        name_from(state, to.kind == VALUE_STACK ? abi->stack_pointer : abi->frame_pointer, from);
-    return base.kind != VALUE_UNKNOWN ? to.number - base.number : UINT64_MAX;
+    struct abstract_value base =
+        name_from(state, to.kind == ABSTRACT_STACK ? abi->stack_pointer : abi->frame_pointer, from);
+    return base.kind != ABSTRACT_UNKNOWN ? to.number - base.number : UINT64_MAX;
 }
 
 /** The variable's address is one of those that follow the function; bodies have two before it. */
-static void find_variable(const struct flow_state *state, struct value place,
+static void find_variable(const struct flow_state *state, struct abstract_value address,
                           struct block_variable *ret)
 {
     for (unsigned i = 0; i < VARIABLE_LIMIT && !ret->known; i++) {
-        struct value variable = flow_state_argument(state, KMPC_VARIABLES + i, 8);
-        ret->known = distance(state, variable, place) == 0;
+        struct abstract_value variable = flow_state_argument(state, KMPC_VARIABLES + i, 8);
+        ret->known = distance(state, variable, address) == 0;
         ret->base = flow_entry_argument(state->abi, KMPC_BODY_VARIABLES + i);
     }
 }
 
 /** libgomp's bodies are given one structure. */
-static void find_shared(const struct beginning *beginning, struct value place,
+static void find_shared(const struct beginning *beginning, struct abstract_value address,
                         struct block_variable *ret)
 {
-    if (place.kind == VALUE_UNKNOWN)
+    if (address.kind == ABSTRACT_UNKNOWN)
         return;
     if (!beginning->libgomp) {
-        find_variable(&beginning->state, place, ret);
+        find_variable(&beginning->state, address, ret);
         return;
     }
     ret->base = flow_entry_argument(beginning->state.abi, GOMP_BODY_DATA);
     ret->offset =
-        distance(&beginning->state, flow_state_argument(&beginning->state, GOMP_DATA, 8), place);
+        distance(&beginning->state, flow_state_argument(&beginning->state, GOMP_DATA, 8), address);
     ret->known = ret->offset < SHARED_LIMIT;
 }
 
@@ -259,43 +266,43 @@ const struct parallel_block *reports_find_block(struct reports *reports,
         return NULL;
     struct parallel_block *block = &blocks->items[blocks->count++];
     struct beginning beginning;
-    struct value line = {VALUE_UNKNOWN, 0}, file = line;
+    struct abstract_value line = {ABSTRACT_UNKNOWN, 0}, file = line;
     *block = (struct parallel_block){.body = function};
     if (!find_beginning(flow, parent, function->start, &beginning))
         return NULL;
     block->parent = parent;
     block->call = beginning.end - 1;
-    if (find_reported_places(flow, beginning.end, &line, &file)) {
+    if (find_reported_addresses(flow, beginning.end, &line, &file)) {
         find_shared(&beginning, line, &block->line);
         find_shared(&beginning, file, &block->file);
     }
     return block;
 }
 
-/* ---- inside of it ---- */
+/* ---- inside the body ---- */
 
-/** What memory that is shared is called: of libgomp all in one. */
-static struct value shared_at(const struct parallel_block *block,
-                              const struct block_variable *shared)
+/** The name of a shared variable's memory: with libgomp all of them are in one structure. */
+static struct abstract_value shared_at(const struct parallel_block *block,
+                                       const struct block_variable *shared)
 {
     bool same = shared == &block->line || (shared->base.kind == block->line.base.kind &&
                                            shared->base.number == block->line.base.number);
-    return (struct value){VALUE_SHARED, same ? 0 : ANOTHER_VARIABLE};
+    return (struct abstract_value){ABSTRACT_SHARED, same ? 0 : ANOTHER_VARIABLE};
 }
 
 static void give(struct flow_state *entry, const struct parallel_block *block,
                  const struct block_variable *shared)
 {
-    struct value value = shared_at(block, shared);
+    struct abstract_value value = shared_at(block, shared);
     if (!shared->known)
         return;
-    if (shared->base.kind == VALUE_ARGUMENT)
+    if (shared->base.kind == ABSTRACT_ARGUMENT)
         entry->registers[shared->base.number % INSTRUCTION_REGISTER_LIMIT] = value;
     else
         flow_state_store_at(entry, shared->base, 8, value);
 }
 
-/** What is shared is where the body put its address at its entry, on whatever path. */
+/** Shared memory is known wherever the body has put its address, on whatever path. */
 static struct flow_state *come_to(struct flow *flow, const struct parallel_block *block,
                                   uint64_t pc)
 {
@@ -308,12 +315,12 @@ static struct flow_state *come_to(struct flow *flow, const struct parallel_block
     return found;
 }
 
-static struct value place_in(const struct parallel_block *block,
-                             const struct block_variable *shared)
+static struct abstract_value address_in(const struct parallel_block *block,
+                                        const struct block_variable *shared)
 {
-    struct value place = shared_at(block, shared);
-    place.number += shared->offset;
-    return shared->known ? place : (struct value){VALUE_UNKNOWN, 0};
+    struct abstract_value address = shared_at(block, shared);
+    address.number += shared->offset;
+    return shared->known ? address : (struct abstract_value){ABSTRACT_UNKNOWN, 0};
 }
 
 void reports_enter_block(struct reports *reports, const struct code_function *function,
@@ -326,16 +333,16 @@ void reports_enter_block(struct reports *reports, const struct code_function *fu
     struct flow_state *there = come_to(&reports->flow, block, state->pc);
     if (!there)
         return;
-    state->line_place = place_in(block, &block->line);
-    state->file_place = place_in(block, &block->file);
+    state->line_address = address_in(block, &block->line);
+    state->file_address = address_in(block, &block->file);
     for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        if (there->registers[i].kind == VALUE_SHARED)
+        if (there->registers[i].kind == ABSTRACT_SHARED)
             state->registers[i] = there->registers[i];
     for (size_t i = 0; i < there->slot_count; i++) {
         const struct flow_slot *slot = &there->slots[i];
-        if (slot->value.kind != VALUE_SHARED)
+        if (slot->value.kind != ABSTRACT_SHARED)
             continue;
-        /* Whichever of the two the code goes by. */
+        /* The code may name the memory by either of the two registers. */
         flow_state_store_at(state, name_from(there, abi->stack_pointer, slot->at), slot->width,
                             slot->value);
         flow_state_store_at(state, name_from(there, abi->frame_pointer, slot->at), slot->width,
@@ -346,14 +353,14 @@ void reports_enter_block(struct reports *reports, const struct code_function *fu
 
 uint32_t reports_kept_line(const struct flow_state *state)
 {
-    if (state->line_place.kind != VALUE_SHARED)
+    if (state->line_address.kind != ABSTRACT_SHARED)
         return 0;
-    struct value line = flow_state_load_at(state, state->line_place, 4);
-    return line.kind == VALUE_CONSTANT && line.number < INT32_MAX ? (uint32_t)line.number : 0;
+    struct abstract_value line = flow_state_load_at(state, state->line_address, 4);
+    return line.kind == ABSTRACT_CONSTANT && line.number < INT32_MAX ? (uint32_t)line.number : 0;
 }
 
 const char *reports_kept_file(const struct flow *flow, const struct flow_state *state)
 {
-    struct value file = flow_state_load_at(state, state->file_place, 8);
-    return file.kind == VALUE_CONSTANT ? code_string(&flow->image, file.number) : NULL;
+    struct abstract_value file = flow_state_load_at(state, state->file_address, 8);
+    return file.kind == ABSTRACT_CONSTANT ? code_string(&flow->image, file.number) : NULL;
 }

@@ -34,9 +34,9 @@ struct error_report {
     const char *name; /**< "pkg.mod.Class.method"; NULL: not known. In the image. */
     const char *file; /**< Or NULL. */
     uint32_t line;    /**< 0: not known. */
-    bool direct;      /**< It belongs to the call that the search began at. */
-    bool outermost;   /**< Behind it the function is left: it was not inlined. */
-    bool kept;        /**< A parallel block keeps it, and does not tell the name. */
+    bool direct;      /**< It reports the failure of the call that the search began at. */
+    bool outermost;   /**< The function returns after it: it is not that of an inlined one. */
+    bool kept;        /**< A parallel block stores it for its parent, and does not tell the name. */
 };
 
 #define REPORTS_CHAIN_LIMIT 16
@@ -70,8 +70,9 @@ struct parallel_block {
     /** A variable that the body leaves to the parent, which reports it. */
     struct block_variable {
         bool known;
-        struct value base; /**< VALUE_ARGUMENT or VALUE_STACK, at the body's entry; */
-        uint64_t offset;   /**< what it points to, plus this. */
+        struct abstract_value
+            base;        /**< ABSTRACT_ARGUMENT or ABSTRACT_STACK, at the body's entry; */
+        uint64_t offset; /**< what it points to, plus this. */
     } line, file;
 };
 

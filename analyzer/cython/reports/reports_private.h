@@ -9,7 +9,7 @@
 
 struct reports {
     struct flow flow;
-    bool mypyc; /**< Not Cython made it. */
+    bool mypyc; /**< mypyc made the file, not Cython. */
     /* Each is known to the file alone that makes it when it is first asked for. */
     struct method_tables *tables;
     struct parallel_blocks *blocks;
@@ -27,8 +27,8 @@ bool reports_find_helper_arguments(struct flow *flow, uint64_t start, struct tra
 
 /** Whether it is PyErr_WriteUnraisable(), or a function that calls it: __Pyx_WriteUnraisable(). */
 bool reports_is_unraisable(struct flow *flow, struct code_target target);
-/** What a call of this returns after it has failed: a VALUE_ERROR. */
-struct value reports_find_error_return(struct flow *flow, struct code_target target);
+/** What a call of this returns after it has failed: an ABSTRACT_ERROR. */
+struct abstract_value reports_find_error_return(struct flow *flow, struct code_target target);
 
 /* ---- parallel_blocks.c ---- */
 

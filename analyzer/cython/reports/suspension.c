@@ -5,11 +5,11 @@
  */
 #include "reports_private.h"
 
-/** Bytes of a function that are looked through for the number. */
+/** Bytes of a function that are searched for the number. */
 #define SIZE_LIMIT ((uint64_t)1 << 20)
 /** Calls of what is awaited that lead to one store: compilers copy them, or inline. */
 #define CALL_LIMIT 8
-/** Instructions that are looked at in the time of one that is followed. */
+/** Reading this many instructions takes as long as following one. */
 #define LOOKED_A_STEP 4
 
 static bool stores(const struct instruction *instruction, uint32_t label, uint64_t offset)

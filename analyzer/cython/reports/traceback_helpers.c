@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Copies that compilers make of the helper: a handful. */
+/** Copies of the helper that compilers make; there are a few at most. */
 #define HELPER_LIMIT 64
 #define STUB_LIMIT   64
 #define CALL_LIMIT   256

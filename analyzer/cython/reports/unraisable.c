@@ -8,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Bytes of a function that are looked through. */
+/** Bytes of a function that are searched. */
 #define SWEEP_LIMIT ((uint64_t)64 << 10)
 /** Instructions from there to the end of the function. */
 #define END_STEP_LIMIT 2000
 
 struct naming {
     const char *name;
-    bool several; /**< Names; or it is not where the function ends. */
+    bool several; /**< There are several names, or it is not where the function ends. */
 };
 
 /** "pkg.mod.function" */
-static const char *qualified_name(const struct flow *flow, struct value value)
+static const char *qualified_name(const struct flow *flow, struct abstract_value value)
 {
     const char *name =
-        value.kind == VALUE_CONSTANT ? code_string(&flow->image, value.number) : NULL;
+        value.kind == ABSTRACT_CONSTANT ? code_string(&flow->image, value.number) : NULL;
     if (!name || *name == '.' || !strchr(name, '.'))
         return NULL;
     for (const char *at = name; *at; at++)

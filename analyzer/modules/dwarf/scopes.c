@@ -307,11 +307,11 @@ static void take_target(struct module *module, Dwarf_Die *site, struct debug_cal
 static bool take_register(struct module *module, Dwarf_Die *die, struct debug_call_parameter *ret)
 {
     Dwarf_Attribute attribute;
-    const struct debug_expression *place =
+    const struct debug_expression *expression =
         module_copy_expression(module, dwarf_attr(die, DW_AT_location, &attribute), 0);
-    if (!place || place->count != 1)
+    if (!expression || expression->count != 1)
         return false;
-    const struct debug_operation *operation = &place->operations[0];
+    const struct debug_operation *operation = &expression->operations[0];
     if (operation->code >= DW_OP_reg0 && operation->code <= DW_OP_reg31)
         ret->register_number = (uint8_t)(operation->code - DW_OP_reg0);
     else if (operation->code == DW_OP_regx && operation->number <= UINT8_MAX)

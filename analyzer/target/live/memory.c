@@ -72,8 +72,8 @@ static const char *live_root(const struct target *target)
 
 /* The very file that is mapped needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN; of the program only
  * to be let in. */
-static bool live_file_place(const struct target *target, const struct target_file *file,
-                            size_t index, char *buffer, size_t size)
+static bool live_file_path(const struct target *target, const struct target_file *file,
+                           size_t index, char *buffer, size_t size)
 {
     const struct live *live = live_of(target);
     int length = 0;
@@ -98,7 +98,7 @@ static bool live_file_place(const struct target *target, const struct target_fil
 const struct target_ops live_ops = {.silent = true,
                                     .piece = live_piece,
                                     .root = live_root,
-                                    .file_place = live_file_place,
+                                    .file_path = live_file_path,
                                     .close = live_close};
 
 const char *live_get_refusal(const struct target *target)

@@ -212,7 +212,7 @@ bool parse_waiting(const char *text, size_t size, uint8_t ret[TARGET_USER_REGIST
      * fs/proc/base.c, proc_pid_syscall(): "running", "-1 sp pc" where it is in no system call, or
      * "number a1 a2 a3 a4 a5 a6 sp pc".
      */
-    const uint8_t *places = target_machine_here()->user_syscall_words;
+    const uint8_t *words = target_machine_here()->user_syscall_words;
     uint64_t numbers[TARGET_SYSCALL_WORDS];
     char line[256];
     size_t count = 0;
@@ -226,8 +226,8 @@ bool parse_waiting(const char *text, size_t size, uint8_t ret[TARGET_USER_REGIST
     if (count != TARGET_SYSCALL_WORDS && (count != 3 || numbers[0] != UINT64_MAX))
         return false;
     for (size_t i = 0; i < count; i++) {
-        size_t place = places[count == 3 && i ? TARGET_SYSCALL_WORDS - 3 + i : i];
-        memcpy(ret + 8 * place, &numbers[i], sizeof(numbers[i]));
+        size_t word = words[count == 3 && i ? TARGET_SYSCALL_WORDS - 3 + i : i];
+        memcpy(ret + 8 * word, &numbers[i], sizeof(numbers[i]));
     }
     return true;
 }

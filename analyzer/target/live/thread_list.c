@@ -60,20 +60,20 @@ static const char *describe_state(char letter)
 static const char *find_unreadable_reason(struct target *target, pid_t tid, bool uninterruptible)
 {
     const struct live *live = live_of(target);
-    char stat[512], place[128];
+    char stat[512], wait_channel[128];
     read_line(live, tid, "stat", stat, sizeof(stat));
     const char *end = strrchr(stat, ')');
     const char *state = describe_state(end && end[1] ? end[2] : '\0');
     if (!state)
         return NULL;
     // The kernel's function it waits in; "0" when it does not wait, or for who may not know.
-    read_line(live, tid, "wchan", place, sizeof(place));
-    bool known = isalpha((unsigned char)place[0]) || place[0] == '_';
+    read_line(live, tid, "wchan", wait_channel, sizeof(wait_channel));
+    bool known = isalpha((unsigned char)wait_channel[0]) || wait_channel[0] == '_';
     return arena_printf(
         target->arena, "%s; %s%s%s%s",
         uninterruptible ? "it could not be stopped, and its stack not be read"
                         : "its stack cannot be read without the right to trace the process",
-        state, known ? " in the kernel (" : "", known ? place : "", known ? ")" : "");
+        state, known ? " in the kernel (" : "", known ? wait_channel : "", known ? ")" : "");
 }
 
 const char *live_read_name(struct target *target, pid_t tid)

@@ -70,7 +70,7 @@ static void end_row(struct row *row, const char *bracket)
 
 static void add_item(struct row *row, const struct debug_type *type, psc_addr address)
 {
-    c_add_value(row->writer, type, (struct c_place){NULL, address}, row->depth + 1);
+    c_add_value(row->writer, type, (struct c_storage){NULL, address}, row->depth + 1);
 }
 
 /* ["a"] = 1 as gdb has it, "a": 1 as Python has. */
@@ -84,9 +84,9 @@ static void add_mapped(struct row *row, const struct debug_type *pair, psc_addr 
         return;
     }
     text_add_string(writer->text, writer->cython ? "" : "[");
-    c_add_value(writer, key.type, key.place, row->depth + 1);
+    c_add_value(writer, key.type, key.storage, row->depth + 1);
     text_add_string(writer->text, writer->cython ? ": " : "] = ");
-    c_add_value(writer, value.type, value.place, row->depth + 1);
+    c_add_value(writer, value.type, value.storage, row->depth + 1);
 }
 
 /*
@@ -219,7 +219,7 @@ bool library_add_array(struct c_writer *writer, struct c_part part, unsigned dep
 {
     if (!library_find_part(&part, "_M_elems") || part.type->kind != DEBUG_KIND_ARRAY)
         return false;
-    c_add_value(writer, part.type, part.place, depth);
+    c_add_value(writer, part.type, part.storage, depth);
     return true;
 }
 
@@ -353,9 +353,9 @@ bool library_add_list(struct c_writer *writer, struct c_part part, unsigned dept
         !READ_PATH(writer, head, &node, "_M_next"))
         return false;
     if (!READ_PATH(writer, head, &count, "_M_size")) {
-        if (head.place.value)
+        if (head.storage.value)
             return false;
-        count = count_chain(writer, node, head.place.at);
+        count = count_chain(writer, node, head.storage.at);
     }
     struct row row = begin_row(writer, "[", count, depth);
     add_chain(&row, item, node, align(2 * sizeof(uint64_t), item), false);

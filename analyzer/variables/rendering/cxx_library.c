@@ -19,7 +19,7 @@ static bool add_declared_string(struct c_writer *writer, struct c_part part)
     uint8_t bytes[16];
     if (part.type->size != DEBUG_STRING_SIZE)
         return false;
-    if (c_read(writer, part.place, 0, bytes, sizeof(bytes)) != C_READ_OK)
+    if (c_read(writer, part.storage, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
     psc_addr address = load_u64(bytes);
     if (!c_add_text(writer, &character, address, load_u64(bytes + 8), C_TEXT_COUNTED))
@@ -40,7 +40,7 @@ static bool add_string(struct c_writer *writer, struct c_part part, unsigned dep
         return add_declared_string(writer, part);
     if (!character || !c_character_width(character) || !library_find_part(&data, "_M_dataplus") ||
         (!library_find_part(&data, "_M_p") && !data.type->incomplete) ||
-        c_read(writer, data.place, 0, bytes, sizeof(bytes)) != C_READ_OK)
+        c_read(writer, data.storage, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
     address = load_u64(bytes);
     if (!READ_PATH(writer, part, &length, "_M_string_length") &&
@@ -79,7 +79,7 @@ static void add_owned(struct c_writer *writer, const struct debug_type *type, ps
     bool shown = type && type->size && depth < C_VALUE_DEPTH_LIMIT;
     text_printf(writer->text, shown ? "@0x%" PRIx64 ": " : "0x%" PRIx64, address);
     if (shown)
-        c_add_value(writer, type, (struct c_place){NULL, address}, depth + 1);
+        c_add_value(writer, type, (struct c_storage){NULL, address}, depth + 1);
 }
 
 static bool add_shared_pointer(struct c_writer *writer, struct c_part part, unsigned depth)
@@ -118,7 +118,7 @@ static bool add_tuple(struct c_writer *writer, struct c_part part, unsigned dept
             text_add_string(text, "\u2026");
             break;
         }
-        c_add_value(writer, head.type, head.place, depth + 1);
+        c_add_value(writer, head.type, head.storage, depth + 1);
     } while (library_find_base(&part, "_Tuple_impl"));
     text_add_string(text, !writer->cython ? "}" : count == 1 ? ",)" : ")");
     return true;
@@ -134,7 +134,7 @@ static bool add_unique_pointer(struct c_writer *writer, struct c_part part, unsi
             return false;
     if (!library_find_base(&part, "_Tuple_impl") || !find_head(&part) ||
         part.type->kind != DEBUG_KIND_POINTER ||
-        c_read(writer, part.place, 0, bytes, sizeof(bytes)) != C_READ_OK)
+        c_read(writer, part.storage, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
     bool one = owned && owned->kind != DEBUG_KIND_ARRAY;
     add_owned(writer, one ? debug_type_target(part.type) : NULL, load_u64(bytes), depth);
@@ -147,7 +147,7 @@ static bool add_optional(struct c_writer *writer, struct c_part part, unsigned d
     uint8_t byte;
     if (!library_find_part(&part, "_M_payload") || !library_find_part(&engaged, "_M_payload") ||
         !library_find_part(&engaged, "_M_engaged") ||
-        c_read(writer, engaged.place, 0, &byte, sizeof(byte)) != C_READ_OK)
+        c_read(writer, engaged.storage, 0, &byte, sizeof(byte)) != C_READ_OK)
         return false;
     if (!byte) {
         text_add_string(writer->text, "nullopt");
@@ -155,7 +155,7 @@ static bool add_optional(struct c_writer *writer, struct c_part part, unsigned d
     }
     if (!library_find_part(&part, "_M_payload") || !library_find_part(&part, "_M_value"))
         return false;
-    c_add_value(writer, part.type, part.place, depth);
+    c_add_value(writer, part.type, part.storage, depth);
     return true;
 }
 
@@ -167,9 +167,9 @@ static bool add_pair(struct c_writer *writer, struct c_part part, unsigned depth
         !library_find_part(&second, "second"))
         return false;
     text_add_char(writer->text, '(');
-    c_add_value(writer, part.type, part.place, depth + 1);
+    c_add_value(writer, part.type, part.storage, depth + 1);
     text_add_string(writer->text, ", ");
-    c_add_value(writer, second.type, second.place, depth + 1);
+    c_add_value(writer, second.type, second.storage, depth + 1);
     text_add_char(writer->text, ')');
     return true;
 }
@@ -182,7 +182,7 @@ static bool add_wrapped(struct c_writer *writer, struct c_part part, unsigned de
         struct c_part inside = part;
         if (!library_find_part(&inside, names[i]))
             continue;
-        c_add_value(writer, inside.type, inside.place,
+        c_add_value(writer, inside.type, inside.storage,
                     depth + (inside.type->kind == DEBUG_KIND_STRUCT));
         return true;
     }
@@ -192,7 +192,7 @@ static bool add_wrapped(struct c_writer *writer, struct c_part part, unsigned de
 /* ---- which ---- */
 
 bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type,
-                          struct c_place place, unsigned depth)
+                          struct c_storage storage, unsigned depth)
 {
     static const struct {
         const char *name;
@@ -230,6 +230,6 @@ bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type
         return false;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(kinds); i++)
         if (library_is_called(type, kinds[i].name))
-            return kinds[i].add(writer, (struct c_part){type, place}, depth);
+            return kinds[i].add(writer, (struct c_part){type, storage}, depth);
     return false;
 }

@@ -9,7 +9,7 @@ bool library_find_part(struct c_part *part, const char *name)
     if (!c_find_member(part->type, name, &member) || !member.type)
         return false;
     part->type = member.type;
-    part->place.at += member.offset;
+    part->storage.at += member.offset;
     return true;
 }
 
@@ -20,7 +20,7 @@ bool library_read_path(struct c_writer *writer, struct c_part part, const char *
     for (; *names; names++)
         if (!library_find_part(&part, *names))
             return false;
-    if (c_read(writer, part.place, 0, bytes, sizeof(bytes)) != C_READ_OK)
+    if (c_read(writer, part.storage, 0, bytes, sizeof(bytes)) != C_READ_OK)
         return false;
     *ret = load_u64(bytes);
     return true;
@@ -46,7 +46,7 @@ bool library_find_base(struct c_part *part, const char *name)
         if (members[i].name || !library_is_called(members[i].type, name))
             continue;
         part->type = members[i].type;
-        part->place.at += members[i].offset;
+        part->storage.at += members[i].offset;
         return true;
     }
     return false;

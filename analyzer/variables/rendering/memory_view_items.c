@@ -20,7 +20,7 @@ bool view_read_member(struct c_writer *writer, struct c_part part, const char *n
 {
     struct debug_member member;
     return c_find_member(part.type, name, &member) &&
-           c_read(writer, part.place, member.offset, ret, size) == C_READ_OK;
+           c_read(writer, part.storage, member.offset, ret, size) == C_READ_OK;
 }
 
 bool view_read_word(struct c_writer *writer, struct c_part part, const char *name, uint64_t *ret)

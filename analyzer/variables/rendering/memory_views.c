@@ -30,7 +30,7 @@ static size_t read_extents(struct c_writer *writer, struct c_part part, const ch
     if (!c_find_member(part.type, name, &member))
         return 0;
     for (; count < VIEW_DIMENSION_LIMIT; count++) {
-        if (c_read(writer, part.place, member.offset + 8 * count, bytes, sizeof(bytes)) !=
+        if (c_read(writer, part.storage, member.offset + 8 * count, bytes, sizeof(bytes)) !=
             C_READ_OK)
             break;
         ret[count] = load_u64(bytes);
@@ -200,13 +200,14 @@ static bool is_none(struct c_writer *writer, psc_addr object)
     return none;
 }
 
-void c_add_memoryview(struct c_writer *writer, const struct debug_type *type, struct c_place place)
+void c_add_memoryview(struct c_writer *writer, const struct debug_type *type,
+                      struct c_storage storage)
 {
     struct slice_view slice = {.dimensions = 0};
     struct buffer buffer = {.known = false};
     psc_addr info;
     psc_addr memview = 0;
-    const struct c_part part = {type, place};
+    const struct c_part part = {type, storage};
     bool has_object = view_read_word(writer, part, "memview", &memview);
     if (is_none(writer, memview)) {
         text_add_string(writer->text, "None");

@@ -17,7 +17,7 @@
 #define C_VALUE_TEXT_LIMIT 2000u /**< Bytes of one value's text, after which nothing is begun. */
 
 /** Where a value, or a part of one, is. */
-struct c_place {
+struct c_storage {
     const struct native_value *value; /**< NULL: in memory. */
     uint64_t at;                      /**< The address, or the offset in value->bytes. */
 };
@@ -31,19 +31,20 @@ struct c_writer {
     struct text *text;     /**< Empty at first. */
     bool cython;           /**< As Python shows values, else as gdb does. */
     /** Set by c_write_value(): what writes a value of any kind; see c_add_value(). */
-    void (*add_value)(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                      unsigned depth);
+    void (*add_value)(struct c_writer *writer, const struct debug_type *type,
+                      struct c_storage storage, unsigned depth);
 };
 
 /** Adds a whole value to the writer's text. */
-void c_write_value(struct c_writer *writer, const struct debug_type *type, struct c_place place);
+void c_write_value(struct c_writer *writer, const struct debug_type *type,
+                   struct c_storage storage);
 
 /** LOST: part of the value is not known any more. FAULT: memory that cannot be read. */
 enum c_read { C_READ_OK, C_READ_LOST, C_READ_FAULT };
 
 /** Reads bytes of a value, `offset` from its start. */
-enum c_read c_read(const struct c_writer *writer, struct c_place place, uint64_t offset, void *ret,
-                   size_t size);
+enum c_read c_read(const struct c_writer *writer, struct c_storage storage, uint64_t offset,
+                   void *ret, size_t size);
 /** A struct that begins as every Python object does. */
 bool c_is_object(const struct debug_type *type);
 /** The member of that name, also within base structs; false when there is none. */

@@ -177,7 +177,7 @@ bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
     return true;
 }
 
-void c_add_number(struct c_writer *writer, const struct debug_type *type, struct c_place place)
+void c_add_number(struct c_writer *writer, const struct debug_type *type, struct c_storage storage)
 {
     uint8_t bytes[32] = {0};
     if (!type->size || type->size > sizeof(bytes)) {
@@ -186,9 +186,9 @@ void c_add_number(struct c_writer *writer, const struct debug_type *type, struct
     }
     // A long double has 10 bytes and padding, which a constant may lack.
     bool extended = type->kind == DEBUG_KIND_FLOAT && type->size == sizeof(long double);
-    enum c_read found = c_read(writer, place, 0, bytes, extended ? 10 : type->size);
+    enum c_read found = c_read(writer, storage, 0, bytes, extended ? 10 : type->size);
     if (found != C_READ_OK)
-        c_add_missing(writer, found, place.at);
+        c_add_missing(writer, found, storage.at);
     else if ((type->kind == DEBUG_KIND_COMPLEX && c_add_complex(writer, bytes, type->size)) ||
              (type->kind == DEBUG_KIND_FLOAT && c_add_float(writer->text, bytes, type->size)))
         return;
@@ -201,13 +201,14 @@ void c_add_number(struct c_writer *writer, const struct debug_type *type, struct
         text_printf(writer->text, "<%" PRIu64 " bytes>", type->size);
 }
 
-void c_add_bits(struct c_writer *writer, const struct debug_member *member, struct c_place place)
+void c_add_bits(struct c_writer *writer, const struct debug_member *member,
+                struct c_storage storage)
 {
     uint8_t bytes[8] = {0};
     size_t size = (member->bit_offset + member->bit_size + 7) / 8;
-    enum c_read found = c_read(writer, place, member->offset, bytes, size);
+    enum c_read found = c_read(writer, storage, member->offset, bytes, size);
     if (found != C_READ_OK || !member->type) {
-        c_add_missing(writer, found, place.at + member->offset);
+        c_add_missing(writer, found, storage.at + member->offset);
         return;
     }
     uint64_t value = load_u64(bytes) >> member->bit_offset;

@@ -42,8 +42,8 @@ static void add_attributes(struct c_writer *writer, const struct debug_type *typ
             }
             text_printf(writer->text, "%s%s=", *ret_any ? ", " : ": ", name);
             *ret_any = true;
-            c_add_value(writer, members[i].type, (struct c_place){NULL, object + members[i].offset},
-                        depth + 1);
+            c_add_value(writer, members[i].type,
+                        (struct c_storage){NULL, object + members[i].offset}, depth + 1);
         }
     }
 }
@@ -97,17 +97,17 @@ static void add_pointed(struct c_writer *writer, const struct debug_type *target
         add_function(writer, address);
     } else if (target->kind == DEBUG_KIND_STRUCT && writer->cython && !depth) {
         text_add_char(text, ' ');
-        c_add_value(writer, target, (struct c_place){NULL, address}, depth + 1);
+        c_add_value(writer, target, (struct c_storage){NULL, address}, depth + 1);
     }
 }
 
 static void add_pointer(struct c_writer *writer, const struct debug_type *type,
-                        struct c_place place, unsigned depth)
+                        struct c_storage storage, unsigned depth)
 {
     uint8_t bytes[8];
-    enum c_read found = c_read(writer, place, 0, bytes, sizeof(bytes));
+    enum c_read found = c_read(writer, storage, 0, bytes, sizeof(bytes));
     if (found != C_READ_OK || type->size != sizeof(bytes)) {
-        c_add_missing(writer, found, place.at);
+        c_add_missing(writer, found, storage.at);
         return;
     }
     psc_addr address = load_u64(bytes);
@@ -118,7 +118,7 @@ static void add_pointer(struct c_writer *writer, const struct debug_type *type,
     }
     if (target && type->kind == DEBUG_KIND_REFERENCE && depth < C_VALUE_DEPTH_LIMIT) {
         text_printf(writer->text, "@0x%" PRIx64 ": ", address);
-        c_add_value(writer, target, (struct c_place){NULL, address}, depth + 1);
+        c_add_value(writer, target, (struct c_storage){NULL, address}, depth + 1);
         return;
     }
     if (!address && writer->cython)
@@ -150,16 +150,16 @@ static bool is_empty(const struct debug_type *type)
     return true;
 }
 
-static void add_struct(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                       unsigned depth)
+static void add_struct(struct c_writer *writer, const struct debug_type *type,
+                       struct c_storage storage, unsigned depth)
 {
     const struct debug_member *members;
     size_t shown = 0;
     size_t count = debug_type_members(type, &members);
-    if (c_add_known_struct(writer, type, place, depth))
+    if (c_add_known_struct(writer, type, storage, depth))
         return;
-    if (!place.value && writer->python && c_is_object(type)) {
-        add_object(writer, type, place.at, depth);
+    if (!storage.value && writer->python && c_is_object(type)) {
+        add_object(writer, type, storage.at, depth);
         return;
     }
     if (type->incomplete && !count) {
@@ -182,10 +182,10 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type, s
         if (member->name)
             text_printf(writer->text, "%s = ", member->name);
         if (member->bit_size)
-            c_add_bits(writer, member, place);
+            c_add_bits(writer, member, storage);
         else if (member->type)
             c_add_value(writer, member->type,
-                        (struct c_place){place.value, place.at + member->offset}, depth + 1);
+                        (struct c_storage){storage.value, storage.at + member->offset}, depth + 1);
         else
             text_add_char(writer->text, '?');
     }
@@ -195,8 +195,8 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type, s
 }
 
 /* An array of several dimensions is one of arrays, from `dimension` on. */
-static void add_array(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                      size_t dimension, unsigned depth)
+static void add_array(struct c_writer *writer, const struct debug_type *type,
+                      struct c_storage storage, size_t dimension, unsigned depth)
 {
     const struct debug_type *item = debug_type_target(type);
     uint64_t stride = item ? item->size : 0;
@@ -211,10 +211,10 @@ static void add_array(struct c_writer *writer, const struct debug_type *type, st
     }
     if (dimension + 1 >= type->dimension_count) {
         bool bytes = item->kind == DEBUG_KIND_UNSIGNED_CHARACTER;
-        if (c_character_width(item) && !place.value &&
-            c_add_text(writer, item, place.at, count, bytes ? C_TEXT_BYTES : C_TEXT_ARRAY))
+        if (c_character_width(item) && !storage.value &&
+            c_add_text(writer, item, storage.at, count, bytes ? C_TEXT_BYTES : C_TEXT_ARRAY))
             return;
-        c_add_items(writer, (struct c_part){item, place}, count, depth);
+        c_add_items(writer, (struct c_part){item, storage}, count, depth);
         return;
     }
     text_add_char(writer->text, writer->cython ? '[' : '{');
@@ -225,14 +225,14 @@ static void add_array(struct c_writer *writer, const struct debug_type *type, st
             text_printf(writer->text, "\u2026 %" PRIu64 " more", count - i);
             break;
         }
-        add_array(writer, type, (struct c_place){place.value, place.at + i * stride}, dimension + 1,
-                  depth + 1);
+        add_array(writer, type, (struct c_storage){storage.value, storage.at + i * stride},
+                  dimension + 1, depth + 1);
     }
     text_add_char(writer->text, writer->cython ? ']' : '}');
 }
 
-static void add_value(struct c_writer *writer, const struct debug_type *type, struct c_place place,
-                      unsigned depth)
+static void add_value(struct c_writer *writer, const struct debug_type *type,
+                      struct c_storage storage, unsigned depth)
 {
     switch (type->kind) {
     case DEBUG_KIND_SIGNED:
@@ -243,18 +243,18 @@ static void add_value(struct c_writer *writer, const struct debug_type *type, st
     case DEBUG_KIND_FLOAT:
     case DEBUG_KIND_COMPLEX:
     case DEBUG_KIND_ENUM:
-        c_add_number(writer, type, place);
+        c_add_number(writer, type, storage);
         return;
     case DEBUG_KIND_POINTER:
     case DEBUG_KIND_REFERENCE:
-        add_pointer(writer, type, place, depth);
+        add_pointer(writer, type, storage, depth);
         return;
     case DEBUG_KIND_STRUCT:
     case DEBUG_KIND_UNION:
-        add_struct(writer, type, place, depth);
+        add_struct(writer, type, storage, depth);
         return;
     case DEBUG_KIND_ARRAY:
-        add_array(writer, type, place, 0, depth);
+        add_array(writer, type, storage, 0, depth);
         return;
     case DEBUG_KIND_OTHER:
     case DEBUG_KIND_VOID:
@@ -267,8 +267,8 @@ static void add_value(struct c_writer *writer, const struct debug_type *type, st
         text_printf(writer->text, "<%s>", type->name ? type->name : "?");
 }
 
-void c_write_value(struct c_writer *writer, const struct debug_type *type, struct c_place place)
+void c_write_value(struct c_writer *writer, const struct debug_type *type, struct c_storage storage)
 {
     writer->add_value = add_value;
-    add_value(writer, type, place, 0);
+    add_value(writer, type, storage, 0);
 }

@@ -11,11 +11,11 @@
 
 /* ---- bytes ---- */
 
-enum c_read c_read(const struct c_writer *writer, struct c_place place, uint64_t offset, void *ret,
-                   size_t size)
+enum c_read c_read(const struct c_writer *writer, struct c_storage storage, uint64_t offset,
+                   void *ret, size_t size)
 {
-    const struct native_value *value = place.value;
-    uint64_t at = place.at + offset;
+    const struct native_value *value = storage.value;
+    uint64_t at = storage.at + offset;
     if (!value)
         return target_read(writer->target, at, ret, size) == PSC_OK ? C_READ_OK : C_READ_FAULT;
     if (at < offset || at > value->size || size > value->size - at)
@@ -101,9 +101,10 @@ void c_add_items(struct c_writer *writer, struct c_part first, uint64_t count, u
             text_printf(text, "\u2026 %" PRIu64 " more", count - i);
             break;
         }
-        c_add_value(writer, first.type,
-                    (struct c_place){first.place.value, first.place.at + i * first.type->size},
-                    depth + 1);
+        c_add_value(
+            writer, first.type,
+            (struct c_storage){first.storage.value, first.storage.at + i * first.type->size},
+            depth + 1);
     }
     text_add_char(text, writer->cython ? ']' : '}');
 }

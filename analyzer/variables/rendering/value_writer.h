@@ -11,7 +11,7 @@
 /** A value, or a part of one. */
 struct c_part {
     const struct debug_type *type;
-    struct c_place place;
+    struct c_storage storage;
 };
 
 /* ---- value_writer.c ---- */
@@ -23,9 +23,9 @@ bool c_is_full(const struct c_writer *writer);
 
 /** Adds a value in a value. `depth`: in how many others it is. */
 static inline void c_add_value(struct c_writer *writer, const struct debug_type *type,
-                               struct c_place place, unsigned depth)
+                               struct c_storage storage, unsigned depth)
 {
-    writer->add_value(writer, type, place, depth);
+    writer->add_value(writer, type, storage, depth);
 }
 
 /** Items side by side, of which `first` is the first. `count`: as many as there are. */
@@ -34,9 +34,10 @@ void c_add_items(struct c_writer *writer, struct c_part first, uint64_t count, u
 /* ---- scalars.c ---- */
 
 /** Any kind of number, or an enum's value. */
-void c_add_number(struct c_writer *writer, const struct debug_type *type, struct c_place place);
-/** A bit field of the struct at `place`. */
-void c_add_bits(struct c_writer *writer, const struct debug_member *member, struct c_place place);
+void c_add_number(struct c_writer *writer, const struct debug_type *type, struct c_storage storage);
+/** A bit field of the struct at `storage`. */
+void c_add_bits(struct c_writer *writer, const struct debug_member *member,
+                struct c_storage storage);
 /** A number of single, double or x87's precision; false for other sizes. */
 bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size);
 /** Two numbers of single or double precision; false for other sizes. */
@@ -46,15 +47,16 @@ bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
 
 /** Memoryviews and the like, by their members; false for other structs. */
 bool c_add_known_struct(struct c_writer *writer, const struct debug_type *type,
-                        struct c_place place, unsigned depth);
+                        struct c_storage storage, unsigned depth);
 /** A __Pyx_memviewslice. */
-void c_add_memoryview(struct c_writer *writer, const struct debug_type *type, struct c_place place);
+void c_add_memoryview(struct c_writer *writer, const struct debug_type *type,
+                      struct c_storage storage);
 
 /* ---- cxx_library.c ---- */
 
 /** Strings, containers and pointers of C++'s library, by their members; false for other structs. */
 bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type,
-                          struct c_place place, unsigned depth);
+                          struct c_storage storage, unsigned depth);
 
 /* ---- characters.c ---- */
 

@@ -1,4 +1,4 @@
-"""A look at a living process, saved as a core file: it says the same, here and in other tools."""
+"""A living process, saved as a core file: it says the same, here and in other tools."""
 import os
 import re
 import shutil
@@ -27,9 +27,9 @@ def one():
 
 
 def save(pid, core, *options, kind="--save-core", **more):
-    """One look, as text and as JSON, and its core: (the result, the text)."""
+    """One report, as text and as JSON, and its core: (the result, the text)."""
     text = str(core) + ".txt"
-    result = living.look(pid, kind, core, "--format", "json", "--output", "text=" + text, "--all",
+    result = living.report(pid, kind, core, "--format", "json", "--output", "text=" + text, "--all",
                          *options, **more)
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     with open(text) as file:
@@ -59,8 +59,8 @@ def assert_says_the_same(core, live, text):
 # ---- it says the same ----
 
 @pytest.mark.parametrize("kind", ["--save-core", "--save-core=full"])
-def test_core_says_what_the_look_said(interpreter, kind, tmp_path):
-    """Of a process that runs: the core is of that look, not of another moment."""
+def test_core_says_what_the_report_said(interpreter, kind, tmp_path):
+    """Of a process that runs: the core is of that moment, not of another one."""
     core = tmp_path / "saved"
     with start_busy(interpreter) as process:
         for _ in range(LOOKS if kind == "--save-core" else 1):
@@ -72,7 +72,7 @@ def test_core_says_what_the_look_said(interpreter, kind, tmp_path):
 
 
 def values_of_python_alone(document):
-    """Variables of native frames point to memory that only a look with --locals reads."""
+    """Variables of native frames point to memory that only a report with --locals reads."""
     for thread in document["threads"]:
         for frame in thread["frames"]:
             if frame["kind"] != "python":
@@ -81,19 +81,19 @@ def values_of_python_alone(document):
 
 
 def test_other_questions_later(interpreter, tmp_path):
-    """What the look did not ask for is in its core: values, the other modes."""
+    """What the report did not ask for is in its core: values, the other modes."""
     core = tmp_path / "saved"
     questions = [["--locals", "--all"], ["--mode", "native"], ["--mode", "python", "--locals"]]
     with start_busy(interpreter) as process, living.stopped(process):
-        assert living.look(process.pid, "--save-core", core).returncode == analyzer.EXIT_COMPLETE
-        live = [living.look(process.pid, "--format", "json", *words) for words in questions]
+        assert living.report(process.pid, "--save-core", core).returncode == analyzer.EXIT_COMPLETE
+        live = [living.report(process.pid, "--format", "json", *words) for words in questions]
     for words, alive in zip(questions, live):
         dead = analyzer.run("--format", "json", *words, core)
         assert dead.returncode == alive.returncode == analyzer.EXIT_COMPLETE, dead.describe()
         assert values_of_python_alone(dead.json) == values_of_python_alone(alive.json), words
 
 
-def test_all_values_of_the_same_look(interpreter, tmp_path):
+def test_all_values_of_the_same_moment(interpreter, tmp_path):
     core = tmp_path / "saved"
     with start_busy(interpreter) as process:
         live, text = save(process.pid, core, "--locals")
@@ -325,11 +325,11 @@ def test_file_is_its_owners_alone(tmp_path):
 def test_name_of_its_own(tmp_path):
     with start_busy(one()) as process:
         for kind in ("--save-core", "--save-core=full"):
-            result = living.look(process.pid, kind, cwd=tmp_path)
+            result = living.report(process.pid, kind, cwd=tmp_path)
             assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
             assert os.listdir(tmp_path) == ["core.%d" % process.pid]
             os.unlink(tmp_path / ("core.%d" % process.pid))
-        assert living.look(process.pid, "--save-core=%s" % (tmp_path / "named")).returncode == 0
+        assert living.report(process.pid, "--save-core=%s" % (tmp_path / "named")).returncode == 0
         assert os.listdir(tmp_path) == ["named"]
 
 
@@ -337,7 +337,7 @@ def test_place_that_cannot_be_written(tmp_path):
     with start_busy(one()) as process:
         for where, word in ((tmp_path / "none" / "saved", "No such file"), (tmp_path, "is a directory"),
                             ("/proc/saved", "cannot be written"), ("/dev/null", "not a regular file")):
-            result = living.look(process.pid, "--save-core", where)
+            result = living.report(process.pid, "--save-core", where)
             assert result.returncode == analyzer.EXIT_NOTHING and not result.stdout, result.describe()
             assert result.stderr.count("\n") == 1 and word in result.stderr, result.stderr
         assert os.listdir(tmp_path) == []
@@ -378,7 +378,7 @@ def test_our_death_leaves_neither_a_file_nor_a_stopped_process(tmp_path):
             assert set(os.listdir(tmp_path)) <= {"saved"}
             (tmp_path / "saved").unlink(missing_ok=True)
         assert held
-        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+        assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
 # ---- what goes together ----
@@ -403,8 +403,8 @@ def test_each_descendant_has_its_own(tmp_path):
                "time.sleep(600)\n")
     with living.running([one().path, "-s", "-c", program], start_new_session=True) as process:
         try:
-            result = living.look(process.pid, "--children", "--save-core", tmp_path / "job")
-            text = living.look(process.pid, "--children", "--save-core=full", cwd=tmp_path)
+            result = living.report(process.pid, "--children", "--save-core", tmp_path / "job")
+            text = living.report(process.pid, "--children", "--save-core=full", cwd=tmp_path)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
     assert result.returncode == text.returncode == analyzer.EXIT_COMPLETE, result.describe()

@@ -95,7 +95,7 @@ def test_living_process(python_2):
     functions: set = set()
     with living.running([python_2.path, "-s", os.path.join(cores.PROGRAMS, "busy_2.py")]) as process:
         for _ in range(20):
-            result = living.look(process.pid, "--format", "json", "--all")
+            result = living.report(process.pid, "--format", "json", "--all")
             assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
             assert sum("holds-gil" in thread["state"] for thread in result.json["threads"]) <= 1
             for thread in result.json["threads"]:

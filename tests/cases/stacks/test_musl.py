@@ -128,8 +128,8 @@ def assert_stacks(document, root, kind):
 def test_from_the_host(kind, optimization):
     root = program(kind, optimization)
     with waiting(root) as process:
-        result = living.look(process.pid, "--mode", "native", "--format", "json")
-        merged = living.look(process.pid)
+        result = living.report(process.pid, "--mode", "native", "--format", "json")
+        merged = living.report(process.pid)
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     assert result.json["target"]["executable"] == "/program"
     assert_stacks(result.json, root, kind)
@@ -165,7 +165,7 @@ def test_from_inside(tmp_path):
 def test_saved_core(kind, tmp_path):
     root = program(kind, "-O2")
     with waiting(root) as process:
-        saved = living.look(process.pid, "--mode", "native", "--save-core", tmp_path / "core")
+        saved = living.report(process.pid, "--mode", "native", "--save-core", tmp_path / "core")
     assert saved.returncode == analyzer.EXIT_COMPLETE, saved.describe()
     result = analyzer.run(tmp_path / "core", "--sysroot", root, "--mode", "native", "--format", "json")
     assert_stacks(result.json, root, kind)

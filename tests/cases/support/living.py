@@ -1,4 +1,4 @@
-"""Processes to look at while they live, and what must hold of them afterwards."""
+"""Living processes to report on, and what must hold of them afterwards."""
 import contextlib
 import os
 import shutil
@@ -81,7 +81,7 @@ def stopped(process):
     process.send_signal(signal.SIGCONT)
 
 
-def look(pid, *options, **more):
+def report(pid, *options, **more):
     return analyzer.run(*options, "--pid", pid, **more)
 
 

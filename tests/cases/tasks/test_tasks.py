@@ -96,9 +96,9 @@ def test_equal_tasks_stand_together(interpreter, tmp_path):
     source = tmp_path / "many.py"
     source.write_text(MANY)
     with living.running([interpreter.path, "-s", str(source)]) as process:
-        document = living.look(process.pid, "--tasks", "--format", "json").json
-        text = living.look(process.pid, "--tasks").stdout
-        apart = living.look(process.pid, "--tasks", "--no-group").stdout
+        document = living.report(process.pid, "--tasks", "--format", "json").json
+        text = living.report(process.pid, "--tasks").stdout
+        apart = living.report(process.pid, "--tasks", "--no-group").stdout
     analyzer.assert_fits_schema(document)
     waiting = [task for task in document["tasks"] if task["frames"][0]["name"] == "sleep"]
     assert len(document["tasks"]) == 1001 and len(waiting) == 1000
@@ -130,8 +130,8 @@ def test_tasks_of_descendants(system, tmp_path):
     source = tmp_path / "two.py"
     source.write_text(TWO)
     with living.running([system.path, "-s", str(source)]) as process:
-        text = living.look(process.pid, "--children", "--tasks").stdout
-        document = living.look(process.pid, "--children", "--tasks", "--format", "json").stdout
+        text = living.report(process.pid, "--children", "--tasks").stdout
+        document = living.report(process.pid, "--children", "--tasks", "--format", "json").stdout
     assert "\nasyncio \u00b7 process %d \u00b7 1 task\n" % process.pid in text
     assert text.count("\nasyncio \u00b7 process ") == 2
     assert [len(one["tasks"]) for one in map(json.loads, document.splitlines())] == [1, 1]

@@ -30,13 +30,13 @@ static const char source[] = "static volatile int sink;\n"                      
                              "    return pointer(3);\n"                             /* 18 */
                              "}\n";                                                 /* 19 */
 
-struct place_of_work {
+struct workplace {
     char directory[PATH_MAX];
 };
 
-static bool run(const struct place_of_work *work, const char *format, ...) PSC_PRINTF(2, 3);
+static bool run(const struct workplace *work, const char *format, ...) PSC_PRINTF(2, 3);
 
-static bool run(const struct place_of_work *work, const char *format, ...)
+static bool run(const struct workplace *work, const char *format, ...)
 {
     char command[8192];
     int at = snprintf(command, sizeof(command), "cd '%s' && { ", work->directory);
@@ -50,7 +50,7 @@ static bool run(const struct place_of_work *work, const char *format, ...)
 
 static int set_up(void **state)
 {
-    struct place_of_work *work = calloc(1, sizeof(*work));
+    struct workplace *work = calloc(1, sizeof(*work));
     char directory[] = "/tmp/test_modules_XXXXXX";
     if (!work || !mkdtemp(directory) || !realpath(directory, work->directory))
         return -1;
@@ -65,7 +65,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct place_of_work *work = *state;
+    struct workplace *work = *state;
     run(work, "rm -r '%s'", work->directory);
     free(work);
     return 0;
@@ -77,7 +77,7 @@ struct opened {
     struct module *module;
 };
 
-static struct opened open_program(const struct place_of_work *work, const char *name, psc_addr bias)
+static struct opened open_program(const struct workplace *work, const char *name, psc_addr bias)
 {
     char path[PATH_MAX + 64];
     struct opened opened = {NULL, NULL, NULL};
@@ -99,7 +99,7 @@ static void close_program(struct opened *opened)
 }
 
 /** The lines and inlined calls of marker(), wherever each instruction of it stands. */
-static void check_marker(const struct place_of_work *work, struct module *module, bool with_inlines)
+static void check_marker(const struct workplace *work, struct module *module, bool with_inlines)
 {
     struct module_symbol marker;
     char expected[PATH_MAX + 16];
@@ -138,7 +138,7 @@ static void check_marker(const struct place_of_work *work, struct module *module
 
 static void every_kind_of_debug_information(void **state)
 {
-    const struct place_of_work *work = *state;
+    const struct workplace *work = *state;
     static const char *const compilers[] = {"gcc", "clang"};
     static const char *const flags[] = {
         "-gdwarf-2",
@@ -181,7 +181,7 @@ static void every_kind_of_debug_information(void **state)
 
 static void program_at_a_fixed_address(void **state)
 {
-    const struct place_of_work *work = *state;
+    const struct workplace *work = *state;
     if (!run(work, "cc -O1 -g -fno-pie -no-pie prog.c -o fixed")) {
         fprintf(stderr, "  SKIPPED: cc does not work here\n");
         skip();
@@ -198,7 +198,7 @@ static void without_section_headers(void **state)
     static const char *const hash_tables[] = {"gnu", "sysv", "both"};
     static const size_t fields[] = {offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_shnum),
                                     offsetof(Elf64_Ehdr, e_shstrndx)};
-    const struct place_of_work *work = *state;
+    const struct workplace *work = *state;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(hash_tables); i++) {
         struct module_symbol whole, found;
         if (!run(work, "cc -O1 -shared -fPIC -Wl,--hash-style=%s prog.c -o whole",
@@ -242,7 +242,7 @@ struct separate_case {
 
 static void separate_debug_files(void **state)
 {
-    const struct place_of_work *work = *state;
+    const struct workplace *work = *state;
     static const struct separate_case cases[] = {
         {"beside", LINK, true},
         {"in .debug", LINK " && mkdir .debug && mv prog.debug .debug", true},
@@ -297,7 +297,7 @@ static void separate_debug_files(void **state)
 /** A file that is too short, or full of nonsense behind its header, gives no answers. */
 static void broken_files(void **state)
 {
-    const struct place_of_work *work = *state;
+    const struct workplace *work = *state;
     if (!run(work, "cc -O1 -g -fpie -pie prog.c -o prog")) {
         fprintf(stderr, "  SKIPPED: cc does not work here\n");
         skip();

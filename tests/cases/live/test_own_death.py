@@ -28,7 +28,7 @@ def drive(process, visit, *options):
 
 
 def list_calls(process):
-    """The names of the system calls of a look."""
+    """The names of the system calls of a report."""
     names = []
     assert drive(process, lambda call: names.append(call.name)) == analyzer.EXIT_COMPLETE
     return names
@@ -52,7 +52,7 @@ def test_our_death_at_any_system_call_leaves_the_process_running(number):
             def end(call, moment=moment):
                 if call.number == moment:
                     os.kill(call.pid, number)
-            # A look may need fewer calls than the first one.
+            # A report may need fewer calls than the first one.
             assert drive(process, end) in (-number, analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL), moment
             living.assert_runs_free(process.pid)
         assert process.poll() is None
@@ -76,7 +76,7 @@ def test_our_death_at_each_stage_leaves_the_process_running(stage, number):
             assert drive(process, end) == -number and len(met) > which
             living.assert_runs_free(process.pid)
         living.assert_works(process.pid)
-        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+        assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
 def test_our_stop_from_the_terminal_does_not_stop_the_process():
@@ -126,7 +126,7 @@ def test_too_little_memory():
         # The first call of brk, and what follows it, are the dynamic linker's.
         own = wanted.index("brk", 1) + 1
         codes, refused, first = set(), [True], own
-        while refused:  # Until one comes to its end first: how much a look needs is not always the same.
+        while refused:  # Until one comes to its end first: how much a report needs is not always the same.
             refused = []
             met: list = []
 
@@ -150,7 +150,7 @@ def test_process_stopped_by_a_signal_stays_so():
     with living.one_busy() as process:
         with living.stopped(process):
             for _ in range(10):
-                assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+                assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
                 # Each thread wakes up to stop again; nobody would stop one that runs.
                 living.wait_until(lambda: set(living.thread_states(process.pid).values()) == {("T", 0)},
                                   "stop of all threads again")

@@ -121,9 +121,9 @@ def names(thread):
             if frame["kind"] != "gap" and not frame["inlined"]]
 
 
-def looks(process, whole=True):
+def reports(process, whole=True):
     for _ in range(LOOKS):
-        result = living.look(process.pid, "--mode", "native", "--format", "json", "--no-source")
+        result = living.report(process.pid, "--mode", "native", "--format", "json", "--no-source")
         assert result.returncode == analyzer.EXIT_COMPLETE or not whole, result.describe()
         for thread in result.json["threads"]:
             assert not whole or not analyzer.gaps(thread)
@@ -139,7 +139,7 @@ def test_signals_with_stacks_of_their_own():
                        r"(start_thread \S*clone3? |libc libc |main |libc |\S*libc_start\S* |_start )*$")
     interrupted = 0
     with living.running([program]) as process:
-        for threads in looks(process):
+        for threads in reports(process):
             assert len(threads) == 3
             for thread in threads:
                 stack = names(thread)
@@ -158,7 +158,7 @@ def test_coroutine():
     inside = 0
     with living.running([program]) as process:
         # glibc's own code, in which each coroutine begins, has no rule.
-        for (thread,) in looks(process, whole=False):
+        for (thread,) in reports(process, whole=False):
             stack = names(thread)
             # From where it changes stacks up to its push of the return address, its rule is wrong.
             if stack == ["swapcontext"]:
@@ -175,7 +175,7 @@ def test_stack_of_several_mappings():
     with living.running([program]) as process:
         with open("/proc/%d/smaps" % process.pid) as file:
             assert " dd" in file.read()
-        for (thread,) in looks(process):
+        for (thread,) in reports(process):
             stack = names(thread)
             assert stack[-1] == "_start" and stack.count("main") == 1, stack
 
@@ -184,7 +184,7 @@ def test_stack_of_several_mappings():
 def test_core_of_signals_with_stacks_of_their_own(kind, tmp_path):
     program = living.compiled("signals", SIGNALS, "-O1", "-fno-optimize-sibling-calls", "-pthread")
     with living.running([program]) as process:
-        live = living.look(process.pid, "--mode", "native", "--format", "json", kind, tmp_path / "saved")
+        live = living.report(process.pid, "--mode", "native", "--format", "json", kind, tmp_path / "saved")
     dead = analyzer.run("--mode", "native", "--format", "json", tmp_path / "saved")
     assert live.returncode == dead.returncode == analyzer.EXIT_COMPLETE, dead.describe()
     assert dead.json["threads"] == live.json["threads"]

@@ -40,11 +40,11 @@ def test_stopped_process_is_shown_as_its_core(interpreter, mode, tmp_path):
     with living.start_busy(interpreter) as process:
         resting.let_pass(random.random() * 0.2)
         with living.stopped(process):
-            live = living.look(process.pid, "--format", "json", "--all", "--mode", mode)
+            live = living.report(process.pid, "--format", "json", "--all", "--mode", mode)
             subprocess.run(["gcore", "-o", str(tmp_path / "core"), str(process.pid)], check=True,
                            capture_output=True, timeout=600)
-            again = living.look(process.pid, "--format", "json", "--all", "--mode", mode)
-            text = living.look(process.pid, "--mode", mode).stdout
+            again = living.report(process.pid, "--format", "json", "--all", "--mode", mode)
+            text = living.report(process.pid, "--mode", mode).stdout
             names = living.native_thread_names(process.pid)
         core = "%s.%d" % (tmp_path / "core", process.pid)
         dead = analyzer.run("--format", "json", "--all", "--mode", mode, core)
@@ -67,9 +67,9 @@ def test_stopped_process_is_shown_as_its_core(interpreter, mode, tmp_path):
 
 def test_busy_process_is_always_shown_whole(interpreter):
     with living.start_busy(interpreter) as process:
-        living.look(process.pid)
+        living.report(process.pid)
         for _ in range(LOOKS):
-            result = living.look(process.pid, "--format", "json", "--all")
+            result = living.report(process.pid, "--format", "json", "--all")
             assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
             document = result.json
             assert document["target"]["pid"] == process.pid
@@ -92,7 +92,7 @@ def test_deep_recursion(interpreter):
                "thread = threading.Thread(target=down, args=(20000,), name='deep')\n"
                "thread.start()\n")
     with living.running([interpreter.path, "-s", "-c", program]) as process:
-        result = living.look(process.pid, "--format", "json", "--no-source")
+        result = living.report(process.pid, "--format", "json", "--no-source")
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     deep = next(thread for thread in result.json["threads"] if thread["name"] == "deep")
     assert sum(frame["name"] == "down" for frame in deep["frames"]) == 20001
@@ -109,14 +109,14 @@ def test_first_thread_that_has_ended():
     with living.running([system.path, "-s", "-c", program]) as process:
         living.wait_until(lambda: living.process_state(process.pid)[0] == "Z", "end")
         resting.wait_until_at_rest(process.pid)
-        result = living.look(process.pid)
+        result = living.report(process.pid)
     assert "rest" in result.stdout and "time.sleep(600)" in result.stdout, result.describe()
 
 
 # ---- what cannot be looked at ----
 
 def refused(pid, *words, code=analyzer.EXIT_NOTHING, options=()):
-    result = living.look(pid, *options)
+    result = living.report(pid, *options)
     assert result.returncode == code and not result.stdout, result.describe()
     assert result.stderr.count("\n") == 1, result.stderr
     for word in words:
@@ -170,11 +170,11 @@ def test_thread_id():
 def test_quiet_process_is_read_exactly_without_a_pause(interpreter):
     with living.start_busy(interpreter) as process:
         with living.stopped(process):
-            paused = living.look(process.pid, "--format", "json", "--mode", "python")
-            glance = living.look(process.pid, "--format", "json", "--no-pause")
-    assert glance.returncode == analyzer.EXIT_COMPLETE, glance.describe()
-    analyzer.assert_fits_schema(glance.json)
-    assert "pause" not in glance.json["target"]
+            paused = living.report(process.pid, "--format", "json", "--mode", "python")
+            unpaused = living.report(process.pid, "--format", "json", "--no-pause")
+    assert unpaused.returncode == analyzer.EXIT_COMPLETE, unpaused.describe()
+    analyzer.assert_fits_schema(unpaused.json)
+    assert "pause" not in unpaused.json["target"]
 
     def stacks(result):
         # A thread that is being started has no frames yet, and up to 3.11 its parent's id.
@@ -182,9 +182,9 @@ def test_quiet_process_is_read_exactly_without_a_pause(interpreter):
                       for thread in result.json["threads"]
                       if thread["python_thread_id"] and thread["frames"])
 
-    assert stacks(glance) == stacks(paused)
+    assert stacks(unpaused) == stacks(paused)
     # Whether a thread waits or has ended is not known of one that was not stopped.
-    assert not {"terminated", "idle"} & {state for thread in glance.json["threads"] for state in thread["state"]}
+    assert not {"terminated", "idle"} & {state for thread in unpaused.json["threads"] for state in thread["state"]}
 
 
 def test_busy_process_without_a_pause(interpreter):
@@ -222,12 +222,12 @@ def test_watch_until_the_end(tmp_path):
         lines = [ours.stdout.readline() for _ in range(3)]
         process.terminate()
         # communicate() would leave out what readline() has read ahead.
-        looks = [json.loads(line) for line in lines + ours.stdout.readlines()]
+        reports = [json.loads(line) for line in lines + ours.stdout.readlines()]
         said = ours.stderr.read()
         ours.wait()
         ours.stdout.close()
         ours.stderr.close()
-    for document in looks:
+    for document in reports:
         analyzer.assert_fits_schema(document)
         assert document["target"]["pid"] == process.pid
     assert b"zombie" in said or b"ended" in said, said

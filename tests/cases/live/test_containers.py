@@ -50,8 +50,8 @@ def contained(interpreter, folder, program):
 @needs_mounts
 def test_container_from_outside(interpreter, tmp_path):
     with contained(interpreter, tmp_path / "root", living.BUSY) as pid:
-        result = living.look(pid, "--format", "json", "--all")
-        text = living.look(pid).stdout
+        result = living.report(pid, "--format", "json", "--all")
+        text = living.report(pid).stdout
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     assert result.json["threads"][0]["tid"] == pid
     assert all(module["file"] == "found" for module in result.json["target"]["modules"])
@@ -78,7 +78,7 @@ def test_chroot(tmp_path):
     program = living.compiled("static", living.COUNTER, "-static")
     shutil.copy(program, tmp_path / "inside")
     with living.running(["chroot", str(tmp_path), "/inside"]) as process:
-        result = living.look(process.pid, "--format", "json", "--mode", "native")
+        result = living.report(process.pid, "--format", "json", "--mode", "native")
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     assert result.json["target"]["executable"] == "/inside"
     assert any(frame["symbol"] == "main" for frame in result.json["threads"][0]["frames"])
@@ -99,6 +99,6 @@ def test_files_that_are_not_there_any_more(fate, tmp_path):
         else:
             program.unlink()
             program.write_bytes(b"not a program")
-        result = living.look(process.pid, "--format", "json", "--mode", "native")
+        result = living.report(process.pid, "--format", "json", "--mode", "native")
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     assert any(frame["symbol"] == "main" for frame in result.json["threads"][0]["frames"])

@@ -43,7 +43,7 @@ def at_rest(*words, program=RESTING, **more):
         yield process
 
 
-def look_as(pid, *options, prepare=None, **someone):
+def report_as(pid, *options, prepare=None, **someone):
     """Looks as somebody else, or after `prepare` was called in the child."""
     # The sanitizer's own search for leaks needs ptrace.
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
@@ -75,17 +75,17 @@ def assert_surveyed(result, pid, *words):
 @needs_root
 def test_process_of_another_user():
     with at_rest("busy") as process:
-        result = look_as(process.pid, **NOBODY)
+        result = report_as(process.pid, **NOBODY)
         assert_surveyed(result, process.pid, "belongs to user 0", "sudo")
         # Those that do the same stand together.
         assert result.stdout.count("it is sleeping") == 1 and "3 threads" in result.stdout
         assert "it is running" in result.stdout
-        document = look_as(process.pid, "--format", "json", **NOBODY).json
+        document = report_as(process.pid, "--format", "json", **NOBODY).json
         analyzer.assert_fits_schema(document)
         assert document["target"]["python"] is None and len(document["warnings"]) == 1
         for options in (["--no-pause"], ["--mode", "native"], ["--locals", "--all"]):
-            assert_surveyed(look_as(process.pid, *options, **NOBODY), process.pid, "user 0")
-        alone = look_as(process.pid, "--thread", str(process.pid), **NOBODY)
+            assert_surveyed(report_as(process.pid, *options, **NOBODY), process.pid, "user 0")
+        alone = report_as(process.pid, "--thread", str(process.pid), **NOBODY)
         assert alone.stdout.count("gap: ") == 1 and alone.returncode == analyzer.EXIT_PARTIAL
         living.assert_runs_free(process.pid)
 
@@ -94,9 +94,9 @@ def test_process_of_another_user():
 def test_process_that_lets_nobody_look():
     program = "import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n" + RESTING
     with at_rest(program=program, **NOBODY) as process:
-        assert_surveyed(look_as(process.pid, **NOBODY), process.pid, "prctl", "sudo")
+        assert_surveyed(report_as(process.pid, **NOBODY), process.pid, "prctl", "sudo")
         # Root may.
-        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+        assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
 def drop_right_to_trace():
@@ -107,10 +107,10 @@ def drop_right_to_trace():
 @needs_root
 def test_root_of_a_container_without_the_right():
     with at_rest() as process:
-        result = look_as(process.pid, prepare=drop_right_to_trace)
+        result = report_as(process.pid, prepare=drop_right_to_trace)
         assert_surveyed(result, process.pid, "--cap-add=SYS_PTRACE")
     with at_rest(**NOBODY) as process:
-        result = look_as(process.pid, prepare=drop_right_to_trace)
+        result = report_as(process.pid, prepare=drop_right_to_trace)
         assert_surveyed(result, process.pid, "belongs to user 65534", "--cap-add=SYS_PTRACE")
 
 
@@ -118,7 +118,7 @@ def test_root_of_a_container_without_the_right():
 def test_core_of_what_may_not_be_stopped():
     with at_rest() as process, tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o777)
-        result = look_as(process.pid, "--save-core=%s/saved" % folder, **NOBODY)
+        result = report_as(process.pid, "--save-core=%s/saved" % folder, **NOBODY)
         assert os.listdir(folder) == []
     assert result.returncode == analyzer.EXIT_NOTHING and "is not written" in result.stderr
     assert "gap: " in result.stdout
@@ -145,28 +145,28 @@ def forbid(*numbers):
 def test_we_may_not_call_ptrace(calls):
     """Memory can be read all the same: Python frames, without a stop, and it is said."""
     with at_rest() as process:
-        result = look_as(process.pid, "--no-group", prepare=forbid(*calls))
+        result = report_as(process.pid, "--no-group", prepare=forbid(*calls))
         assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
         assert result.stderr.count("\n") == 1, result.stderr
         assert "seccomp filter forbids ptrace" in result.stderr and "--cap-add" in result.stderr
         assert "read without stopping it" in result.stdout
         assert result.stdout.count("Python  rest ") == 3 and '"rest-2"' in result.stdout
-        native = look_as(process.pid, "--mode", "native", prepare=forbid(*calls))
+        native = report_as(process.pid, "--mode", "native", prepare=forbid(*calls))
         assert_surveyed(native, process.pid, "seccomp filter")
-        glance = look_as(process.pid, "--no-pause", prepare=forbid(*calls))
-        assert glance.returncode == analyzer.EXIT_COMPLETE, glance.describe()
+        unpaused = report_as(process.pid, "--no-pause", prepare=forbid(*calls))
+        assert unpaused.returncode == analyzer.EXIT_COMPLETE, unpaused.describe()
 
 
 def test_we_may_not_read_by_the_fast_call():
     with at_rest() as process:
-        result = look_as(process.pid, prepare=forbid(SYS_READV))
+        result = report_as(process.pid, prepare=forbid(SYS_READV))
         assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
 
 
 def test_process_with_a_filter_of_its_own():
     """What it may not call does not matter to us."""
     with at_rest(preexec_fn=forbid(SYS_PTRACE, SYS_READV, 1000)) as process:
-        result = living.look(process.pid)
+        result = living.report(process.pid)
         assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
         living.assert_runs_free(process.pid)
 
@@ -193,27 +193,27 @@ def test_traced_process(tmp_path):
         # Stopped as a whole, so that it can be seen that nothing is a mixture.
         with living.stopped(process):
             with traced(process.pid):
-                result = living.look(process.pid)
+                result = living.report(process.pid)
                 assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
                 assert me in result.stderr and "detach" in result.stderr
                 assert "mixture" not in result.stderr
                 assert "/busy.py:" in result.stdout and "read without stopping it" in result.stdout
-                assert_surveyed(living.look(process.pid, "--mode", "native"), process.pid, me)
-                saved = living.look(process.pid, "--save-core", tmp_path / "saved")
+                assert_surveyed(living.report(process.pid, "--mode", "native"), process.pid, me)
+                saved = living.report(process.pid, "--save-core", tmp_path / "saved")
                 assert saved.returncode == analyzer.EXIT_NOTHING and os.listdir(tmp_path) == []
                 assert "/busy.py:" in saved.stdout and "could not be stopped" in saved.stderr
-            assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+            assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
 def test_process_of_which_one_thread_is_traced():
     with at_rest() as process:
         with traced(max(living.thread_states(process.pid))):
-            result = living.look(process.pid)
+            result = living.report(process.pid)
             assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
             assert "process %d is traced by %d (" % (process.pid, os.getpid()) in result.stderr
             assert "time.sleep(600)" in result.stdout
         living.assert_runs_free(process.pid)
-        assert living.look(process.pid).returncode == analyzer.EXIT_COMPLETE
+        assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
 # ---- cannot be stopped ----
@@ -265,9 +265,9 @@ def test_thread_that_cannot_be_stopped(interpreter, tmp_path):
     with living.running(command, pass_fds=[reader]) as process:
         held = wait_for_vfork(process.pid)
         start = time.monotonic()
-        result = living.look(process.pid, "--format", "json")
+        result = living.report(process.pid, "--format", "json")
         assert time.monotonic() - start < living.WAIT
-        text = living.look(process.pid, "--save-core", tmp_path / "saved").stdout
+        text = living.report(process.pid, "--save-core", tmp_path / "saved").stdout
         living.assert_runs_free(process.pid)
         os.write(writer, b"x")
         assert process.stdout.readline().strip() == b"done"
@@ -303,7 +303,7 @@ def test_process_that_cannot_be_stopped_at_all():
     with living.running([one().path, "-s", "-c", program, library, str(reader)],
                         pass_fds=[reader]) as process:
         assert wait_for_vfork(process.pid) == process.pid
-        result = living.look(process.pid)
+        result = living.report(process.pid)
         os.write(writer, b"x")
         assert process.wait(timeout=600) == 0
     os.close(reader)
@@ -318,6 +318,6 @@ def test_our_own_process_and_the_first_one():
     ours = subprocess.run(["sh", "-c", 'exec "%s" --pid $$' % analyzer.PROGRAM], capture_output=True,
                           timeout=600)
     assert ours.returncode == analyzer.EXIT_NOTHING and b"is pystack-core itself" in ours.stderr
-    first = living.look(1)
+    first = living.report(1)
     assert first.returncode in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL), first.describe()
     assert living.process_state(1)[1] == 0

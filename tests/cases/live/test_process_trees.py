@@ -53,9 +53,9 @@ def children_of(process):
         return [int(pid) for pid in file.read().split()]
 
 
-def test_tree_at_one_glance(interpreter):
+def test_tree_in_one_report(interpreter):
     with ranks(interpreter) as process:
-        result = living.look(process.pid, "--children")
+        result = living.report(process.pid, "--children")
         children = children_of(process)
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     headings = [line for line in result.stdout.splitlines() if line.startswith("Thread")]
@@ -72,7 +72,7 @@ def test_tree_at_one_glance(interpreter):
 
 def test_tree_as_json(interpreter):
     with ranks(interpreter) as process:
-        result = living.look(process.pid, "--children", "--format", "json")
+        result = living.report(process.pid, "--children", "--format", "json")
     documents = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(documents) == 9 and documents[0]["target"]["pid"] == process.pid
     for document in documents:
@@ -87,7 +87,7 @@ def test_tree_of_which_a_part_cannot_be_shown():
                "os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)\n"
                "print('ready', flush=True); time.sleep(600)\n")
     with living.running([system.path, "-s", "-c", program]) as process:
-        result = living.look(process.pid, "--children")
+        result = living.report(process.pid, "--children")
     assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
     assert "is a zombie" in result.stderr and "time.sleep" not in result.stderr
     assert "Thread %d" % process.pid in result.stdout
