@@ -125,5 +125,8 @@ PSC_MUST_CHECK enum psc_status py_generator_read(struct python *python, psc_addr
 bool py_is_generator(struct python *python, psc_addr object);
 /** What is behind the wrappers of an await: the object itself when it is none, 0 on a fault. */
 psc_addr py_awaited_target(struct python *python, psc_addr object);
+/** The same; `ret_begun` is false where one of them is a step of an async generator (`asend()`,
+    `athrow()`, `aclose()`) that nobody has awaited yet. */
+psc_addr py_awaited_begun(struct python *python, psc_addr object, bool *ret_begun);
 
 #endif

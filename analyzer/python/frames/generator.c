@@ -168,21 +168,39 @@ bool py_is_generator(struct python *python, psc_addr object)
     return py_type_of(python, object, &type) == PSC_OK && type->kind == PY_KIND_GENERATOR;
 }
 
+/* What stands between: CPython, Objects/genobject.c; Objects/iterobject.c. */
+static bool is_step(const struct py_type *type)
+{
+    return !type->module && (!strcmp(type->name, "async_generator_asend") ||
+                             !strcmp(type->name, "async_generator_athrow"));
+}
+
+static bool is_wrapper(const struct py_type *type)
+{
+    return is_step(type) || (!type->module && (!strcmp(type->name, "coroutine_wrapper") ||
+                                               !strcmp(type->name, "anext_awaitable")));
+}
+
 psc_addr py_awaited_target(struct python *python, psc_addr object)
 {
-    /* What stands between: CPython, Objects/genobject.c; Objects/iterobject.c. */
-    static const char *const wrappers[] = {"coroutine_wrapper", "async_generator_asend",
-                                           "async_generator_athrow", "anext_awaitable"};
+    bool begun;
+    return py_awaited_begun(python, object, &begun);
+}
+
+psc_addr py_awaited_begun(struct python *python, psc_addr object, bool *ret_begun)
+{
     const struct py_type *type;
     psc_addr target;
+    int32_t state;
+    *ret_begun = true;
     for (size_t depth = 0; depth < PY_WRAPPER_DEPTH; depth++) {
-        bool wraps = false;
         if (py_type_of(python, object, &type) != PSC_OK)
             return 0;
-        for (size_t i = 0; i < PSC_ARRAY_SIZE(wrappers); i++)
-            wraps = wraps || (!type->module && !strcmp(type->name, wrappers[i]));
-        if (!wraps)
+        if (!is_wrapper(type))
             return object;
+        if (is_step(type) && py_read_i32(python, object, PY_STEP_STATE, &state) == PSC_OK &&
+            state == PY_STEP_NEW)
+            *ret_begun = false;
         if (py_read_u64(python, object, PY_AWAIT_TARGET, &target) != PSC_OK)
             return 0;
         object = target;

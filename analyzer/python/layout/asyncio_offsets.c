@@ -26,7 +26,6 @@ enum psc_status parse_asyncio_debug(const uint8_t *bytes, size_t size, struct py
     *ret = (struct py_asyncio){
         .task_name = (uint32_t)words[1],
         .task_awaited_by = (uint32_t)words[2],
-        .task_awaited_by_is_set = (uint32_t)words[4],
         .task_coro = (uint32_t)words[5],
         .task_node = (uint32_t)words[6],
         .interpreter_tasks = (uint32_t)words[8],

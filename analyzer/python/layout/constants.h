@@ -131,6 +131,9 @@ enum {
 /* Include/datetime.h: year (2), month, day; hour, minute, second, microsecond (3); big-endian. */
 enum { PY_DATE_BYTES = 4, PY_TIME_BYTES = 6 };
 
+/** Objects/genobject.c, AwaitableState: a step of an async generator that was never sent to. */
+#define PY_STEP_NEW 0
+
 /** Modules/_asynciomodule.c, STATE_PENDING. */
 #define PY_FUTURE_PENDING 0
 

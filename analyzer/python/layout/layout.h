@@ -212,7 +212,6 @@ PSC_MUST_CHECK enum psc_status parse_debug_offsets(const uint8_t *bytes, size_t 
 struct py_asyncio {
     uint32_t task_name;
     uint32_t task_awaited_by;
-    uint32_t task_awaited_by_is_set;
     uint32_t task_coro;
     uint32_t task_node;
     uint32_t interpreter_tasks;

@@ -3,15 +3,17 @@
 
 #define NAME_OF_LISTS "_PyGC_generation0"
 
-static psc_addr find_lists(struct python *python, psc_addr interpreter)
+static psc_addr find_lists(struct python *python, psc_addr interpreter, psc_addr *ret_permanent)
 {
     struct module_symbol symbol;
     psc_addr state = py_field_address(python, interpreter, PY_INTERP_GC);
     psc_addr lists;
+    *ret_permanent = 0;
     if (python->info.free_threaded)
         return 0;
     if (!state && python->info.runtime)
         state = py_field_address(python, python->info.runtime, PY_RUNTIME_GC);
+    *ret_permanent = state ? py_field_address(python, state, PY_GC_PERMANENT) : 0;
     if (state)
         return py_field_address(python, state, PY_GC_GENERATIONS);
     /* Up to 3.6 they are static; extension modules need to find the first. */
@@ -72,7 +74,8 @@ static enum psc_status walk_list(struct object_walk *walk, psc_addr head)
 enum psc_status py_each_object(struct python *python, psc_addr interpreter, py_object_visit *visit,
                                void *context)
 {
-    psc_addr lists = find_lists(python, interpreter);
+    psc_addr permanent;
+    psc_addr lists = find_lists(python, interpreter, &permanent);
     const uint32_t *offset = python->layout.offset;
     struct object_walk walk = {
         .python = python, .visit = visit, .context = context, .left = PY_OBJECT_LIMIT};
@@ -80,13 +83,15 @@ enum psc_status py_each_object(struct python *python, psc_addr interpreter, py_o
     if (!lists || offset[PY_GC_HEAD_SIZE] == PY_NO_OFFSET ||
         offset[PY_GC_GENERATION_SIZE] == PY_NO_OFFSET)
         return PSC_ERR_UNSUPPORTED;
-    /* Behind them come the objects that gc.freeze() has set aside. */
-    for (size_t i = 0; !walk.stopped && i <= PY_GC_GENERATION_COUNT; i++) {
+    for (size_t i = 0; !walk.stopped && i < PY_GC_GENERATION_COUNT; i++) {
         psc_addr head = lists + i * (uint64_t)offset[PY_GC_GENERATION_SIZE];
-        bool known = is_list(python, head);
-        if (!known && i == PY_GC_GENERATION_COUNT)
-            break;
-        enum psc_status status = known ? walk_list(&walk, head) : PSC_ERR_FAULT;
+        enum psc_status status = is_list(python, head) ? walk_list(&walk, head) : PSC_ERR_FAULT;
+        worst = status == PSC_OK ? worst : status;
+    }
+    /* What gc.freeze() has set aside. */
+    if (!walk.stopped && permanent) {
+        enum psc_status status =
+            is_list(python, permanent) ? walk_list(&walk, permanent) : PSC_ERR_FAULT;
         worst = status == PSC_OK ? worst : status;
     }
     return worst;

@@ -96,6 +96,41 @@ static enum psc_status read_running(struct py_tasks *tasks, struct python_task *
     return status == PSC_OK ? kept : status;
 }
 
+static enum python_work work_of(enum py_generator_state state)
+{
+    switch (state) {
+    case PY_GENERATOR_CREATED:
+        return PYTHON_WORK_CREATED;
+    case PY_GENERATOR_UNKNOWN:
+        return PYTHON_WORK_UNKNOWN;
+    case PY_GENERATOR_SUSPENDED:
+    case PY_GENERATOR_AWAITING:
+    case PY_GENERATOR_RUNNING:
+    case PY_GENERATOR_ENDED:
+        break;
+    }
+    return PYTHON_WORK_WAITING;
+}
+
+/*
+ * A step of an async generator that has not begun goes on where the generator stands; unless that
+ * is in another step now.
+ */
+static enum psc_status read_new_step(struct py_tasks *tasks, struct python_task *task,
+                                     psc_addr object)
+{
+    struct py_generator generator;
+    size_t capacity = 0;
+    task->work = PYTHON_WORK_CREATED;
+    if (py_generator_read(tasks->python, object, &generator) != PSC_OK)
+        task->frames_cut = true;
+    else if ((generator.state == PY_GENERATOR_CREATED ||
+              generator.state == PY_GENERATOR_SUSPENDED) &&
+             !add_frame(task, &capacity, &generator.frame))
+        return PSC_ERR_MEMORY;
+    return keep_frames(tasks->python, task, false);
+}
+
 /* From the task's own coroutine along what each awaits. */
 static enum psc_status read_chain(struct py_tasks *tasks, struct python_task *task,
                                   psc_addr coroutine)
@@ -104,8 +139,11 @@ static enum psc_status read_chain(struct py_tasks *tasks, struct python_task *ta
     struct py_cycle cycle = {0};
     struct py_generator generator;
     size_t capacity = 0;
-    psc_addr object = coroutine;
+    bool begun;
+    psc_addr object = py_awaited_begun(python, coroutine, &begun);
     bool first = true;
+    if (!begun && py_is_generator(python, object))
+        return read_new_step(tasks, task, object);
     while (object && py_is_generator(python, object)) {
         if (py_cycle_met(&cycle, object) || task->frame_count == FRAME_LIMIT ||
             !budget_spend(python, 1) || py_generator_read(python, object, &generator) != PSC_OK) {
@@ -115,9 +153,7 @@ static enum psc_status read_chain(struct py_tasks *tasks, struct python_task *ta
         if (first && generator.state == PY_GENERATOR_RUNNING)
             return read_running(tasks, task, &generator);
         if (first)
-            task->work = generator.state == PY_GENERATOR_CREATED   ? PYTHON_WORK_CREATED
-                         : generator.state == PY_GENERATOR_UNKNOWN ? PYTHON_WORK_UNKNOWN
-                                                                   : PYTHON_WORK_WAITING;
+            task->work = work_of(generator.state);
         first = false;
         if (generator.state == PY_GENERATOR_ENDED)
             break;
@@ -129,7 +165,7 @@ static enum psc_status read_chain(struct py_tasks *tasks, struct python_task *ta
     }
     /* A coroutine of another kind, as those of Cython, has its state elsewhere. */
     if (first || (object && !task->frames_cut && !task->awaits))
-        task->awaits = type_name(python, object);
+        task->awaits = type_name(python, first && !object ? coroutine : object);
     return keep_frames(python, task, true);
 }
 

@@ -87,6 +87,21 @@ enum psc_status task_read_part(struct py_tasks *tasks, psc_addr object, enum py_
     return py_attribute_find(tasks->python, object, attribute, ret);
 }
 
+psc_addr task_read_awaited_by(struct py_tasks *tasks, psc_addr future)
+{
+    struct python *python = tasks->python;
+    psc_addr by;
+    enum psc_status status;
+    if (!is_derived(python, future, tasks->types.future) &&
+        !is_derived(python, future, tasks->types.task))
+        status = py_attribute_find(python, future, "_Future__asyncio_awaited_by", &by);
+    else if (tasks->described)
+        status = target_read_u64(python->target, future + tasks->asyncio.task_awaited_by, &by);
+    else
+        status = py_read_u64(python, future, PY_FUTURE_AWAITED_BY, &by);
+    return status == PSC_OK ? by : 0;
+}
+
 bool task_is_pending(struct py_tasks *tasks, psc_addr future)
 {
     struct python *python = tasks->python;

@@ -201,34 +201,41 @@ static void take_callbacks(struct waits *waits, psc_addr future)
 
 /* ---- what 3.14 notes down itself ---- */
 
+/* A task waits; a future leads on to those that it was noted for. */
 static enum psc_status add_noted(struct waits *waits, psc_addr waiting, size_t to)
 {
     const struct waiter *found = SORTED_FIND(waits->addresses, future, waits->count, waiting);
-    return found ? add_edge(waits, found->task, to) : PSC_OK;
+    if (found)
+        return add_edge(waits, found->task, to);
+    if (budget_spend(waits->tasks->python, 8) && task_is_future(waits->tasks, waiting) &&
+        !task_is_task(waits->tasks, waiting))
+        reach(waits, waiting);
+    return add_waiters(waits, waiting, to);
 }
 
-/* task_awaited_by: one task, or with the flag a set of them. */
-static enum psc_status add_awaited_by(struct waits *waits, size_t to)
+static enum psc_status add_awaited_by(struct waits *waits, psc_addr future, size_t to)
 {
-    struct py_tasks *tasks = waits->tasks;
-    struct python *python = tasks->python;
-    psc_addr task = waits->items[to].address;
-    psc_addr by;
-    uint8_t is_set;
+    struct python *python = waits->tasks->python;
     struct py_set_items items;
-    if (!tasks->described ||
-        target_read_u64(python->target, task + tasks->asyncio.task_awaited_by, &by) != PSC_OK ||
-        target_read_u8(python->target, task + tasks->asyncio.task_awaited_by_is_set, &is_set) !=
-            PSC_OK ||
-        !by)
+    psc_addr by = task_read_awaited_by(waits->tasks, future);
+    if (!py_is_object_address(by))
         return PSC_OK;
-    if (!is_set)
+    if (py_set_open(python, by, &items) != PSC_OK)
         return add_noted(waits, by, to);
     enum psc_status status = PSC_OK;
-    if (py_set_open(python, by, &items) == PSC_OK)
-        while (status == PSC_OK && budget_spend(python, 1) &&
-               py_set_next(python, &items, &by) == PSC_OK)
-            status = add_noted(waits, by, to);
+    while (status == PSC_OK && budget_spend(python, 1) &&
+           py_set_next(python, &items, &by) == PSC_OK)
+        status = add_noted(waits, by, to);
+    return status;
+}
+
+/* Of a task, and of the futures that this leads to. */
+static enum psc_status add_all_noted(struct waits *waits, size_t to)
+{
+    waits->reached_count = 0;
+    enum psc_status status = add_awaited_by(waits, waits->items[to].address, to);
+    for (size_t i = 0; status == PSC_OK && i < waits->reached_count; i++)
+        status = add_awaited_by(waits, waits->reached[i], to);
     return status;
 }
 
@@ -244,7 +251,7 @@ static enum psc_status find_edges_to(struct waits *waits, size_t to)
         status = add_waiters(waits, waits->reached[i], to);
         take_callbacks(waits, waits->reached[i]);
     }
-    return status == PSC_OK ? add_awaited_by(waits, to) : status;
+    return status == PSC_OK ? add_all_noted(waits, to) : status;
 }
 
 static int compare_edges(const void *left, const void *right)

@@ -44,6 +44,11 @@ bool task_is_task(struct py_tasks *tasks, psc_addr object);
 PSC_MUST_CHECK enum psc_status task_read_part(struct py_tasks *tasks, psc_addr object,
                                               enum py_field field, const char *attribute,
                                               psc_addr *ret);
+/**
+ * What future_add_to_awaited_by() noted of a future or task (CPython 3.14, _asynciomodule.c and
+ * Lib/asyncio/futures.py): one that waits for it, a set of such, or 0.
+ */
+psc_addr task_read_awaited_by(struct py_tasks *tasks, psc_addr future);
 /** True when it waits for something; false also when that is not readable. */
 bool task_is_pending(struct py_tasks *tasks, psc_addr future);
 

@@ -53,6 +53,34 @@ async def numbers():
         await asyncio.sleep(600)
 
 
+async def steps():
+    try:
+        yield 1
+    except ValueError:
+        pass
+    finally:
+        await asyncio.sleep(600)
+
+
+class HasAnext:
+    async def __anext__(self):
+        await sleeps()
+
+
+async def noted():
+    asyncio.future_add_to_awaited_by(tasks["sleeps"], tasks["noted"])
+    await asyncio.sleep(600)
+
+
+async def noted_through_futures():
+    loop = asyncio.get_running_loop()
+    first, second = loop.create_future(), loop.create_future()
+    asyncio.future_add_to_awaited_by(tasks["sleeps"], first)
+    asyncio.future_add_to_awaited_by(tasks["serve"], first)
+    asyncio.future_add_to_awaited_by(first, second)
+    await second
+
+
 async def iterates():
     async for number in numbers():
         pass
@@ -111,7 +139,8 @@ def stack_of(coroutine):
                 coroutine = getattr(coroutine, letters + ("_await" if letters != "gi" else "_yieldfrom"))
                 break
         else:
-            if type(coroutine).__name__ not in ("coroutine_wrapper", "async_generator_asend"):
+            if type(coroutine).__name__ not in ("coroutine_wrapper", "async_generator_asend",
+                                                "async_generator_athrow", "anext_awaitable"):
                 break
             coroutine = gc.get_referents(coroutine)[0]
     return stack
@@ -135,6 +164,21 @@ EDGES = {
     "waits_for_knot": ["knot_2"],
 }
 READY = ["ready"]
+CREATED = ["created", "step_created"]
+
+
+async def begin_steps():
+    """Tasks of one step of an async generator each."""
+    ways = {"step_anext": lambda generator: generator.__anext__(), "step_asend": lambda generator: generator.asend(1),
+            "step_athrow": lambda generator: generator.athrow(ValueError),
+            "step_aclose": lambda generator: generator.aclose()}
+    if sys.version_info >= (3, 10):
+        ways["step_default"] = lambda generator: anext(generator, None)  # noqa: F821
+        make("anext_of_object", anext(HasAnext(), None))  # noqa: F821
+    for name, way in sorted(ways.items()):
+        generator = steps()
+        await generator.__anext__()
+        make(name, way(generator))
 
 
 async def main():
@@ -153,10 +197,18 @@ async def main():
     if hasattr(asyncio, "TaskGroup"):
         make("groups", groups())
         EDGES["groups"] = ["member"]
+    await begin_steps()
+    if hasattr(asyncio, "future_add_to_awaited_by"):
+        make("noted", noted())
+        make("noted_through_futures", noted_through_futures())
+        EDGES.update(noted=["sleeps"], noted_through_futures=["sleeps", "serve"])
     for i in range(3):
         await asyncio.sleep(0)
     tasks["ready"].cancel()
     make("created", never())
+    generator = steps()
+    await generator.__anext__()
+    make("step_created", generator.__anext__())
     main_task = getattr(asyncio, "current_task", getattr(asyncio.Task, "current_task", None))()
     tasks["main"] = main_task
     if hasattr(main_task, "set_name"):
@@ -174,7 +226,7 @@ def die_with_truth():
             "name": task.get_name() if hasattr(task, "get_name") else None,
             "key": name,
             "frames": stack_of(coroutine)[::-1] if name != "main" else None,
-            "state": "running" if name == "main" else "created" if name == "created" else
+            "state": "running" if name == "main" else "created" if name in CREATED else
                      "ready" if name in READY else "waiting",
             "waits_for": sorted("%#x" % id(tasks[other]) for other in EDGES.get(name, [])),
         }

@@ -1,5 +1,6 @@
 # Greenlets at different places, one of them with C between its Python frames; each notes its own
 # stack just before it is switched from.
+import gc
 import sys
 import threading
 import time
@@ -72,6 +73,8 @@ def thread():
 for function, arguments in [(plain, (0,)), (plain, (5,)), (through_c, ()), (generates, ()), (Derived(), ())]:
     make(function, *arguments)
 everything.append(everything[-1].hub)
+if hasattr(gc, "freeze"):
+    gc.freeze()  # sets aside what there is by now
 other = threading.Thread(target=thread, name="other")
 other.daemon = True
 other.start()

@@ -29,7 +29,6 @@ static void test_section_of_315(void **state)
     assert_int_equal(parse_words(words_of_315, PY_ASYNCIO_DEBUG_SIZE, &found), PSC_OK);
     assert_int_equal(found.task_name, 136);
     assert_int_equal(found.task_awaited_by, 96);
-    assert_int_equal(found.task_awaited_by_is_set, 109);
     assert_int_equal(found.task_coro, 128);
     assert_int_equal(found.task_node, 152);
     assert_int_equal(found.interpreter_tasks, 10856);
