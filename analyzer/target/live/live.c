@@ -16,6 +16,11 @@
 #define THREAD_STACK ((size_t)2 * 1024 * 1024)
 /* A process that does much never stands still for long enough. */
 #define UNPAUSED_LIMIT 20
+/* Another tracer is waited for so long; how often it is looked for. */
+#define TRACER_LIMIT_MILLISECONDS 1000.
+#define TRACER_POLL_NANOSECONDS   500000
+/* A refusal without a tracer is one after so many tries. */
+#define UNEXPLAINED_LIMIT 4
 
 static double now_in_milliseconds(void)
 {
@@ -164,6 +169,47 @@ static int run_snapshot(struct snapshot *snapshot)
     return error;
 }
 
+/* Waits until nobody traces the thread any more. False: it took too long, and there is one. */
+static bool wait_for_tracer(pid_t tid, struct live_tracer *last, double end)
+{
+    const struct timespec pause = {.tv_nsec = TRACER_POLL_NANOSECONDS};
+    struct live_tracer tracer;
+    while (live_find_tracer(tid, &tracer)) {
+        if (tracer.pid)
+            *last = tracer;
+        if (now_in_milliseconds() >= end)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/*
+ * ptrace(2): EPERM is the answer where another tracer is, and where none is allowed. Others that
+ * look at the process stop it for milliseconds: they are waited for. Meanwhile nothing is held.
+ */
+static int run_when_free(struct snapshot *snapshot)
+{
+    const struct timespec pause = {.tv_nsec = TRACER_POLL_NANOSECONDS};
+    struct live_stop *stop = &live_of(snapshot->target)->stop;
+    double end = now_in_milliseconds() + TRACER_LIMIT_MILLISECONDS;
+    size_t unexplained = 0;
+    stop->tracer = (struct live_tracer){0};
+    for (;;) {
+        stop->count = 0;
+        stop->refusal = 0;
+        int error = run_snapshot(snapshot);
+        if (error || snapshot->status != PSC_ERR_IO || stop->refusal != EPERM)
+            return error;
+        if (!wait_for_tracer(stop->refused, &stop->tracer, end) || now_in_milliseconds() >= end)
+            return 0;
+        // One that has gone before it was seen.
+        if (!stop->tracer.pid && ++unexplained == UNEXPLAINED_LIMIT)
+            return 0;
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* ---- mappings ---- */
 
 /* Files of code and where they are; data files come and go. */
@@ -222,8 +268,6 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
 {
     struct live *live = live_of(target);
     struct snapshot snapshot = {.target = target, .request = request};
-    live->stop.count = 0;
-    live->stop.refusal = 0;
     live->save.taken = live->save.wanted && !request->passing;
     if (live->save.taken && !save_prepare(target))
         return psc_fail_memory(err);
@@ -231,7 +275,7 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
     if (!prefetch_for_snapshot(target, request))
         return psc_fail_memory(err);
     live->pause.prepare = now_in_milliseconds() - live->pause.prepare;
-    int error = run_snapshot(&snapshot);
+    int error = run_when_free(&snapshot);
     if (error)
         return psc_fail(err, PSC_ERR_IO,
                         "no thread can be started, for lack of memory or of threads: %s",
@@ -239,8 +283,7 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
     if (snapshot.status == PSC_ERR_MEMORY)
         return psc_fail_memory(err);
     if (snapshot.status != PSC_OK) {
-        enum psc_status status =
-            live_refuse_thread(live->pid, live->stop.refused, live->stop.refusal, err);
+        enum psc_status status = live_refuse_stop(&live->stop, err);
         live->pause.refused = status == PSC_ERR_IO;
         return status;
     }

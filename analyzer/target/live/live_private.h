@@ -113,6 +113,12 @@ const uint8_t *pages_read(struct live_pages *pages, psc_addr page);
 
 /* ---- stop.c ---- */
 
+/** Who else has stopped a thread, or may. */
+struct live_tracer {
+    pid_t pid; /**< The process that it belongs to; 0: nobody that is seen from here. */
+    char name[64];
+};
+
 struct live_thread {
     pid_t tid;
     int signal; /**< Was about to be delivered when it stopped; handed back. */
@@ -133,13 +139,14 @@ struct live_stop {
     struct live_thread *threads;
     size_t count;
     size_t capacity;
-    size_t running;     /**< Threads that did not stop in time. */
-    int refusal;        /**< errno of the first thread that could not be seized; 0. */
-    pid_t refused;      /**< That thread. */
-    bool other_width;   /**< A 32-bit process. */
-    bool all_registers; /**< Not only the general ones are wanted. */
-    bool vectors;       /**< Of the others, those of NT_PRFPREG are wanted. */
-    struct text more;   /**< The others, of all threads. */
+    size_t running;            /**< Threads that did not stop in time. */
+    int refusal;               /**< errno of the first thread that could not be seized; 0. */
+    pid_t refused;             /**< That thread. */
+    struct live_tracer tracer; /**< The last other one that was met. */
+    bool other_width;          /**< A 32-bit process. */
+    bool all_registers;        /**< Not only the general ones are wanted. */
+    bool vectors;              /**< Of the others, those of NT_PRFPREG are wanted. */
+    struct text more;          /**< The others, of all threads. */
 };
 
 /**
@@ -227,8 +234,8 @@ struct refusal {
     char name[64];
     char state; /**< As in /proc/PID/stat; 0: there is no such process. */
     long parent;
-    long tracer; /**< 0: nobody. */
-    char tracer_name[64];
+    struct live_tracer tracer; /**< pid 0: nobody. */
+    bool tracer_gone;          /**< It was met, and has let go since. */
     uint64_t user;
     uint64_t own_user;
     bool own_right;    /**< CAP_SYS_PTRACE */
@@ -242,8 +249,14 @@ struct refusal {
 enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error *err);
 /** Why the process may not be read, and the way out: one sentence. */
 enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err);
-/** The same of one of its threads. */
-enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_error *err);
+/** The same of a thread that a stop could not seize. */
+enum psc_status live_refuse_stop(const struct live_stop *stop, struct psc_error *err);
+/**
+ * Who traces a thread now, by TracerPid of proc(5).
+ * @param ret  its pid is 0 for one outside of this pid namespace, and for this program.
+ * @return false when nobody does.
+ */
+bool live_find_tracer(pid_t tid, struct live_tracer *ret);
 /** Checks what can be known beforehand: there is such a process, and it has memory of its own. */
 PSC_MUST_CHECK enum psc_status live_check(pid_t pid, struct psc_error *err);
 

@@ -179,6 +179,18 @@ static enum psc_status describe_user(const struct refusal *refusal, struct psc_e
                     refusal->pid, refusal->user, refusal->pid);
 }
 
+static enum psc_status describe_tracer(const struct refusal *refusal, struct psc_error *err)
+{
+    const struct live_tracer *tracer = &refusal->tracer;
+    return psc_fail(err, PSC_ERR_IO,
+                    "process %d %s traced by %d%s%s%s%s, and a process can have one tracer only; "
+                    "%s",
+                    refusal->pid, refusal->tracer_gone ? "was" : "is", tracer->pid,
+                    tracer->name[0] ? " (" : "", tracer->name, tracer->name[0] ? ")" : "",
+                    refusal->tracer_gone ? " when this tried to stop it" : "",
+                    refusal->tracer_gone ? "try again" : "detach that one first");
+}
+
 enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error *err)
 {
     int pid = refusal->pid;
@@ -198,12 +210,8 @@ enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error
             err, PSC_ERR_NOT_FOUND,
             "process %d has ended, or has begun another program, while it was looked at", pid);
     bool refused = refusal->error == EPERM || refusal->error == EACCES;
-    if (refusal->tracer && (!refused || refusal->memory_opens))
-        return psc_fail(err, PSC_ERR_IO,
-                        "process %d is traced by %ld%s%s%s, and a process can have one tracer "
-                        "only; detach that one first",
-                        pid, refusal->tracer, refusal->tracer_name[0] ? " (" : "",
-                        refusal->tracer_name, refusal->tracer_name[0] ? ")" : "");
+    if (refusal->tracer.pid && (!refused || refusal->memory_opens))
+        return describe_tracer(refusal, err);
     if (!refused)
         return psc_fail(err, PSC_ERR_IO, "process %d cannot be stopped: %s", pid,
                         describe_errno(refusal->error, &(struct errno_text){0}));
@@ -232,12 +240,23 @@ enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error
     return describe_scope(refusal, err);
 }
 
-enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err)
+bool live_find_tracer(pid_t tid, struct live_tracer *ret)
 {
-    return live_refuse_thread(pid, pid, error, err);
+    struct standing traced, tracer;
+    *ret = (struct live_tracer){0};
+    if (!read_standing_of(tid, &traced) || !traced.tracer)
+        return false;
+    // TracerPid is the id of a thread, which need not be that of its process.
+    if (!read_standing_of((pid_t)traced.tracer, &tracer) || tracer.group == getpid())
+        return true;
+    ret->pid = (pid_t)tracer.group;
+    memcpy(ret->name, tracer.name, sizeof(ret->name));
+    return true;
 }
 
-enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_error *err)
+/* `stop`: of which a thread could not be seized; or NULL. */
+static enum psc_status refuse(pid_t pid, int error, const struct live_stop *stop,
+                              struct psc_error *err)
 {
     struct refusal refusal = {.pid = pid, .error = error, .own_user = geteuid()};
     struct standing standing, other;
@@ -246,16 +265,18 @@ enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_e
         memcpy(refusal.name, standing.name, sizeof(refusal.name));
         refusal.state = standing.state;
         refusal.parent = standing.parent;
-        refusal.tracer = standing.tracer;
         refusal.user = standing.user;
         refusal.undumpable = is_undumpable(pid, &standing);
         refusal.memory_opens = opens_memory(pid);
     }
     // Threads are traced one by one.
-    if (!refusal.tracer && tid != pid && read_standing_of(tid, &other))
-        refusal.tracer = other.tracer;
-    if (refusal.tracer && read_standing_of((pid_t)refusal.tracer, &other))
-        memcpy(refusal.tracer_name, other.name, sizeof(refusal.tracer_name));
+    (void)live_find_tracer(pid, &refusal.tracer);
+    if (!refusal.tracer.pid && stop)
+        (void)live_find_tracer(stop->refused, &refusal.tracer);
+    if (!refusal.tracer.pid && stop) {
+        refusal.tracer = stop->tracer;
+        refusal.tracer_gone = true;
+    }
     if (read_standing("self", &other)) {
         refusal.own_right = other.capabilities >> CAP_SYS_PTRACE_BIT & 1;
         refusal.own_filter = other.filtered;
@@ -263,4 +284,14 @@ enum psc_status live_refuse_thread(pid_t pid, pid_t tid, int error, struct psc_e
     if (read_small("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)))
         refusal.ptrace_scope = scope[0];
     return describe_refusal(&refusal, err);
+}
+
+enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err)
+{
+    return refuse(pid, error, NULL, err);
+}
+
+enum psc_status live_refuse_stop(const struct live_stop *stop, struct psc_error *err)
+{
+    return refuse(stop->pid, stop->refusal, stop, err);
 }

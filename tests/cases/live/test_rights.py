@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 
 import pytest
@@ -214,6 +215,44 @@ def test_process_of_which_one_thread_is_traced():
             assert "time.sleep(600)" in result.stdout
         living.assert_runs_free(process.pid)
         assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
+
+
+def test_two_looks_at_once():
+    """Whoever comes second waits for the first one, and both reports are whole."""
+    pairs = 60 if os.environ.get("PSC_TEST_THOROUGH") else 12
+    with at_rest() as process:
+        command = [analyzer.PROGRAM, "--pid", str(process.pid)]
+        for _ in range(pairs):
+            looks = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True) for _ in range(2)]
+            for look in looks:
+                said, complained = look.communicate(timeout=600)
+                assert look.returncode == analyzer.EXIT_COMPLETE, complained
+                assert said.count("time.sleep(600)") >= 2 and not complained
+        living.assert_runs_free(process.pid)
+
+
+def test_another_tracer_that_goes_on_and_off():
+    """As a sampler does: it is away for longer than it is there."""
+    with at_rest() as process:
+        ended = threading.Event()
+
+        def trace_now_and_then():
+            while not ended.is_set():
+                # A look may be there just now.
+                with contextlib.suppress(AssertionError), traced(process.pid):
+                    ended.wait(0.01)
+                ended.wait(0.02)
+        sampler = threading.Thread(target=trace_now_and_then)
+        sampler.start()
+        try:
+            for _ in range(5):
+                result = living.look(process.pid)
+                assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+        finally:
+            ended.set()
+            sampler.join()
+        living.assert_runs_free(process.pid)
 
 
 # ---- cannot be stopped ----

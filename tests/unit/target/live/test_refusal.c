@@ -49,7 +49,7 @@ static void what_is_not_there(void **state)
     refusal = usual();
     refusal.error = ESRCH;
     expect(&refusal, PSC_ERR_NOT_FOUND, "has ended, or has begun another program");
-    refusal.tracer = 8; // It may be this one.
+    refusal.tracer.pid = 8; // It may be this one.
     expect(&refusal, PSC_ERR_NOT_FOUND, "has ended, or has begun another program");
     refusal = usual();
     refusal.error = EIO;
@@ -99,11 +99,16 @@ static void tracers_and_filters(void **state)
 {
     (void)state;
     struct refusal refusal = usual();
-    refusal.tracer = 99;
+    refusal.tracer.pid = 99;
     refusal.memory_opens = true;
     expect(&refusal, PSC_ERR_IO, "traced by 99, ");
-    strcpy(refusal.tracer_name, "gdb");
-    expect(&refusal, PSC_ERR_IO, "traced by 99 (gdb), ");
+    strcpy(refusal.tracer.name, "gdb");
+    expect(&refusal, PSC_ERR_IO, "is traced by 99 (gdb), ");
+    refusal.own_user = 0;
+    refusal.own_right = refusal.tracer_gone = true;
+    expect(&refusal, PSC_ERR_IO, "was traced by 99 (gdb) when this tried to stop it");
+    refusal = usual();
+    refusal.tracer.pid = 99;
     // Whoever may not trace it at all is not helped when that one detaches.
     refusal.memory_opens = false;
     refusal.user = 5;
