@@ -259,7 +259,7 @@ if ctypes:
 
     class Local(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
-                    ("reserved", ctypes.c_uint32),
+                    ("argument", ctypes.c_uint32),
                     ("name", ctypes.c_char_p),
                     ("value", ctypes.c_char_p)]
 

@@ -252,6 +252,7 @@ enum psc_status psc_trace_get_local(const struct psc_trace *trace, size_t thread
         return psc_fail(err, PSC_ERR_ARGUMENT, "there is no local %zu; the frame has %zu", local,
                         count);
     const struct psc_local found = {
+        .argument = locals->items[local].argument,
         .name = locals->items[local].name,
         .value = locals->items[local].value,
     };

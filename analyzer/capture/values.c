@@ -76,7 +76,7 @@ static enum psc_status add_python_locals(struct capture *capture, const struct p
     if (!locals || !items)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++)
-        items[i] = (struct trace_local){found[i].name, found[i].value};
+        items[i] = (struct trace_local){found[i].name, found[i].value, found[i].argument};
     *locals = (struct trace_locals){items, count};
     *ret = locals;
     return PSC_OK;

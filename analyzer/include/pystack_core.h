@@ -537,8 +537,8 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_frame(const struct psc_trac
 
 /** A name in a frame and its value as text, for psc_capture_options.locals. */
 struct psc_local {
-    uint32_t size; /**< sizeof(struct psc_local) */
-    uint32_t reserved;
+    uint32_t size;     /**< sizeof(struct psc_local) */
+    uint32_t argument; /**< Non-zero: an argument; else a variable. */
     const char *name;
     const char *value;
 };

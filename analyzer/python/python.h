@@ -177,6 +177,7 @@ PSC_MUST_CHECK enum psc_status python_walk_from(struct python *python, psc_addr 
 struct python_local {
     const char *name;
     const char *value;
+    bool argument;
 };
 
 /**

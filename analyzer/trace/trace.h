@@ -92,6 +92,7 @@ struct trace_frame {
 struct trace_local {
     const char *name;
     const char *value;
+    bool argument;
 };
 
 struct trace_locals {

@@ -45,5 +45,6 @@ void variables_add_closure_object(struct variables *variables, size_t frame, con
     if (!object)
         return;
     python_add_value(variables->input.python, object, &text);
+    variables->arguments = false;
     variables_add_text(variables, "closure", &text);
 }

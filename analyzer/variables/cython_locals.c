@@ -159,6 +159,7 @@ static void add_generator_arguments(struct variables *variables, const struct fr
         target_read_u64(variables->input.target, address + member.offset, &code) != PSC_OK)
         return;
     size_t count = python_list_arguments(python, code, names, ARGUMENT_LIMIT);
+    variables->arguments = true;
     for (size_t i = 0; i < count; i++)
         if (find_closure_member(variables, own, names[i], &member))
             add_closure_member(variables, own, &member, names[i]);
@@ -175,11 +176,13 @@ void variables_add_cython(struct variables *variables, const struct frame_scope 
         if (!name || variables_has(variables, name))
             continue;
         // A variable that inner functions use too lives in the scope; the C variable is stale.
+        variables->arguments = variable->argument;
         if (find_closure_member(variables, &own, name, &member))
             add_closure_member(variables, &own, &member, name);
         else if (!is_unbound_variable(variables, in, variable))
             variables_add(variables, in, variable, name);
     }
+    variables->arguments = false;
     add_closure(variables, own);
     add_closure(variables, find_closure(variables, in, "__pyx_outer_scope"));
 }

@@ -30,7 +30,8 @@ void variables_add_text(struct variables *variables, const char *name, struct te
     variables->bytes -= text->size < variables->bytes ? text->size : variables->bytes;
     text_deinit(text);
     if (kept && name && variables->count < LOCAL_LIMIT)
-        variables->items[variables->count++] = (struct trace_local){name, kept};
+        variables->items[variables->count++] =
+            (struct trace_local){name, kept, variables->arguments};
 }
 
 /* Adds that a variable has no value here; of an argument, what it was when called, if known. */
@@ -53,6 +54,7 @@ void variables_add(struct variables *variables, const struct frame_scope *in,
     struct text text = {0};
     struct c_storage storage;
     struct c_writer writer = variables_make_writer(variables, &text, in->cython);
+    variables->arguments = variable->argument;
     if (!variable->type) {
         text_add_string(&text, "<not known>");
         variables_add_text(variables, name, &text);

@@ -14,6 +14,7 @@ struct variables {
     const struct variables_level *level; /**< That is asked for. */
     struct trace_local items[LOCAL_LIMIT];
     size_t count;
+    bool arguments;            /**< What is added now is one. */
     struct native_value value; /**< That is being written. */
 };
 

@@ -139,6 +139,11 @@ static void put_locals(struct json_writer *writer, const struct trace_locals *lo
         if (!is_listed_before(locals, i))
             json_put_string(writer, locals->items[i].name, locals->items[i].value);
     json_close_object(writer);
+    json_open_array(writer, "arguments");
+    for (size_t i = 0; i < locals->count; i++)
+        if (locals->items[i].argument && !is_listed_before(locals, i))
+            json_put_string(writer, NULL, locals->items[i].name);
+    json_close_array(writer);
 }
 
 static void put_frame(struct json_writer *writer, struct location_cache *cache,

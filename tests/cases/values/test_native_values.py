@@ -229,6 +229,7 @@ def test_arguments_that_only_the_wrapper_has(system):
     folder = cores.made_once("passed", key, make)
     frames = analyzer.json_of(os.path.join(folder, "core"), "--locals").json["threads"][0]["frames"]
     shown = [frame["locals"] for frame in frames if frame["function"] == "area"]
+    assert [frame["arguments"] for frame in frames if frame["function"] == "area"] == [["width", "height", "depth"]]
     assert len(shown) == 1 and list(shown[0]) == ["width", "height", "depth"]
     for name, value in (("width", "7"), ("height", "5000"), ("depth", "3")):
         assert shown[0][name] in (value, "<optimised out, passed as %s>" % value, "<not saved, passed as %s>" % value)
@@ -330,6 +331,8 @@ def test_arguments_that_only_the_caller_knows():
     assert frames["middle"]["single"] == "1.5" and frames["middle"]["extended"] == "3.125"
     assert frames["innermost"]["huge"] == "18446744073709551615"
     assert list(frames["inlined"])[:2] == ["count", "node"]
+    found = [frame["arguments"] for frame in document["threads"][0]["frames"] if frame["function"] == "inlined"]
+    assert found == [["count", "node"]]
 
 
 def test_nothing_is_read_unless_asked_for():

@@ -38,6 +38,8 @@ def test_order_of_names(core):
     nested = frames["nested"]["locals"]
     assert nested["nested_local"] == nested["outer_cell"] == "'later'"
     assert list(nested)[0] == "argument" and nested["argument"].startswith("<function arguments at 0x")
+    assert frames["arguments"]["arguments"] == order[:6] and frames["nested"]["arguments"] == ["argument"]
+    assert frames["numbers"]["arguments"] == frames["<module>"]["arguments"] == []
 
 
 @pytest.mark.cases(["values"])

@@ -166,8 +166,9 @@ static const struct trace_exception sample_exceptions[] = {
     {.type = "OSError", .message = "a\nb", .link = TRACE_LINK_CAUSE},
     {.type = "StopIteration"},
 };
-static const struct trace_local sample_local[] = {
-    {"self", "<pkg.Model object at 0x1>"}, {"name", "'x'"}, {"name", "'again'"}};
+static const struct trace_local sample_local[] = {{"self", "<pkg.Model object at 0x1>", true},
+                                                  {"name", "'x'", false},
+                                                  {"name", "'again'", false}};
 static const struct trace_locals sample_locals = {sample_local, 3};
 
 /** Gives the thread that crashed exceptions, and its one Python frame locals. */

@@ -12,6 +12,7 @@ struct local_list {
     struct python_local *items;
     size_t count;
     uint64_t more;
+    bool arguments; /* What is added now is one. */
 };
 
 /* ---- values of slots ---- */
@@ -31,7 +32,8 @@ static void add_local(struct local_list *list, psc_addr name, psc_addr slot)
         value_add(python, py_untag(python, slot), &text);
     budget_spend_bytes(python, text.size);
     const char *value = value_keep(python, &text);
-    list->items[list->count++] = (struct python_local){name_text, value ? value : "?"};
+    list->items[list->count++] =
+        (struct python_local){name_text, value ? value : "?", list->arguments};
 }
 
 static void add_slot(struct local_list *list, struct py_slot_value *slot)
@@ -93,8 +95,10 @@ static void add_arguments(struct local_list *list, const struct py_slots *slots,
 {
     size_t order[PY_SLOT_COUNT_LIMIT];
     size_t count = order_arguments(list->python, slots, code, flags, order);
+    list->arguments = true;
     for (size_t i = 0; i < count; i++)
         add_slot(list, find_holder(list->python, slots, order[i]));
+    list->arguments = false;
 }
 
 size_t python_list_arguments(struct python *python, psc_addr address, const char **ret,
@@ -195,7 +199,8 @@ enum psc_status python_read_locals(struct python *python, const struct python_fr
         return status;
     if (list.more)
         items[list.count++] = (struct python_local){
-            "\u2026", arena_printf(python->arena, "%llu more", (unsigned long long)list.more)};
+            .name = "\u2026",
+            .value = arena_printf(python->arena, "%llu more", (unsigned long long)list.more)};
     if (!list.count)
         return PSC_OK;
     *ret = arena_array(python->arena, list.count, sizeof(**ret));
