@@ -3,7 +3,7 @@
 Works with Python 3.6 and later. Importing it never fails: without a working ctypes, and when the
 library is missing or of another version, load() raises LibraryUnusable with one sentence.
 """
-import glob
+import json
 import os
 
 import pystack_core_header as header
@@ -21,34 +21,31 @@ def _here():
     return os.path.dirname(os.path.abspath(__file__))
 
 
-def _existing(candidates):
-    for pattern in candidates:
-        for path in sorted(glob.glob(pattern)):
-            if os.path.isfile(path):
-                return path
-    return None
+def _existing(paths):
+    return next((path for path in paths if os.path.isfile(path)), None)
+
+
+def _folders(what):
+    """Where this project's own files are: beside these, in their build tree, or below their prefix. Nowhere else:
+    what is found is run by the debugger, and any user may plant a file in a folder such as /tmp/lib."""
+    here = _here()
+    try:
+        with open(os.path.join(here, "pystack_core_places.json"), encoding="utf-8") as file:
+            return [here, os.path.join(here, json.load(file)[what])]
+    except OSError:  # only an install tree has it
+        return [here, os.path.join(os.path.dirname(here), "build", "analyzer")]
 
 
 def find_library():
-    """The path of the library, or its bare name, which the dynamic linker then looks for."""
+    """The path of the library, or None."""
     given = os.environ.get("PYSTACK_CORE_LIBRARY")
-    if given:
-        return given
-    here = glob.escape(_here())
-    folders = [here, here + "/../../lib", here + "/../../lib64", here + "/../../lib/*-linux-*",
-               here + "/../build/analyzer"]
-    return _existing(folder + "/" + LIBRARY_NAME for folder in folders) or LIBRARY_NAME
+    return given or _existing(os.path.join(folder, LIBRARY_NAME) for folder in _folders("library"))
 
 
 def find_program():
     """The path of the program pystack-core, or None."""
     given = os.environ.get("PYSTACK_CORE_PROGRAM")
-    if given:
-        return given
-    here = glob.escape(_here())
-    folders = [here, here + "/../../bin", here + "/../build/analyzer"]
-    folders += [glob.escape(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
-    return _existing(folder + "/pystack-core" for folder in folders)
+    return given or _existing(os.path.join(folder, "pystack-core") for folder in _folders("program"))
 
 
 # ---- loading ----
@@ -69,6 +66,8 @@ def load():
     if header.ctypes is None:
         raise LibraryUnusable("this debugger's Python has no working ctypes (%s)" % header.NO_CTYPES)
     path = find_library()
+    if path is None:
+        raise LibraryUnusable("%s is not beside these commands; PYSTACK_CORE_LIBRARY can name it" % LIBRARY_NAME)
     try:
         library = header.ctypes.CDLL(path)
         library.psc_version.restype = header.ctypes.c_char_p

@@ -60,10 +60,36 @@ def test_library_beside_the_script(tmp_path):
     folder = shutil.copytree(os.path.dirname(copied_script()), tmp_path / "scripts")
     script, nowhere = str(folder / "pystack_core_gdb.py"), {"PYSTACK_CORE_LIBRARY": ""}
     answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=script)
-    assert "libpystack_core.so.0 cannot be loaded" in answers[2]
+    assert "libpystack_core.so.0 is not beside these commands; PYSTACK_CORE_LIBRARY can name it" in answers[2]
     os.symlink(debuggers.LIBRARY, folder / "libpystack_core.so.0")
     answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=nowhere, script=script)
     assert "died of" in answers[2]
+
+
+def test_nothing_is_taken_from_outside(tmp_path):
+    """From a checkout in a folder where others may write: what they plant there, or where PATH leads, is not run."""
+    core = debuggers.some_core("threads")
+    checkout, ran = tmp_path / "checkout", tmp_path / "ran"
+    shutil.copytree(os.path.dirname(copied_script()), checkout / "gdb-plugin")
+    source = tmp_path / "planted.c"
+    source.write_text('#include <stdio.h>\n__attribute__((constructor)) static void run(void) { fclose(fopen("%s", "w")); }\n'
+                      % ran)
+    for folder in ("lib", "lib64", "lib/x86_64-linux-gnu", "bin", "path"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        library, program = tmp_path / folder / "libpystack_core.so.0", tmp_path / folder / "pystack-core"
+        cores.compile_c([str(source)], str(library), "-shared", "-fPIC")
+        program.write_text("#!/bin/sh\necho >%s\n" % ran)
+        program.chmod(0o755)
+    script = str(checkout / "gdb-plugin" / "pystack_core_gdb.py")
+    planted = {"PYSTACK_CORE_LIBRARY": "", "PYSTACK_CORE_PROGRAM": "", "LD_LIBRARY_PATH": str(tmp_path / "path"),
+               "PATH": "%s:/usr/bin:/bin" % (tmp_path / "path")}
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-bt-merged", "py-why"], env=planted, script=script)
+    assert not ran.exists()
+    assert "is not beside these commands" in answers[2] and "the program pystack-core is not found either" in answers[2]
+    (checkout / "build" / "analyzer").mkdir(parents=True)
+    os.symlink(debuggers.LIBRARY, checkout / "build" / "analyzer" / "libpystack_core.so.0")
+    answers = debuggers.gdb(debuggers.open_core(core) + ["py-why"], env=planted, script=script)
+    assert "died of" in answers[2] and not ran.exists()
 
 
 def test_library_of_another_version(tmp_path):
