@@ -1,63 +1,38 @@
 #include "output_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A regular file, or none yet, is replaced as a whole; others are written to. */
-static bool open_temporary(struct output_file *file, const char *path)
-{
-    file->path = realpath(path, NULL);
-    if (!file->path)
-        file->path = strdup(path);
-    if (!file->path || asprintf(&file->temporary, "%s.XXXXXX", file->path) < 0) {
-        file->temporary = NULL;
-        errno = ENOMEM;
-        return false;
-    }
-    file->fd = mkostemp(file->temporary, O_CLOEXEC);
-    if (file->fd < 0)
-        return false;
-    mode_t mask = umask(0);
-    umask(mask);
-    return !fchmod(file->fd, 0666 & ~mask);
-}
-
-bool open_output(struct output_file *file, const char *path)
+bool open_output(struct output_file *file, const char *path, bool is_private)
 {
     struct stat status;
-    *file = (struct output_file){.fd = -1};
-    if (!path) {
-        file->fd = STDOUT_FILENO;
+    *file = (struct output_file){.fd = STDOUT_FILENO};
+    if (!path)
         return true;
+    file->is_new = stat(path, &status) || S_ISREG(status.st_mode);
+    if (file->is_new) {
+        unsigned int flags = NEW_FILE_FOLLOWS_OWN_LINKS | (is_private ? NEW_FILE_PRIVATE : 0u);
+        file->error = new_file_open(&file->replacing, path, flags);
+        file->is_new = !file->error;
+        file->fd = file->replacing.fd;
+        return file->is_new;
     }
-    if (stat(path, &status) || S_ISREG(status.st_mode))
-        return open_temporary(file, path);
-    file->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    file->fd = new_file_open_special(path);
+    file->error = file->fd < 0 ? errno : 0;
     return file->fd >= 0;
 }
 
 bool close_output(struct output_file *file, bool good)
 {
-    int error = file->error;
-    if (file->fd > STDERR_FILENO && close(file->fd) && good) {
-        error = errno;
-        good = false;
+    if (file->is_new && !good) {
+        new_file_drop(&file->replacing);
+    } else if (file->is_new) {
+        file->error = new_file_keep(&file->replacing);
+    } else if (file->fd > STDERR_FILENO && close(file->fd) && good) {
+        file->error = errno;
     }
-    if (good && file->temporary && rename(file->temporary, file->path)) {
-        error = errno;
-        good = false;
-    }
-    if (!good && file->temporary && file->fd >= 0)
-        unlink(file->temporary);
-    free(file->path);
-    free(file->temporary);
-    file->error = error;
-    return good;
+    return good && !file->error;
 }
 
 int write_output(void *context, const char *bytes, size_t size)

@@ -42,8 +42,7 @@ static bool print_output(struct psc_trace *const *traces, size_t count,
     }
     print.format = output->format;
     print.color = wants_color(options, output);
-    if (!open_output(&file, output->path)) {
-        file.error = errno;
+    if (!open_output(&file, output->path, options->capture.locals)) {
         close_output(&file, false);
         complain("%s: cannot be written: %s", name, strerror(file.error));
         return false;

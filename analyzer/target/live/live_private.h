@@ -3,6 +3,7 @@
 #define PSC_LIVE_PRIVATE_H
 
 #include "live.h"
+#include "new_file.h"
 
 #include "save.h"
 #include "target_private.h"

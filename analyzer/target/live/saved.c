@@ -299,6 +299,15 @@ enum psc_status live_save_core(struct target *target, struct psc_error *err)
 
 /* ---- what live.h declares ---- */
 
+static enum psc_status fail_to_open(const char *path, int error, struct psc_error *err)
+{
+    if (error == EISDIR || error == EINVAL)
+        return psc_fail(err, PSC_ERR_IO, "%s: is %s; name a file to write the core to", path,
+                        error == EISDIR ? "a directory" : "not a regular file");
+    return psc_fail(err, error == ENOMEM ? PSC_ERR_MEMORY : PSC_ERR_IO, "%s: cannot be written: %s",
+                    path, describe_errno(error, &(struct errno_text){0}));
+}
+
 enum psc_status live_keep_core(struct target *target, const char *path, bool full,
                                struct psc_error *err)
 {
@@ -308,9 +317,9 @@ enum psc_status live_keep_core(struct target *target, const char *path, bool ful
     save->path = arena_strdup(target->arena, path);
     if (!save->path)
         return psc_fail_memory(err);
-    enum psc_status status = new_file_open(&save->output, path, err);
-    if (status != PSC_OK)
-        return status;
+    int error = new_file_open(&save->output, path, NEW_FILE_PRIVATE);
+    if (error)
+        return fail_to_open(path, error, err);
     save->wanted = true;
     save->full = full;
     live->stop.all_registers = true;

@@ -11,7 +11,6 @@
 #ifndef PSC_CORE_WRITE_H
 #define PSC_CORE_WRITE_H
 
-#include "new_file.h"
 #include "target.h"
 
 /** Memory that the file holds. */
