@@ -1,4 +1,5 @@
 #include "diagnose_private.h"
+#include "python.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -6,11 +7,11 @@
 /* Innermost frames in which the cause of an abort is looked for. */
 #define ABORT_DEPTH 40
 
-/* Who calls abort(): symbols between it and the culprit, the most telling first. */
-static const struct {
-    const char *symbol;
-    const char *words;
-} abort_causes[] = {
+/*
+ * Who calls abort(): symbols between it and the culprit, the most telling first. Those of the
+ * interpreter come behind these.
+ */
+static const struct c_api_abort library_aborts[] = {
     {"__assert_fail", "an assertion failed"},
     {"__assert_fail_base", "an assertion failed"},
     {"__stack_chk_fail", "a buffer on the stack was overrun (stack protector)"},
@@ -18,10 +19,9 @@ static const struct {
     {"malloc_printerr", "the C library found its heap corrupted"},
     {"_ZSt9terminatev", "C++ std::terminate()"},
     {"rust_panic", "a Rust panic"},
-    {"_PyObject_AssertFailed", "an assertion of Python about an object failed"},
-    {"Py_FatalError", "Python gave up (Py_FatalError)"},
-    {"_Py_FatalErrorFunc", "Python gave up (Py_FatalError)"},
-    {"_Py_FatalErrorFormat", "Python gave up (Py_FatalError)"},
+};
+/* Those that only say that something was wrong. */
+static const struct c_api_abort plain_aborts[] = {
     {"__libc_fatal", "the C library gave up (fatal error)"},
 };
 
@@ -123,16 +123,27 @@ static bool is_native_symbol(const struct trace_location *location, const char *
     return location->kind == TRACE_NATIVE && name && !strcmp(name, symbol);
 }
 
+static const char *find_abort_among(const struct trace_thread *thread,
+                                    const struct c_api_abort *aborts, size_t count)
+{
+    size_t depth = thread->frame_count < ABORT_DEPTH ? thread->frame_count : ABORT_DEPTH;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < depth; j++)
+            if (is_native_symbol(thread->frames[j].location, aborts[i].symbol))
+                return aborts[i].words;
+    return NULL;
+}
+
 static const char *find_abort_cause(const struct trace_thread *thread)
 {
-    size_t depth = thread ? thread->frame_count : 0;
-    if (depth > ABORT_DEPTH)
-        depth = ABORT_DEPTH;
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(abort_causes); i++)
-        for (size_t j = 0; j < depth; j++)
-            if (is_native_symbol(thread->frames[j].location, abort_causes[i].symbol))
-                return abort_causes[i].words;
-    return NULL;
+    if (!thread)
+        return NULL;
+    size_t count;
+    const struct c_api_abort *python = c_api_aborts(&count);
+    const char *words = find_abort_among(thread, library_aborts, PSC_ARRAY_SIZE(library_aborts));
+    if (!words)
+        words = find_abort_among(thread, python, count);
+    return words ? words : find_abort_among(thread, plain_aborts, PSC_ARRAY_SIZE(plain_aborts));
 }
 
 /* abort() sends the signal to its own thread; so does raise(). */

@@ -28,8 +28,8 @@ static enum trace_role role_by_class(const struct roles *roles, const struct add
     case PYTHON_FUNCTION_COLLECT:
         return TRACE_ROLE_COLLECT;
     case PYTHON_FUNCTION_MAIN:
-        return strncmp(info->module->name, "python", strlen("python")) ? TRACE_ROLE_VISIBLE
-                                                                       : TRACE_ROLE_PLUMBING;
+        return c_api_is_interpreter_file(info->module->name) ? TRACE_ROLE_PLUMBING
+                                                             : TRACE_ROLE_VISIBLE;
     case PYTHON_FUNCTION_EVALUATOR:
         // Just entered or about to return: no Python frame belongs to it.
         return TRACE_ROLE_VISIBLE;

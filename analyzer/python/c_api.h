@@ -66,6 +66,32 @@ struct c_api_text_maker {
 /** NULL: it makes none. */
 const struct c_api_text_maker *c_api_find_text_maker(const char *symbol);
 
+/** A function that calls abort(), and what that says. */
+struct c_api_abort {
+    const char *symbol;
+    const char *words;
+};
+
+/** The interpreter's own ones, the most telling first. */
+const struct c_api_abort *c_api_aborts(size_t *ret_count);
+
+/* ---- names of symbols, types and files ---- */
+
+/** PyTraceBack_Here(), which adds an entry to the traceback: compiled modules import it. */
+extern const char c_api_traceback_symbol[];
+
+/** Whether a symbol is the entry of a module whose name is in ASCII: "PyInit_name". */
+bool c_api_is_module_entry(const char *symbol);
+/**
+ * Writes the entry's symbol of an extension module.
+ * @param file_name  "name.cpython-311-x86_64-linux-gnu.so"
+ */
+void c_api_format_module_entry(const char *file_name, char *ret, size_t size);
+/** Whether a C type's name is that of a character of a string: Cython shows it as one. */
+bool c_api_is_character_type(const char *name);
+/** Whether a file's name is that of an interpreter's program: "python3.11". */
+bool c_api_is_interpreter_file(const char *name);
+
 /* ---- structs in an extension's data, of 64 bits: the same in CPython 2.7 to 3.15 ---- */
 
 enum c_api_layout {

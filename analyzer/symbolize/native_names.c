@@ -31,15 +31,14 @@ static bool is_rust_symbol(const char *symbol)
 
 static bool may_be_cython(const char *symbol)
 {
-    return strstr(symbol, "__pyx") || strstr(symbol, "__Pyx") || !strncmp(symbol, "PyInit_", 7);
+    return strstr(symbol, "__pyx") || strstr(symbol, "__Pyx") || c_api_is_module_entry(symbol);
 }
 
 /* A public cdef function has its plain name. Names of the C API are none of the extension's. */
 static bool may_be_public(const struct address_info *info, const struct trace_location *location)
 {
     const char *function = location->function;
-    return info->extension && function && !strpbrk(function, ":(<.") &&
-           strncmp(function, "Py", 2) != 0 && strncmp(function, "_Py", 3) != 0;
+    return info->extension && function && !strpbrk(function, ":(<.") && !c_api_is_symbol(function);
 }
 
 static bool find_cython_name(struct symbolizer *symbolizer, const struct address_info *info,

@@ -13,20 +13,18 @@ static bool is_interpreter_module(const struct symbolizer *symbolizer, const str
     if (module == python_get_info(python)->module)
         return true;
     // The launcher of a shared libpython: python3.11 and nothing else.
-    return module->is_executable_file && !strncmp(module->name, "python", strlen("python"));
+    return module->is_executable_file && c_api_is_interpreter_file(module->name);
 }
 
-/* CPython's Python/importdl.c: a module's entry is PyInit_ and the last part of its name. */
 static bool is_extension(struct module *module)
 {
     char entry[256];
     struct module_symbol symbol;
-    int size = (int)strcspn(module->name, ".");
     // The suffixes of extension modules end in ".so", names of libraries mostly do not.
     const char *suffix = strrchr(module->name, '.');
     if (!suffix || strcmp(suffix, ".so") != 0)
         return false;
-    snprintf(entry, sizeof(entry), "PyInit_%.*s", size, module->name);
+    c_api_format_module_entry(module->name, entry, sizeof(entry));
     return module_find_symbol_named(module, entry, &symbol);
 }
 
@@ -34,7 +32,7 @@ static bool is_extension(struct module *module)
 static bool is_embedding(const struct symbolizer *symbolizer, struct module *module)
 {
     return module->is_executable_file && !is_interpreter_module(symbolizer, module) &&
-           module_imports(module, "PyTraceBack_Here");
+           module_imports(module, c_api_traceback_symbol);
 }
 
 struct module_record *symbolizer_record(struct symbolizer *symbolizer, const struct module *module)

@@ -1,6 +1,7 @@
 /* CPython's C API, 2.7 to 3.15. To add a function or a slot: a row here. */
 #include "c_api.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- functions ---- */
@@ -254,4 +255,46 @@ const struct c_api_slot *c_api_slots(size_t *ret_count)
 uint16_t c_api_part_offset(uint8_t part)
 {
     return part < PSC_ARRAY_SIZE(part_offsets) ? part_offsets[part] : 0;
+}
+
+/* ---- names of symbols, types and files ---- */
+
+/* Python/importdl.c, ascii_only_prefix. */
+#define MODULE_ENTRY "PyInit_"
+
+/* Python/traceback.c */
+const char c_api_traceback_symbol[] = "PyTraceBack_Here";
+
+/* Python/pylifecycle.c, fatal_error(); Objects/object.c. */
+static const struct c_api_abort aborts[] = {
+    {"_PyObject_AssertFailed", "an assertion of Python about an object failed"},
+    {"Py_FatalError", "Python gave up (Py_FatalError)"},
+    {"_Py_FatalErrorFunc", "Python gave up (Py_FatalError)"},
+    {"_Py_FatalErrorFormat", "Python gave up (Py_FatalError)"},
+};
+
+const struct c_api_abort *c_api_aborts(size_t *ret_count)
+{
+    *ret_count = PSC_ARRAY_SIZE(aborts);
+    return aborts;
+}
+
+bool c_api_is_module_entry(const char *symbol)
+{
+    return strncmp(symbol, MODULE_ENTRY, strlen(MODULE_ENTRY)) == 0;
+}
+
+void c_api_format_module_entry(const char *file_name, char *ret, size_t size)
+{
+    snprintf(ret, size, MODULE_ENTRY "%.*s", (int)strcspn(file_name, "."), file_name);
+}
+
+bool c_api_is_character_type(const char *name)
+{
+    return strcmp(name, "Py_UCS4") == 0 || strcmp(name, "Py_UNICODE") == 0;
+}
+
+bool c_api_is_interpreter_file(const char *name)
+{
+    return strncmp(name, "python", strlen("python")) == 0;
 }

@@ -90,3 +90,15 @@ size_t layout_field_slot(const struct py_rules *rules, enum py_field field)
     uint32_t cell = matrix[field].cells[column_of(rules)];
     return cell != CELL_NONE && cell & CELL_SLOT ? cell & ~CELL_SLOT : 0;
 }
+
+const struct py_path_attributes *layout_path_attributes(void)
+{
+    static const struct py_path_attributes attributes = {
+        .text = "_str",
+        .root = "_root",
+        .all_parts = "_parts",
+        .tail = "_tail_cached",
+        .given = "_raw_paths",
+    };
+    return &attributes;
+}

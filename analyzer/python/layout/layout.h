@@ -237,6 +237,20 @@ uint32_t layout_field_width(enum py_field field);
 /** The word of _Py_DebugOffsets that holds the field, or 0 when the table does. */
 size_t layout_field_slot(const struct py_rules *rules, enum py_field field);
 
+/**
+ * Attributes of pathlib's paths (Lib/pathlib.py), in the order in which they are to be tried. What
+ * an object does not have is not there, or not yet: most are set when they are first needed.
+ */
+struct py_path_attributes {
+    const char *text;      /**< The whole path, once it was asked for. */
+    const char *root;      /**< "/", "//" or "". */
+    const char *all_parts; /**< Up to 3.11: a list, of which the first is the root once more. */
+    const char *tail;      /**< From 3.12 on: without the root. */
+    const char *given;     /**< From 3.12 on: what the constructor was given. */
+};
+
+const struct py_path_attributes *layout_path_attributes(void);
+
 /* ---- frame_state.c ---- */
 
 enum py_generator_state {

@@ -86,8 +86,7 @@ static void add_whole(struct c_writer *writer, const struct debug_type *type, ui
 {
     struct text *text = writer->text;
     // In Cython frames these are shown as strings of one character.
-    if (writer->cython && type->name &&
-        (!strcmp(type->name, "Py_UCS4") || !strcmp(type->name, "Py_UNICODE")) &&
+    if (writer->cython && type->name && c_api_is_character_type(type->name) &&
         c_add_code_point(text, value))
         return;
     switch (type->kind) {

@@ -107,6 +107,23 @@ def test_versions_only_in_layout():
             assert not found, "%s: %s" % (path, found.group(0))
 
 
+def test_names_of_cpython_only_behind_its_door():
+    """Symbols, types and file names of CPython stand in python/. Cython itself writes what begins with "PyInit"
+    (Cython/Compiler/ModuleNode.py). A text with a blank is what a report says, no name."""
+    comment_or_text = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.S)
+    compared = re.compile(r'\bstrn?(?:cmp|str)\([^;]*?"((?:lib)?python[^"]*)"')
+    by_cython = tuple(os.path.join(ANALYZER, path) for path in ("cython/", "cli/commands/demangle_filter.c"))
+    for path in sources(ANALYZER, ".c", ".h"):
+        if path.startswith(os.path.join(ANALYZER, "python", "")):
+            continue
+        with open(path) as file:
+            text = file.read()
+        names = [name for name in comment_or_text.findall(text) if re.match(r"_?Py[A-Z_][^ ]*$", name)]
+        names += compared.findall(text)
+        found = [name for name in names if not (path.startswith(by_cython) and name.startswith("PyInit"))]
+        assert not found, "%s: %s" % (path, found[0])
+
+
 # What sleeps for a short time: in a loop that waits for a condition, or because sleeping is what it shows.
 SLEEPERS = {
     "tests/cases/support/resting.py", "tests/cases/programs/witness.py", "tests/cases/programs/states.py",

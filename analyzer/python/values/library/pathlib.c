@@ -117,22 +117,21 @@ static bool join_given(struct python *python, psc_addr list, struct path_text *r
     return true;
 }
 
-/* The text is kept once it was asked for; the parts up to 3.11 always, from 3.12 on from when they
-   were first needed, and before that only what the constructor was given. */
 static bool read_path(struct python *python, const struct py_type *type, psc_addr object,
                       struct path_text *ret)
 {
+    const struct py_path_attributes *names = layout_path_attributes();
     psc_addr root;
     psc_addr found;
     ret->count = 0;
-    if (value_find_attribute(python, type, object, "_str", &found))
+    if (value_find_attribute(python, type, object, names->text, &found))
         return add_part(python, ret, found);
-    bool rooted = value_find_attribute(python, type, object, "_root", &root);
-    if (rooted && value_find_attribute(python, type, object, "_parts", &found))
+    bool rooted = value_find_attribute(python, type, object, names->root, &root);
+    if (rooted && value_find_attribute(python, type, object, names->all_parts, &found))
         return join_parts(python, root, found, true, ret);
-    if (rooted && value_find_attribute(python, type, object, "_tail_cached", &found))
+    if (rooted && value_find_attribute(python, type, object, names->tail, &found))
         return join_parts(python, root, found, false, ret);
-    return value_find_attribute(python, type, object, "_raw_paths", &found) &&
+    return value_find_attribute(python, type, object, names->given, &found) &&
            join_given(python, found, ret);
 }
 
