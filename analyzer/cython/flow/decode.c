@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Decoded instructions kept; a power of two. When full, all are forgotten. */
+/**
+ * Decoded instructions kept; a power of two. When full, all are forgotten. This is no hash table of
+ * base/: each step of a path asks here, its size is fixed, and an instruction stands where its
+ * address says, next to its neighbours, so that nothing is hashed and caches are used well.
+ */
 #define CACHE_SIZE ((size_t)1 << 15)
 
 struct flow_decoder {
@@ -41,7 +45,6 @@ void flow_decoder_destroy(struct flow_decoder *decoder)
 
 static struct instruction *find_slot(struct flow_decoder *decoder, uint64_t address)
 {
-    /* Not hashed: what is decoded together lies together. */
     size_t at = (size_t)address & (CACHE_SIZE - 1);
     while (decoder->used[at] && decoder->cache[at].address != address)
         at = (at + 1) & (CACHE_SIZE - 1);

@@ -205,6 +205,17 @@ static void sections_and_visits(void **state)
     target_close(target);
 }
 
+/* A build cache may give the compiler a path that is relative to the folder of the build. */
+static void assert_this_file(const char *path)
+{
+    const char *own = __FILE__;
+    while (!strncmp(own, "../", 3))
+        own += 3;
+    size_t size = strlen(own);
+    assert_non_null(path);
+    assert_true(strlen(path) >= size && !strcmp(path + strlen(path) - size, own));
+}
+
 static void lines_are_the_compilers(void **state)
 {
     (void)state;
@@ -227,10 +238,10 @@ static void lines_are_the_compilers(void **state)
     struct module_line lines[3];
     for (int again = 0; again < 2; again++) {
         module_find_lines(self, addresses, 3, lines);
-        assert_string_equal(lines[0].file, __FILE__);
+        assert_this_file(lines[0].file);
         assert_int_equal(lines[0].line, line);
         assert_null(lines[1].file);
-        assert_string_equal(lines[2].file, __FILE__);
+        assert_this_file(lines[2].file);
         assert_int_equal(lines[2].line, line + 3);
     }
     modules_destroy(modules);
@@ -255,7 +266,7 @@ static void inlines_are_the_compilers(void **state)
     assert_int_equal(module_find_inlines(self, address, calls, 8), 2);
     assert_string_equal(calls[0].function, "inner_inlined");
     assert_int_equal(calls[0].call_line, inner_line);
-    assert_string_equal(calls[0].call_file, __FILE__);
+    assert_this_file(calls[0].call_file);
     assert_string_equal(calls[1].function, "outer_inlined");
     assert_int_equal(calls[1].call_line, outer_line);
     assert_int_equal(module_find_inlines(self, address, calls, 1), 1);
