@@ -214,5 +214,7 @@ enum psc_status psc_print_processes(const struct psc_trace *const *traces, size_
             return psc_fail(err, PSC_ERR_ARGUMENT, "psc_print_processes: trace %zu is NULL", i);
     enum psc_status status = take_print_options(options, &print, err);
     print.one_line = 1;
-    return status == PSC_OK ? print_traces(traces, count, &print, write, context, err) : status;
+    return status == PSC_OK
+               ? print_traces(traces, count, &print, &(struct print_output){write, context}, err)
+               : status;
 }

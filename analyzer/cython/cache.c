@@ -100,15 +100,16 @@ bool cython_cache_is_mypyc(struct cython_cache *cache, struct module *module)
     return reports && reports_is_mypyc(reports);
 }
 
-size_t cython_cache_find_code(struct cython_cache *cache, struct module *module, psc_addr pc,
-                              struct arena *arena, struct cython_code *ret, size_t limit)
+size_t cython_cache_find_code(struct cython_cache *cache, const struct cython_address *address,
+                              struct cython_code *ret, size_t limit)
 {
     struct cython_module *known;
-    struct reports *reports = cache_reports(cache, module, &known);
+    struct reports *reports = cache_reports(cache, address->module, &known);
     if (!reports)
         return 0;
-    struct code_question question = {reports, cython_module_get_name(known, cache->arena), arena};
-    return cython_functions_at(&question, pc - module->bias, ret, limit);
+    struct code_question question = {reports, cython_module_get_name(known, cache->arena),
+                                     address->arena};
+    return cython_functions_at(&question, address->pc - address->module->bias, ret, limit);
 }
 
 bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module, psc_addr pc)

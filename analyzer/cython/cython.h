@@ -168,6 +168,13 @@ struct cython_code {
     bool parallel;    /**< The outlined body of a prange or parallel block. */
 };
 
+/** An address whose functions are asked for. */
+struct cython_address {
+    struct module *module;
+    psc_addr pc; /**< The last byte of the call that is under way; else the instruction's. */
+    struct arena *arena; /**< Of the functions' names in the answer. */
+};
+
 /** True for a module whose functions report errors as Cython's do. */
 bool cython_cache_has_code(struct cython_cache *cache, struct module *module);
 /** True for one of these that mypyc made. */
@@ -175,11 +182,10 @@ bool cython_cache_is_mypyc(struct cython_cache *cache, struct module *module);
 /**
  * The functions at an address of an extension that may be stripped, innermost first: those that
  * the compiler inlined, then the one that is there. From the module's file alone; the work for a
- * module is done once. Of the strings, the functions are from `arena`, the files are the module's.
- * @param pc  the last byte of the call that is under way; else the instruction's own address.
+ * module is done once. The files' names are the module's.
  */
-size_t cython_cache_find_code(struct cython_cache *cache, struct module *module, psc_addr pc,
-                              struct arena *arena, struct cython_code *ret, size_t limit);
+size_t cython_cache_find_code(struct cython_cache *cache, const struct cython_address *address,
+                              struct cython_code *ret, size_t limit);
 
 /**
  * Whether the function at an address may call itself without Python's help: one that is inlined

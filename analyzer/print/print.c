@@ -23,15 +23,15 @@ static enum psc_status print_each(const struct psc_trace *const *traces, size_t 
 }
 
 enum psc_status print_traces(const struct psc_trace *const *traces, size_t count,
-                             const struct psc_print_options *options, psc_write_fn write,
-                             void *context, struct psc_error *err)
+                             const struct psc_print_options *options,
+                             const struct print_output *output, struct psc_error *err)
 {
     static const struct psc_print_options defaults = PSC_PRINT_OPTIONS_INIT;
     const struct psc_print_options *known = options ? options : &defaults;
     if ((size_t)known->format >= PSC_ARRAY_SIZE(printers))
         return psc_fail(err, PSC_ERR_ARGUMENT, "no such output format: %d", (int)known->format);
 
-    struct print_sink sink = {.write = write, .context = context};
+    struct print_sink sink = {.write = output->write, .context = output->context};
     enum psc_status status = print_each(traces, count, known, &sink);
     print_sink_flush(&sink, true);
     if (!status && sink.buffer.failed)
@@ -49,5 +49,5 @@ enum psc_status print_traces(const struct psc_trace *const *traces, size_t count
 enum psc_status print_trace(const struct psc_trace *trace, const struct psc_print_options *options,
                             psc_write_fn write, void *context, struct psc_error *err)
 {
-    return print_traces(&trace, 1, options, write, context, err);
+    return print_traces(&trace, 1, options, &(struct print_output){write, context}, err);
 }

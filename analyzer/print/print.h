@@ -16,10 +16,16 @@ PSC_MUST_CHECK enum psc_status print_trace(const struct psc_trace *trace,
                                            const struct psc_print_options *options,
                                            psc_write_fn write, void *context,
                                            struct psc_error *err);
+/** Where a report goes. */
+struct print_output {
+    psc_write_fn write;
+    void *context; /**< What `write` is given. */
+};
+
 /** The same for several processes. */
 PSC_MUST_CHECK enum psc_status print_traces(const struct psc_trace *const *traces, size_t count,
                                             const struct psc_print_options *options,
-                                            psc_write_fn write, void *context,
+                                            const struct print_output *output,
                                             struct psc_error *err);
 
 #endif

@@ -61,13 +61,19 @@ static void make_level(struct symbolizer *symbolizer, const struct address_info 
     set_code_line(symbolizer, info, location, code);
 }
 
+static size_t find_code(struct symbolizer *symbolizer, const struct address_info *info,
+                        struct cython_code *ret)
+{
+    const struct cython_address address = {info->module, info->pc, symbolizer->trace->arena};
+    return cython_cache_find_code(symbolizer->cython, &address, ret, CODE_LIMIT);
+}
+
 bool symbolizer_name_by_code(struct symbolizer *symbolizer, struct address_info *info)
 {
     struct cython_code codes[CODE_LIMIT];
     if (!cython_cache_has_code(symbolizer->cython, info->module))
         return false;
-    size_t count = cython_cache_find_code(symbolizer->cython, info->module, info->pc,
-                                          symbolizer->trace->arena, codes, CODE_LIMIT);
+    size_t count = find_code(symbolizer, info, codes);
     struct address_level *levels = arena_array(symbolizer->trace->arena, count, sizeof(*levels));
     if (!count)
         info->levels[0].plumbing =
@@ -147,8 +153,7 @@ void symbolizer_add_code_lines(struct symbolizer *symbolizer, struct address_inf
         wanted |= lacks_line(&info->levels[i]);
     if (!wanted)
         return;
-    size_t count = cython_cache_find_code(symbolizer->cython, info->module, info->pc,
-                                          symbolizer->trace->arena, codes, CODE_LIMIT);
+    size_t count = find_code(symbolizer, info, codes);
     if (info->level_count == 1)
         add_inlined(symbolizer, info, codes, count);
     size_t next = 0;
