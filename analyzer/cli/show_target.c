@@ -1,8 +1,8 @@
 /* Open, capture, print: a core file, a process, a tree of them, once or again and again. */
 #include "show_target.h"
 
-#include "children.h"
 #include "messages.h"
+#include "processes.h"
 #include "show_traces.h"
 
 #include <poll.h>
@@ -25,7 +25,7 @@ static char *name_core(int32_t pid, const struct options *options)
 {
     const char *file = options->core_file ? options->core_file : "core";
     char *path;
-    if (options->core_file && !options->children)
+    if (options->core_file && !options_are_several(options))
         return strdup(file);
     return asprintf(&path, "%s.%d", file, pid) < 0 ? NULL : path;
 }
@@ -52,15 +52,21 @@ static enum psc_status capture(struct psc_target *target, int32_t pid,
     return status;
 }
 
+static int32_t one_pid(const struct options *options)
+{
+    return options->pid_count ? options->pids[0] : 0;
+}
+
 static int show(struct psc_target *target, const struct options *options)
 {
     struct psc_error err = {0};
     struct psc_trace *trace;
-    if (capture(target, options->pid, options, &trace, &err)) {
-        complain_about(options->pid ? options->label : options->core, err.message);
-        return EXIT_NOTHING;
-    }
-    return show_traces(&trace, 1, options);
+    if (!capture(target, one_pid(options), options, &trace, &err))
+        return show_traces(&trace, 1, options);
+    char label[32];
+    snprintf(label, sizeof(label), "process %d", one_pid(options));
+    complain_about(options->core ? options->core : label, err.message);
+    return EXIT_NOTHING;
 }
 
 static struct psc_trace *capture_process(int32_t pid, const struct options *options)
@@ -76,10 +82,10 @@ static struct psc_trace *capture_process(int32_t pid, const struct options *opti
 }
 
 /* One that cannot be shown does not keep the others from it. */
-static int show_tree(const struct options *options)
+static int show_processes(const struct options *options)
 {
     size_t count, shown = 0;
-    int32_t *pids = list_descendants(options->pid, &count);
+    int32_t *pids = list_chosen_processes(options, &count);
     struct psc_trace **traces = calloc(count + 1, sizeof(*traces));
     int code = EXIT_NOTHING;
     for (size_t i = 0; pids && traces && i < count; i++) {
@@ -88,6 +94,8 @@ static int show_tree(const struct options *options)
     }
     if (!pids || !traces)
         complain("out of memory");
+    else if (!count)
+        complain("--match '%s': no process has such a command line", options->match_words);
     else if (shown)
         code = show_traces(traces, shown, options);
     if (code == EXIT_COMPLETE && shown < count)
@@ -115,7 +123,7 @@ static int watch(struct psc_target *target, const struct options *options)
                                    (long)((options->interval - whole) * 1e9)};
     int worst = EXIT_NOTHING;
     for (;;) {
-        int code = target ? show(target, options) : show_tree(options);
+        int code = target ? show(target, options) : show_processes(options);
         if (code == EXIT_NOTHING)
             return worst;
         if (worst == EXIT_NOTHING || code > worst)
@@ -142,11 +150,11 @@ int show_target(const struct options *options)
         check_directory(options->library_directories[i]);
     struct psc_error err = {0};
     struct psc_target *target = NULL;
-    if (options->children)
-        return options->interval > 0 ? watch(NULL, options) : show_tree(options);
+    if (options_are_several(options))
+        return options->interval > 0 ? watch(NULL, options) : show_processes(options);
     enum psc_status status =
-        options->pid
-            ? psc_open_process(options->pid, &options->open, &target, &err)
+        options->pid_count
+            ? psc_open_process(one_pid(options), &options->open, &target, &err)
             : psc_open_core(options->core, options->executable, &options->open, &target, &err);
     if (status != PSC_OK) {
         complain("%s", err.message);

@@ -48,7 +48,7 @@ static bool print_output(struct psc_trace *const *traces, size_t count,
         return false;
     }
     const struct psc_trace *const *readable = (const struct psc_trace *const *)traces;
-    bool good = options->children
+    bool good = options_are_several(options)
                     ? !psc_print_processes(readable, count, &print, write_output, &file, &err)
                     : !psc_print(traces[0], &print, write_output, &file, &err);
     good = close_output(&file, good);
@@ -80,7 +80,7 @@ int show_traces(struct psc_trace **traces, size_t count, const struct options *o
         char label[32];
         snprintf(label, sizeof(label), "process %d", psc_trace_pid(traces[i]));
         for (size_t j = 0; j < psc_trace_warning_count(traces[i]); j++)
-            complain_about(options->pid ? label : options->core, psc_trace_warning(traces[i], j));
+            complain_about(options->core ? options->core : label, psc_trace_warning(traces[i], j));
         if (!psc_trace_is_complete(traces[i]))
             code = EXIT_PARTIAL;
         good = is_core_saved(traces[i], options) && good;

@@ -11,6 +11,7 @@
 static const char usage[] =
     "Usage: pystack-core [OPTIONS] CORE [EXECUTABLE]\n"
     "       pystack-core [OPTIONS] --pid PID [--save-core[=full] [FILE]]\n"
+    "       pystack-core [OPTIONS] --match REGEX\n"
     "       pystack-core demangle [SYMBOL...]\n"
     "\n"
     "Prints the merged native, Cython and Python stack of every thread of a core file, or of\n"

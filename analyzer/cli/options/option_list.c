@@ -41,12 +41,18 @@ const struct option_spec option_list[] = {
 
     {"Living processes:", "pid", 0, OPTION_REQUIRED, "PID",
      "instead of CORE; without the right to trace it only the names and\n"
-     "states of its threads can be shown",
+     "states of its threads can be shown; several with commas, or again",
      take_pid, COMPLETE_PROCESSES, NULL},
+    {NULL, "match", 0, OPTION_REQUIRED, "REGEX",
+     "processes whose command line (arguments joined by blanks) has a\n"
+     "match of the extended regular expression, never this program's",
+     take_match, COMPLETE_NOTHING, NULL},
     {NULL, "children", 0, OPTION_FLAG, NULL,
      "also its descendants; threads with equal stacks stand together,\n"
      "as PID/TID; JSON is one object a line",
      take_children, COMPLETE_NOTHING, NULL},
+    {NULL, "depth", 0, OPTION_REQUIRED, "N", "of the descendants N levels", take_depth,
+     COMPLETE_NOTHING, NULL},
     {NULL, "no-pause", 0, OPTION_FLAG, NULL,
      "do not stop it: only Python frames, and what changes while it is\n"
      "read may be shown wrongly (the report says whether it did)",
@@ -56,8 +62,8 @@ const struct option_spec option_list[] = {
      NULL},
     {NULL, "save-core", 0, OPTION_OPTIONAL, "FILE",
      "also write what was looked at as a core file (core.PID): registers,\n"
-     "stacks and all memory that the report needed; of descendants\n"
-     "FILE.PID each",
+     "stacks and all memory that the report needed; of several\n"
+     "processes FILE.PID each",
      take_save_core, COMPLETE_CHOICES, save_core_choices},
     {NULL, "save-core=full", 0, OPTION_OPTIONAL, "FILE",
      "with all memory, as the kernel would dump it (core(5)); the\n"

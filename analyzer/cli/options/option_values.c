@@ -188,16 +188,54 @@ TAKE_FLAG(no_pause, options->capture.no_pause = 1)
 
 /* ---- living processes ---- */
 
+/* A list with commas, besides what other --pid gave. */
 enum options_result take_pid(struct options *options, const struct option_spec *spec,
                              const char *value)
 {
     (void)spec;
-    if (!parse_id(value, &options->pid)) {
-        complain_of_usage("--pid: '%s' is no process id", value);
-        return OPTIONS_WRONG;
+    for (const char *at = value; at;) {
+        const char *comma = strchrnul(at, ',');
+        char word[16];
+        int32_t *grown = reallocarray(options->pids, options->pid_count + 1, sizeof(*grown));
+        if (!grown)
+            return OPTIONS_NO_MEMORY;
+        options->pids = grown;
+        snprintf(word, sizeof(word), "%.*s", (int)(comma - at), at);
+        if (comma - at >= (ptrdiff_t)sizeof(word) || !parse_id(word, &grown[options->pid_count])) {
+            complain_of_usage("--pid: '%s' is no process id", value);
+            return OPTIONS_WRONG;
+        }
+        options->pid_count++;
+        at = *comma ? comma + 1 : NULL;
     }
-    snprintf(options->label, sizeof(options->label), "process %d", options->pid);
     return OPTIONS_RUN;
+}
+
+enum options_result take_match(struct options *options, const struct option_spec *spec,
+                               const char *value)
+{
+    char why[128];
+    (void)spec;
+    if (options->matches)
+        regfree(&options->match);
+    int error = regcomp(&options->match, value, REG_EXTENDED | REG_NOSUB);
+    options->matches = !error;
+    options->match_words = value;
+    if (!error)
+        return OPTIONS_RUN;
+    regerror(error, &options->match, why, sizeof(why));
+    complain_of_usage("--match: '%s' is no extended regular expression: %s", value, why);
+    return OPTIONS_WRONG;
+}
+
+enum options_result take_depth(struct options *options, const struct option_spec *spec,
+                               const char *value)
+{
+    (void)spec;
+    if (parse_id(value, &options->depth))
+        return OPTIONS_RUN;
+    complain_of_usage("--depth: '%s' is no number of levels", value);
+    return OPTIONS_WRONG;
 }
 
 enum options_result take_watch(struct options *options, const struct option_spec *spec,

@@ -38,6 +38,9 @@ static bool options_init(struct options *options, int argc)
 void options_deinit(struct options *options)
 {
     free(options->outputs);
+    free(options->pids);
+    if (options->matches)
+        regfree(&options->match);
     free(options->library_directories);
     free(options->source_maps);
     free(options->source_directories);
@@ -68,26 +71,29 @@ __attribute__((__format__(__printf__, 1, 2))) static bool refuse(const char *for
     return false;
 }
 
-/* What does not go together. */
-static bool check_options(const struct options *options, int word_count)
+/* Which cores or processes. */
+static bool check_targets(const struct options *options, int word_count)
 {
-    const struct psc_capture_options *capture = &options->capture;
-    if (options->pid ? word_count != 0 : word_count < 1 || word_count > 2)
-        return refuse(options->pid      ? "--pid takes neither CORE nor EXECUTABLE"
+    bool live = options_are_live(options);
+    if (live ? word_count != 0 : word_count < 1 || word_count > 2)
+        return refuse(live              ? "--pid and --match take neither CORE nor EXECUTABLE"
                       : word_count == 0 ? "neither a core file nor --pid is given"
                                         : "more than CORE and EXECUTABLE");
-    if ((options->interval > 0 || options->children || options->saves_core) && !options->pid)
-        return refuse("--watch, --children and --save-core go with --pid");
-    if (capture->no_pause &&
-        (!options->pid || capture->mode == PSC_MODE_NATIVE || capture->threads != PSC_THREADS_ALL))
-        return refuse("--no-pause goes with --pid, not with --mode native or --thread");
-    if (capture->tasks && capture->mode == PSC_MODE_NATIVE)
-        return refuse("--tasks does not go with --mode native");
-    if (options->saves_core && (capture->no_pause || options->interval > 0))
+    if ((options->interval > 0 || options->children || options->saves_core) && !live)
+        return refuse("--watch, --children and --save-core go with --pid or --match");
+    if (options->depth && !options->children)
+        return refuse("--depth goes with --children");
+    return true;
+}
+
+static bool check_saved_core(const struct options *options)
+{
+    if (options->capture.no_pause || options->interval > 0)
         return refuse("--save-core does not go with %s",
-                      capture->no_pause ? "--no-pause: a core file is of one moment, in which "
-                                          "the process stands still"
-                                        : "--watch: each look would write over the last one");
+                      options->capture.no_pause
+                          ? "--no-pause: a core file is of one moment, in which "
+                            "the process stands still"
+                          : "--watch: each look would write over the last one");
     if (options->core_file && !strcmp(options->core_file, "full"))
         return refuse("--save-core: all memory is asked for by --save-core=full, and a file of "
                       "that name by ./full");
@@ -95,6 +101,20 @@ static bool check_options(const struct options *options, int word_count)
         if (options->outputs[i].path && !strcmp(options->outputs[i].path, options->core_file))
             return refuse("--save-core: the report goes to %s, too", options->core_file);
     return true;
+}
+
+/* What does not go together. */
+static bool check_options(const struct options *options, int word_count)
+{
+    const struct psc_capture_options *capture = &options->capture;
+    if (!check_targets(options, word_count))
+        return false;
+    if (capture->no_pause && (!options_are_live(options) || capture->mode == PSC_MODE_NATIVE ||
+                              capture->threads != PSC_THREADS_ALL))
+        return refuse("--no-pause goes with --pid, not with --mode native or --thread");
+    if (capture->tasks && capture->mode == PSC_MODE_NATIVE)
+        return refuse("--tasks does not go with --mode native");
+    return !options->saves_core || check_saved_core(options);
 }
 
 /* What getopt_long() wants, of the list. */
@@ -182,12 +202,13 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         return OPTIONS_DONE;
     if (result != OPTIONS_RUN)
         return result;
-    if (options->saves_core && options->pid && !options->core_file && argc - optind == 1)
+    if (options->saves_core && options_are_live(options) && !options->core_file &&
+        argc - optind == 1)
         options->core_file = argv[optind++];
     if (!check_options(options, argc - optind))
         return OPTIONS_WRONG;
     options->print.one_line = options->interval > 0;
-    if (!options->pid) {
+    if (!options_are_live(options)) {
         options->core = argv[optind];
         options->executable = argv[optind + 1];
     }

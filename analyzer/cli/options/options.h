@@ -8,6 +8,7 @@
 
 #include <pystack_core.h>
 
+#include <regex.h>
 #include <stdbool.h>
 
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
@@ -30,14 +31,18 @@ enum options_result {
 
 /** Strings belong to argv, arrays to this. */
 struct options {
-    const char *core;      /**< NULL with --pid. */
-    int32_t pid;           /**< 0 without --pid. */
-    char label[32];        /**< "process PID", for messages. */
-    bool children;         /**< Also what descends from the process. */
-    bool saves_core;       /**< Also writes a core file. */
-    const char *core_file; /**< Where; NULL: core.PID. */
-    int32_t thread;        /**< The one that --thread names. */
-    double interval;       /**< Seconds between captures; 0: one capture. */
+    const char *core; /**< NULL: living processes. */
+    int32_t *pids;    /**< Of --pid. */
+    size_t pid_count;
+    bool matches;            /**< --match was given. */
+    regex_t match;           /**< With `matches`. */
+    const char *match_words; /**< As it was given. */
+    bool children;           /**< Also what descends from the processes. */
+    int32_t depth;           /**< So many levels of them; 0: all. */
+    bool saves_core;         /**< Also writes a core file. */
+    const char *core_file;   /**< Where; NULL: core.PID. */
+    int32_t thread;          /**< The one that --thread names. */
+    double interval;         /**< Seconds between captures; 0: one capture. */
     const char *executable;
     enum color_choice color;
     enum shell shell;       /**< Of --completion. */
@@ -50,6 +55,18 @@ struct options {
     struct psc_capture_options capture;
     struct psc_print_options print;
 };
+
+/** Whether what is shown are living processes. */
+static inline bool options_are_live(const struct options *options)
+{
+    return options->pid_count || options->matches;
+}
+
+/** Whether they may be several: one report of all. */
+static inline bool options_are_several(const struct options *options)
+{
+    return options->pid_count > 1 || options->matches || options->children;
+}
 
 /** Reads argv; prints help, version or what is wrong with it. */
 enum options_result options_parse(struct options *options, int argc, char **argv);
