@@ -44,6 +44,7 @@ struct capture {
     struct symbolizer *symbolizer;
     struct variables *variables; /**< NULL: those of native frames are not asked for. */
     bool visits;                 /**< It is the visitor, which runs in a thread of its own. */
+    bool unpaused;               /**< The process is not stopped: the target has no threads. */
     bool reads_python;
     size_t locals_limit;    /**< Frames of a thread whose values are read, from the innermost. */
     size_t variables_limit; /**< The same of native frames. */

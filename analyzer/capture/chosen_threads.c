@@ -1,6 +1,8 @@
 /* Which threads are captured: the target's and Python's, joined. */
 #include "capture_private.h"
 
+#include "live.h"
+
 #include <stdlib.h>
 
 static bool wants_thread(const struct capture *capture, size_t index)
@@ -77,6 +79,51 @@ static enum psc_status take_others(struct capture *capture, size_t native_count)
     return PSC_OK;
 }
 
+/* Where the thread of a process that is not stopped stands among capture->threads. */
+struct taken_thread {
+    uint64_t thread_id;
+    size_t index;
+};
+
+/* All of Python's, of a process that is not stopped: several states may be of one thread. */
+static enum psc_status take_unpaused(struct capture *capture)
+{
+    struct hash_table taken PSC_CLEANUP(hash_table_deinit) = HASH_TABLE_OF(struct taken_thread);
+    for (size_t p = 0; p < capture->python_thread_count; p++) {
+        const struct python_thread *python = &capture->python_threads[p];
+        // As in take_others().
+        if (!python->thread_id)
+            continue;
+        struct taken_thread *thread = hash_table_find(&taken, python->thread_id);
+        if (!thread) {
+            thread = hash_table_add(&taken, python->thread_id);
+            if (!thread)
+                return PSC_ERR_MEMORY;
+            thread->index = capture->thread_count++;
+        }
+        if (add_interpreter(&capture->threads[thread->index], python) != PSC_OK)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+/* The ids of Python's threads as they are seen from here; nothing else tells them. */
+static enum psc_status find_ids(struct capture *capture)
+{
+    size_t count = capture->python_thread_count;
+    struct live_thread_name *names PSC_CLEANUP(cleanup_free) =
+        calloc(count ? count : 1, sizeof(*names));
+    if (!names)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        names[i] = (struct live_thread_name){.pthread = capture->python_threads[i].thread_id,
+                                             .native_id = capture->python_threads[i].native_id};
+    enum psc_status status = live_find_threads(capture->target, names, count);
+    for (size_t i = 0; status == PSC_OK && i < count; i++)
+        capture->python_threads[i].native_id = (uint64_t)names[i].tid;
+    return status;
+}
+
 static int compare_threads(const void *left, const void *right)
 {
     const struct captured_thread *a = left, *b = right;
@@ -106,8 +153,10 @@ enum psc_status choose_threads(struct capture *capture, struct psc_error *err)
     if (!capture->threads)
         return psc_fail_memory(err);
     enum psc_status status = natives ? take_natives(capture) : PSC_OK;
+    if (status == PSC_OK && capture->unpaused)
+        status = find_ids(capture);
     if (status == PSC_OK && options->threads == PSC_THREADS_ALL && capture->reads_python)
-        status = take_others(capture, natives);
+        status = capture->unpaused ? take_unpaused(capture) : take_others(capture, natives);
     if (status == PSC_OK && !capture->thread_count)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
                         options->thread_id_count ? options->thread_ids[0] : 0);

@@ -153,7 +153,9 @@ static enum psc_status snapshot_unpaused(struct living *living, struct psc_error
                         "process %d: no Python interpreter was found, and nothing else can be read "
                         "of a process that is not stopped",
                         target->process.pid);
+    living->capture->unpaused = living->visitor.unpaused = true;
     enum psc_status status = live_snapshot_unpaused(target, &request, err);
+    living->capture->unpaused = status == PSC_OK;
     if (status == PSC_OK && pause->changed)
         target_warn(target, "not-stopped",
                     "the process was not stopped, and %zu of %zu pages changed while they were "

@@ -104,7 +104,8 @@ static bool read_thread(struct python *python, psc_addr tstate,
         py_read_u64(python, tstate, PY_THREAD_NEXT, ret_next) != PSC_OK ||
         py_read_u64(python, tstate, PY_THREAD_ID, &ret->thread_id) != PSC_OK)
         return false;
-    if (py_read_u64(python, tstate, PY_THREAD_NATIVE_ID, &ret->native_id) != PSC_OK)
+    if (py_read_u64(python, tstate, PY_THREAD_NATIVE_ID, &ret->native_id) != PSC_OK ||
+        ret->native_id > INT32_MAX)
         ret->native_id = 0;
     return true;
 }

@@ -65,6 +65,8 @@ struct target_machine {
     bool thread_pointer_is_self;
     /** glibc's struct pthread: where it holds its own address, and the tid; bytes up to there. */
     uint16_t pthread_self, pthread_tid, pthread_end;
+    /** musl's struct pthread: where it holds the tid, in one of its versions or another. */
+    uint16_t musl_tid[2];
 
     /* Linux: core files' notes, and what ptrace gives. */
     uint16_t status_size;      /**< struct elf_prstatus */

@@ -103,6 +103,8 @@ const struct target_machine target_x86_64 = {
     .pthread_self = 16,
     .pthread_tid = 720,
     .pthread_end = 724,
+    /* musl, src/internal/pthread_impl.h: tid; with one canary (1.2), with two (1.1). */
+    .musl_tid = {48, 56},
     .status_size = 336, /* include/uapi/linux/elfcore.h */
     .user_size = USER_REGS_COUNT * 8,
     .user_index = user_regs_index,

@@ -80,7 +80,7 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
     print_add_style(&sink->buffer, options, PRINT_PLAIN);
     if (count > 1)
         text_printf(text, " \u00b7 %zu threads", count);
-    if (!thread->tid)
+    if (!thread->tid && thread->state & TRACE_STATE_TERMINATED)
         text_add_string(text, " \u00b7 no native thread");
     add_states(sink, thread, options);
     text_add_char(text, '\n');

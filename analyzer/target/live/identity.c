@@ -1,4 +1,5 @@
-/* What a core file says of a process beside its memory: /proc/PID/stat and status, see proc(5). */
+/* What a process and its threads are beside their memory: /proc/PID/stat and status, see proc(5).
+ */
 #include "live_private.h"
 
 #include <fcntl.h>
@@ -6,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Threads of a process that are looked at. */
+#define SEEN_LIMIT ((size_t)1000000)
 
 /* The beginning of a file, as text. */
 static void read_beginning(pid_t pid, const char *name, char *buffer, size_t size)
@@ -52,4 +56,111 @@ void live_read_identity(const struct target *target, struct core_identity *ret)
     read_beginning(live->pid, "status", text, sizeof(text));
     ret->user = read_number(text, "\nUid:");
     ret->user_group = read_number(text, "\nGid:");
+}
+
+/* ---- the ids of threads ---- */
+
+/* A thread's id in the process's own pid namespace, and that which it has from here. */
+struct seen_thread {
+    pid_t inner;
+    pid_t tid;
+};
+
+static int compare_seen(const void *left, const void *right)
+{
+    const struct seen_thread *a = left, *b = right;
+    return COMPARE(a->inner, b->inner);
+}
+
+/* NSpid: the ids in all pid namespaces that are seen from here, the innermost last. */
+static pid_t read_inner_tid(pid_t tid)
+{
+    char text[4096];
+    read_beginning(tid, "status", text, sizeof(text));
+    const char *at = strstr(text, "\nNSpid:");
+    at = at ? at + strlen("\nNSpid:") : "";
+    pid_t inner = tid;
+    for (char *end; *at && *at != '\n'; at = end) {
+        long number = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        inner = (pid_t)number;
+        if (*end == '\n')
+            break;
+    }
+    return inner;
+}
+
+/* The threads that there are, by their inner ids. */
+static enum psc_status list_seen(const struct live *live, struct seen_thread **ret,
+                                 size_t *ret_count)
+{
+    const struct dirent *entry;
+    size_t capacity = 0, count = 0;
+    bool other_names = read_inner_tid(live->pid) != live->pid;
+    void *seen = NULL;
+    rewinddir(live->stop.tasks);
+    while ((entry = readdir(live->stop.tasks)) && count < SEEN_LIMIT) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid <= 0)
+            continue;
+        if (!array_reserve(&seen, &capacity, count + 1, sizeof(**ret))) {
+            free(seen);
+            return PSC_ERR_MEMORY;
+        }
+        ((struct seen_thread *)seen)[count++] =
+            (struct seen_thread){other_names ? read_inner_tid(tid) : tid, tid};
+    }
+    if (count)
+        qsort(seen, count, sizeof(**ret), compare_seen);
+    *ret = seen;
+    *ret_count = count;
+    return PSC_OK;
+}
+
+static pid_t find_seen(const struct seen_thread *seen, size_t count, uint64_t inner)
+{
+    const struct seen_thread *found =
+        inner <= INT32_MAX ? SORTED_FIND(seen, inner, count, (pid_t)inner) : NULL;
+    return found ? found->tid : 0;
+}
+
+/*
+ * The C library keeps a thread's tid behind its pthread_t, each in a place of its own. What is
+ * there for another reason is mostly no thread of this process: only one of the places may be.
+ */
+static pid_t read_tid(struct target *target, psc_addr pthread, const struct seen_thread *seen,
+                      size_t count)
+{
+    const struct target_machine *machine = target->machine;
+    const uint16_t places[] = {machine->pthread_tid, machine->musl_tid[0], machine->musl_tid[1]};
+    pid_t found = 0;
+    uint64_t self;
+    if (!pthread || (machine->thread_pointer_is_self &&
+                     (target_read_u64(target, pthread, &self) != PSC_OK || self != pthread)))
+        return 0;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(places); i++) {
+        uint32_t inner;
+        if (!places[i] || target_read_u32(target, pthread + places[i], &inner) != PSC_OK)
+            continue;
+        pid_t tid = find_seen(seen, count, inner);
+        if (tid && found && tid != found)
+            return 0;
+        found = tid ? tid : found;
+    }
+    return found;
+}
+
+enum psc_status live_find_threads(struct target *target, struct live_thread_name *names,
+                                  size_t count)
+{
+    struct seen_thread *seen PSC_CLEANUP(cleanup_free) = NULL;
+    size_t seen_count = 0;
+    enum psc_status status = list_seen(live_of(target), &seen, &seen_count);
+    for (size_t i = 0; status == PSC_OK && i < count; i++) {
+        names[i].tid = read_tid(target, names[i].pthread, seen, seen_count);
+        if (!names[i].tid)
+            names[i].tid = find_seen(seen, seen_count, names[i].native_id);
+    }
+    return status;
 }

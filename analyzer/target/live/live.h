@@ -71,6 +71,16 @@ PSC_MUST_CHECK enum psc_status live_snapshot(struct target *target,
 PSC_MUST_CHECK enum psc_status live_snapshot_unpaused(struct target *target,
                                                       const struct live_request *request,
                                                       struct psc_error *err);
+/** What the process knows a thread by, and its id as it is seen from here. */
+struct live_thread_name {
+    psc_addr pthread;   /**< What pthread_self() is in it; 0: not known. */
+    uint64_t native_id; /**< What gettid() was in it; 0: not known. */
+    int32_t tid;        /**< 0: it is not there any more, or cannot be told for certain. */
+};
+
+/** Finds the ids of threads of a process that goes on, by what the C library keeps of them. */
+PSC_MUST_CHECK enum psc_status live_find_threads(struct target *target,
+                                                 struct live_thread_name *names, size_t count);
 /** Of the last snapshot. */
 const struct live_pause *live_get_pause(const struct target *target);
 /** Fills threads by what everybody may know: names and states. All are unreadable. */

@@ -25,6 +25,16 @@ cp "$3" "$1/tmp/inside.py"
 exec unshare -p -f --kill-child --mount-proc="$1/proc" chroot "$1" "$2" -s /tmp/inside.py 600
 """
 
+RESTING = """
+import threading, time
+for number in range(3):
+    thread = threading.Thread(target=time.sleep, args=(600,))
+    thread.daemon = True
+    thread.start()
+print("ready", flush=True)
+time.sleep(600)
+"""
+
 
 @contextlib.contextmanager
 def contained(interpreter, folder, program):
@@ -59,6 +69,17 @@ def test_container_from_outside(interpreter, tmp_path):
         living.assert_whole(thread)
     # Its source is in a file system that only the container has.
     assert re.search(r" /tmp/inside\.py:\d+\n +[a-z]", text), text
+
+
+@needs_mounts
+def test_ids_of_threads_without_a_pause(interpreter, tmp_path):
+    """The process knows its threads by other ids than those that they have here."""
+    program = tmp_path / "resting.py"
+    program.write_text(RESTING)
+    with contained(interpreter, tmp_path / "root", str(program)) as pid:
+        result = living.report(pid, "--format", "json", "--no-pause")
+        assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
+        assert {thread["tid"] for thread in result.json["threads"]} == set(living.thread_states(pid))
 
 
 @needs_mounts

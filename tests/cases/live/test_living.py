@@ -182,7 +182,12 @@ def test_quiet_process_is_read_exactly_without_a_pause(interpreter):
                       for thread in result.json["threads"]
                       if thread["python_thread_id"] and thread["frames"])
 
+    def ids(result):
+        return {(thread["python_thread_id"], thread["tid"]) for thread in result.json["threads"]
+                if thread["python_thread_id"] and thread["frames"]}
+
     assert stacks(unpaused) == stacks(paused)
+    assert ids(unpaused) == ids(paused) and any(all(pair) for pair in ids(unpaused))
     # Whether a thread waits or has ended is not known of one that was not stopped.
     assert not {"terminated", "idle"} & {state for thread in unpaused.json["threads"] for state in thread["state"]}
 

@@ -247,7 +247,7 @@ def test_another_tracer_that_goes_on_and_off():
         sampler.start()
         try:
             for _ in range(5):
-                result = living.look(process.pid)
+                result = living.report(process.pid)
                 assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
         finally:
             ended.set()

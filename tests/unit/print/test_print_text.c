@@ -256,8 +256,11 @@ static void test_thread_without_native_thread(void **state)
     trace->threads[3].interpreter_id = 2;
     trace->threads[3].state = 0;
     expect_part(trace, &(struct psc_print_options){0},
+                "\nThread with Python id 0x7f0000001242 \"worker-1\" · interpreter 2\n");
+    trace->threads[3].state = TRACE_STATE_TERMINATED;
+    expect_part(trace, &(struct psc_print_options){0},
                 "\nThread with Python id 0x7f0000001242 \"worker-1\" · no native thread · "
-                "interpreter 2\n");
+                "terminated · interpreter 2\n");
 }
 
 static void test_explanation(void **state)
