@@ -59,7 +59,7 @@ class Stack:
         self.thread = document["threads"][0] if document["threads"] else {"tid": None, "frames": []}
         self.records = self.thread["frames"]  # also those that are hidden
         shown = [at for at, record in enumerate(self.records) if not record["hidden"]]
-        blocks = split_text(trace.text(no_group=True, color=color))[2]
+        blocks = split_text(trace.text(no_group=True, no_fold=True, color=color))[2]
         self.frames = []
         for at, text in zip(shown, blocks):
             block = _BLOCK.match(text)

@@ -144,7 +144,9 @@ if ctypes:
                     ("outermost_first", ctypes.c_uint32),
                     ("no_group", ctypes.c_uint32),
                     ("explain", ctypes.c_uint32),
-                    ("one_line", ctypes.c_uint32)]
+                    ("one_line", ctypes.c_uint32),
+                    ("max_frames", ctypes.c_uint32),
+                    ("no_fold", ctypes.c_uint32)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),
@@ -263,6 +265,14 @@ if ctypes:
                     ("name", ctypes.c_char_p),
                     ("value", ctypes.c_char_p)]
 
+    class Recursion(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("first", ctypes.c_uint64),
+                    ("last", ctypes.c_uint64),
+                    ("frames", ctypes.c_uint64),
+                    ("times", ctypes.c_uint64)]
+
     # Every public function, its result and its arguments.
     FUNCTIONS = {
         "psc_version": (
@@ -329,6 +339,12 @@ if ctypes:
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Local),
              ctypes.POINTER(Error)]),
+        "psc_trace_recursion_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_trace_get_recursion": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Recursion), ctypes.POINTER(Error)]),
         "psc_trace_warning_count": (
             ctypes.c_size_t,
             [ctypes.c_void_p]),

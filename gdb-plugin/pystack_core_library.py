@@ -257,8 +257,9 @@ class Trace(_Handle):
         """Where that frame of document(show_all=True) is in the target; 0 when it is not one of Python."""
         return load().psc_trace_python_frame(self.pointer, thread, frame)
 
-    def text(self, show_all=False, color=False, no_group=False):
-        return self._print(format=c.PSC_FORMAT_TEXT, all=int(show_all), color=int(color), no_group=int(no_group))
+    def text(self, show_all=False, color=False, no_group=False, no_fold=False):
+        return self._print(format=c.PSC_FORMAT_TEXT, all=int(show_all), color=int(color), no_group=int(no_group),
+                           no_fold=int(no_fold))
 
     def json_text(self, show_all=False):
         return self._print(format=c.PSC_FORMAT_JSON, all=int(show_all))

@@ -70,8 +70,9 @@ class Trace:
     def json_text(self, show_all=False):
         return json.dumps(self._json(show_all), indent=2, ensure_ascii=False) + "\n"
 
-    def text(self, show_all=False, color=False, no_group=False):
-        options = ["--color", "always" if color else "never"] + (["--all"] if show_all else [])
+    def text(self, show_all=False, color=False, no_group=False, no_fold=False):
+        options = ["--color", "always" if color else "never"]
+        options += (["--all"] if show_all else []) + (["--no-fold"] if no_fold else [])
         if no_group or self.tids is not None:
             options.append("--no-group")
         text = self.ask(self.options + options)

@@ -267,6 +267,34 @@ psc_addr psc_trace_python_frame(const struct psc_trace *trace, size_t thread, si
     return found->location->kind == TRACE_PYTHON ? found->id : 0;
 }
 
+/* ---- recursions ---- */
+
+size_t psc_trace_recursion_count(const struct psc_trace *trace, size_t thread)
+{
+    return trace && thread < trace->thread_count ? trace->threads[thread].recursion_count : 0;
+}
+
+enum psc_status psc_trace_get_recursion(const struct psc_trace *trace, size_t thread, size_t index,
+                                        struct psc_recursion *ret, struct psc_error *err)
+{
+    if (!trace || !ret)
+        return refuse(err, "psc_trace_get_recursion", trace);
+    const struct trace_thread *found = find_thread(trace, thread, err);
+    if (!found)
+        return PSC_ERR_ARGUMENT;
+    if (index >= found->recursion_count)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "there is no recursion %zu; the thread has %zu",
+                        index, found->recursion_count);
+    const struct trace_recursion *recursion = &found->recursions[index];
+    const struct psc_recursion info = {
+        .first = recursion->first,
+        .last = recursion->last,
+        .frames = recursion->frames,
+        .times = recursion->times,
+    };
+    return sized_give(SIZED_TYPE(psc_recursion, PSC_RECURSION_INIT), &info, ret, err);
+}
+
 /* ---- warnings ---- */
 
 size_t psc_trace_warning_count(const struct psc_trace *trace)

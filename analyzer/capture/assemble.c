@@ -187,7 +187,9 @@ static enum psc_status assemble(struct capture *capture, const struct captured_t
     // A process that was not stopped has no native threads here: that says nothing of them.
     if (capture->target->thread_count)
         thread->state |= states_of_registers(capture->target->machine, from->native, thread->state);
-    enum psc_status status = values_add_exceptions(capture, &from->merged, thread);
+    enum psc_status status = trace_find_recursions(capture->trace->arena, thread);
+    if (status == PSC_OK)
+        status = values_add_exceptions(capture, &from->merged, thread);
     if (status == PSC_OK && capture->options.locals)
         status = values_add_locals(capture, &from->merged, thread);
     return status;

@@ -186,16 +186,21 @@ enum psc_format { PSC_FORMAT_TEXT = 0, PSC_FORMAT_JSON = 1 };
 struct psc_print_options {
     uint32_t size; /**< sizeof(struct psc_print_options) */
     enum psc_format format;
-    uint32_t all;             /**< Show also what merging hides, marked. */
+    /** Show also what merging hides, marked; as text also recursion unfolded, and names whole. */
+    uint32_t all;
     uint32_t color;           /**< ANSI colours (text only). */
     uint32_t outermost_first; /**< Order of the frames. */
     uint32_t no_group;        /**< Do not put threads with equal stacks together. */
     uint32_t explain;         /**< How each thing was found, and time spent (text only). */
     uint32_t one_line;        /**< No line break but the last (JSON only). */
+    /** The innermost frames of each thread that are shown; 0: all of them (text only). */
+    uint32_t max_frames;
+    /** All frames of a recursion, not one cycle and how often it comes again (text only). */
+    uint32_t no_fold;
 };
-#define PSC_PRINT_OPTIONS_INIT                                              \
-    {                                                                       \
-        sizeof(struct psc_print_options), PSC_FORMAT_TEXT, 0, 0, 0, 0, 0, 0 \
+#define PSC_PRINT_OPTIONS_INIT                                                    \
+    {                                                                             \
+        sizeof(struct psc_print_options), PSC_FORMAT_TEXT, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /** Takes size bytes of output; returns 0, or anything else to stop. */
@@ -552,6 +557,33 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_local(const struct psc_trac
                                                            size_t thread, size_t frame,
                                                            size_t local, struct psc_local *ret,
                                                            struct psc_error *err);
+
+/**
+ * A recursion: frames that stand there again and again, alike in function, file and line (native
+ * ones without a line: in their address). Begin with PSC_RECURSION_INIT.
+ */
+struct psc_recursion {
+    uint32_t size; /**< sizeof(struct psc_recursion) */
+    uint32_t reserved;
+    uint64_t first;  /**< Index of the innermost frame of all its cycles. */
+    uint64_t last;   /**< Of the outermost one. */
+    uint64_t frames; /**< Of one cycle; hidden ones are not counted. */
+    uint64_t times;  /**< How many cycles there are, one behind the other. */
+};
+#define PSC_RECURSION_INIT                          \
+    {                                               \
+        sizeof(struct psc_recursion), 0, 0, 0, 0, 0 \
+    }
+
+/** How many recursions a thread is in; 0 out of range. */
+PSC_API size_t psc_trace_recursion_count(const struct psc_trace *trace, size_t thread);
+
+/** Fills *ret with recursion `index` of a thread, the innermost first; PSC_ERR_ARGUMENT out of
+ * range. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_recursion(const struct psc_trace *trace,
+                                                               size_t thread, size_t index,
+                                                               struct psc_recursion *ret,
+                                                               struct psc_error *err);
 
 /** How many warnings the trace has. */
 PSC_API size_t psc_trace_warning_count(const struct psc_trace *trace);

@@ -118,6 +118,17 @@ struct trace_exception {
     bool traceback_cut; /**< The outer part is left out. */
 };
 
+/**
+ * Shown frames that stand there again and again, in the same order, at the same lines: `times`
+ * whole cycles of `frames` each, hidden ones not counted.
+ */
+struct trace_recursion {
+    size_t first; /**< Index of the innermost frame of all cycles. */
+    size_t last;  /**< Of the outermost one. */
+    size_t frames;
+    size_t times;
+};
+
 /** Bits of trace_thread.state. */
 enum trace_state {
     TRACE_STATE_CRASHED = 1u << 0,
@@ -153,6 +164,8 @@ struct trace_thread {
     size_t exception_count;
     /** NULL unless asked for; else one for each frame, NULL for frames without; malloc'd. */
     const struct trace_locals **locals;
+    const struct trace_recursion *recursions; /**< The innermost first; none overlap. */
+    size_t recursion_count;
 };
 
 /** What a task is doing. */
@@ -263,6 +276,14 @@ struct psc_trace {
 /** One without threads, complete until something is found to be missing; NULL: out of memory. */
 struct psc_trace *trace_create(void);
 void trace_destroy(struct psc_trace *trace);
+/**
+ * Fills thread->recursions, in the arena, once its frames are there: cycles of up to 64 frames
+ * that are alike in function, file and line (native ones without a line in their address), three
+ * times at least and with ten frames at least that come again. Takes time in proportion to the
+ * number of frames.
+ */
+PSC_MUST_CHECK enum psc_status trace_find_recursions(struct arena *arena,
+                                                     struct trace_thread *thread);
 /** Frees the threads alone; what they point to stays with the arena. */
 void trace_drop_threads(struct psc_trace *trace);
 

@@ -18,7 +18,15 @@ const struct option_spec option_list[] = {
      take_thread, COMPLETE_CHOICES, thread_choices},
     {NULL, "order", 0, OPTION_REQUIRED, "ORDER", "innermost-first (default) or outermost-first",
      take_order, COMPLETE_CHOICES, order_choices},
-    {NULL, "all", 0, OPTION_FLAG, NULL, "also the frames that merging hides, marked", take_all,
+    {NULL, "all", 0, OPTION_FLAG, NULL,
+     "also the frames that merging hides, marked; each frame of a\n"
+     "recursion, names in full",
+     take_all, COMPLETE_NOTHING, NULL},
+    {NULL, "max-frames", 0, OPTION_REQUIRED, "N",
+     "of each thread the N innermost frames, the others are counted\n"
+     "(text only)",
+     take_max_frames, COMPLETE_NOTHING, NULL},
+    {NULL, "no-fold", 0, OPTION_FLAG, NULL, "each frame of a recursion", take_no_fold,
      COMPLETE_NOTHING, NULL},
     {NULL, "all-inlined", 0, OPTION_FLAG, NULL,
      "also inlined calls that take long to look up (large compressed\n"

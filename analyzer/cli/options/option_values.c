@@ -52,7 +52,7 @@ static bool choose(const char *option, const char *word, const struct option_cho
     return false;
 }
 
-/* A process or thread id. */
+/* A process or thread id, or another number from 1 on. */
 static bool parse_id(const char *word, int32_t *ret)
 {
     char *end;
@@ -181,10 +181,23 @@ TAKE_FLAG(all_inlined, options->capture.all_inlined = 1)
 TAKE_FLAG(locals, options->capture.locals = 1)
 TAKE_FLAG(tasks, options->capture.tasks = 1)
 TAKE_FLAG(no_source, options->capture.no_source = 1)
+TAKE_FLAG(no_fold, options->print.no_fold = 1)
 TAKE_FLAG(no_group, options->print.no_group = 1)
 TAKE_FLAG(explain, options->print.explain = 1)
 TAKE_FLAG(children, options->children = true)
 TAKE_FLAG(no_pause, options->capture.no_pause = 1)
+
+enum options_result take_max_frames(struct options *options, const struct option_spec *spec,
+                                    const char *value)
+{
+    int32_t count;
+    if (!parse_id(value, &count)) {
+        complain_of_usage("--%s: '%s' is no number from 1 on", spec->long_name, value);
+        return OPTIONS_WRONG;
+    }
+    options->print.max_frames = (uint32_t)count;
+    return OPTIONS_RUN;
+}
 
 /* ---- living processes ---- */
 

@@ -30,7 +30,8 @@ void json_put_frames(struct json_writer *writer, struct location_cache *cache,
 /* ---- json_threads.c ---- */
 
 /** The members of a thread but its frames. */
-void json_put_thread(struct json_writer *writer, const struct trace_thread *thread);
+void json_put_thread(struct json_writer *writer, const struct trace_thread *thread,
+                     const struct psc_print_options *options);
 
 /* ---- json_tasks.c ---- */
 

@@ -113,7 +113,7 @@ static void put_threads(struct json_writer *writer, struct print_sink *sink,
     for (size_t i = 0; i < trace->thread_count && !sink->stopped; i++) {
         json_break_line(writer);
         json_open_object(writer, NULL);
-        json_put_thread(writer, &trace->threads[i]);
+        json_put_thread(writer, &trace->threads[i], options);
         json_put_frames(writer, cache, sink, &trace->threads[i], options);
         json_close_object(writer);
         print_sink_flush(sink, false);

@@ -75,9 +75,62 @@ static void put_exceptions(struct json_writer *writer, const struct trace_thread
     json_close_array(writer);
 }
 
+/* ---- recursions ---- */
+
+static void put_recursion(struct json_writer *writer, const char *key,
+                          const struct trace_recursion *recursion, size_t first)
+{
+    json_open_object(writer, key);
+    json_put_unsigned(writer, "frames", true, recursion->frames);
+    json_put_unsigned(writer, "times", true, recursion->times);
+    json_put_unsigned(writer, "first", true, first);
+    json_close_object(writer);
+}
+
+/* Among the frames that are listed, from the one at `from`, which is listed as `listed`. */
+static size_t find_listed(const struct trace_thread *thread,
+                          const struct psc_print_options *options, size_t from, size_t listed,
+                          size_t frame)
+{
+    for (size_t i = from; i < frame; i++)
+        listed += print_shows_frame(options, &thread->frames[i]);
+    return listed;
+}
+
+/* The longest as "recursion"; the others, which few threads have, in a member of their own. */
+static void put_recursions(struct json_writer *writer, const struct trace_thread *thread,
+                           const struct psc_print_options *options)
+{
+    const struct trace_recursion *longest = NULL;
+    for (size_t i = 0; i < thread->recursion_count; i++) {
+        const struct trace_recursion *one = &thread->recursions[i];
+        if (!longest || one->frames * one->times > longest->frames * longest->times)
+            longest = one;
+    }
+    if (longest)
+        put_recursion(writer, "recursion", longest,
+                      find_listed(thread, options, 0, 0, longest->first));
+    else
+        json_put_null(writer, "recursion");
+    if (thread->recursion_count < 2)
+        return;
+    json_open_array(writer, "other_recursions");
+    size_t from = 0;
+    size_t listed = 0;
+    for (size_t i = 0; i < thread->recursion_count; i++) {
+        const struct trace_recursion *one = &thread->recursions[i];
+        listed = find_listed(thread, options, from, listed, one->first);
+        from = one->first;
+        if (one != longest)
+            put_recursion(writer, NULL, one, listed);
+    }
+    json_close_array(writer);
+}
+
 /* ---- threads ---- */
 
-void json_put_thread(struct json_writer *writer, const struct trace_thread *thread)
+void json_put_thread(struct json_writer *writer, const struct trace_thread *thread,
+                     const struct psc_print_options *options)
 {
     bool has_python = thread->has_python;
     json_put_integer(writer, "tid", thread->tid != 0, thread->tid);
@@ -87,4 +140,5 @@ void json_put_thread(struct json_writer *writer, const struct trace_thread *thre
                      thread->interpreter_id);
     put_states(writer, thread->state);
     put_exceptions(writer, thread);
+    put_recursions(writer, thread, options);
 }

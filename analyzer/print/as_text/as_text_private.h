@@ -37,9 +37,52 @@ enum psc_status print_text_threads(const struct psc_trace *trace,
                                    const struct psc_print_options *options,
                                    struct print_sink *sink);
 
+/* ---- shown_frames.c ---- */
+
+/** A frame, or what stands for those of a recursion that are left out. */
+struct print_shown_item {
+    size_t index;       /**< Of a frame, into trace_thread.frames. */
+    size_t number;      /**< Of the frame, or of the first that is left out; gaps have none. */
+    size_t last_number; /**< Of the last that is left out. */
+    size_t frames;      /**< Of one cycle. */
+    size_t times;       /**< How often it comes again; 0: this is a frame. */
+};
+
+struct print_shown {
+    struct print_shown_item *items; /**< The innermost first; free() it. */
+    size_t count;
+    size_t frames;   /**< How many of the items are frames. */
+    size_t numbered; /**< One more than the last number that is told. */
+    size_t rest;     /**< Frames that are left out further out. */
+};
+
+/** Lists what the options let be seen of a stack; false when out of memory. */
+PSC_MUST_CHECK bool print_list_shown(const struct trace_thread *thread,
+                                     const struct psc_print_options *options,
+                                     struct print_shown *ret);
+
+/* ---- frame_text.c ---- */
+
+struct text_layout;
+
+/** How the frames of a thread are set out; NULL when out of memory. */
+struct text_layout *print_layout_create(const struct trace_thread *thread,
+                                        const struct print_shown *shown,
+                                        const struct psc_print_options *options,
+                                        struct print_sink *sink);
+void print_layout_destroy(struct text_layout *layout);
+/** The lines of one frame. */
+void print_text_frame(struct text_layout *layout, const struct print_shown_item *item);
+/** A line in the place of frames: "  --  REMARK". */
+void print_add_remark(struct text *text, const struct psc_print_options *options,
+                      const char *remark);
+
+/* ---- stack_text.c ---- */
+
 /** The frames of a thread with their values. */
-void print_text_frames(const struct trace_thread *thread, const struct psc_print_options *options,
-                       struct print_sink *sink);
+PSC_MUST_CHECK enum psc_status print_text_frames(const struct trace_thread *thread,
+                                                 const struct psc_print_options *options,
+                                                 struct print_sink *sink);
 
 /** What was looked at, how it died, what runs in it. */
 void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,

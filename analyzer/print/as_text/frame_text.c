@@ -1,8 +1,9 @@
-/* The frames of a thread, a line each. */
+/* One frame: its line, that of its source, its values. */
 #include "as_text_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define LANGUAGE_WIDTH 6
 
@@ -18,6 +19,7 @@ struct rendered {
 
 /* What stays the same for all frames of one thread. */
 struct text_layout {
+    const struct trace_thread *thread;
     struct print_sink *sink;
     const struct psc_print_options *options;
     int number_width;      /* Of "#123". */
@@ -37,20 +39,18 @@ static const char *get_function(const struct trace_location *location)
 }
 
 /* The widest function that fits the limit makes the column. */
-static void layout_init(struct text_layout *layout, const struct trace_thread *thread,
-                        size_t *ret_numbered)
+static void measure_functions(struct text_layout *layout, const struct print_shown *shown)
 {
     const struct trace_location *measured[RENDERED_COUNT] = {NULL};
     struct text scratch = {0};
-    size_t numbered = 0;
-    for (size_t i = 0; i < thread->frame_count; i++) {
-        const struct trace_location *location = thread->frames[i].location;
-        if (!print_shows_frame(layout->options, &thread->frames[i]) || location->kind == TRACE_GAP)
+    for (size_t i = 0; i < shown->count; i++) {
+        if (shown->items[i].times)
             continue;
-        numbered++;
+        const struct trace_location *location =
+            layout->thread->frames[shown->items[i].index].location;
         const struct trace_location **slot =
             &measured[hash_u64((uintptr_t)location) % RENDERED_COUNT];
-        if (location == *slot)
+        if (location->kind == TRACE_GAP || location == *slot)
             continue;
         *slot = location;
         text_clear(&scratch);
@@ -60,14 +60,29 @@ static void layout_init(struct text_layout *layout, const struct trace_thread *t
             layout->function_width = width;
     }
     text_deinit(&scratch);
-    layout->number_width = snprintf(NULL, 0, "#%zu", numbered ? numbered - 1 : 0);
-    *ret_numbered = numbered;
 }
 
-static void layout_deinit(struct text_layout *layout)
+struct text_layout *print_layout_create(const struct trace_thread *thread,
+                                        const struct print_shown *shown,
+                                        const struct psc_print_options *options,
+                                        struct print_sink *sink)
 {
-    for (size_t i = 0; i < RENDERED_COUNT; i++)
+    struct text_layout *layout = calloc(1, sizeof(*layout));
+    if (!layout)
+        return NULL;
+    layout->thread = thread;
+    layout->sink = sink;
+    layout->options = options;
+    layout->number_width = snprintf(NULL, 0, "#%zu", shown->numbered ? shown->numbered - 1 : 0);
+    measure_functions(layout, shown);
+    return layout;
+}
+
+void print_layout_destroy(struct text_layout *layout)
+{
+    for (size_t i = 0; layout && i < RENDERED_COUNT; i++)
         text_deinit(&layout->rendered[i].text);
+    free(layout);
 }
 
 static void add_location(struct text *text, const struct trace_frame *frame)
@@ -144,17 +159,26 @@ static enum print_style choose_style(const struct trace_frame *frame)
     return PRINT_PLAIN;
 }
 
-static void add_gap(const struct text_layout *layout, const struct trace_frame *frame)
+void print_add_remark(struct text *text, const struct psc_print_options *options,
+                      const char *remark)
 {
-    struct text *text = &layout->sink->buffer;
-    const struct psc_print_options *options = layout->options;
     text_add_string(text, "  ");
     print_add_style(text, options, PRINT_NOTICE);
-    text_add_string(text, "--  gap: ");
-    text_add_escaped(text,
-                     frame->location->function ? frame->location->function : "no reason is known");
+    text_add_string(text, "--  ");
+    text_add_string(text, remark);
     print_add_style(text, options, PRINT_PLAIN);
     text_add_char(text, '\n');
+}
+
+static void add_gap(const struct text_layout *layout, const struct trace_frame *frame)
+{
+    struct text remark = {0};
+    text_add_string(&remark, "gap: ");
+    text_add_escaped(&remark,
+                     frame->location->function ? frame->location->function : "no reason is known");
+    print_add_remark(&layout->sink->buffer, layout->options, remark.failed ? "gap" : remark.data);
+    layout->sink->buffer.failed |= remark.failed;
+    text_deinit(&remark);
 }
 
 static size_t source_column(const struct text_layout *layout)
@@ -227,33 +251,16 @@ static void add_frame(struct text_layout *layout, const struct trace_frame *fram
     text->failed |= kept->text.failed;
 }
 
-void print_text_frames(const struct trace_thread *thread, const struct psc_print_options *options,
-                       struct print_sink *sink)
+void print_text_frame(struct text_layout *layout, const struct print_shown_item *item)
 {
-    size_t numbered;
-    size_t shown = 0;
-    struct text_layout layout = {.sink = sink, .options = options};
-    layout_init(&layout, thread, &numbered);
-    size_t number = options->outermost_first ? numbered : 0;
-    for (size_t i = 0; i < thread->frame_count && !sink->stopped; i++) {
-        size_t index = options->outermost_first ? thread->frame_count - 1 - i : i;
-        const struct trace_frame *frame = &thread->frames[index];
-        const struct trace_frame *outward = index + 1 < thread->frame_count ? frame + 1 : NULL;
-        if (!print_shows_frame(options, frame))
-            continue;
-        shown++;
-        if (frame->location->kind == TRACE_GAP)
-            add_gap(&layout, frame);
-        else
-            add_frame(&layout, frame, outward, options->outermost_first ? --number : number++);
-        if (thread->locals && thread->locals[index])
-            print_text_locals(thread->locals[index], source_column(&layout), options, sink);
-        print_sink_flush(sink, false);
-    }
-    layout_deinit(&layout);
-    if (!shown && thread->frame_count)
-        text_printf(&sink->buffer, "  --  only frames that are hidden (%zu; --all shows them)\n",
-                    thread->frame_count);
-    else if (!shown)
-        text_add_string(&sink->buffer, "  --  no frames\n");
+    const struct trace_thread *thread = layout->thread;
+    const struct trace_frame *frame = &thread->frames[item->index];
+    const struct trace_frame *outward = item->index + 1 < thread->frame_count ? frame + 1 : NULL;
+    if (frame->location->kind == TRACE_GAP)
+        add_gap(layout, frame);
+    else
+        add_frame(layout, frame, outward, item->number);
+    if (thread->locals && thread->locals[item->index])
+        print_text_locals(thread->locals[item->index], source_column(layout), layout->options,
+                          layout->sink);
 }

@@ -92,13 +92,14 @@ enum psc_status print_text_threads(const struct psc_trace *trace,
     PSC_CLEANUP(cleanup_free) struct print_group_link *links = print_group_threads(trace, options);
     if (!links)
         return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < trace->thread_count && !sink->stopped; i++) {
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < trace->thread_count && !sink->stopped; i++) {
         if (links[i].follower)
             continue;
         add_thread_heading(sink, trace, i, links, options);
         print_text_exceptions(&trace->threads[i], options, sink);
-        print_text_frames(&trace->threads[i], options, sink);
+        status = print_text_frames(&trace->threads[i], options, sink);
         print_sink_flush(sink, false);
     }
-    return PSC_OK;
+    return status;
 }

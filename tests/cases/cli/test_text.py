@@ -40,7 +40,7 @@ def test_text_shows_the_frames_of_json(core):
     """The crashed thread: the same functions in the same order."""
     document = analyzer.json_of(core.path).json
     frames = [frame for frame in document["threads"][0]["frames"] if frame["kind"] != "gap"]
-    text = analyzer.run("--no-source", "--thread", "crashed" if document["crash"] else
+    text = analyzer.run("--no-source", "--no-fold", "--thread", "crashed" if document["crash"] else
                         str(document["threads"][0]["tid"]), core.path).stdout
     lines = re.findall(r"^ +#\d+ +(\S+) +(.*)$", text, re.M)
     assert len(lines) == len(frames)

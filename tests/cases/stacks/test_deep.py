@@ -20,7 +20,7 @@ def test_20000_python_frames(core):
 
 @pytest.mark.cases(["recursion_20000"])
 def test_20000_python_frames_in_text(core):
-    result = analyzer.run("--no-source", "--thread", "crashed", core.path)
+    result = analyzer.run("--no-source", "--thread", "crashed", "--no-fold", core.path)
     assert result.returncode == analyzer.EXIT_COMPLETE, result.describe()
     assert len(re.findall(r"^ +#\d+ +Python +down ", result.stdout, re.M)) == 20001
 

@@ -85,6 +85,8 @@ SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
     "hot_threads": ("hot_threads.py", [], "signal"),
     "recursion_20000": ("recursion.py", ["20000"], "signal"),
     "native_60000": ("native_recursion.py", ["60000"], "signal"),
+    **{"cycles_" + kind: ("cycles.py", [kind, depth], "signal")
+       for kind, depth in (("three", "600"), ("through_c", "150"), ("twice", "600"))},
     "broken_cycle": ("broken_chain.py", ["cycle"], "signal"),
     "broken_nowhere": ("broken_chain.py", ["nowhere"], "signal"),
     "crowd": ("crowd.py", ["20", "10", "0.1"], "signal"),

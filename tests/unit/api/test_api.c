@@ -30,6 +30,7 @@ static void test_initializers_are_zeros_behind_the_size(void **state)
     EXPECT_DEFAULT(psc_thread_info, PSC_THREAD_INFO_INIT);
     EXPECT_DEFAULT(psc_frame_info, PSC_FRAME_INFO_INIT);
     EXPECT_DEFAULT(psc_local, PSC_LOCAL_INIT);
+    EXPECT_DEFAULT(psc_recursion, PSC_RECURSION_INIT);
     // But for the sizes of what its arrays hold, for which zeros mean those of version 0.1.
     struct psc_debugger debugger = PSC_DEBUGGER_INIT;
     const struct psc_debugger zeros = {.size = sizeof(zeros)};
@@ -71,8 +72,8 @@ static void test_a_newer_struct(void **state)
     assert_int_equal(err.status, PSC_ERR_ARGUMENT);
     assert_string_equal(err.message,
                         "this library, version " PSC_VERSION ", is older than the header that the "
-                        "program was compiled with: struct psc_print_options has 36 bytes there "
-                        "and 32 here, and something is set that is not known here; use a library "
+                        "program was compiled with: struct psc_print_options has 44 bytes there "
+                        "and 40 here, and something is set that is not known here; use a library "
                         "as new as the header");
     assert_int_equal(text.size, 0);
 }

@@ -103,12 +103,49 @@ static void test_threads_and_frames(void **state)
     json_object_del(thread, "frames");
     expect_json(thread, "{\"tid\":1234,\"python_thread_id\":139637976732212,"
                         "\"name\":\"MainThread\",\"interpreter\":0,"
-                        "\"state\":[\"crashed\",\"main\",\"holds-gil\"],\"exception\":null}");
+                        "\"state\":[\"crashed\",\"main\",\"holds-gil\"],\"exception\":null,"
+                        "\"recursion\":null}");
     thread = json_array_get(threads, 3);
     json_object_del(thread, "frames");
     expect_json(thread, "{\"tid\":1242,\"python_thread_id\":null,\"name\":\"worker-1\","
-                        "\"interpreter\":null,\"state\":[\"no-python\"],\"exception\":null}");
+                        "\"interpreter\":null,\"state\":[\"no-python\"],\"exception\":null,"
+                        "\"recursion\":null}");
     json_decref(root);
+}
+
+/* The longest first; counted among the frames that are listed. */
+static void test_recursions(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct psc_trace *trace = sample_fill(&sample);
+    const struct trace_recursion recursions[] = {
+        {.first = 0, .last = 0, .frames = 1, .times = 12},
+        {.first = 2, .last = 3, .frames = 2, .times = 7},
+        {.first = 4, .last = 4, .frames = 1, .times = 13},
+    };
+    trace->threads[0].recursions = recursions;
+    trace->threads[0].recursion_count = 1;
+    json_t *root = load_sample(trace, false);
+    json_t *thread = json_array_get(json_object_get(root, "threads"), 0);
+    expect_json(json_object_get(thread, "recursion"), "{\"frames\":1,\"times\":12,\"first\":0}");
+    assert_null(json_object_get(thread, "other_recursions"));
+    json_decref(root);
+    trace->threads[0].recursion_count = 3;
+    for (int all = 0; all < 2; all++) {
+        root = load_sample(trace, all);
+        thread = json_array_get(json_object_get(root, "threads"), 0);
+        // The frame before it is hidden.
+        expect_json(json_object_get(thread, "recursion"),
+                    all ? "{\"frames\":2,\"times\":7,\"first\":2}"
+                        : "{\"frames\":2,\"times\":7,\"first\":1}");
+        expect_json(json_object_get(thread, "other_recursions"),
+                    all ? "[{\"frames\":1,\"times\":12,\"first\":0},"
+                          "{\"frames\":1,\"times\":13,\"first\":4}]"
+                        : "[{\"frames\":1,\"times\":12,\"first\":0},"
+                          "{\"frames\":1,\"times\":13,\"first\":3}]");
+        json_decref(root);
+    }
 }
 
 static void test_exceptions_and_locals(void **state)
@@ -355,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_target_and_crash),
         cmocka_unit_test(test_threads_and_frames),
+        cmocka_unit_test(test_recursions),
         cmocka_unit_test(test_exceptions_and_locals),
         cmocka_unit_test(test_hidden_frames_only_with_all),
         cmocka_unit_test(test_odd_bytes_and_unknown_values),

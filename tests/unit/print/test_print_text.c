@@ -354,6 +354,60 @@ static void test_deep_recursion(void **state)
     free(frames);
 }
 
+/* Cycles of two frames; what is around them stays. */
+static void test_recursion_is_folded(void **state)
+{
+    (void)state;
+    enum { TIMES = 7, COUNT = 2 * TIMES + 2 };
+    struct sample sample;
+    struct trace_frame frames[COUNT];
+    const struct trace_locals *locals[COUNT] = {NULL};
+    struct psc_trace *trace = sample_fill(&sample);
+    struct trace_thread *thread = &trace->threads[0];
+    struct arena *arena = arena_create();
+    assert_non_null(arena);
+    for (size_t i = 0; i < COUNT; i++)
+        frames[i] = (struct trace_frame){.location = i % 2 ? &sample_fit : &sample_axpy};
+    frames[0].location = &sample_dgemm;
+    frames[COUNT - 1].location = &sample_gap;
+    thread->frames = frames;
+    thread->frame_count = COUNT;
+    trace->thread_count = 1;
+    assert_int_equal(trace_find_recursions(arena, thread), PSC_OK);
+    expect_part(trace, &(struct psc_print_options){0},
+                "  #0   C       cblas_dgemm                  libopenblas.so.0+0x1a2b3c\n"
+                "  #1   Python  AlternatingLeastSquares.fit  implicit/cpu/als.py:166\n"
+                "                   solver(self.item_factors)\n"
+                "  #2   Cython  axpy[double]                 implicit/cpu/_als.pyx:18\n"
+                "                   y[i] += a * x[i]\n"
+                "  --  #3 to #14: the 2 frames above, 6 times more\n"
+                "  --  gap: 0x7f0000001000: page not in the core\n");
+    expect_part(trace, &(struct psc_print_options){.outermost_first = 1},
+                "page not in the core\n"
+                "  --  #14 to #3: the 2 frames below, 6 times more\n"
+                "  #2   Cython");
+    expect_part(trace, &(struct psc_print_options){.no_fold = 1}, "\n  #14  Cython  axpy");
+    expect_part(trace, &(struct psc_print_options){.all = 1}, "\n  #14  Cython  axpy");
+    expect_part(trace, &(struct psc_print_options){.max_frames = 2},
+                "  #1  Python  AlternatingLeastSquares.fit  implicit/cpu/als.py:166\n"
+                "                  solver(self.item_factors)\n"
+                "  --  14 more frames further out\n");
+    expect_part(trace, &(struct psc_print_options){.max_frames = 3},
+                "  --  #3 to #14: the 2 frames above, 6 times more\n"
+                "  --  1 more frame further out\n");
+    expect_part(trace, &(struct psc_print_options){.max_frames = 3, .outermost_first = 1},
+                "GIL\n"
+                "  --  1 more frame further out\n"
+                "  --  #14 to #3: the 2 frames below");
+    // With values both ends are shown.
+    locals[7] = &sample_locals;
+    thread->locals = locals;
+    expect_part(trace, &(struct psc_print_options){0},
+                "  --  #3 to #12: the 2 frames above, 5 times more\n"
+                "  #13  Python  AlternatingLeastSquares.fit");
+    arena_destroy(arena);
+}
+
 static void test_many_equal_threads(void **state)
 {
     (void)state;
@@ -394,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_color_only_when_asked),
         cmocka_unit_test(test_stops_when_the_writer_refuses),
         cmocka_unit_test(test_deep_recursion),
+        cmocka_unit_test(test_recursion_is_folded),
         cmocka_unit_test(test_many_equal_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
