@@ -47,6 +47,7 @@ static enum psc_status open_tools(struct capture *capture, struct psc_error *err
                                               .python = capture->python,
                                               .arena = capture->trace->arena};
     capture->reads_python = options->mode != PSC_MODE_NATIVE;
+    modules_forget_code(*capture->modules);
     if (options->locals && !(capture->variables = variables_create(&variables)))
         return psc_fail_memory(err);
     if (options->mode != PSC_MODE_PYTHON) {

@@ -66,6 +66,7 @@ static void visit(void *context)
     struct living *living = context;
     struct capture *visitor = &living->visitor;
     capture_forget_threads(visitor);
+    modules_forget_code(*visitor->modules);
     visitor->python = living->capture->python;
     if (visitor->python)
         python_forget(visitor->python);

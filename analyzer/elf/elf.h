@@ -229,4 +229,31 @@ bool parse_elf_relocations(const struct elf_image *image, const struct elf_dynam
                            bool (*visit)(void *context, const struct elf_relocation *relocation),
                            void *context);
 
+/* ---- objects that a program has loaded itself ---- */
+
+/** Bytes of one section header. */
+#define ELF_SECTION_SIZE sizeof(Elf64_Shdr)
+
+struct elf_section_table {
+    uint64_t offset;
+    size_t count;
+};
+
+/** Where a header says that the section headers are; false when there are none. */
+bool parse_elf_section_table(const uint8_t *bytes, size_t size, struct elf_section_table *ret);
+/**
+ * The executable sections that have an address, at most `limit`.
+ * @param bytes  section headers, as many whole ones as `size` holds.
+ * @return how many were filled.
+ */
+size_t parse_elf_code_sections(const uint8_t *bytes, size_t size, size_t limit,
+                               struct elf_range *ret);
+/**
+ * Makes of an object (ET_REL), whose section headers have the addresses at which it was loaded,
+ * what a linker would make of it: symbols get their addresses, and references to them are filled
+ * in, but in machine code. Other files are hardly changed.
+ * @return false when it has no section headers, or not all of them.
+ */
+bool parse_elf_object(uint8_t *bytes, size_t size);
+
 #endif

@@ -14,4 +14,13 @@ bool elf_decompress(struct Elf *elf, Elf_Scn *section, struct arena *arena, stru
 /** False when a section of SHF_COMPRESSED claims a size that it cannot have. */
 bool elf_compression_is_sane(Elf_Scn *section);
 
+/** How a relocation fills its place: with the symbol plus addend, or with how far away that is. */
+struct elf_fill {
+    uint8_t size;
+    bool relative;
+};
+
+/** False for relocations that debug information and .eh_frame do not have. */
+bool elf_find_fill(uint16_t machine, uint64_t type, struct elf_fill *ret);
+
 #endif

@@ -1,5 +1,5 @@
 /* Pointers that the loader fills. */
-#include "elf.h"
+#include "elf_private.h"
 
 /** Entries of one table that are looked at. */
 #define RELOCATION_LIMIT ((uint64_t)1 << 21)
@@ -25,10 +25,37 @@ static bool kind_of_x86_64(uint64_t type, enum elf_relocation_kind *ret)
     }
 }
 
+/** Of objects: the same table. */
+static bool fill_of_x86_64(uint64_t type, struct elf_fill *ret)
+{
+    switch (type) {
+    case R_X86_64_64:
+        *ret = (struct elf_fill){.size = 8};
+        return true;
+    case R_X86_64_PC64:
+        *ret = (struct elf_fill){.size = 8, .relative = true};
+        return true;
+    case R_X86_64_32:
+    case R_X86_64_32S:
+        *ret = (struct elf_fill){.size = 4};
+        return true;
+    case R_X86_64_PC32:
+        *ret = (struct elf_fill){.size = 4, .relative = true};
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* The only place of the room that depends on the machine. */
 static bool kind_of(uint16_t machine, uint64_t type, enum elf_relocation_kind *ret)
 {
     return machine == EM_X86_64 && kind_of_x86_64(type, ret);
+}
+
+bool elf_find_fill(uint16_t machine, uint64_t type, struct elf_fill *ret)
+{
+    return machine == EM_X86_64 && fill_of_x86_64(type, ret);
 }
 
 static bool visit_table(const struct elf_image *image, uint64_t address, uint64_t size,

@@ -1,6 +1,7 @@
 /* The list of modules: which mappings are the parts of a loaded ELF file. */
 #include "candidate.h"
 #include "files.h"
+#include "jit.h"
 #include "modules_private.h"
 #include "symbol_table.h"
 
@@ -238,16 +239,22 @@ enum psc_status modules_create(struct target *target, struct modules **ret, stru
     return PSC_OK;
 }
 
+static void module_deinit(struct module *module)
+{
+    symbol_table_destroy(module->symbols);
+    module_dwarf_destroy(module->dwarf);
+    module_files_destroy(module->files);
+}
+
 void modules_destroy(struct modules *modules)
 {
     if (!modules)
         return;
-    for (size_t i = 0; i < modules->count; i++) {
-        struct module *module = &modules->items[i];
-        symbol_table_destroy(module->symbols);
-        module_dwarf_destroy(module->dwarf);
-        module_files_destroy(module->files);
-    }
+    for (size_t i = 0; i < modules->count; i++)
+        module_deinit(&modules->items[i]);
+    for (size_t i = 0; i < jit_module_count(modules); i++)
+        module_deinit(jit_module_at(modules, i));
+    jit_destroy(modules->jit);
     free(modules->items);
     arena_destroy(modules->arena);
     free(modules);
@@ -266,6 +273,11 @@ struct module *modules_get(struct modules *modules, size_t index)
 struct target *modules_target(struct modules *modules)
 {
     return modules->target;
+}
+
+void modules_forget_code(struct modules *modules)
+{
+    jit_forget(modules);
 }
 
 static void check_eh_frame(struct module *module)
@@ -293,7 +305,7 @@ struct module *modules_find(struct modules *modules, psc_addr address)
 {
     size_t behind = SORTED_UP_TO(modules->items, start, modules->count, address);
     if (!behind || address >= modules->items[behind - 1].end)
-        return NULL;
+        return jit_find(modules, address);
     check_eh_frame(&modules->items[behind - 1]);
     return &modules->items[behind - 1];
 }

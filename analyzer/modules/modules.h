@@ -31,6 +31,8 @@ struct module {
     struct target_build_id build_id;
     const char *build_id_hex; /**< Lower case, or NULL. */
     bool is_executable_file;  /**< The main program (its range holds AT_PHDR or AT_ENTRY). */
+    /** No file: an image of code that a compiler in the process made and described to debuggers. */
+    bool made_at_run_time;
     /** .debug_line or .debug_info, here or in a separate file; known after module_open(). */
     bool has_debug_info;
 
@@ -57,12 +59,18 @@ PSC_MUST_CHECK enum psc_status modules_create(struct target *target, struct modu
                                               struct psc_error *err);
 void modules_destroy(struct modules *modules);
 
+/** Without those that were made at run time, which modules_find() alone gives. */
 size_t modules_count(const struct modules *modules);
 /** Sorted by start. */
 struct module *modules_get(struct modules *modules, size_t index);
 /** The module whose range holds the address, or NULL. */
 struct module *modules_find(struct modules *modules, psc_addr address);
 struct target *modules_target(struct modules *modules);
+/**
+ * To be called when the target has gone on: code that is made at run time is looked for anew.
+ * Modules that were given stay what they are.
+ */
+void modules_forget_code(struct modules *modules);
 /**
  * Opens the module's file and looks for its separate debug file, once. The
  * functions below do so themselves; only who reads `image` or `has_debug_info`

@@ -11,12 +11,15 @@
 /** Executable segments remembered per module. */
 #define MODULE_CODE_RANGE_LIMIT 8
 
+struct jit_images;
+
 struct modules {
     struct target *target;
     struct arena *arena;
     struct module *items; /**< Sorted by start, not overlapping. */
     size_t count;
     size_t capacity;
+    struct jit_images *jit; /**< Of modules/jit; NULL until some address is asked for. */
 };
 
 /** Where the program headers say things are, in the file's virtual addresses. */

@@ -31,6 +31,7 @@ struct libdw_rule {
 
 /* What libdw knows of one module. */
 struct module_cfi {
+    uint64_t module; /* The key: its address here. */
     bool tried_eh_frame;
     bool tried_debug_frame;
     Dwarf_CFI *eh_frame;
@@ -40,18 +41,16 @@ struct module_cfi {
 
 struct libdw_engine {
     struct native *native;
-    size_t module_count;
-    struct module_cfi modules[];
+    struct hash_table modules; /* struct module_cfi */
 };
 
 struct libdw_engine *libdw_create(struct native *native)
 {
-    size_t count = modules_count(native->modules);
-    struct libdw_engine *engine = calloc(1, sizeof(*engine) + count * sizeof(engine->modules[0]));
+    struct libdw_engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
         return NULL;
     engine->native = native;
-    engine->module_count = count;
+    engine->modules = HASH_TABLE_OF(struct module_cfi);
     return engine;
 }
 
@@ -59,20 +58,26 @@ void libdw_destroy(struct libdw_engine *engine)
 {
     if (!engine)
         return;
-    for (size_t i = 0; i < engine->module_count; i++) {
-        if (engine->modules[i].eh_frame)
-            dwarf_cfi_end(engine->modules[i].eh_frame);
-        if (engine->modules[i].own_debug)
-            dwarf_end(engine->modules[i].own_debug);
+    for (size_t i = 0; i < engine->modules.count; i++) {
+        const struct module_cfi *cfi = hash_table_at(&engine->modules, i);
+        if (cfi->eh_frame)
+            dwarf_cfi_end(cfi->eh_frame);
+        if (cfi->own_debug)
+            dwarf_end(cfi->own_debug);
     }
+    hash_table_deinit(&engine->modules);
     free(engine);
 }
 
 static struct module_cfi *cfi_of(struct libdw_engine *engine, const struct module *module)
 {
-    size_t behind = SORTED_COUNT(i, engine->module_count,
-                                 modules_get(engine->native->modules, i)->start <= module->start);
-    return behind ? &engine->modules[behind - 1] : NULL;
+    uint64_t key = (uintptr_t)module;
+    struct module_cfi *known = hash_table_find(&engine->modules, key);
+    if (known)
+        return known;
+    if (!hash_table_reserve(&engine->modules, engine->modules.count + 1))
+        return NULL;
+    return hash_table_add(&engine->modules, key);
 }
 
 /* ---- sections ---- */

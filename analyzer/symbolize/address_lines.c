@@ -83,6 +83,9 @@ static void set_line(struct symbolizer *symbolizer, const struct address_info *i
     location->file = arena_strdup(symbolizer->trace->arena, file);
     location->line = line;
     location->line_source = TRACE_LINE_DWARF;
+    // What a JIT compiler has made of Python stands where its source stood.
+    if (info->module->made_at_run_time && !symbolizer->input.no_source)
+        location->source = sources_copy_line(symbolizer->text, file, line);
 }
 
 /* Inline functions of Python's headers, which connect calls. */

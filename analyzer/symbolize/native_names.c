@@ -97,7 +97,9 @@ void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_i
     } else {
         location->function = arena_strndup(arena, symbol, length_without_clones(symbol));
     }
-    if (info->interpreter)
+    if (info->module->made_at_run_time)
+        location->language = "JIT";
+    else if (info->interpreter)
         level->python_function = python_classify_function(symbolizer->input.python, symbol);
     else
         name_cython_level(symbolizer, info, level, symbol);

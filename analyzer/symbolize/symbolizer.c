@@ -39,7 +39,8 @@ struct module_record *symbolizer_record(struct symbolizer *symbolizer, const str
 {
     const struct module_record *records = symbolizer->records;
     size_t at = SORTED_COUNT(i, symbolizer->record_count, records[i].module->start < module->start);
-    return at < symbolizer->record_count ? &symbolizer->records[at] : NULL;
+    bool listed = at < symbolizer->record_count && records[at].module == module;
+    return listed ? &symbolizer->records[at] : NULL;
 }
 
 bool address_is_evaluator(const struct address_info *info)
@@ -72,7 +73,7 @@ static void look_up_symbol(struct symbolizer *symbolizer, struct address_info *i
         location->module = record->trace;
     }
     location->offset = info->pc - info->module->bias;
-    location->has_offset = true;
+    location->has_offset = record != NULL;
     info->interpreter = is_interpreter_module(symbolizer, info->module);
     if (module_find_symbol(info->module, info->pc, &info->symbol))
         symbolizer_name_level(symbolizer, info, level, info->symbol.name);

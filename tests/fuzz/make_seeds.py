@@ -75,6 +75,20 @@ def small_library(folder, flags):
         return file.read()
 
 
+def small_object(folder):
+    """An object as a JIT compiler makes it, with an address for its code and its call frame information."""
+    source = os.path.join(os.path.dirname(__file__), "..", "cases", "native", "described_code.c")
+    output = os.path.join(folder, "described_code.o")
+    subprocess.run(["cc", "-w", "-c", "-O1", "-g", "-o", output, source], check=True)
+    with open(output, "rb") as file:
+        image = bytearray(file.read())
+    offset, = struct.unpack_from("<Q", image, 40)
+    for index in range(struct.unpack_from("<H", image, 60)[0]):
+        if struct.unpack_from("<Q", image, offset + 64 * index + 8)[0] & 2:
+            struct.pack_into("<Q", image, offset + 64 * index + 16, 0x7f0000000000 + 0x1000 * index)
+    return bytes(image)
+
+
 def main():
     folder = sys.argv[1]
     core = small_core()
@@ -85,6 +99,7 @@ def main():
     write(folder, "fuzz_elf", "executable", image)
     write(folder, "fuzz_elf", "headers", image[:1024])
     write(folder, "fuzz_elf", "notes", note(1, bytes(20)) + note(3, bytes(range(20)), b"GNU"))
+    write(folder, "fuzz_object", "object", small_object(folder))
     files = struct.pack("<8Q", 2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x4000, 1)
     write(folder, "fuzz_core_notes", "files", files + b"/bin/a\0/lib/b.so\0")
     write(folder, "fuzz_core_notes", "auxv", struct.pack("<8Q", 3, 0x40, 9, 0x1000, 33, 0x7000, 0, 0))
