@@ -31,6 +31,7 @@ import pystack_core_program as program
 
 LIST_BEFORE = 5
 OPTIONS = ("--all", "--locals", "--json")
+LIMITS = ("--value-length", "--value-items", "--value-depth")
 
 
 class Wrong(Exception):
@@ -48,6 +49,7 @@ class Position:
         self.frame = None       # the debugger's, that was selected when number was set
         self.listed = None      # (file, last line) of py-list-merged
         self.with_locals = None  # the same stack with values
+        self.limits = None      # of these values
 
 
 class Session:
@@ -76,10 +78,11 @@ class Session:
             return target
         return self.debugger.open()
 
-    def capture(self, by_program=True, with_locals=False):
+    def capture(self, by_program=True, with_locals=False, limits=None):
         """The stack of the selected thread."""
         tid = self.debugger.selected_thread()
-        with self.open(by_program) as target, target.capture(threads=[tid], with_locals=with_locals) as trace:
+        with self.open(by_program) as target, \
+                target.capture(threads=[tid], with_locals=with_locals, limits=limits) as trace:
             return frames.Stack(trace, color=self.debugger.use_color())
 
     def position(self, by_program=True):
@@ -124,11 +127,12 @@ class Session:
         if not found:
             self.debugger.warn("%s does not have this frame; its selected frame stays." % self.debugger.name)
 
-    def locals(self, position, number):
+    def locals(self, position, number, limits=None):
         """(name, value) of the names in a merged frame, or None where no values are known."""
-        if position.with_locals is None:
+        if position.with_locals is None or position.limits != limits:
             known = dict(self.positions)
-            position.with_locals = self.capture(with_locals=True)
+            position.with_locals = self.capture(with_locals=True, limits=limits)
+            position.limits = limits
             self.positions.update(known)  # the debugger may have read files, which looks like a change
         numbered = position.with_locals.numbered
         return numbered[number].locals() if number < len(numbered) else None
@@ -158,6 +162,19 @@ def parse_threads(debugger, words):
             raise Wrong("Unknown thread %s." % word)
         wanted += sorted(chosen, key=listed.get)
     return list(dict.fromkeys(wanted))
+
+
+def take_limits(text):
+    """Takes `--value-items N' and the like, which stand before all else; (rest of the text, {"items": N})."""
+    limits = {}
+    while True:
+        found = re.match(r"\s*(--value-(?:length|items|depth))(?:=|\s+|$)(\S*)", text)
+        if not found:
+            return text, limits or None
+        if not re.match(r"[1-9]\d{0,8}$", found.group(2)):
+            raise Wrong("%s takes a number from 1 on." % found.group(1))
+        limits[found.group(1)[len("--value-"):]] = int(found.group(2))
+        text = text[found.end():]
 
 
 # ---- commands ----
@@ -207,6 +224,9 @@ THREAD is %(thread)s, or the id that the system gives it.
   --all     also the frames of the interpreter's machinery, marked
   --locals  also arguments and local names with their values
   --json    the same as one JSON object
+  --value-length N, --value-items N, --value-depth N
+            first of all: so many characters of a text, items of a container,
+            containers in containers
 
 Examples:
   py-bt-merged
@@ -214,9 +234,10 @@ Examples:
   py-bt-merged 2-4 --all --locals
 %(more)s"""
     name = "py-bt-merged"
-    usage = "[all|THREAD...] [--all] [--locals] [--json]"
+    usage = "[--value-length|-items|-depth N]... [all|THREAD...] [--all] [--locals] [--json]"
 
     def run(self, text):
+        text, limits = take_limits(text)
         words = text.split()
         options = [word for word in words if word.startswith("-")]
         named = [word for word in words if not word.startswith("-")]
@@ -235,7 +256,7 @@ Examples:
         show_all, as_json = "--all" in options, "--json" in options
         with self.session.open() as target, \
                 target.capture(threads=chosen, show_all=show_all, all_modules=as_json,
-                               with_locals="--locals" in options) as trace:
+                               with_locals="--locals" in options, limits=limits) as trace:
             warnings = trace.warnings()
             shown = trace.json_text(show_all) if as_json else trace.text(show_all, color=debugger.use_color())
         debugger.write(shown)
@@ -243,7 +264,7 @@ Examples:
             debugger.warn(warning)
 
     def candidates(self, token):
-        return ["all"] + list(OPTIONS) + [str(number) for number in sorted(self.debugger.threads().values())]
+        return ["all"] + list(OPTIONS + LIMITS) + [str(number) for number in sorted(self.debugger.threads().values())]
 
 
 class Up(Command):
@@ -345,16 +366,22 @@ class Locals(Command):
 Values are read as the library reads them, and nothing of the program is called.  On a frame of C or
 Cython whose values are not known, this is %(debugger)s's own %(locals)s.
 
-Example:
-  py-locals-merged"""
+  --value-length N, --value-items N, --value-depth N
+            so many characters of a text, items of a container, containers in containers
+
+Examples:
+  py-locals-merged
+  py-locals-merged --value-items 1000"""
     name = "py-locals-merged"
+    usage = "[--value-length|-items|-depth N]..."
 
     def run(self, text):
+        text, limits = take_limits(text)
         self.take_nothing(text)
         position = self.session.walkable()
         number = self.session.number(position)
         frame = position.stack.numbered[number]
-        known = self.session.locals(position, number)
+        known = self.session.locals(position, number, limits)
         if known:
             self.debugger.write("".join("%s = %s\n" % one for one in known))
         elif frame.kind == "python":
@@ -366,6 +393,9 @@ Example:
                         % (number, self.debugger.name))
         self.session.stay(position, number)
 
+    def candidates(self, token):
+        return list(LIMITS)
+
 
 class Print(Command):
     """Print the value of a name in the selected merged frame.
@@ -375,15 +405,20 @@ its module, then the builtins.  Attributes, and items of lists, tuples and dicts
 are read, and nothing of the program is called: what only code can give, such as a property, is not shown.
 On frames of Cython and C it knows the names that py-locals-merged shows.
 
+  --value-length N, --value-items N, --value-depth N
+            so many characters of a text, items of a container, containers in containers
+
 Examples:
   py-print-merged rank
   py-print-merged self.model.rows[-1]
-  py-print-merged config['learning rate']"""
+  py-print-merged config['learning rate']
+  py-print-merged --value-items 1000 self.model.rows"""
     name = "py-print-merged"
-    usage = "NAME[.ATTRIBUTE|[NUMBER]|['KEY']]..."
+    usage = "[--value-length|-items|-depth N]... NAME[.ATTRIBUTE|[NUMBER]|['KEY']]..."
     kind = "data"
 
     def run(self, text):
+        text, limits = take_limits(text)
         what = text.strip()
         if not what:
             raise Wrong("The name of what is to be printed is missing.")
@@ -391,16 +426,16 @@ Examples:
         number = self.session.number(position)
         frame = position.stack.numbered[number]
         if frame.kind != "python":
-            return self.print_known(position, number, what)
+            return self.print_known(position, number, what, limits)
         if not frame.address:
             raise Wrong("Single values need the library, which cannot be used here; py-locals-merged shows the "
                         "names of the frame.")
         with self.session.open(by_program=False) as target:
-            scope, value = target.value(frame.address, what)
+            scope, value = target.value(frame.address, what, limits)
         self.debugger.write("%s %s = %s\n" % (scope, frames.escape(what), frames.escape(value)))
 
-    def print_known(self, position, number, what):
-        found = dict(self.session.locals(position, number) or [])
+    def print_known(self, position, number, what, limits):
+        found = dict(self.session.locals(position, number, limits) or [])
         if what not in found:
             raise Wrong("Merged frame %d is not one of Python, and no value of '%s' is known there; %s's own "
                         "%s knows such frames." % (number, frames.escape(what), self.debugger.name,

@@ -119,6 +119,12 @@ if ctypes:
                     ("interrupted", OpenOptionsInterrupted),
                     ("interrupt_context", ctypes.c_void_p)]
 
+    class ValueLimits(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("length", ctypes.c_uint32),
+                    ("items", ctypes.c_uint32),
+                    ("depth", ctypes.c_uint32)]
+
     class CaptureOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("mode", ctypes.c_int),
@@ -134,7 +140,10 @@ if ctypes:
                     ("locals", ctypes.c_uint32),
                     ("core_path", ctypes.c_char_p),
                     ("core_full", ctypes.c_uint32),
-                    ("tasks", ctypes.c_uint32)]
+                    ("tasks", ctypes.c_uint32),
+                    ("value_length", ctypes.c_uint32),
+                    ("value_items", ctypes.c_uint32),
+                    ("value_depth", ctypes.c_uint32)]
 
     class PrintOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
@@ -367,6 +376,10 @@ if ctypes:
         "psc_frame_value": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p,
+             ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
+        "psc_frame_value_within": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.POINTER(ValueLimits), WriteFn, ctypes.c_void_p,
              ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
         "psc_frame_names": (
             ctypes.c_int,

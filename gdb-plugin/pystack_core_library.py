@@ -277,20 +277,27 @@ class Trace(_Handle):
 class Target(_Handle):
     _release = "psc_close"
 
-    def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False):
-        """A Trace of all threads, or of those whose ids are in the list `threads`."""
+    def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
+                limits=None):
+        """A Trace of all threads, or of those whose ids are in the list `threads`; limits as of value()."""
         options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), detail_hidden=int(show_all),
-                                   no_source=int(no_source), all_modules=int(all_modules), locals=int(with_locals))
+                                   no_source=int(no_source), all_modules=int(all_modules), locals=int(with_locals),
+                                   **{"value_" + name: number for name, number in (limits or {}).items()})
         if threads is not None:
             options.threads = c.PSC_THREADS_LISTED
             options.thread_ids = (ctypes.c_int32 * max(len(threads), 1))(*threads)
             options.thread_id_count = len(threads)
         return self._make(Trace(self.interrupts), "psc_capture", self.pointer, ctypes.byref(options))
 
-    def value(self, frame, what):
-        """(scope, text) of a name, or of what it leads to, in a Python frame (Trace.python_frame())."""
+    def value(self, frame, what, limits=None):
+        """(scope, text) of a name, or of what it leads to, in a Python frame (Trace.python_frame()).
+
+        limits has some of length, items and depth, as struct psc_value_limits.
+        """
         scope = ctypes.c_int()
-        text = self._text("psc_frame_value", [self.pointer, frame, _bytes(what)], [ctypes.byref(scope)])
+        given = c.ValueLimits(size=ctypes.sizeof(c.ValueLimits), **(limits or {}))
+        text = self._text("psc_frame_value_within", [self.pointer, frame, _bytes(what), ctypes.byref(given)],
+                          [ctypes.byref(scope)])
         return SCOPES[scope.value], text
 
     def names(self, frame, what=None):

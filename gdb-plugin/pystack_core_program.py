@@ -102,8 +102,11 @@ class Target:
     def __exit__(self, *_):
         pass
 
-    def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False):
+    def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
+                limits=None):
         options = (["--no-source"] if no_source else []) + (["--locals"] if with_locals else [])
+        for name, number in (limits or {}).items():
+            options += ["--value-" + name, str(number)]
         if self.takes_thread and threads is not None and len(threads) == 1:
             options += ["--thread", str(threads[0])]
             threads = None

@@ -172,6 +172,22 @@ void psc_trace_destroy(struct psc_trace *trace)
 
 /* ---- capturing and printing ---- */
 
+enum psc_status check_value_limits(const struct psc_value_limits *limits, struct psc_error *err)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+        uint32_t most;
+    } checks[] = {{"length", limits->length, PSC_VALUE_LENGTH_MAX},
+                  {"items", limits->items, PSC_VALUE_ITEMS_MAX},
+                  {"depth", limits->depth, PSC_VALUE_DEPTH_MAX}};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(checks); i++)
+        if (checks[i].value > checks[i].most)
+            return psc_fail(err, PSC_ERR_ARGUMENT, "the %s of values is %u; the most is %u",
+                            checks[i].name, checks[i].value, checks[i].most);
+    return PSC_OK;
+}
+
 enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *given,
                             struct psc_trace **ret, struct psc_error *err)
 {
@@ -180,6 +196,10 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: target or ret is NULL");
     enum psc_status status =
         sized_take(SIZED_TYPE(psc_capture_options, PSC_CAPTURE_OPTIONS_INIT), given, &options, err);
+    const struct psc_value_limits limits = {
+        .length = options.value_length, .items = options.value_items, .depth = options.value_depth};
+    if (status == PSC_OK)
+        status = check_value_limits(&limits, err);
     return status == PSC_OK ? capture_trace(target->target, &target->modules, &options, ret, err)
                             : status;
 }

@@ -12,5 +12,8 @@ struct psc_target {
 /** The status of a call on the target: PSC_ERR_INTERRUPTED if it was interrupted, else `status`. */
 PSC_MUST_CHECK enum psc_status end_call(const struct target *target, enum psc_status status,
                                         struct psc_error *err);
+/** Refuses what is more than the most. */
+PSC_MUST_CHECK enum psc_status check_value_limits(const struct psc_value_limits *limits,
+                                                  struct psc_error *err);
 
 #endif

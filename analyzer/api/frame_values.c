@@ -1,6 +1,7 @@
 /* The public calls for single values in a frame. */
 #include "api.h"
 #include "python.h"
+#include "sized_struct.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,17 +60,26 @@ static enum psc_scope scope_of(enum python_scope scope)
     return PSC_SCOPE_LOCAL;
 }
 
-enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame, const char *what,
-                                psc_write_fn write, void *context, enum psc_scope *ret,
-                                struct psc_error *err)
+enum psc_status psc_frame_value_within(struct psc_target *target, psc_addr frame, const char *what,
+                                       const struct psc_value_limits *given, psc_write_fn write,
+                                       void *context, enum psc_scope *ret, struct psc_error *err)
 {
     struct question question;
     struct python_value value = {.scope = PYTHON_SCOPE_LOCAL};
+    struct psc_value_limits limits = PSC_VALUE_LIMITS_INIT;
     if (!target || !what || !write)
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_frame_value: target, what or write is NULL");
-    enum psc_status status = open_question(target, &question, err);
+    enum psc_status status =
+        sized_take(SIZED_TYPE(psc_value_limits, PSC_VALUE_LIMITS_INIT), given, &limits, err);
+    if (status == PSC_OK)
+        status = check_value_limits(&limits, err);
+    if (status == PSC_OK)
+        status = open_question(target, &question, err);
     if (status != PSC_OK)
         return status;
+    python_limit_values(question.python, &(struct python_value_limits){.length = limits.length,
+                                                                       .items = limits.items,
+                                                                       .depth = limits.depth});
     status =
         end_call(target->target, python_read_value(question.python, frame, what, &value, err), err);
     if (status == PSC_OK)
@@ -78,6 +88,13 @@ enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame, const
         *ret = scope_of(value.scope);
     close_question(&question);
     return status;
+}
+
+enum psc_status psc_frame_value(struct psc_target *target, psc_addr frame, const char *what,
+                                psc_write_fn write, void *context, enum psc_scope *ret,
+                                struct psc_error *err)
+{
+    return psc_frame_value_within(target, frame, what, NULL, write, context, ret, err);
 }
 
 enum psc_status psc_frame_names(struct psc_target *target, psc_addr frame, const char *what,

@@ -45,7 +45,8 @@ static enum psc_status open_tools(struct capture *capture, struct psc_error *err
     const struct variables_input variables = {.target = capture->target,
                                               .modules = *capture->modules,
                                               .python = capture->python,
-                                              .arena = capture->trace->arena};
+                                              .arena = capture->trace->arena,
+                                              .limits = value_limits_of(options)};
     capture->reads_python = options->mode != PSC_MODE_NATIVE;
     modules_forget_code(*capture->modules);
     if (options->locals && !(capture->variables = variables_create(&variables)))

@@ -128,6 +128,8 @@ PSC_MUST_CHECK enum psc_status assemble_threads(struct capture *capture);
 PSC_MUST_CHECK enum psc_status values_add_exceptions(struct capture *capture,
                                                      const struct merged_stack *merged,
                                                      struct trace_thread *thread);
+/** What the options say of how much of a value is shown. */
+struct python_value_limits value_limits_of(const struct psc_capture_options *options);
 /** Fills thread->locals for the frames that are shown, which stand in the merged stack's order. */
 PSC_MUST_CHECK enum psc_status values_add_locals(struct capture *capture,
                                                  const struct merged_stack *merged,

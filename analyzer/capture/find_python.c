@@ -33,6 +33,8 @@ enum psc_status find_python(struct capture *capture, struct psc_error *err)
     if (status == PSC_ERR_MEMORY)
         return psc_fail(err, status, "%s", why.message);
     if (status == PSC_OK) {
+        const struct python_value_limits limits = value_limits_of(&capture->options);
+        python_limit_values(capture->python, &limits);
         describe_python(trace, capture->python);
         return PSC_OK;
     }

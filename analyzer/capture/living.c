@@ -76,11 +76,12 @@ static void visit(void *context)
         symbolizer_forget_python(visitor->symbolizer, visitor->python);
         trace_drop_threads(visitor->trace);
         variables_destroy(visitor->variables);
-        visitor->variables =
-            variables_create(&(struct variables_input){.target = visitor->target,
-                                                       .modules = *visitor->modules,
-                                                       .python = visitor->python,
-                                                       .arena = visitor->trace->arena});
+        visitor->variables = variables_create(
+            &(struct variables_input){.target = visitor->target,
+                                      .modules = *visitor->modules,
+                                      .python = visitor->python,
+                                      .arena = visitor->trace->arena,
+                                      .limits = value_limits_of(&visitor->options)});
         if (!visitor->variables)
             return;
     }

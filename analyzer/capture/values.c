@@ -62,6 +62,13 @@ enum psc_status values_add_exceptions(struct capture *capture, const struct merg
 
 /* ---- locals ---- */
 
+struct python_value_limits value_limits_of(const struct psc_capture_options *options)
+{
+    return (struct python_value_limits){.length = options->value_length,
+                                        .items = options->value_items,
+                                        .depth = options->value_depth};
+}
+
 static enum psc_status add_python_locals(struct capture *capture, const struct python_frame *frame,
                                          const struct trace_locals **ret)
 {

@@ -131,6 +131,27 @@ enum psc_threads {
     PSC_THREADS_LISTED = 2   /**< Those in psc_capture_options.thread_ids. */
 };
 
+/** The most that may be asked for: foreign memory must stay cheap to look at. */
+#define PSC_VALUE_LENGTH_MAX 1048576u
+#define PSC_VALUE_ITEMS_MAX  65536u
+#define PSC_VALUE_DEPTH_MAX  32u
+
+/**
+ * How much of a value is shown; begin with PSC_VALUE_LIMITS_INIT. 0: as much as by default. More
+ * than the most is PSC_ERR_ARGUMENT. The whole text of a value grows with the first two; by
+ * default it has at most 2000 bytes.
+ */
+struct psc_value_limits {
+    uint32_t size;   /**< sizeof(struct psc_value_limits) */
+    uint32_t length; /**< Characters of a text; by default 400, in C and C++ 200. */
+    uint32_t items;  /**< Of one container; by default 32, of arrays of numbers in Python 16. */
+    uint32_t depth;  /**< Containers in containers; by default 5, in C and C++ 4. */
+};
+#define PSC_VALUE_LIMITS_INIT                    \
+    {                                            \
+        sizeof(struct psc_value_limits), 0, 0, 0 \
+    }
+
 /** What to capture; begin with PSC_CAPTURE_OPTIONS_INIT. NULL means all defaults. */
 struct psc_capture_options {
     uint32_t size; /**< sizeof(struct psc_capture_options) */
@@ -172,11 +193,15 @@ struct psc_capture_options {
     uint32_t core_full;
     /** Non-zero: asyncio's tasks that are not done and what each waits for, suspended greenlets. */
     uint32_t tasks;
+    /** How much of a value is shown, as in struct psc_value_limits; 0: as much as by default. */
+    uint32_t value_length;
+    uint32_t value_items;
+    uint32_t value_depth;
 };
 #define PSC_CAPTURE_OPTIONS_INIT                                                                 \
     {                                                                                            \
         sizeof(struct psc_capture_options), PSC_MODE_MERGED, PSC_UNWINDER_LIBUNWIND, 0, 0, 0, 0, \
-            PSC_THREADS_ALL, NULL, 0, 0, 0, NULL, 0, 0                                           \
+            PSC_THREADS_ALL, NULL, 0, 0, 0, NULL, 0, 0, 0, 0, 0                                  \
     }
 
 /** How a trace is shown. */
@@ -645,6 +670,12 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_frame_value(struct psc_target *target
                                                        const char *what, psc_write_fn write,
                                                        void *context, enum psc_scope *ret,
                                                        struct psc_error *err);
+
+/** psc_frame_value() with limits, which may be NULL. */
+PSC_MUST_CHECK PSC_API enum psc_status
+psc_frame_value_within(struct psc_target *target, psc_addr frame, const char *what,
+                       const struct psc_value_limits *limits, psc_write_fn write, void *context,
+                       enum psc_scope *ret, struct psc_error *err);
 
 /**
  * Writes the names that psc_frame_value() knows, each followed by a line break; those of locals

@@ -19,6 +19,7 @@ static const struct {
 enum psc_status handle_init(struct python *python)
 {
     enum psc_status status = PSC_OK;
+    python_limit_values(python, &(struct python_value_limits){0});
     for (size_t i = 0; status == PSC_OK && i < PSC_ARRAY_SIZE(owners); i++)
         status = owners[i].create(python);
     return status;
@@ -59,6 +60,21 @@ enum psc_status python_open(struct target *target, struct modules *modules, stru
     python_forget(python);
     *ret = python;
     return PSC_OK;
+}
+
+static uint32_t limit_of(uint32_t wanted, uint32_t otherwise, uint32_t most)
+{
+    if (!wanted)
+        return otherwise;
+    return wanted < most ? wanted : most;
+}
+
+void python_limit_values(struct python *python, const struct python_value_limits *limits)
+{
+    python->limits = (struct python_value_limits){
+        .length = limit_of(limits->length, PYTHON_VALUE_LENGTH, PSC_VALUE_LENGTH_MAX),
+        .items = limit_of(limits->items, PYTHON_VALUE_ITEMS, PSC_VALUE_ITEMS_MAX),
+        .depth = limit_of(limits->depth, PYTHON_VALUE_DEPTH, PSC_VALUE_DEPTH_MAX)};
 }
 
 void python_forget(struct python *python)

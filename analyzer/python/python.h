@@ -173,6 +173,20 @@ bool python_is_frame_object(struct python *python, psc_addr address);
 PSC_MUST_CHECK enum psc_status python_walk_from(struct python *python, psc_addr frame,
                                                 struct python_stack *ret);
 
+/** How much of a value is shown; 0: as much as by default. */
+struct python_value_limits {
+    uint32_t length; /**< Characters of a text. */
+    uint32_t items;  /**< Of one container. */
+    uint32_t depth;  /**< Containers in containers. */
+};
+
+#define PYTHON_VALUE_LENGTH 400u /**< By default. */
+#define PYTHON_VALUE_ITEMS  32u
+#define PYTHON_VALUE_DEPTH  5u
+
+/** From now on; what is more than PSC_VALUE_LENGTH_MAX and so on is that. */
+void python_limit_values(struct python *python, const struct python_value_limits *limits);
+
 /** A name in a frame and its value as text; strings live as python_location's. */
 struct python_local {
     const char *name;

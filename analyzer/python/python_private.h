@@ -34,8 +34,9 @@ struct python {
     struct python_info info;
     struct py_layout layout;
     struct py_types types;
-    psc_addr interpreters;   /**< The newest interpreter: head of their list. */
-    psc_addr current_thread; /**< &_PyThreadState_Current, before 3.7. */
+    psc_addr interpreters;             /**< The newest interpreter: head of their list. */
+    psc_addr current_thread;           /**< &_PyThreadState_Current, before 3.7. */
+    struct python_value_limits limits; /**< None is 0. */
 
     struct type_flags_cache *type_flags; /**< objects/object.c */
     struct python_types *type_table;     /**< objects/type.c */

@@ -11,6 +11,7 @@ struct c_writer variables_make_writer(const struct variables *variables, struct 
                              .python = variables->input.python,
                              .arena = variables->input.arena,
                              .text = text,
+                             .limits = c_limits_of(&variables->input.limits),
                              .cython = cython};
 }
 

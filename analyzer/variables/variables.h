@@ -23,6 +23,7 @@ struct variables_input {
     struct modules *modules;
     struct python *python; /**< NULL: objects are pointers. */
     struct arena *arena;   /**< For what is returned. */
+    struct python_value_limits limits;
 };
 
 /** A level of a native frame: its function, or one that was inlined where it stands. */

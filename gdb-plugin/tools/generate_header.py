@@ -49,7 +49,7 @@ class Header:
         self.structs = re.findall(r"\bstruct (\w+) \{(.*?)\n\};", text, re.S)
         self.callbacks = re.findall(r"\btypedef ([\w *]+?)\(\*(\w+)\)\(([^)]*)\);", text)
         text = re.sub(r"\b(?:enum|struct) \w+ \{.*?\n?\};|typedef [^;]*;", " ", text, flags=re.S)
-        self.functions = re.findall(r"([\w *]+?)\b(psc_\w+)\(([^)]*)\);", text)
+        self.functions = re.findall(r"([\w\s*]+?)\b(psc_\w+)\(([^)]*)\);", text)
         self.known = {name for name, _ in self.structs} | {name for _, name, _ in self.callbacks}
 
     def type_of(self, declared):

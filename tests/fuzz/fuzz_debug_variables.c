@@ -49,7 +49,7 @@ static void show(struct asking *asking, const struct debug_variable *variable, b
     struct c_storage storage = {value.in_memory ? NULL : &value,
                                 value.in_memory ? value.address : 0};
     c_write_value(&writer, variable->type, storage);
-    if (text.size > 16 * C_VALUE_TEXT_LIMIT)
+    if (text.size > 16 * 2000)
         abort();
     text_deinit(&text);
 }

@@ -36,6 +36,13 @@ const struct option_spec option_list[] = {
      "arguments and variables with their values: of Python frames, and\n"
      "of Cython and C frames that have debug information",
      take_locals, COMPLETE_NOTHING, NULL},
+    {NULL, "value-length", 0, OPTION_REQUIRED, "N",
+     "with --locals: characters of a text that are shown (400; C's 200),", take_value_length,
+     COMPLETE_NOTHING, NULL},
+    {NULL, "value-items", 0, OPTION_REQUIRED, "N", "items of a container (32),", take_value_items,
+     COMPLETE_NOTHING, NULL},
+    {NULL, "value-depth", 0, OPTION_REQUIRED, "N", "containers in containers (5; C's 4)",
+     take_value_depth, COMPLETE_NOTHING, NULL},
     {NULL, "tasks", 0, OPTION_FLAG, NULL,
      "also asyncio's tasks that are not done, as a tree of who waits\n"
      "for whom; and greenlets that are suspended",

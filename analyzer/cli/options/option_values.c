@@ -199,6 +199,38 @@ enum options_result take_max_frames(struct options *options, const struct option
     return OPTIONS_RUN;
 }
 
+static enum options_result take_limit(const struct option_spec *spec, const char *value,
+                                      uint32_t most, uint32_t *ret)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(value, &end, 10);
+    if (errno || *end || *value < '0' || *value > '9' || !number || number > most) {
+        complain_of_usage("--%s: '%s' is no number from 1 to %u", spec->long_name, value, most);
+        return OPTIONS_WRONG;
+    }
+    *ret = (uint32_t)number;
+    return OPTIONS_RUN;
+}
+
+enum options_result take_value_length(struct options *options, const struct option_spec *spec,
+                                      const char *value)
+{
+    return take_limit(spec, value, PSC_VALUE_LENGTH_MAX, &options->capture.value_length);
+}
+
+enum options_result take_value_items(struct options *options, const struct option_spec *spec,
+                                     const char *value)
+{
+    return take_limit(spec, value, PSC_VALUE_ITEMS_MAX, &options->capture.value_items);
+}
+
+enum options_result take_value_depth(struct options *options, const struct option_spec *spec,
+                                     const char *value)
+{
+    return take_limit(spec, value, PSC_VALUE_DEPTH_MAX, &options->capture.value_depth);
+}
+
 /* ---- living processes ---- */
 
 /* A list with commas, besides what other --pid gave. */

@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What one object costs of what all may. */
+#define OBJECT_STEPS 32u
+
 /* ---- one object ---- */
 
 /* What contains itself is shown as repr() does. */
@@ -113,7 +116,7 @@ static bool open_derived(struct value_writer *writer, const struct py_type *type
     level->has_keys = true;
     level->attributes = true;
     level->own_first = true;
-    value_take(level, 0, object);
+    value_take(writer, level, 0, object);
     value_take_attributes(writer, level, type, object);
     return true;
 }
@@ -121,7 +124,7 @@ static bool open_derived(struct value_writer *writer, const struct py_type *type
 static void begin(struct value_writer *writer, psc_addr object)
 {
     const struct py_type *type;
-    if (!budget_spend(writer->python, VALUE_ITEM_LIMIT)) {
+    if (!budget_spend(writer->python, OBJECT_STEPS)) {
         text_add_string(writer->text, "\u2026");
         return;
     }
@@ -214,11 +217,21 @@ static void step(struct value_writer *writer)
     begin(writer, level->values[at]);
 }
 
+/* Bytes of the whole text: by default five times those of one str, and more for more items. */
+static size_t text_limit(const struct python *python)
+{
+    const struct python_value_limits *limits = &python->limits;
+    uint64_t limit = (uint64_t)VALUE_TEXT_LIMIT * limits->length / PYTHON_VALUE_LENGTH;
+    if (limits->items > PYTHON_VALUE_ITEMS)
+        limit = limit * limits->items / PYTHON_VALUE_ITEMS;
+    return limit < VALUE_TEXT_MAX ? (size_t)limit : VALUE_TEXT_MAX;
+}
+
 /* Cuts at the limit, but not within a character. */
-static void cut(struct value_writer *writer)
+static void cut(struct value_writer *writer, size_t limit)
 {
     struct text *text = writer->text;
-    size_t end = writer->start + VALUE_TEXT_LIMIT;
+    size_t end = writer->start + limit;
     while (end > writer->start && ((uint8_t)text->data[end] & 0xc0) == 0x80)
         end--;
     text->size = end;
@@ -228,16 +241,14 @@ static void cut(struct value_writer *writer)
 
 void value_add(struct python *python, psc_addr object, struct text *text)
 {
-    struct value_writer writer;
-    writer.python = python;
-    writer.text = text;
-    writer.start = text->size;
-    writer.depth = 0;
+    struct value_writer writer PSC_CLEANUP(value_writer_deinit) = {
+        .python = python, .text = text, .start = text->size};
+    const size_t limit = text_limit(python);
     begin(&writer, object);
-    while (writer.depth && !text->failed && text->size - writer.start <= VALUE_TEXT_LIMIT)
+    while (writer.depth && !text->failed && text->size - writer.start <= limit)
         step(&writer);
-    if (!text->failed && text->size - writer.start > VALUE_TEXT_LIMIT)
-        cut(&writer);
+    if (!text->failed && text->size - writer.start > limit)
+        cut(&writer, limit);
 }
 
 void python_add_value(struct python *python, psc_addr object, struct text *text)

@@ -17,7 +17,8 @@
 
 #include "objects.h"
 
-#define VALUE_TEXT_LIMIT 2000u /**< Bytes of one value's text. */
+#define VALUE_TEXT_LIMIT 2000u      /**< Bytes of one value's text, by default. */
+#define VALUE_TEXT_MAX   (1u << 22) /**< Whatever is asked for. */
 
 /**
  * Adds an object's text. What can not be read, or is met again inside of itself, is said so in

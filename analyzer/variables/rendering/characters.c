@@ -1,6 +1,7 @@
 /* Text in memory: char, wchar_t, char16_t, char32_t. */
 #include "value_writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Types of their own in C++, typedefs in C. */
@@ -115,15 +116,25 @@ static void add_prefix(struct c_writer *writer, const struct debug_type *type)
     text_add_char(writer->text, prefix_of(type));
 }
 
+static void free_bytes(uint8_t **bytes)
+{
+    free(*bytes);
+}
+
 bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr address,
                 uint64_t count, enum c_text_end how)
 {
     unsigned width = c_character_width(type);
-    uint8_t bytes[4 * C_VALUE_CHARACTERS] = {0};
     struct text *text = writer->text;
     if (!width)
         return false;
-    size_t wanted = count < C_VALUE_CHARACTERS ? (size_t)count : C_VALUE_CHARACTERS;
+    const size_t most = writer->limits.characters;
+    size_t wanted = count < most ? (size_t)count : most;
+    uint8_t *bytes PSC_CLEANUP(free_bytes) = calloc(wanted + 1, width);
+    if (!bytes) {
+        text->failed = true;
+        return true;
+    }
     size_t size = wanted ? target_read_some(writer->target, address, bytes, wanted * width) : 0;
     size_t read = size / width;
     if (!read && wanted)

@@ -13,6 +13,7 @@
 #define TREE_LEFT       16u
 #define TREE_RIGHT      24u
 #define TREE_NODE_SIZE  32u
+#define ALIGNMENT_DEPTH 4u /* Arrays and structs in structs, of which alignments are asked. */
 #define ALIGNMENT_LIMIT 16u
 /* Members of an item, and of what these are made of. */
 #define ALIGNED_TYPE_LIMIT 4096u
@@ -45,8 +46,8 @@ static bool next_item(struct row *row)
         return false;
     if (row->shown)
         text_add_string(text, ", ");
-    row->open = row->shown < C_VALUE_ITEM_LIMIT && !c_is_full(row->writer) &&
-                row->depth < C_VALUE_DEPTH_LIMIT;
+    row->open = row->shown < row->writer->limits.items && !c_is_full(row->writer) &&
+                row->depth < row->writer->limits.depth;
     if (row->open)
         row->shown++;
     else if (row->total == UNCOUNTED)
@@ -98,7 +99,7 @@ static uint64_t alignment_of(const struct debug_type *type, unsigned depth, unsi
 {
     const struct debug_member *members;
     uint64_t most = 1;
-    while (type && type->kind == DEBUG_KIND_ARRAY && depth++ < C_VALUE_DEPTH_LIMIT)
+    while (type && type->kind == DEBUG_KIND_ARRAY && depth++ < ALIGNMENT_DEPTH)
         type = debug_type_target(type);
     if (!type || !*left)
         return 8;
@@ -107,7 +108,7 @@ static uint64_t alignment_of(const struct debug_type *type, unsigned depth, unsi
         uint64_t size = type->kind == DEBUG_KIND_COMPLEX ? type->size / 2 : type->size;
         return size && size <= ALIGNMENT_LIMIT && !(size & (size - 1)) ? size : 8;
     }
-    size_t count = depth < 2 * C_VALUE_DEPTH_LIMIT ? debug_type_members(type, &members) : 0;
+    size_t count = depth < 2 * ALIGNMENT_DEPTH ? debug_type_members(type, &members) : 0;
     for (size_t i = 0; i < count && *left; i++) {
         uint64_t one = alignment_of(members[i].type, depth + 1, left);
         most = one > most ? one : most;

@@ -76,7 +76,7 @@ static void add_owned(struct c_writer *writer, const struct debug_type *type, ps
         text_add_string(writer->text, writer->cython ? "NULL" : "0x0");
         return;
     }
-    bool shown = type && type->size && depth < C_VALUE_DEPTH_LIMIT;
+    bool shown = type && type->size && depth < writer->limits.depth;
     text_printf(writer->text, shown ? "@0x%" PRIx64 ": " : "0x%" PRIx64, address);
     if (shown)
         c_add_value(writer, type, (struct c_storage){NULL, address}, depth + 1);
@@ -114,7 +114,7 @@ static bool add_tuple(struct c_writer *writer, struct c_part part, unsigned dept
         if (!find_head(&head))
             break;
         text_add_string(text, count++ ? ", " : "");
-        if (depth >= C_VALUE_DEPTH_LIMIT || count > TUPLE_LIMIT || c_is_full(writer)) {
+        if (depth >= writer->limits.depth || count > TUPLE_LIMIT || c_is_full(writer)) {
             text_add_string(text, "\u2026");
             break;
         }
@@ -226,7 +226,7 @@ bool c_add_library_struct(struct c_writer *writer, const struct debug_type *type
         {"queue", add_wrapped},
         {"priority_queue", add_wrapped},
     };
-    if (depth > C_VALUE_DEPTH_LIMIT)
+    if (depth > writer->limits.depth)
         return false;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(kinds); i++)
         if (library_is_called(type, kinds[i].name))

@@ -3,13 +3,15 @@
 
 #include <string.h>
 
+#define MEMBER_LIMIT 32u /* Of a struct that is shown as a tuple. */
+
 /* Cython's tuples of C types, PyrexTypes.py, CTupleType: f0, f1, ... */
 static bool add_c_tuple(struct c_writer *writer, const struct debug_type *type,
                         struct c_storage storage, unsigned depth)
 {
     const struct debug_member *members;
     size_t count = debug_type_members(type, &members);
-    if (depth >= C_VALUE_DEPTH_LIMIT || !count || count > C_VALUE_ITEM_LIMIT)
+    if (depth >= writer->limits.depth || !count || count > MEMBER_LIMIT)
         return false;
     text_add_char(writer->text, '(');
     for (size_t i = 0; i < count; i++) {

@@ -114,7 +114,7 @@ static void add_first_items(struct c_writer *writer, const struct slice_view *sl
         psc_addr address;
         text_add_string(writer->text, i ? ", " : ": ");
         size_t before = writer->text->size;
-        if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer) ||
+        if (i == writer->limits.items || c_is_full(writer) ||
             !find_item(writer, slice, index, &address) ||
             !view_add_item(writer, &slice->item, address)) {
             if (!writer->text->failed)

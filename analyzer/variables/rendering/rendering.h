@@ -14,7 +14,16 @@
 #include "native.h"
 #include "python.h"
 
-#define C_VALUE_TEXT_LIMIT 2000u /**< Bytes of one value's text, after which nothing is begun. */
+/** How much of a value is shown. */
+struct c_limits {
+    unsigned depth;    /**< Structs in structs. */
+    size_t items;      /**< Of one array, members of one struct. */
+    size_t characters; /**< Bytes of one string. */
+    size_t text;       /**< Bytes of the whole text, after which nothing is begun. */
+};
+
+/** What is asked for, 0 for what is not, as limits that are kept. */
+struct c_limits c_limits_of(const struct python_value_limits *wanted);
 
 /** Where a value, or a part of one, is. */
 struct c_storage {
@@ -29,7 +38,8 @@ struct c_writer {
     struct python *python; /**< NULL: objects are pointers. */
     struct arena *arena;   /**< For what is not needed after one value. */
     struct text *text;     /**< Empty at first. */
-    bool cython;           /**< As Python shows values, else as gdb does. */
+    struct c_limits limits;
+    bool cython; /**< As Python shows values, else as gdb does. */
     /** Set by c_write_value(): what writes a value of any kind; see c_add_value(). */
     void (*add_value)(struct c_writer *writer, const struct debug_type *type,
                       struct c_storage storage, unsigned depth);

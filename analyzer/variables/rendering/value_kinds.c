@@ -36,7 +36,7 @@ static void add_attributes(struct c_writer *writer, const struct debug_type *typ
                 !strcmp(name, "ob_base") || !strcmp(name, "ob_refcnt") ||
                 !strcmp(name, "ob_type") || !strcmp(name, "__weakref__"))
                 continue;
-            if (shown++ == C_VALUE_ITEM_LIMIT) {
+            if (shown++ == writer->limits.items) {
                 text_add_string(writer->text, ", \u2026");
                 return;
             }
@@ -57,7 +57,7 @@ static void add_object(struct c_writer *writer, const struct debug_type *type, p
         return;
     }
     bool own = type->tag && !strncmp(type->tag, "__pyx_obj_", 10);
-    if (!own || depth + 1 >= C_VALUE_DEPTH_LIMIT ||
+    if (!own || depth + 1 >= writer->limits.depth ||
         !python_add_identity(writer->python, object, writer->text)) {
         python_add_value(writer->python, object, writer->text);
         return;
@@ -116,7 +116,7 @@ static void add_pointer(struct c_writer *writer, const struct debug_type *type,
         add_object(writer, target, address, depth);
         return;
     }
-    if (target && type->kind == DEBUG_KIND_REFERENCE && depth < C_VALUE_DEPTH_LIMIT) {
+    if (target && type->kind == DEBUG_KIND_REFERENCE && depth < writer->limits.depth) {
         text_printf(writer->text, "@0x%" PRIx64 ": ", address);
         c_add_value(writer, target, (struct c_storage){NULL, address}, depth + 1);
         return;
@@ -167,7 +167,7 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type,
         return;
     }
     text_add_char(writer->text, '{');
-    if (depth >= C_VALUE_DEPTH_LIMIT)
+    if (depth >= writer->limits.depth)
         count = 0;
     for (size_t i = 0; i < count; i++) {
         const struct debug_member *member = &members[i];
@@ -175,7 +175,7 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type,
             continue;
         if (shown)
             text_add_string(writer->text, ", ");
-        if (shown++ == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
+        if (shown++ == writer->limits.items || c_is_full(writer)) {
             text_add_string(writer->text, "\u2026");
             break;
         }
@@ -189,7 +189,7 @@ static void add_struct(struct c_writer *writer, const struct debug_type *type,
         else
             text_add_char(writer->text, '?');
     }
-    if (depth >= C_VALUE_DEPTH_LIMIT)
+    if (depth >= writer->limits.depth)
         text_add_string(writer->text, "\u2026");
     text_add_char(writer->text, '}');
 }
@@ -205,7 +205,7 @@ static void add_array(struct c_writer *writer, const struct debug_type *type,
             stride = 0;
     uint64_t count = dimension < type->dimension_count ? type->dimensions[dimension] : 0;
     // The length of a flexible array, and of one whose length is computed, is not known.
-    if (!stride || !count || depth >= C_VALUE_DEPTH_LIMIT) {
+    if (!stride || !count || depth >= writer->limits.depth) {
         text_add_string(writer->text, writer->cython ? "[\u2026]" : "{\u2026}");
         return;
     }
@@ -221,7 +221,7 @@ static void add_array(struct c_writer *writer, const struct debug_type *type,
     for (uint64_t i = 0; i < count; i++) {
         if (i)
             text_add_string(writer->text, ", ");
-        if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
+        if (i == writer->limits.items || c_is_full(writer)) {
             text_printf(writer->text, "\u2026 %" PRIu64 " more", count - i);
             break;
         }

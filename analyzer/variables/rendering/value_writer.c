@@ -37,7 +37,36 @@ void c_add_missing(struct c_writer *writer, enum c_read why, psc_addr address)
 
 bool c_is_full(const struct c_writer *writer)
 {
-    return writer->text->failed || writer->text->size > C_VALUE_TEXT_LIMIT;
+    return writer->text->failed || writer->text->size > writer->limits.text;
+}
+
+/* ---- limits ---- */
+
+/* By default. */
+#define DEPTH      4u
+#define ITEMS      32u
+#define CHARACTERS 200u
+#define TEXT       2000u
+#define TEXT_MAX   (1u << 22) /* Whatever is asked for. */
+
+static uint32_t limit_of(uint32_t wanted, uint32_t otherwise, uint32_t most)
+{
+    if (!wanted)
+        return otherwise;
+    return wanted < most ? wanted : most;
+}
+
+struct c_limits c_limits_of(const struct python_value_limits *wanted)
+{
+    struct c_limits limits = {.depth = limit_of(wanted->depth, DEPTH, PSC_VALUE_DEPTH_MAX),
+                              .items = limit_of(wanted->items, ITEMS, PSC_VALUE_ITEMS_MAX),
+                              .characters =
+                                  limit_of(wanted->length, CHARACTERS, PSC_VALUE_LENGTH_MAX)};
+    uint64_t text = (uint64_t)TEXT * limits.characters / CHARACTERS;
+    if (limits.items > ITEMS)
+        text = text * limits.items / ITEMS;
+    limits.text = text < TEXT_MAX ? (size_t)text : TEXT_MAX;
+    return limits;
 }
 
 /* ---- types ---- */
@@ -97,7 +126,7 @@ void c_add_items(struct c_writer *writer, struct c_part first, uint64_t count, u
     for (uint64_t i = 0; i < count; i++) {
         if (i)
             text_add_string(text, ", ");
-        if (i == C_VALUE_ITEM_LIMIT || c_is_full(writer)) {
+        if (i == writer->limits.items || c_is_full(writer)) {
             text_printf(text, "\u2026 %" PRIu64 " more", count - i);
             break;
         }

@@ -4,10 +4,6 @@
 
 #include "rendering.h"
 
-#define C_VALUE_DEPTH_LIMIT 4u   /**< Structs in structs. */
-#define C_VALUE_ITEM_LIMIT  32u  /**< Items of one array, members of one struct. */
-#define C_VALUE_CHARACTERS  200u /**< Bytes of one string. */
-
 /** A value, or a part of one. */
 struct c_part {
     const struct debug_type *type;

@@ -68,6 +68,22 @@ def test_single_values(core):
     assert len(expected) > 40
 
 
+def test_limits():
+    core = debuggers.some_core("frame_values")
+    thread = analyzer.json_of(core.path, "--locals", "--value-items", "1").json["threads"][0]
+    number, frame = next((number, one) for number, one in enumerate(shown_frames(thread)) if one["name"] == "deepest")
+    answers = debuggers.gdb(debuggers.open_core(core) + [
+        "py-frame-merged %d" % number, "py-print-merged --value-items 1 thing.rows", "py-print-merged thing.rows",
+        "py-locals-merged --value-items=1", "py-print-merged --value-depth", "py-print-merged --value-items 70000 thing",
+        "py-bt-merged --value-items 1 all --locals"])[3:]
+    assert answers[0].endswith("\u2026 2 more]\n") and "\u2026" not in answers[1]
+    assert answers[2].splitlines() == ["%s = %s" % one for one in frame["locals"].items()]
+    assert answers[3:5] == ["error: --value-depth takes a number from 1 on.",
+                            "error: the items of values is 70000; the most is 65536"]
+    assert debuggers.without_warnings(answers[5]) == analyzer.run(
+        "--color", "never", "--locals", "--value-items", "1", core.path).stdout
+
+
 def test_names_are_completed():
     core = debuggers.some_core("frame_values")
     frame = next(number for number, one in enumerate(shown_frames(analyzer.json_of(core.path).json["threads"][0]))

@@ -51,6 +51,32 @@ def test_module_frames_show_their_data(core):
 
 
 @pytest.mark.cases(["values"])
+def test_limits(core):
+    """Characters, items and depth as they are asked for."""
+    limits = ["--value-length", "5000", "--value-items", "1000", "--value-depth", "20"]
+    found = analyzer.frames_by_name(analyzer.json_of(core.path, "--locals", *limits).json, core.truth["dying"])
+    assert found["texts"]["locals"]["long_text"] == repr("x" * 5000)
+    assert found["containers"]["locals"]["many"] == repr(list(range(1000)))
+    assert found["containers"]["locals"]["deep"] == "[[[[[[[[1]]]]]]]]"
+    assert found["library"]["locals"]["long_path"] == "PurePosixPath(%r)" % ("x" * 401)
+    assert "u'" not in found["library"]["locals"]["long_view"] and found["library"]["locals"]["long_view"].count("0, ") == 999
+    limits = ["--value-length", "3", "--value-items", "2", "--value-depth", "1"]
+    found = analyzer.frames_by_name(analyzer.json_of(core.path, "--locals", *limits).json, core.truth["dying"])
+    assert found["texts"]["locals"]["plain"] == "'pla'\u2026 2 more"
+    assert found["containers"]["locals"]["many"].startswith("[0, 1, \u2026")
+    assert found["containers"]["locals"]["deep"] == "[[\u2026]]"
+
+
+@pytest.mark.cases(["values"])
+@pytest.mark.parametrize("option,most", [("length", 1048576), ("items", 65536), ("depth", 32)])
+def test_limits_have_limits(core, option, most):
+    for wrong in ("0", "-1", "x", "", str(most + 1), "99999999999999999999"):
+        done = analyzer.run("--locals", "--value-" + option, wrong, core.path)
+        assert done.returncode == 64 and done.stderr == (
+            "pystack-core: --value-%s: '%s' is no number from 1 to %d; see pystack-core --help\n" % (option, wrong, most))
+
+
+@pytest.mark.cases(["values"])
 def test_values_in_text(core):
     text = analyzer.run("--locals", core.path).stdout
     assert "second = 2\n" in text and "rest = (3, 4)\n" in text

@@ -65,7 +65,7 @@ void value_open_closure(struct value_writer *writer, const struct py_type *type,
             target_read_u64(python->target, object + at, &item) != PSC_OK)
             return;
         if (py_is_object_address(item) && py_type_of(python, item, &item_type) == PSC_OK)
-            value_take(level, 0, item);
+            value_take(writer, level, 0, item);
     }
 }
 

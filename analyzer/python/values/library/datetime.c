@@ -37,7 +37,7 @@ static void open_zone(struct value_writer *writer, psc_addr object, enum py_fiel
     }
     struct value_level *level = value_push(writer, object, ", tzinfo=", ")");
     if (level)
-        value_take(level, 0, zone);
+        value_take(writer, level, 0, zone);
 }
 
 static void add_delta(struct value_writer *writer, psc_addr object)
@@ -81,9 +81,9 @@ static void open_timezone(struct value_writer *writer, const struct py_type *typ
     }
     struct value_level *level = value_push(writer, object, "(", ")");
     if (level && offset)
-        value_take(level, 0, offset);
+        value_take(writer, level, 0, offset);
     if (level && name)
-        value_take(level, 0, name);
+        value_take(writer, level, 0, name);
 }
 
 static bool read_bytes(struct value_writer *writer, psc_addr object, enum py_field field,

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define SHOWN_LIMIT  16u
 #define FORMAT_LIMIT 32u
 
 struct view {
@@ -107,7 +106,7 @@ static void add_items(struct value_writer *writer, const struct view *view)
     uint64_t shown = 0;
     if (!count_items(view, &count))
         return;
-    for (; shown < count && shown < SHOWN_LIMIT; shown++) {
+    for (; shown < count && shown < value_array_items(writer); shown++) {
         uint8_t bytes[8] = {0};
         size_t before = text->size;
         text_add_string(text, shown ? ", " : ": ");

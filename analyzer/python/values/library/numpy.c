@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { SHOWN_LIMIT = 16 };
-
 /* ---- one number ---- */
 
 /* IEEE 754 binary16. */
@@ -186,7 +184,7 @@ static void add_items(struct value_writer *writer, const struct array *array)
     uint64_t count = count_items(array);
     uint64_t shown = 0;
     uint8_t bytes[16];
-    for (; shown < count && shown < SHOWN_LIMIT; shown++) {
+    for (; shown < count && shown < value_array_items(writer); shown++) {
         if (target_read(writer->python->target, find_item(array, shown), bytes,
                         array->number->width) != PSC_OK)
             break;
@@ -208,10 +206,10 @@ static void open_objects(struct value_writer *writer, const struct array *array,
     struct value_level *level = value_push(writer, object, ": ", ">");
     if (!level)
         return;
-    for (; shown < count && shown < SHOWN_LIMIT; shown++) {
+    for (; shown < count && shown < value_array_items(writer); shown++) {
         if (target_read_u64(writer->python->target, find_item(array, shown), &item) != PSC_OK)
             break;
-        value_take(level, 0, item);
+        value_take(writer, level, 0, item);
     }
     level->more = count - shown;
 }

@@ -3,17 +3,18 @@
 
 #include <string.h>
 
-#define PART_LIMIT 256u
+#define PART_LIMIT      256u
+#define CHARACTER_LIMIT 4096u /* PATH_MAX of Linux (limits.h). */
 
 /* One that is longer is shown by its attributes. */
 struct path_text {
-    uint32_t characters[VALUE_CHARACTERS];
+    uint32_t characters[CHARACTER_LIMIT];
     size_t count;
 };
 
 static bool add_character(struct path_text *path, uint32_t character)
 {
-    if (path->count == VALUE_CHARACTERS)
+    if (path->count == CHARACTER_LIMIT)
         return false;
     path->characters[path->count++] = character;
     return true;
@@ -21,10 +22,10 @@ static bool add_character(struct path_text *path, uint32_t character)
 
 static bool add_part(struct python *python, struct path_text *path, psc_addr object)
 {
-    uint8_t buffer[4 * VALUE_CHARACTERS];
+    uint8_t buffer[4 * CHARACTER_LIMIT];
     struct py_characters shape;
     if (py_string_open(python, object, &shape) != PSC_OK ||
-        shape.length > VALUE_CHARACTERS - path->count ||
+        shape.length > CHARACTER_LIMIT - path->count ||
         target_read(python->target, shape.data, buffer, (size_t)shape.length * shape.width) !=
             PSC_OK)
         return false;
@@ -145,6 +146,9 @@ void value_open_path(struct value_writer *writer, const struct py_type *type, ps
     }
     text_add_string(writer->text, py_type_short_name(type));
     text_add_char(writer->text, '(');
-    format_str((const uint8_t *)path.characters, path.count, sizeof(uint32_t), writer->text);
+    size_t shown = writer->python->limits.length;
+    shown = shown < path.count ? shown : path.count;
+    format_str((const uint8_t *)path.characters, shown, sizeof(uint32_t), writer->text);
+    value_add_rest(writer->text, path.count - shown);
     text_add_char(writer->text, ')');
 }

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#define INT_STEPS 32u /* What reading it costs. */
+
 /* CPython, Lib/uuid.py: an int of 128 bits, of which 30 are in each digit. */
 static bool read_wide(struct python *python, psc_addr object, unsigned __int128 *ret)
 {
@@ -12,7 +14,7 @@ static bool read_wide(struct python *python, psc_addr object, unsigned __int128 
     *ret = 0;
     // Of a class derived from int the text could lead back here.
     if (py_type_of(python, object, &type) != PSC_OK || type->kind != PY_KIND_INT || !type->exact ||
-        !budget_spend(python, VALUE_ITEM_LIMIT))
+        !budget_spend(python, INT_STEPS))
         return false;
     value_add_int(&writer, type, object);
     bool whole = digits.data && digits.size && digits.size <= 39 && !digits.failed;

@@ -23,7 +23,7 @@ void value_take_attributes(struct value_writer *writer, struct value_level *leve
     for (size_t i = 0; i < type->slot_count; i++)
         if (target_read_u64(python->target, object + type->slots[i].offset, &value) == PSC_OK &&
             value)
-            value_take(level, type->slots[i].name, value);
+            value_take(writer, level, type->slots[i].name, value);
     if (py_attributes_open(python, object, &items) != PSC_OK)
         return;
     if (items.count > TAKE_LIMIT)
@@ -31,7 +31,7 @@ void value_take_attributes(struct value_writer *writer, struct value_level *leve
     if (!budget_spend(python, items.count))
         return;
     while (py_items_next(python, &items, &key, &value) == PSC_OK)
-        value_take(level, key, value);
+        value_take(writer, level, key, value);
 }
 
 bool value_find_in_dict(struct python *python, psc_addr object, const char *name, psc_addr *ret)

@@ -101,8 +101,8 @@ void value_open_dict(struct value_writer *writer, const struct py_type *type, ps
         items.count = SCAN_LIMIT;
     if (!budget_spend(python, items.count))
         items.count = 0;
-    while (level->count < VALUE_ITEM_LIMIT && py_items_next(python, &items, &key, &value) == PSC_OK)
-        value_take(level, key, value);
+    while (!value_is_full(writer, level) && py_items_next(python, &items, &key, &value) == PSC_OK)
+        value_take(writer, level, key, value);
     level->more = used > level->count ? used - level->count : 0;
 }
 
@@ -114,7 +114,7 @@ static void take_set(struct value_writer *writer, struct value_level *level, psc
     slots = slots < SCAN_LIMIT ? slots : SCAN_LIMIT;
     if (!budget_spend(python, slots))
         slots = 0;
-    for (uint64_t i = 0; i < slots && level->count < VALUE_ITEM_LIMIT && level->count < used; i++) {
+    for (uint64_t i = 0; i < slots && !value_is_full(writer, level) && level->count < used; i++) {
         psc_addr entry = table + PY_SET_ENTRY_SIZE * i;
         psc_addr key;
         uint64_t hash;
@@ -122,7 +122,7 @@ static void take_set(struct value_writer *writer, struct value_level *level, psc
             py_read_u64(python, entry, PY_SETENTRY_HASH, &hash) != PSC_OK)
             break;
         if (key && hash != PY_SET_FREED_HASH && !(freed && py_string_equals(python, key, freed)))
-            value_take(level, 0, key);
+            value_take(writer, level, 0, key);
     }
     level->more = used - level->count;
 }
@@ -168,7 +168,7 @@ static void take_blocks(struct value_writer *writer, struct value_level *level, 
     if (py_read_u64(python, object, PY_DEQUE_BLOCK, &block) != PSC_OK ||
         py_read_u64(python, object, PY_DEQUE_INDEX, &index) != PSC_OK)
         return;
-    while (level->more && level->count < VALUE_ITEM_LIMIT) {
+    while (level->more && !value_is_full(writer, level)) {
         if (index >= block_items) {
             if (py_read_u64(python, block, PY_BLOCK_RIGHT, &block) != PSC_OK)
                 return;
@@ -177,7 +177,7 @@ static void take_blocks(struct value_writer *writer, struct value_level *level, 
         psc_addr data = py_field_address(python, block, PY_BLOCK_DATA);
         if (target_read_u64(python->target, data + 8 * index++, &item) != PSC_OK)
             return;
-        value_take(level, 0, item);
+        value_take(writer, level, 0, item);
         level->more--;
     }
 }

@@ -12,7 +12,7 @@ void value_open_proxy(struct value_writer *writer, const struct py_type *type, p
         mapping = 0;
     struct value_level *level = value_push(writer, object, "mappingproxy(", ")");
     if (level)
-        value_take(level, 0, mapping);
+        value_take(writer, level, 0, mapping);
 }
 
 /* Those of an OrderedDict are odict_keys and so on. */
@@ -43,7 +43,7 @@ static void take_view(struct value_writer *writer, struct value_level *level, ps
     if (!budget_spend(python, items.count))
         return;
     while (py_items_next(python, &items, &key, &value) == PSC_OK)
-        value_take(level, key, keys ? key : value);
+        value_take(writer, level, key, keys ? key : value);
 }
 
 /* The keys, values or items of a dict: "dict_keys(['a'])"; items are written as "'a': 1". */

@@ -105,7 +105,7 @@ void value_open_method(struct value_writer *writer, const struct py_type *type, 
     }
     struct value_level *level = value_push(writer, object, " of ", ">");
     if (level)
-        value_take(level, 0, self);
+        value_take(writer, level, 0, self);
 }
 
 void value_open_builtin(struct value_writer *writer, const struct py_type *type, psc_addr object)

@@ -50,7 +50,7 @@ static void open_member(struct value_writer *writer, const struct py_type *type,
     }
     struct value_level *level = value_push(writer, object, ": ", ">");
     if (level)
-        value_take(level, 0, value);
+        value_take(writer, level, 0, value);
 }
 
 void value_open_instance(struct value_writer *writer, const struct py_type *type, psc_addr object)
@@ -106,7 +106,7 @@ void value_open_slice(struct value_writer *writer, const struct py_type *type, p
     (void)type;
     for (size_t i = 0; level && i < PSC_ARRAY_SIZE(parts); i++)
         if (py_read_u64(writer->python, object, parts[i], &part) == PSC_OK)
-            value_take(level, 0, part);
+            value_take(writer, level, 0, part);
 }
 
 /* CPython 2.7, Objects/rangeobject.c, range_repr(). */
@@ -141,7 +141,7 @@ static void open_range(struct value_writer *writer, psc_addr object)
     for (size_t i = 0; level && i < PSC_ARRAY_SIZE(parts); i++)
         if (py_read_u64(writer->python, object, parts[i], &part) == PSC_OK &&
             (i < 2 || py_read_int(writer->python, part, &step) != PSC_OK || step != 1))
-            value_take(level, 0, part);
+            value_take(writer, level, 0, part);
 }
 
 void value_open_range(struct value_writer *writer, const struct py_type *type, psc_addr object)

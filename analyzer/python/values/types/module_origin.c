@@ -57,7 +57,7 @@ static struct origin read_origin(struct python *python, psc_addr module)
         origin.word = importer_word(python, spec);
     else if (is_file)
         origin.file = origin_name;
-    else if (py_read_string(python, origin_name, VALUE_CHARACTERS, &origin.word) != PSC_OK)
+    else if (py_read_string(python, origin_name, VALUE_NAME_CHARACTERS, &origin.word) != PSC_OK)
         origin.word = NULL;
     return origin;
 }

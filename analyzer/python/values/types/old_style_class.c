@@ -15,7 +15,7 @@ psc_addr value_old_name(struct python *python, psc_addr class)
 static void add_string(struct python *python, psc_addr object, struct text *text)
 {
     const char *string = "?";
-    if (py_read_string(python, object, VALUE_CHARACTERS, &string) != PSC_OK)
+    if (py_read_string(python, object, VALUE_NAME_CHARACTERS, &string) != PSC_OK)
         string = "?";
     text_add_string(text, string);
 }
@@ -68,7 +68,7 @@ void value_open_old_instance(struct value_writer *writer, const struct py_type *
     if (items.count > SCAN_LIMIT || !budget_spend(python, items.count))
         items.count = 0;
     while (py_items_next(python, &items, &key, &value) == PSC_OK)
-        value_take(level, key, value);
+        value_take(writer, level, key, value);
     if (!level->count && !writer->text->failed)
         writer->text->data[writer->text->size = before] = '\0';
 }

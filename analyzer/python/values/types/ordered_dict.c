@@ -11,17 +11,18 @@ static size_t find_key(const struct value_level *level, psc_addr key)
     return at;
 }
 
-static void take_keys(struct python *python, struct value_level *level, psc_addr dict,
+static void take_keys(struct value_writer *writer, struct value_level *level, psc_addr dict,
                       uint64_t used)
 {
+    struct python *python = writer->python;
     psc_addr node;
     psc_addr key;
     enum psc_status status = py_read_u64(python, dict, PY_ORDERED_FIRST, &node);
-    while (status == PSC_OK && node && level->count < VALUE_ITEM_LIMIT && level->count < used) {
+    while (status == PSC_OK && node && !value_is_full(writer, level) && level->count < used) {
         if (py_read_u64(python, node, PY_ORDEREDNODE_KEY, &key) != PSC_OK || !key ||
             find_key(level, key) < level->count)
             return;
-        value_take(level, key, 0);
+        value_take(writer, level, key, 0);
         status = py_read_u64(python, node, PY_ORDEREDNODE_NEXT, &node);
     }
 }
@@ -37,7 +38,7 @@ void value_take_ordered(struct value_writer *writer, struct value_level *level, 
     psc_addr value;
     size_t found = 0;
     size_t whole = 0;
-    take_keys(python, level, dict, used);
+    take_keys(writer, level, dict, used);
     if (py_dict_open(python, dict, &items) != PSC_OK)
         items.count = 0;
     if (items.count > SCAN_LIMIT)

@@ -99,7 +99,7 @@ void format_bytes(const uint8_t *bytes, size_t count, struct text *text)
     format_quoted(bytes, count, 1, true, text);
 }
 
-static void add_rest(struct text *text, uint64_t rest)
+void value_add_rest(struct text *text, uint64_t rest)
 {
     if (rest)
         text_printf(text, "\u2026 %" PRIu64 " more", rest);
@@ -107,7 +107,6 @@ static void add_rest(struct text *text, uint64_t rest)
 
 void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
-    uint8_t buffer[4 * VALUE_CHARACTERS];
     struct py_characters characters;
     struct python *python = writer->python;
     (void)type;
@@ -115,8 +114,11 @@ void value_add_str(struct value_writer *writer, const struct py_type *type, psc_
         text_add_string(writer->text, "<str: not readable>");
         return;
     }
-    size_t count =
-        characters.length < VALUE_CHARACTERS ? (size_t)characters.length : VALUE_CHARACTERS;
+    size_t count = python->limits.length;
+    count = characters.length < count ? (size_t)characters.length : count;
+    uint8_t *buffer = value_buffer(writer, 4 * count + 1);
+    if (!buffer)
+        return;
     if (target_read(python->target, characters.data, buffer, count * characters.width) != PSC_OK) {
         text_add_string(writer->text, "<str: not readable>");
         return;
@@ -131,16 +133,16 @@ void value_add_str(struct value_writer *writer, const struct py_type *type, psc_
         format_str(buffer, count, characters.width, writer->text);
         break;
     }
-    add_rest(writer->text, characters.length - count);
+    value_add_rest(writer->text, characters.length - count);
 }
 
 void value_add_name(struct value_writer *writer, psc_addr object)
 {
-    uint8_t buffer[4 * VALUE_CHARACTERS];
+    uint8_t buffer[4 * VALUE_NAME_CHARACTERS];
     struct py_characters characters;
     struct python *python = writer->python;
     if (py_string_open(python, object, &characters) != PSC_OK ||
-        characters.length > VALUE_CHARACTERS ||
+        characters.length > VALUE_NAME_CHARACTERS ||
         target_read(python->target, characters.data, buffer,
                     (size_t)characters.length * characters.width) != PSC_OK) {
         text_add_char(writer->text, '?');
@@ -162,15 +164,18 @@ void value_add_name(struct value_writer *writer, psc_addr object)
 static void add_binary(struct value_writer *writer, psc_addr data, uint64_t size,
                        const char *prefix)
 {
-    uint8_t buffer[VALUE_CHARACTERS];
-    size_t count = size < VALUE_CHARACTERS ? (size_t)size : VALUE_CHARACTERS;
+    size_t count = writer->python->limits.length;
+    count = size < count ? (size_t)size : count;
+    uint8_t *buffer = value_buffer(writer, count + 1);
+    if (!buffer)
+        return;
     if (size > BINARY_LIMIT || target_read(writer->python->target, data, buffer, count) != PSC_OK) {
         text_add_string(writer->text, "<bytes: not readable>");
         return;
     }
     text_add_string(writer->text, prefix);
     format_bytes(buffer, count, writer->text);
-    add_rest(writer->text, size - count);
+    value_add_rest(writer->text, size - count);
 }
 
 void value_add_bytes(struct value_writer *writer, const struct py_type *type, psc_addr object)

@@ -11,18 +11,18 @@
 
 #include "objects.h"
 
-#define VALUE_DEPTH_LIMIT 5u   /**< Containers in containers. */
-#define VALUE_ITEM_LIMIT  32u  /**< Items of one container. */
-#define VALUE_CHARACTERS  400u /**< Characters of one str, bytes of one bytes. */
+#define VALUE_ARRAY_ITEMS     16u  /**< Of arrays of numbers, unless another number is asked for. */
+#define VALUE_NAME_CHARACTERS 400u /**< Of the name of a function, an attribute, an origin. */
 
 /** A container that is being written: what of it is shown, collected when it was met. */
 struct value_level {
     psc_addr object;
     size_t count;
     size_t next;
-    uint64_t more;                   /**< Items that are not shown. */
-    psc_addr keys[VALUE_ITEM_LIMIT]; /**< With has_keys. */
-    psc_addr values[VALUE_ITEM_LIMIT];
+    uint64_t more;  /**< Items that are not shown. */
+    psc_addr *keys; /**< With has_keys; both are the writer's. */
+    psc_addr *values;
+    size_t capacity; /**< Of both. */
     bool has_keys;
     bool attributes; /**< Keys are names: "name=value", else "key: value". */
     bool value_next; /**< The key was written. */
@@ -34,9 +34,11 @@ struct value_level {
 struct value_writer {
     struct python *python;
     struct text *text;
-    size_t start; /**< Where in the text its own begins. */
+    size_t start;   /**< Where in the text its own begins. */
+    uint8_t *bytes; /**< See value_buffer(). */
+    size_t byte_count;
     size_t depth;
-    struct value_level levels[VALUE_DEPTH_LIMIT];
+    struct value_level levels[PSC_VALUE_DEPTH_MAX];
 };
 
 /* ---- writer.c ---- */
@@ -48,7 +50,16 @@ struct value_level *value_push(struct value_writer *writer, psc_addr object, con
 void value_take_array(struct value_writer *writer, struct value_level *level, psc_addr items,
                       uint64_t count);
 /** Adds one; with keys where the level has them. */
-void value_take(struct value_level *level, psc_addr key, psc_addr value);
+void value_take(struct value_writer *writer, struct value_level *level, psc_addr key,
+                psc_addr value);
+/** Whether no more items of a container are shown. */
+bool value_is_full(const struct value_writer *writer, const struct value_level *level);
+/** How many items of an array of numbers are shown. */
+uint64_t value_array_items(const struct value_writer *writer);
+/** Room for bytes, until the next call; NULL when memory is out, which text->failed tells then. */
+uint8_t *value_buffer(struct value_writer *writer, size_t size);
+/** Frees what the writer has taken. */
+void value_writer_deinit(struct value_writer *writer);
 /** Whether the object is being written: it contains itself. */
 bool value_is_open(const struct value_writer *writer, psc_addr object);
 
@@ -73,6 +84,8 @@ void format_int(const uint32_t *digits, size_t count, bool negative, struct text
 void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_bytes(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object);
+/** "… 3 more", for what is left out; nothing for 0. */
+void value_add_rest(struct text *text, uint64_t rest);
 /** repr() of characters of 1, 2 or 4 bytes each, with quotes. */
 void format_str(const uint8_t *characters, size_t count, uint32_t width, struct text *text);
 /** repr() of bytes, without the b. */

@@ -1,12 +1,15 @@
 #include "types.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define FIRST_CAPACITY 16u
 
 struct value_level *value_push(struct value_writer *writer, psc_addr object, const char *open,
                                const char *close)
 {
     text_add_string(writer->text, open);
-    if (writer->depth == VALUE_DEPTH_LIMIT) {
+    if (writer->depth == writer->python->limits.depth) {
         text_add_string(writer->text, "\u2026");
         text_add_string(writer->text, close);
         return NULL;
@@ -27,10 +30,65 @@ struct value_level *value_push(struct value_writer *writer, psc_addr object, con
     return level;
 }
 
-void value_take(struct value_level *level, psc_addr key, psc_addr value)
+bool value_is_full(const struct value_writer *writer, const struct value_level *level)
 {
-    if (level->count == VALUE_ITEM_LIMIT) {
+    return writer->text->failed || level->count >= writer->python->limits.items;
+}
+
+uint64_t value_array_items(const struct value_writer *writer)
+{
+    uint32_t items = writer->python->limits.items;
+    return items == PYTHON_VALUE_ITEMS ? VALUE_ARRAY_ITEMS : items;
+}
+
+uint8_t *value_buffer(struct value_writer *writer, size_t size)
+{
+    if (size <= writer->byte_count)
+        return writer->bytes;
+    uint8_t *larger = realloc(writer->bytes, size);
+    if (!larger) {
+        writer->text->failed = true;
+        return NULL;
+    }
+    writer->bytes = larger;
+    writer->byte_count = size;
+    return larger;
+}
+
+/* Room for one more. */
+static bool grow(struct value_level *level)
+{
+    size_t capacity = level->capacity ? 2 * level->capacity : FIRST_CAPACITY;
+    psc_addr *keys = realloc(level->keys, capacity * sizeof(*keys));
+    if (keys)
+        level->keys = keys;
+    psc_addr *values = realloc(level->values, capacity * sizeof(*values));
+    if (values)
+        level->values = values;
+    if (!keys || !values)
+        return false;
+    level->capacity = capacity;
+    return true;
+}
+
+void value_writer_deinit(struct value_writer *writer)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(writer->levels); i++) {
+        free(writer->levels[i].keys);
+        free(writer->levels[i].values);
+    }
+    free(writer->bytes);
+}
+
+void value_take(struct value_writer *writer, struct value_level *level, psc_addr key,
+                psc_addr value)
+{
+    if (value_is_full(writer, level)) {
         level->more++;
+        return;
+    }
+    if (level->count == level->capacity && !grow(level)) {
+        writer->text->failed = true;
         return;
     }
     level->keys[level->count] = key;
@@ -42,9 +100,9 @@ void value_take_array(struct value_writer *writer, struct value_level *level, ps
 {
     psc_addr item;
     uint64_t taken = 0;
-    while (taken < count && level->count < VALUE_ITEM_LIMIT &&
+    while (taken < count && !value_is_full(writer, level) &&
            target_read_u64(writer->python->target, items + 8 * taken, &item) == PSC_OK) {
-        value_take(level, 0, item);
+        value_take(writer, level, 0, item);
         taken++;
     }
     level->more += count - taken;
