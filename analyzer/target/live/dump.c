@@ -5,6 +5,7 @@
 #include "live_private.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,13 +154,32 @@ static bool was_written(struct dump *dump, const struct live_map *map)
     return false;
 }
 
-static size_t read_memory(struct live *live, psc_addr at, uint8_t *buffer, size_t size)
+/* How many bytes of that are in memory, from its beginning on; all, unless a read had to wait. */
+static size_t count_there(const struct live *live, psc_addr at, size_t size)
 {
-    const struct iovec local = {buffer, size}, remote = {(void *)(uintptr_t)at, size};
-    ssize_t got = process_vm_readv(live->memory_tid, &local, 1, &remote, 1, 0);
+    size_t there = 0;
+    while (there < size && !reader_may_wait(live->reader, at + there))
+        there = reader_was_late(live->reader) ? there + LIVE_PAGE : size;
+    return there;
+}
+
+/* Into the dump's buffer. One that a read may still write to is left to it. */
+static size_t read_memory(struct live *live, psc_addr at, size_t size)
+{
+    struct dump *dump = &live->save.dump;
+    uint8_t *buffer = dump->buffer;
+    size = buffer ? count_there(live, at, size) : 0;
+    if (!size)
+        return 0;
+    const struct iovec remote = {(void *)(uintptr_t)at, size};
+    ssize_t got = reader_copy(live->reader, live->memory_tid, buffer, size, &remote, 1);
     // Where it is forbidden, and for what cannot be read by its own process.
     if (got < (ssize_t)LIVE_PAGE)
-        got = pread(live->pages.memory, buffer, size, (off_t)at);
+        got = reader_pread(live->reader, live->pages.memory, buffer, size, at);
+    if (got < 0 && errno == ETIMEDOUT)
+        dump->buffer = malloc(COPY_AT_ONCE);
+    if (!dump->buffer)
+        live->save.file.error = ENOMEM;
     return got < 0 ? 0 : (size_t)got & ~(size_t)(LIVE_PAGE - 1);
 }
 
@@ -169,7 +189,7 @@ static void copy(struct live *live, psc_addr start, psc_addr end)
     size_t unreadable = 0;
     for (psc_addr at = start; at < end && !file->error && unreadable < UNREADABLE_LIMIT;) {
         size_t size = end - at < COPY_AT_ONCE ? (size_t)(end - at) : COPY_AT_ONCE;
-        size_t got = read_memory(live, at, live->save.dump.buffer, size);
+        size_t got = read_memory(live, at, size);
         unreadable = got ? 0 : unreadable + 1;
         core_file_add(file, at, live->save.dump.buffer, got);
         at += got < size ? got + LIVE_PAGE : got;
@@ -239,10 +259,9 @@ enum dump_part dump_choose(const struct live_map *map, const struct dump_flags *
 /* Of what is mapped from its beginning only the header of an ELF file, as the kernel has it. */
 static void copy_header(struct live *live, psc_addr start)
 {
-    uint8_t *buffer = live->save.dump.buffer;
-    if (read_memory(live, start, buffer, LIVE_PAGE) == LIVE_PAGE &&
-        !memcmp(buffer, ELFMAG, SELFMAG))
-        core_file_add(&live->save.file, start, buffer, LIVE_PAGE);
+    if (read_memory(live, start, LIVE_PAGE) == LIVE_PAGE &&
+        !memcmp(live->save.dump.buffer, ELFMAG, SELFMAG))
+        core_file_add(&live->save.file, start, live->save.dump.buffer, LIVE_PAGE);
 }
 
 void dump_copy(struct target *target)

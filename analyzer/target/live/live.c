@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define THREAD_STACK ((size_t)2 * 1024 * 1024)
+/* Milliseconds in which everything is read, from the first thread that is stopped. */
+#define HOLD_LIMIT 800
 /* A process that does much never stands still for long enough. */
 #define UNPAUSED_LIMIT 20
 /* Another tracer is waited for so long; how often it is looked for. */
@@ -91,6 +93,18 @@ static enum psc_status copy_stacks(struct target *target)
     return PSC_OK;
 }
 
+/* Memory that nobody serves must not hold the target; all of it takes as long as it takes. */
+static void copy_for_core(struct target *target)
+{
+    struct live *live = live_of(target);
+    save_read_libraries(target);
+    live->held = false;
+    live->pages.closed |= reader_is_over(live->reader);
+    reader_set_limit(live->reader, 0);
+    if (live->save.full)
+        dump_copy(target);
+}
+
 static void hold_and_copy(struct snapshot *snapshot)
 {
     struct target *target = snapshot->target;
@@ -118,11 +132,8 @@ static void hold_and_copy(struct snapshot *snapshot)
         snapshot->request->visit(snapshot->request->context);
     double visited = now_in_milliseconds();
     pause->visit = visited - stacks;
-    if (snapshot->status == PSC_OK && live->save.taken) {
-        save_read_libraries(target);
-        if (live->save.full && !snapshot->maps_error)
-            dump_copy(target);
-    }
+    if (snapshot->status == PSC_OK && live->save.taken && !snapshot->maps_error)
+        copy_for_core(target);
     pause->save = now_in_milliseconds() - visited;
 }
 
@@ -134,9 +145,12 @@ static void *snapshot_thread(void *argument)
     prctl(PR_SET_TIMERSLACK, 1UL);
     // Of this thread only, where it is allowed: whoever takes the processor makes the target wait.
     (void)setpriority(PRIO_PROCESS, 0, -20);
-    live->stands = true;
+    live->stands = live->held = true;
+    reader_set_limit(live->reader, HOLD_LIMIT);
     hold_and_copy(snapshot);
-    live->stands = false;
+    live->pages.closed |= reader_is_over(live->reader);
+    reader_set_limit(live->reader, 0);
+    live->stands = live->held = false;
     double start = now_in_milliseconds();
     stop_release(&live->stop);
     live->pause.resume = now_in_milliseconds() - start;
@@ -263,6 +277,19 @@ enum psc_status live_prepare(struct target *target, bool *ret_changed, struct ps
     return take_maps(target, ret_changed, err);
 }
 
+static void warn_of_unread(struct target *target)
+{
+    const struct live *live = live_of(target);
+    if (live->pages.closed)
+        target_warn(target, "let-go",
+                    "it was let go after %.1f s: what was not read by then is missing",
+                    HOLD_LIMIT / 1e3);
+    if (reader_was_late(live->reader))
+        target_warn(target, "memory-waits",
+                    "some of its memory could not be read in time (userfaultfd, a file system in "
+                    "user space, or a slow disk): pages that are not in memory are left out");
+}
+
 enum psc_status live_snapshot(struct target *target, const struct live_request *request,
                               bool *ret_changed, struct psc_error *err)
 {
@@ -301,6 +328,7 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
         target->threads[i].name = live_read_name(target, target->threads[i].tid);
     if (!target->thread_count && !live->stop.running)
         return live_refuse(live->pid, ESRCH, err);
+    warn_of_unread(target);
     return PSC_OK;
 }
 
@@ -322,5 +350,6 @@ enum psc_status live_snapshot_unpaused(struct target *target, const struct live_
     target->thread_count = 0;
     if (!pause->pages)
         return live_refuse(live->pid, ESRCH, err);
+    warn_of_unread(target);
     return PSC_OK;
 }

@@ -5,6 +5,7 @@
 #include "live.h"
 #include "new_file.h"
 
+#include "pages.h"
 #include "save.h"
 #include "target_private.h"
 
@@ -70,47 +71,6 @@ struct live_files {
  */
 PSC_MUST_CHECK enum psc_status live_take_maps(struct target *target, struct live_files *files,
                                               const struct live_text *maps, const char *root);
-
-/* ---- pages.c ---- */
-
-#define LIVE_PAGE ((psc_addr)4096)
-
-struct live_page {
-    psc_addr address; /**< The key. */
-    const uint8_t *bytes;
-};
-
-/** Pages of the target that were read, each once: what was read while it stood still stays so. */
-struct live_pages {
-    int memory;              /**< /proc/PID/mem */
-    struct hash_table table; /**< struct live_page */
-    struct live_page last;
-    uint8_t **slabs;
-    size_t slab_count;
-    size_t slab_capacity;
-    size_t slab_used; /**< Of the last one. */
-    size_t run;       /**< Pages that the last read of neighbours took. */
-};
-
-static inline const struct live_page *pages_at(const struct live_pages *pages, size_t index)
-{
-    return hash_table_at(&pages->table, index);
-}
-
-/** So that nothing has to be allocated while the target stands still. False: out of memory. */
-bool pages_init(struct live_pages *pages, int memory);
-void pages_deinit(struct live_pages *pages);
-/** Forgets everything. */
-void pages_clear(struct live_pages *pages);
-const uint8_t *pages_find(struct live_pages *pages, psc_addr page);
-/** Adds a page whose bytes live as long as this does. */
-bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes);
-/** Their addresses, rising; malloc'd. NULL when there are none, or out of memory. */
-psc_addr *pages_list(const struct live_pages *pages, size_t *ret_count);
-/** How many of the pages are not any more what they were when they were read. */
-size_t pages_count_changed(const struct live_pages *pages, pid_t pid);
-/** Reads the page, and what lies beside it when its neighbours were wanted too; or NULL. */
-const uint8_t *pages_read(struct live_pages *pages, psc_addr page);
 
 /* ---- stop.c ---- */
 
@@ -179,7 +139,8 @@ struct live_stacks {
 
 /** @param ready  how many bytes are going to be copied, about. */
 bool stacks_init(struct live_stacks *stacks, size_t ready);
-void stacks_deinit(struct live_stacks *stacks);
+/** @param keep  a read that was given up may still write there: the memory is not let go. */
+void stacks_deinit(struct live_stacks *stacks, bool keep);
 
 /** Copies the ranges into pages, by as few calls as there can be. */
 void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid,
@@ -347,6 +308,9 @@ struct live {
     const char *root;      /**< Where its root is, as /proc writes paths; "" for the root of all. */
     const char *root_here; /**< proc/root where its paths are to be looked up there; or NULL. */
     int maps_fd;
+    struct live_reader *reader;
+    bool held;     /**< It stands still, so that reading must end in time. */
+    size_t pieces; /**< That were asked for meanwhile. */
     struct live_text maps;
     struct live_files files;
     struct live_pages pages;

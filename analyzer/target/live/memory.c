@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define PIECES_A_LOOK_AT_THE_CLOCK 256
+
 /*
  * The bytes of a file stand for its pages where nothing ever writes to them. While the target
  * stands still no file is looked for: that takes longer than to read the page.
@@ -27,10 +29,20 @@ static const uint8_t *live_file_piece(struct target *target, psc_addr address, s
     return bytes;
 }
 
+/* What is known already takes time, too, when there is much of it. */
+static bool is_over(struct live *live)
+{
+    if (++live->pieces % PIECES_A_LOOK_AT_THE_CLOCK == 0 && reader_is_over(live->reader))
+        live->pages.closed = true;
+    return live->pages.closed;
+}
+
 /* The bytes at an address and how many lie behind them in its page; NULL when not there. */
 static const uint8_t *live_piece(struct target *target, psc_addr address, size_t *ret_size)
 {
     struct live *live = live_of(target);
+    if (live->held && is_over(live))
+        return NULL;
     psc_addr page = address & ~(LIVE_PAGE - 1);
     const uint8_t *bytes = pages_find(&live->pages, page);
     const uint8_t *constant = bytes ? NULL : live_file_piece(target, address, ret_size);
@@ -57,7 +69,8 @@ static void live_close(struct target *target)
     if (live->folder >= 0)
         close(live->folder);
     pages_deinit(&live->pages);
-    stacks_deinit(&live->stacks);
+    stacks_deinit(&live->stacks, live->reader && reader_was_late(live->reader));
+    reader_destroy(live->reader);
     stop_deinit(&live->stop);
     free(live->wanted);
     free(live->files.items);

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define ARGUMENTS_AT_ONCE ((size_t)4096)
+#define ARGUMENTS_LIMIT   ((size_t)16 * 1024 * 1024)
+
 /* The main thread may have ended before the others, and has no memory then. */
 static pid_t find_living_thread(DIR *tasks)
 {
@@ -72,6 +75,27 @@ static const char *find_root(struct target *target)
     return root ? root : "";
 }
 
+/* The text is empty where there is none; it is kept for good where the read was given up. */
+static void read_arguments(const struct live *live, struct live_text *text)
+{
+    int fd = openat(live->folder, "cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : 1;
+    text->size = 0;
+    while (got > 0 && text->size < ARGUMENTS_LIMIT) {
+        void *bytes = text->bytes;
+        if (!array_reserve(&bytes, &text->capacity, text->size + ARGUMENTS_AT_ONCE, 1))
+            break;
+        text->bytes = bytes;
+        got =
+            reader_pread(live->reader, fd, text->bytes + text->size, ARGUMENTS_AT_ONCE, text->size);
+        text->size += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        *text = (struct live_text){0};
+}
+
 static void describe_process(struct target *target, struct live_text *text)
 {
     const struct live *live = live_of(target);
@@ -81,8 +105,7 @@ static void describe_process(struct target *target, struct live_text *text)
     if (!live_read_path(live->folder, "auxv", text))
         parse_auxv((const uint8_t *)text->bytes, text->size, &target->auxv);
     target_find_executable(target);
-    if (live_read_path(live->folder, "cmdline", text) || !text->size)
-        return;
+    read_arguments(live, text);
     size_t count = 0;
     for (size_t i = 0; i < text->size; i++)
         count += !text->bytes[i] || i + 1 == text->size;
@@ -112,7 +135,8 @@ static enum psc_status fill(struct target *target, struct psc_error *err)
     } else if (error) {
         return live_refuse(live->pid, error, err);
     }
-    if (!pages_init(&live->pages, memory)) {
+    live->reader = reader_create(live->folder);
+    if (!live->reader || !pages_init(&live->pages, memory, live->reader)) {
         live->pages.memory = memory;
         return psc_fail_memory(err);
     }

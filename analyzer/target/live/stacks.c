@@ -11,7 +11,6 @@
 #define ROOM           ((size_t)1024 * 1024 * 1024) /* Of addresses; memory only as it is used. */
 #define READY_AT_LEAST ((size_t)4 * 1024 * 1024)
 #define READY_AT_MOST  ((size_t)64 * 1024 * 1024)
-#define RANGES_A_CALL  ((size_t)512) /* IOV_MAX is 1024. */
 #define REGION_A_RANGE ((size_t)512 * 1024 * 1024)
 
 bool stacks_init(struct live_stacks *stacks, size_t ready)
@@ -37,20 +36,21 @@ bool stacks_init(struct live_stacks *stacks, size_t ready)
     return true;
 }
 
-void stacks_deinit(struct live_stacks *stacks)
+void stacks_deinit(struct live_stacks *stacks, bool keep)
 {
-    if (stacks->bytes)
+    if (stacks->bytes && !keep)
         munmap(stacks->bytes, stacks->size);
     *stacks = (struct live_stacks){0};
 }
 
 /* Where process_vm_readv() is forbidden (seccomp) /proc/PID/mem does. */
-static ssize_t read_by_file(int memory, uint8_t *buffer, const struct iovec *ranges, size_t count)
+static ssize_t read_by_file(const struct live_pages *pages, uint8_t *buffer,
+                            const struct iovec *ranges, size_t count)
 {
     ssize_t done = 0;
     for (size_t i = 0; i < count; i++) {
-        ssize_t got =
-            pread(memory, buffer + done, ranges[i].iov_len, (off_t)(uintptr_t)ranges[i].iov_base);
+        ssize_t got = reader_pread(pages->reader, pages->memory, buffer + done, ranges[i].iov_len,
+                                   (uintptr_t)ranges[i].iov_base);
         if (got > 0)
             done += got;
         if (got < (ssize_t)ranges[i].iov_len)
@@ -78,10 +78,9 @@ static size_t copy_ranges(struct live_stacks *stacks, struct live_pages *pages, 
                           const struct iovec *ranges, size_t count, size_t wanted)
 {
     uint8_t *buffer = stacks->bytes + stacks->used;
-    const struct iovec local = {buffer, wanted};
-    ssize_t got = process_vm_readv(pid, &local, 1, ranges, count, 0);
-    if (got < 0 && errno != EFAULT)
-        got = read_by_file(pages->memory, buffer, ranges, count);
+    ssize_t got = reader_copy(pages->reader, pid, buffer, wanted, ranges, count);
+    if (got < 0 && errno != EFAULT && !reader_was_late(pages->reader))
+        got = read_by_file(pages, buffer, ranges, count);
     size_t size = got < 0 ? 0 : (size_t)got & ~(size_t)(LIVE_PAGE - 1), left = size;
     keep(pages, buffer, ranges, count, size);
     stacks->used += size;
@@ -95,10 +94,11 @@ static size_t copy_ranges(struct live_stacks *stacks, struct live_pages *pages, 
 void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid,
                  const struct live_range *ranges, size_t count)
 {
-    struct iovec remote[RANGES_A_CALL];
-    for (size_t i = 0; i < count;) {
+    struct iovec remote[READER_RANGES];
+    // Once a read was given up, each page is looked at before it is read.
+    for (size_t i = 0; i < count && !reader_was_late(pages->reader);) {
         size_t n = 0, wanted = 0;
-        for (; i + n < count && n < RANGES_A_CALL; n++) {
+        for (; i + n < count && n < READER_RANGES; n++) {
             psc_addr start = ranges[i + n].start & ~(LIVE_PAGE - 1);
             psc_addr end = (ranges[i + n].end + LIVE_PAGE - 1) & ~(LIVE_PAGE - 1);
             size_t size = end > start ? (size_t)(end - start) : 0;

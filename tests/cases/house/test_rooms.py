@@ -129,8 +129,8 @@ SLEEPERS = {
     "tests/cases/support/resting.py", "tests/cases/programs/witness.py", "tests/cases/programs/states.py",
     "tests/cases/programs/hot_threads.py", "tests/cases/programs/busy.py", "tests/cases/programs/busy_2.py",
     "tests/cases/programs/musl_threads.c", "tests/cases/native/python_threads.py", "testdata/native/resting.h",
-    "testdata/native/ways.c", "testdata/native/two_interpreters.c", "testdata/demo/train.py",
-    "tests/cases/debuggers/test_lldb_plugin.py", "tests/bench/pause.py", "tests/accuracy/wheels/wheels.py"}
+    "tests/cases/programs/waiting_memory.py", "testdata/native/ways.c", "testdata/native/two_interpreters.c",
+    "testdata/demo/train.py", "tests/cases/debuggers/test_lldb_plugin.py", "tests/bench/pause.py", "tests/accuracy/wheels/wheels.py"}
 
 
 def test_no_fixed_sleep_decides():

@@ -134,7 +134,9 @@ static void test_pages_stay_as_they_were_read(void **state)
     assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
 
     struct live_pages pages;
-    assert_true(pages_init(&pages, fd));
+    struct live_reader *reader = reader_create(-1);
+    assert_non_null(reader);
+    assert_true(pages_init(&pages, fd, reader));
     for (size_t i = 39; i > 0; i--) /* Downwards, as Python's frames are walked. */
         assert_int_equal(pages_find(&pages, i * 4096) ? pages_find(&pages, i * 4096)[5]
                                                       : pages_read(&pages, i * 4096)[5],
@@ -150,6 +152,7 @@ static void test_pages_stay_as_they_were_read(void **state)
     assert_null(pages_find(&pages, 20 * 4096));
     assert_int_equal(pages_read(&pages, 20 * 4096)[0], 77);
     pages_deinit(&pages);
+    reader_destroy(reader);
     close(fd);
 }
 
@@ -158,7 +161,7 @@ static void test_many_pages(void **state)
     (void)state;
     struct live_pages pages;
     static const uint8_t page[4096];
-    assert_true(pages_init(&pages, -1));
+    assert_true(pages_init(&pages, -1, NULL));
     for (psc_addr i = 1; i <= 40000; i++)
         assert_true(pages_add(&pages, i * 4096, page + i % 4096));
     for (psc_addr i = 1; i <= 40000; i++)

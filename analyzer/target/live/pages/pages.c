@@ -1,5 +1,5 @@
 /* Pages of a living process, each read once. */
-#include "live_private.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,15 +30,18 @@ static bool add_slab(struct live_pages *pages)
     return true;
 }
 
-bool pages_init(struct live_pages *pages, int memory)
+bool pages_init(struct live_pages *pages, int memory, struct live_reader *reader)
 {
-    *pages = (struct live_pages){.memory = memory, .table = HASH_TABLE_OF(struct live_page)};
+    *pages = (struct live_pages){
+        .memory = memory, .reader = reader, .table = HASH_TABLE_OF(struct live_page)};
     return hash_table_reserve(&pages->table, FIRST_PAGES) && add_slab(pages);
 }
 
 void pages_deinit(struct live_pages *pages)
 {
-    for (size_t i = 0; i < pages->slab_count; i++)
+    // A read that was given up may still write to its slab.
+    bool kept = pages->reader && reader_was_late(pages->reader);
+    for (size_t i = 0; !kept && i < pages->slab_count; i++)
         munmap(pages->slabs[i], SLAB_SIZE);
     free(pages->slabs);
     hash_table_deinit(&pages->table);
@@ -47,11 +50,14 @@ void pages_deinit(struct live_pages *pages)
 
 void pages_clear(struct live_pages *pages)
 {
+    hash_table_clear(&pages->table);
+    pages->last = (struct live_page){0};
+    pages->closed = false;
+    if (pages->reader && reader_was_late(pages->reader))
+        return;
     while (pages->slab_count > 1)
         munmap(pages->slabs[--pages->slab_count], SLAB_SIZE);
-    hash_table_clear(&pages->table);
     pages->slab_used = 0;
-    pages->last = (struct live_page){0};
 }
 
 const uint8_t *pages_find(struct live_pages *pages, psc_addr page)
@@ -75,14 +81,11 @@ bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes)
     return known != NULL;
 }
 
-/* How many whole pages could be read into the slab. */
+/* How many whole pages could be read into the buffer. */
 static size_t read_pages(const struct live_pages *pages, psc_addr first, size_t count,
                          uint8_t *buffer)
 {
-    ssize_t got;
-    do
-        got = pread(pages->memory, buffer, count * LIVE_PAGE, (off_t)first);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = reader_pread(pages->reader, pages->memory, buffer, count * LIVE_PAGE, first);
     return got < 0 ? 0 : (size_t)got / LIVE_PAGE;
 }
 
@@ -111,17 +114,38 @@ static psc_addr choose_range(struct live_pages *pages, psc_addr page, size_t *re
     return first;
 }
 
-const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
+/* Room in the last slab, or in a new one; NULL when there is none. */
+static uint8_t *find_room(struct live_pages *pages, size_t count)
 {
-    if (page < LIVE_PAGE || page > (psc_addr)INT64_MAX - READ_AT_ONCE * LIVE_PAGE)
-        return NULL;
-    size_t count;
-    psc_addr first = choose_range(pages, page, &count);
     if (pages->slab_used + count * LIVE_PAGE > SLAB_SIZE && !add_slab(pages))
         return NULL;
-    uint8_t *buffer = pages->slabs[pages->slab_count - 1] + pages->slab_used;
-    size_t got = read_pages(pages, first, count, buffer);
-    if (first + got * LIVE_PAGE <= page) {
+    return pages->slabs[pages->slab_count - 1] + pages->slab_used;
+}
+
+/* Once a read was given up: the page alone, if it is in memory. */
+static size_t read_if_there(struct live_pages *pages, psc_addr page, uint8_t *buffer)
+{
+    return reader_may_wait(pages->reader, page) ? 0 : read_pages(pages, page, 1, buffer);
+}
+
+const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
+{
+    if (pages->closed || page < LIVE_PAGE || page > (psc_addr)INT64_MAX - READ_AT_ONCE * LIVE_PAGE)
+        return NULL;
+    bool late = reader_was_late(pages->reader);
+    size_t count = 1, got;
+    psc_addr first = late ? page : choose_range(pages, page, &count);
+    uint8_t *buffer = find_room(pages, count);
+    if (!buffer)
+        return NULL;
+    got = late ? read_if_there(pages, page, buffer) : read_pages(pages, first, count, buffer);
+    if (reader_was_late(pages->reader) != late) {
+        // The room is that of the read which was given up.
+        pages->slab_used += count * LIVE_PAGE;
+        first = page;
+        buffer = find_room(pages, 1);
+        got = buffer ? read_if_there(pages, page, buffer) : 0;
+    } else if (count > 1 && first + got * LIVE_PAGE <= page) {
         first = page;
         got = read_pages(pages, page, 1, buffer);
     }
@@ -165,15 +189,16 @@ static size_t count_different(const struct iovec *pages, const uint8_t *const *k
  * without the right to read (guard pages of stacks), and serves where that call is forbidden
  * (seccomp).
  */
-static size_t read_again(const struct live_pages *pages, pid_t pid, const struct iovec *remote,
+static size_t read_again(struct live_pages *pages, pid_t pid, const struct iovec *remote,
                          size_t count, uint8_t *buffer)
 {
     bool allowed = true;
     size_t done = 0;
     while (done < count) {
-        const struct iovec local = {buffer + done * LIVE_PAGE, (count - done) * LIVE_PAGE};
-        ssize_t got =
-            allowed ? process_vm_readv(pid, &local, 1, remote + done, count - done, 0) : 0;
+        uint8_t *rest = buffer + done * LIVE_PAGE;
+        ssize_t got = allowed ? reader_copy(pages->reader, pid, rest, (count - done) * LIVE_PAGE,
+                                            remote + done, count - done)
+                              : 0;
         allowed = allowed && (got >= 0 || errno == EFAULT);
         done += got > 0 ? (size_t)got / LIVE_PAGE : 0;
         if (done == count || !read_pages(pages, (psc_addr)(uintptr_t)remote[done].iov_base, 1,
@@ -184,7 +209,7 @@ static size_t read_again(const struct live_pages *pages, pid_t pid, const struct
     return done * LIVE_PAGE;
 }
 
-size_t pages_count_changed(const struct live_pages *pages, pid_t pid)
+size_t pages_count_changed(struct live_pages *pages, pid_t pid)
 {
     struct iovec remote[COMPARE_AT_ONCE];
     const uint8_t *known[COMPARE_AT_ONCE];
@@ -202,6 +227,7 @@ size_t pages_count_changed(const struct live_pages *pages, pid_t pid)
             count = 0;
         }
     }
-    free(buffer);
+    if (!reader_was_late(pages->reader))
+        free(buffer);
     return changed;
 }

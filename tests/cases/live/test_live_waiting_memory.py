@@ -1,0 +1,105 @@
+"""Memory that nobody serves: neither the process nor whoever looks at it waits for long."""
+import contextlib
+import os
+import subprocess
+import time
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+PROGRAM = os.path.join(cores.PROGRAMS, "waiting_memory.py")
+# What a process may stand still, and a look may take, in seconds; and what a busy machine adds.
+HOLD, LOOK, SPARE = 1.0, 3.0, 1.0
+WARNING = "memory-waits"
+
+
+@contextlib.contextmanager
+def waiting(what, *filler):
+    interpreter = [item for item in interpreters.find_wanted() if item.minor >= (3, 8)][-1]
+    process = subprocess.Popen([interpreter.path, PROGRAM, what, *filler], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    try:
+        said = process.stdout.readline().decode()
+        if said.startswith("no userfaultfd"):
+            pytest.skip(said.strip())
+        assert said == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def look(process, *options):
+    begin = time.monotonic()
+    result = analyzer.run("--format", "json", *options, "--pid", process.pid)
+    took = time.monotonic() - begin
+    assert result.returncode in (0, 1), result.describe()
+    assert took < LOOK + SPARE, (took, result.describe())
+    return result
+
+
+def longest_stand(process):
+    """The longest time in which its thread could not run; it ends then."""
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    return float(process.stdout.readline())
+
+
+def functions(document, name):
+    thread, = (thread for thread in document["threads"]
+               if any(frame["function"] == name for frame in thread["frames"]))
+    return [frame["function"] for frame in thread["frames"] if frame["kind"] == "python"]
+
+
+def codes(document):
+    return [warning["code"] for warning in document["warnings"]]
+
+
+def test_a_stack():
+    """Python's frames are elsewhere from 3.11 on; the native ones end where the stack does."""
+    with waiting("stack") as process:
+        document = look(process).json
+        assert WARNING in codes(document)
+        assert functions(document, "holder")[:2] == ["rest", "holder"]
+        thread, = (thread for thread in document["threads"] if thread["name"] == "deep" or any(
+            frame["function"] == "deep" for frame in thread["frames"]))
+        assert analyzer.gaps(thread), thread
+        assert longest_stand(process) < HOLD + SPARE
+
+
+def test_an_object():
+    """/proc/PID/mem says at once that such a page cannot be read: what is shown of it is not made up."""
+    with waiting("object") as process:
+        document = look(process, "--locals").json
+        assert functions(document, "holder")[:2] == ["rest", "holder"]
+        assert functions(document, "deep")[:102] == ["rest"] + ["deep"] * 101
+        assert "xxx" not in str(document)
+        assert longest_stand(process) < HOLD + SPARE
+
+
+def test_arguments():
+    """Of a command line, one page waits and the other does not."""
+    with waiting("arguments", "x" * 8192) as process:
+        document = look(process).json
+        assert functions(document, "holder")[:2] == ["rest", "holder"]
+        assert longest_stand(process) < HOLD + SPARE
+
+
+@pytest.mark.parametrize("full", ["", "=full"])
+def test_a_saved_core(tmp_path, full):
+    with waiting("object") as process:
+        path = os.path.join(tmp_path, "saved")
+        look(process, "--save-core" + full, path)
+        document = analyzer.json_of(path).json
+        assert functions(document, "holder")[:2] == ["rest", "holder"]
+        longest_stand(process)
+
+
+def test_without_a_stop():
+    with waiting("stack") as process:
+        document = look(process, "--no-pause").json
+        assert functions(document, "holder")[:2] == ["rest", "holder"]
+        assert longest_stand(process) < HOLD + SPARE
