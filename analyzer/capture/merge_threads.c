@@ -56,7 +56,8 @@ static enum psc_status merge_thread(struct capture *capture, struct captured_thr
 {
     struct merged_stack *merged = &thread->merged;
     enum psc_status status = PSC_OK;
-    if (merged->native.count && merged->native.end != NATIVE_END_COMPLETE) {
+    if (merged->native.count &&
+        (merged->native.end != NATIVE_END_COMPLETE || merged->native.skips)) {
         status = merge_continue_unwinding(merged, capture->native, capture->target, facts);
         if (status == PSC_OK)
             status = look_up_addresses(capture, merged);

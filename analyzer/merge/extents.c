@@ -1,4 +1,5 @@
 #include "extents.h"
+#include "merge_private.h"
 
 #include <stdlib.h>
 
@@ -69,4 +70,14 @@ size_t extents_next(const struct extents *extents, psc_addr address)
     if (rank >= extents->stack->count)
         return extents->stack->count;
     return (size_t)(extent_at(extents, rank) - extents->stack->frames);
+}
+
+size_t skips_find_next(const struct native_stack *stack, size_t from, size_t end)
+{
+    if (!stack->skips)
+        return end;
+    while (from < end && !stack->frames[from].skipped &&
+           stack->frames[from].trust != NATIVE_TRUST_ANCHOR)
+        from++;
+    return from;
 }

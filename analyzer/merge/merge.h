@@ -80,8 +80,8 @@ void merge_learn_evaluator(struct evaluator_facts *facts, const struct merged_st
 PSC_MUST_CHECK enum psc_status merge_find_owning_threads(struct merged_stack *const *stacks,
                                                          size_t count, struct target *target);
 /**
- * When unwinding broke below an anchor that the facts explain, walks on from
- * there and appends to merged->native, not to native_info.
+ * Where unwinding broke, or had to guess, below an anchor that the facts explain, walks on from
+ * there: merged->native gets other frames from there on, native_info is not touched.
  */
 PSC_MUST_CHECK enum psc_status merge_continue_unwinding(struct merged_stack *merged,
                                                         struct native *native,

@@ -7,6 +7,11 @@
 /** Interpreters on one thread whose order is looked for. */
 #define INTERPRETER_LIMIT 256u
 
+/* ---- extents.c ---- */
+
+/** The first frame in [from, end) before which frames may be missing; `end`: none. */
+size_t skips_find_next(const struct native_stack *stack, size_t from, size_t end);
+
 /* ---- evaluators.c ---- */
 
 /** The next evaluator by name from a native frame on; SIZE_MAX: none. */

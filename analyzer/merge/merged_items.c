@@ -79,27 +79,29 @@ static bool has_frames(const struct merged_stack *merged, const struct segment *
 
 /* ---- why a stack ends ---- */
 
-static const struct trace_location *native_end_gap(const struct native_stack *stack,
-                                                   struct symbolizer *symbolizer)
+/* `python`: what stands between the Python frames that follow is missing, too; else "". */
+static const struct trace_location *
+native_end_gap(const struct native_stack *stack, struct symbolizer *symbolizer, const char *python)
 {
     unsigned long long address = stack->end_address;
     switch (stack->end) {
     case NATIVE_END_COMPLETE:
         return NULL;
     case NATIVE_END_NO_RULE:
-        return symbolizer_gap(symbolizer, "no unwind rule at 0x%llx: the callers are not known",
-                              address);
+        return symbolizer_gap(symbolizer, "no unwind rule at 0x%llx: the callers are not known%s",
+                              address, python);
     case NATIVE_END_UNREADABLE:
         return symbolizer_gap(symbolizer,
                               "the stack at 0x%llx cannot be read: the callers are not "
-                              "known",
-                              address);
+                              "known%s",
+                              address, python);
     case NATIVE_END_CYCLE:
-        return symbolizer_gap(
-            symbolizer, "the native stack turns back at 0x%llx: damaged, or not a stack", address);
+        return symbolizer_gap(symbolizer,
+                              "the native stack turns back at 0x%llx: damaged, or not a stack%s",
+                              address, python);
     case NATIVE_END_LIMIT:
-        return symbolizer_gap(symbolizer, "more than %u native frames: the rest is not shown",
-                              PSC_NATIVE_FRAME_LIMIT);
+        return symbolizer_gap(symbolizer, "more than %u native frames: the rest is not shown%s",
+                              PSC_NATIVE_FRAME_LIMIT, python);
     }
     return NULL;
 }
@@ -133,10 +135,54 @@ struct item_writer {
     const struct segments *segments;
     struct symbolizer *symbolizer;
     size_t next;   /* Segment to be added. */
-    bool gap_told; /* Right before the native frame at hand. */
+    bool gap_told; /* Between the last native frame and the one at hand. */
+    bool gap_last; /* It was what was added last. */
 };
 
-/* Segments without an evaluator that stand before native frame `i`, or after the last one. */
+/* Whether the file of a module is not at hand, and memory has no unwind tables of it either. */
+static bool is_without_rules(const struct module *module)
+{
+    return module && module->file && !module->eh_frame_hdr &&
+           (module->file->state == TARGET_FILE_MISSING ||
+            module->file->state == TARGET_FILE_MISMATCH);
+}
+
+static bool has_evaluators_between(const struct segment *segment)
+{
+    return segment->apart && segment->count > 1;
+}
+
+/*
+ * Why frames are missing before native frame `i`.
+ * @param segment  the Python frames that follow; NULL: none do.
+ */
+static const struct trace_location *missing_gap(const struct item_writer *writer, size_t i,
+                                                const struct segment *segment)
+{
+    const struct merged_stack *merged = writer->merged;
+    const struct module *module = i ? merged->native_info[i - 1]->module : NULL;
+    const char *python = "";
+    if (segment)
+        python = has_evaluators_between(segment)
+                     ? ", here and between the Python frames that follow"
+                     : "; their Python frames follow";
+    if (is_without_rules(module))
+        return symbolizer_gap(
+            writer->symbolizer, "native frames that could not be unwound: the file of %s is %s%s",
+            module->name,
+            module->file->state == TARGET_FILE_MISMATCH ? "another build" : "not here", python);
+    if (i && !segment && merged->native.frames[i].skipped)
+        return symbolizer_gap(writer->symbolizer,
+                              "native frames may be missing: there is no unwind rule at 0x%llx, "
+                              "and what follows was found by searching the stack",
+                              (unsigned long long)merged->native.frames[i - 1].pc);
+    return symbolizer_gap(writer->symbolizer, "native frames that could not be unwound%s", python);
+}
+
+/*
+ * Segments without an evaluator that stand before native frame `i`, or after the last one: each of
+ * them was run by one that could not be unwound.
+ */
 static bool add_segments_before(struct item_writer *writer, size_t i)
 {
     struct merged_stack *merged = writer->merged;
@@ -144,15 +190,15 @@ static bool add_segments_before(struct item_writer *writer, size_t i)
         const struct segment *segment = &writer->segments->items[writer->next];
         if (segment->native != SIZE_MAX || segment->before != i)
             break;
-        if (merged->native.count && !writer->gap_told && has_frames(merged, segment)) {
-            if (!merged_add_gap(merged, symbolizer_gap(writer->symbolizer,
-                                                       "native frames that could not be "
-                                                       "unwound; their Python frames follow")))
-                return false;
-            writer->gap_told = true;
-        }
+        if (!has_frames(merged, segment))
+            continue;
+        if (merged->native.count && !writer->gap_last &&
+            !merged_add_gap(merged, missing_gap(writer, i, segment)))
+            return false;
         if (!add_segment(merged, segment))
             return false;
+        writer->gap_told = true;
+        writer->gap_last = false;
     }
     return true;
 }
@@ -161,9 +207,11 @@ static bool add_segments_before(struct item_writer *writer, size_t i)
 static bool add_native(struct item_writer *writer, size_t i)
 {
     struct merged_stack *merged = writer->merged;
-    if (!writer->gap_told && merged->native.frames[i].trust == NATIVE_TRUST_ANCHOR &&
-        !merged_add_gap(
-            merged, symbolizer_gap(writer->symbolizer, "native frames that could not be unwound")))
+    const struct native_frame *frame = &merged->native.frames[i];
+    // Nothing is missing between an evaluator and what was found by its anchor.
+    bool missing = frame->skipped ? !writer->gap_last
+                                  : frame->trust == NATIVE_TRUST_ANCHOR && !writer->gap_told;
+    if (missing && !merged_add_gap(merged, missing_gap(writer, i, NULL)))
         return false;
     struct merged_item *item = add_item(merged, MERGED_NATIVE);
     if (!item)
@@ -183,10 +231,23 @@ static bool add_end(struct item_writer *writer)
 {
     struct merged_stack *merged = writer->merged;
     const struct native_stack *native = &merged->native;
-    writer->gap_told = native->count && native->end != NATIVE_END_COMPLETE;
-    if (writer->gap_told && !merged_add_gap(merged, native_end_gap(native, writer->symbolizer)))
+    const struct segments *segments = writer->segments;
+    bool between =
+        writer->next < segments->count && has_evaluators_between(&segments->items[writer->next]);
+    bool broken = native->count && native->end != NATIVE_END_COMPLETE;
+    writer->gap_last = broken;
+    if (broken &&
+        !merged_add_gap(merged, native_end_gap(native, writer->symbolizer,
+                                               between ? ", nor the native frames between the "
+                                                         "Python frames that follow"
+                                                       : "")))
         return false;
     if (!add_segments_before(writer, native->count))
+        return false;
+    // The interpreter was called by something.
+    if (broken && !writer->gap_last &&
+        !merged_add_gap(
+            merged, symbolizer_gap(writer->symbolizer, "native frames that could not be unwound")))
         return false;
     for (size_t i = 0; i < merged->interpreter_count; i++) {
         const struct python_stack *stack = &merged->interpreters[i].stack;
@@ -200,9 +261,10 @@ static bool add_end(struct item_writer *writer)
 enum psc_status merged_add_frames(struct merged_stack *merged, const struct segments *segments,
                                   struct symbolizer *symbolizer)
 {
-    struct item_writer writer = {merged, segments, symbolizer, 0, false};
+    struct item_writer writer = {.merged = merged, .segments = segments, .symbolizer = symbolizer};
     for (size_t i = 0; i < merged->native.count; i++) {
         writer.gap_told = false;
+        writer.gap_last = false;
         if (!add_segments_before(&writer, i) || !add_native(&writer, i))
             return PSC_ERR_MEMORY;
     }

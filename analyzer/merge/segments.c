@@ -24,14 +24,36 @@ static struct segment *segments_add(struct segments *segments)
  * the two may be missing; what is of another module than the interpreter's is then no evaluator.
  */
 static size_t find_evaluator(const struct merged_stack *merged, const struct extents *extents,
-                             psc_addr anchor)
+                             const struct python_stack *stack, size_t index)
 {
-    size_t at = extents_find(extents, anchor);
-    if (at >= merged->native.count || at + 1 == merged->native.count ||
-        merged->native.frames[at + 1].trust <= NATIVE_TRUST_CFI)
+    size_t at = extents_find(extents, stack->anchors[index].address);
+    if (at >= merged->native.count || at + 1 == merged->native.count)
         return at;
+    const struct native_frame *frames = merged->native.frames;
     const struct address_info *info = merged->native_info[at];
+    if (frames[at + 1].skipped)
+        // What an evaluator leaves lies in its own frame: the lowest is that of this one.
+        return address_is_evaluator(info) &&
+                       (!index || stack->anchors[index - 1].address < frames[at].sp)
+                   ? at
+                   : SIZE_MAX;
+    if (frames[at + 1].trust <= NATIVE_TRUST_CFI)
+        return at;
     return info->module && !info->interpreter ? SIZE_MAX : at;
+}
+
+/*
+ * Frames whose evaluators were passed over between two native frames; false when none were, between
+ * these.
+ */
+static bool were_skipped(const struct merged_stack *merged, size_t from, size_t end,
+                         psc_addr *ret_address)
+{
+    size_t at = skips_find_next(&merged->native, from, end);
+    if (at == end)
+        return false;
+    *ret_address = merged->native.frames[at].sp - 1;
+    return true;
 }
 
 static enum psc_status add_run(struct segments *segments, size_t interpreter, size_t first,
@@ -66,7 +88,7 @@ enum psc_status segments_add_anchored(struct segments *segments, const struct me
         segment->first = done;
         segment->count = end > done ? end - done : 0;
         segment->address = anchor->address;
-        segment->native = find_evaluator(merged, extents, anchor->address);
+        segment->native = find_evaluator(merged, extents, stack, i);
         done += segment->count;
     }
     return done < stack->count ? add_run(segments, interpreter, done, stack->count - done, SIZE_MAX)
@@ -79,17 +101,25 @@ enum psc_status segments_add_slotted(struct segments *segments, const struct mer
     const struct python_stack *stack = &merged->interpreters[interpreter].stack;
     size_t done = 0, last_native = SIZE_MAX;
     enum psc_status status = PSC_OK;
-    for (size_t i = 0; status == PSC_OK && i < slots->count; i++) {
-        size_t at = slots->items[i].chain_index;
-        size_t owner = last_native != SIZE_MAX ? last_native : slots->items[i].native;
+    for (size_t i = 0; status == PSC_OK && i <= slots->count; i++) {
+        bool last = i == slots->count;
+        size_t at = last ? stack->count : slots->items[i].chain_index;
+        size_t native = last ? SIZE_MAX : slots->items[i].native;
+        size_t owner = last || last_native == SIZE_MAX ? native : last_native;
+        psc_addr address = 0;
+        if (were_skipped(merged, last_native == SIZE_MAX ? 0 : last_native + 1,
+                         last ? merged->native.count : native + 1, &address))
+            owner = SIZE_MAX;
         status = add_run(segments, interpreter, done, at - done, owner);
-        if (status == PSC_OK)
-            status = add_run(segments, interpreter, at, 1, slots->items[i].native);
+        if (status == PSC_OK && at > done) {
+            segments->items[segments->count - 1].address = address;
+            segments->items[segments->count - 1].apart = true;
+        }
+        if (status == PSC_OK && !last)
+            status = add_run(segments, interpreter, at, 1, native);
         done = at + 1;
-        last_native = slots->items[i].native;
+        last_native = native;
     }
-    if (status == PSC_OK)
-        status = add_run(segments, interpreter, done, stack->count - done, SIZE_MAX);
     return status;
 }
 

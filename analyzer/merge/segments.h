@@ -14,6 +14,7 @@ struct segment {
     psc_addr address; /**< On the C stack; 0 when only the order is known. */
     size_t native;    /**< The evaluator; SIZE_MAX: no native frame holds the address. */
     size_t before;    /**< Without one: the native frame before which the segment stands. */
+    bool apart;       /**< Each frame was run by an evaluator of its own. */
 };
 
 /** All zero is an empty one. */

@@ -114,6 +114,12 @@ static unsigned try_candidate(struct native *native, const struct target_registe
     return count_steps(native, ret, STEPS_BELIEVED);
 }
 
+/* Below the first page and above the user's half nothing is mapped. */
+static bool is_user_address(uint64_t word)
+{
+    return word >= NATIVE_PAGE && !(word >> 47);
+}
+
 /* The first candidate that leads to the end or far; else the first that leads on at all. */
 static bool scan(struct native *native, const struct target_registers *registers, size_t *budget,
                  struct target_registers *ret)
@@ -125,9 +131,11 @@ static bool scan(struct native *native, const struct target_registers *registers
         struct target_registers candidate;
         if (!native_read_word(native, slot + offset, &word))
             break;
-        // Below the first page and above the user's half nothing is mapped.
-        if (word < NATIVE_PAGE || word >> 47 || !target_is_executable(native->target, word - 1))
+        if (!is_user_address(word) || !code_is_possible(native, word - 1))
             continue;
+        // The way may lead through code that cannot be read, and from there to anywhere.
+        if (native->code->follows_call(native, word) == CODE_CALL_UNKNOWN)
+            break;
         *budget -= *budget < CANDIDATE_COST ? *budget - 1 : CANDIDATE_COST;
         unsigned steps = try_candidate(native, registers, slot + offset, &candidate);
         if (steps == STEPS_BELIEVED || (!found && steps >= STEPS_BEHIND_SCAN))
@@ -139,38 +147,74 @@ static bool scan(struct native *native, const struct target_registers *registers
     return found;
 }
 
-bool heuristics_find_caller(struct native *native, const struct row *row,
-                            const struct target_registers *registers, size_t *budget,
-                            struct target_registers *ret, enum native_trust *ret_trust)
+/*
+ * Whether a word in [from, to) may be the return address of a frame that was passed over. What
+ * earlier calls have left there looks the same.
+ */
+static bool may_be_called(struct native *native, psc_addr from, psc_addr to)
+{
+    uint64_t word;
+    if (to - from > SCAN_BYTES)
+        return true;
+    for (psc_addr slot = (from + 7) & ~(psc_addr)7; slot < to; slot += 8)
+        if (!native_read_word(native, slot, &word) ||
+            (is_user_address(word) && native->code->follows_call(native, word) != CODE_CALL_NO))
+            return true;
+    return false;
+}
+
+/*
+ * False where the file of the code is not at hand. Of what lies on the stack then, nothing tells
+ * return addresses that earlier calls have left from those that are still wanted.
+ */
+static bool is_readable(struct native *native, const struct row *row)
+{
+    uint8_t byte;
+    return !row->code || target_read_u8(native->target, row_lookup_pc(row), &byte) == PSC_OK;
+}
+
+/* What a function does without a row is told by its code. */
+static bool run_code(struct native *native, const struct row *row,
+                     const struct target_registers *registers, struct target_registers *ret)
 {
     psc_addr slot;
     bool sure;
-    *ret_trust = NATIVE_TRUST_SCAN;
     // A call to nowhere has pushed its return address and done no more.
     if (native->machine->call_pushes && row->exact && !row->code &&
         return_from(native, registers, registers->value[native->machine->sp], CODE_CALL_UNKNOWN,
                     ret))
         return true;
-    if (row->code && row->kind == ROW_NONE) {
-        if (returns_run(native, registers, row->exact, ret, &sure) &&
-            (sure || leads_on(native, ret, 1)))
-            return true;
-        if (native->code->run_epilogue(native, registers, ret) &&
-            native->code->follows_call(native, ret->value[native->machine->pc]) == CODE_CALL_YES &&
-            leads_on(native, ret, 1))
-            return true;
-        if (row->exact && native->code->at_entry(native, registers, &slot) &&
-            return_from(native, registers, slot, CODE_CALL_YES, ret)) {
-            if (slot != registers->value[native->machine->sp])
-                native_read_word(native, slot - 8, &ret->value[native->machine->frame_pointer]);
-            if (leads_on(native, ret, STEPS_BEHIND_FRAME_POINTER))
-                return true;
-        }
-    }
-    if (follow_frame_pointer(native, registers, ret) &&
-        leads_on(native, ret, STEPS_BEHIND_FRAME_POINTER)) {
-        *ret_trust = NATIVE_TRUST_FRAME_POINTER;
+    if (!row->code || row->kind != ROW_NONE)
+        return false;
+    if (returns_run(native, registers, row->exact, ret, &sure) &&
+        (sure || leads_on(native, ret, 1)))
         return true;
-    }
-    return scan(native, registers, budget, ret);
+    if (native->code->run_epilogue(native, registers, ret) &&
+        native->code->follows_call(native, ret->value[native->machine->pc]) == CODE_CALL_YES &&
+        leads_on(native, ret, 1))
+        return true;
+    if (!row->exact || !native->code->at_entry(native, registers, &slot) ||
+        !return_from(native, registers, slot, CODE_CALL_YES, ret))
+        return false;
+    if (slot != registers->value[native->machine->sp])
+        native_read_word(native, slot - 8, &ret->value[native->machine->frame_pointer]);
+    return leads_on(native, ret, STEPS_BEHIND_FRAME_POINTER);
+}
+
+bool heuristics_find_caller(struct native *native, const struct row *row,
+                            const struct target_registers *registers, size_t *budget,
+                            struct guessed_caller *ret)
+{
+    ret->skipped = false;
+    ret->trust = NATIVE_TRUST_SCAN;
+    if (run_code(native, row, registers, &ret->registers))
+        return true;
+    if (follow_frame_pointer(native, registers, &ret->registers) &&
+        leads_on(native, &ret->registers, STEPS_BEHIND_FRAME_POINTER))
+        ret->trust = NATIVE_TRUST_FRAME_POINTER;
+    else if (!is_readable(native, row) || !scan(native, registers, budget, &ret->registers))
+        return false;
+    ret->skipped = may_be_called(native, registers->value[native->machine->sp],
+                                 ret->registers.value[native->machine->sp] - 8);
+    return true;
 }

@@ -40,6 +40,11 @@ struct native_frame {
     uint8_t engine; /**< enum native_engine: what took the step from the inner frame to here. */
     bool exact;  /**< pc is the next instruction (innermost, or interrupted), no return address. */
     bool signal; /**< This is the signal trampoline (__restore_rt). */
+    /**
+     * It was guessed, and words on the stack that were passed over may be return addresses: frames
+     * between the inner one and this one may be missing.
+     */
+    bool skipped;
 };
 
 /**
@@ -85,7 +90,8 @@ struct native_stack {
     struct target_registers last;
     /** Set before the walk: registers are kept, for native_get_context(). */
     bool keep_registers;
-    const uint8_t *vectors;     /**< The thread's; see struct target_thread. */
+    bool skips;             /**< Some frame is or was `skipped`, or is of NATIVE_TRUST_ANCHOR. */
+    const uint8_t *vectors; /**< The thread's; see struct target_thread. */
     struct native_saved *saved; /**< Of the first frames, at most NATIVE_SAVED_LIMIT; malloc'd. */
     size_t saved_count;
     size_t saved_capacity;
@@ -206,6 +212,11 @@ enum native_location native_evaluate(struct target *target,
                                      const struct debug_expression *expression, uint64_t *ret);
 
 const struct native_statistics *native_get_statistics(const struct native *native);
+/**
+ * Forgets the frames from `count` on, at least one of which stays: they were guessed, and something
+ * else tells better. The stack then ends there, by NATIVE_END_NO_RULE.
+ */
+void native_stack_cut(struct native_stack *stack, size_t count);
 void native_stack_deinit(struct native_stack *stack);
 
 #endif

@@ -210,10 +210,17 @@ bool returns_run(struct native *native, const struct target_registers *registers
 
 /* ---- heuristics ---- */
 
-/** A caller found without a row. `budget`: words that may still be scanned. */
+/** A caller found without a row. */
+struct guessed_caller {
+    struct target_registers registers;
+    enum native_trust trust;
+    bool skipped; /**< As in struct native_frame. */
+};
+
+/** `budget`: words that may still be scanned. */
 bool heuristics_find_caller(struct native *native, const struct row *row,
                             const struct target_registers *registers, size_t *budget,
-                            struct target_registers *ret, enum native_trust *ret_trust);
+                            struct guessed_caller *ret);
 
 /* ---- the room's memory ---- */
 

@@ -82,6 +82,21 @@ void native_stack_deinit(struct native_stack *stack)
     *stack = (struct native_stack){0};
 }
 
+void native_stack_cut(struct native_stack *stack, size_t count)
+{
+    if (!count || count >= stack->count)
+        return;
+    stack->count = count;
+    if (stack->saved_count > count)
+        stack->saved_count = count;
+    while (stack->exact_count && stack->exact[stack->exact_count - 1].frame >= count)
+        stack->exact_count--;
+    struct native_frame *last = &stack->frames[count - 1];
+    last->cfa = 0;
+    stack->end = NATIVE_END_NO_RULE;
+    stack->end_address = last->pc;
+}
+
 /* ---- steps ---- */
 
 enum psc_status native_step(struct native *native, const struct target_registers *registers,
@@ -253,21 +268,26 @@ static enum psc_status go_by_row(struct walker *walker, struct row *row, const s
 
 static enum psc_status go_by_heuristics(struct walker *walker, struct row *row, bool *ret_gone)
 {
-    enum native_trust trust;
+    struct guessed_caller caller;
     take_registers(walker);
     *ret_gone = heuristics_find_caller(walker->native, row, &walker->registers,
-                                       &walker->scan_budget, &walker->next, &trust);
+                                       &walker->scan_budget, &caller);
     if (!*ret_gone)
         return PSC_OK;
     walker->native->statistics.steps_heuristic++;
-    walker->registers = walker->next;
+    walker->registers = caller.registers;
     walker->pc = walker->registers.value[walker->native->machine->pc];
     walker->sp = walker->registers.value[walker->native->machine->sp];
     walker->exact = false;
     walker->known = 0;
     last_frame(walker)->cfa = walker->sp;
     enum psc_status status = row_find(walker->native, walker->pc, false, row);
-    return status == PSC_OK ? append(walker, trust, NATIVE_ENGINE_HEURISTIC) : status;
+    if (status == PSC_OK)
+        status = append(walker, caller.trust, NATIVE_ENGINE_HEURISTIC);
+    if (status == PSC_OK)
+        last_frame(walker)->skipped = caller.skipped;
+    walker->stack->skips |= caller.skipped;
+    return status;
 }
 
 static void end_walk(struct walker *walker, enum native_end end, psc_addr address)
@@ -398,5 +418,6 @@ enum psc_status native_walk_from(struct native *native, const struct target_regi
     init_walker(&walker, native, ret, registers, exact);
     if (trust != NATIVE_TRUST_CONTEXT)
         walker.known = 0;
+    ret->skips |= trust == NATIVE_TRUST_ANCHOR;
     return walk(&walker, trust);
 }
