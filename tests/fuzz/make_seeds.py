@@ -142,6 +142,11 @@ def main():
     for index, typed in enumerate((b"self.rows[-1]['name']", b' a . b [ "it\'s" ] [ 7 ]', b".0[00012]",
                                    b"d['\\'\\\\']", b"\xc3\xbc.x" + b"[0]" * 31)):
         write(folder, "fuzz_value_path", str(index), typed)
+    for index, known in enumerate((
+            b"std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int, "
+            b"std::less<int> >::at(int)::{lambda(int)#1}::operator()(a<b> const&) const",
+            b"<a::B<c> as d::E<f>>::g::<(h, i<j>)>::{closure#0}", b"ns::operator< <int>((a)<(b))", b"<<<>>)(]{")):
+        write(folder, "fuzz_short_name", str(index), b"\x1e" + known)
     for name, flags in (("gcc-4", ["-gdwarf-4", "-O1"]), ("gcc-5", ["-gdwarf-5", "-O2"])):
         with tempfile.TemporaryDirectory() as scratch:
             write(folder, "fuzz_debug_variables", name, small_library(scratch, flags))

@@ -3,6 +3,7 @@
 #define PSC_AS_TEXT_PRIVATE_H
 
 #include "as_text.h"
+#include "short_name.h"
 
 #include <string.h>
 
@@ -68,6 +69,7 @@ struct text_layout;
 /** How the frames of a thread are set out; NULL when out of memory. */
 struct text_layout *print_layout_create(const struct trace_thread *thread,
                                         const struct print_shown *shown,
+                                        const struct short_names *names,
                                         const struct psc_print_options *options,
                                         struct print_sink *sink);
 void print_layout_destroy(struct text_layout *layout);
@@ -81,6 +83,7 @@ void print_add_remark(struct text *text, const struct psc_print_options *options
 
 /** The frames of a thread with their values. */
 PSC_MUST_CHECK enum psc_status print_text_frames(const struct trace_thread *thread,
+                                                 const struct short_names *names,
                                                  const struct psc_print_options *options,
                                                  struct print_sink *sink);
 

@@ -22,6 +22,7 @@ struct text_layout {
     const struct trace_thread *thread;
     struct print_sink *sink;
     const struct psc_print_options *options;
+    const struct short_names *names;
     int number_width;      /* Of "#123". */
     size_t function_width; /* Of the function column. */
     struct rendered rendered[RENDERED_COUNT];
@@ -33,9 +34,10 @@ static void add_spaces(struct text *text, size_t count)
         text_add_char(text, ' ');
 }
 
-static const char *get_function(const struct trace_location *location)
+static const char *get_function(const struct text_layout *layout,
+                                const struct trace_location *location)
 {
-    return location->function ? location->function : "??";
+    return location->function ? short_names_get(layout->names, location->function) : "??";
 }
 
 /* The widest function that fits the limit makes the column. */
@@ -54,7 +56,7 @@ static void measure_functions(struct text_layout *layout, const struct print_sho
             continue;
         *slot = location;
         text_clear(&scratch);
-        text_add_escaped(&scratch, get_function(location));
+        text_add_escaped(&scratch, get_function(layout, location));
         size_t width = print_measure_text(scratch.data, scratch.size);
         if (width <= PRINT_FUNCTION_WIDTH && width > layout->function_width)
             layout->function_width = width;
@@ -64,6 +66,7 @@ static void measure_functions(struct text_layout *layout, const struct print_sho
 
 struct text_layout *print_layout_create(const struct trace_thread *thread,
                                         const struct print_shown *shown,
+                                        const struct short_names *names,
                                         const struct psc_print_options *options,
                                         struct print_sink *sink)
 {
@@ -73,6 +76,7 @@ struct text_layout *print_layout_create(const struct trace_thread *thread,
     layout->thread = thread;
     layout->sink = sink;
     layout->options = options;
+    layout->names = names;
     layout->number_width = snprintf(NULL, 0, "#%zu", shown->numbered ? shown->numbered - 1 : 0);
     measure_functions(layout, shown);
     return layout;
@@ -197,7 +201,7 @@ static void render_frame(struct text *text, const struct trace_frame *frame,
     if (!frame->hidden)
         print_add_style(text, options, choose_style(frame));
     size_t start = text->size;
-    text_add_escaped(text, get_function(location));
+    text_add_escaped(text, get_function(layout, location));
     size_t width = text->failed ? 0 : print_measure_text(text->data + start, text->size - start);
     if (!frame->hidden)
         print_add_style(text, options, PRINT_PLAIN);

@@ -72,12 +72,13 @@ static void print_shown(const struct print_shown *shown, struct text_layout *lay
 }
 
 enum psc_status print_text_frames(const struct trace_thread *thread,
+                                  const struct short_names *names,
                                   const struct psc_print_options *options, struct print_sink *sink)
 {
     struct print_shown shown;
     if (!print_list_shown(thread, options, &shown))
         return PSC_ERR_MEMORY;
-    struct text_layout *layout = print_layout_create(thread, &shown, options, sink);
+    struct text_layout *layout = print_layout_create(thread, &shown, names, options, sink);
     if (layout && shown.count)
         print_shown(&shown, layout, options, sink);
     else if (layout && thread->frame_count)

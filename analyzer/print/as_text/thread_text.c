@@ -86,20 +86,63 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
     text_add_char(text, '\n');
 }
 
-enum psc_status print_text_threads(const struct psc_trace *trace,
-                                   const struct psc_print_options *options, struct print_sink *sink)
+/* ---- names ---- */
+
+/* Of C++ and Rust, where they are long. */
+static bool add_long_names(struct short_names *names, const struct trace_thread *thread)
 {
-    PSC_CLEANUP(cleanup_free) struct print_group_link *links = print_group_threads(trace, options);
-    if (!links)
-        return PSC_ERR_MEMORY;
+    const struct trace_location *last = NULL;
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const struct trace_location *location = thread->frames[i].location;
+        if (location == last || thread->frames[i].hidden || location->kind != TRACE_NATIVE)
+            continue;
+        last = location;
+        if (location->function && strlen(location->function) > SHORT_NAME_LIMIT &&
+            !short_names_add(names, location->function))
+            return false;
+    }
+    return true;
+}
+
+/* The long names of all threads, so that a function has the same name in each; with `all` none. */
+static struct short_names *shorten_names(const struct psc_trace *trace,
+                                         const struct psc_print_options *options)
+{
+    struct short_names *names = short_names_create();
+    bool fine = names != NULL;
+    for (size_t i = 0; fine && !options->all && i < trace->thread_count; i++)
+        fine = add_long_names(names, &trace->threads[i]);
+    if (fine && short_names_settle(names))
+        return names;
+    short_names_destroy(names);
+    return NULL;
+}
+
+static enum psc_status print_threads(const struct psc_trace *trace,
+                                     const struct print_group_link *links,
+                                     const struct short_names *names,
+                                     const struct psc_print_options *options,
+                                     struct print_sink *sink)
+{
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < trace->thread_count && !sink->stopped; i++) {
         if (links[i].follower)
             continue;
         add_thread_heading(sink, trace, i, links, options);
         print_text_exceptions(&trace->threads[i], options, sink);
-        status = print_text_frames(&trace->threads[i], options, sink);
+        status = print_text_frames(&trace->threads[i], names, options, sink);
         print_sink_flush(sink, false);
     }
+    return status;
+}
+
+enum psc_status print_text_threads(const struct psc_trace *trace,
+                                   const struct psc_print_options *options, struct print_sink *sink)
+{
+    PSC_CLEANUP(cleanup_free) struct print_group_link *links = print_group_threads(trace, options);
+    struct short_names *names = shorten_names(trace, options);
+    enum psc_status status =
+        links && names ? print_threads(trace, links, names, options, sink) : PSC_ERR_MEMORY;
+    short_names_destroy(names);
     return status;
 }
