@@ -35,6 +35,8 @@ struct module {
     bool made_at_run_time;
     /** .debug_line or .debug_info, here or in a separate file; known after module_open(). */
     bool has_debug_info;
+    /** There is no file: `image` is what memory has of it. Known after module_open(). */
+    bool from_memory;
 
     /* PT_GNU_EH_FRAME, checked: version 1, encodings 1b 03 3b, table inside; 0 = unusable.
        Known once modules_find() gave the module. */

@@ -8,6 +8,7 @@ struct module_files {
     bool separate_searched;
     struct Elf *elf;
     struct Elf *separate; /* The separate debug file. */
+    uint8_t *memory;      /* The file as memory has it, where it is not at hand. */
 };
 
 void module_files_destroy(struct module_files *files)
@@ -16,6 +17,7 @@ void module_files_destroy(struct module_files *files)
         return;
     elf_file_close(files->separate);
     elf_file_close(files->elf);
+    free(files->memory);
     free(files);
 }
 
@@ -26,6 +28,18 @@ static struct module_files *files_of(struct module *module)
     return module->files;
 }
 
+static struct Elf *open_memory(struct module *module)
+{
+    size_t size = 0;
+    module->files->memory = files_read_memory(module, &size);
+    if (!module->files->memory)
+        return NULL;
+    module->from_memory = true;
+    module->image = module->files->memory;
+    module->image_size = size;
+    return elf_file_of_bytes(module->image, size);
+}
+
 static struct Elf *open_own(struct module *module)
 {
     if (!module->file)
@@ -34,7 +48,7 @@ static struct Elf *open_own(struct module *module)
     module->image = module->file->image;
     module->image_size = module->file->size;
     if (!module->image || !module->file->local_path)
-        return NULL;
+        return open_memory(module);
     struct Elf *elf = elf_file_open(module->file->local_path);
     if (elf && elf_file_bytes(elf).size != module->image_size) {
         elf_file_close(elf); /* Replaced since target_file_open() looked at it. */

@@ -54,8 +54,6 @@ int live_read_path(int directory, const char *name, struct live_text *ret);
 struct live_file {
     uint64_t device; /**< major << 32 | minor */
     uint64_t inode;
-    psc_addr mapped_at; /**< One of its mappings, as /proc/PID/map_files names it. */
-    psc_addr mapped_to;
 };
 
 /** Parallel to target->files. */

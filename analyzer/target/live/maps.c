@@ -182,10 +182,8 @@ static struct target_file *find_file(struct target *target, struct live_files *f
     char *path = copy_path(target->arena, map);
     struct target_file *file = path ? target_add_file(target, path) : NULL;
     if (file)
-        files->items[files->count++] = (struct live_file){.device = map->device,
-                                                          .inode = map->inode,
-                                                          .mapped_at = map->start,
-                                                          .mapped_to = map->end};
+        files->items[files->count++] =
+            (struct live_file){.device = map->device, .inode = map->inode};
     return file;
 }
 

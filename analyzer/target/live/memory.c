@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #define PIECES_A_LOOK_AT_THE_CLOCK 256
+/* Mappings of a file that are tried, one of which may have changed meanwhile. */
+#define MAPPED_FILE_LIMIT 16
+#define NAMED_FILE_COUNT  2
 
 /*
  * The bytes of a file stand for its pages where nothing ever writes to them. While the target
@@ -83,29 +86,61 @@ static const char *live_root(const struct target *target)
     return live_of(target)->root_here;
 }
 
-/* The very file that is mapped needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN; of the program only
- * to be let in. */
-static bool live_file_path(const struct target *target, const struct target_file *file,
-                           size_t index, char *buffer, size_t size)
+/* The mapping of a file by its number, and how many it has, at most MAPPED_FILE_LIMIT. */
+static size_t find_mapping_of(const struct target *target, const struct target_file *file,
+                              size_t number, const struct target_mapping **ret)
+{
+    size_t count = 0;
+    *ret = NULL;
+    for (size_t i = 0; i < target->mapping_count && count < MAPPED_FILE_LIMIT; i++)
+        if (target->mappings[i].file == file && count++ == number)
+            *ret = &target->mappings[i];
+    return count;
+}
+
+/*
+ * The very file that is mapped, also where its name is gone or another file's. The kernel has the
+ * folder for each process and not below task/ (fs/proc/base.c, tgid_base_stuff); the id of any
+ * thread finds it, too. It needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN.
+ */
+static void print_mapped_file(const struct target *target, const struct target_mapping *mapping,
+                              char *buffer, size_t size)
+{
+    snprintf(buffer, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, live_of(target)->memory_tid,
+             mapping->start, mapping->end);
+}
+
+/* By its name; of the program all who may look at the process may open its link. */
+static bool print_named_file(const struct target *target, const struct target_file *file,
+                             size_t number, char *buffer, size_t size)
 {
     const struct live *live = live_of(target);
     int length = 0;
-    size_t at = 0;
     buffer[0] = '\0';
-    while (at < live->files.count && target->files[at] != file)
-        at++;
-    if (index == 0)
+    if (!number)
         length = live->root_here ? snprintf(buffer, size, "%s/%s", live->root_here, file->path)
                                  : snprintf(buffer, size, "%s", file->path);
-    else if (index == 1 && at < live->files.count)
-        length = snprintf(buffer, size, "%s/map_files/%" PRIx64 "-%" PRIx64, live->proc,
-                          live->files.items[at].mapped_at, live->files.items[at].mapped_to);
-    else if (index == 2 && target_file_is_program(target, file))
+    else if (target_file_is_program(target, file))
         length = snprintf(buffer, size, "%s/exe", live->proc);
     // One that does not fit is none, and is passed over.
     if (length < 0 || (size_t)length >= size)
         buffer[0] = '\0';
-    return index <= 2;
+    return number < NAMED_FILE_COUNT;
+}
+
+static bool live_file_path(const struct target *target, const struct target_file *file,
+                           size_t index, char *buffer, size_t size)
+{
+    const struct target_mapping *mapping;
+    // The name of a deleted file may be another's by now.
+    size_t before = file->deleted ? 0 : NAMED_FILE_COUNT;
+    size_t count = find_mapping_of(target, file, index - before, &mapping);
+    if (index < before)
+        return print_named_file(target, file, index, buffer, size);
+    if (mapping)
+        print_mapped_file(target, mapping, buffer, size);
+    return mapping ||
+           (file->deleted && print_named_file(target, file, index - count, buffer, size));
 }
 
 const struct target_ops live_ops = {.silent = true,

@@ -44,14 +44,14 @@ class Result:
                                             self.stderr_bytes.decode(errors="replace")[-3000:])
 
 
-def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=None, **more):
+def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=None, through=(), **more):
     """
     Runs the program; a crash, a sanitizer's report and a hang fail the test at once. The limit is one
-    of processor time, for the machine may be busy.
+    of processor time, for the machine may be busy. `through` is a command that starts it.
     """
     roots = [option for argument in arguments if str(argument) in cores.ROOTS
              for option in ("--sysroot", cores.ROOTS[str(argument)])]
-    command = [PROGRAM, *roots, *[str(argument) for argument in arguments]]
+    command = [*through, PROGRAM, *roots, *[str(argument) for argument in arguments]]
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent",
                    "ASAN_OPTIONS": "exitcode=%d:allocator_may_return_null=1" % SANITIZER_EXIT,
                    "UBSAN_OPTIONS": "exitcode=%d:print_stacktrace=1" % SANITIZER_EXIT,
