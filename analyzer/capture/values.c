@@ -104,17 +104,19 @@ static const char *function_of(const struct merged_stack *merged, size_t native)
 }
 
 /* Of the levels of a native frame that are shown. */
-static enum psc_status add_native_locals(struct variables *variables,
-                                         const struct merged_stack *merged, size_t native,
-                                         const struct trace_frame *frames,
+static enum psc_status add_native_locals(struct capture *capture, const struct merged_stack *merged,
+                                         size_t native, const struct trace_frame *frames,
                                          const struct trace_locals **ret)
 {
+    bool python_only = capture->options.locals == PSC_LOCALS_PYTHON;
     const struct address_info *info = merged->native_info[native];
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < info->level_count; i++) {
         const struct address_level *level = &info->levels[i];
+        bool is_cython = level->cython.kind != CYTHON_NONE;
         /* The variables of a helper are not those of the generator that it stands for. */
-        if (frames[i].hidden || frames[i].location != level->location)
+        if (frames[i].hidden || frames[i].location != level->location ||
+            (python_only && !is_cython))
             continue;
         const struct variables_level wanted = {
             .frame = native,
@@ -122,11 +124,11 @@ static enum psc_status add_native_locals(struct variables *variables,
             .level_count = info->level_count,
             .function = level->location->function,
             .line = level->location->line,
-            .cython = level->cython.kind != CYTHON_NONE,
+            .cython = is_cython,
             .frame_function = function_of(merged, native),
             .caller_function = function_of(merged, native + 1),
         };
-        status = variables_read(variables, &merged->native, &wanted, &ret[i]);
+        status = variables_read(capture->variables, &merged->native, &wanted, &ret[i]);
     }
     return status;
 }
@@ -147,8 +149,8 @@ enum psc_status values_add_locals(struct capture *capture, const struct merged_s
     for (size_t i = 0; status == PSC_OK && i < merged->count; i++) {
         const struct merged_item *item = &merged->items[i];
         if (item->kind == MERGED_NATIVE && item->is.native < capture->variables_limit)
-            status = add_native_locals(capture->variables, merged, item->is.native,
-                                       &thread->frames[at], &thread->locals[at]);
+            status = add_native_locals(capture, merged, item->is.native, &thread->frames[at],
+                                       &thread->locals[at]);
         else if (item->kind == MERGED_PYTHON && item->is.python.kind == PYTHON_FRAME_CODE)
             status = add_python_locals(capture, &item->is.python, &thread->locals[at]);
         at += frames_of(merged, item);

@@ -152,6 +152,13 @@ struct psc_value_limits {
         sizeof(struct psc_value_limits), 0, 0, 0 \
     }
 
+/** Of which frames values are taken; anything else is PSC_LOCALS_ALL. */
+enum psc_locals {
+    PSC_LOCALS_NONE = 0,
+    PSC_LOCALS_ALL = 1,   /**< Python's; those of Cython and C that have debug information. */
+    PSC_LOCALS_PYTHON = 2 /**< Python's and Cython's. */
+};
+
 /** What to capture; begin with PSC_CAPTURE_OPTIONS_INIT. NULL means all defaults. */
 struct psc_capture_options {
     uint32_t size; /**< sizeof(struct psc_capture_options) */
@@ -178,7 +185,7 @@ struct psc_capture_options {
      * warned of.
      */
     uint32_t no_pause;
-    /** Non-zero: arguments and local names of the Python frames, with their values as text. */
+    /** enum psc_locals: arguments and local names, with their values as text. */
     uint32_t locals;
     /**
      * A living process that is stopped: where to write a core file of this very moment, see

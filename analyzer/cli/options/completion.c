@@ -156,12 +156,12 @@ static void print_zsh(void)
         const char *joint = spec->value == OPTION_FLAG ? "" : spec->long_name ? "=" : "+";
         fputs("        '*", stdout);
         if (spec->long_name)
-            printf("--%s%s[", spec->long_name, spec->value == OPTION_OPTIONAL ? "=-" : joint);
+            printf("--%s%s[", spec->long_name, option_is_optional(spec) ? "=-" : joint);
         else
             printf("-%c%s[", spec->short_name, joint);
         print_summary(spec, "[]\\");
         putchar(']');
-        if (spec->value == OPTION_OPTIONAL)
+        if (option_is_optional(spec))
             putchar(':');
         if (spec->value != OPTION_FLAG)
             print_zsh_value(spec);
@@ -188,7 +188,7 @@ static void print_fish_value(const struct option_spec *spec)
     switch (spec->completion) {
     case COMPLETE_CHOICES:
     case COMPLETE_FORMATS:
-        fputs(spec->value == OPTION_OPTIONAL ? " -a '" : " -x -a '", stdout);
+        fputs(option_is_optional(spec) ? " -a '" : " -x -a '", stdout);
         print_choices(spec);
         putchar('\'');
         break;

@@ -32,7 +32,10 @@ static int print_option(const struct option_spec *spec)
     if (spec->long_name)
         width += printf("%s--%s", spec->short_name ? ", " : "  ", spec->long_name);
     if (spec->value != OPTION_FLAG)
-        width += printf(spec->value == OPTION_OPTIONAL ? " [%s]" : " %s", spec->value_name);
+        width += printf(spec->value == OPTION_CHOICE     ? "[=%s]"
+                        : spec->value == OPTION_OPTIONAL ? " [%s]"
+                                                         : " %s",
+                        spec->value_name);
     return width;
 }
 

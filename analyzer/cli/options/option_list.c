@@ -32,10 +32,11 @@ const struct option_spec option_list[] = {
      "also inlined calls that take long to look up (large compressed\n"
      "debug information, as of Debian's libc6-dbg)",
      take_all_inlined, COMPLETE_NOTHING, NULL},
-    {NULL, "locals", 0, OPTION_FLAG, NULL,
+    {NULL, "locals", 0, OPTION_CHOICE, "python",
      "arguments and variables with their values: of Python frames, and\n"
-     "of Cython and C frames that have debug information",
-     take_locals, COMPLETE_NOTHING, NULL},
+     "of Cython and C frames that have debug information; =python\n"
+     "leaves those of C out",
+     take_locals, COMPLETE_CHOICES, locals_choices},
     {NULL, "value-length", 0, OPTION_REQUIRED, "N",
      "with --locals: characters of a text that are shown (400; C's 200),", take_value_length,
      COMPLETE_NOTHING, NULL},

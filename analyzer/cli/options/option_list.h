@@ -12,7 +12,8 @@
 enum option_value {
     OPTION_FLAG,     /**< Takes no value. */
     OPTION_REQUIRED, /**< Needs one. */
-    OPTION_OPTIONAL
+    OPTION_OPTIONAL,
+    OPTION_CHOICE /**< May have one of its choices, also as a word of its own. */
 };
 
 /** What a shell offers as the value. */
@@ -48,6 +49,12 @@ struct option_spec {
     enum option_completion completion;
     const struct option_choice *choices;
 };
+
+/** Whether it may stand without a value, but can have one. */
+static inline bool option_is_optional(const struct option_spec *spec)
+{
+    return spec->value == OPTION_OPTIONAL || spec->value == OPTION_CHOICE;
+}
 
 extern const struct option_spec option_list[];
 extern const size_t option_count;

@@ -21,6 +21,7 @@ const struct option_choice color_choices[] = {
     {"auto", COLOR_AUTO}, {"always", COLOR_ALWAYS}, {"never", COLOR_NEVER}, {NULL, 0}};
 const struct option_choice thread_choices[] = {
     {"all", PSC_THREADS_ALL}, {"crashed", PSC_THREADS_CRASHED}, {NULL, 0}};
+const struct option_choice locals_choices[] = {{"python", PSC_LOCALS_PYTHON}, {NULL, 0}};
 const struct option_choice save_core_choices[] = {{"full", 1}, {NULL, 0}};
 const struct option_choice shell_choices[] = {
     {"bash", SHELL_BASH}, {"zsh", SHELL_ZSH}, {"fish", SHELL_FISH}, {NULL, 0}};
@@ -178,7 +179,6 @@ enum options_result take_thread(struct options *options, const struct option_spe
 
 TAKE_FLAG(all, options->print.all = options->capture.detail_hidden = 1)
 TAKE_FLAG(all_inlined, options->capture.all_inlined = 1)
-TAKE_FLAG(locals, options->capture.locals = 1)
 TAKE_FLAG(tasks, options->capture.tasks = 1)
 TAKE_FLAG(no_source, options->capture.no_source = 1)
 TAKE_FLAG(no_fold, options->print.no_fold = 1)
@@ -186,6 +186,16 @@ TAKE_FLAG(no_group, options->print.no_group = 1)
 TAKE_FLAG(explain, options->print.explain = 1)
 TAKE_FLAG(children, options->children = true)
 TAKE_FLAG(no_pause, options->capture.no_pause = 1)
+
+enum options_result take_locals(struct options *options, const struct option_spec *spec,
+                                const char *value)
+{
+    int locals = PSC_LOCALS_ALL;
+    if (value && !choose(spec->long_name, value, spec->choices, &locals))
+        return OPTIONS_WRONG;
+    options->capture.locals = (uint32_t)locals;
+    return OPTIONS_RUN;
+}
 
 enum options_result take_max_frames(struct options *options, const struct option_spec *spec,
                                     const char *value)

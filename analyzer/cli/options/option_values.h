@@ -9,7 +9,8 @@ extern const struct option_choice mode_choices[];
 extern const struct option_choice unwinder_choices[];
 extern const struct option_choice order_choices[];
 extern const struct option_choice color_choices[];
-extern const struct option_choice thread_choices[];    /**< Beside thread ids. */
+extern const struct option_choice thread_choices[]; /**< Beside thread ids. */
+extern const struct option_choice locals_choices[];
 extern const struct option_choice save_core_choices[]; /**< Beside files. */
 extern const struct option_choice shell_choices[];
 

@@ -124,6 +124,7 @@ static struct option *make_long_options(void)
         [OPTION_FLAG] = no_argument,
         [OPTION_REQUIRED] = required_argument,
         [OPTION_OPTIONAL] = optional_argument,
+        [OPTION_CHOICE] = optional_argument,
     };
     struct option *made = calloc(option_count + 1, sizeof(*made));
     size_t count = 0;
@@ -163,6 +164,14 @@ static const struct option_spec *find_option(int value)
     return spec;
 }
 
+static bool is_choice(const struct option_spec *spec, const char *word)
+{
+    const struct option_choice *choice = spec->choices;
+    while (word && choice->name && strcmp(choice->name, word) != 0)
+        choice++;
+    return word && choice->name;
+}
+
 static enum options_result take_options(struct options *options, int argc, char **argv)
 {
     char short_options[64];
@@ -181,6 +190,8 @@ static enum options_result take_options(struct options *options, int argc, char 
             result = OPTIONS_WRONG;
         } else {
             const struct option_spec *spec = find_option(option);
+            if (spec->value == OPTION_CHOICE && !optarg && is_choice(spec, argv[optind]))
+                optarg = argv[optind++];
             result = spec->take(options, spec, optarg);
         }
     }

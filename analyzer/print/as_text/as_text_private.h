@@ -109,7 +109,12 @@ static inline bool print_strings_equal(const char *a, const char *b)
 size_t print_measure_text(const char *text, size_t size);
 /** The widest function that makes the column of functions wider. */
 #define PRINT_FUNCTION_WIDTH 40
-/** A line for each name, `indent` columns in. */
+/* ---- values_text.c ---- */
+
+/**
+ * A line for each name, `indent` columns in, marked so that it cannot be taken for one of source;
+ * one line for all that the compiler did not keep, and one for what is not saved.
+ */
 void print_text_locals(const struct trace_locals *locals, size_t indent,
                        const struct psc_print_options *options, struct print_sink *sink);
 

@@ -1,4 +1,4 @@
-/* Exceptions and values of names, as text. */
+/* Exceptions, as text. */
 #include "as_text_private.h"
 
 #include <inttypes.h>
@@ -78,21 +78,6 @@ void print_text_exceptions(const struct trace_thread *thread,
         }
         print_add_style(text, options, PRINT_PLAIN);
         add_origin(text, exception);
-        text_add_char(text, '\n');
-    }
-}
-
-void print_text_locals(const struct trace_locals *locals, size_t indent,
-                       const struct psc_print_options *options, struct print_sink *sink)
-{
-    struct text *text = &sink->buffer;
-    for (size_t i = 0; i < locals->count; i++) {
-        text_printf(text, "%*s", (int)indent, "");
-        print_add_style(text, options, PRINT_DIM);
-        text_add_escaped(text, locals->items[i].name);
-        text_add_string(text, " = ");
-        text_add_escaped(text, locals->items[i].value);
-        print_add_style(text, options, PRINT_PLAIN);
         text_add_char(text, '\n');
     }
 }

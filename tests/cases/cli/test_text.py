@@ -79,3 +79,33 @@ def test_all_marks_what_is_hidden(core):
     usual, whole = analyzer.run(core.path).stdout, analyzer.run("--all", core.path).stdout
     assert "_PyEval_EvalFrameDefault" not in usual
     assert "_PyEval_EvalFrameDefault" in whole
+
+
+@pytest.mark.cases(["callbacks"])
+def test_values_are_marked(core):
+    """A line of source may look like a name with its value."""
+    document = analyzer.json_of(core.path, "--locals").json
+    plain = analyzer.run(core.path).stdout.splitlines()
+    added = [line for line in analyzer.run("--locals", "--no-fold", core.path).stdout.splitlines()
+             if line.startswith("         ") and line not in plain]
+    assert added and all(re.match(r" +\u00b7 \S", line) for line in added)
+    assert not any(re.match(r" +\u00b7 ", line) for line in plain)
+    for frame in document["threads"][0]["frames"]:
+        lost = [name for name, value in frame.get("locals", {}).items() if value == "<optimised out>"]
+        if len(lost) == len(set(lost)) > 1 and frame["kind"] == "native":
+            assert any(line.strip() == "\u00b7 %s: optimised out" % ", ".join(lost) for line in added)
+
+
+@pytest.mark.cases(["callbacks"])
+def test_values_of_python_alone(core):
+    every = analyzer.json_of(core.path, "--locals").json
+    ours = analyzer.json_of(core.path, "--locals=python").json
+    for thread in every["threads"]:
+        for frame in thread["frames"]:
+            if frame["kind"] == "native":
+                frame.pop("locals", None)
+                frame.pop("arguments", None)
+    assert ours == every
+    assert any(frame.get("locals") for frame in ours["threads"][0]["frames"])
+    # As a word of its own as well.
+    assert analyzer.run("--locals", "python", core.path).stdout == analyzer.run("--locals=python", core.path).stdout

@@ -88,8 +88,21 @@ static void test_exceptions_and_locals(void **state)
                 "  #0  Cython");
     expect_part(trace, &(struct psc_print_options){0},
                 "                  solver(self.item_factors)\n"
-                "                  self = <pkg.Model object at 0x1>\n"
-                "                  name = 'x'\n");
+                "                  \u00b7 self = <pkg.Model object at 0x1>\n"
+                "                  \u00b7 name = 'x'\n");
+    // What is not known takes one line.
+    static const struct trace_local gone[] = {{.name = "a", .value = "<optimised out>"},
+                                              {.name = "b", .value = "3"},
+                                              {.name = "c", .value = "<not saved>"},
+                                              {.name = "d", .value = "<optimised out>"}};
+    const struct trace_locals some = {gone, 4};
+    locals[0] = &some;
+    expect_part(trace, &(struct psc_print_options){0},
+                "                  y[i] += a * x[i]\n"
+                "                  \u00b7 b = 3\n"
+                "                  \u00b7 a, d: optimised out\n"
+                "                  \u00b7 c: not saved\n"
+                "  #1");
 }
 
 static void test_threads_with_other_exceptions_are_not_alike(void **state)
