@@ -104,6 +104,17 @@ enum {
 #define PY_MEMBER_OBJECT    6
 #define PY_MEMBER_OBJECT_EX 16
 
+/** Include/descrobject.h, 3.12 Include/structmember.h: PyMemberDef, whose first is its name. */
+#define PY_MEMBERDEF_SIZE 40u
+
+/* Modules/_io/fileio.c, struct fileio: bits of the byte behind the descriptor. */
+#define PY_FILEIO_BITS_BEHIND_FD 4u
+#define PY_FILEIO_CREATED        1u
+#define PY_FILEIO_READABLE       2u
+#define PY_FILEIO_WRITABLE       4u
+#define PY_FILEIO_APPENDING      8u
+#define PY_FILEIO_CLOSES         64u
+
 /** Include/object.h, PyBUF_MAX_NDIM. */
 #define PY_BUFFER_DIMENSIONS 64u
 /** Objects/memoryobject.c, _Py_MEMORYVIEW_RELEASED. */

@@ -109,6 +109,16 @@ enum py_flag_names {
     PY_FLAG_NAMES_COVERED /**< 3.9: single bits without a name only where no name has them. */
 };
 
+/** Which types have a repr() of their own; each has those before it, too. */
+enum py_reprs {
+    PY_REPRS_2,
+    PY_REPRS_3,              /**< Of functools and operator. */
+    PY_REPRS_FRAMES,         /**< 3.7, where exceptions lost the comma behind a single argument. */
+    PY_REPRS_NAMESPACES,     /**< 3.9: types.SimpleNamespace in the order of its attributes. */
+    PY_REPRS_STATIC_METHODS, /**< 3.10 */
+    PY_REPRS_STRUCTS         /**< 3.13: struct.Struct. */
+};
+
 /** Whether a pattern of re may have the flag TEMPLATE. */
 enum py_pattern_flags { PY_PATTERN_FLAGS_TEMPLATE, PY_PATTERN_FLAGS_PLAIN };
 
@@ -154,6 +164,7 @@ struct py_rules {
     enum py_flag_names flag_names;
     uint32_t deque_block; /**< Items of a block (Modules/_collectionsmodule.c, BLOCKLEN). */
     enum py_pattern_flags pattern_flags;
+    enum py_reprs reprs;
     const struct py_spelling *spelling;
 };
 

@@ -54,6 +54,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_KEPT,
         .deque_block = 62,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_2,
         .spelling = &spelling_2,
     },
     {
@@ -78,6 +79,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_ALL,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_3,
         .spelling = &spelling_3,
     },
     {
@@ -102,6 +104,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_ALL,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_FRAMES,
         .spelling = &spelling_3,
     },
     {
@@ -126,6 +129,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_ALL,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_FRAMES,
         .spelling = &spelling_3,
     },
     {
@@ -150,6 +154,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_COVERED,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_NAMESPACES,
         .spelling = &spelling_3,
     },
     {
@@ -174,6 +179,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_COVERED,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_STATIC_METHODS,
         .spelling = &spelling_3,
     },
     {
@@ -198,6 +204,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_KEPT,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_STATIC_METHODS,
         .spelling = &spelling_3,
     },
     {
@@ -222,6 +229,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_KEPT,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_TEMPLATE,
+        .reprs = PY_REPRS_STATIC_METHODS,
         .spelling = &spelling_3,
     },
     {
@@ -247,6 +255,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_KEPT,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_PLAIN,
+        .reprs = PY_REPRS_STRUCTS,
         .spelling = &spelling_3,
     },
     {
@@ -273,6 +282,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_KEPT,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_PLAIN,
+        .reprs = PY_REPRS_STRUCTS,
         .spelling = &spelling_3,
     },
     {
@@ -299,6 +309,7 @@ static const struct py_rules rules_table[] = {
         .flag_names = PY_FLAG_NAMES_KEPT,
         .deque_block = 64,
         .pattern_flags = PY_PATTERN_FLAGS_PLAIN,
+        .reprs = PY_REPRS_STRUCTS,
         .spelling = &spelling_3,
     },
 };

@@ -196,7 +196,36 @@ enum py_kind {
     PY_KIND_CYFUNCTION,
     PY_KIND_CLOSURE, /**< Of a Cython function. */
     PY_KIND_NUMPY_ARRAY,
-    PY_KIND_NUMPY_SCALAR
+    PY_KIND_NUMPY_SCALAR,
+    PY_KIND_CODE,
+    PY_KIND_FRAME,
+    PY_KIND_SUPER,
+    PY_KIND_METHOD_WRAPPER,
+    PY_KIND_SLOT_WRAPPER,
+    PY_KIND_METHOD_DESCRIPTOR, /**< Of a class's methods, too. */
+    PY_KIND_ATTRIBUTE,         /**< getset_descriptor */
+    PY_KIND_STATIC_METHOD,
+    PY_KIND_CLASS_METHOD,
+    PY_KIND_CAPSULE,
+    PY_KIND_ALIAS, /**< list[int] */
+    PY_KIND_UNION, /**< int | str */
+    PY_KIND_PARTIAL,
+    PY_KIND_OPERATOR, /**< itemgetter and so on. */
+    PY_KIND_COUNT,
+    PY_KIND_REPEAT,
+    PY_KIND_NAMESPACE,
+    PY_KIND_DEFAULTDICT,
+    PY_KIND_ARRAY,
+    PY_KIND_STRUCT,
+    PY_KIND_TEXTIO,
+    PY_KIND_BUFFERED,
+    PY_KIND_FILEIO,
+    PY_KIND_OLD_FILE, /**< 2.7 */
+    PY_KIND_LOCK,
+    PY_KIND_RLOCK,
+    PY_KIND_CONTEXT_VARIABLE,
+    PY_KIND_CONTEXT_TOKEN,
+    PY_KIND_MATCH
 };
 
 /** A name in __slots__ and where its value is in an object. */
@@ -214,10 +243,15 @@ struct py_type {
     enum py_kind kind;
     bool exact;         /**< The kind's own type, not one derived from it. */
     bool enumeration;   /**< Its metatype is that of enum. */
+    bool flags_of_enum; /**< It is derived from enum.Flag. */
+    psc_addr origin;    /**< The type that the kind was known by; 0: it was by flags. */
+    bool own_repr;      /**< Its __repr__ is not that of the kind: what it says is not known. */
     bool ordered;       /**< A dict with an order of its own: collections.OrderedDict, made in C. */
     psc_addr members;   /**< The dict of an enumeration's members by their values, or 0. */
     psc_addr data;      /**< The dict of a dataclass's fields, or 0. */
     psc_addr fields;    /**< The tuple of names of a named tuple, or 0. */
+    psc_addr structure; /**< The names of what time.struct_time and the like are made of, or 0. */
+    const char *c_name; /**< tp_name; "?" when it is not known. */
     const char *name;   /**< Qualified; "?" when it is not known. */
     const char *module; /**< NULL: of builtins, or not known. */
     struct py_slot *slots;

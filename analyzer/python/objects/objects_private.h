@@ -13,4 +13,11 @@ enum py_kind type_kind_of_flags(const struct python *python, uint64_t flags);
 /** Of classes of the standard library that are made in Python; the type has a module. */
 enum py_kind type_kind_of_class(const struct py_type *type);
 
+/* ---- type_repr.c ---- */
+
+/** What a class, or the first of its bases that has it, has under a name. */
+bool type_find_in_classes(struct python *python, psc_addr type, const char *name, psc_addr *ret);
+/** Sets own_repr of what has a kind, an enumeration, a dataclass or a named tuple. */
+void type_set_repr(struct python *python, struct py_type *type);
+
 #endif

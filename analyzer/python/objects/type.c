@@ -53,6 +53,14 @@ static const char *name_in_modules(struct python *python, psc_addr type)
         {"types", "ModuleType", "module"},
         {"types", "CellType", "cell"},
         {"types", "MemberDescriptorType", "member_descriptor"},
+        {"types", "CodeType", "code"},
+        {"types", "FrameType", "frame"},
+        {"types", "GetSetDescriptorType", "getset_descriptor"},
+        {"types", "WrapperDescriptorType", "wrapper_descriptor"},
+        {"types", "MethodWrapperType", "method-wrapper"},
+        {"types", "MethodDescriptorType", "method_descriptor"},
+        {"types", "MappingProxyType", "mappingproxy"},
+        {"types", "SimpleNamespace", "types.SimpleNamespace"},
         {"collections", "OrderedDict", "collections.OrderedDict"},
         {"collections", "defaultdict", "collections.defaultdict"},
     };
@@ -165,6 +173,7 @@ static void set_kind(struct python *python, struct py_type *type)
             if (kind != PY_KIND_OBJECT) {
                 type->kind = kind;
                 type->exact = i == 0;
+                type->origin = base;
                 return;
             }
         }
@@ -180,22 +189,38 @@ static void set_kind(struct python *python, struct py_type *type)
 static void set_protocols(struct python *python, struct py_type *type, psc_addr metatype)
 {
     static const char *const enum_names[] = {"EnumMeta", "EnumType", NULL};
+    static const char *const flag_names[] = {"Flag", NULL};
     static const char *const ordered_names[] = {"collections.OrderedDict", NULL};
     psc_addr found;
     type->ordered = type->kind == PY_KIND_DICT &&
                     python->layout.offset[PY_ORDERED_FIRST] != PY_NO_OFFSET &&
                     is_derived_from(python, type->address, ordered_names);
+    /* 2.7's are not derived from tuple, but laid out as one. */
+    if (type->kind == PY_KIND_OBJECT && !(type->flags & PY_FLAG_HEAPTYPE) &&
+        python->layout.rules->reprs == PY_REPRS_2 &&
+        find_in_class(python, type->address, "n_sequence_fields", &found))
+        type->kind = PY_KIND_TUPLE;
+    /* Static types of an interpreter's own have their dicts elsewhere (3.12); none but these are
+       derived from tuple in C. */
+    if (type->kind == PY_KIND_TUPLE && !type->exact &&
+        (!(type->flags & PY_FLAG_HEAPTYPE) ||
+         find_in_class(python, type->address, "n_sequence_fields", &found)) &&
+        py_read_u64(python, type->address, PY_TYPE_MEMBERS, &type->structure) != PSC_OK)
+        type->structure = 0;
     if (!(type->flags & PY_FLAG_HEAPTYPE))
         return;
-    if (is_derived_from(python, metatype, enum_names))
+    if (is_derived_from(python, metatype, enum_names)) {
         type->enumeration = true;
+        type->flags_of_enum = is_derived_from(python, type->address, flag_names);
+    }
     if (type->enumeration && find_in_class(python, type->address, "_value2member_map_", &found) &&
         py_has_flags(python, found, PY_FLAG_DICT))
         type->members = found;
-    if (find_in_class(python, type->address, "__dataclass_fields__", &found) &&
+    if (type_find_in_classes(python, type->address, "__dataclass_fields__", &found) &&
         py_has_flags(python, found, PY_FLAG_DICT))
         type->data = found;
-    if (type->kind == PY_KIND_TUPLE && find_in_class(python, type->address, "_fields", &found) &&
+    if (type->kind == PY_KIND_TUPLE &&
+        type_find_in_classes(python, type->address, "_fields", &found) &&
         py_has_flags(python, found, PY_FLAG_TUPLE))
         type->fields = found;
 }
@@ -302,8 +327,12 @@ static enum psc_status read_type(struct python *python, psc_addr type, struct py
     char name[TYPE_NAME_LIMIT];
     *ret = (struct py_type){.address = type, .flags = flags};
     set_names(python, ret, read_c_name(python, type, flags, name) ? name : NULL);
+    ret->c_name = *name ? arena_strdup(python->arena, name) : NULL;
+    if (!ret->c_name)
+        ret->c_name = "?";
     set_kind(python, ret);
     set_protocols(python, ret, metatype);
+    type_set_repr(python, ret);
     set_slots(python, ret);
     return PSC_OK;
 }

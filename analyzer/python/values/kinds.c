@@ -73,8 +73,8 @@ static const struct {
     [PY_KIND_TYPE] = {value_add_type, false},
     [PY_KIND_MODULE] = {value_add_module, false},
     [PY_KIND_GENERATOR] = {value_add_generator, false},
-    [PY_KIND_CELL] = {value_open_instance, false},
-    [PY_KIND_MEMBER] = {value_open_instance, false},
+    [PY_KIND_CELL] = {value_add_cell, false},
+    [PY_KIND_MEMBER] = {value_add_descriptor, false},
     [PY_KIND_EXCEPTION] = {value_open_exception, false},
     [PY_KIND_OLD_INSTANCE] = {value_open_old_instance, false},
     [PY_KIND_OLD_CLASS] = {value_add_old_class, false},
@@ -95,6 +95,35 @@ static const struct {
     [PY_KIND_CLOSURE] = {value_open_closure, false},
     [PY_KIND_NUMPY_ARRAY] = {value_add_numpy, false},
     [PY_KIND_NUMPY_SCALAR] = {value_add_numpy, false},
+    [PY_KIND_CODE] = {value_add_code, false},
+    [PY_KIND_FRAME] = {value_add_frame, false},
+    [PY_KIND_SUPER] = {value_add_super, false},
+    [PY_KIND_METHOD_WRAPPER] = {value_add_method_wrapper, false},
+    [PY_KIND_SLOT_WRAPPER] = {value_add_descriptor, false},
+    [PY_KIND_METHOD_DESCRIPTOR] = {value_add_descriptor, false},
+    [PY_KIND_ATTRIBUTE] = {value_add_descriptor, false},
+    [PY_KIND_STATIC_METHOD] = {value_open_static_method, false},
+    [PY_KIND_CLASS_METHOD] = {value_open_static_method, false},
+    [PY_KIND_CAPSULE] = {value_add_capsule, false},
+    [PY_KIND_ALIAS] = {value_open_alias, false},
+    [PY_KIND_UNION] = {value_open_alias, false},
+    [PY_KIND_PARTIAL] = {value_open_partial, false},
+    [PY_KIND_OPERATOR] = {value_open_operator, false},
+    [PY_KIND_COUNT] = {value_open_count, false},
+    [PY_KIND_REPEAT] = {value_open_repeat, false},
+    [PY_KIND_NAMESPACE] = {value_open_namespace, false},
+    [PY_KIND_DEFAULTDICT] = {value_open_defaultdict, false},
+    [PY_KIND_ARRAY] = {value_add_array, false},
+    [PY_KIND_STRUCT] = {value_add_struct, false},
+    [PY_KIND_TEXTIO] = {value_open_file, false},
+    [PY_KIND_BUFFERED] = {value_open_file, false},
+    [PY_KIND_FILEIO] = {value_open_file, false},
+    [PY_KIND_OLD_FILE] = {value_open_file, false},
+    [PY_KIND_LOCK] = {value_add_lock, false},
+    [PY_KIND_RLOCK] = {value_add_lock, false},
+    [PY_KIND_CONTEXT_VARIABLE] = {value_open_context_variable, false},
+    [PY_KIND_CONTEXT_TOKEN] = {value_open_context_variable, false},
+    [PY_KIND_MATCH] = {value_open_match, false},
 };
 
 /* An object of a class derived from a plain one that has attributes too: "Text('a', note=1)". */
@@ -115,10 +144,27 @@ static bool open_derived(struct value_writer *writer, const struct py_type *type
         return true;
     level->has_keys = true;
     level->attributes = true;
-    level->own_first = true;
+    level->own = 1;
     value_take(writer, level, 0, object);
     value_take_attributes(writer, level, type, object);
     return true;
+}
+
+/*
+ * An object of a class whose __repr__ the program has written: what that would say is not known.
+ * "<module.Name object at 0x...: Name({1, 2})>"
+ */
+static void open_unknown(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    value_add_identity(writer, type, object);
+    struct value_level *level = value_push(writer, object, ": ", ">");
+    if (!level)
+        return;
+    level->has_keys = true;
+    level->attributes = true;
+    level->own = 1;
+    value_take(writer, level, 0, object);
+    value_take_attributes(writer, level, type, object);
 }
 
 static void begin(struct value_writer *writer, psc_addr object)
@@ -142,7 +188,12 @@ static void begin(struct value_writer *writer, psc_addr object)
         return;
     }
     size_t depth = writer->depth;
-    bool wrapped = kinds[type->kind].plain && !type->exact && !type->enumeration && !type->fields;
+    if (type->own_repr && !kinds[type->kind].plain && type->kind != PY_KIND_OBJECT) {
+        open_unknown(writer, type, object);
+        return;
+    }
+    bool named = type->structure || (type->fields && !type->own_repr);
+    bool wrapped = kinds[type->kind].plain && !type->exact && !type->enumeration && !named;
     if (wrapped && open_derived(writer, type, object))
         return;
     if (wrapped) {
@@ -170,17 +221,36 @@ static void begin(struct value_writer *writer, psc_addr object)
 static void add_separator(struct value_writer *writer, const struct value_level *level)
 {
     if (level->next)
-        text_add_string(writer->text, ", ");
+        text_add_string(writer->text, level->separator);
 }
 
 static void end_level(struct value_writer *writer, const struct value_level *level)
 {
     if (level->more) {
         add_separator(writer, level);
-        text_printf(writer->text, "\u2026 %" PRIu64 " more", level->more);
+        text_printf(writer->text, "\u2026 %" PRIu64 "%s", level->more,
+                    level->lost ? " not readable" : " more");
     }
     text_add_string(writer->text, level->close);
     writer->depth--;
+}
+
+/* Objects/genericaliasobject.c, ga_repr_item(): a class by its name, Ellipsis as it is written. */
+static bool add_annotation(struct value_writer *writer, psc_addr object)
+{
+    const struct py_type *type;
+    const struct py_type *shown;
+    if (py_type_of(writer->python, object, &type) != PSC_OK)
+        return false;
+    if (type->kind == PY_KIND_ELLIPSIS)
+        text_add_string(writer->text, "...");
+    else if (type->kind != PY_KIND_TYPE || py_type_find(writer->python, object, &shown) != PSC_OK)
+        return false;
+    else if (shown->kind == PY_KIND_NONE)
+        text_add_string(writer->text, "None");
+    else
+        py_type_add_name(shown, writer->text);
+    return true;
 }
 
 static void step(struct value_writer *writer)
@@ -192,18 +262,24 @@ static void step(struct value_writer *writer)
     }
     size_t at = level->next;
     const struct py_type *type;
-    if (level->own_first && at == 0) {
+    if (level->own == at + 1) {
+        add_separator(writer, level);
         level->next++;
         if (py_type_of(writer->python, level->object, &type) == PSC_OK)
-            kinds[type->kind].add(writer, type, level->object);
+            (level->own_add ? level->own_add : kinds[type->kind].add)(writer, type, level->object);
         return;
     }
     if (!level->has_keys) {
         add_separator(writer, level);
+    } else if (level->words) {
+        add_separator(writer, level);
+        text_printf(writer->text, "%s=", (const char *)(uintptr_t)level->keys[at]);
     } else if (level->attributes) {
         add_separator(writer, level);
-        value_add_name(writer, level->keys[at]);
-        text_add_char(writer->text, '=');
+        if (level->keys[at]) {
+            value_add_name(writer, level->keys[at]);
+            text_add_char(writer->text, '=');
+        }
     } else if (!level->value_next) {
         add_separator(writer, level);
         level->value_next = true;
@@ -214,7 +290,8 @@ static void step(struct value_writer *writer)
         level->value_next = false;
     }
     level->next++;
-    begin(writer, level->values[at]);
+    if (!level->types_by_name || !add_annotation(writer, level->values[at]))
+        begin(writer, level->values[at]);
 }
 
 /* Bytes of the whole text: by default five times those of one str, and more for more items. */

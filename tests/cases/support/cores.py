@@ -66,6 +66,8 @@ CASES: Dict[str, Tuple[str, List[str], str]] = {
 # Cases with tests of their own.
 SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
     "values": ("values.py", [], "signal"),
+    "reprs": ("reprs.py", [], "signal"),
+    "own_reprs": ("own_reprs.py", [], "signal"),
     "frame_values": ("frame_values.py", [], "signal"),
     "exceptions": ("exceptions.py", [], "signal"),
     "greenlets": ("greenlets.py", [], "signal"),
@@ -304,8 +306,8 @@ def _run_to_gcore(command, folder, env, timeout=resting.WAIT):
 SINCE = {**{case: (2, 7) for case in (
     "threads", "worker_crash", "callbacks", "signal_handler", "compiled_code", "importing", "language",
     "exception_handled", "recursion_900", "recursion_20000", "native_threads", "hot_threads", "abort",
-    "greenlets", "null_call", "overflow", "mapped_twice", "objects_2", "exceptions_2")},
-         "asyncio_task": (3, 7), "asyncio_cancel": (3, 7), "control_names": (3, 8),
+    "greenlets", "null_call", "overflow", "mapped_twice", "objects_2", "exceptions_2", "reprs")},
+         "own_reprs": (3, 7), "asyncio_task": (3, 7), "asyncio_cancel": (3, 7), "control_names": (3, 8),
          "subinterpreters": (3, 8), "state_own_gil": (3, 12), "state_at_fork": (3, 7)}
 
 

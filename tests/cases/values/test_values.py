@@ -95,4 +95,4 @@ def test_values_without_the_dead_machines_files(core, tmp_path):
     assert frames["numbers"]["locals"]["floats"].startswith("[0.0, -0.0, 1.0, 0.1, ")
     assert frames["containers"]["locals"]["unique"] == "{5, 6, 7}"
     assert frames["containers"]["locals"]["moved"] == core.truth["promises"]["values"]["moved"]["is"]
-    assert frames["objects"]["locals"]["key_error"] == "KeyError('key')"
+    assert frames["objects"]["locals"]["key_error"] == core.truth["promises"]["values"]["key_error"]["is"]

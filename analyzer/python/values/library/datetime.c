@@ -71,7 +71,7 @@ static void open_timezone(struct value_writer *writer, const struct py_type *typ
     if (py_read_u64(python, object, PY_TIMEZONE_OFFSET, &offset) != PSC_OK ||
         py_read_u64(python, object, PY_TIMEZONE_NAME, &name) != PSC_OK)
         offset = 0;
-    py_type_add_name(type, writer->text);
+    text_add_string(writer->text, type->c_name);
     if (offset && !name && py_read_i32(python, offset, PY_DELTA_DAYS, &days) == PSC_OK &&
         py_read_i32(python, offset, PY_DELTA_SECONDS, &seconds) == PSC_OK &&
         py_read_i32(python, offset, PY_DELTA_MICROSECONDS, &micro) == PSC_OK && !days && !seconds &&
@@ -101,7 +101,7 @@ void value_open_time(struct value_writer *writer, const struct py_type *type, ps
         open_timezone(writer, type, object);
         return;
     }
-    py_type_add_name(type, text);
+    text_add_string(text, type->c_name);
     text_add_char(text, '(');
     if (type->kind == PY_KIND_TIMEDELTA) {
         add_delta(writer, object);

@@ -30,6 +30,31 @@ void value_open_path(struct value_writer *writer, const struct py_type *type, ps
 
 void value_add_pattern(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
+void value_open_match(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- functional.c ---- */
+
+void value_open_partial(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_operator(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_count(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_repeat(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_namespace(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- array.c ---- */
+
+void value_add_array(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_struct(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- io_files.c ---- */
+
+void value_open_file(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/* ---- synchronisation.c ---- */
+
+void value_add_lock(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_context_variable(struct value_writer *writer, const struct py_type *type,
+                                 psc_addr object);
+
 /* ---- memoryview.c ---- */
 
 void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);

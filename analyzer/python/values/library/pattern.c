@@ -1,4 +1,4 @@
-/* Compiled regular expressions. */
+/* Compiled regular expressions, and what they matched. */
 #include "library.h"
 
 #include <inttypes.h>
@@ -61,4 +61,30 @@ void value_add_pattern(struct value_writer *writer, const struct py_type *type, 
         value_add_bytes(writer, kind, pattern);
     add_flags(writer->text, (uint32_t)flags, is_text, has_template);
     text_add_char(writer->text, ')');
+}
+
+/* match_repr() there: "<re.Match object; span=(0, 4), match='aaab'>". */
+void value_open_match(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct python *python = writer->python;
+    const psc_addr marks = py_field_address(python, object, PY_MATCH_MARK);
+    struct text *text = writer->text;
+    psc_addr string;
+    uint64_t start;
+    uint64_t end;
+    size_t before = text->size;
+    if (python->layout.rules->reprs >= PY_REPRS_3 &&
+        py_read_u64(python, object, PY_MATCH_STRING, &string) == PSC_OK &&
+        target_read_u64(python->target, marks, &start) == PSC_OK &&
+        target_read_u64(python->target, marks + sizeof(start), &end) == PSC_OK) {
+        text_printf(text, "<%s object; span=(%" PRId64 ", %" PRId64 "), match=", type->c_name,
+                    (int64_t)start, (int64_t)end);
+        if (value_add_part(writer, string, start, end)) {
+            text_add_char(text, '>');
+            return;
+        }
+        if (!text->failed)
+            text->data[text->size = before] = '\0';
+    }
+    value_open_instance(writer, type, object);
 }

@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SET_LIMIT   (UINT64_C(1) << 24)
-#define SCAN_LIMIT  4096u /* Free entries that are passed by. */
-#define COUNT_LIMIT (UINT64_C(1) << 40)
+#define SET_LIMIT         (UINT64_C(1) << 24)
+#define SCAN_LIMIT        4096u /* Free entries that are passed by. */
+#define COUNT_LIMIT       (UINT64_C(1) << 40)
+#define MEMBER_NAME_LIMIT 64u
 
 static bool read_size(struct value_writer *writer, psc_addr object, enum py_field field,
                       uint64_t *ret)
@@ -34,6 +35,25 @@ static void take_fields(struct value_writer *writer, struct value_level *level, 
     level->attributes = true;
 }
 
+/* The same of time.struct_time and the like, from the C struct of each member. */
+static void take_members(struct value_writer *writer, struct value_level *level, psc_addr members)
+{
+    struct python *python = writer->python;
+    char name[MEMBER_NAME_LIMIT];
+    psc_addr at;
+    for (size_t i = 0; i < level->count; i++) {
+        if (target_read_u64(python->target, members + PY_MEMBERDEF_SIZE * i, &at) != PSC_OK ||
+            !at || target_read_string(python->target, at, name, sizeof(name)) != PSC_OK)
+            return;
+        const char *kept = arena_strdup(python->arena, name);
+        if (!kept)
+            return;
+        level->keys[i] = (psc_addr)(uintptr_t)kept;
+    }
+    level->has_keys = true;
+    level->words = true;
+}
+
 void value_open_tuple(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
     uint64_t count;
@@ -41,16 +61,36 @@ void value_open_tuple(struct value_writer *writer, const struct py_type *type, p
         add_broken(writer, type, object);
         return;
     }
-    if (type->fields)
+    bool named = type->structure || (type->fields && !type->own_repr);
+    if (type->structure)
+        text_add_string(writer->text, type->c_name);
+    else if (named)
         text_add_string(writer->text, py_type_short_name(type));
-    struct value_level *level =
-        value_push(writer, object, "(", count == 1 && !type->fields ? ",)" : ")");
+    struct value_level *level = value_push(writer, object, "(", count == 1 && !named ? ",)" : ")");
     if (!level)
         return;
     value_take_array(writer, level, py_field_address(writer->python, object, PY_TUPLE_ITEMS),
                      count);
-    if (type->fields)
+    if (type->structure)
+        take_members(writer, level, type->structure);
+    else if (named)
         take_fields(writer, level, type->fields);
+}
+
+/* list.sort() takes the items away while it sorts, and sets `allocated` to -1 (CPython,
+   Objects/listobject.c); what was freed has none either. */
+static bool add_list_without_items(struct value_writer *writer, psc_addr object, uint64_t count)
+{
+    uint64_t allocated;
+    if (py_read_u64(writer->python, object, PY_LIST_ALLOCATED, &allocated) == PSC_OK &&
+        allocated == UINT64_MAX)
+        text_printf(writer->text, "<list at 0x%" PRIx64 ": its items are being sorted>", object);
+    else if (count)
+        text_printf(writer->text, "<list at 0x%" PRIx64 ": has no items, of %" PRIu64 ">", object,
+                    count);
+    else
+        return false;
+    return true;
 }
 
 void value_open_list(struct value_writer *writer, const struct py_type *type, psc_addr object)
@@ -62,6 +102,8 @@ void value_open_list(struct value_writer *writer, const struct py_type *type, ps
         add_broken(writer, type, object);
         return;
     }
+    if (!items && add_list_without_items(writer, object, count))
+        return;
     struct value_level *level = value_push(writer, object, "[", "]");
     if (level)
         value_take_array(writer, level, items, count);
@@ -198,4 +240,26 @@ void value_open_deque(struct value_writer *writer, const struct py_type *type, p
     struct value_level *level = value_push(writer, object, "([", close);
     if (level)
         take_blocks(writer, level, object, count);
+}
+
+/* CPython, Modules/_collectionsmodule.c, defdict_repr(): what makes new values, and the dict. */
+void value_open_defaultdict(struct value_writer *writer, const struct py_type *type,
+                            psc_addr object)
+{
+    psc_addr factory;
+    if (py_read_u64(writer->python, object, PY_DEFAULTDICT_FACTORY, &factory) != PSC_OK) {
+        value_open_dict(writer, type, object);
+        return;
+    }
+    text_add_string(writer->text, py_type_short_name(type));
+    struct value_level *level = value_push(writer, object, "(", ")");
+    if (!level)
+        return;
+    if (factory)
+        value_take(writer, level, 0, factory);
+    else
+        text_add_string(writer->text, "None, ");
+    value_take(writer, level, 0, object);
+    level->own = level->count;
+    level->own_add = value_open_dict;
 }

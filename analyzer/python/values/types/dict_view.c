@@ -71,7 +71,9 @@ void value_add_weakref(struct value_writer *writer, const struct py_type *type, 
         text_add_string(writer->text, "not readable>");
     else if (referent->kind == PY_KIND_NONE)
         text_add_string(writer->text, "dead>");
-    else
-        text_printf(writer->text, "to '%s' at 0x%" PRIx64 ">", py_type_short_name(referent),
-                    target);
+    else {
+        text_printf(writer->text, "to '%s' at 0x%" PRIx64, referent->c_name, target);
+        value_add_called(writer, target);
+        text_add_char(writer->text, '>');
+    }
 }

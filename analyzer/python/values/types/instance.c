@@ -4,20 +4,34 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* In the order of declaration; names of attributes are interned, so that addresses tell. */
-static void sort_fields(struct value_writer *writer, struct value_level *level, psc_addr fields)
+/* Lib/dataclasses.py, field(repr=False). */
+static bool is_hidden(struct python *python, psc_addr field)
 {
+    const struct py_type *type;
+    psc_addr shown;
+    uint64_t value;
+    return py_type_of(python, field, &type) == PSC_OK &&
+           value_find_attribute(python, type, field, "repr", &shown) &&
+           py_read_int(python, shown, &value) == PSC_OK && !value;
+}
+
+/* Fields alone, in the order of declaration; names of attributes are interned, so that addresses
+   tell. */
+static void take_data(struct value_writer *writer, struct value_level *level, psc_addr fields)
+{
+    struct python *python = writer->python;
     struct py_items items;
     psc_addr key;
     psc_addr field;
     size_t sorted = 0;
-    if (py_dict_open(writer->python, fields, &items) != PSC_OK)
+    if (py_dict_open(python, fields, &items) != PSC_OK)
         return;
-    while (sorted < level->count && py_items_next(writer->python, &items, &key, &field) == PSC_OK) {
+    while (sorted < level->count && budget_spend(python, level->count) &&
+           py_items_next(python, &items, &key, &field) == PSC_OK) {
         size_t at = sorted;
         while (at < level->count && level->keys[at] != key)
             at++;
-        if (at == level->count)
+        if (at == level->count || is_hidden(python, field))
             continue;
         psc_addr value = level->values[at];
         memmove(&level->keys[sorted + 1], &level->keys[sorted], (at - sorted) * sizeof(psc_addr));
@@ -26,6 +40,7 @@ static void sort_fields(struct value_writer *writer, struct value_level *level, 
         level->keys[sorted] = key;
         level->values[sorted++] = value;
     }
+    level->count = sorted;
 }
 
 /* "<Color.RED: 1>" */
@@ -53,26 +68,41 @@ static void open_member(struct value_writer *writer, const struct py_type *type,
         value_take(writer, level, 0, value);
 }
 
+/* One whose __repr__ is of the program. */
+static void open_unknown_member(struct value_writer *writer, const struct py_type *type,
+                                psc_addr object)
+{
+    psc_addr found;
+    value_add_identity(writer, type, object);
+    struct value_level *level = value_push(writer, object, ": ", ">");
+    if (!level)
+        return;
+    value_take_word(writer, level, "_name_",
+                    value_find_in_dict(writer->python, object, "_name_", &found) ? found : 0);
+    value_take_word(writer, level, "_value_",
+                    value_find_in_dict(writer->python, object, "_value_", &found) ? found : 0);
+}
+
 void value_open_instance(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
+    bool data = type->data && !type->own_repr;
     if (type->enumeration) {
-        open_member(writer, type, object);
+        (type->own_repr ? open_unknown_member : open_member)(writer, type, object);
         return;
     }
-    if (type->data)
+    if (data)
         text_add_string(writer->text, type->name);
     else
         value_add_identity(writer, type, object);
     size_t before = writer->text->size;
-    struct value_level *level =
-        value_push(writer, object, type->data ? "(" : ": ", type->data ? ")" : ">");
+    struct value_level *level = value_push(writer, object, data ? "(" : ": ", data ? ")" : ">");
     if (!level)
         return;
     level->has_keys = true;
     level->attributes = true;
     value_take_attributes(writer, level, type, object);
-    if (type->data)
-        sort_fields(writer, level, type->data);
+    if (data)
+        take_data(writer, level, type->data);
     else if (!level->count && !writer->text->failed)
         writer->text->data[writer->text->size = before] = '\0';
 }
@@ -91,7 +121,8 @@ void value_open_exception(struct value_writer *writer, const struct py_type *typ
         text_add_string(writer->text, "(?)");
         return;
     }
-    struct value_level *level = value_push(writer, object, "(", ")");
+    bool comma = count == 1 && python->layout.rules->reprs < PY_REPRS_FRAMES;
+    struct value_level *level = value_push(writer, object, "(", comma ? ",)" : ")");
     if (level)
         value_take_array(writer, level, items, count);
 }

@@ -105,35 +105,46 @@ void value_add_rest(struct text *text, uint64_t rest)
         text_printf(text, "\u2026 %" PRIu64 " more", rest);
 }
 
-void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object)
+void value_format_text(struct value_writer *writer, const uint8_t *characters, size_t count,
+                       uint32_t width)
 {
-    struct py_characters characters;
-    struct python *python = writer->python;
-    (void)type;
-    if (py_string_open(python, object, &characters) != PSC_OK) {
-        text_add_string(writer->text, "<str: not readable>");
-        return;
+    switch (writer->python->layout.rules->texts) {
+    case PY_TEXTS_BYTES_AND_UNICODE:
+        /* All that is not ASCII is escaped, two surrogates together. */
+        format_quoted(characters, count, width, true, writer->text);
+        break;
+    case PY_TEXTS_STR:
+        format_str(characters, count, width, writer->text);
+        break;
     }
+}
+
+static void add_characters(struct value_writer *writer, const struct py_characters *characters)
+{
+    struct python *python = writer->python;
     size_t count = python->limits.length;
-    count = characters.length < count ? (size_t)characters.length : count;
+    count = characters->length < count ? (size_t)characters->length : count;
     uint8_t *buffer = value_buffer(writer, 4 * count + 1);
     if (!buffer)
         return;
-    if (target_read(python->target, characters.data, buffer, count * characters.width) != PSC_OK) {
+    if (target_read(python->target, characters->data, buffer, count * characters->width) !=
+        PSC_OK) {
         text_add_string(writer->text, "<str: not readable>");
         return;
     }
     text_add_string(writer->text, python->layout.rules->spelling->text_prefix);
-    switch (python->layout.rules->texts) {
-    case PY_TEXTS_BYTES_AND_UNICODE:
-        /* All that is not ASCII is escaped, two surrogates together. */
-        format_quoted(buffer, count, characters.width, true, writer->text);
-        break;
-    case PY_TEXTS_STR:
-        format_str(buffer, count, characters.width, writer->text);
-        break;
-    }
-    value_add_rest(writer->text, characters.length - count);
+    value_format_text(writer, buffer, count, characters->width);
+    value_add_rest(writer->text, characters->length - count);
+}
+
+void value_add_str(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct py_characters characters;
+    (void)type;
+    if (py_string_open(writer->python, object, &characters) == PSC_OK)
+        add_characters(writer, &characters);
+    else
+        text_add_string(writer->text, "<str: not readable>");
 }
 
 void value_add_name(struct value_writer *writer, psc_addr object)
@@ -186,6 +197,38 @@ void value_add_bytes(struct value_writer *writer, const struct py_type *type, ps
         size = UINT64_MAX;
     add_binary(writer, py_field_address(writer->python, object, PY_BYTES_DATA), size,
                writer->python->layout.rules->spelling->bytes_prefix);
+}
+
+void value_add_bytes_as_text(struct value_writer *writer, psc_addr object)
+{
+    uint64_t size;
+    if (py_read_u64(writer->python, object, PY_VAR_SIZE, &size) != PSC_OK)
+        size = UINT64_MAX;
+    add_binary(writer, py_field_address(writer->python, object, PY_BYTES_DATA), size, "");
+}
+
+bool value_add_part(struct value_writer *writer, psc_addr object, uint64_t start, uint64_t end)
+{
+    const struct py_type *type;
+    struct py_characters characters;
+    struct python *python = writer->python;
+    uint64_t size;
+    if (py_type_of(python, object, &type) != PSC_OK || start > end)
+        return false;
+    if (type->kind == PY_KIND_BYTES) {
+        if (py_read_u64(python, object, PY_VAR_SIZE, &size) != PSC_OK || end > size)
+            return false;
+        add_binary(writer, py_field_address(python, object, PY_BYTES_DATA) + start, end - start,
+                   python->layout.rules->spelling->bytes_prefix);
+        return true;
+    }
+    if (type->kind != PY_KIND_STR || py_string_open(python, object, &characters) != PSC_OK ||
+        end > characters.length)
+        return false;
+    characters.data += start * characters.width;
+    characters.length = end - start;
+    add_characters(writer, &characters);
+    return true;
 }
 
 void value_add_bytearray(struct value_writer *writer, const struct py_type *type, psc_addr object)

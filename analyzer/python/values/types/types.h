@@ -14,6 +14,8 @@
 #define VALUE_ARRAY_ITEMS     16u  /**< Of arrays of numbers, unless another number is asked for. */
 #define VALUE_NAME_CHARACTERS 400u /**< Of the name of a function, an attribute, an origin. */
 
+struct value_writer;
+
 /** A container that is being written: what of it is shown, collected when it was met. */
 struct value_level {
     psc_addr object;
@@ -24,10 +26,16 @@ struct value_level {
     psc_addr *values;
     size_t capacity; /**< Of both. */
     bool has_keys;
-    bool attributes; /**< Keys are names: "name=value", else "key: value". */
-    bool value_next; /**< The key was written. */
-    bool own_first;  /**< The first is the object itself, as one of the class it is derived from. */
-    char close[48];  /**< What is written behind the last. */
+    bool attributes;    /**< Keys are names: "name=value", else "key: value". */
+    bool value_next;    /**< The key was written. */
+    bool words;         /**< Keys are strings of this program: see value_take_word(). */
+    bool types_by_name; /**< Classes are written as annotations have them. */
+    bool lost;          /**< What is not shown could not be read. */
+    size_t own;         /**< Number, from 1, of the one that is the object itself; 0: none. */
+    /** What writes that one; NULL: what writes its kind. */
+    void (*own_add)(struct value_writer *writer, const struct py_type *type, psc_addr object);
+    const char *separator; /**< ", " */
+    char close[88];        /**< What is written behind the last. */
 };
 
 /** What is being written, and the way there from the object that was asked for. */
@@ -52,6 +60,9 @@ void value_take_array(struct value_writer *writer, struct value_level *level, ps
 /** Adds one; with keys where the level has them. */
 void value_take(struct value_writer *writer, struct value_level *level, psc_addr key,
                 psc_addr value);
+/** Adds "word=value"; the word is static. Nothing for 0. */
+void value_take_word(struct value_writer *writer, struct value_level *level, const char *word,
+                     psc_addr value);
 /** Whether no more items of a container are shown. */
 bool value_is_full(const struct value_writer *writer, const struct value_level *level);
 /** How many items of an array of numbers are shown. */
@@ -90,6 +101,13 @@ void value_add_rest(struct text *text, uint64_t rest);
 void format_str(const uint8_t *characters, size_t count, uint32_t width, struct text *text);
 /** repr() of bytes, without the b. */
 void format_bytes(const uint8_t *bytes, size_t count, struct text *text);
+/** repr() of text as this version has it, without a prefix. */
+void value_format_text(struct value_writer *writer, const uint8_t *characters, size_t count,
+                       uint32_t width);
+/** repr() of bytes, without the prefix. */
+void value_add_bytes_as_text(struct value_writer *writer, psc_addr object);
+/** repr() of a part of a str or bytes; false when the object is neither, or is too short. */
+bool value_add_part(struct value_writer *writer, psc_addr object, uint64_t start, uint64_t end);
 /** As it is, without quotes, for names; nothing when it is no str. */
 void value_add_name(struct value_writer *writer, psc_addr object);
 
@@ -100,6 +118,8 @@ void value_open_list(struct value_writer *writer, const struct py_type *type, ps
 void value_open_dict(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_set(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_open_deque(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_defaultdict(struct value_writer *writer, const struct py_type *type,
+                            psc_addr object);
 
 /* ---- ordered_dict.c ---- */
 
@@ -134,6 +154,23 @@ void value_open_builtin(struct value_writer *writer, const struct py_type *type,
 void value_add_function(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_generator(struct value_writer *writer, const struct py_type *type, psc_addr object);
 void value_add_type(struct value_writer *writer, const struct py_type *type, psc_addr object);
+
+/** " (name)" of a function, a class, or an object that has a __name__; nothing for others. */
+void value_add_called(struct value_writer *writer, psc_addr object);
+
+/* ---- code_objects.c ---- */
+
+void value_add_code(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_frame(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_cell(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_super(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_add_method_wrapper(struct value_writer *writer, const struct py_type *type,
+                              psc_addr object);
+void value_add_descriptor(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_static_method(struct value_writer *writer, const struct py_type *type,
+                              psc_addr object);
+void value_add_capsule(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_alias(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
 /* ---- module_origin.c ---- */
 

@@ -22,7 +22,12 @@ struct value_level *value_push(struct value_writer *writer, psc_addr object, con
     level->has_keys = false;
     level->attributes = false;
     level->value_next = false;
-    level->own_first = false;
+    level->words = false;
+    level->types_by_name = false;
+    level->lost = false;
+    level->own = 0;
+    level->own_add = NULL;
+    level->separator = ", ";
     size_t size = strlen(close);
     size = size < sizeof(level->close) - 1 ? size : sizeof(level->close) - 1;
     memcpy(level->close, close, size);
@@ -95,6 +100,15 @@ void value_take(struct value_writer *writer, struct value_level *level, psc_addr
     level->values[level->count++] = value;
 }
 
+void value_take_word(struct value_writer *writer, struct value_level *level, const char *word,
+                     psc_addr value)
+{
+    level->has_keys = true;
+    level->words = true;
+    if (value)
+        value_take(writer, level, (psc_addr)(uintptr_t)word, value);
+}
+
 void value_take_array(struct value_writer *writer, struct value_level *level, psc_addr items,
                       uint64_t count)
 {
@@ -105,6 +119,7 @@ void value_take_array(struct value_writer *writer, struct value_level *level, ps
         value_take(writer, level, 0, item);
         taken++;
     }
+    level->lost = level->lost || (taken < count && !value_is_full(writer, level));
     level->more += count - taken;
 }
 

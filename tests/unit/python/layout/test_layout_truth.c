@@ -136,7 +136,7 @@ static void compare_layout(const struct subject *subject, struct counts *counts)
 /* _asyncio and _datetime are extension modules where they are not built in. */
 static void collect_from_extensions(struct subject *subject, Dwarf **opened, int *fds, size_t limit)
 {
-    static const char *const names[] = {"_asyncio", "_datetime"};
+    static const char *const names[] = {"_asyncio", "_datetime", "array", "_struct"};
     size_t folder = (size_t)(strrchr(subject->image_path, '/') - subject->image_path);
     for (size_t i = 0; i < PSC_ARRAY_SIZE(names) && i < limit; i++) {
         char pattern[700];
@@ -169,8 +169,8 @@ static void compare_subject(const char *path, struct counts *counts)
     int fd = open(subject->debug_path, O_RDONLY);
     Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
     if (dwarf) {
-        Dwarf *extensions[2];
-        int extension_fds[2];
+        Dwarf *extensions[4];
+        int extension_fds[4];
         size_t compared = counts->compared;
         want_types(subject);
         collect_types(subject, dwarf);

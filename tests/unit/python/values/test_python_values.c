@@ -196,7 +196,7 @@ static void test_sizes_that_can_not_be(void **state)
     memory_put(memory, items, memory_ascii(memory, "only"), 8);
     memory_put_field(memory, list, PY_LIST_ITEMS, MEMORY_BASE + MEMORY_SIZE - 8);
     memory_put_field(memory, list, PY_VAR_SIZE, 1000);
-    check_value(&values, list, "[<NULL>, \u2026 999 more]");
+    check_value(&values, list, "[<NULL>, \u2026 999 not readable]");
     memory_put_field(memory, list, PY_VAR_SIZE, UINT64_MAX);
     char text[80];
     snprintf(text, sizeof(text), "<list at 0x%llx: not readable>", (unsigned long long)list);
