@@ -63,6 +63,8 @@ static enum psc_status merge_thread(struct capture *capture, struct captured_thr
             status = look_up_addresses(capture, merged);
     }
     struct python *python = capture->reads_python ? capture->python : NULL;
+    for (size_t i = 0; i < merged->interpreter_count; i++)
+        capture->trace->runs_greenlets |= merged->interpreters[i].stack.seam_count != 0;
     if (status == PSC_OK)
         status = merge_stacks(merged, python, capture->target, capture->symbolizer);
     if (status == PSC_OK && python)

@@ -66,9 +66,13 @@ static enum psc_status read_locals(struct capture *capture, const struct python_
     return status;
 }
 
-static enum psc_status read_stack(struct capture *capture, struct interpreter_stack *interpreter)
+static enum psc_status read_stack(struct capture *capture, psc_addr sp,
+                                  struct interpreter_stack *interpreter)
 {
     enum psc_status status = python_walk(capture->python, interpreter->thread, &interpreter->stack);
+    if (status == PSC_OK)
+        status =
+            python_add_greenlets(capture->python, interpreter->thread, sp, &interpreter->stack);
     if (status == PSC_OK)
         status = merge_walk_further(interpreter, capture->python);
     if (status == PSC_OK)
@@ -78,11 +82,13 @@ static enum psc_status read_stack(struct capture *capture, struct interpreter_st
     return status;
 }
 
-static enum psc_status read_thread(struct capture *capture, struct merged_stack *merged)
+static enum psc_status read_thread(struct capture *capture, struct captured_thread *thread)
 {
+    struct merged_stack *merged = &thread->merged;
+    psc_addr sp = thread->native ? target_sp(capture->target, &thread->native->registers) : 0;
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++)
-        status = read_stack(capture, &merged->interpreters[i]);
+        status = read_stack(capture, sp, &merged->interpreters[i]);
     for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++)
         status = read_exceptions(capture, merged->interpreters[i].thread);
     for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
@@ -119,7 +125,7 @@ enum psc_status read_python(struct capture *capture)
     capture->exceptions = calloc(count ? count : 1, sizeof(*capture->exceptions));
     enum psc_status status = capture->exceptions ? PSC_OK : PSC_ERR_MEMORY;
     for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
-        status = read_thread(capture, &capture->threads[i].merged);
+        status = read_thread(capture, &capture->threads[i]);
         // It is not going to be merged: memory that is used again costs the stop less than new one.
         if (capture->visits && !capture->native)
             merged_stack_deinit(&capture->threads[i].merged);

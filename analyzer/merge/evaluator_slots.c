@@ -302,7 +302,7 @@ static bool assign_all(struct slot_search *search)
     search->found->count = 0;
     // Up to 3.9 each evaluator has one frame; the innermost has none in its first and last
     // instructions.
-    if (!cut && python_get_join(search->python) == PYTHON_JOIN_SLOT &&
+    if (!cut && !search->stack->seam_count && python_get_join(search->python) == PYTHON_JOIN_SLOT &&
         search->merged->native.end == NATIVE_END_COMPLETE && !search->merged->native.skips &&
         (count == search->stack->count || count == search->stack->count + 1))
         return pair_between(search, 0, count, 0, search->stack->count);

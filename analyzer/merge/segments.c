@@ -95,6 +95,35 @@ enum psc_status segments_add_anchored(struct segments *segments, const struct me
                                : PSC_OK;
 }
 
+/* Frames of an outer greenlet belong to no evaluator of the inner one. */
+static size_t find_seam(const struct python_stack *stack, size_t first, size_t end)
+{
+    for (size_t i = 0; i < stack->seam_count; i++)
+        if (stack->seams[i].first >= first && stack->seams[i].first < end)
+            return stack->seams[i].first;
+    return end;
+}
+
+/* Frames [first, end) of an interpreter that no evaluator names. */
+struct apart_run {
+    size_t interpreter;
+    size_t first;
+    size_t end;
+    size_t native;
+    psc_addr address;
+};
+
+static enum psc_status add_apart(struct segments *segments, const struct apart_run *run)
+{
+    size_t count = run->end - run->first;
+    enum psc_status status = add_run(segments, run->interpreter, run->first, count, run->native);
+    if (status == PSC_OK && count) {
+        segments->items[segments->count - 1].address = run->address;
+        segments->items[segments->count - 1].apart = true;
+    }
+    return status;
+}
+
 enum psc_status segments_add_slotted(struct segments *segments, const struct merged_stack *merged,
                                      size_t interpreter, const struct slot_assignments *slots)
 {
@@ -104,17 +133,18 @@ enum psc_status segments_add_slotted(struct segments *segments, const struct mer
     for (size_t i = 0; status == PSC_OK && i <= slots->count; i++) {
         bool last = i == slots->count;
         size_t at = last ? stack->count : slots->items[i].chain_index;
+        size_t seam = find_seam(stack, done, at);
         size_t native = last ? SIZE_MAX : slots->items[i].native;
-        size_t owner = last || last_native == SIZE_MAX ? native : last_native;
-        psc_addr address = 0;
-        if (were_skipped(merged, last_native == SIZE_MAX ? 0 : last_native + 1,
-                         last ? merged->native.count : native + 1, &address))
-            owner = SIZE_MAX;
-        status = add_run(segments, interpreter, done, at - done, owner);
-        if (status == PSC_OK && at > done) {
-            segments->items[segments->count - 1].address = address;
-            segments->items[segments->count - 1].apart = true;
-        }
+        struct apart_run run = {interpreter, done, seam,
+                                last || last_native == SIZE_MAX ? native : last_native, 0};
+        bool skipped = were_skipped(merged, last_native == SIZE_MAX ? 0 : last_native + 1,
+                                    last ? merged->native.count : native + 1, &run.address);
+        if (skipped)
+            run.native = SIZE_MAX;
+        status = add_apart(segments, &run);
+        run = (struct apart_run){interpreter, seam, at, skipped ? SIZE_MAX : native, run.address};
+        if (status == PSC_OK)
+            status = add_apart(segments, &run);
         if (status == PSC_OK && !last)
             status = add_run(segments, interpreter, at, 1, native);
         done = at + 1;

@@ -135,6 +135,19 @@ enum python_end {
     PYTHON_END_LIMIT
 };
 
+/** Words of a C stack that a seam keeps. */
+#define PYTHON_SEAM_WORDS 64u
+
+/** Where the C stack of a greenlet begins, on that of the one that it was started from. */
+struct python_seam {
+    size_t first;     /**< Of the frames of the outer one. */
+    psc_addr address; /**< From here on is what the outer one has there now. */
+    /** What the outer one had in the words below, the highest last; the inner one uses them. */
+    psc_addr below; /**< How far down the stack of the outer one went; 0: not so far. */
+    uint64_t words[PYTHON_SEAM_WORDS];
+    size_t word_count;
+};
+
 #define PSC_PYTHON_FRAME_LIMIT 4000000u
 
 struct python_stack {
@@ -150,12 +163,25 @@ struct python_stack {
     psc_addr partial_cframe;
     /** Where the list of CFrames ended without its root; 0 when it is whole. */
     psc_addr cframe_list_end;
+    struct python_seam *seams; /**< The innermost first; see python_add_greenlets(). */
+    size_t seam_count;
+    size_t seam_capacity;
 };
 
 /** Walks the frames of a thread state into a zeroed `ret`. Faults end the walk, see `end`. */
 PSC_MUST_CHECK enum psc_status
 python_walk(struct python *python, const struct python_thread *thread, struct python_stack *ret);
 void python_stack_deinit(struct python_stack *stack);
+
+/**
+ * Where a greenlet runs: adds the frames of those whose C stacks lie further out on that of the
+ * thread, as it was started from one of them, and that one from another.
+ * @param sp   the thread's stack pointer.
+ * @param ret  what python_walk() gave.
+ */
+PSC_MUST_CHECK enum psc_status python_add_greenlets(struct python *python,
+                                                    const struct python_thread *thread, psc_addr sp,
+                                                    struct python_stack *ret);
 
 /**
  * For threads whose newest evaluator is being entered: CPython 3.11 and 3.12 publish its CFrame

@@ -268,6 +268,8 @@ struct psc_trace {
     size_t unwanted_threads;             /**< Others of the target that were not asked for. */
     const struct trace_tasks *tasks;     /**< NULL unless asked for. */
     const struct trace_tasks *greenlets; /**< NULL unless asked for and there are any. */
+    bool runs_greenlets; /**< On a thread's C stack are several: some that were not asked for may be
+                              suspended. */
     struct warnings warnings;
     bool complete;       /**< Nothing is missing. */
     struct text explain; /**< How things were found, a line each; printed by --explain. */

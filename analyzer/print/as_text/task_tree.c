@@ -308,6 +308,9 @@ enum psc_status print_text_tasks(const struct psc_trace *trace, bool one_of_many
     static const struct task_noun greenlets = {"greenlet", "greenlet", "Greenlet"};
     int32_t process = one_of_many ? trace->pid : 0;
     enum psc_status status = PSC_OK;
+    if (trace->runs_greenlets && !trace->tasks)
+        text_add_string(&sink->buffer,
+                        "\ngreenlet \u00b7 those that wait to be switched to: --tasks\n");
     if (trace->tasks)
         status = print_list(trace->tasks, &tasks, process, options, sink);
     return status == PSC_OK && trace->greenlets

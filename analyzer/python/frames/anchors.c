@@ -24,10 +24,11 @@ static bool read_cframe(struct python *python, psc_addr address, struct py_cfram
 {
     ret->address = address;
     ret->current = 0;
+    psc_addr at = frame_moved_to(python, address);
     if (!py_is_object_address(address) ||
-        py_read_u64(python, address, PY_CFRAME_PREVIOUS, ret_previous) != PSC_OK)
+        py_read_u64(python, at, PY_CFRAME_PREVIOUS, ret_previous) != PSC_OK)
         return false;
-    enum psc_status status = py_read_u64(python, address, PY_CFRAME_CURRENT, &ret->current);
+    enum psc_status status = py_read_u64(python, at, PY_CFRAME_CURRENT, &ret->current);
     return status == PSC_OK || status == PSC_ERR_UNSUPPORTED;
 }
 

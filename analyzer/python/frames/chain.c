@@ -255,5 +255,6 @@ void python_stack_deinit(struct python_stack *stack)
 {
     free(stack->frames);
     free(stack->anchors);
+    free(stack->seams);
     *stack = (struct python_stack){0};
 }

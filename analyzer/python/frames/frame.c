@@ -35,6 +35,12 @@ void frame_set_moved(struct python *python, struct py_moved moved)
     python->frame_reader->moved = moved;
 }
 
+psc_addr frame_moved_to(const struct python *python, psc_addr address)
+{
+    const struct py_moved *moved = &python->frame_reader->moved;
+    return address - moved->start < moved->size ? moved->copy + (address - moved->start) : address;
+}
+
 static bool has_frame_objects(const struct python *python)
 {
     switch (python->layout.rules->top) {
@@ -74,9 +80,7 @@ static const uint8_t *peek_frame(struct python *python, psc_addr address, uint8_
     size_t size = python->frame_reader->window;
     if (!py_is_object_address(address) || size > FRAME_WINDOW_LIMIT)
         return NULL;
-    const struct py_moved *moved = &python->frame_reader->moved;
-    if (address - moved->start < moved->size)
-        address = moved->copy + (address - moved->start);
+    address = frame_moved_to(python, address);
     const uint8_t *bytes = target_peek(python->target, address, size);
     if (bytes)
         return bytes;

@@ -59,6 +59,8 @@ struct py_moved {
 
 /** Frames within that memory are read from its copy, until this is called again. */
 void frame_set_moved(struct python *python, struct py_moved moved);
+/** Where a word of that memory is now; the address itself for all other. */
+psc_addr frame_moved_to(const struct python *python, psc_addr address);
 
 PSC_MUST_CHECK enum psc_status frame_reader_create(struct python *python);
 void frame_reader_forget(struct python *python);
@@ -68,6 +70,18 @@ void frame_reader_destroy(struct python *python);
 
 PSC_MUST_CHECK enum psc_status chain_walk(struct python *python, psc_addr first,
                                           struct python_stack *ret);
+
+/** Frames that hang on no thread state now. */
+struct py_suspended {
+    psc_addr top;          /**< The newest of them. */
+    psc_addr cframe;       /**< The newest CFrame, where this version has such; 0: none. */
+    struct py_moved moved; /**< The part of their C stack that lies elsewhere now. */
+};
+
+/** Adds them behind those of a stack, with the anchors that are still in their place. */
+PSC_MUST_CHECK enum psc_status chain_append(struct python *python, psc_addr tstate,
+                                            const struct py_suspended *suspended,
+                                            struct python_stack *stack);
 
 /* ---- slots.c: the places in a frame that have names ---- */
 

@@ -23,14 +23,23 @@ const struct numpy_number *layout_get_numpy_number(uint32_t number)
 /*
  * Before stack_start of the C++ object: a vtable, from 3.1 on the greenlet itself, an exception
  * state that has one exception, or three pointers for it from CPython 3.7 to 3.10, and two pointers
- * for a switch. Up to CPython 3.6 there is no context before the newest frame.
+ * for a switch. Up to CPython 3.6 there is no context before the newest frame. The struct of 1.1
+ * has the members for CPython 3.11 where that is the version.
  */
 struct greenlet_layout layout_of_greenlets(const struct py_layout *layout, bool has_struct)
 {
     bool one_exception = layout->offset[PY_HANDLED_TRACE] == PY_NO_OFFSET;
     bool no_context = layout->offset[PY_THREAD_HANDLED_TYPE] != PY_NO_OFFSET;
     if (has_struct)
-        return (struct greenlet_layout){.stack_start = 0, .stack_stop = 8, .top_frame = 56};
+        return (struct greenlet_layout){.stack_start = 0,
+                                        .stack_stop = 8,
+                                        .stack_copy = 16,
+                                        .stack_saved = 24,
+                                        .previous = 32,
+                                        .top_frame = 56,
+                                        .frames_first = 72,
+                                        .frames_last = 72,
+                                        .cframe = 152};
     return (struct greenlet_layout){.pointer = 16,
                                     .stack_start = one_exception ? 48 : 64,
                                     .own_pointer = 8,
@@ -38,7 +47,9 @@ struct greenlet_layout layout_of_greenlets(const struct py_layout *layout, bool 
                                     .stack_stop = 8,
                                     .stack_copy = 16,
                                     .stack_saved = 24,
+                                    .previous = 32,
                                     .top_frame = no_context ? 40 : 48,
+                                    .cframe = 56,
                                     .frames_first = 64,
                                     .frames_last = 120};
 }

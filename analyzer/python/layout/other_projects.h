@@ -57,7 +57,10 @@ struct greenlet_layout {
     uint32_t stack_stop;
     uint32_t stack_copy; /**< The saved part of its C stack, and how much that is. */
     uint32_t stack_saved;
+    uint32_t previous; /**< The greenlet whose C stack lies further out: its stack_start; up to
+                            1.1: the object. */
     uint32_t top_frame;
+    uint32_t cframe;       /**< Its newest CFrame, with CPython 3.10 to 3.12. */
     uint32_t frames_first; /**< Where a pointer to the newest frame may be, from 3.11 on. */
     uint32_t frames_last;
 };

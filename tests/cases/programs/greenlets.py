@@ -84,8 +84,11 @@ ended = greenlet.greenlet(lambda: None)
 ended.switch()
 
 
+main = greenlet.getcurrent()
+
+
 def dies():
-    stacks["%#x" % id(greenlet.getcurrent().parent)] = None  # the main one, suspended here
+    stacks["%#x" % id(main)] = None  # suspended here
     witness.promise(stacks=stacks, created="%#x" % id(created), ended="%#x" % id(ended),
                     types={"%#x" % id(one): type(one).__module__ + "." + type(one).__name__
                            for one in everything},
@@ -93,5 +96,10 @@ def dies():
     witness.die()
 
 
-everything.append(greenlet.greenlet(dies))
+def starts_the_last():
+    everything.append(greenlet.greenlet(dies))
+    note(), everything[-1].switch()
+
+
+everything.append(greenlet.greenlet(starts_the_last))
 everything[-1].switch()

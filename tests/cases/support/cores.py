@@ -71,6 +71,7 @@ SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
     "frame_values": ("frame_values.py", [], "signal"),
     "exceptions": ("exceptions.py", [], "signal"),
     "greenlets": ("greenlets.py", [], "signal"),
+    "greenlet_again": ("greenlet_again.py", [], "signal"),
     "gevent": ("gevent_sleeps.py", [], "signal"),
     "numpy_values": ("numpy_values.py", [], "signal"),
     "subinterpreters": ("subinterpreters.py", [], "signal"),

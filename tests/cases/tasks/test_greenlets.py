@@ -63,9 +63,21 @@ def assert_greenlets_are(core):
     threads = {thread["name"]: thread["tid"] for thread in document["threads"]}
     on_other = [greenlet for greenlet in document["greenlets"] if greenlet["thread"] == threads["other"]]
     assert len(on_other) == 1 and [frame["name"] for frame in on_other[0]["frames"]] == ["plain"] * 3
+    assert_parents_are_on_the_stack(document["threads"][0])
     text = analyzer.run("--tasks", core.path).stdout
     assert "\ngreenlet \u00b7 %d greenlets\n" % len(found) in text
     assert text.count("Greenlet 0x") + text.count("Greenlets 0x") >= 2 and "\u00b7 not started" in text
+
+
+def assert_parents_are_on_the_stack(thread):
+    """The greenlet that runs was started from one that was started from the main one: each from within the call."""
+    names = [frame["name"] for frame in analyzer.python_frames(thread)]
+    assert names[-3:] == ["dies", "starts_the_last", "<module>"]
+    shown = [frame for frame in thread["frames"] if not frame["hidden"]]
+    assert not [frame for frame in shown if frame["kind"] == "gap" or "_EvalFrame" in str(frame["symbol"])]
+    switches = [at for at, frame in enumerate(shown) if frame["kind"] == "native" and "greenlet" in frame["module"]]
+    of = [next(at for at, frame in enumerate(shown) if frame["name"] == name) for name in names[-3:]]
+    assert of == sorted(of) and all(any(inner < at < outer for at in switches) for inner, outer in zip(of, of[1:]))
 
 
 @pytest.mark.parametrize("one,version", pairs())
@@ -90,3 +102,18 @@ def test_gevent():
     stacks = sorted([frame["name"] for frame in greenlet["frames"]] for greenlet in document["greenlets"])
     assert stacks.count(["sleep", "sleeps"]) == 3 and stacks.count(["sleep", "sleeps", "deeper"]) == 1
     assert {greenlet["type"] for greenlet in document["greenlets"]} >= {"gevent._gevent_cgreenlet.Greenlet"}
+
+
+def test_a_greenlet_that_was_switched_to_again(tmp_path):
+    """The one it was started from has gone on since: between the two is a gap, and nothing that only looks like frames."""
+    for one, version in [(pair.values[0], pair.values[1]) for pair in pairs()]:
+        folder = os.path.join(interpreters.SUITE_FOLDER, "packages", one.label, "greenlet-" + version)
+        if not os.path.isdir(folder):
+            continue
+        core = cores.make_core("greenlet_again", one, folder)
+        thread = analyzer.json_of(core.path).json["threads"][0]
+        names = [frame["name"] for frame in analyzer.python_frames(thread)]
+        assert names[-6:] == ["dies", "again", "inner", "switches_again", "starts", "<module>"], (one.label, version)
+        assert "\ngreenlet \u00b7 those that wait to be switched to: --tasks\n" in analyzer.run(core.path).stdout
+        kinds = [frame["kind"] for frame in thread["frames"] if not frame["hidden"]]
+        assert kinds.count("gap") == 1 or (kinds.count("gap") == 2 and kinds[-1] == "gap")
