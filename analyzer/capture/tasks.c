@@ -1,4 +1,4 @@
-/* asyncio's tasks: from what python/ found to plain data. */
+/* Tasks and greenlets: from what python/ found to plain data. */
 #include "capture_private.h"
 
 static enum trace_work work_of(enum python_work work)
@@ -43,6 +43,19 @@ static enum psc_status copy_frames(struct capture *capture, const struct python_
     return ret->frames ? PSC_OK : PSC_ERR_MEMORY;
 }
 
+static enum trace_task_library library_of(enum python_task_library library)
+{
+    switch (library) {
+    case PYTHON_TASK_TRIO:
+        return TRACE_TASK_TRIO;
+    case PYTHON_TASK_CURIO:
+        return TRACE_TASK_CURIO;
+    case PYTHON_TASK_ASYNCIO:
+        break;
+    }
+    return TRACE_TASK_ASYNCIO;
+}
+
 static enum psc_status copy_task(struct capture *capture, const struct python_task *from,
                                  struct trace_task *ret)
 {
@@ -56,11 +69,14 @@ static enum psc_status copy_task(struct capture *capture, const struct python_ta
         .future = from->future,
         .waits_for = from->waits_for,
         .waits_for_count = from->waits_for_count,
+        .library = library_of(from->library),
+        .children = from->children,
+        .children_count = from->children_count,
     };
     return copy_frames(capture, from->frames, from->frame_count, ret);
 }
 
-static enum psc_status fill_asyncio_tasks(struct capture *capture)
+static enum psc_status fill_all_tasks(struct capture *capture)
 {
     struct psc_trace *trace = capture->trace;
     const struct python_task *found = capture->tasks;
@@ -137,6 +153,6 @@ enum psc_status fill_tasks(struct capture *capture)
 {
     if (!capture->options.tasks || !capture->exceptions)
         return PSC_OK;
-    enum psc_status status = fill_asyncio_tasks(capture);
+    enum psc_status status = fill_all_tasks(capture);
     return status == PSC_OK ? fill_greenlets(capture) : status;
 }

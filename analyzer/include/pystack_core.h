@@ -198,7 +198,7 @@ struct psc_capture_options {
      * The process stands still until that is copied, which takes about a second a gigabyte.
      */
     uint32_t core_full;
-    /** Non-zero: asyncio's tasks that are not done and what each waits for, suspended greenlets. */
+    /** Non-zero: tasks of asyncio, trio and curio that are not done, suspended greenlets. */
     uint32_t tasks;
     /** How much of a value is shown, as in struct psc_value_limits; 0: as much as by default. */
     uint32_t value_length;

@@ -348,7 +348,10 @@ enum python_work {
     PYTHON_WORK_SUSPENDED /**< A greenlet that another one was switched to from. */
 };
 
-/** A task of asyncio that is not done. */
+/** Whose task it is. */
+enum python_task_library { PYTHON_TASK_ASYNCIO, PYTHON_TASK_TRIO, PYTHON_TASK_CURIO };
+
+/** A task that is not done. */
 struct python_task {
     psc_addr address;
     int64_t interpreter_id;
@@ -364,6 +367,10 @@ struct python_task {
     const char *awaits; /**< Type of the future, or of what its innermost frame awaits; or NULL. */
     size_t *waits_for;  /**< Indices of the tasks that have to end before it goes on, rising. */
     size_t waits_for_count;
+    enum python_task_library library;
+    /** Of trio and curio: indices of the tasks in its nurseries, or that it spawned, rising. */
+    size_t *children;
+    size_t children_count;
 };
 
 #define PSC_PYTHON_TASK_LIMIT 100000u

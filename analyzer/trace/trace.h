@@ -178,7 +178,11 @@ enum trace_work {
     TRACE_WORK_SUSPENDED /**< A greenlet that another one was switched to from. */
 };
 
-/** A task of asyncio that is not done; or a greenlet, which waits for nobody in particular. */
+/** Whose task it is. */
+enum trace_task_library { TRACE_TASK_ASYNCIO, TRACE_TASK_TRIO, TRACE_TASK_CURIO };
+#define TRACE_TASK_LIBRARIES 3u
+
+/** A task that is not done; or a greenlet, which waits for nobody in particular. */
 struct trace_task {
     psc_addr id; /**< Its address. */
     int64_t interpreter_id;
@@ -194,6 +198,10 @@ struct trace_task {
     psc_addr future; /**< The future; 0: none. */
     const size_t *waits_for; /**< Indices of the tasks that it waits for, rising. */
     size_t waits_for_count;
+    enum trace_task_library library;
+    const size_t *children; /**< Indices of the tasks in its nurseries (trio), or that it spawned
+                                 (curio), rising. */
+    size_t children_count;
 };
 
 /** Tasks of which each waits for the next, and the last for the first. */

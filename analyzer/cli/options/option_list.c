@@ -45,8 +45,8 @@ const struct option_spec option_list[] = {
     {NULL, "value-depth", 0, OPTION_REQUIRED, "N", "containers in containers (5; C's 4)",
      take_value_depth, COMPLETE_NOTHING, NULL},
     {NULL, "tasks", 0, OPTION_FLAG, NULL,
-     "also asyncio's tasks that are not done, as a tree of who waits\n"
-     "for whom; and greenlets that are suspended",
+     "also tasks that are not done: asyncio's as a tree of who waits for\n"
+     "whom, those of trio and curio; and greenlets that are suspended",
      take_tasks, COMPLETE_NOTHING, NULL},
     {NULL, "no-group", 0, OPTION_FLAG, NULL, "do not put threads with equal stacks together",
      take_no_group, COMPLETE_NOTHING, NULL},

@@ -19,6 +19,19 @@ static const char *name_work(enum trace_work work)
     return NULL;
 }
 
+static const char *name_library(enum trace_task_library library)
+{
+    switch (library) {
+    case TRACE_TASK_TRIO:
+        return "trio";
+    case TRACE_TASK_CURIO:
+        return "curio";
+    case TRACE_TASK_ASYNCIO:
+        break;
+    }
+    return "asyncio";
+}
+
 /* Where it belongs. */
 static void put_owner(struct json_writer *writer, const struct trace_task *task)
 {
@@ -40,6 +53,7 @@ void json_put_task(struct json_writer *writer, const struct trace_tasks *tasks,
 {
     json_open_object(writer, NULL);
     json_put_address(writer, "id", true, task->id);
+    json_put_string(writer, "framework", name_library(task->library));
     json_put_string(writer, "name", task->name);
     json_put_string(writer, "state", name_work(task->work));
     put_owner(writer, task);
@@ -48,6 +62,10 @@ void json_put_task(struct json_writer *writer, const struct trace_tasks *tasks,
     json_open_array(writer, "waits_for");
     for (size_t i = 0; i < task->waits_for_count; i++)
         json_put_address(writer, NULL, true, tasks->items[task->waits_for[i]].id);
+    json_close_array(writer);
+    json_open_array(writer, "children");
+    for (size_t i = 0; i < task->children_count; i++)
+        json_put_address(writer, NULL, true, tasks->items[task->children[i]].id);
     json_close_array(writer);
     put_frames(writer, task);
     json_close_object(writer);

@@ -41,7 +41,8 @@ static void add_work(struct text *text, const struct task_writer *writer,
             text_printf(text, "waits for %zu task%s", task->waits_for_count,
                         task->waits_for_count == 1 ? "" : "s");
         else
-            text_add_string(text, "waits for a future");
+            text_add_string(text,
+                            task->library == TRACE_TASK_ASYNCIO ? "waits for a future" : "waiting");
         break;
     }
     bool usual = !task->awaits || !strcmp(task->awaits, "greenlet.greenlet") ||
@@ -52,6 +53,11 @@ static void add_work(struct text *text, const struct task_writer *writer,
         text_add_string(text, ": ");
         text_add_escaped(text, task->awaits);
     }
+    if (task->children_count)
+        text_printf(text,
+                    task->library == TRACE_TASK_TRIO ? " \u00b7 %zu task%s in its nurseries"
+                                                     : " \u00b7 spawned %zu task%s",
+                    task->children_count, task->children_count == 1 ? "" : "s");
     if (task->tid && (writer->many_threads || task->work == TRACE_WORK_RUNNING))
         text_printf(text, " \u00b7 thread %d", task->tid);
     if (task->interpreter_id > 0)

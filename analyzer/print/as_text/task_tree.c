@@ -1,4 +1,7 @@
-/* asyncio's tasks as a tree: below each task those that it waits for. */
+/*
+ * Tasks as a tree: below each one of asyncio those that it waits for, below each one of trio or
+ * curio those in its nurseries, or that it spawned.
+ */
 #include "task_text.h"
 
 #include <inttypes.h>
@@ -37,6 +40,7 @@ struct first_of_group {
 
 struct task_printer {
     const struct trace_tasks *tasks;
+    enum trace_task_library library; /* Only its tasks are shown. */
     struct task_writer writer;
     int32_t process; /* 0: there is but one. */
     uint8_t *marks;  /* enum mark of each task. */
@@ -46,6 +50,21 @@ struct task_printer {
     struct level levels[DEPTH_LIMIT];
     size_t depth;
 };
+
+/* The tasks that stand below one. */
+static const size_t *list_below(const struct trace_task *task, size_t *ret_count)
+{
+    bool waits = task->library == TRACE_TASK_ASYNCIO;
+    *ret_count = waits ? task->waits_for_count : task->children_count;
+    return waits ? task->waits_for : task->children;
+}
+
+static size_t count_below(const struct trace_task *task)
+{
+    size_t count;
+    list_below(task, &count);
+    return count;
+}
 
 /* ---- equal tasks ---- */
 
@@ -95,7 +114,8 @@ static bool find_groups(struct task_printer *printer)
     size_t leaves = 0;
     for (size_t i = 0; i < count; i++) {
         printer->groups[i] = i;
-        if (!items[i].waits_for_count && !printer->writer.options->no_group)
+        if (items[i].library == printer->library && !count_below(&items[i]) &&
+            !printer->writer.options->no_group)
             keys[leaves++] = (struct group_key){hash_task(&items[i]), i};
     }
     qsort(keys, leaves, sizeof(*keys), compare_keys);
@@ -180,11 +200,13 @@ static bool show_next(struct task_printer *printer)
     size_t at = entries->task;
     const struct trace_task *task = &printer->tasks->items[at];
     bool fresh = printer->marks[at] == MARK_NONE;
-    bool deeper = task->waits_for_count && printer->depth < DEPTH_LIMIT;
-    const char *remark = printer->marks[at] == MARK_ON_WAY  ? "above: they wait for each other"
-                         : !fresh                           ? "shown above"
-                         : task->waits_for_count && !deeper ? "shown below"
-                                                            : NULL;
+    size_t below;
+    const size_t *tasks = list_below(task, &below);
+    bool deeper = below && printer->depth < DEPTH_LIMIT;
+    const char *remark = printer->marks[at] == MARK_ON_WAY ? "above: they wait for each other"
+                         : !fresh                          ? "shown above"
+                         : below && !deeper                ? "shown below"
+                                                           : NULL;
     level->next += count;
     make_prefix(printer, true);
     if (printer->depth == 1)
@@ -204,7 +226,7 @@ static bool show_next(struct task_printer *printer)
     if (!deeper)
         return true;
     printer->marks[at] = MARK_ON_WAY;
-    return push_level(printer, task->waits_for, task->waits_for_count, at);
+    return push_level(printer, tasks, below, at);
 }
 
 static bool show_tree(struct task_printer *printer, const size_t *roots, size_t count)
@@ -229,15 +251,18 @@ static bool show_trees(struct task_printer *printer)
     size_t count = 0;
     if (!awaited || !roots)
         return false;
+    for (size_t i = 0; i < tasks->count; i++) {
+        size_t below;
+        const size_t *list = list_below(&tasks->items[i], &below);
+        for (size_t k = 0; k < below; k++)
+            awaited[list[k]] = true;
+    }
     for (size_t i = 0; i < tasks->count; i++)
-        for (size_t k = 0; k < tasks->items[i].waits_for_count; k++)
-            awaited[tasks->items[i].waits_for[k]] = true;
-    for (size_t i = 0; i < tasks->count; i++)
-        if (!awaited[i])
+        if (!awaited[i] && tasks->items[i].library == printer->library)
             roots[count++] = i;
     bool good = show_tree(printer, roots, count);
     for (size_t i = 0; good && i < tasks->count && !printer->writer.sink->stopped; i++)
-        if (printer->marks[i] == MARK_NONE)
+        if (printer->marks[i] == MARK_NONE && tasks->items[i].library == printer->library)
             good = show_tree(printer, &i, 1);
     return good;
 }
@@ -263,57 +288,91 @@ static void add_cycles(struct task_printer *printer)
     }
 }
 
+static size_t count_tasks(const struct trace_tasks *tasks, enum trace_task_library library)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tasks->count; i++)
+        count += tasks->items[i].library == library;
+    return count;
+}
+
 static bool print_all(struct task_printer *printer)
 {
     const struct trace_tasks *tasks = printer->tasks;
+    size_t count = count_tasks(tasks, printer->library);
     for (size_t i = 1; i < tasks->count; i++)
         printer->writer.many_threads |= tasks->items[i].tid != tasks->items[0].tid;
     print_add_style(&printer->writer.sink->buffer, printer->writer.options, PRINT_BOLD);
     text_printf(&printer->writer.sink->buffer, "\n%s \u00b7 ", printer->writer.noun->module);
     if (printer->process)
         text_printf(&printer->writer.sink->buffer, "process %d \u00b7 ", printer->process);
-    if (tasks->count)
-        text_printf(&printer->writer.sink->buffer, "%zu %s%s\n", tasks->count,
-                    printer->writer.noun->name, tasks->count == 1 ? "" : "s");
+    if (count)
+        text_printf(&printer->writer.sink->buffer, "%zu %s%s\n", count, printer->writer.noun->name,
+                    count == 1 ? "" : "s");
     else
         text_printf(&printer->writer.sink->buffer, "no %ss\n", printer->writer.noun->name);
     print_add_style(&printer->writer.sink->buffer, printer->writer.options, PRINT_PLAIN);
-    add_cycles(printer);
-    return !tasks->count || (find_groups(printer) && show_trees(printer));
+    if (printer->library == TRACE_TASK_ASYNCIO)
+        add_cycles(printer);
+    return !count || (find_groups(printer) && show_trees(printer));
 }
 
-static enum psc_status print_list(const struct trace_tasks *tasks, const struct task_noun *noun,
-                                  int32_t process, const struct psc_print_options *options,
-                                  struct print_sink *sink)
+struct task_list {
+    const struct trace_tasks *tasks;
+    enum trace_task_library library;
+    struct task_noun noun;
+};
+
+static enum psc_status print_list(const struct task_list *list, int32_t process,
+                                  const struct psc_print_options *options, struct print_sink *sink)
 {
+    const struct trace_tasks *tasks = list->tasks;
     size_t count = tasks->count ? tasks->count : 1;
     PSC_CLEANUP(cleanup_free) uint8_t *marks = calloc(count, sizeof(*marks));
     PSC_CLEANUP(cleanup_free) size_t *groups = calloc(count, sizeof(*groups));
     PSC_CLEANUP(cleanup_free) struct first_of_group *firsts = calloc(count, sizeof(*firsts));
-    struct task_printer printer = {.tasks = tasks,
-                                   .writer = {.noun = noun, .options = options, .sink = sink},
-                                   .process = process,
-                                   .marks = marks,
-                                   .groups = groups,
-                                   .firsts = firsts};
+    struct task_printer printer = {
+        .tasks = tasks,
+        .library = list->library,
+        .writer = {.noun = &list->noun, .options = options, .sink = sink},
+        .process = process,
+        .marks = marks,
+        .groups = groups,
+        .firsts = firsts};
     bool good = marks && groups && firsts && print_all(&printer);
     text_deinit(&printer.writer.prefix);
     return good ? PSC_OK : PSC_ERR_MEMORY;
 }
 
+/* Of asyncio alone it is said that there are none. */
+static enum psc_status print_task_lists(const struct trace_tasks *tasks, int32_t process,
+                                        const struct psc_print_options *options,
+                                        struct print_sink *sink)
+{
+    static const struct task_noun nouns[TRACE_TASK_LIBRARIES] = {
+        [TRACE_TASK_ASYNCIO] = {"asyncio", "task", "Task"},
+        [TRACE_TASK_TRIO] = {"trio", "task", "Task"},
+        [TRACE_TASK_CURIO] = {"curio", "task", "Task"},
+    };
+    enum psc_status status = PSC_OK;
+    for (enum trace_task_library i = 0; status == PSC_OK && i < TRACE_TASK_LIBRARIES; i++)
+        if (count_tasks(tasks, i) || (i == TRACE_TASK_ASYNCIO && !tasks->count))
+            status = print_list(&(struct task_list){tasks, i, nouns[i]}, process, options, sink);
+    return status;
+}
+
 enum psc_status print_text_tasks(const struct psc_trace *trace, bool one_of_many,
                                  const struct psc_print_options *options, struct print_sink *sink)
 {
-    static const struct task_noun tasks = {"asyncio", "task", "Task"};
-    static const struct task_noun greenlets = {"greenlet", "greenlet", "Greenlet"};
+    const struct task_list greenlets = {
+        trace->greenlets, TRACE_TASK_ASYNCIO, {"greenlet", "greenlet", "Greenlet"}};
     int32_t process = one_of_many ? trace->pid : 0;
     enum psc_status status = PSC_OK;
     if (trace->runs_greenlets && !trace->tasks)
         text_add_string(&sink->buffer,
                         "\ngreenlet \u00b7 those that wait to be switched to: --tasks\n");
     if (trace->tasks)
-        status = print_list(trace->tasks, &tasks, process, options, sink);
-    return status == PSC_OK && trace->greenlets
-               ? print_list(trace->greenlets, &greenlets, process, options, sink)
-               : status;
+        status = print_task_lists(trace->tasks, process, options, sink);
+    return status == PSC_OK && trace->greenlets ? print_list(&greenlets, process, options, sink)
+                                                : status;
 }

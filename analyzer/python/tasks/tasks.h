@@ -1,7 +1,8 @@
 /**
  * @file
  * Room `python/tasks`: the tasks of asyncio, from the lists that it keeps of them (task_list.c),
- * what they are doing (task.c) and what they wait for (task_waits.c); greenlets (greenlet.c). What
+ * what they are doing (task.c, task_chain.c) and what they wait for (task_waits.c); those of trio
+ * and curio (task_library.c); greenlets (greenlet.c, greenlet_stack.c, greenlet_state.c). What
  * others ask of it is in python.h.
  */
 #ifndef PSC_PY_TASK_H
@@ -33,6 +34,29 @@ struct py_tasks {
     struct py_asyncio_types types;
     struct hash_table found; /**< Addresses of tasks, a psc_addr each. */
 };
+
+/** Tasks of all interpreters so far. */
+struct task_array {
+    struct python_task *items;
+    size_t count;
+    size_t capacity;
+};
+
+/** Room for one more behind the last; NULL without memory. */
+struct python_task *task_array_next(struct task_array *array);
+
+/** Adds the tasks of other libraries than asyncio that the interpreter at hand has imported. */
+PSC_MUST_CHECK enum psc_status task_libraries_add(struct py_tasks *tasks, struct task_array *all);
+
+/**
+ * From a task's own coroutine along what each awaits: its frames, and what it is doing as far as
+ * these tell it.
+ */
+PSC_MUST_CHECK enum psc_status task_read_chain(struct py_tasks *tasks, struct python_task *task,
+                                               psc_addr coroutine);
+
+/** Of an object's type, with its module; NULL: not known. In the arena. */
+const char *task_type_name(struct python *python, psc_addr object);
 
 /** All task objects of tasks->interpreter, done or not, into tasks->found. */
 PSC_MUST_CHECK enum psc_status task_list_find(struct py_tasks *tasks);

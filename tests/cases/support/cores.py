@@ -72,6 +72,8 @@ SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
     "exceptions": ("exceptions.py", [], "signal"),
     "greenlets": ("greenlets.py", [], "signal"),
     "greenlet_again": ("greenlet_again.py", [], "signal"),
+    "trio_tasks": ("trio_tasks.py", [], "signal"),
+    "curio_tasks": ("curio_tasks.py", [], "signal"),
     "gevent": ("gevent_sleeps.py", [], "signal"),
     "numpy_values": ("numpy_values.py", [], "signal"),
     "subinterpreters": ("subinterpreters.py", [], "signal"),

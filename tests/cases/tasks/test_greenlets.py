@@ -11,6 +11,7 @@ import pytest
 import analyzer
 import cores
 import interpreters
+from index_packages import packages_of
 
 # One of each layout: the plain struct, and the C++ object as its members moved.
 VERSIONS = {
@@ -24,21 +25,6 @@ def pairs():
     return [pytest.param(one, version, id="%s-%s" % (one.label, version))
             for one in interpreters.find_wanted() + interpreters.find_also()
             if not one.root and not one.is_system for version in VERSIONS.get(one.minor, [])]
-
-
-def packages_of(interpreter, requirement):
-    """A folder with what pip installs for the requirement."""
-    name = requirement.replace("==", "-")
-    folder = os.path.join(interpreters.SUITE_FOLDER, "packages", interpreter.label, name)
-    if not os.path.isdir(folder):
-        if os.environ.get("PSC_TEST_SUITES") != "1":
-            pytest.skip("no %s for %s: PSC_TEST_SUITES=1 installs it" % (requirement, interpreter.label))
-        done = subprocess.run([interpreter.path, "-m", "pip", "install", "-q", "--only-binary", ":all:",
-                               "--target", folder + ".part", requirement], capture_output=True, timeout=600)
-        if done.returncode:
-            pytest.skip("pip: %s" % done.stderr.decode(errors="replace").strip().splitlines()[-1])
-        os.rename(folder + ".part", folder)
-    return folder
 
 
 def assert_greenlets_are(core):
