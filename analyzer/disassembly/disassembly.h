@@ -13,11 +13,8 @@
 
 #include "base.h"
 
-/**
- * As many general, and as many vector registers as any machine here has. AArch64 needs 32; room for
- * them makes following the paths of x86-64's code a fifth slower, for what it copies.
- */
-#define INSTRUCTION_REGISTER_LIMIT 16
+/** As many general, and as many vector registers as any machine has: those of AArch64. */
+#define INSTRUCTION_REGISTER_LIMIT 32
 
 enum instruction_verb {
     INSTRUCTION_BAD, /**< There is none. */

@@ -167,6 +167,7 @@ static uint64_t read_stub(const struct code_range *range)
 
 const struct code_abi abi_x86_64 = {
     .elf_machine = EM_X86_64,
+    .register_count = 16,
     .stack_pointer = RSP,
     .frame_pointer = RBP,
     .result = RAX,

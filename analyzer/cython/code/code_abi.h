@@ -43,6 +43,7 @@ struct code_abi {
     uint16_t elf_machine; /**< e_machine */
 
     /* Registers by DWARF's numbers, and the calling convention of the System V ABI. */
+    uint8_t register_count; /**< General ones, and as many vector registers. */
     uint8_t stack_pointer;
     uint8_t frame_pointer;
     uint8_t result;        /**< The register of what a call returns. */

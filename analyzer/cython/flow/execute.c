@@ -54,7 +54,7 @@ static struct abstract_value get(const struct flow_state *state, const struct co
             return unknown;
         return value;
     case OPERAND_VECTOR:
-        value = state->vectors[operand->register_number % INSTRUCTION_REGISTER_LIMIT];
+        value = state->vectors[operand->register_number % state->abi->register_count];
         if (value.kind == ABSTRACT_CONSTANT)
             value.number = flow_truncate(value.number, operand->width);
         return value;
@@ -91,7 +91,7 @@ static void put(struct flow_state *state, const struct operand *operand,
         note_exception(state, operand, value);
         flow_state_store_at(state, memory_address(state, operand), operand->width, value);
     } else if (operand->kind == OPERAND_VECTOR) {
-        state->vectors[operand->register_number % INSTRUCTION_REGISTER_LIMIT] = value;
+        state->vectors[operand->register_number % state->abi->register_count] = value;
     } else if (operand->kind == OPERAND_REGISTER) {
         struct abstract_value *slot = &state->registers[operand->register_number];
         /* Parts of a register leave the rest as it was; writes of four bytes clear the rest. */
@@ -226,10 +226,10 @@ static struct abstract_value effective_address(const struct flow_state *state,
 
 static void step_other(struct flow_state *state, const struct instruction *instruction)
 {
-    for (unsigned i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
+    for (unsigned i = 0; i < state->abi->register_count; i++)
         if (instruction->written >> i & 1)
             state->registers[i] = unknown;
-    for (unsigned i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
+    for (unsigned i = 0; i < state->abi->register_count; i++)
         if (instruction->written_vectors >> i & 1)
             state->vectors[i] = unknown;
     if (instruction->to.kind == OPERAND_BASED)

@@ -65,7 +65,7 @@ static bool push_copy(struct flow_exploration *exploration, const struct flow_st
     struct flow_state *copy = malloc(sizeof(*copy));
     if (!copy)
         return false;
-    *copy = *state;
+    flow_state_copy(state, copy);
     copy->pc = pc;
     return heap_push(exploration, copy);
 }

@@ -1,13 +1,24 @@
 /* One path through the code: where it begins, what calls do to it, and its hash. */
 #include "path_state.h"
 
+#include <stddef.h>
+#include <string.h>
+
 static const struct abstract_value unknown = {ABSTRACT_UNKNOWN, 0};
 
 void flow_state_init(struct flow_state *state, const struct code_abi *abi, uint64_t pc)
 {
-    *state = (struct flow_state){.abi = abi, .pc = pc};
+    memset(state, 0, offsetof(struct flow_state, slots));
+    state->abi = abi;
+    state->pc = pc;
     state->registers[state->abi->stack_pointer] = (struct abstract_value){ABSTRACT_STACK, 0};
     state->registers[state->abi->frame_pointer] = (struct abstract_value){ABSTRACT_FRAME, 0};
+}
+
+void flow_state_copy(const struct flow_state *state, struct flow_state *ret)
+{
+    memcpy(ret, state,
+           offsetof(struct flow_state, slots) + state->slot_count * sizeof(*state->slots));
 }
 
 static uint64_t hash_value(struct abstract_value value)
@@ -15,17 +26,23 @@ static uint64_t hash_value(struct abstract_value value)
     return hash_u64(value.number * 8 + value.kind);
 }
 
+/** Of those that are known, each with its number: most are not, and cost nothing. */
+static uint64_t hash_registers(const struct abstract_value *registers, uint8_t count)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++)
+        if (registers[i].kind != ABSTRACT_UNKNOWN)
+            hash += hash_u64(hash_value(registers[i]) ^ i);
+    return hash;
+}
+
 uint64_t flow_state_hash(const struct flow_state *state)
 {
     uint64_t hash = hash_u64(state->pc);
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        hash = hash_u64(hash ^ hash_value(state->registers[i]));
+    hash = hash_u64(hash ^ hash_registers(state->registers, state->abi->register_count));
     hash ^= hash_value(state->left) + 3 * hash_value(state->right) + state->compared_width +
             ((uint64_t)state->compared_real << 8);
-    uint64_t slots = 0;
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
-        if (state->vectors[i].kind != ABSTRACT_UNKNOWN)
-            slots += hash_u64(hash_value(state->vectors[i]) ^ i);
+    uint64_t slots = hash_registers(state->vectors, state->abi->register_count);
     for (size_t i = 0; i < state->slot_count; i++)
         slots += hash_u64(hash_value(state->slots[i].at) ^ 5 * hash_value(state->slots[i].value));
     return hash_u64(hash ^ slots ^ state->taken) | 1;
@@ -42,7 +59,7 @@ void flow_state_return(struct flow_state *state, struct abstract_value result)
 {
     for (size_t i = 0; i < state->abi->scratch_count; i++)
         state->registers[state->abi->scratch[i]] = unknown;
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
+    for (size_t i = 0; i < state->abi->register_count; i++)
         state->vectors[i] = unknown;
     state->registers[state->abi->result] = result;
     flow_state_forget_flags(state);
@@ -56,7 +73,7 @@ void flow_state_set_result(struct flow_state *state, struct abstract_value resul
 struct abstract_value flow_state_resolve(const struct flow_state *state, struct abstract_value from)
 {
     return from.kind == ABSTRACT_ARGUMENT
-               ? state->registers[from.number % INSTRUCTION_REGISTER_LIMIT]
+               ? state->registers[from.number % state->abi->register_count]
                : from;
 }
 

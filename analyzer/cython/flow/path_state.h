@@ -58,7 +58,6 @@ struct flow_state {
     uint64_t pc;
     struct abstract_value registers[INSTRUCTION_REGISTER_LIMIT]; /**< By DWARF's numbers. */
     struct abstract_value vectors[INSTRUCTION_REGISTER_LIMIT];   /**< Of floating point. */
-    struct flow_slot slots[FLOW_SLOT_LIMIT];
     uint16_t slot_count;
     uint8_t compared_width; /**< 0: the flags are not known. */
     bool compared_real;     /**< What was compared are numbers of floating point. */
@@ -75,6 +74,8 @@ struct flow_state {
      */
     struct abstract_value line_address;
     struct abstract_value file_address;
+    /** Come last: only those that are used are set, and copied. */
+    struct flow_slot slots[FLOW_SLOT_LIMIT];
 };
 
 /** The lowest bytes of a number. */
@@ -92,6 +93,7 @@ static inline int64_t flow_sign_extend(uint64_t number, uint8_t width)
 
 /** Stack and frame pointer are known as such, nothing else. */
 void flow_state_init(struct flow_state *state, const struct code_abi *abi, uint64_t pc);
+void flow_state_copy(const struct flow_state *state, struct flow_state *ret);
 /** A hash of all that can decide how it goes on. */
 uint64_t flow_state_hash(const struct flow_state *state);
 /** Executes all but calls, jumps and branches; state->pc moves to the next instruction. */

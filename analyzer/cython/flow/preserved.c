@@ -64,7 +64,7 @@ static bool is_kept(struct abstract_value value)
 static void keep_known(const struct flow_state *state, struct known *ret)
 {
     *ret = (struct known){.slot_count = 0};
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
+    for (size_t i = 0; i < state->abi->register_count; i++)
         if (is_kept(state->registers[i]))
             ret->registers[i] = state->registers[i];
     for (size_t i = 0; i < state->slot_count && ret->slot_count < KNOWN_SLOT_LIMIT; i++)
@@ -231,7 +231,7 @@ static bool follow_table(struct dataflow *dataflow, const struct flow_state *sta
 static bool follow_tables(struct dataflow *dataflow, const struct flow_state *state)
 {
     bool found = false;
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
+    for (size_t i = 0; i < state->abi->register_count; i++)
         if (state->registers[i].kind == ABSTRACT_CONSTANT)
             found |= follow_table(dataflow, state, state->registers[i].number);
     return found;

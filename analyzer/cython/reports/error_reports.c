@@ -142,7 +142,8 @@ static struct flow_state *search_report(const struct report_search *search,
     if (!found)
         return NULL;
     read_found(search->flow, found, ret);
-    struct flow_state open = *start;
+    struct flow_state open;
+    flow_state_copy(start, &open);
     if (!found->tested) /* A branch that failure decided, but as success would have, is open. */
         flow_state_set_result(&open, (struct abstract_value){ABSTRACT_UNKNOWN, 0});
     bool tested = search->trust && found->tested;

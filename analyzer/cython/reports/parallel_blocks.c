@@ -80,7 +80,7 @@ static void come_to_beginning(struct flow *flow, struct beginning *beginning, ui
     struct flow_exploration exploration = {.on_call = pass_any, .goal = call};
     struct flow_state *found = flow_explore_once(&exploration, flow, &entry);
     if (found)
-        beginning->state = *found;
+        flow_state_copy(found, &beginning->state);
     free(found);
 }
 
@@ -297,7 +297,7 @@ static void give(struct flow_state *entry, const struct parallel_block *block,
     if (!shared->known)
         return;
     if (shared->base.kind == ABSTRACT_ARGUMENT)
-        entry->registers[shared->base.number % INSTRUCTION_REGISTER_LIMIT] = value;
+        entry->registers[shared->base.number % entry->abi->register_count] = value;
     else
         flow_state_store_at(entry, shared->base, 8, value);
 }
@@ -335,7 +335,7 @@ void reports_enter_block(struct reports *reports, const struct code_function *fu
         return;
     state->line_address = address_in(block, &block->line);
     state->file_address = address_in(block, &block->file);
-    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++)
+    for (size_t i = 0; i < abi->register_count; i++)
         if (there->registers[i].kind == ABSTRACT_SHARED)
             state->registers[i] = there->registers[i];
     for (size_t i = 0; i < there->slot_count; i++) {
