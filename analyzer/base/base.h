@@ -8,6 +8,7 @@
  * - sorted.h: the binary search;
  * - hash_table.h: the hash table;
  * - cursor.h: reading forward through bytes, LEB128;
+ * - file_bytes.h: a file's bytes, copied;
  * - warnings.h: sentences about what could not be done.
  */
 #ifndef PSC_BASE_H
@@ -15,6 +16,7 @@
 
 #include "arena.h"
 #include "cursor.h"
+#include "file_bytes.h"
 #include "hash_table.h"
 #include "sorted.h"
 #include "status.h"

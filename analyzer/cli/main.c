@@ -3,6 +3,7 @@
 #include "messages.h"
 #include "options.h"
 #include "show_target.h"
+#include "shrunk_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +39,7 @@ int main(int argc, char **argv)
     hold_standard_streams();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* A file that is too large is an error that is named. */
+    shrunk_files_watch();
     for (const struct command *command = commands; argc > 1 && command->name; command++) {
         if (!strcmp(argv[1], command->name)) {
             code = command->run(argc - 1, argv + 1);

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Larger files are not generated C. */
-#define C_FILE_SIZE_LIMIT ((off_t)256 * 1024 * 1024)
+#define C_FILE_SIZE_LIMIT ((size_t)256 * 1024 * 1024)
 
 struct cached_lines {
     struct module *module;
@@ -207,20 +205,14 @@ static void take_lines(struct lines_search *search, const char *path, struct sli
 static bool visit_lines(void *context, const char *path)
 {
     struct lines_search *search = context;
-    struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-        status.st_size <= C_FILE_SIZE_LIMIT) {
-        size_t size = (size_t)status.st_size;
-        void *text = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (text != MAP_FAILED) {
-            take_lines(search, path, (struct slice){text, size});
-            munmap(text, size);
-        }
-    }
+    size_t size;
+    char *text PSC_CLEANUP(cleanup_free) = file_bytes_read(fd, C_FILE_SIZE_LIMIT, &size);
     close(fd);
+    if (text)
+        take_lines(search, path, (struct slice){text, size});
     return search->lines;
 }
 

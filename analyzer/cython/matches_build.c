@@ -20,23 +20,33 @@
 /* Behind a call objects are released before its result is looked at. */
 #define RELEASE_LINES 16
 
+/* Of so many lines the start of one is kept. */
+#define LINES_A_START 32
+
 struct numbered_text {
     struct slice text;
-    size_t *starts; /**< Of each line. */
-    size_t count;
-    size_t capacity;
+    size_t *starts; /**< Of the first line, and of each LINES_A_START-th behind it. */
+    size_t count;   /**< Of lines. */
 };
+
+/** Where the line behind the one that begins at `at` begins. */
+static size_t next_line(struct slice text, size_t at)
+{
+    const char *end = memchr(text.data + at, '\n', text.size - at);
+    return end ? (size_t)(end - text.data) + 1 : text.size;
+}
 
 static bool number_lines(struct slice text, struct numbered_text *ret)
 {
     *ret = (struct numbered_text){.text = text};
-    for (size_t at = 0; at < text.size;) {
-        if (!array_reserve((void **)&ret->starts, &ret->capacity, ret->count + 1,
-                           sizeof(*ret->starts)))
+    size_t capacity = 0;
+    size_t starts = 0;
+    for (size_t at = 0; at < text.size; at = next_line(text, at)) {
+        if (ret->count++ % LINES_A_START)
+            continue;
+        if (!array_reserve((void **)&ret->starts, &capacity, starts + 1, sizeof(*ret->starts)))
             return false;
-        ret->starts[ret->count++] = at;
-        const char *end = memchr(text.data + at, '\n', text.size - at);
-        at = end ? (size_t)(end - text.data) + 1 : text.size;
+        ret->starts[starts++] = at;
     }
     return true;
 }
@@ -46,9 +56,10 @@ static struct slice get_line(const struct numbered_text *text, size_t line)
 {
     if (!line || line > text->count)
         return (struct slice){"", 0};
-    size_t begin = text->starts[line - 1];
-    size_t end = line < text->count ? text->starts[line] : text->text.size;
-    return (struct slice){text->text.data + begin, end - begin};
+    size_t begin = text->starts[(line - 1) / LINES_A_START];
+    for (size_t i = 0; i < (line - 1) % LINES_A_START; i++)
+        begin = next_line(text->text, begin);
+    return (struct slice){text->text.data + begin, next_line(text->text, begin) - begin};
 }
 
 static bool is_letter(char byte)
@@ -57,9 +68,11 @@ static bool is_letter(char byte)
            (byte >= '0' && byte <= '9') || byte == '_' || (uint8_t)byte >= 0x80;
 }
 
-/** Whether `name(` is in a line. */
+/** Whether `name(` is in a line; true of a name that cannot be there, as that of a lambda. */
 static bool has_function(struct slice line, struct slice name)
 {
+    if (!name.size)
+        return true;
     while (line.size > name.size) {
         const char *found = memmem(line.data, line.size, name.data, name.size);
         if (!found)

@@ -1,24 +1,23 @@
-/* Source text: files are mapped on first need and indexed by line. */
+/* Source text: files are read on first need and indexed by line. */
 #include "source_files.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define SOURCE_SIZE_LIMIT ((off_t)64 * 1024 * 1024)
+#define SOURCE_SIZE_LIMIT ((size_t)64 * 1024 * 1024)
 #define SOURCE_FILE_LIMIT 4096
 #define SHOWN_LINE_LIMIT  400 /* Bytes of a line that are kept. */
+/* Of so many lines the start of one is kept: a file may have nothing but ends of lines. */
+#define LINES_A_START 32
 
 struct source_file {
     const char *path; /* As the target names it. */
     const char *text; /* NULL: not at hand. */
     size_t size;
-    void *mapping; /* NULL: the text is malloc'd. */
-    size_t mapping_size;
-    uint32_t *starts; /* Offset of each line. */
+    char *bytes;      /* What the text is in, malloc'd. */
+    uint32_t *starts; /* Offsets of the first line, and of each LINES_A_START-th behind it. */
     size_t line_count;
 };
 
@@ -46,10 +45,7 @@ void sources_destroy(struct sources *sources)
         return;
     for (size_t i = 0; i < sources->files.count; i++) {
         const struct source_file *file = hash_table_at(&sources->files, i);
-        if (file->mapping)
-            munmap(file->mapping, file->mapping_size);
-        else
-            free((void *)(uintptr_t)file->text);
+        free(file->bytes);
         free(file->starts);
     }
     hash_table_deinit(&sources->files);
@@ -59,22 +55,26 @@ void sources_destroy(struct sources *sources)
 static void source_index_lines(struct source_file *file)
 {
     size_t capacity = 0;
+    size_t count = 0;
     const char *at = file->text, *end = at + file->size;
     while (at < end) {
-        if (!array_reserve(&file->starts, &capacity, file->line_count + 1, sizeof(*file->starts)))
-            return;
-        file->starts[file->line_count++] = (uint32_t)(at - file->text);
+        if (file->line_count % LINES_A_START == 0) {
+            if (!array_reserve(&file->starts, &capacity, count + 1, sizeof(*file->starts)))
+                return;
+            file->starts[count++] = (uint32_t)(at - file->text);
+        }
+        file->line_count++;
         at += source_line_length(at, (size_t)(end - at));
     }
 }
 
-static void source_take_text(struct source_file *file)
+static void source_take_text(struct source_file *file, size_t byte_count)
 {
     static const size_t mark = 3;
     char *converted;
     size_t size;
-    file->text = file->mapping;
-    file->size = file->mapping_size;
+    file->text = file->bytes;
+    file->size = byte_count;
     switch (source_decode(file->text, file->size, &converted, &size)) {
     case SOURCE_UTF8:
     case SOURCE_UNKNOWN:
@@ -84,24 +84,11 @@ static void source_take_text(struct source_file *file)
         file->size -= mark;
         break;
     case SOURCE_CONVERTED:
-        munmap(file->mapping, file->mapping_size);
-        file->mapping = NULL;
-        file->text = converted;
+        free(file->bytes);
+        file->text = file->bytes = converted;
         file->size = size;
         break;
     }
-}
-
-/* Maps a regular file of a size that source files have. */
-static void *map_file(int fd, size_t *ret_size)
-{
-    struct stat status;
-    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size <= 0 ||
-        status.st_size > SOURCE_SIZE_LIMIT)
-        return NULL;
-    void *text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    *ret_size = (size_t)status.st_size;
-    return text == MAP_FAILED ? NULL : text;
 }
 
 static void source_open(struct sources *sources, struct source_file *file)
@@ -115,12 +102,13 @@ static void source_open(struct sources *sources, struct source_file *file)
     int fd = open(local ? local : file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return;
-    file->mapping = map_file(fd, &file->mapping_size);
+    size_t size;
+    file->bytes = file_bytes_read(fd, SOURCE_SIZE_LIMIT, &size);
     close(fd);
     // Compilers refuse source files with a NUL.
-    if (!file->mapping || memchr(file->mapping, '\0', file->mapping_size))
+    if (!file->bytes || memchr(file->bytes, '\0', size))
         return;
-    source_take_text(file);
+    source_take_text(file, size);
     source_index_lines(file);
 }
 
@@ -155,8 +143,10 @@ const char *sources_find_line(struct sources *sources, const char *path, uint32_
     struct source_file *file = sources_get(sources, path);
     if (!file || !file->text || !line || line > file->line_count)
         return NULL;
-    size_t start = file->starts[line - 1];
-    size_t end = line < file->line_count ? file->starts[line] : file->size;
+    size_t start = file->starts[(line - 1) / LINES_A_START];
+    for (uint32_t i = 0; i < (line - 1) % LINES_A_START; i++)
+        start += source_line_length(file->text + start, file->size - start);
+    size_t end = start + source_line_length(file->text + start, file->size - start);
     while (end > start && (file->text[end - 1] == '\n' || file->text[end - 1] == '\r'))
         end--;
     *ret_size = end - start;

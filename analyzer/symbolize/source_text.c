@@ -72,13 +72,13 @@ static bool find_encoding(const char *text, size_t size, char ret[NAME_LIMIT])
 
 size_t source_line_length(const char *text, size_t size)
 {
-    const char *newline = memchr(text, '\n', size);
-    size_t length = newline ? (size_t)(newline - text) + 1 : size;
-    const char *carriage = memchr(text, '\r', length);
+    size_t length = 0;
+    while (length < size && text[length] != '\n' && text[length] != '\r')
+        length++;
     /* CPython, Parser/tokenizer, translate_newlines(): "\r" alone ends a line, too. */
-    if (carriage && carriage + 1 != newline)
-        length = (size_t)(carriage - text) + 1;
-    return length;
+    if (length + 1 < size && text[length] == '\r' && text[length + 1] == '\n')
+        length++;
+    return length < size ? length + 1 : size;
 }
 
 /* Names that Python knows (Lib/encodings/aliases.py) and iconv does not. */

@@ -373,6 +373,22 @@ static void test_lines_of_another_build(void **state)
     function_lines = NULL;
 }
 
+/** Debug information may have no name for a function, or none that is in the text: a lambda's. */
+static void test_functions_without_names(void **state)
+{
+    (void)state;
+    USE("__pyx_f_1m_f", "__pyx_f_1m_g");
+    static const char *const names[] = {"", "<lambda(int)>"};
+    static const uint32_t lines[] = {1, 2};
+    write_file("sysroot/unnamed/m.c", generated);
+    struct module module = module_at("/unnamed/m.so");
+    function_names = names;
+    function_lines = lines;
+    function_file = "/built/m.c";
+    check_lines_found(&module, "/built/m.c", true);
+    function_lines = NULL;
+}
+
 static void check_source(struct module *module, const char *c_file, const char *pyx,
                          const char *want)
 {
@@ -412,11 +428,17 @@ static void test_source_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_name_from_main_flag),     cmocka_unit_test(test_name_from_functions),
-        cmocka_unit_test(test_name_from_path),          cmocka_unit_test(test_name_of_package),
-        cmocka_unit_test(test_names_of_functions),      cmocka_unit_test(test_lines_find),
-        cmocka_unit_test(test_lines_beside_local_file), cmocka_unit_test(test_source_path),
-        cmocka_unit_test(test_lines_of_another_build),  cmocka_unit_test(test_xml_without_files),
+        cmocka_unit_test(test_name_from_main_flag),
+        cmocka_unit_test(test_name_from_functions),
+        cmocka_unit_test(test_name_from_path),
+        cmocka_unit_test(test_name_of_package),
+        cmocka_unit_test(test_names_of_functions),
+        cmocka_unit_test(test_lines_find),
+        cmocka_unit_test(test_lines_beside_local_file),
+        cmocka_unit_test(test_source_path),
+        cmocka_unit_test(test_lines_of_another_build),
+        cmocka_unit_test(test_functions_without_names),
+        cmocka_unit_test(test_xml_without_files),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
