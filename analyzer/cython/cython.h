@@ -51,6 +51,9 @@ struct cython_context {
     bool complete;
     /** Dotted module name when known from elsewhere ("implicit.cpu._als"), or NULL. */
     const char *module_name;
+    /** Questions that may still be asked, counted down; a symbol that needs more has no name. NULL:
+     * as many as one symbol may ask. */
+    uint64_t *questions_left;
 };
 
 /**

@@ -72,6 +72,7 @@ void target_close(struct target *target)
     target_sources_close(target);
     free(target->files);
     free(target->mappings);
+    free(target->chain);
     free(target->threads);
     warnings_deinit(&target->warnings);
     arena_destroy(target->arena);

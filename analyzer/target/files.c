@@ -75,6 +75,49 @@ void target_files_close(struct target *target)
             munmap((void *)(uintptr_t)target->files[i]->image, target->files[i]->size);
 }
 
+/* ---- the mappings of a file ---- */
+
+/* A process may have as many files as mappings: to go through all of these for each would not end.
+ */
+static void chain_mappings(struct target *target)
+{
+    if (target->chained_count == target->mapping_count)
+        return;
+    uint32_t *chain = target->mapping_count < UINT32_MAX
+                          ? realloc(target->chain, target->mapping_count * sizeof(*chain))
+                          : NULL;
+    target->chained_count = 0;
+    if (!chain)
+        return;
+    target->chain = chain;
+    target->chained_count = target->mapping_count;
+    for (size_t i = 0; i < target->file_count; i++)
+        target->files[i]->first_mapping = 0;
+    for (size_t i = target->mapping_count; i--;) {
+        struct target_file *file = target->mappings[i].file;
+        chain[i] = file ? file->first_mapping : 0;
+        if (file)
+            file->first_mapping = (uint32_t)(i + 1);
+    }
+}
+
+/* The next mapping of a file behind one of it, or its first behind NULL; NULL: there is none. */
+static const struct target_mapping *next_mapping(struct target *target,
+                                                 const struct target_file *file,
+                                                 const struct target_mapping *mapping)
+{
+    chain_mappings(target);
+    if (target->chained_count) {
+        uint32_t next = mapping ? target->chain[mapping - target->mappings] : file->first_mapping;
+        return next ? &target->mappings[next - 1] : NULL;
+    }
+    // Without memory for the chain.
+    size_t i = mapping ? (size_t)(mapping - target->mappings) + 1 : 0;
+    while (i < target->mapping_count && target->mappings[i].file != file)
+        i++;
+    return i < target->mapping_count ? &target->mappings[i] : NULL;
+}
+
 /* What the target's own memory says of a file: its first page, if that was dumped. */
 struct memory_view {
     uint8_t bytes[ELF_HEADER_BYTES];
@@ -85,9 +128,9 @@ static void file_read_memory(struct target *target, const struct target_file *fi
                              struct memory_view *ret)
 {
     ret->size = 0;
-    for (size_t i = 0; i < target->mapping_count; i++) {
-        const struct target_mapping *mapping = &target->mappings[i];
-        if (mapping->file != file || mapping->offset != 0)
+    const struct target_mapping *mapping = NULL;
+    while ((mapping = next_mapping(target, file, mapping))) {
+        if (mapping->offset != 0)
             continue;
         size_t want = sizeof(ret->bytes);
         if (mapping->end - mapping->start < want)
@@ -107,11 +150,10 @@ static void file_read_notes(struct target *target, const struct target_file *fil
     struct elf_bytes found;
     while (elf_next_segment(memory->bytes, memory->size, PT_NOTE, &index, &segment)) {
         uint8_t notes[NOTES_BYTES];
-        for (size_t i = 0; i < target->mapping_count; i++) {
-            const struct target_mapping *mapping = &target->mappings[i];
+        const struct target_mapping *mapping = NULL;
+        while ((mapping = next_mapping(target, file, mapping))) {
             uint64_t inside = segment.offset - mapping->offset;
-            if (mapping->file != file || segment.offset < mapping->offset ||
-                inside >= mapping->end - mapping->start)
+            if (segment.offset < mapping->offset || inside >= mapping->end - mapping->start)
                 continue;
             uint64_t want = mapping->end - mapping->start - inside;
             if (want > segment.file_size)

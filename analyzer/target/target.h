@@ -54,6 +54,7 @@ struct target_file {
     const uint8_t *image;   /**< The local file, mapped; NULL unless FOUND or UNVERIFIED. */
     size_t size;
     struct target_build_id build_id; /**< From the target's memory, else from the file. */
+    uint32_t first_mapping;          /**< Its number in target->chain, from 1; 0: none. */
 };
 
 struct target_mapping {
@@ -166,6 +167,10 @@ struct target {
     size_t thread_count;
     struct target_mapping *mappings; /**< Sorted by start, not overlapping. */
     size_t mapping_count;
+    /** For each mapping the number, from 1, of the next one of the same file; 0: none. Made by
+     * files.c; 0 mappings are in it when they have changed since. */
+    uint32_t *chain;
+    size_t chained_count;
     struct target_file **files;
     size_t file_count;
     size_t file_capacity;

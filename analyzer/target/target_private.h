@@ -84,8 +84,11 @@ struct core_notes {
     struct elf_bytes process; /**< NT_PRPSINFO */
     struct elf_bytes names;   /**< Our own note, see save.h. */
     size_t thread_capacity;
-    int32_t first_signal; /**< pr_cursig of the first thread. */
-    bool has_foreign;     /**< Notes of another size than the machine's were met. */
+    struct hash_table tids; /**< Of the threads so far, as uint64_t. */
+    bool thread_skipped;    /**< The last thread was one that is there already. */
+    size_t bytes_left;      /**< Of notes that are still read: each byte of the file once. */
+    int32_t first_signal;   /**< pr_cursig of the first thread. */
+    bool has_foreign;       /**< Notes of another size than the machine's were met. */
 };
 
 /** One NT_FILE range. */

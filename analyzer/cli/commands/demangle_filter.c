@@ -36,7 +36,7 @@ struct filter {
 /** Prints what the symbol stands for; false, and nothing printed, when it is none. */
 static bool put_name(struct psc_symbols *symbols, const char *symbol)
 {
-    char small[512];
+    char small[4096];
     size_t size = psc_symbols_demangle(symbols, symbol, small, sizeof(small));
     if (size < sizeof(small)) {
         fwrite(small, 1, size, stdout);

@@ -63,21 +63,34 @@ static bool name_symbol(struct naming *naming)
 /** A context that stops answering after so many questions. */
 struct patience {
     const struct cython_context *context;
+    struct cython_context *asked; /**< This one, as the parser has it. */
     size_t left;
 };
+
+static bool may_ask(struct patience *patience)
+{
+    uint64_t *all = patience->context->questions_left;
+    if (!patience->left || (all && !*all)) {
+        patience->asked->has_symbol = NULL;
+        patience->asked->find_symbol = NULL;
+        return false;
+    }
+    patience->left--;
+    if (all)
+        --*all;
+    return true;
+}
 
 static bool patient_has(void *context, const char *name)
 {
     struct patience *patience = context;
-    return patience->left && patience->left-- && cython_context_has(patience->context, "%s", name);
+    return may_ask(patience) && patience->context->has_symbol(patience->context->context, name);
 }
 
 static const char *patient_find(void *context, const char *prefix, size_t index)
 {
     struct patience *patience = context;
-    return patience->left && patience->left--
-               ? cython_context_find(patience->context, prefix, index)
-               : NULL;
+    return may_ask(patience) ? cython_context_find(patience->context, prefix, index) : NULL;
 }
 
 bool cython_parse_symbol(const char *symbol, const struct cython_context *context,
@@ -92,6 +105,7 @@ bool cython_parse_symbol(const char *symbol, const struct cython_context *contex
         .complete = context && context->complete,
         .module_name = context ? context->module_name : NULL,
     };
+    patience.asked = &asked;
     struct naming naming = {.context = &asked, .arena = arena, .name = ret};
     *ret = (struct cython_name){.number = -1};
     bool named = naming_set_cpp_method(&naming, symbol) ||
@@ -103,6 +117,9 @@ bool cython_parse_symbol(const char *symbol, const struct cython_context *contex
         named = ret->function != NULL;
     }
     text_deinit(&buffer);
+    /* What was not asked may have another answer. */
+    if (context && context->questions_left && !*context->questions_left)
+        named = false;
     if (!named)
         *ret = (struct cython_name){.number = -1};
     return named;

@@ -4,15 +4,25 @@
 
 /* So many new names are put in order at once. */
 #define UNSORTED_LIMIT 256
+/*
+ * Questions about other symbols: so many, and so many more for each symbol that is asked for.
+ * Symbols of forty parts ask some thousand each, those of compiled modules a few dozens.
+ */
+#define QUESTIONS_AT_FIRST ((uint64_t)1 << 22)
+#define QUESTIONS_EACH     256
 
 struct cython_symbol_set {
     struct cython_names names;
     size_t sorted; /**< How many of them are in order. */
+    uint64_t questions_left;
 };
 
 struct cython_symbol_set *cython_symbol_set_create(void)
 {
-    return calloc(1, sizeof(struct cython_symbol_set));
+    struct cython_symbol_set *symbols = calloc(1, sizeof(*symbols));
+    if (symbols)
+        symbols->questions_left = QUESTIONS_AT_FIRST;
+    return symbols;
 }
 
 void cython_symbol_set_destroy(struct cython_symbol_set *symbols)
@@ -71,5 +81,7 @@ bool cython_symbol_set_parse(struct cython_symbol_set *symbols, const char *symb
         return cython_parse_symbol(symbol, NULL, arena, ret);
     sort_names(symbols);
     cython_names_bind(&symbols->names, &context);
+    symbols->questions_left += QUESTIONS_EACH;
+    context.questions_left = &symbols->questions_left;
     return cython_parse_symbol(symbol, &context, arena, ret);
 }

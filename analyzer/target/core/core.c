@@ -244,6 +244,13 @@ static enum psc_status core_read_notes(struct core *core, const struct elf_segme
         size = core->size - segment->offset;
         *truncated = true;
     }
+    // Headers may list the same notes any number of times.
+    if (size > notes->bytes_left) {
+        target_warn(notes->target, "core-notes-repeated",
+                    "the core file lists more notes than it has bytes; the rest is left out");
+        return PSC_OK;
+    }
+    notes->bytes_left -= (size_t)size;
     struct byte_cursor cursor = cursor_over(core->image + segment->offset, (size_t)size);
     struct elf_note note;
     while (parse_elf_note(&cursor, 4, &note)) {
@@ -371,8 +378,10 @@ static void core_check_executable(struct target *target)
 
 static enum psc_status core_fill(struct target *target, struct core *core, struct psc_error *err)
 {
-    struct core_notes notes = {.target = target};
+    struct core_notes notes = {
+        .target = target, .tids = HASH_TABLE_OF(uint64_t), .bytes_left = core->size};
     enum psc_status status = core_read_headers(core->path, core, &notes, &core->truncated, err);
+    hash_table_deinit(&notes.tids);
     if (status != PSC_OK)
         return status;
     struct core_file_range *ranges PSC_CLEANUP(cleanup_free) = NULL;

@@ -36,8 +36,18 @@ static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t 
     if (!array_reserve(&target->threads, &notes->thread_capacity, target->thread_count + 1,
                        sizeof(*target->threads)))
         return PSC_ERR_MEMORY;
+    uint32_t tid = load_u32(bytes + PRSTATUS_PID);
+    // Who writes cores without knowing ids leaves them 0.
+    notes->thread_skipped = tid && hash_table_find(&notes->tids, tid);
+    if (notes->thread_skipped) {
+        target_warn(target, "core-threads-repeated",
+                    "the core file has a thread more than once; the first one counts");
+        return PSC_OK;
+    }
+    if (tid && !hash_table_add(&notes->tids, tid))
+        return PSC_ERR_MEMORY;
     struct target_thread *thread = &target->threads[target->thread_count++];
-    *thread = (struct target_thread){.tid = (int32_t)load_u32(bytes + PRSTATUS_PID)};
+    *thread = (struct target_thread){.tid = (int32_t)tid};
     parse_user_registers(target->machine, bytes + PRSTATUS_REGISTERS, &thread->registers,
                          &thread->thread_pointer);
     if (target->thread_count == 1)
@@ -46,11 +56,14 @@ static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t 
 }
 
 /* Of the thread before. */
-static enum psc_status notes_add_vectors(struct target *target, const uint8_t *bytes, size_t size)
+static enum psc_status notes_add_vectors(struct core_notes *notes, const uint8_t *bytes,
+                                         size_t size)
 {
+    struct target *target = notes->target;
     struct target_thread *thread =
         target->thread_count ? &target->threads[target->thread_count - 1] : NULL;
-    if (size != target->machine->vectors_size || !thread || thread->vectors)
+    if (size != target->machine->vectors_size || !thread || thread->vectors ||
+        notes->thread_skipped)
         return PSC_OK;
     uint8_t *copy = arena_alloc(target->arena, size);
     if (!copy)
@@ -102,7 +115,7 @@ enum psc_status core_notes_add(struct core_notes *notes, const struct elf_note *
     case NT_PRSTATUS:
         return notes_add_thread(notes, bytes->data, bytes->size);
     case NT_PRFPREG:
-        return notes_add_vectors(notes->target, bytes->data, bytes->size);
+        return notes_add_vectors(notes, bytes->data, bytes->size);
     case NT_PRPSINFO:
         if (bytes->size == PRPSINFO_SIZE)
             keep(&notes->process, bytes);

@@ -253,6 +253,7 @@ static enum psc_status take_maps(struct target *target, bool *ret_changed, struc
     struct target_mapping *before = target->mappings;
     size_t before_count = target->mapping_count;
     target->mappings = NULL;
+    target->chained_count = 0;
     target->mapping_count = 0;
     enum psc_status status = live_take_maps(target, &live->files, &live->maps, live->root);
     *ret_changed = !same_modules(before, before_count, target->mappings, target->mapping_count);

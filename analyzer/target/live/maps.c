@@ -224,6 +224,7 @@ enum psc_status live_take_maps(struct target *target, struct live_files *files,
     }
     free(target->mappings);
     target->mappings = mappings;
+    target->chained_count = 0;
     target->mapping_count = count;
     return PSC_OK;
 }

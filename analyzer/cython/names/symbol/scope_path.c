@@ -44,9 +44,14 @@ static bool is_main_flag(const struct cython_path *path, size_t count,
                          const struct cython_context *context, bool packages)
 {
     struct text flag = {0};
+    if (!context || !context->has_symbol)
+        return false;
     text_add_string(&flag, "__pyx_module_is_main_");
-    for (size_t i = 0; i < count; i++)
-        text_printf(&flag, i ? "__%.*s" : "%.*s", SLICE_ARGS(path->components[i].name));
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            text_add_string(&flag, "__");
+        text_add(&flag, path->components[i].name.data, path->components[i].name.size);
+    }
     if (packages)
         text_add_string(&flag, "__");
     bool found = !flag.failed && (packages ? cython_context_find(context, flag.data, 0) != NULL
