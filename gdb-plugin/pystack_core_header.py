@@ -271,7 +271,8 @@ if ctypes:
                     ("pc", ctypes.c_uint64),
                     ("sp", ctypes.c_uint64),
                     ("offset", ctypes.c_uint64),
-                    ("python_frame", ctypes.c_uint64)]
+                    ("python_frame", ctypes.c_uint64),
+                    ("interpreter_id", ctypes.c_int64)]
 
     class Local(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),

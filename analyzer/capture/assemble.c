@@ -20,7 +20,7 @@ static struct trace_frame *add_frame(struct assembly *assembly,
                                     thread->frame_count + 1, sizeof(*thread->frames)))
         return NULL;
     struct trace_frame *frame = &thread->frames[thread->frame_count++];
-    *frame = (struct trace_frame){.location = location};
+    *frame = (struct trace_frame){.location = location, .interpreter_id = -1};
     return frame;
 }
 
@@ -104,6 +104,9 @@ static bool add_python(struct assembly *assembly, const struct python_frame *pyt
     if (!frame)
         return false;
     frame->id = python->address;
+    frame->interpreter_id = python->interpreter_id;
+    if (!assembly->thread->python_count && python->interpreter_id >= 0)
+        assembly->thread->interpreter_id = python->interpreter_id;
     if (python->kind == PYTHON_FRAME_TRAMPOLINE) {
         frame->role = TRACE_ROLE_PLUMBING;
         frame->hidden = true;
@@ -122,18 +125,27 @@ static bool add_gap(struct assembly *assembly, const struct trace_location *gap)
     return add_frame(assembly, gap) != NULL;
 }
 
+/* The id of the first interpreter with the GIL of that of a thread state. */
+static int64_t get_gil_id(const struct capture *capture, const struct python_thread *python)
+{
+    const struct trace_python *described = capture->trace->python;
+    return described && python->interpreter_index < described->interpreter_count
+               ? described->interpreters[python->interpreter_index].gil_id
+               : python->interpreter_id;
+}
+
 static void describe_thread(struct capture *capture, const struct captured_thread *from,
                             struct trace_thread *thread)
 {
     struct arena *arena = capture->trace->arena;
     if (from->native) {
-        thread->tid = from->native->tid;
+        thread->tid = from->native->tid > 0 ? from->native->tid : 0;
         if (from->native->name)
             thread->native_name = arena_strdup(arena, from->native->name);
         if (from->native->crashed)
             thread->state |= TRACE_STATE_CRASHED;
     }
-    thread->name = thread->native_name;
+    thread->interpreter_id = -1;
     for (size_t i = 0; i < from->merged.interpreter_count; i++) {
         const struct python_thread *python = from->merged.interpreters[i].thread;
         if (!thread->has_python) {
@@ -143,14 +155,22 @@ static void describe_thread(struct capture *capture, const struct captured_threa
                 thread->tid = (int32_t)python->native_id;
         }
         thread->has_python = true;
-        if (python->name)
+        // An interpreter that another thread made has the name of that one.
+        bool own = !from->native || !from->native->thread_pointer ||
+                   is_thread_of_state(from->native, python);
+        if (own && !thread->name)
             thread->name = python->name;
-        thread->state |= python->holds_gil == PYTHON_YES ? TRACE_STATE_HOLDS_GIL : 0u;
+        if (python->holds_gil == PYTHON_YES) {
+            thread->state |= TRACE_STATE_HOLDS_GIL;
+            thread->gil_interpreter_id = get_gil_id(capture, python);
+        }
         thread->state |= python->without_gil ? TRACE_STATE_WITHOUT_GIL : 0u;
         thread->state |= python->collecting == PYTHON_YES ? TRACE_STATE_COLLECTING : 0u;
         thread->state |= python->main && !python->interpreter_id ? TRACE_STATE_MAIN : 0u;
         thread->state |= python->finalizing ? TRACE_STATE_FINALIZING : 0u;
     }
+    if (!thread->name)
+        thread->name = thread->native_name;
     if (!thread->has_python && capture->python)
         thread->state |= TRACE_STATE_NO_PYTHON;
 }

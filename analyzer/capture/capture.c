@@ -66,6 +66,8 @@ static enum psc_status walk_and_merge(struct capture *capture, struct psc_error 
     if (status == PSC_OK)
         status = symbolizer_resolve(capture->symbolizer);
     if (status == PSC_OK)
+        status = fill_interpreters(capture);
+    if (status == PSC_OK)
         status = assemble_threads(capture);
     if (status == PSC_OK)
         status = fill_tasks(capture);

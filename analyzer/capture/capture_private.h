@@ -14,6 +14,8 @@ struct captured_thread {
     const struct target_thread *native;
     size_t native_index;
     bool is_main; /**< The first one; its id need not be the smallest, ids are reused. */
+    /** States that no thread has which is wanted: one of those may run them all the same. */
+    bool is_candidate;
     struct merged_stack merged;
 };
 
@@ -50,6 +52,8 @@ struct capture {
     size_t variables_limit; /**< The same of native frames. */
 
     /* chosen_threads.c */
+    struct python_interpreter *interpreters;
+    size_t interpreter_count;
     struct python_thread *python_threads;
     size_t python_thread_count;
     struct captured_thread *threads; /**< In the order of the trace. */
@@ -97,6 +101,11 @@ void save_core_of_process(struct capture *capture);
 
 /** Lists the threads of the target and of Python, joins them, and takes those that are wanted. */
 PSC_MUST_CHECK enum psc_status choose_threads(struct capture *capture, struct psc_error *err);
+/**
+ * The join of native and Python threads: pthread_self() is the thread pointer (glibc, musl). Of a
+ * thread that was not stopped the id may have to do, which 3.11 and later keep.
+ */
+bool is_thread_of_state(const struct target_thread *native, const struct python_thread *python);
 /** Frees what was chosen, and what was read of it. */
 void capture_forget_threads(struct capture *capture);
 
@@ -116,6 +125,11 @@ PSC_MUST_CHECK enum psc_status read_frame_locals(struct capture *capture,
 
 /** Walks the native stacks, and puts the frames of each thread into one order. */
 PSC_MUST_CHECK enum psc_status merge_threads(struct capture *capture);
+
+/* ---- interpreters.c ---- */
+
+/** Fills the interpreters of trace->python, and what it says of the GIL; the threads are merged. */
+PSC_MUST_CHECK enum psc_status fill_interpreters(struct capture *capture);
 
 /* ---- assemble.c ---- */
 

@@ -29,11 +29,7 @@ static enum psc_status add_interpreter(struct captured_thread *thread,
     return merged_stack_add(&thread->merged, &(struct interpreter_stack){.thread = python});
 }
 
-/*
- * The join of native and Python threads: pthread_self() is the thread pointer (glibc, musl). Of a
- * thread that was not stopped the id may have to do, which 3.11 and later keep.
- */
-static bool is_same_thread(const struct target_thread *native, const struct python_thread *python)
+bool is_thread_of_state(const struct target_thread *native, const struct python_thread *python)
 {
     if (!native->thread_pointer)
         return python->native_id && python->native_id == (uint64_t)native->tid;
@@ -54,7 +50,8 @@ static enum psc_status take_natives(struct capture *capture)
         thread->is_main = thread->native->tid == target->process.pid;
         for (size_t p = 0; p < capture->python_thread_count; p++) {
             const struct python_thread *python = &capture->python_threads[p];
-            if (is_same_thread(thread->native, python) && add_interpreter(thread, python) != PSC_OK)
+            if (is_thread_of_state(thread->native, python) &&
+                add_interpreter(thread, python) != PSC_OK)
                 return PSC_ERR_MEMORY;
         }
     }
@@ -69,11 +66,33 @@ static enum psc_status take_others(struct capture *capture, size_t native_count)
         const struct python_thread *python = &capture->python_threads[p];
         bool joined = false;
         for (size_t i = 0; i < native_count && !joined; i++)
-            joined = is_same_thread(&target->threads[i], python);
+            joined = is_thread_of_state(&target->threads[i], python);
         // 3.12+ makes the state of a thread before the thread: without an id it has not begun.
         if (joined || !python->thread_id)
             continue;
         if (add_interpreter(&capture->threads[capture->thread_count++], python) != PSC_OK)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+/*
+ * Where not all threads are wanted: up to 3.12 an interpreter may be run by another thread than the
+ * one whose id its state has.
+ */
+static enum psc_status take_candidates(struct capture *capture)
+{
+    const struct target *target = capture->target;
+    for (size_t p = 0; p < capture->python_thread_count; p++) {
+        const struct python_thread *python = &capture->python_threads[p];
+        bool taken = !python->thread_id || python->interpreter_id <= 0;
+        for (size_t i = 0; i < target->thread_count && !taken; i++)
+            taken = wants_thread(capture, i) && is_thread_of_state(&target->threads[i], python);
+        if (taken)
+            continue;
+        struct captured_thread *thread = &capture->threads[capture->thread_count++];
+        thread->is_candidate = true;
+        if (add_interpreter(thread, python) != PSC_OK)
             return PSC_ERR_MEMORY;
     }
     return PSC_OK;
@@ -139,13 +158,22 @@ static int compare_threads(const void *left, const void *right)
     return a->native->tid < b->native->tid ? -1 : a->native->tid > b->native->tid;
 }
 
+static void list_python(struct capture *capture)
+{
+    struct python_thread_list list = {0};
+    struct psc_error why = {0};
+    if (capture->python && python_list_threads(capture->python, &list, &why) != PSC_OK)
+        target_warn(capture->target, "python-threads", "%s", why.message);
+    capture->interpreters = list.interpreters;
+    capture->interpreter_count = list.interpreter_count;
+    capture->python_threads = list.items;
+    capture->python_thread_count = list.count;
+}
+
 enum psc_status choose_threads(struct capture *capture, struct psc_error *err)
 {
     const struct psc_capture_options *options = &capture->options;
-    struct psc_error why = {0};
-    if (capture->python && python_list_threads(capture->python, &capture->python_threads,
-                                               &capture->python_thread_count, &why) != PSC_OK)
-        target_warn(capture->target, "python-threads", "%s", why.message);
+    list_python(capture);
     // Where no native stack is going to be walked in the stop, nothing has to be joined in it.
     size_t natives = capture->visits && !capture->native ? 0 : capture->target->thread_count;
     size_t most = natives + capture->python_thread_count;
@@ -160,6 +188,8 @@ enum psc_status choose_threads(struct capture *capture, struct psc_error *err)
     if (status == PSC_OK && !capture->thread_count)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
                         options->thread_id_count ? options->thread_ids[0] : 0);
+    if (status == PSC_OK && natives && options->threads != PSC_THREADS_ALL && capture->reads_python)
+        status = take_candidates(capture);
     if (natives)
         qsort(capture->threads, capture->thread_count, sizeof(*capture->threads), compare_threads);
     return psc_fail_status(err, status);
@@ -174,6 +204,6 @@ void capture_forget_threads(struct capture *capture)
     hash_table_deinit(&capture->locals);
     capture->threads = NULL;
     capture->exceptions = NULL;
-    capture->thread_count = capture->python_thread_count = 0;
+    capture->thread_count = capture->python_thread_count = capture->interpreter_count = 0;
     capture->unwanted_threads = capture->task_count = capture->greenlet_count = 0;
 }

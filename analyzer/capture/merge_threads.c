@@ -32,12 +32,25 @@ static void release_stack(struct capture *capture, const struct native_stack *st
         target_release(capture->target, low, (size_t)(high - low));
 }
 
+/* glibc keeps a thread's block at the end of its stack; the kernel the program's name on that of
+ * the first one. */
+static psc_addr find_stack_address(const struct capture *capture,
+                                   const struct captured_thread *thread)
+{
+    const struct target *target = capture->target;
+    const struct python_thread *python = thread->merged.interpreters[0].thread;
+    return python->native_id && python->native_id == (uint64_t)target->process.pid
+               ? target->auxv.execfn
+               : python->thread_id;
+}
+
 static enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
                                    struct evaluator_facts *facts)
 {
     enum psc_status status = PSC_OK;
     struct merged_stack *merged = &thread->merged;
     merged->sp = thread->native ? target_sp(capture->target, &thread->native->registers) : 0;
+    merged->inside = capture->unpaused ? find_stack_address(capture, thread) : 0;
     merged->native.keep_registers = capture->options.locals;
     if (capture->native && thread->native && !thread->native->unreadable)
         status = native_walk(capture->native, thread->native_index, &merged->native);
@@ -77,6 +90,20 @@ static enum psc_status merge_thread(struct capture *capture, struct captured_thr
     return status;
 }
 
+/* States whose frames another thread runs, and those that none of the wanted threads runs. */
+static void drop_candidates(struct capture *capture)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < capture->thread_count; i++) {
+        struct captured_thread *thread = &capture->threads[i];
+        if (thread->is_candidate || (!thread->native && !thread->merged.interpreter_count))
+            merged_stack_deinit(&thread->merged);
+        else
+            capture->threads[kept++] = *thread;
+    }
+    capture->thread_count = kept;
+}
+
 /* Interpreters that another thread runs than the one that made them. */
 static enum psc_status find_owning_threads(struct capture *capture)
 {
@@ -87,7 +114,10 @@ static enum psc_status find_owning_threads(struct capture *capture)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < capture->thread_count; i++)
         stacks[i] = &capture->threads[i].merged;
-    return merge_find_owning_threads(stacks, capture->thread_count, capture->target);
+    enum psc_status status =
+        merge_find_owning_threads(stacks, capture->thread_count, capture->target);
+    drop_candidates(capture);
+    return status;
 }
 
 /* Lines are looked up only where a frame is shown. */

@@ -23,32 +23,10 @@ void describe_process(struct psc_trace *trace, const struct target *target)
     trace->argument_count = arguments ? process->argument_count : 0;
 }
 
-/* That nobody holds the GIL is known only when all threads were captured. */
-static void find_gil_holder(struct psc_trace *trace, bool all_threads)
-{
-    struct trace_python python;
-    if (!trace->python)
-        return;
-    memcpy(&python, trace->python, sizeof(python));
-    for (size_t i = 0; i < trace->thread_count; i++) {
-        if (trace->threads[i].state & TRACE_STATE_HOLDS_GIL)
-            python.gil_holder_tid = trace->threads[i].tid;
-        if (trace->threads[i].state & TRACE_STATE_WITHOUT_GIL)
-            python.without_gil = true;
-    }
-    python.gil_known = python.gil_holder_tid || (!python.without_gil && all_threads);
-    struct trace_python *record = arena_alloc(trace->arena, sizeof(*record));
-    if (record) {
-        *record = python;
-        trace->python = record;
-    }
-}
-
 /* Explains the unwinder; moves the target's warnings into the trace. */
 void summarize(struct capture *capture)
 {
     struct psc_trace *trace = capture->trace;
-    find_gil_holder(trace, capture->options.threads == PSC_THREADS_ALL);
     if (capture->native) {
         const struct native_statistics *counts = native_get_statistics(capture->native);
         text_printf(&trace->explain,

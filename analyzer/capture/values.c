@@ -37,27 +37,38 @@ static bool copy_exception(struct capture *capture, const struct python_exceptio
     return ret->traceback != NULL;
 }
 
+static enum psc_status add_exceptions(struct capture *capture, const struct python_thread *python,
+                                      struct trace_thread *thread)
+{
+    const struct thread_exceptions *found = &capture->exceptions[python - capture->python_threads];
+    if (!found->count)
+        return PSC_OK;
+    size_t total = thread->exception_count + found->count;
+    struct trace_exception *all = arena_array(capture->trace->arena, total, sizeof(*all));
+    if (!all)
+        return PSC_ERR_MEMORY;
+    for (size_t k = 0; k < thread->exception_count; k++)
+        all[k] = thread->exceptions[k];
+    for (size_t k = 0; k < found->count; k++)
+        if (!copy_exception(capture, &found->items[k], &all[thread->exception_count + k]))
+            return PSC_ERR_MEMORY;
+    thread->exceptions = all;
+    thread->exception_count = total;
+    return PSC_OK;
+}
+
+/* Those of the interpreter at work go before those of interpreters that run it. */
 enum psc_status values_add_exceptions(struct capture *capture, const struct merged_stack *merged,
                                       struct trace_thread *thread)
 {
-    for (size_t i = 0; capture->exceptions && i < merged->interpreter_count; i++) {
-        const struct thread_exceptions *found =
-            &capture->exceptions[merged->interpreters[i].thread - capture->python_threads];
-        if (!found->count)
-            continue;
-        size_t total = thread->exception_count + found->count;
-        struct trace_exception *all = arena_array(capture->trace->arena, total, sizeof(*all));
-        if (!all)
-            return PSC_ERR_MEMORY;
-        for (size_t k = 0; k < thread->exception_count; k++)
-            all[k] = thread->exceptions[k];
-        for (size_t k = 0; k < found->count; k++)
-            if (!copy_exception(capture, &found->items[k], &all[thread->exception_count + k]))
-                return PSC_ERR_MEMORY;
-        thread->exceptions = all;
-        thread->exception_count = total;
-    }
-    return PSC_OK;
+    enum psc_status status = PSC_OK;
+    for (int at_work = 1; capture->exceptions && at_work >= 0; at_work--)
+        for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
+            const struct python_thread *python = merged->interpreters[i].thread;
+            if ((python->interpreter_id == thread->interpreter_id) == at_work)
+                status = add_exceptions(capture, python, thread);
+        }
+    return status;
 }
 
 /* ---- locals ---- */

@@ -416,7 +416,7 @@ struct psc_python_info {
     const char *version;        /**< "3.11.2" */
     uint32_t free_threaded;     /**< Non-zero: built without a GIL; it may use one nevertheless. */
     uint32_t gil_known;         /**< Non-zero: gil_holder is known. */
-    int32_t gil_holder;         /**< Its thread id; 0: nobody. */
+    int32_t gil_holder; /**< Its thread id; 0: nobody. Of several GILs, of the first held. */
     uint32_t reserved;
 };
 #define PSC_PYTHON_INFO_INIT                                      \
@@ -554,12 +554,13 @@ struct psc_frame_info {
     psc_addr pc;          /**< The innermost frame's program counter; the others' return address. */
     psc_addr sp;          /**< The stack pointer in that frame. */
     uint64_t offset;      /**< Of the code within the module: what addr2line takes. */
-    psc_addr python_frame; /**< As psc_trace_python_frame(). */
+    psc_addr python_frame;  /**< As psc_trace_python_frame(). */
+    int64_t interpreter_id; /**< Of a Python frame: 0 is the main interpreter; -1: not known. */
 };
 #define PSC_FRAME_INFO_INIT                                                                        \
     {                                                                                              \
         sizeof(struct psc_frame_info), PSC_FRAME_PYTHON, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            NULL, 0, 0, 0, 0, PSC_LINE_NONE, PSC_TRUST_CONTEXT, 0, 0, 0, 0, 0, 0                   \
+            NULL, 0, 0, 0, 0, PSC_LINE_NONE, PSC_TRUST_CONTEXT, 0, 0, 0, 0, 0, 0, 0                \
     }
 
 /** How many frames a thread has, those that merging hides with them; 0 out of range. */

@@ -153,7 +153,11 @@ static psc_addr find_unchained(struct slot_search *search, const uint64_t *words
 /* Goes on where the chain was cut, with the callers of a frame found on the native stack. */
 static bool continue_chain(struct slot_search *search, psc_addr frame)
 {
-    struct python_stack tail = {0}, *stack = search->stack;
+    struct python_stack *stack = search->stack;
+    // The chain may be of several interpreters: it was cut in that of its last frame.
+    struct python_stack tail = {.interpreter_id =
+                                    stack->count ? stack->frames[stack->count - 1].interpreter_id
+                                                 : stack->interpreter_id};
     bool fine = python_walk_from(search->python, frame, &tail) == PSC_OK &&
                 array_reserve(&stack->frames, &stack->capacity, stack->count + tail.count,
                               sizeof(*stack->frames));

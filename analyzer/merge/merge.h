@@ -45,7 +45,8 @@ struct merged_stack {
     struct awaiting_generator **awaiting;
     struct interpreter_stack *interpreters; /**< Several where sub-interpreters run on it. */
     size_t interpreter_count;
-    psc_addr sp; /**< The thread's stack pointer; 0: not known. */
+    psc_addr sp;     /**< The thread's stack pointer; 0: not known. */
+    psc_addr inside; /**< Without it: an address in the mapping of its stack; 0: not known. */
     struct merged_item *items;
     size_t count;
     size_t capacity;
@@ -76,7 +77,10 @@ PSC_MUST_CHECK enum psc_status merge_choose_partial_cframes(struct merged_stack 
                                                             struct target *target);
 /** Learns from a well-unwound evaluator frame where its anchor lies. */
 void merge_learn_evaluator(struct evaluator_facts *facts, const struct merged_stack *merged);
-/** Gives the stacks of other interpreters to the thread that runs them. */
+/**
+ * Gives the stacks of other interpreters to the thread that runs them. Where all its own were given
+ * away, a thread is left without any.
+ */
 PSC_MUST_CHECK enum psc_status merge_find_owning_threads(struct merged_stack *const *stacks,
                                                          size_t count, struct target *target);
 /**

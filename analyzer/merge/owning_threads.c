@@ -7,7 +7,16 @@
 
 #include <stdlib.h>
 
-/* The thread on whose stack the address lies: that with the highest stack pointer below it. */
+/* The stack is searched in pieces of 4 KB, up to 8 MB. */
+#define PIECE_WORDS 512u
+#define PIECE_LIMIT 2048u
+/* Frames that are looked for there. */
+#define CHECKED_FRAMES ((size_t)64)
+
+/*
+ * The thread on whose stack the address lies: that with the highest stack pointer below it. Of
+ * threads that were not stopped their mappings tell.
+ */
 static size_t find_stack(struct merged_stack *const *stacks, size_t count,
                          const struct target *target, psc_addr address)
 {
@@ -17,6 +26,58 @@ static size_t find_stack(struct merged_stack *const *stacks, size_t count,
         psc_addr sp = stacks[i]->sp;
         if (sp >= mapping->start && sp <= address && (best == SIZE_MAX || sp > stacks[best]->sp))
             best = i;
+        if (!sp && best == SIZE_MAX && stacks[i]->inside >= mapping->start &&
+            stacks[i]->inside < mapping->end)
+            best = i;
+    }
+    return best;
+}
+
+/* The outermost frames of a chain, up to CHECKED_FRAMES, of which pointers are looked for. */
+static uint64_t note_frames(const struct python_stack *stack, const uint64_t *words, size_t count)
+{
+    uint64_t found = 0;
+    size_t checked = stack->count < CHECKED_FRAMES ? stack->count : CHECKED_FRAMES;
+    for (size_t w = 0; w < count; w++)
+        for (size_t i = 0; i < checked; i++)
+            if (words[w] == stack->frames[stack->count - 1 - i].address)
+                found |= UINT64_C(1) << i;
+    return found;
+}
+
+/*
+ * Without unwinding: how many frames of a chain something on the thread's stack points to. Each
+ * evaluator points to its own; other pointers to some of them may be left over anywhere.
+ */
+static unsigned count_held(const struct merged_stack *merged, struct target *target,
+                           const struct python_stack *stack)
+{
+    uint64_t words[PIECE_WORDS], found = 0;
+    psc_addr at = merged->sp & ~UINT64_C(7);
+    for (size_t piece = 0; at && piece < PIECE_LIMIT; piece++) {
+        size_t count = target_read_some(target, at, words, sizeof(words)) / 8;
+        found |= note_frames(stack, words, count);
+        if (count < PIECE_WORDS)
+            break;
+        at += sizeof(words);
+    }
+    return (unsigned)__builtin_popcountll(found);
+}
+
+/* The thread that holds most of the frames; its own where several do. */
+static size_t find_holder(struct merged_stack *const *stacks, size_t count, size_t own,
+                          const struct python_stack *stack, struct target *target)
+{
+    unsigned most = 0;
+    size_t best = own;
+    for (size_t i = 0; i < count; i++) {
+        unsigned held = count_held(stacks[i], target, stack);
+        if (held == most)
+            best = own;
+        if (held > most) {
+            most = held;
+            best = i;
+        }
     }
     return best;
 }
@@ -31,6 +92,14 @@ static bool holds_frame(const struct merged_stack *merged, struct target *target
     return false;
 }
 
+static bool is_unwound(struct merged_stack *const *stacks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (stacks[i]->native.count)
+            return true;
+    return false;
+}
+
 static size_t find_owning_thread(struct merged_stack *const *stacks, size_t count, size_t own,
                                  const struct python_stack *stack, struct target *target)
 {
@@ -38,6 +107,8 @@ static size_t find_owning_thread(struct merged_stack *const *stacks, size_t coun
         size_t found = find_stack(stacks, count, target, stack->anchors[0].address);
         return found == SIZE_MAX ? own : found;
     }
+    if (stack->count && !is_unwound(stacks, count))
+        return find_holder(stacks, count, own, stack, target);
     if (!stack->count || holds_frame(stacks[own], target, stack->frames[0].address))
         return own;
     for (size_t i = 0; i < count; i++)

@@ -75,6 +75,7 @@ enum python_truth { PYTHON_UNKNOWN, PYTHON_NO, PYTHON_YES };
 struct python_thread {
     psc_addr tstate;
     psc_addr interpreter;
+    size_t interpreter_index; /**< In python_thread_list.interpreters. */
     int64_t interpreter_id;
     uint64_t thread_id; /**< pthread_self; the join with target_thread.thread_pointer. */
     uint64_t native_id; /**< gettid as the process saw it; 0 before 3.11. */
@@ -86,10 +87,25 @@ struct python_thread {
     bool finalizing;
 };
 
-/** All thread states of all interpreters, main interpreter first; bounded; owned by the arena. */
-PSC_MUST_CHECK enum psc_status python_list_threads(struct python *python,
-                                                   struct python_thread **ret, size_t *ret_count,
-                                                   struct psc_error *err);
+struct python_interpreter {
+    psc_addr address;
+    int64_t id;       /**< 0: the main one; -1: not known. */
+    psc_addr gil;     /**< The same for those that share one; 0: not known. */
+    bool without_gil; /**< It is free-threaded and runs without its GIL. */
+    bool gil_known;   /**< Whether somebody holds its GIL could be read. */
+    psc_addr holder;  /**< The thread state that holds it, which may be another's; 0: none. */
+};
+
+struct python_thread_list {
+    struct python_interpreter *interpreters; /**< The main one first. */
+    size_t interpreter_count;
+    struct python_thread *items; /**< In the order of their interpreters. */
+    size_t count;
+};
+
+/** All interpreters and all their thread states; bounded; owned by the arena. */
+PSC_MUST_CHECK enum psc_status
+python_list_threads(struct python *python, struct python_thread_list *ret, struct psc_error *err);
 
 enum python_frame_kind {
     PYTHON_FRAME_CODE,       /**< Runs a code object that a person wrote. */
@@ -100,10 +116,11 @@ enum python_frame_kind {
 
 struct python_frame {
     psc_addr address;
-    psc_addr code;  /**< 0 for shims. */
-    int32_t lasti;  /**< Byte offset of the current instruction; -1 before the first. */
-    uint8_t kind;   /**< enum python_frame_kind */
-    bool generator; /**< Runs a generator, coroutine or async generator. */
+    psc_addr code;          /**< 0 for shims. */
+    int64_t interpreter_id; /**< -1: not known. */
+    int32_t lasti;          /**< Byte offset of the current instruction; -1 before the first. */
+    uint8_t kind;           /**< enum python_frame_kind */
+    bool generator;         /**< Runs a generator, coroutine or async generator. */
 };
 
 /**
@@ -151,6 +168,7 @@ struct python_seam {
 #define PSC_PYTHON_FRAME_LIMIT 4000000u
 
 struct python_stack {
+    int64_t interpreter_id;      /**< Of the frames that are walked; set before. */
     struct python_frame *frames; /**< Newest first; malloc'd, see python_stack_deinit(). */
     size_t count;
     size_t capacity;
@@ -195,7 +213,10 @@ PSC_MUST_CHECK enum psc_status python_walk_between(struct python *python,
 
 /** For the slot joins (<= 3.10): true when a PyFrameObject that is being run is at the address. */
 bool python_is_frame_object(struct python *python, psc_addr address);
-/** For the slot joins: walks from a PyFrameObject, which no thread's chain need reach. */
+/**
+ * For the slot joins: walks from a PyFrameObject, which no thread's chain need reach.
+ * @param ret  zeroed but for its interpreter_id.
+ */
 PSC_MUST_CHECK enum psc_status python_walk_from(struct python *python, psc_addr frame,
                                                 struct python_stack *ret);
 

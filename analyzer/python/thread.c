@@ -5,11 +5,6 @@
 #define INTERPRETER_LIMIT (1u << 16)
 #define THREAD_LIMIT      (1u << 20)
 
-struct interpreter {
-    psc_addr address;
-    int64_t id;
-};
-
 bool thread_check_interpreter(struct python *python, psc_addr interpreter)
 {
     psc_addr thread;
@@ -28,13 +23,13 @@ bool thread_check_interpreter(struct python *python, psc_addr interpreter)
 
 static int compare_interpreters(const void *left, const void *right)
 {
-    const struct interpreter *a = left;
-    const struct interpreter *b = right;
+    const struct python_interpreter *a = left;
+    const struct python_interpreter *b = right;
     return COMPARE(a->id, b->id);
 }
 
 /* Newest first in memory, main (id 0) last; here by id. */
-static enum psc_status list_interpreters(struct python *python, struct interpreter **ret,
+static enum psc_status list_interpreters(struct python *python, struct python_interpreter **ret,
                                          size_t *ret_count)
 {
     struct py_cycle cycle = {0};
@@ -43,7 +38,7 @@ static enum psc_status list_interpreters(struct python *python, struct interpret
     *ret = NULL;
     *ret_count = 0;
     while (address) {
-        struct interpreter interpreter = {.address = address};
+        struct python_interpreter interpreter = {.address = address, .id = -1};
         uint64_t id = 0;
         psc_addr next;
         if (*ret_count >= INTERPRETER_LIMIT || py_cycle_met(&cycle, address) ||
@@ -55,7 +50,7 @@ static enum psc_status list_interpreters(struct python *python, struct interpret
             break;
         }
         if (py_read_u64(python, address, PY_INTERP_ID, &id) == PSC_OK)
-            interpreter.id = (int64_t)id;
+            interpreter.id = id <= INT64_MAX ? (int64_t)id : -1;
         void *interpreters = *ret;
         if (!array_reserve(&interpreters, &capacity, *ret_count + 1, sizeof(interpreter)))
             return PSC_ERR_MEMORY;
@@ -92,7 +87,7 @@ static void reverse(struct python_thread *threads, size_t count)
 }
 
 static bool read_thread(struct python *python, psc_addr tstate,
-                        const struct interpreter *interpreter, struct python_thread *ret,
+                        const struct python_interpreter *interpreter, struct python_thread *ret,
                         psc_addr *ret_next)
 {
     psc_addr back;
@@ -111,7 +106,8 @@ static bool read_thread(struct python *python, psc_addr tstate,
 }
 
 /* Newest first in memory, the main thread last; here the main thread first. */
-static enum psc_status add_threads(struct python *python, const struct interpreter *interpreter,
+static enum psc_status add_threads(struct python *python,
+                                   const struct python_interpreter *interpreter,
                                    struct thread_list *list)
 {
     struct py_cycle cycle = {0};
@@ -146,25 +142,17 @@ static enum psc_status add_threads(struct python *python, const struct interpret
 
 /* ---- what they are doing ---- */
 
-/* Who has a GIL; 0: nobody. False: not known. */
-struct gil {
-    bool known;
-    bool off; /* A free-threaded build runs without it. */
-    psc_addr holder;
-};
-
-static struct gil read_gil_at(struct python *python, psc_addr locked_at, psc_addr holder_at)
+static void read_gil_at(struct python *python, psc_addr locked_at, psc_addr holder_at,
+                        struct python_interpreter *ret)
 {
-    struct gil gil = {0};
     uint32_t locked;
     psc_addr holder;
     if (target_read_u32(python->target, locked_at, &locked) != PSC_OK ||
         target_read_u64(python->target, holder_at, &holder) != PSC_OK)
-        return gil;
-    gil.known = true;
+        return;
+    ret->gil_known = true;
     /* last_holder stays when the GIL is released. */
-    gil.holder = locked == 1 ? holder : 0;
-    return gil;
+    ret->holder = locked == 1 ? holder : 0;
 }
 
 /* CPython 3.13, Include/internal/pycore_gil.h: with Py_GIL_DISABLED it begins with "int enabled".
@@ -175,33 +163,33 @@ static bool is_enabled(struct python *python, psc_addr gil)
     return target_read_u32(python->target, gil, &enabled) == PSC_OK && enabled;
 }
 
-static struct gil read_gil(struct python *python, psc_addr interpreter)
+static void read_gil(struct python *python, struct python_interpreter *ret)
 {
-    struct gil gil = {0};
     const uint32_t *offset = python->layout.offset;
     psc_addr runtime = python->info.runtime;
     psc_addr at;
     switch (python->layout.rules->gil) {
     case PY_GIL_CURRENT:
-        if (python->current_thread &&
-            target_read_u64(python->target, python->current_thread, &gil.holder) == PSC_OK)
-            gil.known = true;
+        ret->gil = python->current_thread;
+        if (ret->gil && target_read_u64(python->target, ret->gil, &ret->holder) == PSC_OK)
+            ret->gil_known = true;
         break;
     case PY_GIL_RUNTIME:
-        if (runtime)
-            gil = read_gil_at(python, runtime + offset[PY_RUNTIME_GIL_LOCKED],
-                              runtime + offset[PY_RUNTIME_GIL_HOLDER]);
+        if (!runtime)
+            break;
+        ret->gil = runtime + offset[PY_RUNTIME_GIL_LOCKED];
+        read_gil_at(python, ret->gil, runtime + offset[PY_RUNTIME_GIL_HOLDER], ret);
         break;
     case PY_GIL_INTERPRETER:
-        if (py_read_u64(python, interpreter, PY_INTERP_CEVAL_GIL, &at) != PSC_OK || !at)
+        if (py_read_u64(python, ret->address, PY_INTERP_CEVAL_GIL, &at) != PSC_OK || !at)
             break;
-        gil.off = python->info.free_threaded && !is_enabled(python, at);
-        if (!gil.off)
-            gil = read_gil_at(python, at + (offset[PY_INTERP_GIL_LOCKED] - offset[PY_INTERP_GIL]),
-                              at + (offset[PY_INTERP_GIL_HOLDER] - offset[PY_INTERP_GIL]));
+        ret->gil = at;
+        ret->without_gil = python->info.free_threaded && !is_enabled(python, at);
+        if (!ret->without_gil)
+            read_gil_at(python, at + (offset[PY_INTERP_GIL_LOCKED] - offset[PY_INTERP_GIL]),
+                        at + (offset[PY_INTERP_GIL_HOLDER] - offset[PY_INTERP_GIL]), ret);
         break;
     }
-    return gil;
 }
 
 static enum python_truth read_collecting(struct python *python, psc_addr interpreter)
@@ -251,50 +239,64 @@ static psc_addr read_finalizing(struct python *python)
                : 0;
 }
 
-static void describe_threads(struct python *python, psc_addr interpreter,
-                             struct python_thread *threads, size_t count)
+static void describe_threads(struct python *python, const struct python_interpreter *interpreters,
+                             size_t index, struct python_thread *threads, size_t count)
 {
+    const struct python_interpreter *interpreter = &interpreters[index];
     PSC_CLEANUP(cleanup_free) struct py_thread_name *names = NULL;
-    size_t name_count = thread_names_read(python, interpreter, &names);
-    struct gil gil = read_gil(python, interpreter);
-    enum python_truth collecting = read_collecting(python, interpreter);
+    size_t name_count = thread_names_read(python, interpreter->address, &names);
+    enum python_truth collecting = read_collecting(python, interpreter->address);
     psc_addr finalizing = read_finalizing(python);
     for (size_t i = 0; i < count; i++) {
         struct python_thread *thread = &threads[i];
+        thread->interpreter_index = index;
         thread->name = thread_names_find(names, name_count, thread->thread_id);
         thread->finalizing = finalizing && finalizing == thread->tstate;
-        thread->without_gil = gil.off;
-        if (gil.known)
-            thread->holds_gil = gil.holder == thread->tstate ? PYTHON_YES : PYTHON_NO;
+        thread->without_gil = interpreter->without_gil;
+        if (interpreter->gil_known)
+            thread->holds_gil = interpreter->holder == thread->tstate ? PYTHON_YES : PYTHON_NO;
         thread->collecting = thread->holds_gil == PYTHON_YES || collecting == PYTHON_NO ? collecting
                              : thread->holds_gil == PYTHON_NO                           ? PYTHON_NO
                                                               : PYTHON_UNKNOWN;
     }
 }
 
-enum psc_status python_list_threads(struct python *python, struct python_thread **ret,
-                                    size_t *ret_count, struct psc_error *err)
+static enum psc_status copy_items(struct arena *arena, const void *items, size_t count, size_t size,
+                                  void **ret)
 {
-    PSC_CLEANUP(cleanup_free) struct interpreter *interpreters = NULL;
+    void *copy = arena_alloc(arena, (count ? count : 1) * size);
+    if (copy && count)
+        __builtin_memcpy(copy, items, count * size);
+    *ret = copy;
+    return copy ? PSC_OK : PSC_ERR_MEMORY;
+}
+
+enum psc_status python_list_threads(struct python *python, struct python_thread_list *ret,
+                                    struct psc_error *err)
+{
+    PSC_CLEANUP(cleanup_free) struct python_interpreter *interpreters = NULL;
     size_t interpreter_count = 0;
     PSC_CLEANUP(thread_list_deinit) struct thread_list list = {0};
+    void *kept_threads, *kept_interpreters;
     enum psc_status status = list_interpreters(python, &interpreters, &interpreter_count);
     for (size_t i = 0; status == PSC_OK && i < interpreter_count; i++) {
         size_t first = list.count;
+        read_gil(python, &interpreters[i]);
         status = add_threads(python, &interpreters[i], &list);
         if (status == PSC_OK && list.count > first)
-            describe_threads(python, interpreters[i].address, list.items + first,
-                             list.count - first);
+            describe_threads(python, interpreters, i, list.items + first, list.count - first);
     }
+    if (status == PSC_OK)
+        status =
+            copy_items(python->arena, list.items, list.count, sizeof(*list.items), &kept_threads);
+    if (status == PSC_OK)
+        status = copy_items(python->arena, interpreters, interpreter_count, sizeof(*interpreters),
+                            &kept_interpreters);
     if (status != PSC_OK)
         return psc_fail_status(err, status);
-    struct python_thread *threads =
-        arena_array(python->arena, list.count ? list.count : 1, sizeof(*threads));
-    if (!threads)
-        return psc_fail_memory(err);
-    if (list.count)
-        __builtin_memcpy(threads, list.items, list.count * sizeof(*threads));
-    *ret = threads;
-    *ret_count = list.count;
+    *ret = (struct python_thread_list){.interpreters = kept_interpreters,
+                                       .interpreter_count = interpreter_count,
+                                       .items = kept_threads,
+                                       .count = list.count};
     return PSC_OK;
 }

@@ -86,6 +86,7 @@ struct trace_frame {
     uint8_t role;  /**< enum trace_role */
     bool hidden;   /**< Not shown unless all is asked for. */
     bool has_pc;
+    int64_t interpreter_id; /**< Of a Python frame: which interpreter runs it; else -1. */
 };
 
 /** An argument or a variable of a frame, and its value as text. */
@@ -148,7 +149,9 @@ struct trace_thread {
     int32_t process; /**< Its pid where threads of several processes stand together, else 0. */
     bool has_python;
     uint64_t python_thread_id;
+    /** Of its innermost Python frame, or of its only thread state; -1: not known. */
     int64_t interpreter_id;
+    int64_t gil_interpreter_id; /**< Whose GIL it holds, with TRACE_STATE_HOLDS_GIL. */
     const char *name;           /**< Python's name if there is one, else the native one; or NULL. */
     const char *native_name;    /**< Or NULL. */
     uint32_t state;             /**< enum trace_state bits. */
@@ -240,11 +243,24 @@ struct trace_signature {
     size_t part_count;
 };
 
+/** One of the interpreters of a process. */
+struct trace_interpreter {
+    int64_t id;             /**< 0: the main one; -1: not known. */
+    int64_t gil_id;         /**< The id of the first one with the same GIL; -1: not known. */
+    bool gil_known;         /**< Whether the holder could be read. */
+    bool without_gil;       /**< Free-threaded, and the GIL is not in use. */
+    int32_t gil_holder_tid; /**< 0: nobody (or not known). */
+};
+
 struct trace_python {
     const char *implementation;
     const char *version;
     bool debug;
     bool free_threaded;
+    /** The main one first. */
+    const struct trace_interpreter *interpreters;
+    size_t interpreter_count;
+    /* Of the main interpreter; where that is free, of the first one whose GIL is held. */
     bool gil_known;         /**< Whether the holder could be read. */
     bool without_gil;       /**< Free-threaded, and the GIL is not in use. */
     int32_t gil_holder_tid; /**< 0: nobody (or not known). */

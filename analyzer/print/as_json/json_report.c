@@ -34,6 +34,21 @@ static void put_python(struct json_writer *writer, const struct trace_python *py
     json_put_string(writer, "version", python->version);
     json_put_boolean(writer, "debug", python->debug);
     json_put_boolean(writer, "free_threaded", python->free_threaded);
+    json_open_array(writer, "interpreters");
+    for (size_t i = 0; i < python->interpreter_count; i++) {
+        const struct trace_interpreter *interpreter = &python->interpreters[i];
+        int32_t holder = interpreter->gil_holder_tid;
+        json_open_object(writer, NULL);
+        json_put_integer(writer, "id", interpreter->id >= 0, interpreter->id);
+        json_put_integer(writer, "gil_holder", holder > 0, holder);
+        if (interpreter->gil_id >= 0)
+            json_put_boolean(writer, "own_gil",
+                             !interpreter->without_gil && interpreter->gil_id == interpreter->id);
+        else
+            json_put_null(writer, "own_gil");
+        json_close_object(writer);
+    }
+    json_close_array(writer);
     json_close_object(writer);
 }
 

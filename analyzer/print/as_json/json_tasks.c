@@ -36,7 +36,7 @@ static const char *name_library(enum trace_task_library library)
 static void put_owner(struct json_writer *writer, const struct trace_task *task)
 {
     json_put_integer(writer, "thread", task->tid != 0, task->tid);
-    json_put_integer(writer, "interpreter", true, task->interpreter_id);
+    json_put_integer(writer, "interpreter", task->interpreter_id >= 0, task->interpreter_id);
 }
 
 static void put_frames(struct json_writer *writer, const struct trace_task *task)

@@ -133,7 +133,7 @@ void json_put_thread(struct json_writer *writer, const struct trace_thread *thre
                      const struct psc_print_options *options)
 {
     bool has_python = thread->has_python;
-    json_put_integer(writer, "tid", thread->tid != 0, thread->tid);
+    json_put_integer(writer, "tid", thread->tid > 0, thread->tid);
     json_put_unsigned(writer, "python_thread_id", has_python, thread->python_thread_id);
     json_put_string(writer, "name", thread->name);
     json_put_integer(writer, "interpreter", has_python && thread->interpreter_id >= 0,

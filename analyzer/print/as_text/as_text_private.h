@@ -87,6 +87,11 @@ PSC_MUST_CHECK enum psc_status print_text_frames(const struct trace_thread *thre
                                                  const struct psc_print_options *options,
                                                  struct print_sink *sink);
 
+/** Whether interpreters have GILs of their own, so that "the" GIL says too little. */
+bool print_has_several_gils(const struct trace_python *python);
+/** The interpreter of all of a thread's Python frames; -1: they are of several, or not known. */
+int64_t print_find_interpreter(const struct trace_thread *thread);
+
 /** What was looked at, how it died, what runs in it. */
 void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
                        struct print_sink *sink);

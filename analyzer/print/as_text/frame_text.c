@@ -23,8 +23,11 @@ struct text_layout {
     struct print_sink *sink;
     const struct psc_print_options *options;
     const struct short_names *names;
-    int number_width;      /* Of "#123". */
-    size_t function_width; /* Of the function column. */
+    int number_width;        /* Of "#123". */
+    size_t function_width;   /* Of the function column. */
+    bool names_interpreters; /* The frames are of several. */
+    int64_t interpreter;     /* That of the last frame, where it was named. */
+    bool run_begins;         /* The next frame is the first one of another interpreter. */
     struct rendered rendered[RENDERED_COUNT];
 };
 
@@ -77,6 +80,8 @@ struct text_layout *print_layout_create(const struct trace_thread *thread,
     layout->sink = sink;
     layout->options = options;
     layout->names = names;
+    layout->interpreter = -1;
+    layout->names_interpreters = print_find_interpreter(thread) < 0;
     layout->number_width = snprintf(NULL, 0, "#%zu", shown->numbered ? shown->numbered - 1 : 0);
     measure_functions(layout, shown);
     return layout;
@@ -135,9 +140,11 @@ static bool frame_is_wrapped(const struct trace_frame *frame, const struct trace
 
 /* `outward`: the next frame, hidden or not; NULL at the end. */
 static void add_marks(struct text *text, const struct trace_frame *frame,
-                      const struct trace_frame *outward)
+                      const struct trace_frame *outward, const struct text_layout *layout)
 {
     const struct trace_location *location = frame->location;
+    if (layout->run_begins)
+        text_printf(text, " (interpreter %" PRId64 ")", frame->interpreter_id);
     if (location->inlined && !frame_is_wrapped(frame, outward))
         text_add_string(text, " (inlined)");
     if (location->kind != TRACE_PYTHON)
@@ -209,7 +216,7 @@ static void render_frame(struct text *text, const struct trace_frame *frame,
         add_spaces(text, layout->function_width - width);
     text_add_string(text, "  ");
     add_location(text, frame);
-    add_marks(text, frame, outward);
+    add_marks(text, frame, outward, layout);
     if (frame->hidden)
         print_add_style(text, options, PRINT_PLAIN);
     text_add_char(text, '\n');
@@ -238,7 +245,7 @@ static void add_frame(struct text_layout *layout, const struct trace_frame *fram
         add_spaces(text, (size_t)(layout->number_width - length));
 
     // Without file and module the address stands in the text: nothing to keep.
-    if (!location->file && !location->module) {
+    if (layout->run_begins || (!location->file && !location->module)) {
         render_frame(text, frame, outward, layout);
         return;
     }
@@ -255,11 +262,21 @@ static void add_frame(struct text_layout *layout, const struct trace_frame *fram
     text->failed |= kept->text.failed;
 }
 
+/* Frames of one interpreter that stand together are named by their first one. */
+static void begin_run(struct text_layout *layout, const struct trace_frame *frame)
+{
+    layout->run_begins = layout->names_interpreters && frame->interpreter_id >= 0 &&
+                         frame->interpreter_id != layout->interpreter;
+    if (layout->run_begins)
+        layout->interpreter = frame->interpreter_id;
+}
+
 void print_text_frame(struct text_layout *layout, const struct print_shown_item *item)
 {
     const struct trace_thread *thread = layout->thread;
     const struct trace_frame *frame = &thread->frames[item->index];
     const struct trace_frame *outward = item->index + 1 < thread->frame_count ? frame + 1 : NULL;
+    begin_run(layout, frame);
     if (frame->location->kind == TRACE_GAP)
         add_gap(layout, frame);
     else

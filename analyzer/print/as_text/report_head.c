@@ -1,9 +1,12 @@
 #include "as_text_private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Of the command line on the first line; JSON has all of it. */
 #define COMMAND_LINE_LIMIT 400
+/* Of several GILs, how many holders are named; JSON has all of them. */
+#define HOLDER_LIMIT 4
 
 static const char *const separator = " \u00b7 ";
 
@@ -116,6 +119,52 @@ static void add_python(struct text *text, const struct psc_trace *trace)
         text_add_string(text, " free-threaded");
 }
 
+/* Several: who holds each of them. */
+static void add_holders(struct text *text, const struct trace_python *python)
+{
+    size_t shown = 0, left = 0;
+    bool known = true;
+    for (size_t i = 0; i < python->interpreter_count; i++) {
+        const struct trace_interpreter *interpreter = &python->interpreters[i];
+        known = known && (interpreter->gil_known || interpreter->without_gil);
+        if (!interpreter->gil_holder_tid || interpreter->gil_id != interpreter->id)
+            continue;
+        if (shown == HOLDER_LIMIT) {
+            left++;
+            continue;
+        }
+        text_add_string(text, shown++ ? ", " : separator);
+        text_printf(text, "%s%d (interpreter %" PRId64 ")", shown == 1 ? "GILs held by " : "",
+                    interpreter->gil_holder_tid, interpreter->id);
+    }
+    if (left)
+        text_printf(text, ", %zu more", left);
+    if (!shown && known) {
+        text_add_string(text, separator);
+        text_add_string(text, "GILs free");
+    }
+}
+
+static void add_gils(struct text *text, const struct trace_python *python)
+{
+    if (python->interpreter_count > 1) {
+        text_add_string(text, separator);
+        text_printf(text, "%zu interpreters", python->interpreter_count);
+    }
+    if (print_has_several_gils(python)) {
+        add_holders(text, python);
+    } else if (python->gil_known && python->gil_holder_tid) {
+        text_add_string(text, separator);
+        text_printf(text, "GIL held by %d", python->gil_holder_tid);
+    } else if (python->without_gil) {
+        text_add_string(text, separator);
+        text_add_string(text, "no GIL");
+    } else if (python->gil_known) {
+        text_add_string(text, separator);
+        text_add_string(text, "GIL free");
+    }
+}
+
 static void add_interpreter_line(struct text *text, const struct psc_trace *trace)
 {
     text_add_string(text, "  ");
@@ -129,16 +178,8 @@ static void add_interpreter_line(struct text *text, const struct psc_trace *trac
     if (trace->unwanted_threads)
         text_printf(text, "%zu of ", trace->thread_count);
     text_printf(text, "%zu thread%s", all, all == 1 ? "" : "s");
-    if (trace->python && trace->python->gil_known && trace->python->gil_holder_tid) {
-        text_add_string(text, separator);
-        text_printf(text, "GIL held by %d", trace->python->gil_holder_tid);
-    } else if (trace->python && trace->python->without_gil) {
-        text_add_string(text, separator);
-        text_add_string(text, "no GIL");
-    } else if (trace->python && trace->python->gil_known) {
-        text_add_string(text, separator);
-        text_add_string(text, "GIL free");
-    }
+    if (trace->python)
+        add_gils(text, trace->python);
     if (trace->thread_count && trace->threads[0].state & TRACE_STATE_CRASHED &&
         trace->threads[0].exception_count) {
         text_add_string(text, separator);

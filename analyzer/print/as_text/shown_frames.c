@@ -89,3 +89,12 @@ bool print_list_shown(const struct trace_thread *thread, const struct psc_print_
     ret->rest = count - listing.position;
     return true;
 }
+
+int64_t print_find_interpreter(const struct trace_thread *thread)
+{
+    for (size_t i = 0; i < thread->frame_count; i++)
+        if (thread->frames[i].interpreter_id >= 0 &&
+            thread->frames[i].interpreter_id != thread->interpreter_id)
+            return -1;
+    return thread->interpreter_id;
+}

@@ -46,15 +46,16 @@ static bool stacks_equal(const struct trace_thread *a, const struct trace_thread
                          const struct psc_print_options *options)
 {
     if (a->state != b->state || a->has_python != b->has_python ||
-        a->interpreter_id != b->interpreter_id || !a->tid != !b->tid || a->locals || b->locals ||
-        !exceptions_equal(a, b))
+        a->interpreter_id != b->interpreter_id || a->gil_interpreter_id != b->gil_interpreter_id ||
+        !a->tid != !b->tid || a->locals || b->locals || !exceptions_equal(a, b))
         return false;
     size_t i = skip_hidden(a, options, 0);
     size_t j = skip_hidden(b, options, 0);
     while (i < a->frame_count && j < b->frame_count) {
         const struct trace_frame *x = &a->frames[i];
         const struct trace_frame *y = &b->frames[j];
-        if (x->location != y->location || x->trust != y->trust || x->hidden != y->hidden)
+        if (x->location != y->location || x->trust != y->trust || x->hidden != y->hidden ||
+            x->interpreter_id != y->interpreter_id)
             return false;
         i = skip_hidden(a, options, i + 1);
         j = skip_hidden(b, options, j + 1);

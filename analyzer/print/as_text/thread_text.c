@@ -14,9 +14,19 @@ static void add_state(struct print_sink *sink, const struct psc_print_options *o
     print_add_style(&sink->buffer, options, PRINT_PLAIN);
 }
 
-static void add_states(struct print_sink *sink, const struct trace_thread *thread,
-                       const struct psc_print_options *options)
+bool print_has_several_gils(const struct trace_python *python)
 {
+    for (size_t i = 1; python && i < python->interpreter_count; i++)
+        if (python->interpreters[i].gil_id >= 0 && !python->interpreters[i].without_gil &&
+            python->interpreters[i].gil_id != python->interpreters[0].gil_id)
+            return true;
+    return false;
+}
+
+static void add_states(struct print_sink *sink, const struct psc_trace *trace,
+                       const struct trace_thread *thread, const struct psc_print_options *options)
+{
+    char words[64];
     static const struct {
         uint32_t bit;
         enum print_style style;
@@ -38,11 +48,16 @@ static void add_states(struct print_sink *sink, const struct trace_thread *threa
         if (states[i].bit == TRACE_STATE_MAIN && thread->name &&
             !strcmp(thread->name, "MainThread"))
             continue;
-        add_state(sink, options, states[i].style, states[i].words);
+        snprintf(words, sizeof(words), "%s", states[i].words);
+        if (states[i].bit == TRACE_STATE_HOLDS_GIL && print_has_several_gils(trace->python))
+            snprintf(words, sizeof(words), "holds the GIL of interpreter %" PRId64,
+                     thread->gil_interpreter_id);
+        add_state(sink, options, states[i].style, words);
     }
-    if (thread->has_python && thread->interpreter_id > 0) {
-        char words[48];
-        snprintf(words, sizeof(words), "interpreter %" PRId64, thread->interpreter_id);
+    // Where frames are of several, each run of them tells.
+    int64_t interpreter = thread->has_python ? print_find_interpreter(thread) : -1;
+    if (interpreter > 0) {
+        snprintf(words, sizeof(words), "interpreter %" PRId64, interpreter);
         add_state(sink, options, PRINT_PLAIN, words);
     }
 }
@@ -82,7 +97,7 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
         text_printf(text, " \u00b7 %zu threads", count);
     if (!thread->tid && thread->state & TRACE_STATE_TERMINATED)
         text_add_string(text, " \u00b7 no native thread");
-    add_states(sink, thread, options);
+    add_states(sink, trace, thread, options);
     text_add_char(text, '\n');
 }
 

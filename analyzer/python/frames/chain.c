@@ -69,6 +69,7 @@ enum psc_status chain_walk(struct python *python, psc_addr first, struct python_
         if (!array_reserve(&frames, &ret->capacity, ret->count + 1, sizeof(frame)))
             return PSC_ERR_MEMORY;
         ret->frames = frames;
+        frame.interpreter_id = ret->interpreter_id;
         ret->frames[ret->count++] = frame;
         address = previous;
     }
@@ -178,6 +179,7 @@ static enum psc_status walk_if_cframe(struct python *python, const struct python
                                       psc_addr address, struct python_stack *ret)
 {
     PSC_CLEANUP(cframes_deinit) struct py_cframes cframes = {0};
+    ret->interpreter_id = thread->interpreter_id;
     enum psc_status status = anchors_list_cframes(python, thread->tstate, address, &cframes);
     if (status == PSC_OK && !is_list_of_stack(&cframes))
         status = PSC_ERR_NOT_FOUND;
@@ -232,6 +234,7 @@ enum psc_status python_walk(struct python *python, const struct python_thread *t
 {
     psc_addr first;
     enum py_top top = python->layout.rules->top;
+    ret->interpreter_id = thread->interpreter_id;
     if (top == PY_TOP_CFRAME)
         return walk_from_cframes(python, thread, ret);
     enum psc_status status = py_read_u64(python, thread->tstate, PY_THREAD_FRAME, &first);

@@ -222,7 +222,7 @@ enum psc_status frame_read(struct python *python, psc_addr address, struct pytho
     const uint8_t *bytes = peek_frame(python, address, buffer);
     if (!bytes)
         return PSC_ERR_FAULT;
-    *ret = (struct python_frame){.address = address};
+    *ret = (struct python_frame){.address = address, .interpreter_id = -1};
     return has_frame_objects(python) ? parse_frame_object(python, bytes, ret, ret_previous)
                                      : parse_frame(python, bytes, ret, ret_previous);
 }

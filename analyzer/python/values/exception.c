@@ -139,7 +139,8 @@ static bool read_trace_frame(struct python *python, psc_addr trace, struct pytho
     psc_addr object = read_object(python, trace, PY_TRACE_FRAME);
     psc_addr code;
     int32_t lasti;
-    *ret = (struct python_frame){.address = object, .kind = PYTHON_FRAME_CODE};
+    *ret =
+        (struct python_frame){.address = object, .interpreter_id = -1, .kind = PYTHON_FRAME_CODE};
     if (py_read_i32(python, trace, PY_TRACE_LASTI, &lasti) != PSC_OK)
         return false;
     if (py_read_u64(python, object, PY_FRAMEOBJ_CODE, &code) != PSC_OK) {

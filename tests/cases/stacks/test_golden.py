@@ -84,6 +84,10 @@ def normalized_json(core):
     if document["crash"]:
         document["crash"]["sender_pid"] = None
         document["crash"]["thread"] = None
+    # By its place among the threads: the first one is the one that died.
+    tids = {thread["tid"]: "thread %d" % number for number, thread in enumerate(document["threads"])}
+    for interpreter in document["target"]["python"]["interpreters"]:
+        interpreter["gil_holder"] = tids.get(interpreter["gil_holder"])
     for thread in document["threads"]:
         thread["tid"] = thread["python_thread_id"] = None
         for frame in thread["frames"]:

@@ -106,10 +106,19 @@ def test_interpreters_with_a_gil_each(core):
         spins = thread if "spins" in names else spins
         sleeps = thread if "sleeps" in names else sleeps
         assert names[:2] in (["spins", "<module>"], ["sleeps", "<module>"])
-        assert "main" not in thread["state"]
+        assert "main" not in thread["state"] and thread["interpreter"] == interpreter
+        assert [frame["interpreter"] for frame in analyzer.python_frames(thread)][:3] == [interpreter, interpreter, 0]
     assert "holds-gil" in spins["state"] and "idle" not in spins["state"]
     assert "holds-gil" not in sleeps["state"] and "idle" in sleeps["state"]
-    assert "holds-gil" in document["threads"][0]["state"]
+    first = document["threads"][0]
+    assert "holds-gil" in first["state"]
+    assert [(one["gil_holder"], one["own_gil"]) for one in document["target"]["python"]["interpreters"]] == \
+        [(first["tid"], True)] + [({str(spins["python_thread_id"]): spins["tid"]}.get(ident), True) for ident in truth]
+    text = analyzer.run(core.path).stdout
+    assert " · 3 interpreters · GILs held by %d (interpreter 0), %d (interpreter %d)\n" % (
+        first["tid"], spins["tid"], spins["interpreter"]) in text
+    assert text.count(" · holds the GIL of interpreter 0") == 1
+    assert text.count(" · holds the GIL of interpreter %d" % spins["interpreter"]) == 1
 
 
 @pytest.mark.parametrize("allocation", [30, 300, 3000, 7000, 12000])

@@ -1,7 +1,12 @@
 """Several interpreters, and several of them on one thread: one merged stack of all."""
+import os
+
 import pytest
 
 import analyzer
+import cores
+import living
+import resting
 
 OTHER_SUITES = True
 
@@ -18,6 +23,22 @@ def test_frames_of_all_interpreters_in_one_stack(core):
     values = [frame.get("locals", {}).get("value") for frame in frames]
     assert values == ["'inner'", None, "'middle'", None, "'outer'", None]
     assert analyzer.gaps(thread) == []
+    assert [frame["interpreter"] for frame in frames] == [3, 3, 2, 2, 0, 0] and thread["interpreter"] == 3
+    assert all(frame["interpreter"] is None for frame in thread["frames"] if frame["kind"] != "python")
+
+
+@pytest.mark.cases(["subinterpreters"])
+def test_each_run_of_frames_names_its_interpreter(core):
+    document = analyzer.json_of(core.path).json
+    tid = document["threads"][0]["tid"]
+    # Those that share the main one's GIL; 3.12 gives those of _xxsubinterpreters one of their own.
+    ones = document["target"]["python"]["interpreters"]
+    assert [one["id"] for one in ones] == [0, 1, 2, 3] and ones[0]["own_gil"] and tid in [one["gil_holder"] for one in ones]
+    assert len({one["own_gil"] for one in ones[1:]}) == 1
+    text = analyzer.run(core.path).stdout
+    named = [line.split(" (interpreter ")[1] for line in text.splitlines() if " (interpreter " in line and "#" in line]
+    assert named == ["3)", "2)", "0)"], text
+    assert " · 4 interpreters" in text
 
 
 @pytest.mark.cases(["subinterpreters"])
@@ -38,3 +59,31 @@ def test_order_by_address(core):
     assert "native" in kinds[:first]
     between = [index for index, kind in enumerate(kinds) if kind == "python"]
     assert all(later - earlier > 1 for earlier, later in zip(between, between[1:]))
+
+
+@pytest.mark.parametrize("options", [(), ("--mode", "python"), ("--no-pause",), ("--thread",)], ids=" ".join)
+def test_interpreter_that_another_thread_made(interpreter, options):
+    """Up to 3.12 its state keeps the id of the thread that made it."""
+    if interpreter.minor < (3, 8):
+        pytest.skip("it has no module for interpreters")
+    program = os.path.join(cores.PROGRAMS, "interpreter_of_another.py")
+    with living.running([interpreter.path, program]) as process:
+        resting.wait_until_at_rest(process.pid)
+        if options == ("--thread",):
+            runner, = [thread["tid"] for thread in living.report(process.pid, "--format", "json").json["threads"]
+                       if thread["name"] == "runner"]
+            options = ("--thread", str(runner))
+        result = living.report(process.pid, "--format", "json", *options)
+    # Of 3.8 and 3.9 nothing tells the order, nor the thread, without their stack.
+    if options == ("--no-pause",) and interpreter.minor < (3, 10):
+        return
+    assert result.returncode == analyzer.EXIT_COMPLETE, result.stdout
+    thread, = [one for one in result.json["threads"] if one["name"] == "runner"]
+    frames = [(frame["name"], frame["interpreter"]) for frame in analyzer.python_frames(thread)]
+    # A thread of the process; none stands for the one that has ended.
+    assert len(result.json["threads"]) == (1 if "--thread" in options else 3)
+    assert frames[:3] == [("works", 1), ("<module>", 1), ("runs", 0)]
+    assert thread["interpreter"] == 1 and thread["exception"]["message"] == "inner"
+    assert thread["other_exceptions"][0]["message"] == "'outer'"
+    insider = [one for one in result.json["threads"] if "rests_inside" in [frame["name"] for frame in one["frames"]]]
+    assert [one["interpreter"] for one in insider] == ([] if "--thread" in options else [1])

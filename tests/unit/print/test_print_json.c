@@ -52,7 +52,8 @@ static void test_target_and_crash(void **state)
                 "\"arguments\":[\"/usr/bin/python3\",\"train.py\",\"--epochs\",\"3\"],"
                 "\"architecture\":\"x86_64\","
                 "\"python\":{\"implementation\":\"CPython\",\"version\":\"3.11.2\","
-                "\"debug\":false,\"free_threaded\":false},"
+                "\"debug\":false,\"free_threaded\":false,"
+                "\"interpreters\":[{\"id\":0,\"gil_holder\":1234,\"own_gil\":true}]},"
                 "\"modules\":[{\"path\":\"/usr/lib/libopenblas.so.0\",\"build_id\":\"00ff12\","
                 "\"base\":\"0x7f0000000000\",\"file\":\"found\",\"debug_info\":false}]}");
     expect_json(json_object_get(root, "crash"),
@@ -81,20 +82,22 @@ static void test_threads_and_frames(void **state)
                 "\"column\":null,\"end_line\":null,\"end_column\":null,\"module\":null,"
                 "\"offset\":null,\"build_id\":null,"
                 "\"symbol\":\"__pyx_fuse_1__pyx_f_8implicit_axpy\",\"inlined\":false,"
-                "\"pc\":\"0x401000\",\"sp\":\"0x1\",\"hidden\":false,\"trust\":\"context\"}");
+                "\"pc\":\"0x401000\",\"sp\":\"0x1\",\"hidden\":false,\"trust\":\"context\","
+                "\"interpreter\":null}");
     expect_json(json_array_get(frames, 1),
                 "{\"kind\":\"python\",\"function\":\"AlternatingLeastSquares.fit\","
                 "\"name\":\"fit\",\"file\":\"implicit/cpu/als.py\",\"line\":166,"
                 "\"line_source\":\"code\",\"column\":9,\"end_line\":166,\"end_column\":30,"
                 "\"module\":null,\"offset\":null,\"build_id\":null,\"symbol\":null,"
-                "\"inlined\":false,\"pc\":null,\"sp\":null,\"hidden\":false,\"trust\":null}");
+                "\"inlined\":false,\"pc\":null,\"sp\":null,\"hidden\":false,\"trust\":null,"
+                "\"interpreter\":0}");
     expect_json(json_array_get(frames, 2),
                 "{\"kind\":\"native\",\"function\":\"cblas_dgemm\",\"name\":null,\"file\":null,"
                 "\"line\":null,\"line_source\":null,\"column\":null,\"end_line\":null,"
                 "\"end_column\":null,\"module\":\"/usr/lib/libopenblas.so.0\","
                 "\"offset\":\"0x1a2b3c\",\"build_id\":\"00ff12\",\"symbol\":\"cblas_dgemm\","
                 "\"inlined\":false,\"pc\":\"0x7f00001a2b3d\",\"sp\":\"0x1\",\"hidden\":false,"
-                "\"trust\":\"frame-pointer\"}");
+                "\"trust\":\"frame-pointer\",\"interpreter\":null}");
     expect_json(json_object_get(json_array_get(frames, 4), "kind"), "\"gap\"");
     expect_json(json_object_get(json_array_get(frames, 4), "function"),
                 "\"0x7f0000001000: page not in the core\"");

@@ -267,6 +267,7 @@ static void test_thread_without_native_thread(void **state)
     trace->threads[3].tid = 0;
     trace->threads[3].has_python = true;
     trace->threads[3].interpreter_id = 2;
+    trace->threads[3].frames[1].interpreter_id = 2;
     trace->threads[3].state = 0;
     expect_part(trace, &(struct psc_print_options){0},
                 "\nThread with Python id 0x7f0000001242 \"worker-1\" · interpreter 2\n");
@@ -274,6 +275,35 @@ static void test_thread_without_native_thread(void **state)
     expect_part(trace, &(struct psc_print_options){0},
                 "\nThread with Python id 0x7f0000001242 \"worker-1\" · no native thread · "
                 "terminated · interpreter 2\n");
+}
+
+/* Which interpreter runs which frames, and who holds which GIL. */
+static void test_several_interpreters(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct psc_trace *trace = sample_fill(&sample);
+    sample.python.interpreter_count = 3;
+    trace->threads[2].interpreter_id = 7;
+    trace->threads[2].gil_interpreter_id = 7;
+    trace->threads[2].state = TRACE_STATE_HOLDS_GIL;
+    trace->threads[2].frames[0] =
+        (struct trace_frame){.location = &sample_fit, .interpreter_id = 7};
+    const struct psc_print_options options = {.no_group = 1};
+    expect_part(trace, &options,
+                " · 3 interpreters · GILs held by 1234 (interpreter 0), 1241 (interpreter 7)\n");
+    expect_part(trace, &options,
+                "\nThread 1234 \"MainThread\" · crashed · holds the GIL of "
+                "interpreter 0\n");
+    expect_part(trace, &options,
+                "\nThread 1241 \"worker-1\" · holds the GIL of interpreter 7\n"
+                "  #0  Python  AlternatingLeastSquares.fit  implicit/cpu/als.py:166 "
+                "(interpreter 7)\n"
+                "                  solver(self.item_factors)\n"
+                "  #1  Python  AlternatingLeastSquares.fit  implicit/cpu/als.py:166 "
+                "(interpreter 0)\n");
+    sample.python.interpreter_count = 2;
+    expect_part(trace, &options, " · 2 interpreters · GIL held by 1234\n");
 }
 
 static void test_explanation(void **state)
@@ -457,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_names_cannot_drive_a_terminal),
         cmocka_unit_test(test_columns_count_characters),
         cmocka_unit_test(test_thread_without_native_thread),
+        cmocka_unit_test(test_several_interpreters),
         cmocka_unit_test(test_explanation),
         cmocka_unit_test(test_color_only_when_asked),
         cmocka_unit_test(test_stops_when_the_writer_refuses),

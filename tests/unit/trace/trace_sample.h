@@ -85,18 +85,24 @@ struct sample {
 };
 
 /** One thread that crashed, two that wait alike, one whose stack has a gap. */
+static const struct trace_interpreter sample_interpreters[] = {
+    {.gil_known = true, .gil_holder_tid = 1234},
+    {.id = 1, .gil_known = true},
+    {.id = 7, .gil_id = 7, .gil_known = true, .gil_holder_tid = 1241}};
+
 static inline struct psc_trace *sample_fill(struct sample *sample)
 {
     *sample = (struct sample){
         .crashed =
             {
-                {&sample_axpy, 0x401000, 1, 2, TRACE_TRUST_CONTEXT, 0, false, true},
-                {&sample_eval, 0x401100, 1, 2, TRACE_TRUST_CFI, 1, true, true},
-                {&sample_fit, 0, 0, 0x100, 0, 0, false, false},
-                {&sample_dgemm, 0x7f00001a2b3d, 1, 2, TRACE_TRUST_FRAME_POINTER, 0, false, true},
-                {&sample_inlined, 0x7f0000000001, 1, 2, TRACE_TRUST_CFI, 0, false, true},
-                {&sample_gap, 0, 0, 0, 0, 0, false, false},
-                {&sample_unknown, 0x1234, 1, 2, TRACE_TRUST_SCAN, 0, false, true},
+                {&sample_axpy, 0x401000, 1, 2, TRACE_TRUST_CONTEXT, 0, false, true, -1},
+                {&sample_eval, 0x401100, 1, 2, TRACE_TRUST_CFI, 1, true, true, -1},
+                {&sample_fit, 0, 0, 0x100, 0, 0, false, false, 0},
+                {&sample_dgemm, 0x7f00001a2b3d, 1, 2, TRACE_TRUST_FRAME_POINTER, 0, false, true,
+                 -1},
+                {&sample_inlined, 0x7f0000000001, 1, 2, TRACE_TRUST_CFI, 0, false, true, -1},
+                {&sample_gap, 0, 0, 0, 0, 0, false, false, -1},
+                {&sample_unknown, 0x1234, 1, 2, TRACE_TRUST_SCAN, 0, false, true, -1},
             },
         .module = sample_blas,
         .crash = {.signal_number = 11,
@@ -107,6 +113,8 @@ static inline struct psc_trace *sample_fill(struct sample *sample)
                   .summary = "accessing 0x0 (a null pointer), not mapped"},
         .python = {.implementation = "CPython",
                    .version = "3.11.2",
+                   .interpreters = sample_interpreters,
+                   .interpreter_count = 1,
                    .gil_known = true,
                    .gil_holder_tid = 1234},
         .arguments = {"/usr/bin/python3", "train.py", "--epochs", "3"},
@@ -114,8 +122,9 @@ static inline struct psc_trace *sample_fill(struct sample *sample)
     };
     for (size_t i = 0; i < 3; i++) {
         sample->idle[i][0] = (struct trace_frame){
-            &sample_dgemm, 0x7f00001a2b3d, 1, 2, TRACE_TRUST_CFI, 0, false, true};
-        sample->idle[i][1] = (struct trace_frame){.location = i == 2 ? &sample_gap : &sample_fit};
+            &sample_dgemm, 0x7f00001a2b3d, 1, 2, TRACE_TRUST_CFI, 0, false, true, -1};
+        sample->idle[i][1] = (struct trace_frame){.location = i == 2 ? &sample_gap : &sample_fit,
+                                                  .interpreter_id = i == 2 ? -1 : 0};
         sample->threads[i + 1] = (struct trace_thread){
             .tid = (int32_t)(1240 + i),
             .has_python = i < 2,
