@@ -37,6 +37,7 @@ struct python {
     psc_addr interpreters;             /**< The newest interpreter: head of their list. */
     psc_addr current_thread;           /**< &_PyThreadState_Current, before 3.7. */
     struct python_value_limits limits; /**< None is 0. */
+    const struct numpy_layout *numpy;  /**< Of its version; NULL: not asked for, or not known. */
 
     struct type_flags_cache *type_flags; /**< objects/object.c */
     struct python_types *type_table;     /**< objects/type.c */

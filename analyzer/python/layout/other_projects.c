@@ -1,23 +1,61 @@
 #include "layout.h"
 
 static const struct numpy_number numbers[] = {
-    {"bool", NUMPY_BOOL, 1},         {"int8", NUMPY_INT, 1},
-    {"uint8", NUMPY_UINT, 1},        {"int16", NUMPY_INT, 2},
-    {"uint16", NUMPY_UINT, 2},       {"int32", NUMPY_INT, 4},
-    {"uint32", NUMPY_UINT, 4},       {"int64", NUMPY_INT, 8},
-    {"uint64", NUMPY_UINT, 8},       {"longlong", NUMPY_INT, 8},
-    {"ulonglong", NUMPY_UINT, 8},    {"float32", NUMPY_FLOAT, 4},
-    {"float64", NUMPY_FLOAT, 8},     {"longdouble", NUMPY_NONE, 0},
-    {"complex64", NUMPY_COMPLEX, 8}, {"complex128", NUMPY_COMPLEX, 16},
-    {"clongdouble", NUMPY_NONE, 0},  {"object", NUMPY_OBJECT, 8},
-    {"bytes", NUMPY_NONE, 0},        {"str", NUMPY_NONE, 0},
-    {"void", NUMPY_NONE, 0},         {"datetime64", NUMPY_NONE, 0},
-    {"timedelta64", NUMPY_NONE, 0},  {"float16", NUMPY_FLOAT, 2},
+    {"bool", NUMPY_BOOL, 1},
+    {"int8", NUMPY_INT, 1},
+    {"uint8", NUMPY_UINT, 1},
+    {"int16", NUMPY_INT, 2},
+    {"uint16", NUMPY_UINT, 2},
+    {"int32", NUMPY_INT, 4},
+    {"uint32", NUMPY_UINT, 4},
+    {"int64", NUMPY_INT, 8},
+    {"uint64", NUMPY_UINT, 8},
+    {"longlong", NUMPY_INT, 8},
+    {"ulonglong", NUMPY_UINT, 8},
+    {"float32", NUMPY_FLOAT, 4},
+    {"float64", NUMPY_FLOAT, 8},
+    {"longdouble", NUMPY_LONG_FLOAT, 16},
+    {"complex64", NUMPY_COMPLEX, 8},
+    {"complex128", NUMPY_COMPLEX, 16},
+    {"clongdouble", NUMPY_LONG_COMPLEX, 32},
+    {"object", NUMPY_OBJECT, 8},
+    {"bytes", NUMPY_BYTES, 0},
+    {"str", NUMPY_STR, 0},
+    {"void", NUMPY_VOID, 0},
+    {"datetime64", NUMPY_DATETIME, 8},
+    {"timedelta64", NUMPY_TIMEDELTA, 8},
+    {"float16", NUMPY_FLOAT, 2},
 };
 
 const struct numpy_number *layout_get_numpy_number(uint32_t number)
 {
     return number < PSC_ARRAY_SIZE(numbers) ? &numbers[number] : NULL;
+}
+
+#define NUMPY_2                                                                          \
+    .size = 24, .size_width = 8, .flags = 16, .subarray = 72, .fields = 80, .names = 88, \
+    .time = 96, .named_scalars = true
+
+const struct numpy_layout *layout_of_numpy(uint64_t major, uint64_t minor)
+{
+    static const struct numpy_layout first = {.size = 16,
+                                              .size_width = 4,
+                                              .flags = 11,
+                                              .subarray = 24,
+                                              .fields = 32,
+                                              .names = 40,
+                                              .time = 64,
+                                              .half_most = 16,
+                                              .single_most = 16};
+    static const struct numpy_layout from_2_0 = {NUMPY_2, .half_most = 16, .single_most = 16};
+    static const struct numpy_layout from_2_3 = {NUMPY_2, .half_most = 3, .single_most = 6};
+    static const struct numpy_layout from_2_4 = {NUMPY_2, .half_most = 3, .single_most = 6,
+                                                 .unit_of_no_time = true};
+    if (major == 1)
+        return &first;
+    if (major != 2)
+        return NULL;
+    return minor < 3 ? &from_2_0 : minor < 4 ? &from_2_3 : &from_2_4;
 }
 
 /*

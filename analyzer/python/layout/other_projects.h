@@ -18,7 +18,33 @@ enum {
     NUMPY_ARRAY_STRIDES = 24,
     NUMPY_ARRAY_DTYPE = 40
 };
-enum { NUMPY_DTYPE_BYTE_ORDER = 10, NUMPY_DTYPE_NUMBER = 12 };
+enum { NUMPY_DTYPE_KIND = 8, NUMPY_DTYPE_BYTE_ORDER = 10, NUMPY_DTYPE_NUMBER = 12 };
+
+/** Where versions differ: _PyArray_LegacyDescr, offsets as above; and what repr() says. */
+struct numpy_layout {
+    uint32_t size; /**< Of an item; of `size_width` bytes. */
+    uint32_t size_width;
+    uint32_t flags;    /**< A byte: NUMPY_DTYPE_ALIGNED and others. */
+    uint32_t subarray; /**< To a struct of a dtype and a shape, an object each. */
+    uint32_t fields;   /**< A dict of (dtype, offset), and others. */
+    uint32_t names;
+    uint32_t time;        /**< To what the unit is in, behind NUMPY_TIME_UNIT bytes. */
+    bool named_scalars;   /**< np.float64(1.5) */
+    bool unit_of_no_time; /**< np.datetime64('NaT','s') */
+    int half_most;        /**< The power of ten from which on they have an exponent. */
+    int single_most;      /**< The same of 32 bits. */
+};
+
+/** @return NULL for a version that is not known. */
+const struct numpy_layout *layout_of_numpy(uint64_t major, uint64_t minor);
+
+#define NUMPY_DTYPE_ALIGNED 0x80u /**< NPY_ALIGNED_STRUCT */
+#define NUMPY_TIME_UNIT     32u   /**< Behind NpyAuxData: an int for the unit, one for how many. */
+
+/** Of a datetime64 or timedelta64: its number, then unit and how many, an int each. */
+enum { NUMPY_SCALAR_TIME_UNIT = 8, NUMPY_SCALAR_TIME_COUNT = 12 };
+/** Of a numpy.void: its bytes, its dtype; behind ob_size. */
+enum { NUMPY_VOID_DATA = 8, NUMPY_VOID_DTYPE = 16 };
 
 #define NUMPY_BIG_ENDIAN '>'
 #define NUMPY_DIMENSIONS 64 /**< NPY_MAXDIMS of 2.x. */
@@ -30,13 +56,20 @@ enum numpy_form {
     NUMPY_UINT,
     NUMPY_FLOAT,
     NUMPY_COMPLEX,
-    NUMPY_OBJECT
+    NUMPY_OBJECT,
+    NUMPY_LONG_FLOAT,   /**< x87's extended precision. */
+    NUMPY_LONG_COMPLEX, /**< Two of them. */
+    NUMPY_BYTES,
+    NUMPY_STR, /**< UCS-4. */
+    NUMPY_VOID,
+    NUMPY_DATETIME,
+    NUMPY_TIMEDELTA
 };
 
 struct numpy_number {
     const char *name;
     enum numpy_form form;
-    uint8_t width; /**< Bytes. */
+    uint8_t width; /**< Bytes; 0: the dtype tells. */
 };
 
 /** By enum NPY_TYPES; NULL past the last that is known. */

@@ -197,6 +197,8 @@ enum py_kind {
     PY_KIND_CLOSURE, /**< Of a Cython function. */
     PY_KIND_NUMPY_ARRAY,
     PY_KIND_NUMPY_SCALAR,
+    PY_KIND_NUMPY_TEXT, /**< numpy.str_ and bytes_. */
+    PY_KIND_NUMPY_DTYPE,
     PY_KIND_CODE,
     PY_KIND_FRAME,
     PY_KIND_SUPER,

@@ -119,8 +119,9 @@ static bool is_known(struct python *python, const struct py_type *type)
 void type_set_repr(struct python *python, struct py_type *type)
 {
     bool special = type->enumeration || type->fields || type->data;
-    /* Whatever a metaclass says, a class is shown as one. */
+    /* Whatever a metaclass says, a class is shown as one; arrays have a form of their own. */
     if (!(type->flags & PY_FLAG_HEAPTYPE) || type->kind == PY_KIND_TYPE ||
+        type->kind == PY_KIND_NUMPY_ARRAY ||
         (!special && (type->kind == PY_KIND_OBJECT || type->exact)))
         return;
     type->own_repr = !is_known(python, type);

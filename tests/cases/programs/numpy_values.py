@@ -20,7 +20,7 @@ def holds():
     strings = numpy.array(["ab", "c"])
     scalars = [numpy.float64(1.5), numpy.float32(0.1), numpy.int64(-5), numpy.uint8(200),
                numpy.complex128(1 - 2j)]
-    witness.promise(default=str(backwards.dtype))
+    witness.promise(default=str(backwards.dtype), scalars=repr(scalars))
     witness.die()
 
 

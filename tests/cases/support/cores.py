@@ -68,6 +68,7 @@ SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
     "values": ("values.py", [], "signal"),
     "reprs": ("reprs.py", [], "signal"),
     "own_reprs": ("own_reprs.py", [], "signal"),
+    "numpy_reprs": ("numpy_reprs.py", [], "signal"),
     "frame_values": ("frame_values.py", [], "signal"),
     "exceptions": ("exceptions.py", [], "signal"),
     "greenlets": ("greenlets.py", [], "signal"),

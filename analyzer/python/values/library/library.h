@@ -59,8 +59,13 @@ void value_open_context_variable(struct value_writer *writer, const struct py_ty
 
 void value_add_memoryview(struct value_writer *writer, const struct py_type *type, psc_addr object);
 
-/* ---- numpy.c ---- */
+/* ---- numpy.c, numpy_dtype.c ---- */
 
-void value_add_numpy(struct value_writer *writer, const struct py_type *type, psc_addr object);
+void value_open_numpy_array(struct value_writer *writer, const struct py_type *type,
+                            psc_addr object);
+void value_add_numpy_scalar(struct value_writer *writer, const struct py_type *type,
+                            psc_addr object);
+void value_add_numpy_dtype(struct value_writer *writer, const struct py_type *type,
+                           psc_addr object);
 
 #endif

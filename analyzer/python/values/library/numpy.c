@@ -1,110 +1,163 @@
-/* numpy's arrays and scalars: the numbers in them. */
-#include "library.h"
+/* numpy's arrays and scalars. */
+#include "numpy_private.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
-/* ---- one number ---- */
+#define NUMBER_SIZE 32u
 
-/* IEEE 754 binary16. */
-static double half_to_double(uint16_t bits)
-{
-    int exponent = bits >> 10 & 0x1f;
-    double fraction = bits & 0x3ff;
-    double value = exponent == 0x1f ? (fraction != 0 ? NAN : INFINITY)
-                   : exponent       ? ldexp(1024 + fraction, exponent - 25)
-                                    : ldexp(fraction, -24);
-    return bits & 0x8000 ? -value : value;
-}
+/* ---- scalars ---- */
 
-static void add_float_bytes(const uint8_t *bytes, size_t width, bool part, struct text *text)
+static void add_bare(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
-    double value = 0;
-    float single = 0;
-    if (width == 4) {
-        memcpy(&single, bytes, sizeof(single));
-        format_single(single, !part, text);
-        return;
-    }
-    if (width == 2)
-        value = half_to_double(load_u16(bytes));
-    else
-        memcpy(&value, bytes, sizeof(value));
-    if (part)
-        format_float_part(value, text);
-    else
-        format_float(value, text);
-}
-
-static void add_number(const struct numpy_number *number, const uint8_t *bytes, struct text *text)
-{
-    uint64_t value = 0;
-    size_t half = number->width / 2;
-    switch (number->form) {
-    case NUMPY_BOOL:
-        text_add_string(text, *bytes ? "True" : "False");
-        break;
-    case NUMPY_INT:
-    case NUMPY_UINT:
-        memcpy(&value, bytes, number->width);
-        if (number->form == NUMPY_UINT) {
-            text_printf(text, "%" PRIu64, value);
-            break;
-        }
-        /* Shifted up, so that the arithmetic shift back brings the sign along. */
-        value <<= 64 - 8 * number->width;
-        text_printf(text, "%" PRId64, (int64_t)value >> (64 - 8 * number->width));
-        break;
-    case NUMPY_FLOAT:
-        add_float_bytes(bytes, number->width, false, text);
-        break;
-    case NUMPY_COMPLEX:
-        text_add_char(text, '(');
-        add_float_bytes(bytes, half, true, text);
-        if (!(bytes[number->width - 1] & 0x80))
-            text_add_char(text, '+');
-        add_float_bytes(bytes + half, half, true, text);
-        text_add_string(text, "j)");
-        break;
-    case NUMPY_NONE:
-    case NUMPY_OBJECT:
-        break;
-    }
-}
-
-/* Big-endian parts become little-endian ones. */
-static void swap_bytes(const struct numpy_number *number, uint8_t *bytes)
-{
-    size_t part = number->form == NUMPY_COMPLEX ? number->width / 2 : number->width;
-    for (size_t start = 0; start < number->width; start += part)
-        for (size_t i = 0; i < part / 2; i++) {
-            uint8_t byte = bytes[start + i];
-            bytes[start + i] = bytes[start + part - 1 - i];
-            bytes[start + part - 1 - i] = byte;
-        }
-}
-
-static void add_scalar(struct value_writer *writer, const struct py_type *type, psc_addr object)
-{
-    struct python *python = writer->python;
-    uint8_t bytes[16];
-    const char *name = !strcmp(type->name, "bool_") ? "bool" : type->name;
-    const struct numpy_number *number;
-    for (uint32_t i = 0; (number = layout_get_numpy_number(i)); i++) {
-        if (strcmp(number->name, name) != 0 || number->form == NUMPY_NONE ||
-            number->form == NUMPY_OBJECT)
-            continue;
-        psc_addr at = object + python->layout.offset[PY_OBJECT_SIZE];
-        if (target_read(python->target, at, bytes, number->width) != PSC_OK)
-            break;
-        text_printf(writer->text, "np.%s(", type->name);
-        add_number(number, bytes, writer->text);
-        text_add_char(writer->text, ')');
-        return;
-    }
     value_add_identity(writer, type, object);
     text_add_char(writer->text, '>');
+}
+
+static const struct numpy_number *find_number(const char *name)
+{
+    const struct numpy_number *number;
+    size_t size = strlen(name);
+    /* 1.x: "bool_", "float128"; C's int and long have their own types of a number's width. */
+    if (size && name[size - 1] == '_')
+        size--;
+    for (uint32_t i = 0; (number = layout_get_numpy_number(i)); i++)
+        if (strlen(number->name) == size && !strncmp(number->name, name, size))
+            return number;
+    if (!strcmp(name, "float128") || !strcmp(name, "complex256"))
+        return find_number(*name == 'f' ? "longdouble" : "clongdouble");
+    return NULL;
+}
+
+static bool is_named(struct python *python)
+{
+    const struct numpy_layout *layout = numpy_get_layout(python);
+    return layout && layout->named_scalars;
+}
+
+/* From 2.x on with the module's short name: "np.float64(1.5)". */
+static void add_number(struct value_writer *writer, const struct numpy_number *number,
+                       const char *name, const uint8_t *bytes)
+{
+    struct text *text = writer->text;
+    bool long_number = number->form == NUMPY_LONG_FLOAT || number->form == NUMPY_LONG_COMPLEX;
+    if (!is_named(writer->python)) {
+        numpy_add_number(writer, number, bytes, text);
+        return;
+    }
+    if (number->form == NUMPY_BOOL) {
+        text_add_string(text, *bytes ? "np.True_" : "np.False_");
+        return;
+    }
+    /* All whole numbers by their width: what C calls it is not said. */
+    if (number->form == NUMPY_INT || number->form == NUMPY_UINT)
+        text_printf(text, "np.%sint%u(", number->form == NUMPY_UINT ? "u" : "", 8u * number->width);
+    else
+        text_printf(text, long_number ? "np.%s('" : "np.%s(", name);
+    struct text digits PSC_CLEANUP(text_deinit) = {0};
+    numpy_add_number(writer, number, bytes, &digits);
+    bool bracketed = digits.size > 1 && digits.data[0] == '(';
+    text_add(text, digits.data + bracketed, digits.size - 2 * (size_t)bracketed);
+    text_add_string(text, long_number ? "')" : ")");
+}
+
+static void add_time(struct value_writer *writer, const struct numpy_number *number,
+                     psc_addr fields)
+{
+    struct target *target = writer->python->target;
+    struct text *text = writer->text;
+    struct text unit PSC_CLEANUP(text_deinit) = {0};
+    struct numpy_time time;
+    uint64_t value;
+    uint32_t base;
+    uint32_t count;
+    if (target_read_u64(target, fields, &value) != PSC_OK ||
+        target_read_u32(target, fields + NUMPY_SCALAR_TIME_UNIT, &base) != PSC_OK ||
+        target_read_u32(target, fields + NUMPY_SCALAR_TIME_COUNT, &count) != PSC_OK) {
+        text_printf(text, "<numpy.%s: not readable>", number->name);
+        return;
+    }
+    time = (struct numpy_time){(int32_t)base, (int32_t)count};
+    numpy_add_unit(&time, &unit);
+    text_printf(text, "%s.%s(", !is_named(writer->python) ? "numpy" : "np", number->name);
+    bool moment = number->form == NUMPY_DATETIME;
+    bool none = numpy_is_no_time((int64_t)value);
+    if (moment || none) {
+        text_add_char(text, '\'');
+        numpy_add_moment(&time, (int64_t)value, text);
+        text_add_char(text, '\'');
+    } else {
+        text_printf(text, "%" PRId64, (int64_t)value);
+    }
+    /* numpy/_core/src/multiarray/scalartypes.c.src: where the text would be read with another. */
+    const struct numpy_layout *layout = numpy_get_layout(writer->python);
+    if (moment && none && layout && layout->unit_of_no_time)
+        text_printf(text, ",'%s'", unit.size ? unit.data : "generic");
+    else if (unit.size && (!moment || time.count != 1 || !strcmp(unit.data, "h")))
+        text_printf(text, ",'%s'", unit.data);
+    text_add_char(text, ')');
+}
+
+static void add_void(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    struct target *target = writer->python->target;
+    struct text *text = writer->text;
+    /* Behind ob_size. */
+    psc_addr fields = object + writer->python->layout.offset[PY_OBJECT_SIZE];
+    struct numpy_dtype dtype;
+    psc_addr data;
+    psc_addr address;
+    if (target_read_u64(target, fields + NUMPY_VOID_DATA, &data) != PSC_OK ||
+        target_read_u64(target, fields + NUMPY_VOID_DTYPE, &address) != PSC_OK ||
+        !numpy_read_dtype(writer->python, address, &dtype) || !dtype.size) {
+        add_bare(writer, type, object);
+        return;
+    }
+    bool second = is_named(writer->python);
+    bool record = dtype.fields;
+    text_add_string(text, second ? "np.void(" : record ? "" : "void(");
+    if (!numpy_add_item(writer, &dtype, data))
+        text_add_string(text, "\u2026");
+    if (second && record) {
+        text_add_string(text, ", dtype=");
+        numpy_add_dtype(writer, &dtype);
+    }
+    text_add_string(text, second || !record ? ")" : "");
+}
+
+/* numpy.str_ and bytes_ are Python's, with a name around them from 2.x on. */
+static void add_text(struct value_writer *writer, const struct py_type *type, psc_addr object)
+{
+    bool named = is_named(writer->python);
+    if (named)
+        text_printf(writer->text, "np.%s(", type->name);
+    if (type->flags & PY_FLAG_STR)
+        value_add_str(writer, type, object);
+    else
+        value_add_bytes(writer, type, object);
+    text_add_string(writer->text, named ? ")" : "");
+}
+
+void value_add_numpy_scalar(struct value_writer *writer, const struct py_type *type,
+                            psc_addr object)
+{
+    struct python *python = writer->python;
+    uint8_t bytes[NUMBER_SIZE];
+    if (type->kind == PY_KIND_NUMPY_TEXT) {
+        add_text(writer, type, object);
+        return;
+    }
+    psc_addr at = object + python->layout.offset[PY_OBJECT_SIZE];
+    const struct numpy_number *number = find_number(type->name);
+    if (number && (number->form == NUMPY_DATETIME || number->form == NUMPY_TIMEDELTA))
+        add_time(writer, number, at);
+    else if (number && number->form == NUMPY_VOID)
+        add_void(writer, type, object);
+    else if (number && number->form != NUMPY_OBJECT && number->width &&
+             target_read(python->target, at, bytes, number->width) == PSC_OK)
+        add_number(writer, number, type->name, bytes);
+    else
+        add_bare(writer, type, object);
 }
 
 /* ---- arrays ---- */
@@ -114,36 +167,28 @@ struct array {
     uint32_t dimension_count;
     uint64_t dimensions[NUMPY_DIMENSIONS];
     uint64_t strides[NUMPY_DIMENSIONS];
-    const struct numpy_number *number;
-    bool swapped;
+    struct numpy_dtype dtype;
 };
 
 static bool read_array(struct python *python, psc_addr object, struct array *ret)
 {
     struct target *target = python->target;
-    uint64_t header = python->layout.offset[PY_OBJECT_SIZE];
-    psc_addr fields = object + header;
+    psc_addr fields = object + python->layout.offset[PY_OBJECT_SIZE];
     psc_addr dimensions;
     psc_addr strides;
     psc_addr dtype;
-    uint8_t order;
-    uint32_t number;
     if (target_read_u64(target, fields + NUMPY_ARRAY_DATA, &ret->data) != PSC_OK ||
         target_read_u32(target, fields + NUMPY_ARRAY_DIMENSION_COUNT, &ret->dimension_count) !=
             PSC_OK ||
         target_read_u64(target, fields + NUMPY_ARRAY_DIMENSIONS, &dimensions) != PSC_OK ||
         target_read_u64(target, fields + NUMPY_ARRAY_STRIDES, &strides) != PSC_OK ||
         target_read_u64(target, fields + NUMPY_ARRAY_DTYPE, &dtype) != PSC_OK ||
-        ret->dimension_count > NUMPY_DIMENSIONS ||
-        target_read_u8(target, dtype + header + NUMPY_DTYPE_BYTE_ORDER, &order) != PSC_OK ||
-        target_read_u32(target, dtype + header + NUMPY_DTYPE_NUMBER, &number) != PSC_OK)
+        ret->dimension_count > NUMPY_DIMENSIONS || !numpy_read_dtype(python, dtype, &ret->dtype))
         return false;
     for (size_t i = 0; i < ret->dimension_count; i++)
         if (target_read_u64(target, dimensions + 8 * i, &ret->dimensions[i]) != PSC_OK ||
             target_read_u64(target, strides + 8 * i, &ret->strides[i]) != PSC_OK)
             return false;
-    ret->number = layout_get_numpy_number(number);
-    ret->swapped = order == NUMPY_BIG_ENDIAN;
     return true;
 }
 
@@ -183,15 +228,14 @@ static void add_items(struct value_writer *writer, const struct array *array)
     struct text *text = writer->text;
     uint64_t count = count_items(array);
     uint64_t shown = 0;
-    uint8_t bytes[16];
     for (; shown < count && shown < value_array_items(writer); shown++) {
-        if (target_read(writer->python->target, find_item(array, shown), bytes,
-                        array->number->width) != PSC_OK)
-            break;
-        if (array->swapped)
-            swap_bytes(array->number, bytes);
+        size_t before = text->size;
         text_add_string(text, shown ? ", " : ": ");
-        add_number(array->number, bytes, text);
+        if (!numpy_add_item(writer, &array->dtype, find_item(array, shown))) {
+            if (!text->failed)
+                text->data[text->size = before] = '\0';
+            break;
+        }
     }
     if (shown < count)
         text_printf(text, "%s\u2026 %" PRIu64 " more", shown ? ", " : ": ", count - shown);
@@ -214,29 +258,28 @@ static void open_objects(struct value_writer *writer, const struct array *array,
     level->more = count - shown;
 }
 
-static void add_array(struct value_writer *writer, const struct py_type *type, psc_addr object)
+void value_open_numpy_array(struct value_writer *writer, const struct py_type *type,
+                            psc_addr object)
 {
     struct array array;
+    const struct numpy_number *number;
     text_add_char(writer->text, '<');
     py_type_add_name(type, writer->text);
     if (!read_array(writer->python, object, &array)) {
         text_printf(writer->text, " object at 0x%" PRIx64 ": not readable>", object);
         return;
     }
-    text_printf(writer->text, " %s", array.number ? array.number->name : "of another dtype");
+    number = array.dtype.number;
+    text_add_char(writer->text, ' ');
+    if (number)
+        numpy_add_dtype(writer, &array.dtype);
+    else
+        text_add_string(writer->text, "of another dtype");
     add_shape(&array, writer->text);
-    if (!array.number || array.number->form == NUMPY_NONE || !count_items(&array))
+    if (!number || number->form == NUMPY_NONE || !count_items(&array))
         text_add_char(writer->text, '>');
-    else if (array.number->form == NUMPY_OBJECT)
+    else if (number->form == NUMPY_OBJECT)
         open_objects(writer, &array, object);
     else
         add_items(writer, &array);
-}
-
-void value_add_numpy(struct value_writer *writer, const struct py_type *type, psc_addr object)
-{
-    if (type->kind == PY_KIND_NUMPY_SCALAR)
-        add_scalar(writer, type, object);
-    else
-        add_array(writer, type, object);
 }

@@ -110,20 +110,56 @@ void value_add_plain_int(struct value_writer *writer, const struct py_type *type
 
 /* ---- floats ---- */
 
-/* Decimal digits and the power of ten of the first; the shortest that reads back. */
-static size_t shortest_digits(double value, bool single, char ret[20], int *ret_exponent)
+#define DIGIT_COUNT      24u
+#define DOUBLE_PRECISION 17
+#define LONG_PRECISION   21 /* Of x87's numbers of 64 bits. */
+
+/* IEEE 754 binary16: half way to the next number on either side is another one. */
+static bool is_half(double found, double value)
 {
-    char buffer[40];
-    for (int precision = 0; precision < 17; precision++) {
-        snprintf(buffer, sizeof(buffer), "%.*e", precision, value);
-        if (single ? strtof(buffer, NULL) == (float)value : strtod(buffer, NULL) == value)
+    int exponent;
+    double size = fabs(value);
+    frexp(size, &exponent);
+    double step = ldexp(1, (exponent - 1 < -14 ? -14 : exponent - 1) - 10);
+    double below = size > ldexp(1, -14) && size == ldexp(1, exponent - 1) ? step / 2 : step;
+    double difference = fabs(found) - size;
+    return difference < step / 2 && -difference < below / 2;
+}
+
+static bool reads_back(const char *text, long double value, enum float_form form)
+{
+    switch (form) {
+    case FLOAT_HALF:
+        return is_half(strtod(text, NULL), (double)value);
+    case FLOAT_SINGLE:
+        return strtof(text, NULL) == (float)value;
+    case FLOAT_DOUBLE:
+        return strtod(text, NULL) == (double)value;
+    case FLOAT_LONG:
+        break;
+    }
+    return strtold(text, NULL) == value;
+}
+
+/* Decimal digits and the power of ten of the first; the shortest that reads back. */
+static size_t shortest_digits(long double value, enum float_form form, char ret[DIGIT_COUNT],
+                              int *ret_exponent)
+{
+    char buffer[48];
+    const int most = form == FLOAT_LONG ? LONG_PRECISION : DOUBLE_PRECISION;
+    for (int precision = 0; precision < most; precision++) {
+        if (form == FLOAT_LONG)
+            snprintf(buffer, sizeof(buffer), "%.*Le", precision, value);
+        else
+            snprintf(buffer, sizeof(buffer), "%.*e", precision, (double)value);
+        if (reads_back(buffer, value, form))
             break;
     }
     /* The decimal point is the locale's. */
     size_t count = 0;
     const char *exponent = strchr(buffer, 'e');
     for (const char *c = buffer; c < exponent; c++)
-        if (*c >= '0' && *c <= '9' && count < 18)
+        if (*c >= '0' && *c <= '9' && count < DIGIT_COUNT)
             ret[count++] = *c;
     while (count > 1 && ret[count - 1] == '0')
         count--;
@@ -132,14 +168,15 @@ static size_t shortest_digits(double value, bool single, char ret[20], int *ret_
 }
 
 /* CPython, Python/pystrtod.c, format code 'r'. */
-static void add_finite(double value, bool point, bool single, struct text *text)
+static void add_finite(long double value, const struct float_style *style, struct text *text)
 {
-    char digits[20];
+    char digits[DIGIT_COUNT];
     int exponent;
-    size_t count = shortest_digits(fabs(value), single, digits, &exponent);
+    size_t count = shortest_digits(fabsl(value), style->form, digits, &exponent);
     if (signbit(value))
         text_add_char(text, '-');
-    if (exponent < -4 || exponent >= 16) {
+    bool small = style->least > 0 ? value != 0 && fabsl(value) < style->least : exponent < -4;
+    if (small || exponent >= style->most) {
         text_add(text, digits, 1);
         if (count > 1) {
             text_add_char(text, '.');
@@ -161,34 +198,34 @@ static void add_finite(double value, bool point, bool single, struct text *text)
     if (count > whole) {
         text_add_char(text, '.');
         text_add(text, digits + whole, count - whole);
-    } else if (point) {
+    } else if (style->point) {
         text_add_string(text, ".0");
     }
 }
 
-static void add_double(double value, bool point, bool single, struct text *text)
+void format_float_as(long double value, const struct float_style *style, struct text *text)
 {
     if (isnan(value))
         text_add_string(text, "nan");
     else if (isinf(value))
         text_add_string(text, value < 0 ? "-inf" : "inf");
     else
-        add_finite(value, point, single, text);
+        add_finite(value, style, text);
 }
 
 void format_float(double value, struct text *text)
 {
-    add_double(value, true, false, text);
+    format_float_as(value, &(struct float_style){FLOAT_DOUBLE, true, 0, FLOAT_MOST}, text);
 }
 
 void format_float_part(double value, struct text *text)
 {
-    add_double(value, false, false, text);
+    format_float_as(value, &(struct float_style){FLOAT_DOUBLE, false, 0, FLOAT_MOST}, text);
 }
 
 void format_single(float value, bool point, struct text *text)
 {
-    add_double((double)value, point, true, text);
+    format_float_as(value, &(struct float_style){FLOAT_SINGLE, point, 0, FLOAT_MOST}, text);
 }
 
 void python_add_float(double value, struct text *text)

@@ -87,6 +87,20 @@ void format_float(double value, struct text *text);
 void format_float_part(double value, struct text *text);
 /** The shortest text that reads back as the same float32; `point`: with ".0" at least. */
 void format_single(float value, bool point, struct text *text);
+
+enum float_form { FLOAT_HALF, FLOAT_SINGLE, FLOAT_DOUBLE, FLOAT_LONG /**< x87's. */ };
+
+#define FLOAT_MOST 16 /**< Python's powers of ten from which on an exponent is written. */
+
+struct float_style {
+    enum float_form form;
+    bool point;   /**< With ".0" at least. */
+    double least; /**< What is smaller has an exponent; 0: what has four zeros behind the point. */
+    int most;     /**< The power of ten from which on a number has one. */
+};
+
+/** The shortest text that reads back as the same number of that precision. */
+void format_float_as(long double value, const struct float_style *style, struct text *text);
 /** Adds a whole number of `count` 30-bit digits, the lowest first. */
 void format_int(const uint32_t *digits, size_t count, bool negative, struct text *text);
 

@@ -1,0 +1,298 @@
+/* Single items of numpy's arrays: numbers, text, moments, records. */
+#include "numpy_private.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define NUMBER_SIZE 32u
+#define LONG_SIZE   16u
+
+/* ---- numbers ---- */
+
+/* IEEE 754 binary16. */
+static double half_to_double(uint16_t bits)
+{
+    int exponent = bits >> 10 & 0x1f;
+    double fraction = bits & 0x3ff;
+    double value = exponent == 0x1f ? (fraction != 0 ? NAN : INFINITY)
+                   : exponent       ? ldexp(1024 + fraction, exponent - 25)
+                                    : ldexp(fraction, -24);
+    return bits & 0x8000 ? -value : value;
+}
+
+/* numpy/_core/src/multiarray/scalartypes.c.src: what is smaller has an exponent. */
+#define LEAST 1e-4
+
+static void add_float(struct value_writer *writer, const uint8_t *bytes, size_t width, bool part,
+                      struct text *text)
+{
+    const struct numpy_layout *layout = numpy_get_layout(writer->python);
+    struct float_style style = {FLOAT_DOUBLE, !part, LEAST, FLOAT_MOST};
+    double value = 0;
+    float single = 0;
+    if (width == 2) {
+        style.form = FLOAT_HALF;
+        style.most = layout ? layout->half_most : FLOAT_MOST;
+        format_float_as(half_to_double(load_u16(bytes)), &style, text);
+    } else if (width == 4) {
+        memcpy(&single, bytes, sizeof(single));
+        style.form = FLOAT_SINGLE;
+        style.most = layout ? layout->single_most : FLOAT_MOST;
+        format_float_as(single, &style, text);
+    } else if (width == LONG_SIZE) {
+#if LDBL_MANT_DIG == 64
+        long double wide = 0;
+        memcpy(&wide, bytes, sizeof(wide));
+        style.form = FLOAT_LONG;
+        format_float_as(wide, &style, text);
+#else
+        text_add_char(text, '?');
+#endif
+    } else {
+        memcpy(&value, bytes, sizeof(value));
+        format_float_as(value, &style, text);
+    }
+}
+
+/* There, too: a real part of 0 is left out, one of -0 is not. */
+static void add_complex(struct value_writer *writer, const struct numpy_number *number,
+                        const uint8_t *bytes, struct text *text)
+{
+    struct text real PSC_CLEANUP(text_deinit) = {0};
+    struct text imaginary PSC_CLEANUP(text_deinit) = {0};
+    size_t half = number->width / 2;
+    add_float(writer, bytes, half, true, &real);
+    add_float(writer, bytes + half, half, true, &imaginary);
+    if (real.failed || imaginary.failed || !real.data || !imaginary.data)
+        text->failed = true;
+    else if (!strcmp(real.data, "0"))
+        text_printf(text, "%sj", imaginary.data);
+    else
+        text_printf(text, "(%s%s%sj)", real.data, *imaginary.data == '-' ? "" : "+",
+                    imaginary.data);
+}
+
+void numpy_add_number(struct value_writer *writer, const struct numpy_number *number,
+                      const uint8_t *bytes, struct text *text)
+{
+    uint64_t value = 0;
+    switch (number->form) {
+    case NUMPY_BOOL:
+        text_add_string(text, *bytes ? "True" : "False");
+        break;
+    case NUMPY_INT:
+    case NUMPY_UINT:
+        memcpy(&value, bytes, number->width);
+        if (number->form == NUMPY_UINT) {
+            text_printf(text, "%" PRIu64, value);
+            break;
+        }
+        /* Shifted up, so that the arithmetic shift back brings the sign along. */
+        value <<= 64 - 8 * number->width;
+        text_printf(text, "%" PRId64, (int64_t)value >> (64 - 8 * number->width));
+        break;
+    case NUMPY_FLOAT:
+    case NUMPY_LONG_FLOAT:
+        add_float(writer, bytes, number->width, false, text);
+        break;
+    case NUMPY_COMPLEX:
+    case NUMPY_LONG_COMPLEX:
+        add_complex(writer, number, bytes, text);
+        break;
+    case NUMPY_NONE:
+    case NUMPY_OBJECT:
+    case NUMPY_BYTES:
+    case NUMPY_STR:
+    case NUMPY_VOID:
+    case NUMPY_DATETIME:
+    case NUMPY_TIMEDELTA:
+        break;
+    }
+}
+
+/* Big-endian parts become little-endian ones. */
+static void swap_bytes(const struct numpy_number *number, uint8_t *bytes)
+{
+    bool two = number->form == NUMPY_COMPLEX || number->form == NUMPY_LONG_COMPLEX;
+    size_t part = two ? number->width / 2 : number->width;
+    for (size_t start = 0; start < number->width; start += part)
+        for (size_t i = 0; i < part / 2; i++) {
+            uint8_t byte = bytes[start + i];
+            bytes[start + i] = bytes[start + part - 1 - i];
+            bytes[start + part - 1 - i] = byte;
+        }
+}
+
+/* ---- time ---- */
+
+/* NPY_DATETIMEUNIT; 3 was business days. */
+enum { UNIT_YEAR, UNIT_MONTH, UNIT_WEEK, UNIT_DAY = 4, UNIT_HOUR, UNIT_MINUTE, UNIT_SECOND };
+
+bool numpy_is_no_time(int64_t number)
+{
+    return number == INT64_MIN;
+}
+
+/* Days since 1970-01-01 as a date of the Gregorian calendar: eras of 400 years, from a March on. */
+static void add_date(int64_t days, struct text *text)
+{
+    const int64_t era_days = 146097;
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - era_days + 1) / era_days;
+    int64_t day_of_era = days - era * era_days;
+    int64_t year =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
+    int64_t march_month = (5 * day_of_year + 2) / 153;
+    int64_t day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    int64_t month = march_month < 10 ? march_month + 3 : march_month - 9;
+    year += era * 400 + (month <= 2);
+    text_printf(text, year < 0 ? "%05" PRId64 : "%04" PRId64, year);
+    text_printf(text, "-%02" PRId64 "-%02" PRId64, month, day);
+}
+
+/* Seconds of a day, and the part of one with three digits for each unit below. */
+static void add_clock(int32_t unit, uint64_t seconds, uint64_t fraction, struct text *text)
+{
+    text_printf(text, "T%02" PRIu64, seconds / 3600);
+    if (unit >= UNIT_MINUTE)
+        text_printf(text, ":%02" PRIu64, seconds / 60 % 60);
+    if (unit >= UNIT_SECOND)
+        text_printf(text, ":%02" PRIu64, seconds % 60);
+    if (unit > UNIT_SECOND)
+        text_printf(text, ".%0*" PRIu64, 3 * (unit - UNIT_SECOND), fraction);
+}
+
+void numpy_add_moment(const struct numpy_time *time, int64_t number, struct text *text)
+{
+    __extension__ typedef __int128 wide;
+    wide value = (wide)number * time->count;
+    if (numpy_is_no_time(number)) {
+        text_add_string(text, "NaT");
+    } else if (time->unit == UNIT_YEAR) {
+        int64_t year = (int64_t)value + 1970;
+        text_printf(text, year < 0 ? "%05" PRId64 : "%04" PRId64, year);
+    } else if (time->unit == UNIT_MONTH) {
+        wide year = (value >= 0 ? value : value - 11) / 12;
+        int64_t shown = (int64_t)year + 1970;
+        text_printf(text, shown < 0 ? "%05" PRId64 "-%02d" : "%04" PRId64 "-%02d", shown,
+                    (int)(value - year * 12) + 1);
+    } else if (time->unit == UNIT_WEEK) {
+        add_date((int64_t)(value * 7), text);
+    } else {
+        wide in_second = 1;
+        for (int32_t unit = UNIT_SECOND; unit < time->unit; unit++)
+            in_second *= 1000;
+        wide in_day = time->unit == UNIT_DAY      ? 1
+                      : time->unit == UNIT_HOUR   ? 24
+                      : time->unit == UNIT_MINUTE ? 1440
+                                                  : 86400 * in_second;
+        wide days = (value >= 0 ? value : value - in_day + 1) / in_day;
+        wide rest = value - days * in_day;
+        add_date((int64_t)days, text);
+        if (time->unit == UNIT_HOUR || time->unit == UNIT_MINUTE)
+            rest *= time->unit == UNIT_HOUR ? 3600 : 60;
+        if (time->unit > UNIT_DAY)
+            add_clock(time->unit, (uint64_t)(rest / in_second), (uint64_t)(rest % in_second), text);
+    }
+}
+
+/* ---- items ---- */
+
+static void add_hexadecimal(const uint8_t *bytes, size_t count, struct text *text)
+{
+    text_add_char(text, '\'');
+    for (size_t i = 0; i < count; i++)
+        text_printf(text, "\\x%02x", bytes[i]);
+    text_add_char(text, '\'');
+}
+
+/* Without the zeros at the end, as numpy has it. */
+static bool add_text(struct value_writer *writer, const struct numpy_dtype *dtype, psc_addr address)
+{
+    uint32_t width = dtype->number->form == NUMPY_STR ? 4 : 1;
+    uint64_t count = dtype->size / width;
+    uint64_t most = writer->python->limits.length;
+    size_t read = (size_t)(count < most ? count : most);
+    uint8_t *bytes = value_buffer(writer, read * width + 1);
+    if (!bytes || target_read(writer->python->target, address, bytes, read * width) != PSC_OK)
+        return false;
+    for (size_t i = 0; dtype->order == NUMPY_BIG_ENDIAN && width == 4 && i < read; i++) {
+        uint32_t character = load_u32(bytes + 4 * i);
+        character = __builtin_bswap32(character);
+        memcpy(bytes + 4 * i, &character, sizeof(character));
+    }
+    size_t shown = read;
+    while (dtype->number->form != NUMPY_VOID && shown && read == count) {
+        uint32_t last = width == 4 ? load_u32(bytes + 4 * (shown - 1)) : bytes[shown - 1];
+        if (last)
+            break;
+        shown--;
+    }
+    if (width == 4) {
+        text_add_string(writer->text, writer->python->layout.rules->spelling->text_prefix);
+        value_format_text(writer, bytes, shown, width);
+    } else {
+        text_add_string(writer->text, writer->python->layout.rules->spelling->bytes_prefix);
+        if (dtype->number->form == NUMPY_VOID)
+            add_hexadecimal(bytes, shown, writer->text);
+        else
+            format_bytes(bytes, shown, writer->text);
+    }
+    value_add_rest(writer->text, read < count ? count - read : 0);
+    return true;
+}
+
+/* Of anything but a record. */
+static bool add_plain(struct value_writer *writer, const struct numpy_dtype *dtype,
+                      psc_addr address)
+{
+    const struct numpy_number *number = dtype->number;
+    uint8_t bytes[NUMBER_SIZE] = {0};
+    int64_t time;
+    if (!number || dtype->fields || dtype->subarray)
+        return false;
+    if (number->form == NUMPY_BYTES || number->form == NUMPY_STR || number->form == NUMPY_VOID)
+        return add_text(writer, dtype, address);
+    if (number->form == NUMPY_NONE || number->form == NUMPY_OBJECT ||
+        target_read(writer->python->target, address, bytes, number->width) != PSC_OK)
+        return false;
+    if (dtype->order == NUMPY_BIG_ENDIAN)
+        swap_bytes(number, bytes);
+    time = (int64_t)load_u64(bytes);
+    if (number->form == NUMPY_DATETIME) {
+        if (dtype->time.unit < 0)
+            return false;
+        text_add_char(writer->text, '\'');
+        numpy_add_moment(&dtype->time, time, writer->text);
+        text_add_char(writer->text, '\'');
+    } else if (number->form == NUMPY_TIMEDELTA) {
+        if (numpy_is_no_time(time))
+            text_add_string(writer->text, "'NaT'");
+        else
+            text_printf(writer->text, "%" PRId64, time);
+    } else {
+        numpy_add_number(writer, number, bytes, writer->text);
+    }
+    return true;
+}
+
+bool numpy_add_item(struct value_writer *writer, const struct numpy_dtype *dtype, psc_addr address)
+{
+    struct numpy_field fields[NUMPY_FIELD_LIMIT];
+    struct numpy_dtype part;
+    size_t count = dtype->fields ? numpy_read_fields(writer->python, dtype, fields) : 0;
+    if (!count)
+        return add_plain(writer, dtype, address);
+    for (size_t i = 0; i < count; i++) {
+        text_add_string(writer->text, i ? ", " : "(");
+        /* A record in a record, an object, or an array is left out. */
+        if (!numpy_read_dtype(writer->python, fields[i].dtype, &part) ||
+            !add_plain(writer, &part, address + fields[i].offset))
+            text_add_string(writer->text, "\u2026");
+    }
+    text_add_string(writer->text, count == 1 ? ",)" : ")");
+    return true;
+}
