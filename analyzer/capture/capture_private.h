@@ -162,7 +162,7 @@ PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trac
 /* ---- summary.c ---- */
 
 /** What is known of the process beside its threads. */
-void describe_process(struct psc_trace *trace, const struct target *target);
+void describe_process(struct psc_trace *trace, struct target *target);
 /** What is known when all threads are there: the GIL's holder, warnings, how it was unwound. */
 void summarize(struct capture *capture);
 

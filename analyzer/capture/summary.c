@@ -5,16 +5,41 @@
 
 #include <string.h>
 
-void describe_process(struct psc_trace *trace, const struct target *target)
+static const char *last_component(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/*
+ * The name that execve() was called with, as a venv's link, where that named the program: the name
+ * of a script stands behind that of its interpreter in the arguments (Linux, fs/exec.c and
+ * fs/binfmt_script.c). Else the file that is mapped.
+ */
+static const char *find_executable(struct target *target)
+{
+    const struct target_process *process = &target->process;
+    const char *const *arguments = process->arguments;
+    char path[4096];
+    if (!process->executable || !process->argument_count || !target->auxv.execfn ||
+        target_read_string(target, target->auxv.execfn, path, sizeof(path)) != PSC_OK ||
+        path[0] != '/' || strcmp(last_component(path), last_component(arguments[0])) != 0 ||
+        (process->argument_count > 1 && !strcmp(path, arguments[1])))
+        return process->executable;
+    return arena_strdup(target->arena, path);
+}
+
+void describe_process(struct psc_trace *trace, struct target *target)
 {
     struct arena *arena = trace->arena;
     const struct target_process *process = &target->process;
+    const char *executable = find_executable(target);
     trace->kind = target->kind == TARGET_CORE ? "core" : "process";
     trace->held = target->kind == TARGET_DEBUGGER;
     const char *path = core_get_path(target);
     trace->path = path ? arena_strdup(arena, path) : NULL;
     trace->pid = process->pid;
-    trace->executable = process->executable ? arena_strdup(arena, process->executable) : NULL;
+    trace->executable = executable ? arena_strdup(arena, executable) : NULL;
     trace->architecture = target->machine->name;
     const char **arguments = arena_array(arena, process->argument_count + 1, sizeof(*arguments));
     for (size_t i = 0; arguments && i < process->argument_count; i++)

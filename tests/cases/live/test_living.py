@@ -164,6 +164,25 @@ def test_thread_id():
             refused(tid, "--pid %d" % process.pid)
 
 
+SLEEPS = 'import time\nprint("ready", flush=True)\ntime.sleep(600)\n'
+
+
+def test_program_by_its_link(tmp_path):
+    """As an environment of venv has one; a script that it runs is no program."""
+    link, script = tmp_path / "python", tmp_path / "script"
+    one = interpreters.find_system() or interpreters.find_wanted()[-1]
+    link.symlink_to(one.path)
+    script.write_text("#!%s\n%s" % (link, SLEEPS))
+    script.chmod(0o755)
+    with living.running([str(link), "-s", "-c", SLEEPS]) as process:
+        alive = living.report(process.pid, "--format", "json", "--save-core", tmp_path / "core")
+    assert alive.json["target"]["executable"] == str(link)
+    assert analyzer.json_of(tmp_path / "core").json["target"]["executable"] == str(link)
+    with living.running([str(script)]) as process:
+        mapped = living.report(process.pid, "--format", "json").json["target"]["executable"]
+    assert mapped == os.path.realpath(one.path)
+
+
 # ---- without a pause ----
 
 

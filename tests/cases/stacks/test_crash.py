@@ -31,6 +31,8 @@ def test_target(core):
     target, interpreter = document["target"], core.interpreter
     assert target["kind"] == "core" and target["architecture"] == "x86_64"
     assert target["executable"] == interpreter.path
+    main, *others = target["python"].pop("interpreters")
+    assert main["id"] == 0 and all(one["id"] > 0 for one in others)
     assert target["python"] == {"implementation": "CPython", "version": interpreter.version,
                                 "debug": interpreter.debug,
                                 "free_threaded": interpreter.free_threaded}
