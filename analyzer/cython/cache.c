@@ -1,6 +1,5 @@
 #include "cython_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -205,7 +204,7 @@ static void take_lines(struct lines_search *search, const char *path, struct sli
 static bool visit_lines(void *context, const char *path)
 {
     struct lines_search *search = context;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = target_open_local(modules_target(search->module->owner), path);
     if (fd < 0)
         return false;
     size_t size;

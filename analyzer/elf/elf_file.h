@@ -13,8 +13,11 @@ struct elf_symbols;
 /** libelf's handle. */
 struct Elf;
 
-/** Opens a local 64-bit ELF file; NULL when it is none. */
-struct Elf *elf_file_open(const char *path);
+/**
+ * Opens a 64-bit ELF file; NULL when it is none.
+ * @param fd  closed in any case; -1: there is no file.
+ */
+struct Elf *elf_file_open(int fd);
 /** The same of bytes that outlive it. */
 struct Elf *elf_file_of_bytes(const uint8_t *bytes, size_t size);
 /** `elf` may be NULL. */

@@ -1,14 +1,12 @@
 /* Files by libelf: opening, and what a separate debug file is known by. */
 #include "elf.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <unistd.h>
 
-struct Elf *elf_file_open(const char *path)
+struct Elf *elf_file_open(int fd)
 {
     elf_version(EV_CURRENT);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
     /* Not elf_memory(): elf_compress() changes section headers in place, and only with

@@ -1,7 +1,6 @@
 /* Source text: files are read on first need and indexed by line. */
 #include "source_files.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,11 +98,14 @@ static void source_open(struct sources *sources, struct source_file *file)
     const char *local = target_find_local_path(sources->target, file->path);
     if (!local)
         local = target_find_source(sources->target, file->path, 2);
-    int fd = open(local ? local : file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (!local)
+        local = file->path;
+    int fd = target_open_local(sources->target, local);
     if (fd < 0)
         return;
-    size_t size;
-    file->bytes = file_bytes_read(fd, SOURCE_SIZE_LIMIT, &size);
+    size_t size = 0;
+    if (target_user_may_read(sources->target, local, fd))
+        file->bytes = file_bytes_read(fd, SOURCE_SIZE_LIMIT, &size);
     close(fd);
     // Compilers refuse source files with a NUL.
     if (!file->bytes || memchr(file->bytes, '\0', size))

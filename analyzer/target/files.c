@@ -2,7 +2,6 @@
  */
 #include "target_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -198,14 +197,15 @@ static enum target_file_state file_compare(const struct memory_view *memory,
 }
 
 /* True when the candidate is taken; a mismatch is remembered in file->state. */
-static bool file_try(struct target_file *file, const struct memory_view *memory, const char *path)
+static bool file_try(const struct target *target, struct target_file *file,
+                     const struct memory_view *memory, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = target_open_local(target, path);
     if (fd < 0)
         return false;
     struct stat status;
     const uint8_t *image = MAP_FAILED;
-    if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0)
+    if (!fstat(fd, &status) && status.st_size > 0)
         image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (image == MAP_FAILED)
@@ -241,7 +241,7 @@ static bool file_try_printf(struct target *target, struct target_file *file,
     va_start(args, format);
     int length = vsnprintf(buffer, sizeof(buffer), format, args);
     va_end(args);
-    if (length < 0 || (size_t)length >= sizeof(buffer) || !file_try(file, memory, buffer))
+    if (length < 0 || (size_t)length >= sizeof(buffer) || !file_try(target, file, memory, buffer))
         return false;
     file->local_path = arena_strdup(target->arena, buffer);
     return true;
@@ -359,9 +359,11 @@ bool target_is_executable(struct target *target, psc_addr address)
 
 static const char *path_if_there(struct target *target, const char *path)
 {
-    struct stat status;
-    return !stat(path, &status) && S_ISREG(status.st_mode) ? arena_strdup(target->arena, path)
-                                                           : NULL;
+    int fd = target_open_local(target, path);
+    if (fd < 0)
+        return NULL;
+    close(fd);
+    return arena_strdup(target->arena, path);
 }
 
 const char *target_find_local_path(struct target *target, const char *path)

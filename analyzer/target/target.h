@@ -88,6 +88,9 @@ struct target_process {
     size_t argument_count;
     bool arguments_cut; /**< Only what the kernel's note kept (80 characters). */
     struct target_signal signal;
+    bool owner_known;
+    uint32_t user; /**< Whose process it is; of a core file, whose file. */
+    uint32_t group;
 };
 
 /** auxv entries that other rooms need; 0 = absent. */
@@ -235,6 +238,19 @@ bool target_is_executable(struct target *target, psc_addr address);
 void target_file_open(struct target *target, struct target_file *file);
 /** Whether an opened file holds all that its program headers load; false for one not found. */
 bool target_file_is_whole(const struct target_file *file);
+/**
+ * Opens a regular file of this machine for reading. One below the sysroot, or below the root of the
+ * process, is found inside of that alone, wherever its links lead.
+ * @return the descriptor, or -1 and errno.
+ */
+int target_open_local(const struct target *target, const char *path);
+/**
+ * Whether the user of the target may read the file himself, by the rights of the file and of the
+ * folders that it lies in: what a report shows of it tells him nothing new then. True where the
+ * user is not known.
+ * @param fd  of target_open_local().
+ */
+bool target_user_may_read(const struct target *target, const char *path, int fd);
 /**
  * Where a path of the target (a source file, say) is on this machine: source
  * maps, sysroot, the path itself. NULL when nothing is there. Owned by the target.

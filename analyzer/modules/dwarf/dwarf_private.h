@@ -30,6 +30,8 @@ struct module_dwarf {
 
 /* ---- opened_dwarf.c ---- */
 
+/** An ELF file whose debug information says nothing; NULL when out of memory. */
+struct Elf *open_empty_file(void);
 /** Made on first need; NULL when out of memory. */
 struct module_dwarf *dwarf_of(struct module *module);
 /** module_dwarf(), but NULL where opening it means to decompress every section. */

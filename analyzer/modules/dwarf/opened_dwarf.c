@@ -22,11 +22,15 @@ static void attach_shared(struct module *module, struct module_dwarf *dwarf)
     const void *id;
     struct target_build_id build_id = {.size = 0};
     ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf->dwarf, &name, &id);
-    if (size <= 0 || size > TARGET_BUILD_ID_MAX)
+    if (size <= 0)
         return;
-    memcpy(build_id.bytes, id, (size_t)size);
-    build_id.size = (size_t)size;
-    dwarf->shared_elf = module_open_shared(module, name, &build_id);
+    if (size <= TARGET_BUILD_ID_MAX) {
+        memcpy(build_id.bytes, id, (size_t)size);
+        build_id.size = (size_t)size;
+        dwarf->shared_elf = module_open_shared(module, name, &build_id);
+    }
+    if (!dwarf->shared_elf)
+        dwarf->shared_elf = open_empty_file();
     if (dwarf->shared_elf)
         dwarf->shared = dwarf_begin_elf(dwarf->shared_elf, DWARF_C_READ, NULL);
     if (dwarf->shared)

@@ -1,10 +1,10 @@
 /* Units whose DIEs are in a file of their own: -gsplit-dwarf (DWARF 5, 7.3.2; GNU's in DWARF 4). */
 #include "dwarf_private.h"
+#include "foreign_file.h"
 
 #include <dwarf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define PATH_SIZE 4096
 
@@ -19,14 +19,12 @@ static const char *unit_string(Dwarf_Die *unit, unsigned int name, unsigned int 
 static bool is_usable(const char *name, const char *folder)
 {
     char path[PATH_SIZE];
-    struct stat status;
     int length = name[0] == '/' || !folder ? snprintf(path, sizeof(path), "%s", name)
                                            : snprintf(path, sizeof(path), "%s/%s", folder, name);
-    if (length <= 0 || (size_t)length >= sizeof(path) || stat(path, &status) != 0 ||
-        !S_ISREG(status.st_mode))
+    if (length <= 0 || (size_t)length >= sizeof(path))
         return false;
     uint64_t compressed;
-    struct Elf *elf = elf_file_open(path);
+    struct Elf *elf = elf_file_open(foreign_file_open(NULL, path));
     bool sane = elf_file_is_sane(elf, &compressed);
     elf_file_close(elf);
     return sane;

@@ -24,9 +24,10 @@ static bool is_wanted(struct Elf *elf, const struct wanted_file *wanted)
     return file.data && elf_checksum(file.data, file.size) == wanted->checksum;
 }
 
-static struct Elf *try_local(const char *path, const struct wanted_file *wanted)
+static struct Elf *try_local(const struct target *target, const char *path,
+                             const struct wanted_file *wanted)
 {
-    struct Elf *elf = path ? elf_file_open(path) : NULL;
+    struct Elf *elf = path ? elf_file_open(target_open_local(target, path)) : NULL;
     if (elf && !is_wanted(elf, wanted)) {
         elf_file_close(elf);
         elf = NULL;
@@ -48,7 +49,7 @@ static struct Elf *try_path(struct target *target, bool on_target, const struct 
     va_end(args);
     if (length < 0 || (size_t)length >= sizeof(path))
         return NULL;
-    return try_local(on_target ? target_find_local_path(target, path) : path, wanted);
+    return try_local(target, on_target ? target_find_local_path(target, path) : path, wanted);
 }
 
 static struct Elf *find_by_build_id(struct target *target, const struct target_build_id *id)

@@ -126,7 +126,8 @@ bool core_is_truncated(const struct target *target)
 
 /* ---- opening ---- */
 
-static enum psc_status core_map(const char *path, struct core *core, struct psc_error *err)
+static enum psc_status core_map(const char *path, struct target *target, struct core *core,
+                                struct psc_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ENOENT && path[strspn(path, "0123456789")] == '\0' && path[0])
@@ -148,6 +149,10 @@ static enum psc_status core_map(const char *path, struct core *core, struct psc_
     else if (!status.st_size)
         result = psc_fail(err, PSC_ERR_FORMAT, "%s: the file is empty", path);
     if (result == PSC_OK) {
+        // What the file says of itself could be made up.
+        target->process.owner_known = true;
+        target->process.user = status.st_uid;
+        target->process.group = status.st_gid;
         core->size = (size_t)status.st_size;
         const void *image = mmap(NULL, core->size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (image == MAP_FAILED)
@@ -422,7 +427,7 @@ enum psc_status core_open(const char *path, const char *executable,
     }
     target->backend = core;
     core->path = arena_strdup(target->arena, path);
-    enum psc_status status = core_map(path, core, err);
+    enum psc_status status = core_map(path, target, core, err);
     if (status == PSC_OK)
         status = core_check_header(target, core, err);
     if (status == PSC_OK)

@@ -100,8 +100,13 @@ static void describe_process(struct target *target, struct live_text *text)
 {
     const struct live *live = live_of(target);
     struct target_process *process = &target->process;
+    struct core_identity identity;
     process->pid = live->pid;
     process->name = live_read_name(target, live->pid);
+    live_read_identity(target, &identity);
+    process->owner_known = true;
+    process->user = identity.user;
+    process->group = identity.user_group;
     if (!live_read_path(live->folder, "auxv", text))
         parse_auxv((const uint8_t *)text->bytes, text->size, &target->auxv);
     target_find_executable(target);

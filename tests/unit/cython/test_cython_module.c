@@ -4,6 +4,7 @@
  */
 #include "cython.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -96,6 +97,12 @@ const char *target_find_local_path(struct target *of, const char *path)
     struct stat status;
     const char *local = arena_printf(of->arena, "%s/sysroot/%s", root, path);
     return stat(local, &status) == 0 && S_ISREG(status.st_mode) ? local : NULL;
+}
+
+int target_open_local(const struct target *of, const char *path)
+{
+    (void)of;
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 static void use_symbols(const char *const *list, size_t count)

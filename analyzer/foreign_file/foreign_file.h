@@ -1,0 +1,20 @@
+/**
+ * @file
+ * Room `foreign_file`: opening a file that somebody else has named or put there. A core file, a
+ * process and its files say which files are read, and the reader may have more rights than they.
+ */
+#ifndef PSC_FOREIGN_FILE_H
+#define PSC_FOREIGN_FILE_H
+
+/**
+ * Opens a regular file for reading, without waiting for anybody (a FIFO is none).
+ * @param root  a folder that nothing leads out of: neither "..", nor a link, which begins there
+ *              when it is absolute (openat2(2), RESOLVE_IN_ROOT). NULL: any file of this machine.
+ * @param path  below `root`, with or without a slash at its beginning.
+ * @return the descriptor, close-on-exec; or -1 and errno: EINVAL for what is no regular file.
+ */
+int foreign_file_open(const char *root, const char *path);
+/** The same by steps, as where the kernel has no openat2(2) (before Linux 5.6). */
+int foreign_file_open_by_steps(const char *root, const char *path);
+
+#endif
