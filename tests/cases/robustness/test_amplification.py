@@ -36,6 +36,13 @@ def test_threads_without_ids(tmp_path):
     assert len(analyzer.run("--format", "json", core, **LIMITS).json["threads"]) == 3
 
 
+def test_numbers_that_are_no_thread_ids(tmp_path):
+    core = hostile.core(tmp_path / "core", b"".join(map(hostile.thread, (0xffffffff, 0x80000000, 5))))
+    result = analyzer.run("--format", "json", core, **LIMITS)
+    analyzer.assert_fits_schema(result.json)
+    assert [thread["tid"] for thread in result.json["threads"]] == [None, None, 5]
+
+
 def test_many_mapped_files(tmp_path):
     names = hostile.file_note(["/nowhere/%d.so" % i for i in range(200000)])
     core = hostile.core(tmp_path / "core", hostile.thread(1) + names)

@@ -3,6 +3,7 @@
 The seed is in the name of each test, so a failure can be run again:
     PSC_MUTATIONS=150 pytest test_mutated_cores.py -k 'mutation-17-'
 """
+import json
 import os
 import random
 import struct
@@ -18,6 +19,7 @@ import interpreters
 COUNT = int(os.environ.get("PSC_MUTATIONS", "600" if analyzer.THOROUGH else "60" if analyzer.SANITIZED else "150"))
 SEED = int(os.environ.get("PSC_SEED", "20240229"))
 SECONDS = 20
+PR_STATUS_PID = 32  # struct elf_prstatus (linux/elfcore.h)
 INTERESTING = [0, 1, 7, 8, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1 << 47,
                (1 << 47) - 8, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, (1 << 64) - 8]
 
@@ -66,6 +68,13 @@ class Mutator:
             at = note.offset + self.choose.randrange(note.size) // 8 * 8
             self.write(file, at, struct.pack("<Q", self.some_value()))
 
+    def thread_ids(self, file):
+        """Numbers that are no ids: negative ones, 0, the same twice."""
+        for note in elf.notes(self.path):
+            if note.type == elf.NT_PRSTATUS and note.size > PR_STATUS_PID + 4 and self.choose.random() < 0.5:
+                self.write(file, note.offset + PR_STATUS_PID,
+                           struct.pack("<I", self.choose.choice([0, 1, 0x80000000, 0xffffffff])))
+
     def memory_words(self, file):
         for _ in range(self.choose.choice([1, 10, 1000])):
             load = self.choose.choice(self.writable)
@@ -109,7 +118,7 @@ class Mutator:
         size = os.path.getsize(self.path)
         file.truncate(self.choose.choice([self.choose.randrange(size), self.choose.randrange(65536)]))
 
-    KINDS = [elf_header, program_header, note_header, note_body, memory_words, memory_words,
+    KINDS = [elf_header, program_header, note_header, note_body, thread_ids, memory_words, memory_words,
              swapped_pages, wiped_pages, pointers_redirected, pointers_redirected, truncated]
 
     def mutate(self):
@@ -146,7 +155,8 @@ def test_mutation(number, tmp_path):
                              ("--locals",), ("--format", "json", "--locals"),
                              ("--tasks",), ("--format", "json", "--tasks"),
                              ("--mode", "python"), ("--mode", "native", "--unwinder", "libdw")])
-    result = analyzer.run(*options, path, timeout=SECONDS, memory=2 * analyzer.GIGABYTE)
+    also = () if "json" in options else ("--output", "json=%s" % (tmp_path / "report"))
+    result = analyzer.run(*options, *also, path, timeout=SECONDS, memory=2 * analyzer.GIGABYTE)
     assert result.returncode in (0, 1, 2), result.describe()
     text = result.stdout.replace("\x7f", "") if "json" in options else result.stdout
     assert analyzer.forbidden_characters(text) == []
@@ -154,3 +164,5 @@ def test_mutation(number, tmp_path):
         assert result.stdout == "" and len(result.stderr.splitlines()) == 1
     elif "json" in options:
         analyzer.assert_fits_schema(result.json)
+    else:
+        analyzer.assert_fits_schema(json.loads((tmp_path / "report").read_text()))
