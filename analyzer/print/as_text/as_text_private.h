@@ -79,6 +79,13 @@ void print_text_frame(struct text_layout *layout, const struct print_shown_item 
 void print_add_remark(struct text *text, const struct psc_print_options *options,
                       const char *remark);
 
+/* ---- style.c ---- */
+
+/** ":18", or ":~18" of an estimate; nothing for none. */
+void print_text_line(struct text *text, const struct trace_location *location);
+/** The text of the line, with "~ " before that of an estimate. */
+void print_text_source(struct text *text, const struct trace_location *location);
+
 /* ---- stack_text.c ---- */
 
 /** The frames of a thread with their values. */

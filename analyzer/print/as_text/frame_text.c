@@ -100,10 +100,7 @@ static void add_location(struct text *text, const struct trace_frame *frame)
     bool is_native = location->kind == TRACE_NATIVE;
     if (location->file && (location->line || !is_native || !location->module)) {
         text_add_escaped(text, location->file);
-        if (location->line)
-            text_printf(text,
-                        location->line_source == TRACE_LINE_ESTIMATE ? ":~%" PRIu32 : ":%" PRIu32,
-                        location->line);
+        print_text_line(text, location);
     } else if (location->module) {
         text_add_escaped(text, location->module->name);
         if (location->has_offset)
@@ -224,7 +221,7 @@ static void render_frame(struct text *text, const struct trace_frame *frame,
     if (location->source && *location->source) {
         add_spaces(text, source_column(layout));
         print_add_style(text, options, PRINT_DIM);
-        text_add_escaped(text, location->source);
+        print_text_source(text, location);
         print_add_style(text, options, PRINT_PLAIN);
         text_add_char(text, '\n');
     }

@@ -1,5 +1,21 @@
-/* Colours, and how wide text is. */
+/* Colours, how wide text is, how sure a line of source is. */
 #include "as_text_private.h"
+
+#include <inttypes.h>
+
+void print_text_line(struct text *text, const struct trace_location *location)
+{
+    if (location->line)
+        text_printf(text, location->line_source == TRACE_LINE_ESTIMATE ? ":~%" PRIu32 : ":%" PRIu32,
+                    location->line);
+}
+
+void print_text_source(struct text *text, const struct trace_location *location)
+{
+    if (location->line_source == TRACE_LINE_ESTIMATE)
+        text_add_string(text, "~ ");
+    text_add_escaped(text, location->source);
+}
 
 void print_add_style(struct text *text, const struct psc_print_options *options,
                      enum print_style style)

@@ -97,8 +97,7 @@ static void add_frame(struct task_writer *writer, const struct trace_location *l
     if (location->file) {
         text_printf(text, "%*s  ", (int)(width < widest ? widest - width : 0), "");
         text_add_escaped(text, location->file);
-        if (location->line)
-            text_printf(text, ":%" PRIu32, location->line);
+        print_text_line(text, location);
     }
     text_add_char(text, '\n');
     if (!location->source || !*location->source)
@@ -106,7 +105,7 @@ static void add_frame(struct task_writer *writer, const struct trace_location *l
     text_printf(text, "%s  %*s", writer->prefix.data ? writer->prefix.data : "", number_width + 6,
                 "");
     print_add_style(text, options, PRINT_DIM);
-    text_add_escaped(text, location->source);
+    print_text_source(text, location);
     print_add_style(text, options, PRINT_PLAIN);
     text_add_char(text, '\n');
 }

@@ -119,6 +119,19 @@ static void test_threads_with_other_exceptions_are_not_alike(void **state)
     expect_part(trace, &(struct psc_print_options){0}, "Thread 1240 ");
 }
 
+static void test_estimates_are_marked(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct trace_location near = sample_axpy;
+    struct psc_trace *trace = sample_fill(&sample);
+    near.line_source = TRACE_LINE_ESTIMATE;
+    trace->threads[0].frames[0].location = &near;
+    expect_part(trace, &(struct psc_print_options){0},
+                "implicit/cpu/_als.pyx:~18\n"
+                "                  ~ y[i] += a * x[i]\n");
+}
+
 static void test_outermost_first_keeps_the_numbers(void **state)
 {
     (void)state;
@@ -478,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_whole_report),
         cmocka_unit_test(test_exceptions_and_locals),
         cmocka_unit_test(test_threads_with_other_exceptions_are_not_alike),
+        cmocka_unit_test(test_estimates_are_marked),
         cmocka_unit_test(test_outermost_first_keeps_the_numbers),
         cmocka_unit_test(test_hidden_frames_only_with_all),
         cmocka_unit_test(test_grouping),
