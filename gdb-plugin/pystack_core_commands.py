@@ -1,141 +1,15 @@
-"""The commands for merged stacks, as gdb and lldb have them in common.
-
-A command works on a Session, which holds what is known of the stop and the debugger itself:
-
-    name                      "gdb"
-    help                      words for the help texts, see HELP below
-    check()                   raises Wrong when nothing is stopped here
-    kind()                    "core", "native", "remote" or another word
-    open()                    a target of pystack_core_library
-    core_path(), executable(), process_id(), shell(line)    for the program, where there is no library
-    file_settings()           pystack_core_library.FileSettings
-    stop()                    something that is another when the target went on, or is another one
-    threads()                 {id of the system: the debugger's number}
-    selected_thread()         id of the system
-    process_number()          the N of thread N.M, or None
-    frame()                   the selected frame, or None; equal while it is the same
-    pc_and_sp(frame)
-    is_newest(frame)
-    select(stack, frame)      selects the debugger's own frame for a native one of ours; false: it has none
-    use_color(), list_size(), source_folders()
-    number(word)              of a command's argument
-    write(text), warn(sentence)
-    show_locals()             the debugger's own locals of its selected frame
-"""
+"""The commands for merged stacks, as gdb and lldb have them in common; the debugger is that of a pystack_core_session.Session."""
 import re
-from typing import Optional
+from typing import Dict, Optional
 
 import pystack_core_frames as frames
-import pystack_core_library as psc
-import pystack_core_program as program
+import pystack_core_session as session
+from pystack_core_session import Wrong
 
 LIST_BEFORE = 5
-OPTIONS = ("--all", "--locals", "--json")
+OPTIONS = ("--all", "--locals", "--locals=python", "--no-fold", "--json")
 LIMITS = ("--value-length", "--value-items", "--value-depth")
-
-
-class Wrong(Exception):
-    """One sentence for the user."""
-
-
-# ---- where the user is ----
-
-class Position:
-    """Where in the merged stack of a thread the user is."""
-
-    def __init__(self, stack):
-        self.stack = stack
-        self.number = None
-        self.frame = None       # the debugger's, that was selected when number was set
-        self.listed = None      # (file, last line) of py-list-merged
-        self.with_locals = None  # the same stack with values
-        self.limits = None      # of these values
-
-
-class Session:
-    """What is known until the target runs or changes."""
-
-    def __init__(self, debugger):
-        self.debugger = debugger
-        self.positions = {}
-
-    def forget(self, *_):
-        self.positions.clear()
-
-    def open(self, by_program=True):
-        """The target under the debugger; close it, best by `with`, before it goes on."""
-        self.debugger.check()
-        try:
-            psc.load()
-        except psc.LibraryUnusable as reason:
-            if not by_program:
-                raise
-            try:
-                target, path = program.open_target(self.debugger)
-            except psc.Failed as other:
-                raise Wrong("%s, and %s." % (reason, other)) from None
-            self.debugger.warn("%s; the program %s does it instead." % (reason, path))
-            return target
-        return self.debugger.open()
-
-    def capture(self, by_program=True, with_locals=False, limits=None):
-        """The stack of the selected thread."""
-        tid = self.debugger.selected_thread()
-        with self.open(by_program) as target, \
-                target.capture(threads=[tid], with_locals=with_locals, limits=limits) as trace:
-            return frames.Stack(trace, color=self.debugger.use_color())
-
-    def position(self, by_program=True):
-        """That of the selected thread; captured when it is not known."""
-        debugger = self.debugger
-        debugger.check()
-        stop = debugger.stop()
-        key = (stop, debugger.selected_thread(), debugger.use_color())
-        if key not in self.positions:
-            position = Position(self.capture(by_program))
-            for old in [one for one in self.positions if one[0] != stop]:
-                del self.positions[old]
-            self.positions[key] = position
-        return self.positions[key]
-
-    def walkable(self):
-        position = self.position()
-        if not position.stack.numbered:
-            raise Wrong("The merged stack of this thread has no frames.")
-        return position
-
-    def number(self, position):
-        """Where the user is: where the last command went, unless the debugger's own frame was moved since."""
-        debugger, frame = self.debugger, self.debugger.frame()
-        if position.number is not None and frame == position.frame:
-            return position.number
-        if frame is None or debugger.is_newest(frame):
-            return 0
-        index = position.stack.index_of(*debugger.pc_and_sp(frame))
-        return 0 if index is None else position.stack.number_at(index)
-
-    def stay(self, position, number):
-        position.number, position.frame = number, self.debugger.frame()
-
-    def go_to(self, position, number):
-        """Selects a merged frame, and the debugger's own where there is one; prints it."""
-        frame = position.stack.numbered[number]
-        found = not frame.is_native or self.debugger.select(position.stack, frame)
-        self.stay(position, number)
-        position.listed = None
-        self.debugger.write(frame.text)
-        if not found:
-            self.debugger.warn("%s does not have this frame; its selected frame stays." % self.debugger.name)
-
-    def locals(self, position, number, limits=None):
-        """(name, value) of the names in a merged frame, or None where no values are known."""
-        if position.with_locals is None or position.limits != limits:
-            known = dict(self.positions)
-            position.with_locals = self.capture(with_locals=True, limits=limits)
-            position.limits = limits
-            self.positions.update(known)  # the debugger may have read files, which looks like a change
-        numbered = position.with_locals.numbered
-        return numbered[number].locals() if number < len(numbered) else None
+MAX_FRAMES = "--max-frames"
 
 
 # ---- arguments ----
@@ -166,7 +40,7 @@ def parse_threads(debugger, words):
 
 def take_limits(text):
     """Takes `--value-items N' and the like, which stand before all else; (rest of the text, {"items": N})."""
-    limits = {}
+    limits: Dict[str, int] = {}
     while True:
         found = re.match(r"\s*(--value-(?:length|items|depth))(?:=|\s+|$)(\S*)", text)
         if not found:
@@ -221,8 +95,13 @@ Without a thread, prints that of the selected one; `all' prints those of all thr
 first, equal ones together.
 THREAD is %(thread)s, or the id that the system gives it.
 
-  --all     also the frames of the interpreter's machinery, marked
-  --locals  also arguments and local names with their values
+  --all     also the frames of the interpreter's machinery, marked; all of a
+            recursion, names in full
+  --locals  also arguments and local names with their values; --locals=python
+            leaves out those of C
+  --max-frames N
+            the N innermost frames of each thread
+  --no-fold each frame of a recursion
   --json    the same as one JSON object
   --value-length N, --value-items N, --value-depth N
             first of all: so many characters of a text, items of a container,
@@ -234,10 +113,11 @@ Examples:
   py-bt-merged 2-4 --all --locals
 %(more)s"""
     name = "py-bt-merged"
-    usage = "[--value-length|-items|-depth N]... [all|THREAD...] [--all] [--locals] [--json]"
+    usage = "[all|THREAD...] [OPTION...]"
 
     def run(self, text):
         text, limits = take_limits(text)
+        text, most = self.take_most(text)
         words = text.split()
         options = [word for word in words if word.startswith("-")]
         named = [word for word in words if not word.startswith("-")]
@@ -254,17 +134,29 @@ Examples:
         else:
             chosen = [debugger.selected_thread()]
         show_all, as_json = "--all" in options, "--json" in options
+        with_locals = "python" if "--locals=python" in options else "--locals" in options
         with self.session.open() as target, \
                 target.capture(threads=chosen, show_all=show_all, all_modules=as_json,
-                               with_locals="--locals" in options, limits=limits) as trace:
+                               with_locals=with_locals, limits=limits) as trace:
             warnings = trace.warnings()
-            shown = trace.json_text(show_all) if as_json else trace.text(show_all, color=debugger.use_color())
+            shown = trace.json_text(show_all) if as_json else \
+                trace.text(show_all, color=debugger.use_color(), no_fold="--no-fold" in options, max_frames=most)
         debugger.write(shown)
         for warning in warnings:
             debugger.warn(warning)
 
+    def take_most(self, text):
+        """Takes --max-frames N; (rest of the text, N or 0)."""
+        found = re.search(r"(?:^|\s)%s(?:=|\s+|$)(\S*)" % MAX_FRAMES, text)
+        if not found:
+            return text, 0
+        if not re.match(r"[1-9]\d{0,8}$", found.group(1)):
+            raise Wrong("%s takes a number from 1 on." % MAX_FRAMES)
+        return text[:found.start()] + text[found.end():], int(found.group(1))
+
     def candidates(self, token):
-        return ["all"] + list(OPTIONS + LIMITS) + [str(number) for number in sorted(self.debugger.threads().values())]
+        threads = sorted(self.debugger.threads().values())
+        return ["all"] + list(OPTIONS + LIMITS + (MAX_FRAMES,)) + [str(number) for number in threads]
 
 
 class Up(Command):
@@ -323,41 +215,63 @@ Example:
 
 
 class List(Command):
-    """List source lines around the line of the selected merged frame.
+    """List source lines of the selected merged frame.
 
-Lists %(lines)s of the Python, Cython or C file; again, those after them.
+Without an argument, lists %(lines)s around the line of the Python, Cython or C file; again, those after
+them.  With one LINE, those around it; FIRST,LAST are the lines from FIRST to LAST; of `FIRST,' and `,LAST'
+%(lines)s.  A frame whose source is not known or not here is said to have none.
 
 Examples:
   py-list-merged
-  py-list-merged 120"""
+  py-list-merged 120
+  py-list-merged 1,30"""
     name = "py-list-merged"
-    usage = "[LINE]"
+    usage = "[LINE|FIRST,LAST|FIRST,|,LAST]"
     repeats = True
 
     def run(self, text):
         debugger = self.debugger
         position = self.session.walkable()
-        number = self.session.number(position)
+        again = debugger.frame() == position.frame
+        number = self.session.own_number(position)
         record = position.stack.numbered[number].record
         if not record["file"]:
-            raise Wrong("No source file is known for merged frame %d." % number)
+            raise Wrong("No source file is known for merged frame %d, %s."
+                        % (number, frames.escape(record["function"] or "??")))
         path = frames.find_source(record["file"], debugger.file_settings(), debugger.source_folders())
         if path is None:
             raise Wrong("%s is not here; %s can say where it is."
                         % (frames.escape(record["file"]), debugger.help["sources"]))
-        size = debugger.list_size()
         if text.strip():
-            first = max(self.take_count(text, 0) - LIST_BEFORE, 1)
-        elif position.listed and position.listed[0] == (number, path):
-            first = position.listed[1] + 1
+            first, last = self.take_lines(text)
         else:
-            first = max((record["line"] or 1) - LIST_BEFORE, 1)
-        lines = frames.source_lines(path, first, first + size - 1, record["line"])
+            listed = position.listed and position.listed[0] == (number, path) and again
+            first = position.listed[1] + 1 if listed else max((record["line"] or 1) - LIST_BEFORE, 1)
+            last = first + debugger.list_size() - 1
+        lines = frames.source_lines(path, first, last, record["line"])
         if not lines:
             raise Wrong("Line number %d is behind the end of %s." % (first, frames.escape(path)))
         debugger.write("".join(lines))
         self.session.stay(position, number)
         position.listed = ((number, path), first + len(lines) - 1)
+
+    def take_lines(self, text):
+        """The first and the last line that an argument asks for."""
+        size = self.debugger.list_size()
+        words = text.split(",")
+        if len(words) == 1:
+            first = max(self.take_count(text, 0) - LIST_BEFORE, 1)
+            return first, first + size - 1
+        if len(words) > 2 or not text.strip(" \t,"):
+            raise Wrong("Lines are asked for by FIRST,LAST; either may be left out.")
+        first, last = (self.take_count(word, 0) if word.strip() else None for word in words)
+        if first is None:
+            first = max(last - size + 1, 1)
+        if last is None:
+            last = first + size - 1
+        if not 1 <= first <= last:
+            raise Wrong("There are no lines from %d to %d." % (first, last))
+        return first, last
 
 
 class Locals(Command):
@@ -379,7 +293,9 @@ Examples:
         text, limits = take_limits(text)
         self.take_nothing(text)
         position = self.session.walkable()
-        number = self.session.number(position)
+        if self.session.place(position)[1] in (session.HIDDEN, session.UNKNOWN):
+            return self.debugger.show_locals()
+        number = self.session.own_number(position)
         frame = position.stack.numbered[number]
         known = self.session.locals(position, number, limits)
         if known:
@@ -423,7 +339,7 @@ Examples:
         if not what:
             raise Wrong("The name of what is to be printed is missing.")
         position = self.session.walkable()
-        number = self.session.number(position)
+        number = self.session.own_number(position)
         frame = position.stack.numbered[number]
         if frame.kind != "python":
             return self.print_known(position, number, what, limits)

@@ -69,15 +69,21 @@ class Stack:
             self.frames.append(frame)
         self.numbered = [frame for frame in self.frames if frame.number is not None]
 
-    def index_of(self, pc, sp):
-        """The index in records of the outermost native frame with this pc and sp, or None."""
-        found = None
+    def index_of(self, pc, sp, inline_depth=0):
+        """The index in records of the native frame with this pc and sp that is inlined so often, or None."""
+        found = []
         for index, record in enumerate(self.records):
             if address(record["pc"]) == pc and address(record["sp"]) == sp:
-                found = index
-            elif found is not None:
+                found.append(index)
+            elif found:
                 break
-        return found
+        # The debugger may know more calls that were inlined here, or fewer.
+        return found[max(len(found) - 1 - inline_depth, 0)] if found else None
+
+    def runs_python(self, index):
+        """Whether records[index] is a native frame whose Python frames follow."""
+        following = self.records[index + 1:index + 2]
+        return bool(following) and following[0]["kind"] == "python"
 
     def number_at(self, index):
         """The number of the shown frame that stands for records[index]: itself, else the next outward."""

@@ -11,6 +11,7 @@ import pystack_core_gdb_filter as frame_filter
 import pystack_core_gdb_target as target
 import pystack_core_library as psc
 from pystack_core_gdb_target import parameter, read_register
+from pystack_core_session import Session, Wrong
 
 KINDS = {"stack": gdb.COMMAND_STACK, "data": gdb.COMMAND_DATA, "status": gdb.COMMAND_STATUS}
 
@@ -23,7 +24,7 @@ def says_errors(function):
             return function(*arguments)
         except (gdb.GdbError, KeyboardInterrupt):
             raise
-        except (commands.Wrong, psc.Failed, psc.LibraryUnusable, gdb.error) as reason:
+        except (Wrong, psc.Failed, psc.LibraryUnusable, gdb.error) as reason:
             raise gdb.GdbError(frames.escape(str(reason))) from None
         except Exception as reason:
             if parameter("python print-stack") == "full":
@@ -34,7 +35,7 @@ def says_errors(function):
 
 
 class Debugger:
-    """gdb, as pystack_core_commands.py wants it."""
+    """gdb, as pystack_core_session.py wants it."""
     name = "gdb"
     help = {
         "debugger": "gdb",
@@ -92,6 +93,15 @@ class Debugger:
 
     def pc_and_sp(self, frame):
         return frame.pc(), read_register(frame, "rsp")
+
+    def inline_depth(self, frame):
+        depth = 0
+        while frame is not None and frame.type() == gdb.INLINE_FRAME:
+            depth, frame = depth + 1, frame.older()
+        return depth
+
+    def name_of(self, frame):
+        return frame.name()
 
     def is_newest(self, frame):
         return frame == gdb.newest_frame()
@@ -194,7 +204,7 @@ Examples:
 
 
 def register():
-    session = commands.Session(Debugger())
+    session = Session(Debugger())
     for name in ("cont", "exited", "new_objfile", "clear_objfiles", "memory_changed", "register_changed",
                  "inferior_deleted", "new_inferior"):
         registry = getattr(gdb.events, name, None)

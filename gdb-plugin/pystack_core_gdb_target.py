@@ -6,7 +6,7 @@ from typing import List
 import gdb
 
 import pystack_core_library as psc
-from pystack_core_commands import Wrong
+from pystack_core_session import Wrong
 
 # Signals whose default is to end the process with a core file (signal(7)), but for SIGTRAP, which
 # breakpoints use.

@@ -257,9 +257,9 @@ class Trace(_Handle):
         """Where that frame of document(show_all=True) is in the target; 0 when it is not one of Python."""
         return load().psc_trace_python_frame(self.pointer, thread, frame)
 
-    def text(self, show_all=False, color=False, no_group=False, no_fold=False):
+    def text(self, show_all=False, color=False, no_group=False, no_fold=False, max_frames=0):
         return self._print(format=c.PSC_FORMAT_TEXT, all=int(show_all), color=int(color), no_group=int(no_group),
-                           no_fold=int(no_fold))
+                           no_fold=int(no_fold), max_frames=max_frames)
 
     def json_text(self, show_all=False):
         return self._print(format=c.PSC_FORMAT_JSON, all=int(show_all))
@@ -279,9 +279,12 @@ class Target(_Handle):
 
     def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
                 limits=None):
-        """A Trace of all threads, or of those whose ids are in the list `threads`; limits as of value()."""
+        """A Trace of all threads, or of those whose ids are in the list `threads`; limits as of value().
+
+        with_locals is a bool, or "python"."""
         options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), detail_hidden=int(show_all),
-                                   no_source=int(no_source), all_modules=int(all_modules), locals=int(with_locals),
+                                   no_source=int(no_source), all_modules=int(all_modules),
+                                   locals=c.PSC_LOCALS_PYTHON if with_locals == "python" else int(bool(with_locals)),
                                    **{"value_" + name: number for name, number in (limits or {}).items()})
         if threads is not None:
             options.threads = c.PSC_THREADS_LISTED

@@ -15,12 +15,13 @@ try:
     import pystack_core_frames as frames
     import pystack_core_library as psc
     import pystack_core_lldb_target as of_lldb
+    import pystack_core_session as session
 finally:
     del sys.path[0]
 
 
 class Debugger:
-    """lldb, as pystack_core_commands.py wants it. debugger, process, thread and result are those of the command."""
+    """lldb, as pystack_core_session.py wants it. debugger, process, thread and result are those of the command."""
     name = "lldb"
     help = {
         "debugger": "lldb",
@@ -88,7 +89,7 @@ class Debugger:
 
     def selected_thread(self):
         if not self.thread.IsValid():
-            raise commands.Wrong("No thread is selected.")
+            raise session.Wrong("No thread is selected.")
         return self.thread.GetThreadID()
 
     # ---- frames ----
@@ -100,6 +101,13 @@ class Debugger:
 
     def pc_and_sp(self, frame):
         return frame[1:]
+
+    def inline_depth(self, frame):
+        same = [one.GetFrameID() for one in self.thread if (one.GetPC(), one.GetSP()) == frame[1:]]
+        return len(same) - 1 - same.index(frame[0]) if frame[0] in same else 0
+
+    def name_of(self, frame):
+        return self.thread.GetFrameAtIndex(frame[0]).GetFunctionName()
 
     def is_newest(self, frame):
         return frame[0] == 0
@@ -115,7 +123,7 @@ class Debugger:
         context = lldb.SBExecutionContext(self.thread.GetSelectedFrame())
         self.debugger.GetCommandInterpreter().HandleCommand("frame variable", context, said)
         if not said.Succeeded():
-            raise commands.Wrong((said.GetError() or "").strip().replace("error: ", ""))
+            raise session.Wrong((said.GetError() or "").strip().replace("error: ", ""))
         self.write(said.GetOutput() or "No locals.\n")
 
     # ---- settings and output ----
@@ -131,7 +139,7 @@ class Debugger:
 
     def number(self, word):
         if not word.isdigit():
-            raise commands.Wrong("Not a number: %s" % word)
+            raise session.Wrong("Not a number: %s" % word)
         return int(word)
 
     def write(self, text):
@@ -147,7 +155,7 @@ class Command:
 
     def __init__(self, debugger, _dictionary):
         # lldb makes a new one for each call in some versions: what is known is kept beside.
-        self.session = sessions.setdefault(debugger.GetID(), commands.Session(Debugger()))
+        self.session = sessions.setdefault(debugger.GetID(), session.Session(Debugger()))
         self.command = self.kind(self.session)
 
     def get_short_help(self):
@@ -163,13 +171,13 @@ class Command:
         psc.ask_for_interrupts(self.session.debugger.was_interrupted)
         try:
             self.command.run(command)
-        except (commands.Wrong, psc.Failed, psc.LibraryUnusable) as reason:
+        except (session.Wrong, psc.Failed, psc.LibraryUnusable) as reason:
             result.SetError(frames.escape(str(reason)))
         except KeyboardInterrupt:
             result.SetError("Quit")
 
 
-sessions: Dict[int, commands.Session] = {}
+sessions: Dict[int, session.Session] = {}
 
 
 def __lldb_init_module(debugger, _dictionary):

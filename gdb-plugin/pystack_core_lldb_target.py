@@ -5,7 +5,7 @@ import re
 import lldb
 
 import pystack_core_library as psc
-from pystack_core_commands import Wrong
+from pystack_core_session import Wrong
 
 ELF_TYPE_CORE = 4
 # Signals whose default is to end the process with a core file (signal(7)), but for SIGTRAP, which

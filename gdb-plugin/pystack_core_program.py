@@ -70,9 +70,10 @@ class Trace:
     def json_text(self, show_all=False):
         return json.dumps(self._json(show_all), indent=2, ensure_ascii=False) + "\n"
 
-    def text(self, show_all=False, color=False, no_group=False, no_fold=False):
+    def text(self, show_all=False, color=False, no_group=False, no_fold=False, max_frames=0):
         options = ["--color", "always" if color else "never"]
         options += (["--all"] if show_all else []) + (["--no-fold"] if no_fold else [])
+        options += ["--max-frames", str(max_frames)] if max_frames else []
         if no_group or self.tids is not None:
             options.append("--no-group")
         text = self.ask(self.options + options)
@@ -104,7 +105,9 @@ class Target:
 
     def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
                 limits=None):
-        options = (["--no-source"] if no_source else []) + (["--locals"] if with_locals else [])
+        options = ["--no-source"] if no_source else []
+        if with_locals:
+            options.append("--locals=python" if with_locals == "python" else "--locals")
         for name, number in (limits or {}).items():
             options += ["--value-" + name, str(number)]
         if self.takes_thread and threads is not None and len(threads) == 1:

@@ -34,7 +34,8 @@ def test_version():
     [], ["--nonsense"], ["-x"], ["--format"], ["--format", "yaml"], ["--mode", "both"],
     ["--unwinder", "magic"], ["--thread", "x"], ["--thread", "-5"], ["--order", "random"],
     ["--color", "sometimes"], ["--output", "json"], ["--output", "yaml=x"], ["core", "exe", "more"],
-    ["--source-map", "nothing"], ["--locals=c", "core"], ["--max-frames", "0", "core"], ["--max-frames", "few", "core"]], ids=" ".join)
+    ["--source-map", "nothing"],
+    ["--locals=c", "core"], ["--max-frames", "0", "core"], ["--max-frames", "few", "core"]], ids=" ".join)
 def test_wrong_usage(arguments):
     result = analyzer.run(*arguments)
     assert result.returncode == analyzer.EXIT_USAGE, result.describe()

@@ -83,7 +83,9 @@ def test_list_threads_and_why():
     number = re.search(r"#(\d+)\s+Python\s+<module>\s+%s:(\d+)$" % re.escape(source), stack, re.M)
     assert line == '$1 = "%s:%s"\n' % (source, number.group(2))
     answers = debuggers.gdb(debuggers.open_core(core) + ["py-frame-merged " + number.group(1), "py-list-merged",
-                                               "py-list-merged 5", "py-list-merged", "py-list-merged 999"])[3:]
+                                               "py-list-merged 5", "py-list-merged", "py-list-merged 999",
+                                               "py-list-merged 1,3", "py-list-merged", "py-list-merged 20,",
+                                               "py-list-merged ,12", "py-list-merged 3,1"])[3:]
     current = int(number.group(2))
     with open(source) as file:
         lines = file.read().splitlines()
@@ -91,6 +93,33 @@ def test_list_threads_and_why():
     assert answers[1] == "".join("  %d\t%s\n" % (at + 1, lines[at]) for at in range(10))
     assert answers[2] == "".join("  %d\t%s\n" % (at + 1, lines[at]) for at in range(10, 20))
     assert answers[3].startswith("error: Line number 994 is behind the end of ")
+    for answer, first, last in ((answers[4], 1, 3), (answers[5], 4, 13), (answers[6], 20, 29), (answers[7], 3, 12)):
+        numbers = [int(number) for number in re.findall(r"^(?:->|  )(\d+)\t", answer, re.M)]
+        assert numbers == list(range(first, last + 1)), answer
+    assert answers[8] == "error: There are no lines from 3 to 1."
+
+
+def test_list_shows_no_other_frame():
+    """Of gdb's frames that no merged one shows; the evaluator's has the Python frame that it runs."""
+    core = debuggers.some_core("threads")
+    frames = analyzer.json_of(core.path, "--all").json["threads"][0]["frames"]
+    hidden = [at for at, frame in enumerate(frames) if frame["hidden"] and frame["kind"] == "native"
+              and not frame["inlined"]]
+    runs = next(at for at in hidden if frames[at + 1]["kind"] == "python")
+    works = next(at for at in hidden if frames[at + 1]["kind"] == "native" and at > 0)
+
+    def select(at):
+        """The outermost of those that are inlined there."""
+        return "python [f.select() for f in list(_walk()) if f.pc() == %s]" % frames[at]["pc"]
+
+    answers = debuggers.gdb(debuggers.WALK[2:3] + debuggers.open_core(core) + [
+        select(runs), "py-list-merged", "py-list-merged", select(works), "py-list-merged", "py-print-merged x"])[3:]
+    python = frames[runs + 1]
+    assert answers[1].startswith("Merged frame ") and python["function"] in answers[1].split("\n")[0]
+    assert re.search(r"^->%d\t" % python["line"], answers[1], re.M)
+    assert not answers[2].startswith("Merged frame ")
+    for answer in answers[4:]:
+        assert answer.startswith("error: The selected frame of gdb, ") and "py-frame-merged" in answer
 
 
 def test_words_that_make_no_sense():
@@ -102,7 +131,8 @@ def test_words_that_make_no_sense():
                                                "py-bt-merged --nonsense", "py-why all"])[2:]
     assert answers == ["error: Invalid thread ID: foo", "error: Unknown thread 99999.",
                        "error: Thread 7.1 is not one of the selected inferior.",
-                       "error: Unknown option --nonsense; the options are --all, --locals and --json.",
+                       "error: Unknown option --nonsense; the options are --all, --locals, --locals=python, --no-fold "
+                       "and --json.",
                        "error: py-why takes no arguments."]
 
 
