@@ -91,7 +91,8 @@ def test_interrupt_within_the_library():
     with terminal(cores.make_core("recursion_20000", one)) as gdb:
         gdb.expect(r"\(gdb\) ")
         for _ in range(3):
-            gdb.send("python print('be' + 'gun'); [gdb.execute('py-bt-merged --no-fold', to_string=True) for _ in iter(int, 1)]\n")
+            gdb.send("python print('be' + 'gun'); [gdb.execute('py-bt-merged --no-fold', to_string=True) "
+                     "for _ in iter(int, 1)]\n")
             gdb.expect("begun")
             os.write(gdb.fd, b"\x03")
             gdb.expect(r"(Quit|KeyboardInterrupt)[^#]*\(gdb\) ")

@@ -160,6 +160,11 @@ static void test_what_is_alike(void **state)
     assert_int_equal(trace_find_recursions(arena, &thread), PSC_OK);
     assert_int_equal(thread.recursions[0].times, 11);
     frames[11].trust = TRACE_TRUST_CFI;
+    // And one of another interpreter.
+    frames[11].interpreter_id = 1;
+    assert_int_equal(trace_find_recursions(arena, &thread), PSC_OK);
+    assert_int_equal(thread.recursions[0].times, 11);
+    frames[11].interpreter_id = 0;
     // Without a line the address counts; without a module the program counter.
     for (size_t i = 0; i < COUNT; i++)
         locations[i] = (struct trace_location){
