@@ -79,11 +79,29 @@ static bool has_frames(const struct merged_stack *merged, const struct segment *
 
 /* ---- why a stack ends ---- */
 
+/* Whether the file of a module is not at hand, and memory has no unwind tables of it either. */
+static bool is_without_rules(const struct module *module)
+{
+    return module && module->file && !module->eh_frame_hdr &&
+           (module->file->state == TARGET_FILE_MISSING ||
+            module->file->state == TARGET_FILE_MISMATCH);
+}
+
+static const char *absence_of(const struct module *module)
+{
+    return module->file->state == TARGET_FILE_MISMATCH ? "another build" : "not here";
+}
+
 /* `python`: what stands between the Python frames that follow is missing, too; else "". */
 static const struct trace_location *
-native_end_gap(const struct native_stack *stack, struct symbolizer *symbolizer, const char *python)
+native_end_gap(const struct merged_stack *merged, struct symbolizer *symbolizer, const char *python)
 {
+    const struct native_stack *stack = &merged->native;
+    const struct module *module = merged->native_info[stack->count - 1]->module;
     unsigned long long address = stack->end_address;
+    if (stack->end == NATIVE_END_NO_RULE && is_without_rules(module))
+        return symbolizer_gap(symbolizer, "the file of %s is %s: the callers are not known%s",
+                              module->name, absence_of(module), python);
     switch (stack->end) {
     case NATIVE_END_COMPLETE:
         return NULL;
@@ -98,6 +116,11 @@ native_end_gap(const struct native_stack *stack, struct symbolizer *symbolizer, 
     case NATIVE_END_CYCLE:
         return symbolizer_gap(symbolizer,
                               "the native stack turns back at 0x%llx: damaged, or not a stack%s",
+                              address, python);
+    case NATIVE_END_BLANK:
+        return symbolizer_gap(symbolizer,
+                              "the stack at 0x%llx is all zeros, for it was left out of the core: "
+                              "the callers are not known%s",
                               address, python);
     case NATIVE_END_LIMIT:
         return symbolizer_gap(symbolizer, "more than %u native frames: the rest is not shown%s",
@@ -188,14 +211,6 @@ struct item_writer {
     bool gap_last;   /* It was what was added last. */
 };
 
-/* Whether the file of a module is not at hand, and memory has no unwind tables of it either. */
-static bool is_without_rules(const struct module *module)
-{
-    return module && module->file && !module->eh_frame_hdr &&
-           (module->file->state == TARGET_FILE_MISSING ||
-            module->file->state == TARGET_FILE_MISMATCH);
-}
-
 static bool has_evaluators_between(const struct segment *segment)
 {
     return segment->apart && segment->count > 1;
@@ -209,18 +224,19 @@ static const struct trace_location *missing_gap(const struct item_writer *writer
                                                 const struct segment *segment)
 {
     const struct merged_stack *merged = writer->merged;
-    const struct module *module = i ? merged->native_info[i - 1]->module : NULL;
+    // Behind the first of several it is not known what stood there.
+    const struct module *module =
+        i && !writer->gap_told ? merged->native_info[i - 1]->module : NULL;
     const char *python = "";
     if (segment)
         python = has_evaluators_between(segment)
                      ? ", here and between the Python frames that follow"
                      : "; their Python frames follow";
     if (is_without_rules(module))
-        return symbolizer_gap(
-            writer->symbolizer, "native frames that could not be unwound: the file of %s is %s%s",
-            module->name,
-            module->file->state == TARGET_FILE_MISMATCH ? "another build" : "not here", python);
-    if (i && !segment && merged->native.frames[i].skipped)
+        return symbolizer_gap(writer->symbolizer,
+                              "native frames that could not be unwound: the file of %s is %s%s",
+                              module->name, absence_of(module), python);
+    if (i && !segment && !writer->gap_told && merged->native.frames[i].skipped)
         return symbolizer_gap(writer->symbolizer,
                               "native frames may be missing: there is no unwind rule at 0x%llx, "
                               "and what follows was found by searching the stack",
@@ -309,7 +325,7 @@ static bool add_end(struct item_writer *writer)
     bool broken = native->count && native->end != NATIVE_END_COMPLETE;
     writer->gap_last = writer->seam_told ? writer->gap_last : broken;
     if (broken && !writer->seam_told &&
-        !merged_add_gap(merged, native_end_gap(native, writer->symbolizer,
+        !merged_add_gap(merged, native_end_gap(merged, writer->symbolizer,
                                                between ? ", nor the native frames between the "
                                                          "Python frames that follow"
                                                        : "")))

@@ -286,3 +286,17 @@ bool cfi_check_address(struct native *native, const struct module *module, psc_a
         return false;
     return read_entry(native, entry, buffer, &size) && parse_cfi_entry(buffer + 4, size - 4, ret);
 }
+
+enum code_call cfi_is_same_function(struct native *native, psc_addr left, psc_addr right)
+{
+    psc_addr left_entry, right_entry;
+    const struct module *module = modules_find(native->modules, left);
+    if (!module || !module->eh_frame_hdr)
+        return CODE_CALL_UNKNOWN;
+    if (right < module->start || right >= module->end)
+        return CODE_CALL_NO;
+    if (!find_entry(native, module, left, &left_entry) ||
+        !find_entry(native, module, right, &right_entry))
+        return CODE_CALL_UNKNOWN;
+    return left_entry == right_entry ? CODE_CALL_YES : CODE_CALL_NO;
+}

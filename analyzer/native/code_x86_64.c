@@ -68,6 +68,41 @@ static enum code_call follows_call(struct native *native, psc_addr address)
     return CODE_CALL_NO;
 }
 
+/* System V ABI, AMD64 supplement, 5.2: `jmp *slot(%rip)`, perhaps behind endbr64 or with bnd. */
+static psc_addr follow_linkage(struct native *native, psc_addr function)
+{
+    uint8_t bytes[12];
+    psc_addr found;
+    size_t at = 0;
+    if (target_read(native->target, function, bytes, sizeof(bytes)) != PSC_OK)
+        return function;
+    if (!memcmp(bytes, "\xf3\x0f\x1e\xfa", 4))
+        at = 4;
+    if (bytes[at] == 0xf2)
+        at++;
+    if (bytes[at] != 0xff || bytes[at + 1] != 0x25)
+        return function;
+    uint64_t offset = (uint64_t)(int64_t)(int32_t)load_u32(bytes + at + 2);
+    return target_read_pointer(native->target, function + at + 6 + offset, &found) == PSC_OK
+               ? found
+               : function;
+}
+
+static bool find_callee(struct native *native, psc_addr address, psc_addr *ret)
+{
+    uint8_t before[6];
+    if (target_read(native->target, address - sizeof(before), before, sizeof(before)) != PSC_OK)
+        return false;
+    psc_addr named = address + (uint64_t)(int64_t)(int32_t)load_u32(before + 2);
+    // call *slot(%rip), as code for no linkage table has it.
+    if (before[0] == 0xff && before[1] == 0x15)
+        return target_read_pointer(native->target, named, ret) == PSC_OK;
+    if (before[1] != 0xe8 || !code_is_possible(native, named))
+        return false;
+    *ret = follow_linkage(native, named);
+    return true;
+}
+
 /* ---- ends of functions ---- */
 
 struct epilogue {
@@ -219,6 +254,7 @@ const struct code_machine code_x86_64 = {
     .elf_machine = EM_X86_64,
     .is_signal_return = is_signal_return,
     .follows_call = follows_call,
+    .find_callee = find_callee,
     .begins_with_stop = begins_with_stop,
     .run_epilogue = run_epilogue,
     .at_entry = at_entry,

@@ -1,5 +1,7 @@
 #include "native_private.h"
 
+#include <limits.h>
+
 /* How far apart a frame pointer and the stack pointer may be. */
 #define FRAME_SIZE_LIMIT ((psc_addr)16 * 1024 * 1024)
 /* Scanned words that checking one candidate counts for. */
@@ -11,6 +13,8 @@
 /* A guess that leads this far is believed at once; what earlier calls left on the stack leads
  * some frames further too, and then to nothing. */
 #define STEPS_BELIEVED 64u
+/* From main(), or what a thread runs, to the end. */
+#define STEPS_BEGIN 2u
 
 /* The caller by the frame pointer: a saved one there, and above it a return address. */
 static bool follow_frame_pointer(struct native *native, const struct target_registers *registers,
@@ -120,9 +124,73 @@ static bool is_user_address(uint64_t word)
     return word >= NATIVE_PAGE && !(word >> 47);
 }
 
-/* The first candidate that leads to the end or far; else the first that leads on at all. */
-static bool scan(struct native *native, const struct target_registers *registers, size_t *budget,
-                 struct target_registers *ret)
+/* Whether the call that a frame will return to called that function. */
+static enum code_call is_called_by(struct native *native, psc_addr function, psc_addr caller)
+{
+    psc_addr callee;
+    return native->code->find_callee(native, caller, &callee)
+               ? cfi_is_same_function(native, callee, function)
+               : CODE_CALL_UNKNOWN;
+}
+
+/* What a candidate itself called: code that cannot be read, or what a register tells. */
+static enum code_call calls_unreadable(struct native *native, psc_addr candidate)
+{
+    psc_addr callee;
+    uint8_t byte;
+    if (!native->code->find_callee(native, candidate, &callee))
+        return CODE_CALL_UNKNOWN;
+    return code_is_possible(native, callee) &&
+                   target_read_u8(native->target, callee, &byte) != PSC_OK
+               ? CODE_CALL_YES
+               : CODE_CALL_NO;
+}
+
+/* Whether a stack ends there because its row says so, not because a word there is 0. */
+static bool ends_by_rule(struct native *native, const struct target_registers *registers)
+{
+    struct target_registers next;
+    struct step step = {0};
+    struct row row;
+    return row_find(native, registers->value[native->machine->pc], false, &row) == PSC_OK &&
+           row_apply(native, &row, registers, &next, &step) != STEP_OK;
+}
+
+/*
+ * Whether a candidate has called code that cannot be read, and was called itself by what it
+ * returns to, as its callers were as far as their code tells. What an earlier call has left on the
+ * stack leads to frames that have called something else since. Calls by registers tell nothing;
+ * those that begin the program or a thread are made once.
+ */
+static bool is_proven(struct native *native, const struct target_registers *candidate)
+{
+    struct target_registers at = *candidate;
+    enum code_call own = calls_unreadable(native, at.value[native->machine->pc]);
+    unsigned unknown = UINT_MAX; // The step from the first frame whose caller does not tell.
+    for (unsigned i = 0; own != CODE_CALL_NO && i < STEPS_BELIEVED; i++) {
+        psc_addr inner = at.value[native->machine->pc] - 1;
+        enum step_result result = step_on(native, &at);
+        if (result == STEP_END)
+            return ends_by_rule(native, &at) &&
+                   (unknown == UINT_MAX || (own == CODE_CALL_YES && unknown) ||
+                    i - unknown <= STEPS_BEGIN);
+        if (result != STEP_OK)
+            return false;
+        enum code_call called = is_called_by(native, inner, at.value[native->machine->pc]);
+        if (called == CODE_CALL_NO)
+            return false;
+        if (called == CODE_CALL_UNKNOWN && unknown == UINT_MAX)
+            unknown = i;
+    }
+    return own == CODE_CALL_YES && unknown;
+}
+
+/*
+ * The first candidate that leads to the end or far; else the first that leads on at all. From code
+ * that cannot be read the way may lead through other such code: then the candidate must be proven.
+ */
+static bool scan(struct native *native, const struct target_registers *registers, bool readable,
+                 size_t *budget, struct target_registers *ret)
 {
     psc_addr slot = (registers->value[native->machine->sp] + 7) & ~(psc_addr)7;
     uint64_t word;
@@ -133,11 +201,14 @@ static bool scan(struct native *native, const struct target_registers *registers
             break;
         if (!is_user_address(word) || !code_is_possible(native, word - 1))
             continue;
-        // The way may lead through code that cannot be read, and from there to anywhere.
-        if (native->code->follows_call(native, word) == CODE_CALL_UNKNOWN)
-            break;
+        if (native->code->follows_call(native, word) == CODE_CALL_UNKNOWN) {
+            readable = false;
+            continue;
+        }
         *budget -= *budget < CANDIDATE_COST ? *budget - 1 : CANDIDATE_COST;
         unsigned steps = try_candidate(native, registers, slot + offset, &candidate);
+        if (!readable && (steps < STEPS_BELIEVED || !is_proven(native, &candidate)))
+            continue;
         if (steps == STEPS_BELIEVED || (!found && steps >= STEPS_BEHIND_SCAN))
             *ret = candidate;
         found = found || steps >= STEPS_BEHIND_SCAN;
@@ -163,10 +234,7 @@ static bool may_be_called(struct native *native, psc_addr from, psc_addr to)
     return false;
 }
 
-/*
- * False where the file of the code is not at hand. Of what lies on the stack then, nothing tells
- * return addresses that earlier calls have left from those that are still wanted.
- */
+/* False where the file of the code is not at hand. */
 static bool is_readable(struct native *native, const struct row *row)
 {
     uint8_t byte;
@@ -212,7 +280,7 @@ bool heuristics_find_caller(struct native *native, const struct row *row,
     if (follow_frame_pointer(native, registers, &ret->registers) &&
         leads_on(native, &ret->registers, STEPS_BEHIND_FRAME_POINTER))
         ret->trust = NATIVE_TRUST_FRAME_POINTER;
-    else if (!is_readable(native, row) || !scan(native, registers, budget, &ret->registers))
+    else if (!scan(native, registers, is_readable(native, row), budget, &ret->registers))
         return false;
     ret->skipped = may_be_called(native, registers->value[native->machine->sp],
                                  ret->registers.value[native->machine->sp] - 8);

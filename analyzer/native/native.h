@@ -62,7 +62,8 @@ enum native_end {
     NATIVE_END_NO_RULE,  /**< No unwind rule, and no heuristic found a caller. */
     NATIVE_END_UNREADABLE, /**< The stack at `end_address` cannot be read. */
     NATIVE_END_CYCLE,      /**< The stack pointer did not rise. */
-    NATIVE_END_LIMIT       /**< PSC_NATIVE_FRAME_LIMIT. */
+    NATIVE_END_LIMIT,      /**< PSC_NATIVE_FRAME_LIMIT. */
+    NATIVE_END_BLANK       /**< The stack at `end_address` is all zeros: it was left out. */
 };
 
 /** Frames per thread after which a walk stops: deep recursion is a real crash, endless is not. */
@@ -85,7 +86,8 @@ struct native_stack {
     size_t count;
     size_t capacity;
     enum native_end end;
-    psc_addr end_address; /**< For UNREADABLE: the address; for NO_RULE and CYCLE: the pc. */
+    psc_addr
+        end_address; /**< For UNREADABLE and BLANK: the address; for NO_RULE and CYCLE: the pc. */
     /** Registers at the last frame, to reason about going on. */
     struct target_registers last;
     /** Set before the walk: registers are kept, for native_get_context(). */

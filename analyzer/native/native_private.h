@@ -26,6 +26,8 @@
 #define STEP_READ_LIMIT 4096u
 /** How often the stack pointer of one walk may fall (sigaltstack, stack switches). */
 #define STACK_SWITCH_LIMIT 64u
+/** Zeros on a stack behind a return address of 0 that are no end of it. */
+#define BLANK_BYTES ((psc_addr)4096)
 /** How far up the stack a return address is looked for, and for how many words in one walk. */
 #define SCAN_BYTES      ((psc_addr)64 * 1024)
 #define SCAN_WORD_LIMIT ((size_t)1 << 22)
@@ -127,6 +129,13 @@ enum step_result libdw_step(struct native *native, const struct row *row,
 
 /* ---- call frame information from outside ---- */
 
+/** Whether a call leads somewhere, as far as it can be told. */
+enum code_call {
+    CODE_CALL_NO,
+    CODE_CALL_UNKNOWN, /**< Executable, but its bytes are not at hand. */
+    CODE_CALL_YES
+};
+
 /** What follows from a CIE for its FDEs. */
 struct cfi_common {
     const struct target_machine *machine;
@@ -155,16 +164,16 @@ bool parse_cfi_entry(const uint8_t *bytes, size_t size, struct cfi_common *commo
 bool cfi_check_address(struct native *native, const struct module *module, psc_addr address,
                        struct cfi_common *ret);
 
+/**
+ * Whether two addresses are in one function, by the search table of their module.
+ * CODE_CALL_UNKNOWN where there is none.
+ */
+enum code_call cfi_is_same_function(struct native *native, psc_addr left, psc_addr right);
+
 /* ---- machine code ---- */
 
 /** True for executable memory, and for that of a missing file whose permissions nobody tells. */
 bool code_is_possible(struct native *native, psc_addr address);
-
-enum code_call {
-    CODE_CALL_NO,
-    CODE_CALL_UNKNOWN, /**< Executable, but its bytes are not at hand. */
-    CODE_CALL_YES
-};
 
 /** What is known of a machine's code without a disassembler; a code_MACHINE.c each. */
 struct code_machine {
@@ -173,6 +182,11 @@ struct code_machine {
     bool (*is_signal_return)(struct native *native, psc_addr pc);
     /** Whether something may return to the address: code behind a call, or a signal trampoline. */
     enum code_call (*follows_call)(struct native *native, psc_addr address);
+    /**
+     * The function that the call before a return address called, also by way of the procedure
+     * linkage table. False where a register or other memory told the call.
+     */
+    bool (*find_callee)(struct native *native, psc_addr address, psc_addr *ret);
     /** True for a function that begins with what stops the process. */
     bool (*begins_with_stop)(struct native *native, psc_addr pc);
     /**
