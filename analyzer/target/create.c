@@ -69,7 +69,8 @@ void target_close(struct target *target)
     if (target->ops && target->ops->close)
         target->ops->close(target);
     target_files_close(target);
-    target_sources_close(target);
+    file_index_destroy(target->sources);
+    file_index_destroy(target->libraries);
     free(target->files);
     free(target->mappings);
     free(target->chain);

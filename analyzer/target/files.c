@@ -250,16 +250,67 @@ static bool file_try_printf(struct target *target, struct target_file *file,
 static bool file_try_library_directory(struct target *target, struct target_file *file,
                                        const struct memory_view *memory, const char *directory)
 {
-    const char *name = strrchr(file->path, '/');
-    name = name ? name + 1 : file->path;
     if (file_try_printf(target, file, memory, "%s/%s", directory, file->path) ||
-        file_try_printf(target, file, memory, "%s/%s", directory, name))
+        file_try_printf(target, file, memory, "%s/%s", directory, file_base_name(file->path)))
         return true;
     if (file->build_id.size < 2)
         return false;
     char hex[TARGET_BUILD_ID_TEXT];
     target_build_id_text(&file->build_id, hex);
     return file_try_printf(target, file, memory, "%s/.build-id/%.2s/%s", directory, hex, hex + 2);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+struct wanted_names {
+    const char **items; /* Sorted. */
+    size_t count;
+};
+
+static bool is_wanted_name(void *context, const char *name)
+{
+    const struct wanted_names *names = context;
+    return bsearch(&name, names->items, names->count, sizeof(*names->items), compare_names) != NULL;
+}
+
+static struct file_index *index_libraries(struct target *target)
+{
+    struct file_index *index = calloc(1, sizeof(*index));
+    const char **items PSC_CLEANUP(cleanup_free) = calloc(target->file_count, sizeof(*items));
+    struct wanted_names names = {items, items ? target->file_count : 0};
+    const struct file_index_request request = {
+        .arena = target->arena, .wants = is_wanted_name, .context = &names};
+    for (size_t i = 0; i < names.count; i++)
+        items[i] = file_base_name(target->files[i]->path);
+    if (names.count)
+        qsort(items, names.count, sizeof(*items), compare_names);
+    enum psc_status status = index && names.count ? PSC_OK : PSC_ERR_MEMORY;
+    for (size_t i = 0; status == PSC_OK && i < target->options.library_directory_count; i++)
+        status = file_index_add(index, &request, target->options.library_directories[i]);
+    // Without memory what was found serves.
+    if (index)
+        file_index_sort(index);
+    return index;
+}
+
+/* Anywhere below the directories that the user names: a tree that was copied keeps its shape. */
+static bool file_try_below_directories(struct target *target, struct target_file *file,
+                                       const struct memory_view *memory)
+{
+    const char *base = file_base_name(file->path);
+    if (!target->options.library_directory_count)
+        return false;
+    if (!target->libraries)
+        target->libraries = index_libraries(target);
+    const struct file_index *index = target->libraries;
+    for (size_t i = index ? file_index_find(index, base) : 0;
+         index && i < index->count && !strcmp(file_base_name(index->items[i].path), base); i++)
+        if (file_try_printf(target, file, memory, "%s", index->items[i].path))
+            return true;
+    return false;
 }
 
 bool target_file_is_program(const struct target *target, const struct target_file *file)
@@ -301,6 +352,8 @@ void target_file_open(struct target *target, struct target_file *file)
         taken = file_try_printf(target, file, &memory, "%s/%s", options->sysroot, file->path);
     for (size_t i = 0; !taken && i < options->library_directory_count; i++)
         taken = file_try_library_directory(target, file, &memory, options->library_directories[i]);
+    if (!taken)
+        taken = file_try_below_directories(target, file, &memory);
     if (!taken)
         taken = file_try_paths(target, file, &memory);
     if (!taken && file->path[0] == '/')

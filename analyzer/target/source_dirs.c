@@ -2,32 +2,18 @@
 #include "foreign_file.h"
 #include "target_private.h"
 
-#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More entries than the sources of a large project and what it builds. */
-#define ENTRY_LIMIT 1000000
 /* Files that may be copies of each other. */
 #define COMPARED_LIMIT   ((off_t)16 << 20)
 #define COMPARED_AT_ONCE 16384
 
-struct source_index {
-    const char **paths; /* Sorted by their last component. */
-    size_t count;
-    size_t capacity;
-};
-
-static const char *base_of(const char *path)
+static bool is_wanted(void *context, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static bool is_wanted(const char *name)
-{
+    (void)context;
     static const char *const endings[] = {"pyx", "pxd", "pxi", "px",  "py",  "c",
                                           "cpp", "cc",  "cxx", "c++", "C",   "h",
                                           "hpp", "hxx", "tp",  "pyi", "pyw", "inc"};
@@ -40,67 +26,25 @@ static bool is_wanted(const char *name)
     return false;
 }
 
-static int compare_bases(const void *left, const void *right)
+static struct file_index *make_index(struct target *target)
 {
-    const char *a = *(const char *const *)left, *b = *(const char *const *)right;
-    int order = strcmp(base_of(a), base_of(b));
-    return order ? order : strcmp(a, b);
-}
-
-/* Some builds put links to files where the files would be; directories are not followed. */
-static bool is_file(const FTSENT *entry)
-{
-    struct stat status;
-    return entry->fts_info == FTS_F ||
-           (entry->fts_info == FTS_SL && !stat(entry->fts_accpath, &status) &&
-            S_ISREG(status.st_mode));
-}
-
-static void index_tree(struct source_index *index, struct arena *arena, const char *directory)
-{
-    char *const roots[] = {(char *)(uintptr_t)directory, NULL};
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
-    FTSENT *entry;
-    for (size_t i = 0; tree && i < ENTRY_LIMIT && (entry = fts_read(tree)); i++) {
-        if (entry->fts_info == FTS_D && entry->fts_level > 0 && entry->fts_name[0] == '.')
-            fts_set(tree, entry, FTS_SKIP);
-        if (!is_wanted(entry->fts_name) || !is_file(entry))
-            continue;
-        const char *path = arena_strdup(arena, entry->fts_path);
-        if (!path || !array_reserve(&index->paths, &index->capacity, index->count + 1,
-                                    sizeof(*index->paths)))
-            break;
-        index->paths[index->count++] = path;
-    }
-    if (tree)
-        fts_close(tree);
-}
-
-static struct source_index *make_index(struct target *target)
-{
-    struct source_index *index = calloc(1, sizeof(*index));
-    if (!index)
-        return NULL;
-    for (size_t i = 0; i < target->options.source_directory_count; i++) {
+    const struct file_index_request request = {
+        .arena = target->arena, .wants = is_wanted, .skips_hidden = true};
+    struct file_index *index = calloc(1, sizeof(*index));
+    enum psc_status status = index ? PSC_OK : PSC_ERR_MEMORY;
+    for (size_t i = 0; status == PSC_OK && i < target->options.source_directory_count; i++) {
         char *real PSC_CLEANUP(cleanup_free) =
             realpath(target->options.source_directories[i], NULL);
         if (real)
-            index_tree(index, target->arena, real);
+            status = file_index_add(index, &request, real);
         else
             target_warn(target, "source-dir-missing", "%s: there is no such directory",
                         target->options.source_directories[i]);
     }
-    if (index->count)
-        qsort(index->paths, index->count, sizeof(*index->paths), compare_bases);
+    // Without memory what was found serves.
+    if (index)
+        file_index_sort(index);
     return index;
-}
-
-void target_sources_close(struct target *target)
-{
-    if (target->sources)
-        free(target->sources->paths);
-    free(target->sources);
-    target->sources = NULL;
 }
 
 /* How many components at the ends of two paths are equal; "." and empty ones do not count. */
@@ -149,17 +93,18 @@ const char *target_find_source(struct target *target, const char *path, size_t l
         return NULL;
     if (!target->sources)
         target->sources = make_index(target);
-    const struct source_index *index = target->sources;
-    const char *base = base_of(path), *best = NULL;
-    size_t count = index ? index->count : 0, most = 0;
+    const struct file_index *index = target->sources;
+    const char *base = file_base_name(path), *best = NULL;
+    size_t most = 0;
     bool ambiguous = false;
-    for (size_t at = SORTED_COUNT(i, count, strcmp(base_of(index->paths[i]), base) < 0);
-         at < count && !strcmp(base_of(index->paths[at]), base); at++) {
-        size_t equal = count_equal(index->paths[at], path);
+    for (size_t at = index ? file_index_find(index, base) : 0;
+         index && at < index->count && !strcmp(file_base_name(index->items[at].path), base); at++) {
+        const char *found = index->items[at].path;
+        size_t equal = count_equal(found, path);
         if (equal < most || (equal < least && equal < count_equal(path, path)))
             continue;
-        ambiguous = equal == most && best && (ambiguous || !same_content(best, index->paths[at]));
-        best = equal > most ? index->paths[at] : best;
+        ambiguous = equal == most && best && (ambiguous || !same_content(best, found));
+        best = equal > most ? found : best;
         most = equal;
     }
     return ambiguous ? NULL : best;

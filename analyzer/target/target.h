@@ -163,7 +163,8 @@ struct target {
     struct arena *arena;
     struct warnings warnings;
     struct target_options options;
-    struct source_index *sources; /**< What is below the source directories; NULL until asked. */
+    struct file_index *sources;   /**< What is below the source directories; NULL until asked. */
+    struct file_index *libraries; /**< What is below the library directories; NULL until asked. */
     struct target_process process;
     struct target_auxv auxv;
     struct target_thread *threads;

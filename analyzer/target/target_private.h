@@ -7,8 +7,40 @@
 
 #include <stdio.h>
 
-/** Frees what target_find_source() keeps. */
-void target_sources_close(struct target *target);
+/* ---- file_index.c: files below directories that the user names ---- */
+
+struct indexed_file {
+    const char *path;
+    size_t directory; /**< Below which of those that were added. */
+};
+
+/** All zero is an empty one; sorted by the last components of the paths, then by directory. */
+struct file_index {
+    struct indexed_file *items;
+    size_t count;
+    size_t capacity;
+    size_t directory_count;
+};
+
+struct file_index_request {
+    struct arena *arena; /**< Keeps the paths. */
+    bool (*wants)(void *context, const char *name);
+    void *context;
+    bool skips_hidden; /**< Directories whose names begin with a dot. */
+};
+
+/** Adds what is wanted of the regular files below a directory; to be sorted at the end. */
+PSC_MUST_CHECK enum psc_status file_index_add(struct file_index *index,
+                                              const struct file_index_request *request,
+                                              const char *directory);
+void file_index_sort(struct file_index *index);
+/** The first file with that last component, or where it would stand. */
+size_t file_index_find(const struct file_index *index, const char *base);
+/** A malloc'd one; NULL is none. */
+void file_index_destroy(struct file_index *index);
+/** The last component of a path. */
+const char *file_base_name(const char *path);
+
 /** Whether it is the program that the process runs. */
 bool target_file_is_program(const struct target *target, const struct target_file *file);
 /** Unmaps what target_file_open() mapped. */

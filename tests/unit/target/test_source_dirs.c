@@ -75,7 +75,7 @@ static int make_tree(void **state)
 static int remove_tree(void **state)
 {
     (void)state;
-    target_sources_close(&target);
+    file_index_destroy(target.sources);
     arena_destroy(target.arena);
     return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
