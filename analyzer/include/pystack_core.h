@@ -90,7 +90,7 @@ struct psc_open_options {
     uint32_t library_directory_count; /**< Entries in library_directories. */
     /** Prefix under which the target's absolute paths are looked up first; NULL for none. */
     const char *sysroot;
-    /** Directories searched by file name, and by build-id below .build-id/. */
+    /** Directories searched, with all below them, by file name, and by build-id in .build-id/. */
     const char *const *library_directories;
     /** Root of separate debug files; NULL for /usr/lib/debug. */
     const char *debug_directory;

@@ -102,23 +102,6 @@ struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc)
 
 /* ---- modules ---- */
 
-static enum trace_file_state file_state(const struct module *module)
-{
-    if (!module->file)
-        return TRACE_FILE_FOUND;
-    switch (module->file->state) {
-    case TARGET_FILE_FOUND:
-    case TARGET_FILE_UNVERIFIED:
-        return TRACE_FILE_FOUND;
-    case TARGET_FILE_MISMATCH:
-        return TRACE_FILE_MISMATCH;
-    case TARGET_FILE_UNTRIED:
-    case TARGET_FILE_MISSING:
-        return TRACE_FILE_MISSING;
-    }
-    return TRACE_FILE_MISSING;
-}
-
 /* A record for each module. What the file tells is added by symbolizer_list_modules(). */
 static enum psc_status make_records(struct symbolizer *symbolizer)
 {
@@ -143,58 +126,6 @@ static enum psc_status make_records(struct symbolizer *symbolizer)
     }
     symbolizer->record_count = count;
     return arena_is_exhausted(arena) ? PSC_ERR_MEMORY : PSC_OK;
-}
-
-/* @return whether the file is used although nothing tells that it is the same. */
-static bool warn_about_file(struct target *target, const struct target_file *file)
-{
-    if (file->state == TARGET_FILE_MISSING)
-        target_warn(target, "file-missing",
-                    "%s: the file is not here; its frames lack names and may be incomplete; "
-                    "name its place with --sysroot or --lib-dir",
-                    file->path);
-    else if (file->state == TARGET_FILE_MISMATCH)
-        target_warn(target, "file-mismatch",
-                    "%s: the file here is another build and is not used; name the right one's "
-                    "place with --sysroot or --lib-dir",
-                    file->path);
-    else if (file->image && !target_file_is_whole(file))
-        target_warn(target, "file-cut-off",
-                    "%s: the file is cut off, or has debug information only; what is not in it is "
-                    "missing below",
-                    file->local_path ? file->local_path : file->path);
-    return file->state == TARGET_FILE_UNVERIFIED;
-}
-
-enum psc_status symbolizer_list_modules(struct symbolizer *symbolizer)
-{
-    struct psc_trace *trace = symbolizer->trace;
-    struct target *target = symbolizer->input.target;
-    size_t unverified = 0;
-    trace->modules =
-        arena_array(trace->arena, symbolizer->record_count + 1, sizeof(*trace->modules));
-    if (!trace->modules)
-        return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < symbolizer->record_count; i++) {
-        const struct module_record *record = &symbolizer->records[i];
-        struct module *module = record->module;
-        if (!record->used && !symbolizer->input.all_modules)
-            continue;
-        module_open(module);
-        record->trace->file = file_state(module);
-        record->trace->debug_info = module->has_debug_info;
-        if (module->build_id_hex)
-            record->trace->build_id = arena_strdup(trace->arena, module->build_id_hex);
-        trace->modules[trace->module_count++] = record->trace;
-        if (record->used && module->file)
-            unverified += warn_about_file(target, module->file);
-    }
-    if (unverified)
-        target_warn(target, "files-unverified",
-                    "the core file holds no build-ids: %zu mapped files are used without a check "
-                    "that they are the same",
-                    unverified);
-    return arena_is_exhausted(trace->arena) ? PSC_ERR_MEMORY : PSC_OK;
 }
 
 /* ---- life ---- */

@@ -88,7 +88,7 @@ const struct option_spec option_list[] = {
 
     {"Where the files of the dead machine are now:", "sysroot", 0, OPTION_REQUIRED, "DIR",
      "look up its absolute paths below DIR first", take_sysroot, COMPLETE_DIRECTORIES, NULL},
-    {NULL, "lib-dir", 0, OPTION_REQUIRED, "DIR", "search DIR for its files; may be repeated",
+    {NULL, "lib-dir", 0, OPTION_REQUIRED, "DIR", "search DIR and all below it for its files; may be repeated",
      take_library_directory, COMPLETE_DIRECTORIES, NULL},
     {NULL, "debug-dir", 0, OPTION_REQUIRED, "DIR", "separate debug files (default /usr/lib/debug)",
      take_debug_directory, COMPLETE_DIRECTORIES, NULL},

@@ -23,18 +23,18 @@ def interpreter_with_library():
     pytest.skip("no CPython with a shared libpython here")
 
 
-def make_core_with_copies(name, interpreter, library, after):
+def make_core_with_copies(name, interpreter, library, after, lib="lib"):
     """A core whose libways.so and libpython came from FOLDER/lib; after(FOLDER) then changes that."""
     helpers = cores.native_helpers()
     program = os.path.join(cores.PROGRAMS, "callbacks.py")
 
     def make(folder):
-        lib = os.path.join(folder, "lib")
-        os.mkdir(lib)
-        ways = shutil.copy(os.path.join(helpers, "libways.so"), lib)
+        where = os.path.join(folder, lib)
+        os.makedirs(where)
+        ways = shutil.copy(os.path.join(helpers, "libways.so"), where)
         env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
         if library:
-            env["LD_PRELOAD"] = shutil.copy(library, lib)
+            env["LD_PRELOAD"] = shutil.copy(library, where)
         cores.run_to_core([interpreter.path, "-s", program, folder, ways], folder, env)
         after(folder)
         with open(os.path.join(folder, "made.json"), "w") as file:
@@ -76,6 +76,16 @@ def moved_library():
 @pytest.fixture
 def complete(system):
     return cores.make_core("callbacks", system)
+
+
+@pytest.mark.parametrize("lib,words", [("site-packages/ways", "pip install --target"),
+                                       ("_MEI123456", "start the program again"),
+                                       ("lib", "it was removed since")])
+def test_advice_fits(system, lib, words):
+    core = make_core_with_copies("moved-" + lib.replace("/", "-"), system, None,
+                                 lambda folder: shutil.rmtree(os.path.join(folder, lib)), lib)
+    message = assert_named_once(analyzer.json_of(core.path), "libways.so")
+    assert words in message and "--lib-dir" in message and "--sysroot" not in message
 
 
 def module_of(document, name):
@@ -127,6 +137,17 @@ def test_missing_module_that_crashed(system):
     assert names(document) == names(analyzer.json_of(os.path.join(built, "core")).json)
 
 
+def test_all_missing_files_at_once(moved_library):
+    """Also those that no frame has been found in yet, for want of the others; and what to do, once."""
+    result = analyzer.json_of(moved_library.path)
+    missing = {os.path.basename(module["path"]) for module in result.json["target"]["modules"]
+               if module["file"] == "missing"}
+    assert "libways.so" in missing and len(missing) == 2
+    told = [warning["message"] for warning in result.json["warnings"] if warning["code"] == "file-missing"]
+    assert len(told) == 3 and all(any(name in one for one in told) for name in missing), told
+    assert told[-1].startswith("of each of these 2 files") and "--lib-dir" in told[-1]
+
+
 def test_replaced_extension(replaced, complete):
     """Its symbols would be lies: they are not used."""
     result = analyzer.json_of(replaced.path)
@@ -147,12 +168,14 @@ def test_file_cut_off(moved, tmp_path):
 
 
 @pytest.mark.parametrize("core_name", ["moved", "replaced", "moved_library"])
-@pytest.mark.parametrize("way", ["lib-dir", "sysroot", "sysroot-link"])
+@pytest.mark.parametrize("way", ["lib-dir", "above-lib-dir", "sysroot", "sysroot-link"])
 def test_found_again(core_name, way, request, tmp_path):
     core = request.getfixturevalue(core_name)
     kept = os.path.join(core.folder, "moved")
     if way == "lib-dir":
         options = ("--lib-dir", kept)
+    elif way == "above-lib-dir":
+        options = ("--lib-dir", os.path.dirname(core.folder))
     else:
         place = tmp_path / core.folder.lstrip("/")
         place.mkdir(parents=True)
