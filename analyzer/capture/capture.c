@@ -137,6 +137,7 @@ enum psc_status capture_trace(struct target *target, struct modules **modules,
     if (capture_goes_on(&capture, status))
         status = psc_fail_status(err, diagnose_crash(target, trace));
     if (capture_goes_on(&capture, status)) {
+        diagnose_emptiness(target, trace);
         summarize(&capture);
         save_core_of_process(&capture);
     }

@@ -236,7 +236,10 @@ static void describe_crash(struct target *target, const struct psc_trace *trace,
     const struct trace_thread *frames = thread ? find_trace_thread(trace, thread->tid) : NULL;
     if (signal->number == SIGNAL_ABRT && describe_abort(target, frames, ret))
         return;
-    if (is_sent(signal))
+    if (is_sent(signal) && signal->sender_pid == target->process.pid && !trace->python &&
+        diagnose_is_bootloader(target))
+        text_add_string(ret, "raised again after its child process died of it");
+    else if (is_sent(signal))
         describe_sender(target, ret);
     else if (signal->has_info)
         describe_hardware(target, thread, ret);

@@ -12,6 +12,12 @@
 /** Fills trace->crash from the target's signal and the crashed thread's frames. */
 PSC_MUST_CHECK enum psc_status diagnose_crash(struct target *target, struct psc_trace *trace);
 
+/**
+ * Warns of a core without stacks, with the remedy, and of one that is of PyInstaller's bootloader.
+ * To be called after diagnose_crash().
+ */
+void diagnose_emptiness(struct target *target, struct psc_trace *trace);
+
 /** "SIGSEGV" for 11; NULL for numbers without a name. Static. */
 const char *diagnose_signal_name(int number);
 /** "SEGV_MAPERR"; NULL when the pair has no name. Static. From the kernel's siginfo.h. */

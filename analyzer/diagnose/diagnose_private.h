@@ -38,4 +38,7 @@ enum diagnose_code {
 void diagnose_describe_fault(struct target *target, const struct target_thread *thread,
                              const struct target_signal *signal, struct text *ret);
 
+/** Whether the program is PyInstaller's bootloader, of a program in one file. */
+bool diagnose_is_bootloader(struct target *target);
+
 #endif
