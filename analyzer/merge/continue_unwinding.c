@@ -4,7 +4,6 @@
  * evaluator call leaves on the C stack to the evaluator's CFA is constant for a binary, so the next
  * such object tells the CFA, and the evaluator's own rule the registers of its caller.
  */
-#include "extents.h"
 #include "merge_private.h"
 
 #include <stdlib.h>

@@ -177,7 +177,8 @@ static size_t find_newest(const struct slot_search *search, const uint64_t *word
     size_t newest = SIZE_MAX;
     for (size_t w = 0; w < count; w++) {
         size_t at = find_in_chain(search, words[w]);
-        if (at != SIZE_MAX && at >= done && at < newest && words[w] != search->awaiting_frame)
+        if (at != SIZE_MAX && !search->stack->frames[at].compiled && at >= done && at < newest &&
+            words[w] != search->awaiting_frame)
             newest = at;
     }
     return newest;
@@ -283,6 +284,15 @@ static bool find_own(struct slot_search *search, size_t *own)
     return !cut || find_cut_off(search, own);
 }
 
+/* How many of the frames [from, to) evaluators run. */
+static size_t count_evaluated(const struct python_stack *stack, size_t from, size_t to)
+{
+    size_t count = 0;
+    for (; from < to; from++)
+        count += !stack->frames[from].compiled;
+    return count;
+}
+
 /*
  * Evaluators [first, end), whose words do not tell, and chain frames [from, to) lie between two
  * that belong together. They are paired from the outside in: it is the innermost evaluator that may
@@ -291,11 +301,15 @@ static bool find_own(struct slot_search *search, size_t *own)
 static bool pair_between(struct slot_search *search, size_t first, size_t end, size_t from,
                          size_t to)
 {
-    size_t evaluators = end - first, frames = to - from;
-    size_t pairs = evaluators < frames ? evaluators : frames;
-    for (size_t i = 0; i < pairs; i++)
-        if (!add_found(search, search->evaluators[end - pairs + i], to - pairs + i))
+    size_t frames = count_evaluated(search->stack, from, to);
+    size_t pairs = end - first < frames ? end - first : frames;
+    for (size_t evaluator = end - pairs; from < to && evaluator < end; from++) {
+        // No evaluator runs a compiled one.
+        if (search->stack->frames[from].compiled || frames-- > end - evaluator)
+            continue;
+        if (!add_found(search, search->evaluators[evaluator++], from))
             return false;
+    }
     return true;
 }
 
@@ -306,9 +320,10 @@ static bool assign_all(struct slot_search *search)
     search->found->count = 0;
     // Up to 3.9 each evaluator has one frame; the innermost has none in its first and last
     // instructions.
+    size_t evaluated = count_evaluated(search->stack, 0, search->stack->count);
     if (!cut && !search->stack->seam_count && python_get_join(search->python) == PYTHON_JOIN_SLOT &&
         search->merged->native.end == NATIVE_END_COMPLETE && !search->merged->native.skips &&
-        (count == search->stack->count || count == search->stack->count + 1))
+        (count == evaluated || count == evaluated + 1))
         return pair_between(search, 0, count, 0, search->stack->count);
     size_t *own PSC_CLEANUP(cleanup_free) = calloc(count ? count : 1, sizeof(*own));
     bool fine = own && find_own(search, own);

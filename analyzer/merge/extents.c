@@ -1,4 +1,3 @@
-#include "extents.h"
 #include "merge_private.h"
 
 #include <stdlib.h>

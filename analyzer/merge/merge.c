@@ -60,6 +60,15 @@ enum psc_status merge_stacks(struct merged_stack *merged, struct python *python,
                                  : join_by_anchor(&segments, merged, &extents);
     if (status != PSC_OK)
         return status;
-    segments_sort(&segments, merged, &extents);
+    status = compiled_frames_split(&segments, merged);
+    if (status == PSC_OK)
+        status = segments_sort(&(struct segment_places){.segments = &segments,
+                                                        .merged = merged,
+                                                        .extents = &extents,
+                                                        .python = python,
+                                                        .target = target,
+                                                        .symbolizer = symbolizer});
+    if (status != PSC_OK)
+        return status;
     return merged_add_frames(merged, &segments, symbolizer);
 }

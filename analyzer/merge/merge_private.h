@@ -9,6 +9,19 @@
 
 /* ---- extents.c ---- */
 
+/** The native frames' extents [sp, cfa), ready for look-up by address. */
+struct extents {
+    const struct native_stack *stack;
+    size_t *order; /**< Frame indices by rising sp; NULL when the stack rises by itself. */
+};
+
+/** False: out of memory. */
+PSC_MUST_CHECK bool extents_init(struct extents *extents, const struct native_stack *stack);
+void extents_deinit(struct extents *extents);
+/** The frame whose [sp, cfa) holds the address; SIZE_MAX when none does. */
+size_t extents_find(const struct extents *extents, psc_addr address);
+/** The frame with the lowest sp above the address; the frame count when none is. */
+size_t extents_next(const struct extents *extents, psc_addr address);
 /** The first frame in [from, end) before which frames may be missing; `end`: none. */
 size_t skips_find_next(const struct native_stack *stack, size_t from, size_t end);
 

@@ -257,12 +257,13 @@ static bool add_segments_before(struct item_writer *writer, size_t i)
             break;
         if (!has_frames(merged, segment))
             continue;
-        if (merged->native.count && !writer->gap_last &&
+        if (merged->native.count && !writer->gap_last && !segment->compiled &&
             !merged_add_gap(merged, missing_gap(writer, i, segment)))
             return false;
         if (!add_segment(merged, segment))
             return false;
-        writer->gap_told = true;
+        // A compiled frame has no evaluator that could be missing.
+        writer->gap_told = writer->gap_told || !segment->compiled;
         writer->gap_last = false;
     }
     return true;

@@ -159,20 +159,54 @@ static size_t segment_key(const struct segment *segment)
     return segment->native != SIZE_MAX ? 2 * segment->native + 1 : 2 * segment->before;
 }
 
+/* Behind the segments from `first` on that are compiled, and of one interpreter. */
+static size_t compiled_run_end(const struct segments *segments, size_t first)
+{
+    size_t end = first + 1;
+    while (end < segments->count && segments->items[end].compiled &&
+           segments->items[end].interpreter == segments->items[first].interpreter)
+        end++;
+    return end;
+}
+
+/* The native frame of the next segment of an interpreter that has one, which stands from `from` on;
+   the end of the native frames if none has. */
+static size_t next_native(const struct segment_places *places, size_t segment, size_t interpreter,
+                          size_t from)
+{
+    const struct segments *segments = places->segments;
+    for (; segment < segments->count && segments->items[segment].interpreter == interpreter;
+         segment++)
+        if (segments->items[segment].native != SIZE_MAX && segments->items[segment].native >= from)
+            return segments->items[segment].native;
+    return places->extents->stack->count;
+}
+
 /*
  * Where segments without a native frame stand: by address where there is one, else (a damaged chain
  * does not reach its anchor) at the next evaluator; never before the segment ahead of them in
  * their chain.
  */
-static void place_segments(struct segments *segments, const struct merged_stack *merged,
-                           const struct extents *extents)
+static bool place_segments(const struct segment_places *places)
 {
+    struct segments *segments = places->segments;
+    const struct merged_stack *merged = places->merged;
+    const struct extents *extents = places->extents;
     size_t lowest = 0, interpreter = SIZE_MAX;
     for (size_t i = 0; i < segments->count; i++) {
         struct segment *segment = &segments->items[i];
         if (segment->interpreter != interpreter) {
             interpreter = segment->interpreter;
             lowest = 0;
+        }
+        if (segment->compiled) {
+            size_t end = compiled_run_end(segments, i);
+            if (!compiled_frames_place(places, i, end, (lowest + 1) / 2,
+                                       next_native(places, end, interpreter, (lowest + 1) / 2)))
+                return false;
+            i = end - 1;
+            lowest = segment_key(&segments->items[i]);
+            continue;
         }
         if (segment->native != SIZE_MAX && segment_key(segment) < lowest)
             segment->native = SIZE_MAX;
@@ -186,6 +220,7 @@ static void place_segments(struct segments *segments, const struct merged_stack 
         }
         lowest = segment_key(segment);
     }
+    return true;
 }
 
 static int compare_segments(const void *left, const void *right)
@@ -228,10 +263,12 @@ enum psc_status segments_order_interpreters(struct segments *segments, size_t in
     return PSC_OK;
 }
 
-void segments_sort(struct segments *segments, const struct merged_stack *merged,
-                   const struct extents *extents)
+enum psc_status segments_sort(const struct segment_places *places)
 {
-    place_segments(segments, merged, extents);
+    struct segments *segments = places->segments;
+    if (!place_segments(places))
+        return PSC_ERR_MEMORY;
     if (segments->count)
         qsort(segments->items, segments->count, sizeof(*segments->items), compare_segments);
+    return PSC_OK;
 }

@@ -2,7 +2,6 @@
 #ifndef PSC_SEGMENTS_H
 #define PSC_SEGMENTS_H
 
-#include "extents.h"
 #include "merge_private.h"
 
 /** A run of Python frames that one evaluator call runs, newest first. */
@@ -15,6 +14,7 @@ struct segment {
     size_t native;    /**< The evaluator; SIZE_MAX: no native frame holds the address. */
     size_t before;    /**< Without one: the native frame before which the segment stands. */
     bool apart;       /**< Each frame was run by an evaluator of its own. */
+    bool compiled;    /**< One frame, of a function that Nuitka compiled: no evaluator runs it. */
 };
 
 /** All zero is an empty one. */
@@ -46,9 +46,31 @@ PSC_MUST_CHECK enum psc_status segments_add_slotted(struct segments *segments,
  */
 PSC_MUST_CHECK enum psc_status segments_order_interpreters(struct segments *segments,
                                                            size_t interpreter_count);
+/** What the places of segments are found by. */
+struct segment_places {
+    struct segments *segments;
+    const struct merged_stack *merged;
+    const struct extents *extents;
+    struct python *python;
+    struct target *target;
+    struct symbolizer *symbolizer;
+};
+
 /** Finds where each stands among the native frames, and sorts them so. */
-void segments_sort(struct segments *segments, const struct merged_stack *merged,
-                   const struct extents *extents);
+PSC_MUST_CHECK enum psc_status segments_sort(const struct segment_places *places);
+
+/* ---- compiled_frames.c ---- */
+
+/** Gives frames of functions that Nuitka compiled segments of their own. */
+PSC_MUST_CHECK enum psc_status compiled_frames_split(struct segments *segments,
+                                                     const struct merged_stack *merged);
+/**
+ * Places the segments [first, end), all compiled, among the native frames [from, to): each at its
+ * function, or all before the innermost one of their module, with a warning.
+ * @return false when out of memory.
+ */
+bool compiled_frames_place(const struct segment_places *places, size_t first, size_t end,
+                           size_t from, size_t to);
 
 /* ---- merged_items.c ---- */
 

@@ -119,8 +119,11 @@ struct python_frame {
     psc_addr code;          /**< 0 for shims. */
     int64_t interpreter_id; /**< -1: not known. */
     int32_t lasti;          /**< Byte offset of the current instruction; -1 before the first. */
+    int32_t line;           /**< Of a compiled one: its line; 0: not known. */
     uint8_t kind;           /**< enum python_frame_kind */
     bool generator;         /**< Runs a generator, coroutine or async generator. */
+    /** Of a function that Nuitka has compiled: no evaluator runs it, and it has no instructions. */
+    bool compiled;
 };
 
 /**
@@ -435,6 +438,11 @@ struct python_location {
     int32_t column;
     int32_t end_column;
 };
+
+/** The module with the machine code of a compiled frame's function; NULL: not known. */
+struct module *python_find_compiled_module(struct python *python, const struct python_frame *frame);
+/** Whether a linker's name is that of the code that Nuitka made of a function of that name. */
+bool python_is_compiled_name(const char *symbol, const char *name);
 
 /** Reads name, file and position; equal (code, lasti) pairs are read once. */
 PSC_MUST_CHECK enum psc_status python_read_location(struct python *python,

@@ -69,7 +69,8 @@ const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
     // Frames whose code object cannot be read have a location each.
     bool shared = frame->kind == PYTHON_FRAME_CODE || frame->kind == PYTHON_FRAME_TRAMPOLINE;
     struct hash_table *instructions = &symbolizer->instructions;
-    uint64_t lasti = (uint32_t)frame->lasti;
+    uint64_t lasti =
+        frame->compiled ? UINT64_C(1) << 32 | (uint32_t)frame->line : (uint32_t)frame->lasti;
     struct known_instruction *known =
         shared ? hash_table_find_pair(instructions, frame->code, lasti) : NULL;
     if (known)

@@ -264,7 +264,8 @@ enum psc_status python_read_location(struct python *python, const struct python_
     }
     if (!code->names_read)
         read_names(python, code);
-    find_function(python, code, frame->address);
+    if (!frame->compiled)
+        find_function(python, code, frame->address);
     const struct py_position *position = find_position(python, code, frame->lasti);
     if (!position)
         return PSC_ERR_MEMORY;
@@ -275,5 +276,12 @@ enum psc_status python_read_location(struct python *python, const struct python_
     ret->end_line = position->end_line;
     ret->column = position->column;
     ret->end_column = position->end_column;
+    if (frame->compiled && frame->line)
+        *ret = (struct python_location){.name = ret->name,
+                                        .function = ret->function,
+                                        .file = ret->file,
+                                        .line = (uint32_t)frame->line,
+                                        .column = -1,
+                                        .end_column = -1};
     return PSC_OK;
 }

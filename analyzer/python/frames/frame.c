@@ -10,6 +10,7 @@
 struct frame_reader {
     size_t window; /* Bytes at the start of a frame that hold all that is read of it. */
     psc_addr type; /* Of frame objects; 0: not known. */
+    struct py_frame_types types;
     struct py_moved moved;
 };
 
@@ -22,6 +23,7 @@ enum psc_status frame_reader_create(struct python *python)
 void frame_reader_forget(struct python *python)
 {
     python->frame_reader->type = 0;
+    python->frame_reader->types = (struct py_frame_types){0};
 }
 
 void frame_reader_destroy(struct python *python)
@@ -58,8 +60,8 @@ void frame_use_layout(struct python *python)
     static const enum py_field of_objects[] = {PY_OBJECT_REFCNT,  PY_OBJECT_TYPE,
                                                PY_FRAMEOBJ_BACK,  PY_FRAMEOBJ_CODE,
                                                PY_FRAMEOBJ_LASTI, PY_FRAMEOBJ_STATE};
-    static const enum py_field of_frames[] = {PY_FRAME_CODE, PY_FRAME_PREVIOUS, PY_FRAME_INSTR,
-                                              PY_FRAME_OWNER, PY_FRAME_COPY};
+    static const enum py_field of_frames[] = {PY_FRAME_CODE,  PY_FRAME_PREVIOUS, PY_FRAME_INSTR,
+                                              PY_FRAME_OWNER, PY_FRAME_COPY,     PY_FRAME_OBJECT};
     bool objects = has_frame_objects(python);
     const enum py_field *fields = objects ? of_objects : of_frames;
     size_t count = objects ? PSC_ARRAY_SIZE(of_objects) : PSC_ARRAY_SIZE(of_frames);
@@ -119,12 +121,19 @@ static enum psc_status parse_frame_object(struct python *python, const uint8_t *
     struct py_code *code;
     psc_addr type = load_u64(bytes + offset[PY_OBJECT_TYPE]);
     psc_addr known = frame_type(python);
-    if (known && type != known)
+    bool compiled =
+        type != known && compiled_frame_is_type(python, &python->frame_reader->types, type);
+    if (known && type != known && !compiled)
         return PSC_ERR_FORMAT;
     enum psc_status status =
         set_code(python, load_u64(bytes + offset[PY_FRAMEOBJ_CODE]), ret, &code);
     if (status != PSC_OK)
         return status;
+    *ret_previous = load_u64(bytes + offset[PY_FRAMEOBJ_BACK]);
+    if (compiled) {
+        compiled_frame_take(python, ret->address, ret);
+        return PSC_OK;
+    }
     if (!known) {
         if (code->state != PY_CODE_VALID)
             return PSC_ERR_FORMAT;
@@ -143,7 +152,6 @@ static enum psc_status parse_frame_object(struct python *python, const uint8_t *
     case PY_INSTRUCTION_POINTER:
         break;
     }
-    *ret_previous = load_u64(bytes + offset[PY_FRAMEOBJ_BACK]);
     return PSC_OK;
 }
 
@@ -187,6 +195,21 @@ static psc_addr read_start(struct python *python, const struct py_code *code, co
     return start;
 }
 
+bool frame_is_compiled(struct python *python, psc_addr object)
+{
+    psc_addr type;
+    return py_is_object_address(object) &&
+           py_read_u64(python, object, PY_OBJECT_TYPE, &type) == PSC_OK &&
+           compiled_frame_is_type(python, &python->frame_reader->types, type);
+}
+
+/* The object of a frame, which only some have, if a compiled function made it; else 0. */
+static psc_addr find_compiled_object(struct python *python, const uint8_t *frame)
+{
+    psc_addr object = load_u64(frame + python->layout.offset[PY_FRAME_OBJECT]);
+    return frame_is_compiled(python, object) ? object : 0;
+}
+
 static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,
                                    struct python_frame *ret, psc_addr *ret_previous)
 {
@@ -209,10 +232,15 @@ static enum psc_status parse_frame(struct python *python, const uint8_t *bytes,
     struct py_code *code;
     psc_addr address = load_u64(bytes + offset[PY_FRAME_CODE]) & ~rules->pointer_tag;
     enum psc_status status = set_code(python, address, ret, &code);
-    if (status == PSC_OK && code->state == PY_CODE_VALID)
+    if (status != PSC_OK || code->state != PY_CODE_VALID)
+        return status;
+    psc_addr compiled = find_compiled_object(python, bytes);
+    if (compiled)
+        compiled_frame_take(python, compiled, ret);
+    else
         ret->lasti = instruction_offset(code, read_start(python, code, bytes),
                                         load_u64(bytes + offset[PY_FRAME_INSTR]), owner);
-    return status;
+    return PSC_OK;
 }
 
 enum psc_status frame_read(struct python *python, psc_addr address, struct python_frame *ret,

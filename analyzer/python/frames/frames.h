@@ -47,6 +47,8 @@ void python_codes_destroy(struct python *python);
 /** Reads one frame of either kind and the address of its caller's. */
 PSC_MUST_CHECK enum psc_status frame_read(struct python *python, psc_addr address,
                                           struct python_frame *ret, psc_addr *ret_previous);
+/** Whether a frame object is that of a function that Nuitka has compiled. */
+bool frame_is_compiled(struct python *python, psc_addr object);
 /** To be called once python->layout is known, and again when it is another. */
 void frame_use_layout(struct python *python);
 

@@ -40,4 +40,17 @@ PSC_MUST_CHECK enum psc_status anchors_from_cframes(const struct py_cframe *cfra
 PSC_MUST_CHECK enum psc_status anchors_in_order(const struct py_cframe *cframes, size_t count,
                                                 struct python_stack *stack);
 
+/* ---- compiled_frame.c ---- */
+
+/** Types of frame objects that were met; all zero at first. */
+struct py_frame_types {
+    psc_addr compiled;
+    psc_addr other; /**< The last one that is not Nuitka's. */
+};
+
+/** Whether frame objects of a type are those of functions that Nuitka has compiled. */
+bool compiled_frame_is_type(struct python *python, struct py_frame_types *types, psc_addr type);
+/** Makes of a frame, whose code is known, that of a compiled function. */
+void compiled_frame_take(struct python *python, psc_addr object, struct python_frame *frame);
+
 #endif

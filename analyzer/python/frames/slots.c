@@ -101,7 +101,8 @@ enum psc_status py_slots_read(struct python *python, const struct python_frame *
     enum psc_status status = py_slots_list(python, frame->code, ret);
     if (status != PSC_OK)
         return status;
-    *ret_readable = read_values(python, frame->address, ret);
+    // A compiled function has its variables where its compiler wanted them.
+    *ret_readable = !frame->compiled && read_values(python, frame->address, ret);
     return PSC_OK;
 }
 

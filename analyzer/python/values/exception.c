@@ -149,6 +149,12 @@ static bool read_trace_frame(struct python *python, psc_addr trace, struct pytho
     }
     ret->code = code & ~python->layout.rules->pointer_tag;
     ret->lasti = lasti;
+    if (frame_is_compiled(python, object)) {
+        ret->compiled = true;
+        ret->lasti = -1;
+        if (py_read_i32(python, trace, PY_TRACE_LINE, &ret->line) != PSC_OK || ret->line < 0)
+            ret->line = 0;
+    }
     const struct py_code *found = code_find(python, ret->code);
     return found && found->state == PY_CODE_VALID;
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "extents.h"
+#include "merge_private.h"
 
 static void an_address_lies_in_one_extent(void **state)
 {
