@@ -13,6 +13,62 @@ struct gil_owner {
     int64_t id;
 };
 
+/* A C stack is searched in pieces of 4 KB, up to 1 MB. */
+#define PIECE_WORDS ((size_t)512)
+#define PIECE_LIMIT ((size_t)256)
+
+/* Behind the thread pointer are lists of the C library's. */
+static bool has_collector_list(const struct capture *capture, const struct captured_thread *thread)
+{
+    uint64_t words[PIECE_WORDS];
+    psc_addr at = thread->merged.sp & ~UINT64_C(7), end = thread->native->thread_pointer;
+    for (size_t piece = 0; at && piece < PIECE_LIMIT; piece++) {
+        size_t count = target_read_some(capture->target, at, words, sizeof(words)) / 8;
+        for (size_t w = 0; w < count && at + 8 * w != end; w++)
+            if (words[w] && python_is_collector_list(capture->python, at + 8 * w, words[w]))
+                return true;
+        if (count < PIECE_WORDS || (end >= at && end - at < sizeof(words)))
+            break;
+        at += sizeof(words);
+    }
+    return false;
+}
+
+/* A state of the interpreter whose thread has a list of the collector's on its stack; or NULL. */
+static struct python_thread *find_collector(const struct capture *capture,
+                                            const struct captured_thread *thread, size_t index)
+{
+    for (size_t k = 0; thread->native && k < thread->merged.interpreter_count; k++) {
+        const struct python_thread *python = thread->merged.interpreters[k].thread;
+        if (python->interpreter_index == index && has_collector_list(capture, thread))
+            return &capture->python_threads[python - capture->python_threads];
+    }
+    return NULL;
+}
+
+/*
+ * An interpreter says that it collects, not which thread does: mostly that which holds the GIL, but
+ * what the collector runs may have released it.
+ */
+static void find_collectors(const struct capture *capture)
+{
+    for (size_t i = 0; i < capture->interpreter_count; i++) {
+        struct python_thread *collector = NULL;
+        size_t found = 0;
+        if (capture->interpreters[i].collecting != PYTHON_YES)
+            continue;
+        for (size_t t = 0; t < capture->thread_count; t++) {
+            struct python_thread *python = find_collector(capture, &capture->threads[t], i);
+            collector = python ? python : collector;
+            found += python != NULL;
+        }
+        for (size_t p = 0; found == 1 && p < capture->python_thread_count; p++)
+            if (capture->python_threads[p].interpreter_index == i)
+                capture->python_threads[p].collecting =
+                    &capture->python_threads[p] == collector ? PYTHON_YES : PYTHON_NO;
+    }
+}
+
 static void note_thread(struct hash_table *holders, const struct python_thread *python, int32_t tid)
 {
     struct gil_holder *holder = hash_table_find(holders, python->tstate);
@@ -95,6 +151,8 @@ enum psc_status fill_interpreters(struct capture *capture)
     size_t count = capture->interpreter_count;
     if (!trace->python || !count)
         return PSC_OK;
+    if (capture->target->thread_count)
+        find_collectors(capture);
     struct trace_python *python = arena_alloc(trace->arena, sizeof(*python));
     struct trace_interpreter *interpreters =
         arena_array(trace->arena, count, sizeof(*interpreters));

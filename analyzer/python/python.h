@@ -94,6 +94,7 @@ struct python_interpreter {
     bool without_gil; /**< It is free-threaded and runs without its GIL. */
     bool gil_known;   /**< Whether somebody holds its GIL could be read. */
     psc_addr holder;  /**< The thread state that holds it, which may be another's; 0: none. */
+    enum python_truth collecting; /**< A thread of its own is collecting garbage. */
 };
 
 struct python_thread_list {
@@ -106,6 +107,13 @@ struct python_thread_list {
 /** All interpreters and all their thread states; bounded; owned by the arena. */
 PSC_MUST_CHECK enum psc_status
 python_list_threads(struct python *python, struct python_thread_list *ret, struct psc_error *err);
+
+/**
+ * Whether a list of objects begins at this place of a C stack, as the collector's do while it is at
+ * work (CPython, Modules/gcmodule.c and Python/gc.c: the heads are local variables).
+ * @param next  the word there.
+ */
+bool python_is_collector_list(struct python *python, psc_addr head, psc_addr next);
 
 enum python_frame_kind {
     PYTHON_FRAME_CODE,       /**< Runs a code object that a person wrote. */

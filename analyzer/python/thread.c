@@ -239,14 +239,15 @@ static psc_addr read_finalizing(struct python *python)
                : 0;
 }
 
-static void describe_threads(struct python *python, const struct python_interpreter *interpreters,
+static void describe_threads(struct python *python, struct python_interpreter *interpreters,
                              size_t index, struct python_thread *threads, size_t count)
 {
-    const struct python_interpreter *interpreter = &interpreters[index];
+    struct python_interpreter *interpreter = &interpreters[index];
     PSC_CLEANUP(cleanup_free) struct py_thread_name *names = NULL;
     size_t name_count = thread_names_read(python, interpreter->address, &names);
     enum python_truth collecting = read_collecting(python, interpreter->address);
     psc_addr finalizing = read_finalizing(python);
+    interpreter->collecting = collecting;
     for (size_t i = 0; i < count; i++) {
         struct python_thread *thread = &threads[i];
         thread->interpreter_index = index;

@@ -39,6 +39,18 @@ static bool is_list(struct python *python, psc_addr head)
            (next & ~PY_GC_LINK_FLAGS) == head;
 }
 
+bool python_is_collector_list(struct python *python, psc_addr head, psc_addr next)
+{
+    uint64_t header = python->layout.offset[PY_GC_HEAD_SIZE];
+    psc_addr type;
+    uint64_t flags;
+    next &= ~PY_GC_LINK_FLAGS;
+    return !python->info.free_threaded && header != PY_NO_OFFSET && next != head &&
+           py_is_object_address(next) && is_list(python, head) &&
+           py_read_type(python, next + header, &type, &flags) == PSC_OK &&
+           py_has_flags(python, type, PY_FLAG_TYPE);
+}
+
 struct object_walk {
     struct python *python;
     py_object_visit *visit;

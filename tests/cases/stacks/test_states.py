@@ -7,6 +7,8 @@ import pytest
 import analyzer
 import cores
 import interpreters
+import living
+import resting
 
 OTHER_SUITES = True
 NOT_THERE = "the native thread of this Python thread is not there"
@@ -38,6 +40,36 @@ def test_inside_the_collector(core):
     names = names_of(crashed)
     assert names[-2:] == [mode, "<module>"]
     assert ("die" in names) == (mode != "collector_native")
+
+
+COLLECTS = """
+import gc, threading, time
+class Ring:
+    def __init__(self): self.itself = self
+    def __del__(self):
+        print("ready", flush=True)
+        time.sleep(600)
+def spins():
+    while True: pass
+thread = threading.Thread(target=spins)
+thread.daemon = True
+thread.start()
+Ring()
+gc.collect()
+"""
+
+
+def test_collector_that_has_released_the_gil(interpreter):
+    """It is told by its lists on the stack, whoever holds the GIL and whether the interpreter is stripped."""
+    if interpreter.free_threaded:
+        pytest.skip("its collector has no lists")
+    with living.running([interpreter.path, "-s", "-c", COLLECTS]) as process:
+        resting.wait_until_at_rest(process.pid, but=next(tid for tid in living.thread_states(process.pid)
+                                                         if tid != process.pid))
+        for mode in ("merged", "python"):
+            document = living.report(process.pid, "--format", "json", "--mode", mode).json
+            collecting = {thread["tid"]: "collecting-garbage" in thread["state"] for thread in document["threads"]}
+            assert collecting == {tid: tid == process.pid for tid in collecting} and len(collecting) == 2, collecting
 
 
 @pytest.mark.cases(["state_finalizing"])
