@@ -112,7 +112,7 @@ static void put_recursions(struct json_writer *writer, const struct trace_thread
                       find_listed(thread, options, 0, 0, longest->first));
     else
         json_put_null(writer, "recursion");
-    if (thread->recursion_count < 2)
+    if (!longest || thread->recursion_count < 2)
         return;
     json_open_array(writer, "other_recursions");
     size_t from = 0;

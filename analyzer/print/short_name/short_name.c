@@ -12,7 +12,7 @@
 /* Brackets inside each other that are followed; names that nest deeper are cut. */
 #define NESTING_LIMIT 128
 /* Arguments inside arguments that are shown at most, where there is room for some. */
-#define DETAIL_LIMIT 6
+#define DETAIL_LIMIT ((size_t)6)
 
 /* A default argument that is longer stays: what is looked at again and again is bounded. */
 #define DEFAULT_LIMIT 1024
