@@ -49,10 +49,32 @@ static bool is_another_failure(const struct flow_exploration *exploration,
            state->tested;
 }
 
+static void forget_error(struct abstract_value *value)
+{
+    if (value->kind == ABSTRACT_ERROR)
+        *value = (struct abstract_value){ABSTRACT_UNKNOWN, 0};
+}
+
+/**
+ * Cython tests what a call has returned for failure before it takes or releases the GIL: what is
+ * tested afterwards is of the program's own meaning.
+ */
+static void forget_failure(struct flow_state *state)
+{
+    for (size_t i = 0; i < INSTRUCTION_REGISTER_LIMIT; i++) {
+        forget_error(&state->registers[i]);
+        forget_error(&state->vectors[i]);
+    }
+    for (size_t i = 0; i < state->slot_count; i++)
+        forget_error(&state->slots[i].value);
+}
+
 static enum flow_verdict report_call(struct flow_exploration *exploration, struct flow_state *state,
                                      struct code_target target)
 {
     state->caught |= flow_takes_exception(exploration->flow, target);
+    if (!state->tested && target.import && c_api_traits(target.import) & C_API_GIL)
+        forget_failure(state);
     struct traceback_helper helper;
     if (find_report_call(exploration->flow, target, &helper) || reports_kept_line(state))
         return FLOW_FOUND;
@@ -102,6 +124,7 @@ struct report_search {
     bool error;  /**< It has failed. */
     bool single; /**< Nothing else fails besides. */
     bool trust;  /**< A branch on what it returned is one on its failure. */
+    bool raises; /**< It is known to set exceptions. */
 };
 
 /**
@@ -150,8 +173,12 @@ static struct flow_state *search_report(const struct report_search *search,
     if (found->calls == 0)
         ret->direct = tested || is_only_report(search, &open, 0, ret);
     else
-        /* A generator's body exchanges StopIteration for RuntimeError before it reports. */
-        ret->direct = tested && is_only_report(search, start, ONLY_CALL_LIMIT, ret);
+        /*
+         * A generator's body exchanges StopIteration for RuntimeError before it reports. But `if
+         * error < 0: raise ...` calls something as well.
+         */
+        ret->direct =
+            tested && search->raises && is_only_report(search, start, ONLY_CALL_LIMIT, ret);
     return found;
 }
 
@@ -211,13 +238,15 @@ static struct flow_state *search_first(struct flow *flow, struct flow_state *sta
     struct flow_state *found = NULL;
     struct error_report plain;
     if (may_fail || call->kind == FLOW_CALL_CLEANUP) {
-        struct abstract_value failure = reports_find_error_return(flow, call->callee);
+        bool raises;
+        struct abstract_value failure = reports_find_error_return(flow, call->callee, &raises);
         flow_state_set_result(start, failure);
         /* Where an exception does not match, others are set as a matter of course. */
         struct report_search search = {.flow = flow,
                                        .error = true,
                                        .single = !flow_matches_exception(flow, call->callee),
-                                       .trust = failure.kind == ABSTRACT_ERROR};
+                                       .trust = failure.kind == ABSTRACT_ERROR,
+                                       .raises = raises};
         found = search_report(&search, start, ret);
         /* Some helpers return what others do that have succeeded: __Pyx_IterFinish(). */
         if (search.single && (!found || !ret->direct)) {

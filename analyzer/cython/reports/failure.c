@@ -25,6 +25,12 @@ enum outcome {
     OUTCOME_CANNOT_FAIL /**< Its errors go to sys.unraisablehook: `noexcept`. */
 };
 
+/** What is found of a function. */
+struct failure {
+    enum outcome outcome;
+    bool calls_python; /**< It may hand on a failure of what it calls. */
+};
+
 static bool sets_error(const struct flow *flow, struct code_target target)
 {
     if (!target.import)
@@ -60,14 +66,15 @@ static enum flow_verdict failure_call(struct flow_exploration *exploration,
                                       struct flow_state *state, struct code_target target)
 {
     (void)state;
-    enum outcome *outcome = exploration->context;
+    struct failure *failure = exploration->context;
     if (sets_error(exploration->flow, target))
         return FLOW_FOUND;
     if (flow_is_cleanup(exploration->flow, target))
         return FLOW_PASS_FREE;
+    failure->calls_python |= !target.import || c_api_is_symbol(target.import);
     if (!reports_is_unraisable(exploration->flow, target))
         return FLOW_PASS_COUNTED;
-    *outcome = OUTCOME_CANNOT_FAIL;
+    failure->outcome = OUTCOME_CANNOT_FAIL;
     return FLOW_END_PATH;
 }
 
@@ -86,7 +93,7 @@ static enum flow_verdict leaving_call(struct flow_exploration *exploration,
 }
 
 /** The state at the call that sets an error; NULL when no path leads to one. */
-static struct flow_state *search_error(struct flow *flow, uint64_t start, enum outcome *ret)
+static struct flow_state *search_error(struct flow *flow, uint64_t start, struct failure *ret)
 {
     struct flow_exploration exploration = {.on_call = failure_call,
                                            .context = ret,
@@ -126,24 +133,27 @@ static struct abstract_value search_result(struct flow *flow, struct flow_state 
     return result;
 }
 
-struct abstract_value reports_find_error_return(struct flow *flow, struct code_target target)
+struct abstract_value reports_find_error_return(struct flow *flow, struct code_target target,
+                                                bool *ret_raises)
 {
     struct abstract_value failure = {ABSTRACT_ERROR, ERROR_IS_MINUS_ONE};
     struct abstract_value result = {ABSTRACT_UNKNOWN, 0};
-    enum outcome outcome = OUTCOME_UNKNOWN;
+    struct failure found_of = {OUTCOME_UNKNOWN, false};
     const struct code_function *callee =
         target.import ? NULL : code_find_function(&flow->image, target.address);
     /* Through a pointer: a method, an `except 0` of which nothing else is known. */
+    *ret_raises = !target.import || c_api_is_symbol(target.import);
     if (!target.import && !target.address)
         failure.number = ERROR_IS_EITHER;
     if (!callee || callee->start != target.address ||
         flow_find_traceback_helper(flow, target.address))
         return failure;
-    struct flow_state *found = search_error(flow, target.address, &outcome);
+    struct flow_state *found = search_error(flow, target.address, &found_of);
+    *ret_raises = found || found_of.calls_python;
     if (found)
-        result = search_result(flow, found, &outcome);
+        result = search_result(flow, found, &found_of.outcome);
     free(found);
-    if (outcome == OUTCOME_CANNOT_FAIL)
+    if (found_of.outcome == OUTCOME_CANNOT_FAIL)
         return (struct abstract_value){ABSTRACT_UNKNOWN, 0};
     if (result.kind == ABSTRACT_CONSTANT && result.number == 0)
         failure.number = ERROR_IS_ZERO;

@@ -27,8 +27,14 @@ bool reports_find_helper_arguments(struct flow *flow, uint64_t start, struct tra
 
 /** Whether it is PyErr_WriteUnraisable(), or a function that calls it: __Pyx_WriteUnraisable(). */
 bool reports_is_unraisable(struct flow *flow, struct code_target target);
-/** What a call of this returns after it has failed: an ABSTRACT_ERROR. */
-struct abstract_value reports_find_error_return(struct flow *flow, struct code_target target);
+/**
+ * What a call of this returns after it has failed: an ABSTRACT_ERROR.
+ * @param ret_raises  false where it is a function of another library than Python's, or one of the
+ *                    module that calls nothing of Python's: what it returns may be an error
+ *                    of its own, of which other code makes an exception.
+ */
+struct abstract_value reports_find_error_return(struct flow *flow, struct code_target target,
+                                                bool *ret_raises);
 
 /* ---- parallel_blocks.c ---- */
 
