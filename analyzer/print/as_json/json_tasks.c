@@ -35,7 +35,7 @@ static const char *name_library(enum trace_task_library library)
 /* Where it belongs. */
 static void put_owner(struct json_writer *writer, const struct trace_task *task)
 {
-    json_put_integer(writer, "thread", task->tid != 0, task->tid);
+    json_put_integer(writer, "thread", task->tid > 0, task->tid);
     json_put_integer(writer, "interpreter", task->interpreter_id >= 0, task->interpreter_id);
 }
 
