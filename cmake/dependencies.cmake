@@ -6,6 +6,10 @@ pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(CAPSTONE REQUIRED IMPORTED_TARGET capstone)
 
+# Loaded when an archive is written or read; a program without a dynamic linker has it linked.
+pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive>=3.3.3)
+option(PSC_LINK_LIBARCHIVE "Link libarchive to the program, as a static one needs it" OFF)
+
 # libunwind-coredump.so is under-linked: it needs the other two named after it.
 find_path(UNWIND_COREDUMP_INCLUDE libunwind-coredump.h REQUIRED)
 find_library(UNWIND_COREDUMP_LIBRARY unwind-coredump REQUIRED)

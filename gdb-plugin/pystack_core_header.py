@@ -43,9 +43,18 @@ PSC_LOCALS_NONE = 0
 PSC_LOCALS_ALL = 1
 PSC_LOCALS_PYTHON = 2
 
+# enum psc_evaluated_thread
+PSC_EVALUATED_CRASHED = 0
+PSC_EVALUATED_MAIN = -1
+
 # enum psc_format
 PSC_FORMAT_TEXT = 0
 PSC_FORMAT_JSON = 1
+
+# enum psc_content
+PSC_CONTENT_REPORT = 0
+PSC_CONTENT_FILES = 1
+PSC_CONTENT_VALUES = 2
 
 # enum psc_debugger_permission
 PSC_DEBUGGER_READ = 1
@@ -96,6 +105,18 @@ PSC_FRAME_INLINED = 1 << 1
 PSC_FRAME_HAS_PC = 1 << 2
 PSC_FRAME_HAS_OFFSET = 1 << 3
 
+# enum psc_file_kind
+PSC_FILE_EXECUTABLE = 0
+PSC_FILE_LIBRARY = 1
+PSC_FILE_DEBUG = 2
+PSC_FILE_CYTHON = 3
+PSC_FILE_SOURCE = 4
+
+# enum psc_file_state
+PSC_FILE_FOUND = 0
+PSC_FILE_MISSING = 1
+PSC_FILE_MISMATCH = 2
+
 # enum psc_scope
 PSC_SCOPE_LOCAL = 0
 PSC_SCOPE_CLOSURE = 1
@@ -111,6 +132,8 @@ if ctypes:
 
     OpenOptionsInterrupted = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
+    OpenOptionsFind_file = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p)
+
     class OpenOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("library_directory_count", ctypes.c_uint32),
@@ -122,13 +145,20 @@ if ctypes:
                     ("source_directory_count", ctypes.c_uint32),
                     ("source_directories", ctypes.POINTER(ctypes.c_char_p)),
                     ("interrupted", OpenOptionsInterrupted),
-                    ("interrupt_context", ctypes.c_void_p)]
+                    ("interrupt_context", ctypes.c_void_p),
+                    ("find_file", OpenOptionsFind_file),
+                    ("find_file_context", ctypes.c_void_p)]
 
     class ValueLimits(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("length", ctypes.c_uint32),
                     ("items", ctypes.c_uint32),
                     ("depth", ctypes.c_uint32)]
+
+    class Evaluation(ctypes.Structure):
+        _fields_ = [("thread_id", ctypes.c_int32),
+                    ("frame", ctypes.c_uint32),
+                    ("expression", ctypes.c_char_p)]
 
     class CaptureOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
@@ -148,7 +178,12 @@ if ctypes:
                     ("tasks", ctypes.c_uint32),
                     ("value_length", ctypes.c_uint32),
                     ("value_items", ctypes.c_uint32),
-                    ("value_depth", ctypes.c_uint32)]
+                    ("value_depth", ctypes.c_uint32),
+                    ("list_files", ctypes.c_uint32),
+                    ("evaluation_count", ctypes.c_uint32),
+                    ("evaluations", ctypes.POINTER(Evaluation)),
+                    ("evaluation_size", ctypes.c_uint32),
+                    ("evaluation_reserved", ctypes.c_uint32)]
 
     class PrintOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
@@ -160,7 +195,8 @@ if ctypes:
                     ("explain", ctypes.c_uint32),
                     ("one_line", ctypes.c_uint32),
                     ("max_frames", ctypes.c_uint32),
-                    ("no_fold", ctypes.c_uint32)]
+                    ("no_fold", ctypes.c_uint32),
+                    ("content", ctypes.c_int)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),
@@ -288,6 +324,25 @@ if ctypes:
                     ("frames", ctypes.c_uint64),
                     ("times", ctypes.c_uint64)]
 
+    class FileInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("kind", ctypes.c_int),
+                    ("state", ctypes.c_int),
+                    ("reserved", ctypes.c_uint32),
+                    ("path", ctypes.c_char_p),
+                    ("build_id", ctypes.c_char_p),
+                    ("here", ctypes.c_char_p)]
+
+    class Evaluated(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("thread_id", ctypes.c_int32),
+                    ("frame", ctypes.c_uint32),
+                    ("scope", ctypes.c_int),
+                    ("function", ctypes.c_char_p),
+                    ("expression", ctypes.c_char_p),
+                    ("value", ctypes.c_char_p),
+                    ("problem", ctypes.c_char_p)]
+
     # Every public function, its result and its arguments.
     FUNCTIONS = {
         "psc_version": (
@@ -360,6 +415,12 @@ if ctypes:
         "psc_trace_get_recursion": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Recursion), ctypes.POINTER(Error)]),
+        "psc_trace_file_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_get_file": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(FileInfo), ctypes.POINTER(Error)]),
         "psc_trace_warning_count": (
             ctypes.c_size_t,
             [ctypes.c_void_p]),
@@ -387,6 +448,12 @@ if ctypes:
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.POINTER(ValueLimits), WriteFn, ctypes.c_void_p,
              ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
+        "psc_trace_evaluation_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_get_evaluation": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Evaluated), ctypes.POINTER(Error)]),
         "psc_frame_names": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p, ctypes.POINTER(Error)]),

@@ -64,6 +64,8 @@ static enum psc_status take_open_options(const struct psc_open_options *given,
         .source_map_count = open.source_map_count,
         .source_directories = open.source_directories,
         .source_directory_count = open.source_directory_count,
+        .find_file = open.find_file,
+        .find_file_context = open.find_file_context,
         .interrupted = open.interrupted,
         .interrupt_context = open.interrupt_context,
     };
@@ -188,6 +190,20 @@ enum psc_status check_value_limits(const struct psc_value_limits *limits, struct
     return PSC_OK;
 }
 
+static enum psc_status check_evaluations(const struct psc_capture_options *options,
+                                         struct psc_error *err)
+{
+    if (options->evaluation_count &&
+        (!options->evaluations || options->evaluation_size != sizeof(*options->evaluations)))
+        return psc_fail(err, PSC_ERR_ARGUMENT,
+                        "psc_capture: evaluations is NULL, or evaluation_size not of this version");
+    for (size_t i = 0; i < options->evaluation_count; i++)
+        if (!options->evaluations[i].expression || options->evaluations[i].thread_id < -1)
+            return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: evaluation %zu names no %s", i,
+                            options->evaluations[i].expression ? "thread" : "expression");
+    return PSC_OK;
+}
+
 enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *given,
                             struct psc_trace **ret, struct psc_error *err)
 {
@@ -200,6 +216,8 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
         .length = options.value_length, .items = options.value_items, .depth = options.value_depth};
     if (status == PSC_OK)
         status = check_value_limits(&limits, err);
+    if (status == PSC_OK)
+        status = check_evaluations(&options, err);
     return status == PSC_OK ? capture_trace(target->target, &target->modules, &options, ret, err)
                             : status;
 }

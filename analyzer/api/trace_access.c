@@ -295,20 +295,3 @@ enum psc_status psc_trace_get_recursion(const struct psc_trace *trace, size_t th
     };
     return sized_give(SIZED_TYPE(psc_recursion, PSC_RECURSION_INIT), &info, ret, err);
 }
-
-/* ---- warnings ---- */
-
-size_t psc_trace_warning_count(const struct psc_trace *trace)
-{
-    return trace ? trace->warnings.count : 0;
-}
-
-const char *psc_trace_warning(const struct psc_trace *trace, size_t index)
-{
-    return trace && index < trace->warnings.count ? trace->warnings.items[index].message : NULL;
-}
-
-const char *psc_trace_warning_code(const struct psc_trace *trace, size_t index)
-{
-    return trace && index < trace->warnings.count ? trace->warnings.items[index].code : NULL;
-}

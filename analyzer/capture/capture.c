@@ -96,6 +96,7 @@ static struct psc_capture_options complete_options(const struct psc_capture_opti
     options.no_pause = options.no_pause && target->kind == TARGET_PROCESS;
     if (options.no_pause)
         options.mode = PSC_MODE_PYTHON;
+    options.all_modules |= options.list_files;
     // Values of native frames decompress the debug information in any case.
     if (options.locals)
         options.all_inlined = 1;
@@ -133,6 +134,10 @@ enum psc_status capture_trace(struct target *target, struct modules **modules,
         status = walk_and_merge(&capture, err);
     if (status == PSC_OK)
         status = psc_fail_status(err, symbolizer_list_modules(capture.symbolizer));
+    if (status == PSC_OK)
+        status = psc_fail_status(err, fill_evaluations(&capture));
+    if (status == PSC_OK)
+        status = psc_fail_status(err, list_needed_files(&capture));
     explain_stage(trace, "walking, merging and looking up", &since);
     if (capture_goes_on(&capture, status))
         status = psc_fail_status(err, diagnose_crash(target, trace));

@@ -159,10 +159,19 @@ PSC_MUST_CHECK enum psc_status fill_tasks(struct capture *capture);
 /** One cycle of each group of tasks that wait for each other; in the arena. */
 PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trace_tasks *tasks);
 
+/* ---- evaluations.c ---- */
+
+/** The visitor: reads what psc_capture_options.evaluations will ask of a thread. */
+void read_evaluations(struct capture *capture, const struct captured_thread *thread);
+/** Fills trace->values; the threads are there. */
+PSC_MUST_CHECK enum psc_status fill_evaluations(struct capture *capture);
+
 /* ---- summary.c ---- */
 
 /** What is known of the process beside its threads. */
 void describe_process(struct psc_trace *trace, struct target *target);
+/** Fills trace->files, if they were asked for, when all else has been looked up. */
+PSC_MUST_CHECK enum psc_status list_needed_files(struct capture *capture);
 /** What is known when all threads are there: the GIL's holder, warnings, how it was unwound. */
 void summarize(struct capture *capture);
 

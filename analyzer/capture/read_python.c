@@ -126,6 +126,8 @@ enum psc_status read_python(struct capture *capture)
     enum psc_status status = capture->exceptions ? PSC_OK : PSC_ERR_MEMORY;
     for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
         status = read_thread(capture, &capture->threads[i]);
+        if (status == PSC_OK)
+            read_evaluations(capture, &capture->threads[i]);
         // It is not going to be merged: memory that is used again costs the stop less than new one.
         if (capture->visits && !capture->native)
             merged_stack_deinit(&capture->threads[i].merged);

@@ -1,6 +1,7 @@
 /* Open, capture, print: a core file, a process, a tree of them, once or again and again. */
 #include "show_target.h"
 
+#include "bundle.h"
 #include "messages.h"
 #include "processes.h"
 #include "show_traces.h"
@@ -134,6 +135,25 @@ static int watch(struct psc_target *target, const struct options *options)
     }
 }
 
+/* The options with what is in the archive that --sysroot names; false, and said so, if it is bad.
+ */
+static bool open_sysroot(struct options *options, struct bundle **ret)
+{
+    struct stat status;
+    struct bundle_error error;
+    const char *path = options->open.sysroot;
+    *ret = NULL;
+    if (!path || stat(path, &status) || !S_ISREG(status.st_mode))
+        return true;
+    *ret = bundle_open(path, &error);
+    if (!*ret)
+        complain("--sysroot: %s", error.message);
+    options->open.find_file = bundle_find;
+    options->open.find_file_context = *ret;
+    options->open.sysroot = NULL;
+    return *ret;
+}
+
 /* Without this a misspelt directory shows only as files that are not found. */
 static void check_directory(const char *path)
 {
@@ -142,7 +162,7 @@ static void check_directory(const char *path)
         complain("%s: there is no such directory", path);
 }
 
-int show_target(const struct options *options)
+static int show_opened(const struct options *options)
 {
     if (options->open.sysroot)
         check_directory(options->open.sysroot);
@@ -162,5 +182,13 @@ int show_target(const struct options *options)
     }
     int code = options->interval > 0 ? watch(target, options) : show(target, options);
     psc_close(target);
+    return code;
+}
+
+int show_target(struct options *options)
+{
+    struct bundle *bundle;
+    int code = open_sysroot(options, &bundle) ? show_opened(options) : EXIT_NOTHING;
+    bundle_close(bundle);
     return code;
 }

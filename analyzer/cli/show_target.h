@@ -5,6 +5,6 @@
 #include "options.h"
 
 /** Shows what the options name. @return the exit code. */
-int show_target(const struct options *options);
+int show_target(struct options *options);
 
 #endif

@@ -1,5 +1,6 @@
 #include "show_traces.h"
 
+#include "bundle.h"
 #include "messages.h"
 #include "output_file.h"
 
@@ -29,6 +30,12 @@ static bool is_same_file(const char *path, const char *other)
            a.st_ino == b.st_ino;
 }
 
+/* What a program holds is for nobody but its owner. */
+static bool shows_values(const struct options *options)
+{
+    return options->capture.locals || options->capture.evaluation_count;
+}
+
 static bool print_output(struct psc_trace *const *traces, size_t count,
                          const struct options *options, const struct output *output)
 {
@@ -42,7 +49,7 @@ static bool print_output(struct psc_trace *const *traces, size_t count,
     }
     print.format = output->format;
     print.color = wants_color(options, output);
-    if (!open_output(&file, output->path, options->capture.locals)) {
+    if (!open_output(&file, output->path, shows_values(options))) {
         close_output(&file, false);
         complain("%s: cannot be written: %s", name, strerror(file.error));
         return false;
@@ -70,10 +77,44 @@ static bool is_core_saved(const struct psc_trace *trace, const struct options *o
     return false;
 }
 
+/* Worse is larger: EXIT_PARTIAL where some files could not be read. */
+static int save_bundle(struct psc_trace *const *traces, size_t count, const struct options *options)
+{
+    struct bundle_error unread, error;
+    if (!options->bundle)
+        return EXIT_COMPLETE;
+    if (!bundle_write(options->bundle, traces, count, &unread, &error)) {
+        complain("--bundle: %s", error.message);
+        return EXIT_NOTHING;
+    }
+    if (!unread.message[0])
+        return EXIT_COMPLETE;
+    complain("--bundle: not in it: %s", unread.message);
+    return EXIT_PARTIAL;
+}
+
+/* Those that were asked for and are not there; false when there are none at all. */
+static bool are_values_there(const struct psc_trace *trace, int *code)
+{
+    size_t count = psc_trace_evaluation_count(trace), found = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct psc_evaluated value = PSC_EVALUATED_INIT;
+        if (psc_trace_get_evaluation(trace, i, &value, NULL) != PSC_OK)
+            continue;
+        found += value.value != NULL;
+        if (value.value)
+            continue;
+        complain("--eval: %s: %s", value.expression, value.problem ? value.problem : "no value");
+        *code = EXIT_PARTIAL;
+    }
+    return !count || found;
+}
+
 int show_traces(struct psc_trace **traces, size_t count, const struct options *options)
 {
     bool good = true;
-    int code = EXIT_COMPLETE;
+    int code = save_bundle(traces, count, options);
+    good = code != EXIT_NOTHING;
     for (size_t i = 0; i < options->output_count; i++)
         good = print_output(traces, count, options, &options->outputs[i]) && good;
     for (size_t i = 0; i < count; i++) {
@@ -84,6 +125,7 @@ int show_traces(struct psc_trace **traces, size_t count, const struct options *o
         if (!psc_trace_is_complete(traces[i]))
             code = EXIT_PARTIAL;
         good = is_core_saved(traces[i], options) && good;
+        good = are_values_there(traces[i], &code) && good;
         psc_trace_destroy(traces[i]);
     }
     return good ? code : EXIT_NOTHING;

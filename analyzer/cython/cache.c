@@ -168,6 +168,7 @@ struct lines_search {
     const char *c_file;
     bool xml;
     struct cython_lines *lines; /**< What was found. */
+    const char *used;           /**< The file that they are of. */
     const char *other;          /**< A file of another build. */
 };
 
@@ -194,6 +195,7 @@ static void take_lines(struct lines_search *search, const char *path, struct sli
     if (!cython_lines_is_empty(lines) &&
         cython_matches_build(search->module, search->reports, search->c_file, c_text, lines)) {
         search->lines = lines;
+        search->used = path;
         return;
     }
     if (!cython_lines_is_empty(lines))
@@ -215,6 +217,23 @@ static bool visit_lines(void *context, const char *path)
     return search->lines;
 }
 
+/* In the list of all files; the generated C stands for both where neither is at hand. */
+static void note_need(const struct lines_search *search, const char *name, struct arena *arena)
+{
+    struct target *target = modules_target(search->module->owner);
+    const char *home = search->used ? target_home_of(target, search->used) : NULL;
+    if (!home && search->used && search->xml)
+        name = arena_printf(arena, "cython_debug/cython_debug_info_%s", name);
+    else
+        name = search->c_file;
+    if (!home && name)
+        home = cython_home_of(search->module, name, arena);
+    if (home)
+        target_need_file(target, &(struct target_needed_file){.kind = TARGET_NEED_CYTHON,
+                                                              .path = home,
+                                                              .local = search->used});
+}
+
 static void search_lines(struct cython_cache *cache, struct cached_lines *entry)
 {
     struct module *module = entry->module;
@@ -228,6 +247,7 @@ static void search_lines(struct cython_cache *cache, struct cached_lines *entry)
         search.xml = true;
         cython_each_xml(&files, name);
     }
+    note_need(&search, name, cache->arena);
     entry->lines = search.lines;
     entry->xml = search.lines && search.xml;
     if (search.other && !search.lines)

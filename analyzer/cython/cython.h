@@ -224,7 +224,8 @@ bool cython_cache_public_name(struct cython_cache *cache, struct module *module,
 
 /**
  * Where the .pyx that a comment block, #line or traceback entry names is, seen from
- * the C file and the module: absolute, or as named when it cannot be found.
+ * the C file and the module: absolute, as the target has it where it is known there, else as it is
+ * here; or as named when it cannot be found.
  */
 const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
                                struct arena *arena);

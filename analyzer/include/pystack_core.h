@@ -108,10 +108,18 @@ struct psc_open_options {
      */
     int (*interrupted)(void *context);
     void *interrupt_context;
+    /**
+     * Asked before the sysroot for each file by its path on the target: the path of a file here
+     * that has its bytes, or NULL. That stays good until psc_close(). May be NULL. Must not call
+     * into this library; is called from another thread of it at times, never by two at once.
+     */
+    const char *(*find_file)(void *context, const char *path);
+    void *find_file_context;
 };
-#define PSC_OPEN_OPTIONS_INIT                                                              \
-    {                                                                                      \
-        sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL \
+#define PSC_OPEN_OPTIONS_INIT                                                                     \
+    {                                                                                             \
+        sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, \
+            NULL                                                                                  \
     }
 
 /** Which of the two stacks to take. */
@@ -159,6 +167,24 @@ enum psc_locals {
     PSC_LOCALS_PYTHON = 2 /**< Python's and Cython's. */
 };
 
+/** The threads that psc_evaluation.thread_id names by no id. */
+enum psc_evaluated_thread {
+    PSC_EVALUATED_CRASHED = 0, /**< The one that took the signal; the first when none did. */
+    PSC_EVALUATED_MAIN = -1
+};
+
+/** A value that is wanted: psc_frame_value() for one moment of a living process, too. */
+struct psc_evaluation {
+    int32_t thread_id; /**< Or an enum psc_evaluated_thread. */
+    /**
+     * The number that a text report with the same options gives to it; with detail_hidden one that
+     * shows all.
+     */
+    uint32_t frame;
+    /** As psc_frame_value() has it; in frames of Cython and C a name that `locals` shows. */
+    const char *expression;
+};
+
 /** What to capture; begin with PSC_CAPTURE_OPTIONS_INIT. NULL means all defaults. */
 struct psc_capture_options {
     uint32_t size; /**< sizeof(struct psc_capture_options) */
@@ -204,15 +230,29 @@ struct psc_capture_options {
     uint32_t value_length;
     uint32_t value_items;
     uint32_t value_depth;
+    /** Non-zero: all files that the report needs are listed, see psc_trace_get_file(). */
+    uint32_t list_files;
+    uint32_t evaluation_count;
+    /** See psc_trace_get_evaluation(); each has the size that the header knows. */
+    const struct psc_evaluation *evaluations;
+    uint32_t evaluation_size; /**< sizeof(struct psc_evaluation) */
+    uint32_t evaluation_reserved;
 };
 #define PSC_CAPTURE_OPTIONS_INIT                                                                 \
     {                                                                                            \
         sizeof(struct psc_capture_options), PSC_MODE_MERGED, PSC_UNWINDER_LIBUNWIND, 0, 0, 0, 0, \
-            PSC_THREADS_ALL, NULL, 0, 0, 0, NULL, 0, 0, 0, 0, 0                                  \
+            PSC_THREADS_ALL, NULL, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0                \
     }
 
 /** How a trace is shown. */
 enum psc_format { PSC_FORMAT_TEXT = 0, PSC_FORMAT_JSON = 1 };
+
+/** What of a trace is shown. */
+enum psc_content {
+    PSC_CONTENT_REPORT = 0,
+    PSC_CONTENT_FILES = 1, /**< The files that the report needs: psc_capture_options.list_files. */
+    PSC_CONTENT_VALUES = 2 /**< What psc_capture_options.evaluations asked for. */
+};
 
 /** Begin with PSC_PRINT_OPTIONS_INIT; NULL means all defaults. */
 struct psc_print_options {
@@ -229,10 +269,12 @@ struct psc_print_options {
     uint32_t max_frames;
     /** All frames of a recursion, not one cycle and how often it comes again (text only). */
     uint32_t no_fold;
+    enum psc_content content;
 };
-#define PSC_PRINT_OPTIONS_INIT                                                    \
-    {                                                                             \
-        sizeof(struct psc_print_options), PSC_FORMAT_TEXT, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define PSC_PRINT_OPTIONS_INIT                                                     \
+    {                                                                              \
+        sizeof(struct psc_print_options), PSC_FORMAT_TEXT, 0, 0, 0, 0, 0, 0, 0, 0, \
+            PSC_CONTENT_REPORT                                                     \
     }
 
 /** Takes size bytes of output; returns 0, or anything else to stop. */
@@ -618,6 +660,44 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_recursion(const struct psc_
                                                                struct psc_recursion *ret,
                                                                struct psc_error *err);
 
+enum psc_file_kind {
+    PSC_FILE_EXECUTABLE = 0,
+    PSC_FILE_LIBRARY = 1,
+    PSC_FILE_DEBUG = 2,  /**< Separate debug information. */
+    PSC_FILE_CYTHON = 3, /**< Generated C, or Cython's debug XML. */
+    PSC_FILE_SOURCE = 4
+};
+
+enum psc_file_state {
+    PSC_FILE_FOUND = 0,
+    PSC_FILE_MISSING = 1,
+    PSC_FILE_MISMATCH = 2 /**< Another build of it is here. */
+};
+
+/** A file that the report needs; begin with PSC_FILE_INFO_INIT. Strings are owned by the trace. */
+struct psc_file_info {
+    uint32_t size; /**< sizeof(struct psc_file_info) */
+    enum psc_file_kind kind;
+    enum psc_file_state state;
+    uint32_t reserved;
+    /** Where the target has it, or would: below a sysroot it is found there again. */
+    const char *path;
+    const char *build_id; /**< Lower-case hexadecimal digits, or NULL. */
+    const char *here;     /**< Where it was found on this machine, or NULL. */
+};
+#define PSC_FILE_INFO_INIT                                                                     \
+    {                                                                                          \
+        sizeof(struct psc_file_info), PSC_FILE_EXECUTABLE, PSC_FILE_FOUND, 0, NULL, NULL, NULL \
+    }
+
+/** How many files psc_trace_get_file() has; 0 unless psc_capture_options.list_files was set. */
+PSC_API size_t psc_trace_file_count(const struct psc_trace *trace);
+
+/** Fills *ret with file `index`; PSC_ERR_ARGUMENT out of range. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_file(const struct psc_trace *trace,
+                                                          size_t index, struct psc_file_info *ret,
+                                                          struct psc_error *err);
+
 /** How many warnings the trace has. */
 PSC_API size_t psc_trace_warning_count(const struct psc_trace *trace);
 
@@ -684,6 +764,32 @@ PSC_MUST_CHECK PSC_API enum psc_status
 psc_frame_value_within(struct psc_target *target, psc_addr frame, const char *what,
                        const struct psc_value_limits *limits, psc_write_fn write, void *context,
                        enum psc_scope *ret, struct psc_error *err);
+
+/** What became of a psc_evaluation; begin with PSC_EVALUATED_INIT. Strings are the trace's. */
+struct psc_evaluated {
+    uint32_t size;     /**< sizeof(struct psc_evaluated) */
+    int32_t thread_id; /**< 0: there is no such thread. */
+    uint32_t frame;
+    enum psc_scope scope; /**< With a value. */
+    const char *function; /**< Of the frame, or NULL. */
+    const char *expression;
+    const char *value;   /**< NULL: `problem` says why. */
+    const char *problem; /**< Or NULL. */
+};
+#define PSC_EVALUATED_INIT                                                          \
+    {                                                                               \
+        sizeof(struct psc_evaluated), 0, 0, PSC_SCOPE_LOCAL, NULL, NULL, NULL, NULL \
+    }
+
+/** How many values were asked for. */
+PSC_API size_t psc_trace_evaluation_count(const struct psc_trace *trace);
+
+/** Fills *ret with the value that was asked for as number `index`; PSC_ERR_ARGUMENT out of range.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_evaluation(const struct psc_trace *trace,
+                                                                size_t index,
+                                                                struct psc_evaluated *ret,
+                                                                struct psc_error *err);
 
 /**
  * Writes the names that psc_frame_value() knows, each followed by a line break; those of locals

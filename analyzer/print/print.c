@@ -6,19 +6,21 @@ typedef enum psc_status (*print_fn)(const struct psc_trace *trace,
                                     const struct psc_print_options *options,
                                     struct print_sink *sink);
 
-static const print_fn printers[] = {
-    [PSC_FORMAT_TEXT] = print_text,
-    [PSC_FORMAT_JSON] = print_json,
+#define CONTENT_COUNT 3
+
+static const print_fn printers[][CONTENT_COUNT] = {
+    [PSC_FORMAT_TEXT] = {print_text, print_text_files, print_text_values},
+    [PSC_FORMAT_JSON] = {print_json, print_json_files, print_json_values},
 };
 
 static enum psc_status print_each(const struct psc_trace *const *traces, size_t count,
                                   const struct psc_print_options *options, struct print_sink *sink)
 {
     enum psc_status status = PSC_OK;
-    if (count > 1 && options->format == PSC_FORMAT_TEXT)
+    if (count > 1 && options->format == PSC_FORMAT_TEXT && options->content == PSC_CONTENT_REPORT)
         return print_text_processes(traces, count, options, sink);
     for (size_t i = 0; !status && i < count; i++)
-        status = printers[options->format](traces[i], options, sink);
+        status = printers[options->format][options->content](traces[i], options, sink);
     return status;
 }
 
@@ -30,6 +32,9 @@ enum psc_status print_traces(const struct psc_trace *const *traces, size_t count
     const struct psc_print_options *known = options ? options : &defaults;
     if ((size_t)known->format >= PSC_ARRAY_SIZE(printers))
         return psc_fail(err, PSC_ERR_ARGUMENT, "no such output format: %d", (int)known->format);
+
+    if ((size_t)known->content >= CONTENT_COUNT)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "no such content: %d", (int)known->content);
 
     struct print_sink sink = {.write = output->write, .context = output->context};
     enum psc_status status = print_each(traces, count, known, &sink);

@@ -4,6 +4,8 @@
 
 #include "trace.h"
 
+#include <string.h>
+
 /** Writes to the caller's function; buffers, remembers the first failure. */
 struct print_sink {
     psc_write_fn write;
@@ -29,6 +31,14 @@ static inline bool print_shows_frame(const struct psc_print_options *options,
                                      const struct trace_frame *frame)
 {
     return options->all || !frame->hidden;
+}
+
+/** Where a file is, as people can use it; NULL: nowhere, or open without a name (proc(5)). */
+static inline const char *print_file_place(const struct trace_file *file)
+{
+    static const char nameless[] = "/proc/self/fd/";
+    return file->here && strncmp(file->here, nameless, sizeof(nameless) - 1) != 0 ? file->here
+                                                                                  : NULL;
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SOURCE_SIZE_LIMIT ((size_t)64 * 1024 * 1024)
@@ -90,6 +91,18 @@ static void source_take_text(struct source_file *file, size_t byte_count)
     }
 }
 
+/* A file of Cython's that was found by its module has a path of its own here. */
+static void note_need(struct target *target, const char *path, const char *local)
+{
+    struct stat status;
+    bool is_here = !stat(path, &status) && S_ISREG(status.st_mode);
+    const char *found = local ? local : is_here ? path : NULL;
+    const char *home = found ? target_home_of(target, found) : NULL;
+    target_need_file(target, &(struct target_needed_file){.kind = TARGET_NEED_SOURCE,
+                                                          .path = home ? home : path,
+                                                          .local = found});
+}
+
 static void source_open(struct sources *sources, struct source_file *file)
 {
     // "<string>", "<frozen importlib._bootstrap>": no file has such a name.
@@ -98,6 +111,7 @@ static void source_open(struct sources *sources, struct source_file *file)
     const char *local = target_find_local_path(sources->target, file->path);
     if (!local)
         local = target_find_source(sources->target, file->path, 2);
+    note_need(sources->target, file->path, local);
     if (!local)
         local = file->path;
     int fd = target_open_local(sources->target, local);

@@ -29,6 +29,8 @@ static bool copy_options(struct target *target, const struct target_options *opt
         copy->library_directory_count = options->library_directory_count;
         copy->source_map_count = options->source_map_count;
         copy->source_directory_count = options->source_directory_count;
+        copy->find_file = options->find_file;
+        copy->find_file_context = options->find_file_context;
         copy->interrupted = options->interrupted;
         copy->interrupt_context = options->interrupt_context;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
@@ -71,6 +73,7 @@ void target_close(struct target *target)
     target_files_close(target);
     file_index_destroy(target->sources);
     file_index_destroy(target->libraries);
+    target_needed_close(target);
     free(target->files);
     free(target->mappings);
     free(target->chain);

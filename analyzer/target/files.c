@@ -348,6 +348,11 @@ void target_file_open(struct target *target, struct target_file *file)
     bool taken = false;
     if (target->executable_here && target_file_is_program(target, file))
         taken = file_try_printf(target, file, &memory, "%s", target->executable_here);
+    const char *given = !taken && options->find_file
+                            ? options->find_file(options->find_file_context, file->path)
+                            : NULL;
+    if (given)
+        taken = file_try_printf(target, file, &memory, "%s", given);
     if (!taken && options->sysroot)
         taken = file_try_printf(target, file, &memory, "%s/%s", options->sysroot, file->path);
     for (size_t i = 0; !taken && i < options->library_directory_count; i++)
@@ -419,7 +424,7 @@ static const char *path_if_there(struct target *target, const char *path)
     return arena_strdup(target->arena, path);
 }
 
-const char *target_find_local_path(struct target *target, const char *path)
+static const char *find_local_path(struct target *target, const char *path)
 {
     char candidate[4096];
     const char *found;
@@ -434,6 +439,11 @@ const char *target_find_local_path(struct target *target, const char *path)
             (found = path_if_there(target, candidate)))
             return found;
     }
+    const char *given = target->options.find_file
+                            ? target->options.find_file(target->options.find_file_context, path)
+                            : NULL;
+    if (given && (found = path_if_there(target, given)))
+        return found;
     if (target->options.sysroot) {
         int size = snprintf(candidate, sizeof(candidate), "%s/%s", target->options.sysroot, path);
         if (size > 0 && (size_t)size < sizeof(candidate) &&
@@ -448,4 +458,12 @@ const char *target_find_local_path(struct target *target, const char *path)
             return found;
     }
     return path[0] == '/' ? path_if_there(target, path) : NULL;
+}
+
+const char *target_find_local_path(struct target *target, const char *path)
+{
+    const char *found = find_local_path(target, path);
+    if (found)
+        target_add_home(target, found, path);
+    return found;
 }

@@ -1,5 +1,6 @@
 #include "target_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define ASKED_AFTER 256u /* Reads, or pages of large ones. */
@@ -142,4 +143,39 @@ const struct target_mapping *target_find_mapping(const struct target *target, ps
     if (!behind || address >= target->mappings[behind - 1].end)
         return NULL;
     return &target->mappings[behind - 1];
+}
+
+/* ---- ranges of addresses, put in order ---- */
+
+struct range {
+    psc_addr start;
+    psc_addr end;
+};
+
+static struct range range_of(const void *item)
+{
+    struct range range;
+    memcpy(&range, item, sizeof(range));
+    return range;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    return COMPARE(range_of(left).start, range_of(right).start);
+}
+
+size_t target_sort_ranges(void *items, size_t count, size_t item_size)
+{
+    char *bytes = items;
+    size_t kept = 0;
+    if (count)
+        qsort(items, count, item_size, compare_ranges);
+    for (size_t i = 0; i < count; i++) {
+        const char *item = bytes + i * item_size;
+        if (kept && range_of(item).start < range_of(bytes + (kept - 1) * item_size).end)
+            continue;
+        memmove(bytes + kept * item_size, item, item_size);
+        kept++;
+    }
+    return kept;
 }

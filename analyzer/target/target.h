@@ -154,6 +154,23 @@ struct target_options {
     size_t source_directory_count;
     int (*interrupted)(void *context); /**< See psc_open_options; or NULL. */
     void *interrupt_context;
+    /** See psc_open_options; or NULL. */
+    const char *(*find_file)(void *context, const char *path);
+    void *find_file_context;
+};
+
+enum target_need {
+    TARGET_NEED_DEBUG,  /**< A separate debug file, of one module or shared by several. */
+    TARGET_NEED_CYTHON, /**< Generated C, or Cython's debug XML. */
+    TARGET_NEED_SOURCE
+};
+
+/** A file beside those that are mapped. */
+struct target_needed_file {
+    enum target_need kind;
+    const char *path;  /**< Where the target would have it. */
+    const char *local; /**< Where it was found here; NULL: nowhere. */
+    struct target_build_id build_id;
 };
 
 struct target {
@@ -178,6 +195,9 @@ struct target {
     struct target_file **files;
     size_t file_count;
     size_t file_capacity;
+    struct hash_table homes; /**< See target_home_of(). */
+    struct hash_table
+        needed; /**< struct target_needed_file, in the order in which it was needed. */
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
     bool interrupted;            /**< The caller wants no more: nothing can be read. */
     size_t unasked; /**< Reads, or pages of large ones, since `interrupted` was called. */
@@ -263,6 +283,17 @@ const char *target_find_local_path(struct target *target, const char *path);
  * differ.
  */
 const char *target_find_source(struct target *target, const char *path, size_t least);
+
+/**
+ * The path on the target of a file that target_find_local_path() found, or that was told by
+ * target_add_home(); NULL: none is known.
+ */
+const char *target_home_of(struct target *target, const char *local);
+/** Says so of a file that was found otherwise; the first one told stays. */
+void target_add_home(struct target *target, const char *local, const char *path);
+/** Notes that a file was wanted, for the list of all; one that was found replaces one that was not.
+ */
+void target_need_file(struct target *target, const struct target_needed_file *file);
 
 /** Appends a file that the target names; " (deleted)" is taken off. NULL when out of memory. */
 struct target_file *target_add_file(struct target *target, const char *path);

@@ -41,6 +41,8 @@ void file_index_destroy(struct file_index *index);
 /** The last component of a path. */
 const char *file_base_name(const char *path);
 
+/** Frees what needed_files.c keeps. */
+void target_needed_close(struct target *target);
 /** Whether it is the program that the process runs. */
 bool target_file_is_program(const struct target *target, const struct target_file *file);
 /** Unmaps what target_file_open() mapped. */

@@ -46,6 +46,23 @@ enum trace_role {
 
 enum trace_file_state { TRACE_FILE_FOUND, TRACE_FILE_MISSING, TRACE_FILE_MISMATCH };
 
+enum trace_file_kind {
+    TRACE_FILE_EXECUTABLE,
+    TRACE_FILE_LIBRARY,
+    TRACE_FILE_DEBUG,
+    TRACE_FILE_CYTHON,
+    TRACE_FILE_SOURCE
+};
+
+/** A file that the report needs. */
+struct trace_file {
+    enum trace_file_kind kind;
+    enum trace_file_state state;
+    const char *path;     /**< Where the target has it, or would. */
+    const char *build_id; /**< Lower-case hexadecimal, or NULL. */
+    const char *here;     /**< Where it was found on this machine, or NULL. */
+};
+
 struct trace_module {
     const char *path;
     const char *name;     /**< Last component of path. */
@@ -99,6 +116,25 @@ struct trace_local {
 struct trace_locals {
     const struct trace_local *items; /**< Arguments first. */
     size_t count;
+};
+
+/** Whose name it is. */
+enum trace_scope {
+    TRACE_SCOPE_LOCAL,
+    TRACE_SCOPE_CLOSURE,
+    TRACE_SCOPE_GLOBAL,
+    TRACE_SCOPE_BUILTIN
+};
+
+/** A single value that was asked for. */
+struct trace_value {
+    int32_t tid;          /**< 0: there is no such thread. */
+    size_t frame;         /**< Its number in the text report. */
+    const char *function; /**< Of the frame, or NULL. */
+    const char *expression;
+    enum trace_scope scope;
+    const char *text;    /**< NULL: there is none. */
+    const char *problem; /**< Why; or NULL. */
 };
 
 /** How an exception came to the one that it is listed behind. */
@@ -287,6 +323,10 @@ struct psc_trace {
     const struct trace_signature *signature; /**< NULL: none was made. */
     struct trace_module **modules;
     size_t module_count;
+    const struct trace_value *values; /**< Those that were asked for. */
+    size_t value_count;
+    const struct trace_file *files; /**< NULL unless asked for. */
+    size_t file_count;
     struct trace_thread *threads; /**< The crashed one first; malloc'd. */
     size_t thread_count;
     size_t unwanted_threads;             /**< Others of the target that were not asked for. */

@@ -44,6 +44,11 @@ const struct option_spec option_list[] = {
      COMPLETE_NOTHING, NULL},
     {NULL, "value-depth", 0, OPTION_REQUIRED, "N", "containers in containers (5; C's 4)",
      take_value_depth, COMPLETE_NOTHING, NULL},
+    {NULL, "eval", 0, OPTION_REQUIRED, "VALUE",
+     "in place of the report one value: THREAD/FRAME: NAME, where THREAD\n"
+     "is an id, crashed or main, FRAME the number in the report, and NAME\n"
+     "may go on (self.rows[-1]['name']); may be repeated",
+     take_eval, COMPLETE_NOTHING, NULL},
     {NULL, "tasks", 0, OPTION_FLAG, NULL,
      "also tasks that are not done: asyncio's as a tree of who waits for\n"
      "whom, those of trio and curio; and greenlets that are suspended",
@@ -87,9 +92,12 @@ const struct option_spec option_list[] = {
      NULL, COMPLETE_NOTHING, NULL},
 
     {"Where the files of the dead machine are now:", "sysroot", 0, OPTION_REQUIRED, "DIR",
-     "look up its absolute paths below DIR first", take_sysroot, COMPLETE_DIRECTORIES, NULL},
-    {NULL, "lib-dir", 0, OPTION_REQUIRED, "DIR", "search DIR and all below it for its files; may be repeated",
-     take_library_directory, COMPLETE_DIRECTORIES, NULL},
+     "look up its absolute paths below DIR first, or in an archive that\n"
+     "--bundle wrote (any tar of a file system)",
+     take_sysroot, COMPLETE_FILES, NULL},
+    {NULL, "lib-dir", 0, OPTION_REQUIRED, "DIR",
+     "search DIR and all below it for its files; may be repeated", take_library_directory,
+     COMPLETE_DIRECTORIES, NULL},
     {NULL, "debug-dir", 0, OPTION_REQUIRED, "DIR", "separate debug files (default /usr/lib/debug)",
      take_debug_directory, COMPLETE_DIRECTORIES, NULL},
     {NULL, "source-map", 0, OPTION_REQUIRED, "FROM=TO",
@@ -99,6 +107,15 @@ const struct option_spec option_list[] = {
      "sources and generated C of Cython modules are somewhere below\n"
      "DIR; may be repeated",
      take_source_directory, COMPLETE_DIRECTORIES, NULL},
+
+    {NULL, "list-files", 0, OPTION_FLAG, NULL,
+     "in place of the report all files that it needs, build-ids, and\n"
+     "whether they are here",
+     take_list_files, COMPLETE_NOTHING, NULL},
+    {NULL, "bundle", 0, OPTION_REQUIRED, "FILE",
+     "also write those that are here into one archive (.tar, .tar.gz,\n"
+     ".tar.zst), for --sysroot on another machine",
+     take_bundle, COMPLETE_FILES, NULL},
 
     {"", "unwinder", 0, OPTION_REQUIRED, "NAME", "libunwind (default) or libdw", take_unwinder,
      COMPLETE_CHOICES, unwinder_choices},

@@ -1,5 +1,6 @@
 #include "option_values.h"
 
+#include "bundle.h"
 #include "messages.h"
 
 #include <errno.h>
@@ -166,6 +167,47 @@ enum options_result take_thread(struct options *options, const struct option_spe
     return OPTIONS_RUN;
 }
 
+/* "crashed", "main" or an id. */
+static bool parse_evaluated_thread(const char *word, size_t size, int32_t *ret)
+{
+    char copy[16];
+    if (!size || size >= sizeof(copy))
+        return false;
+    memcpy(copy, word, size);
+    copy[size] = '\0';
+    if (!strcmp(copy, "crashed") || !strcmp(copy, "main")) {
+        *ret = strcmp(copy, "main") ? PSC_EVALUATED_CRASHED : PSC_EVALUATED_MAIN;
+        return true;
+    }
+    return parse_id(copy, ret);
+}
+
+/* THREAD/FRAME: NAME; the frame may be written as the report has it, #3. */
+enum options_result take_eval(struct options *options, const struct option_spec *spec,
+                              const char *value)
+{
+    struct psc_evaluation *evaluation = &options->evaluations[options->capture.evaluation_count];
+    const char *slash = strchr(value, '/');
+    const char *digits = slash ? slash + 1 + (slash[1] == '#') : "";
+    char *end = NULL;
+    (void)spec;
+    errno = 0;
+    unsigned long frame = strtoul(digits, &end, 10);
+    bool good =
+        slash && parse_evaluated_thread(value, (size_t)(slash - value), &evaluation->thread_id);
+    if (!good || *digits < '0' || *digits > '9' || errno || frame > UINT32_MAX || *end != ':') {
+        complain_of_usage("--eval: '%s' is not THREAD/FRAME: NAME", value);
+        return OPTIONS_WRONG;
+    }
+    evaluation->frame = (uint32_t)frame;
+    evaluation->expression = end + 1 + strspn(end + 1, " \t");
+    options->capture.evaluation_count++;
+    if (*evaluation->expression)
+        return OPTIONS_RUN;
+    complain_of_usage("--eval: '%s' names nothing to evaluate", value);
+    return OPTIONS_WRONG;
+}
+
 /* A function for an option without a value: what it sets. */
 #define TAKE_FLAG(name, statement)                                                           \
     enum options_result take_##name(struct options *options, const struct option_spec *spec, \
@@ -183,6 +225,7 @@ TAKE_FLAG(tasks, options->capture.tasks = 1)
 TAKE_FLAG(no_source, options->capture.no_source = 1)
 TAKE_FLAG(no_fold, options->print.no_fold = 1)
 TAKE_FLAG(no_group, options->print.no_group = 1)
+TAKE_FLAG(list_files, options->lists_files = true)
 TAKE_FLAG(explain, options->print.explain = 1)
 TAKE_FLAG(children, options->children = true)
 TAKE_FLAG(no_pause, options->capture.no_pause = 1)
@@ -364,6 +407,17 @@ enum options_result take_source_directory(struct options *options, const struct 
     (void)spec;
     options->source_directories[options->open.source_directory_count++] = value;
     return OPTIONS_RUN;
+}
+
+enum options_result take_bundle(struct options *options, const struct option_spec *spec,
+                                const char *value)
+{
+    (void)spec;
+    options->bundle = value;
+    if (bundle_can_write(value))
+        return OPTIONS_RUN;
+    complain_of_usage("--bundle: '%s' ends with none of .tar, .tar.gz, .tar.zst", value);
+    return OPTIONS_WRONG;
 }
 
 /* ---- about the program ---- */

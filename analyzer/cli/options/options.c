@@ -24,6 +24,7 @@ static bool options_init(struct options *options, int argc)
         .library_directories = calloc(count, sizeof(*options->library_directories)),
         .source_maps = calloc(count, sizeof(*options->source_maps)),
         .source_directories = calloc(count, sizeof(*options->source_directories)),
+        .evaluations = calloc(count, sizeof(*options->evaluations)),
         .open = PSC_OPEN_OPTIONS_INIT,
         .capture = PSC_CAPTURE_OPTIONS_INIT,
         .print = PSC_PRINT_OPTIONS_INIT,
@@ -32,13 +33,14 @@ static bool options_init(struct options *options, int argc)
     options->open.source_maps = options->source_maps;
     options->open.source_directories = options->source_directories;
     return options->outputs && options->library_directories && options->source_maps &&
-           options->source_directories;
+           options->source_directories && options->evaluations;
 }
 
 void options_deinit(struct options *options)
 {
     free(options->outputs);
     free(options->pids);
+    free(options->evaluations);
     if (options->matches)
         regfree(&options->match);
     free(options->library_directories);
@@ -103,6 +105,22 @@ static bool check_saved_core(const struct options *options)
     return true;
 }
 
+/* What stands in place of the report. */
+static bool check_content(const struct options *options)
+{
+    const struct psc_capture_options *capture = &options->capture;
+    if (options->lists_files && capture->evaluation_count)
+        return refuse("--list-files and --eval stand in place of the report: one of them");
+    if (capture->evaluation_count && capture->mode != PSC_MODE_MERGED)
+        return refuse("--eval counts the frames of --mode merged");
+    if (capture->evaluation_count && (capture->no_pause || options_are_several(options)))
+        return refuse("--eval goes with %s",
+                      capture->no_pause ? "a process that is stopped" : "one core file or process");
+    if (options->bundle && options->interval > 0)
+        return refuse("--bundle does not go with --watch");
+    return true;
+}
+
 /* What does not go together. */
 static bool check_options(const struct options *options, int word_count)
 {
@@ -114,6 +132,8 @@ static bool check_options(const struct options *options, int word_count)
         return refuse("--no-pause goes with --pid, not with --mode native or --thread");
     if (capture->tasks && capture->mode == PSC_MODE_NATIVE)
         return refuse("--tasks does not go with --mode native");
+    if (!check_content(options))
+        return false;
     return !options->saves_core || check_saved_core(options);
 }
 
@@ -199,6 +219,23 @@ static enum options_result take_options(struct options *options, int argc, char 
     return result;
 }
 
+/* What one option means for others. */
+static void finish_options(struct options *options)
+{
+    struct psc_capture_options *capture = &options->capture;
+    if (options->lists_files)
+        options->print.content = PSC_CONTENT_FILES;
+    capture->list_files = options->lists_files || options->bundle;
+    // The report of the other machine may be asked to show all.
+    if (options->bundle && !capture->evaluation_count)
+        capture->detail_hidden = 1;
+    if (capture->evaluation_count) {
+        options->print.content = PSC_CONTENT_VALUES;
+        capture->evaluations = options->evaluations;
+        capture->evaluation_size = sizeof(*options->evaluations);
+    }
+}
+
 enum options_result options_parse(struct options *options, int argc, char **argv)
 {
     enum options_result result =
@@ -223,6 +260,7 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         options->core = argv[optind];
         options->executable = argv[optind + 1];
     }
+    finish_options(options);
     for (size_t i = 0; i < options->output_count; i++)
         options->capture.all_modules |= options->outputs[i].format == PSC_FORMAT_JSON;
     return OPTIONS_RUN;

@@ -34,15 +34,18 @@ struct options {
     const char *core; /**< NULL: living processes. */
     int32_t *pids;    /**< Of --pid. */
     size_t pid_count;
-    bool matches;            /**< --match was given. */
-    regex_t match;           /**< With `matches`. */
-    const char *match_words; /**< As it was given. */
-    bool children;           /**< Also what descends from the processes. */
-    int32_t depth;           /**< So many levels of them; 0: all. */
-    bool saves_core;         /**< Also writes a core file. */
-    const char *core_file;   /**< Where; NULL: core.PID. */
-    int32_t thread;          /**< The one that --thread names. */
-    double interval;         /**< Seconds between captures; 0: one capture. */
+    bool matches;                       /**< --match was given. */
+    regex_t match;                      /**< With `matches`. */
+    const char *match_words;            /**< As it was given. */
+    bool children;                      /**< Also what descends from the processes. */
+    int32_t depth;                      /**< So many levels of them; 0: all. */
+    bool saves_core;                    /**< Also writes a core file. */
+    const char *core_file;              /**< Where; NULL: core.PID. */
+    int32_t thread;                     /**< The one that --thread names. */
+    bool lists_files;                   /**< In place of the report. */
+    const char *bundle;                 /**< The archive to write, or NULL. */
+    struct psc_evaluation *evaluations; /**< Of --eval; capture.evaluation_count. */
+    double interval;                    /**< Seconds between captures; 0: one capture. */
     const char *executable;
     enum color_choice color;
     enum shell shell;       /**< Of --completion. */

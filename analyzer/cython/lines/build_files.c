@@ -156,19 +156,23 @@ void cython_each_xml(const struct cython_file_search *search, const char *module
 
 /* ---- the .pyx ---- */
 
-const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
+const char *cython_home_of(const struct module *module, const char *name, struct arena *arena)
+{
+    struct slice directory = path_directory(module->path ? module->path : "");
+    return name[0] == '/'
+               ? name
+               : arena_printf(arena, "%.*s/%s", (int)directory.size, directory.data, name);
+}
+
+static const char *find_source(struct module *module, const char *c_file, const char *pyx_file,
                                struct arena *arena)
 {
     struct target *target = modules_target(module->owner);
-    const char *found = NULL;
-    if (pyx_file[0] == '/') {
-        found = find_built_file(module, target, pyx_file, arena);
-        if (!found)
-            found = target_find_source(target, pyx_file, 1);
-        return arena_strdup(arena, found ? found : pyx_file);
-    }
+    if (pyx_file[0] == '/')
+        return find_built_file(module, target, pyx_file, arena);
     /* A package's sources are often built from src/ but installed without it. */
     const char *names[] = {pyx_file, strncmp(pyx_file, "src/", 4) == 0 ? pyx_file + 4 : NULL};
+    const char *found = NULL;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(names) && !found; i++) {
         if (!names[i] || !*names[i])
             continue;
@@ -176,7 +180,25 @@ const char *cython_source_path(struct module *module, const char *c_file, const 
         if (!found && c_file)
             found = find_above(target, c_file, names[i], arena);
     }
+    return found;
+}
+
+const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
+                               struct arena *arena)
+{
+    struct target *target = modules_target(module->owner);
+    const char *found = find_source(module, c_file, pyx_file, arena);
     if (!found)
         found = target_find_source(target, pyx_file, 1);
-    return arena_strdup(arena, found ? found : pyx_file);
+    if (!found)
+        return arena_strdup(arena, pyx_file);
+    const char *home = target_home_of(target, found);
+    const char *there = home ? target_find_local_path(target, home) : NULL;
+    if (there && strcmp(there, found) == 0)
+        return arena_strdup(arena, home);
+    /* Found on this machine alone: another one will look for it beside the module. */
+    home = cython_home_of(module, pyx_file, arena);
+    if (home)
+        target_add_home(target, found, home);
+    return arena_strdup(arena, found);
 }

@@ -36,4 +36,10 @@ void cython_each_c_file(const struct cython_file_search *search);
 /** The same for the module's debug XML, seen from the module and the C file. */
 void cython_each_xml(const struct cython_file_search *search, const char *module_name);
 
+/**
+ * Where a file that belongs to a module is looked for first on any machine: an absolute name there,
+ * others beside the module. NULL: no memory.
+ */
+const char *cython_home_of(const struct module *module, const char *name, struct arena *arena);
+
 #endif

@@ -11,6 +11,7 @@ struct wanted_file {
     const struct target_build_id *build_id;
     bool has_checksum;
     uint32_t checksum;
+    const char *found; /**< Where it was; NULL: nowhere. */
 };
 
 /** Equal build-ids, or, when one side has none, the checksum. */
@@ -36,10 +37,10 @@ static struct Elf *try_local(const struct target *target, const char *path,
 }
 
 /** `on_target`: the path is one of the target's, to be seen through its sysroot. */
-static struct Elf *try_path(struct target *target, bool on_target, const struct wanted_file *wanted,
+static struct Elf *try_path(struct target *target, bool on_target, struct wanted_file *wanted,
                             const char *format, ...) PSC_PRINTF(4, 5);
 
-static struct Elf *try_path(struct target *target, bool on_target, const struct wanted_file *wanted,
+static struct Elf *try_path(struct target *target, bool on_target, struct wanted_file *wanted,
                             const char *format, ...)
 {
     char path[PATH_SIZE];
@@ -49,31 +50,33 @@ static struct Elf *try_path(struct target *target, bool on_target, const struct 
     va_end(args);
     if (length < 0 || (size_t)length >= sizeof(path))
         return NULL;
-    return try_local(target, on_target ? target_find_local_path(target, path) : path, wanted);
+    const char *local = on_target ? target_find_local_path(target, path) : path;
+    struct Elf *elf = try_local(target, local, wanted);
+    if (elf)
+        wanted->found = arena_strdup(target->arena, local);
+    return elf;
 }
 
-static struct Elf *find_by_build_id(struct target *target, const struct target_build_id *id)
+static struct Elf *find_by_build_id(struct target *target, struct wanted_file *wanted)
 {
     char hex[TARGET_BUILD_ID_TEXT];
-    if (id->size < 2)
+    if (wanted->build_id->size < 2)
         return NULL;
-    target_build_id_text(id, hex);
+    target_build_id_text(wanted->build_id, hex);
 
     const struct target_options *options = &target->options;
-    struct wanted_file wanted = {.build_id = id};
     struct Elf *elf = NULL;
     if (options->debug_directory)
-        elf = try_path(target, true, &wanted, "%s/.build-id/%.2s/%s.debug",
-                       options->debug_directory, hex, hex + 2);
+        elf = try_path(target, true, wanted, "%s/.build-id/%.2s/%s.debug", options->debug_directory,
+                       hex, hex + 2);
     for (size_t i = 0; !elf && i < options->library_directory_count; i++)
-        elf = try_path(target, false, &wanted, "%s/.build-id/%.2s/%s.debug",
+        elf = try_path(target, false, wanted, "%s/.build-id/%.2s/%s.debug",
                        options->library_directories[i], hex, hex + 2);
     return elf;
 }
 
 /** Beside the file, below it in .debug, and below the debug directory, as gdb looks. */
-static struct Elf *find_by_link(struct module *module, const char *link,
-                                const struct wanted_file *wanted)
+static struct Elf *find_by_link(struct module *module, const char *link, struct wanted_file *wanted)
 {
     struct target *target = module->owner->target;
     const struct target_options *options = &target->options;
@@ -97,17 +100,40 @@ static struct Elf *find_by_link(struct module *module, const char *link,
     return elf;
 }
 
+/* Notes it in the list of all files, under the path where any machine looks for it first. */
+static void need_file(struct target *target, const struct wanted_file *wanted, const char *path)
+{
+    char hex[TARGET_BUILD_ID_TEXT], home[TARGET_BUILD_ID_TEXT + 64];
+    target_build_id_text(wanted->build_id, hex);
+    snprintf(home, sizeof(home), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+    const char *found = wanted->found;
+    const struct target_needed_file file = {.kind = TARGET_NEED_DEBUG,
+                                            .path = wanted->build_id->size < 2 ? path : home,
+                                            .local = found,
+                                            .build_id = *wanted->build_id};
+    if (file.path)
+        target_need_file(target, &file);
+}
+
 struct Elf *files_find_separate(struct module *module, struct Elf *own)
 {
-    struct Elf *elf = find_by_build_id(module->owner->target, &module->build_id);
-    if (elf || !own || !module->file)
-        return elf;
-    struct wanted_file wanted = {.build_id = &module->build_id, .has_checksum = true};
-    const char *link = elf_file_debug_link(own, &wanted.checksum);
+    struct target *target = module->owner->target;
+    struct wanted_file wanted = {.build_id = &module->build_id};
+    struct Elf *elf = find_by_build_id(target, &wanted);
+    const char *link = NULL, *home = NULL;
+    if (!elf && own && module->file) {
+        wanted.has_checksum = true;
+        link = elf_file_debug_link(own, &wanted.checksum);
+    }
     /* Only a name: it must not lead out of the directories that are searched. */
-    if (!link || !*link || strchr(link, '/'))
-        return NULL;
-    return find_by_link(module, link, &wanted);
+    if (link && *link && !strchr(link, '/')) {
+        elf = find_by_link(module, link, &wanted);
+        home = arena_printf(target->arena, "%.*s%s", (int)(module->name - module->path),
+                            module->path, link);
+    }
+    if (module->file)
+        need_file(target, &wanted, home);
+    return elf;
 }
 
 struct Elf *module_open_shared(struct module *module, const char *path,
@@ -115,6 +141,9 @@ struct Elf *module_open_shared(struct module *module, const char *path,
 {
     struct target *target = module->owner->target;
     struct wanted_file wanted = {.build_id = build_id};
-    struct Elf *elf = find_by_build_id(target, build_id);
-    return elf || path[0] != '/' ? elf : try_path(target, true, &wanted, "%s", path);
+    struct Elf *elf = find_by_build_id(target, &wanted);
+    if (!elf && path[0] == '/')
+        elf = try_path(target, true, &wanted, "%s", path);
+    need_file(target, &wanted, path);
+    return elf;
 }

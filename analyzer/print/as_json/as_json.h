@@ -10,4 +10,12 @@
 enum psc_status print_json(const struct psc_trace *trace, const struct psc_print_options *options,
                            struct print_sink *sink);
 
+/** The files that the report needs; schema/pystack-core-files-1.schema.json. */
+enum psc_status print_json_files(const struct psc_trace *trace,
+                                 const struct psc_print_options *options, struct print_sink *sink);
+
+/** The single values that were asked for; schema/pystack-core-values-1.schema.json. */
+enum psc_status print_json_values(const struct psc_trace *trace,
+                                  const struct psc_print_options *options, struct print_sink *sink);
+
 #endif

@@ -5,6 +5,13 @@
 #include "as_json.h"
 #include "json_writer.h"
 
+/* ---- json_report.c ---- */
+
+/** "found", "missing", "mismatch"; static. */
+const char *json_file_state(enum trace_file_state state);
+/** The member "warnings". */
+void json_put_warnings(struct json_writer *writer, const struct warnings *warnings);
+
 /* ---- json_frames.c ---- */
 
 #define LOCATION_CACHE_SIZE 256 /* A power of two. */

@@ -7,18 +7,23 @@
 
 /* ---- target ---- */
 
-static void put_module(struct json_writer *writer, const struct trace_module *module)
+const char *json_file_state(enum trace_file_state state)
 {
     static const char *const states[] = {
         [TRACE_FILE_FOUND] = "found",
         [TRACE_FILE_MISSING] = "missing",
         [TRACE_FILE_MISMATCH] = "mismatch",
     };
+    return states[state];
+}
+
+static void put_module(struct json_writer *writer, const struct trace_module *module)
+{
     json_open_object(writer, NULL);
     json_put_string(writer, "path", module->path);
     json_put_string(writer, "build_id", module->build_id);
     json_put_address(writer, "base", true, module->base);
-    json_put_string(writer, "file", states[module->file]);
+    json_put_string(writer, "file", json_file_state(module->file));
     json_put_boolean(writer, "debug_info", module->debug_info);
     json_close_object(writer);
 }
@@ -163,7 +168,7 @@ static void put_greenlets(struct json_writer *writer, struct print_sink *sink,
     json_close_array(writer);
 }
 
-static void put_warnings(struct json_writer *writer, const struct warnings *warnings)
+void json_put_warnings(struct json_writer *writer, const struct warnings *warnings)
 {
     json_open_array(writer, "warnings");
     for (size_t i = 0; i < warnings->count; i++) {
@@ -199,7 +204,7 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     }
     put_signature(&writer, trace->signature);
     json_break_line(&writer);
-    put_warnings(&writer, &trace->warnings);
+    json_put_warnings(&writer, &trace->warnings);
     json_close_object(&writer);
     text_add_char(&sink->buffer, '\n');
     return writer.failed ? PSC_ERR_MEMORY : PSC_OK;

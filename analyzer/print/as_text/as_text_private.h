@@ -99,6 +99,10 @@ bool print_has_several_gils(const struct trace_python *python);
 /** The interpreter of all of a thread's Python frames; -1: they are of several, or not known. */
 int64_t print_find_interpreter(const struct trace_thread *thread);
 
+/** What was looked at: its name and command line. */
+void print_text_name(const struct psc_trace *trace, const struct psc_print_options *options,
+                     struct print_sink *sink);
+
 /** What was looked at, how it died, what runs in it. */
 void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
                        struct print_sink *sink);

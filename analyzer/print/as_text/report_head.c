@@ -212,8 +212,8 @@ static void add_explanation(struct print_sink *sink, const struct psc_trace *tra
     text_deinit(&copy);
 }
 
-void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
-                       struct print_sink *sink)
+void print_text_name(const struct psc_trace *trace, const struct psc_print_options *options,
+                     struct print_sink *sink)
 {
     struct text *text = &sink->buffer;
     print_add_style(&sink->buffer, options, PRINT_BOLD);
@@ -225,7 +225,13 @@ void print_text_header(const struct psc_trace *trace, const struct psc_print_opt
     text_add_string(text, ": ");
     add_command_line(text, trace);
     text_add_char(text, '\n');
+}
+
+void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
+                       struct print_sink *sink)
+{
+    print_text_name(trace, options, sink);
     add_cause(sink, trace, options);
-    add_interpreter_line(text, trace);
+    add_interpreter_line(&sink->buffer, trace);
     add_explanation(sink, trace, options);
 }

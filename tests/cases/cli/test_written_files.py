@@ -98,6 +98,9 @@ def test_values_are_for_the_owner_alone(any_core, tmp_path):
     path.chmod(0o644)
     assert analyzer.run("--locals", "-o", path, "--output", "json=%s" % document, any_core).returncode == 0
     assert mode_of(path) == mode_of(document) == 0o600 and " = " in path.read_text()
+    path.chmod(0o644)
+    analyzer.run("--eval", "main/0: x", "--output", "json=%s" % path, any_core)
+    assert mode_of(path) == 0o600
 
 
 def test_file_and_pipe_of_another_user(any_core, shared):

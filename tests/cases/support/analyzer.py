@@ -12,7 +12,8 @@ PROGRAM = os.environ.get("PSC_PROGRAM", os.path.join(cores.SOURCE, "build/analyz
 # What is slow and rarely breaks is done as well: ./run-tests --thorough.
 THOROUGH = os.environ.get("PSC_TEST_THOROUGH") == "1"
 SANITIZED = os.environ.get("PSC_SANITIZED", "") not in ("", "0", "OFF")
-SCHEMA = os.path.join(cores.SOURCE, "schema", "pystack-core-1.schema.json")
+SCHEMAS = os.path.join(cores.SOURCE, "schema")
+SCHEMA = os.path.join(SCHEMAS, "pystack-core-1.schema.json")
 
 EXIT_COMPLETE, EXIT_PARTIAL, EXIT_NOTHING, EXIT_USAGE = 0, 1, 2, 64
 SANITIZER_EXIT = 99
@@ -97,10 +98,10 @@ def close_schema(node):
 
 
 @functools.lru_cache(maxsize=None)
-def schema_validator(strict=True):
+def schema_validator(strict=True, path=SCHEMA):
     """For readers the schema takes what a later version adds; strict, it shows what is not described."""
     import jsonschema
-    with open(SCHEMA) as file:
+    with open(path) as file:
         schema = json.load(file)
     validator = jsonschema.validators.validator_for(schema)
     validator.check_schema(schema)
@@ -110,8 +111,9 @@ def schema_validator(strict=True):
 
 
 def assert_fits_schema(document, what=""):
+    path = os.path.join(SCHEMAS, document["schema"].replace("/", "-") + ".schema.json")
     errors = ["%s: %s" % ("/".join(map(str, error.absolute_path)), error.message[:300])
-              for error in schema_validator().iter_errors(document)]
+              for error in schema_validator(True, path).iter_errors(document)]
     assert not errors, "%s\n%s" % (what, "\n".join(errors[:10]))
 
 
