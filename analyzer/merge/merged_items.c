@@ -154,7 +154,7 @@ static const struct trace_location *python_end_gap(const struct python_stack *st
 /* ---- where the C stack of one greenlet begins on that of another ---- */
 
 /* Less apart are two return addresses of one function of the module greenlet, */
-#define SWITCH_SIZE 4096u
+#define SWITCH_SIZE UINT64_C(4096)
 /* and no deeper is its stack from where it starts another one to where it leaves. */
 #define SWITCH_DEPTH 640u
 
