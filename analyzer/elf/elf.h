@@ -239,7 +239,7 @@ struct elf_section_table {
     size_t count;
 };
 
-/** Where a header says that the section headers are; false when there are none. */
+/** Where a header says that the section headers are; false for none, and when not aligned. */
 bool parse_elf_section_table(const uint8_t *bytes, size_t size, struct elf_section_table *ret);
 /**
  * The executable sections that have an address, at most `limit`.

@@ -29,7 +29,8 @@ bool parse_elf_section_table(const uint8_t *bytes, size_t size, struct elf_secti
         return false;
     ret->offset = load_u64(bytes + offsetof(Elf64_Ehdr, e_shoff));
     ret->count = load_u16(bytes + offsetof(Elf64_Ehdr, e_shnum));
-    return ret->offset && ret->count;
+    // gABI, "Data Representation": aligned by their size. libelf reads them in place.
+    return ret->offset && ret->offset % sizeof(uint64_t) == 0 && ret->count;
 }
 
 static struct object_section parse_section(const uint8_t bytes[ELF_SECTION_SIZE])
