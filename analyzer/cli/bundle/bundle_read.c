@@ -233,7 +233,8 @@ struct bundle *bundle_open(const char *path, struct bundle_error *error)
         bundle_close(bundle);
         return NULL;
     }
-    qsort(bundle->members, bundle->count, sizeof(*bundle->members), compare_members);
+    if (bundle->count)
+        qsort(bundle->members, bundle->count, sizeof(*bundle->members), compare_members);
     allow_many_files();
     return bundle;
 }
