@@ -47,6 +47,16 @@ static bool add_part(struct segments *segments, const struct segment *of, size_t
     return true;
 }
 
+static bool has_code(const struct merged_stack *merged, const struct segment *segment, size_t from,
+                     size_t to)
+{
+    const struct python_stack *stack = &merged->interpreters[segment->interpreter].stack;
+    for (size_t i = from; i < to; i++)
+        if (stack->frames[segment->first + i].kind != PYTHON_FRAME_SHIM)
+            return true;
+    return false;
+}
+
 static bool add_parts(struct segments *segments, const struct merged_stack *merged,
                       const struct segment *segment)
 {
@@ -54,7 +64,9 @@ static bool add_parts(struct segments *segments, const struct merged_stack *merg
     for (size_t i = 0; i < segment->count; i++) {
         if (!is_compiled(merged, segment, i))
             continue;
-        if (i > plain && !add_part(segments, segment, plain, i - plain, false))
+        // The shim of the evaluator further in stands ahead of what called that.
+        if (has_code(merged, segment, plain, i) &&
+            !add_part(segments, segment, plain, i - plain, false))
             return false;
         if (!add_part(segments, segment, i, 1, true))
             return false;
