@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define THREAD_STACK ((size_t)2 * 1024 * 1024)
-/* Milliseconds in which everything is read, from the first thread that is stopped. */
-#define HOLD_LIMIT 800
+/* Milliseconds in which everything is read once all threads stand still. */
+#define HOLD_LIMIT 700
 /* A process that does much never stands still for long enough. */
 #define UNPAUSED_LIMIT 20
 /* Another tracer is waited for so long; how often it is looked for. */
@@ -116,6 +116,7 @@ static void hold_and_copy(struct snapshot *snapshot)
     pause->stop = stopped - start;
     if (snapshot->status != PSC_OK)
         return;
+    reader_extend_limit(live->reader, pause->stop);
     live->stop.vectors = snapshot->request->vectors;
     stop_read_registers(&live->stop);
     stop_read_waiting(&live->stop);

@@ -30,8 +30,10 @@ ssize_t reader_copy(struct live_reader *reader, pid_t pid, void *buffer, size_t 
                     const struct iovec *ranges, size_t count);
 /** From now on all reads together end in that time; 0: no such limit. */
 void reader_set_limit(struct live_reader *reader, double milliseconds);
-/** That time has passed. */
-bool reader_is_over(const struct live_reader *reader);
+/** Puts the end off by so much. */
+void reader_extend_limit(struct live_reader *reader, double milliseconds);
+/** That time has passed; what the calling thread had to wait for a processor does not count. */
+bool reader_is_over(struct live_reader *reader);
 /** A read was given up, ever. */
 bool reader_was_late(const struct live_reader *reader);
 /**

@@ -52,9 +52,10 @@ struct reader_thread {
 struct live_reader {
     struct reader_thread *thread; /* NULL: none has been needed since the last was left behind. */
     pthread_t id;
-    int pagemap; /* -1: not known. */
-    size_t late; /* Reads that were given up. */
-    double until;
+    int pagemap;  /* -1: not known. */
+    size_t late;  /* Reads that were given up. */
+    double until; /* 0: no limit of all reads. */
+    double delay; /* That was taken into account in it. */
 };
 
 static double now_in_milliseconds(void)
@@ -153,6 +154,31 @@ static bool is_starved(const struct reader_thread *thread)
     return !thread->tid || (state && !strncmp(state, ") R", 3));
 }
 
+/* Milliseconds that a thread was ready to run and had no processor; 0 where that is not counted. */
+static double read_delay(const char *path)
+{
+    char text[128];
+    unsigned long long delay = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    // Documentation/scheduler/sched-stats.rst: nanoseconds run, nanoseconds waited.
+    return sscanf(text, "%*u %llu", &delay) == 1 ? (double)delay / 1e6 : 0;
+}
+
+/* Of this thread and of the one that reads. */
+static double measure_delay(const struct live_reader *reader)
+{
+    char path[64];
+    double delay = read_delay("/proc/thread-self/schedstat");
+    if (!reader->thread || !reader->thread->tid)
+        return delay;
+    snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", reader->thread->tid);
+    return delay + read_delay(path);
+}
+
 static struct timespec time_of(double milliseconds)
 {
     long seconds = (long)(milliseconds / 1e3);
@@ -160,7 +186,7 @@ static struct timespec time_of(double milliseconds)
 }
 
 /* Waits until the read is done; false: it is given up. The lock is held. */
-static bool wait_for_read(const struct live_reader *reader, struct reader_thread *thread)
+static bool wait_for_read(struct live_reader *reader, struct reader_thread *thread)
 {
     double start = now_in_milliseconds(), limit = start + READ_LIMIT;
     while (thread->state != READER_DONE) {
@@ -168,9 +194,12 @@ static bool wait_for_read(const struct live_reader *reader, struct reader_thread
         struct timespec time = time_of(until);
         if (pthread_cond_timedwait(&thread->changed, &thread->lock, &time) != ETIMEDOUT)
             continue;
-        if (until < limit || limit > start + STARVED_LIMIT || !is_starved(thread))
+        bool last = until < limit ? reader_is_over(reader)
+                                  : limit > start + STARVED_LIMIT || !is_starved(thread);
+        if (last)
             return thread->state == READER_DONE;
-        limit += READ_LIMIT;
+        if (until == limit)
+            limit += READ_LIMIT;
     }
     return true;
 }
@@ -195,9 +224,16 @@ struct request {
     const struct iovec *ranges;
 };
 
-bool reader_is_over(const struct live_reader *reader)
+bool reader_is_over(struct live_reader *reader)
 {
-    return reader->until > 0 && now_in_milliseconds() >= reader->until;
+    if (reader->until <= 0 || now_in_milliseconds() < reader->until)
+        return false;
+    // A busy machine is no fault of the memory.
+    double delay = measure_delay(reader);
+    if (delay > reader->delay)
+        reader->until += delay - reader->delay;
+    reader->delay = delay;
+    return now_in_milliseconds() >= reader->until;
 }
 
 static ssize_t ask(struct live_reader *reader, const struct request *request)
@@ -278,6 +314,12 @@ void reader_destroy(struct live_reader *reader)
 void reader_set_limit(struct live_reader *reader, double milliseconds)
 {
     reader->until = milliseconds > 0 ? now_in_milliseconds() + milliseconds : 0;
+    reader->delay = milliseconds > 0 ? measure_delay(reader) : 0;
+}
+
+void reader_extend_limit(struct live_reader *reader, double milliseconds)
+{
+    reader->until += milliseconds;
 }
 
 bool reader_was_late(const struct live_reader *reader)
