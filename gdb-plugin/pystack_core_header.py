@@ -308,7 +308,8 @@ if ctypes:
                     ("sp", ctypes.c_uint64),
                     ("offset", ctypes.c_uint64),
                     ("python_frame", ctypes.c_uint64),
-                    ("interpreter_id", ctypes.c_int64)]
+                    ("interpreter_id", ctypes.c_int64),
+                    ("self_class", ctypes.c_char_p)]
 
     class Local(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),

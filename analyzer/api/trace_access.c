@@ -236,6 +236,7 @@ enum psc_status psc_trace_get_frame(const struct psc_trace *trace, size_t thread
         .offset = location->has_offset ? location->offset : 0,
         .python_frame = psc_trace_python_frame(trace, thread, frame),
         .interpreter_id = found->interpreter_id,
+        .self_class = found->self_class,
     };
     return sized_give(SIZED_TYPE(psc_frame_info, PSC_FRAME_INFO_INIT), &info, ret, err);
 }

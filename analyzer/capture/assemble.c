@@ -105,6 +105,7 @@ static bool add_python(struct assembly *assembly, const struct python_frame *pyt
         return false;
     frame->id = python->address;
     frame->interpreter_id = python->interpreter_id;
+    frame->self_class = python_read_self_class(assembly->capture->python, python);
     if (!assembly->thread->python_count && python->interpreter_id >= 0)
         assembly->thread->interpreter_id = python->interpreter_id;
     if (python->kind == PYTHON_FRAME_TRAMPOLINE) {

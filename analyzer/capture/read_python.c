@@ -16,10 +16,11 @@ static enum psc_status read_locations(struct capture *capture, const struct pyth
     for (size_t i = 0; i < count && i < LOCATION_LIMIT; i++) {
         struct python_location location;
         // Recursion: the frame before is at the same instruction.
-        if (i && frames[i].code == frames[i - 1].code && frames[i].lasti == frames[i - 1].lasti)
-            continue;
-        if (python_read_location(capture->python, &frames[i], &location) == PSC_ERR_MEMORY)
+        bool same =
+            i && frames[i].code == frames[i - 1].code && frames[i].lasti == frames[i - 1].lasti;
+        if (!same && python_read_location(capture->python, &frames[i], &location) == PSC_ERR_MEMORY)
             return PSC_ERR_MEMORY;
+        (void)python_read_self_class(capture->python, &frames[i]);
     }
     return PSC_OK;
 }

@@ -598,11 +598,12 @@ struct psc_frame_info {
     uint64_t offset;      /**< Of the code within the module: what addr2line takes. */
     psc_addr python_frame;  /**< As psc_trace_python_frame(). */
     int64_t interpreter_id; /**< Of a Python frame: 0 is the main interpreter; -1: not known. */
+    const char *self_class; /**< Of `self` or `cls`, where the function names another class. */
 };
 #define PSC_FRAME_INFO_INIT                                                                        \
     {                                                                                              \
         sizeof(struct psc_frame_info), PSC_FRAME_PYTHON, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            NULL, 0, 0, 0, 0, PSC_LINE_NONE, PSC_TRUST_CONTEXT, 0, 0, 0, 0, 0, 0, 0                \
+            NULL, 0, 0, 0, 0, PSC_LINE_NONE, PSC_TRUST_CONTEXT, 0, 0, 0, 0, 0, 0, 0, NULL          \
     }
 
 /** How many frames a thread has, those that merging hides with them; 0 out of range. */

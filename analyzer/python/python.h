@@ -447,6 +447,13 @@ struct python_location {
     int32_t end_column;
 };
 
+/**
+ * The class of `self`, or the one that is `cls`, in the frame of a method, where it is not the class
+ * that the location's function names. NULL: it is the same, or not certain. Lives as long as the
+ * arena given to python_open(). After python_read_location() of the frame.
+ */
+const char *python_read_self_class(struct python *python, const struct python_frame *frame);
+
 /** The module with the machine code of a compiled frame's function; NULL: not known. */
 struct module *python_find_compiled_module(struct python *python, const struct python_frame *frame);
 /** Whether a linker's name is that of the code that Nuitka made of a function of that name. */

@@ -79,7 +79,8 @@ static bool frames_alike(const void *item, const void *key)
     bool same_location = a->location == b->location || locations_alike(a->location, b->location);
     bool has_place = a->location->file || a->location->module;
     return same_location && a->interpreter_id == b->interpreter_id &&
-           is_guessed(a) == is_guessed(b) && (has_place || a->pc == b->pc);
+           strings_equal(a->self_class, b->self_class) && is_guessed(a) == is_guessed(b) &&
+           (has_place || a->pc == b->pc);
 }
 
 static uint32_t number_frame(struct numbered_stack *stack, const struct trace_frame *frame)
@@ -110,7 +111,8 @@ static bool number_frames(struct numbered_stack *stack, const struct trace_threa
         size_t slot = hash_u64((uintptr_t)frame->location) % REMEMBERED_COUNT;
         const struct trace_frame *last = remembered[slot].frame;
         if (!last || last->location != frame->location || last->pc != frame->pc ||
-            last->trust != frame->trust || last->interpreter_id != frame->interpreter_id) {
+            last->trust != frame->trust || last->interpreter_id != frame->interpreter_id ||
+            last->self_class != frame->self_class) {
             remembered[slot].frame = frame;
             remembered[slot].number = number_frame(stack, frame);
         }

@@ -104,6 +104,7 @@ struct trace_frame {
     bool hidden;   /**< Not shown unless all is asked for. */
     bool has_pc;
     int64_t interpreter_id; /**< Of a Python frame: which interpreter runs it; else -1. */
+    const char *self_class; /**< Of `self` or `cls`, where the function names another; or NULL. */
 };
 
 /** An argument or a variable of a frame, and its value as text. */

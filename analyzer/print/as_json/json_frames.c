@@ -155,6 +155,8 @@ static void put_frame(struct json_writer *writer, struct location_cache *cache,
     json_put_boolean(writer, "hidden", frame->hidden);
     json_put_string(writer, "trust", name_trust(frame));
     json_put_integer(writer, "interpreter", frame->interpreter_id >= 0, frame->interpreter_id);
+    if (frame->self_class)
+        json_put_string(writer, "self_class", frame->self_class);
     if (locals)
         put_locals(writer, locals);
     json_close_object(writer);

@@ -43,6 +43,24 @@ static const char *get_function(const struct text_layout *layout,
     return location->function ? short_names_get(layout->names, location->function) : "??";
 }
 
+/* The function, and for which class a method of another one runs. */
+static void add_function(struct text *text, const struct text_layout *layout,
+                         const struct trace_frame *frame)
+{
+    text_add_escaped(text, get_function(layout, frame->location));
+    if (!frame->self_class)
+        return;
+    text_add_string(text, " (");
+    text_add_escaped(text, frame->self_class);
+    text_add_char(text, ')');
+}
+
+static void widen_column(struct text_layout *layout, size_t width)
+{
+    if (width <= PRINT_FUNCTION_WIDTH && width > layout->function_width)
+        layout->function_width = width;
+}
+
 /* The widest function that fits the limit makes the column. */
 static void measure_functions(struct text_layout *layout, const struct print_shown *shown)
 {
@@ -51,18 +69,21 @@ static void measure_functions(struct text_layout *layout, const struct print_sho
     for (size_t i = 0; i < shown->count; i++) {
         if (shown->items[i].times)
             continue;
-        const struct trace_location *location =
-            layout->thread->frames[shown->items[i].index].location;
+        const struct trace_frame *frame = &layout->thread->frames[shown->items[i].index];
+        const struct trace_location *location = frame->location;
         const struct trace_location **slot =
             &measured[hash_u64((uintptr_t)location) % RENDERED_COUNT];
         if (location->kind == TRACE_GAP || location == *slot)
             continue;
         *slot = location;
         text_clear(&scratch);
+        add_function(&scratch, layout, frame);
+        widen_column(layout, print_measure_text(scratch.data, scratch.size));
+        if (!frame->self_class)
+            continue;
+        text_clear(&scratch);
         text_add_escaped(&scratch, get_function(layout, location));
-        size_t width = print_measure_text(scratch.data, scratch.size);
-        if (width <= PRINT_FUNCTION_WIDTH && width > layout->function_width)
-            layout->function_width = width;
+        widen_column(layout, print_measure_text(scratch.data, scratch.size));
     }
     text_deinit(&scratch);
 }
@@ -205,7 +226,7 @@ static void render_frame(struct text *text, const struct trace_frame *frame,
     if (!frame->hidden)
         print_add_style(text, options, choose_style(frame));
     size_t start = text->size;
-    text_add_escaped(text, get_function(layout, location));
+    add_function(text, layout, frame);
     size_t width = text->failed ? 0 : print_measure_text(text->data + start, text->size - start);
     if (!frame->hidden)
         print_add_style(text, options, PRINT_PLAIN);
@@ -242,7 +263,7 @@ static void add_frame(struct text_layout *layout, const struct trace_frame *fram
         add_spaces(text, (size_t)(layout->number_width - length));
 
     // Without file and module the address stands in the text: nothing to keep.
-    if (layout->run_begins || (!location->file && !location->module)) {
+    if (layout->run_begins || frame->self_class || (!location->file && !location->module)) {
         render_frame(text, frame, outward, layout);
         return;
     }

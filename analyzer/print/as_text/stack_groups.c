@@ -55,7 +55,8 @@ static bool stacks_equal(const struct trace_thread *a, const struct trace_thread
         const struct trace_frame *x = &a->frames[i];
         const struct trace_frame *y = &b->frames[j];
         if (x->location != y->location || x->trust != y->trust || x->hidden != y->hidden ||
-            x->interpreter_id != y->interpreter_id)
+            x->interpreter_id != y->interpreter_id ||
+            !print_strings_equal(x->self_class, y->self_class))
             return false;
         i = skip_hidden(a, options, i + 1);
         j = skip_hidden(b, options, j + 1);

@@ -17,6 +17,14 @@ enum py_code_state {
     PY_CODE_OTHER  /**< Something else is there. */
 };
 
+/** Whether a function's first argument is named as that of a method is. */
+enum py_first_argument {
+    PY_FIRST_UNKNOWN, /**< Not asked yet. */
+    PY_FIRST_OTHER,
+    PY_FIRST_SELF,
+    PY_FIRST_CLS
+};
+
 /** What is known of a code object; one for each address, in the arena. */
 struct py_code {
     psc_addr address;
@@ -34,6 +42,11 @@ struct py_code {
     const char *function;
     const uint8_t *table;
     size_t table_size;
+    enum py_first_argument first_argument;
+    const char *named_class; /**< In `function`, of named_size; with first_argument. */
+    size_t named_size;
+    psc_addr self_class;         /**< The last one that it ran for; 0: none yet. */
+    const char *self_class_name; /**< Of that, or NULL. */
 };
 
 /** Never NULL but when memory is out. */
@@ -115,6 +128,8 @@ void py_slots_deinit(struct py_slots *slots);
 bool py_add_tagged_int(const struct python *python, psc_addr slot, struct text *text);
 /** The object that a slot points to. */
 psc_addr py_untag(const struct python *python, psc_addr slot);
+/** Where the slots of a frame begin, its arguments first. */
+psc_addr py_frame_slots(const struct python *python, psc_addr frame);
 /** What a cell holds; the slot of a cell variable holds no cell before it is made. */
 psc_addr py_follow_cell(struct python *python, psc_addr object);
 

@@ -75,11 +75,15 @@ static void list_slots(struct python *python, psc_addr code, struct py_slots *sl
     slots->nlocals = (size_t)nlocals < slots->count ? (size_t)nlocals : slots->count;
 }
 
-static bool read_values(struct python *python, psc_addr frame, struct py_slots *slots)
+psc_addr py_frame_slots(const struct python *python, psc_addr frame)
 {
     psc_addr at = py_field_address(python, frame, PY_FRAME_LOCALSPLUS);
-    if (!at)
-        at = py_field_address(python, frame, PY_FRAMEOBJ_LOCALSPLUS);
+    return at ? at : py_field_address(python, frame, PY_FRAMEOBJ_LOCALSPLUS);
+}
+
+static bool read_values(struct python *python, psc_addr frame, struct py_slots *slots)
+{
+    psc_addr at = py_frame_slots(python, frame);
     for (size_t i = 0; i < slots->count; i++)
         if (target_read_u64(python->target, at + 8 * i, &slots->items[i].value) != PSC_OK)
             return false;

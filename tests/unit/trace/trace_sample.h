@@ -122,7 +122,7 @@ static inline struct psc_trace *sample_fill(struct sample *sample)
     };
     for (size_t i = 0; i < 3; i++) {
         sample->idle[i][0] = (struct trace_frame){
-            &sample_dgemm, 0x7f00001a2b3d, 1, 2, TRACE_TRUST_CFI, 0, false, true, -1};
+            &sample_dgemm, 0x7f00001a2b3d, 1, 2, TRACE_TRUST_CFI, 0, false, true, -1, NULL};
         sample->idle[i][1] = (struct trace_frame){.location = i == 2 ? &sample_gap : &sample_fit,
                                                   .interpreter_id = i == 2 ? -1 : 0};
         sample->threads[i + 1] = (struct trace_thread){
