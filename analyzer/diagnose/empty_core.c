@@ -14,8 +14,10 @@ static enum stack_state find_state(struct target *target, const struct target_th
 {
     uint8_t bytes[BLANK_SIZE];
     psc_addr sp = target_sp(target, &thread->registers);
+    // The stack pointer of an overflow lies in what never was memory: a guard page, or nothing.
+    const struct target_mapping *mapping = target_find_mapping(target, sp);
     if (target_read(target, sp, bytes, 8) != PSC_OK)
-        return STACK_MISSING;
+        return mapping && mapping->writable ? STACK_MISSING : STACK_THERE;
     // What is in use ends with the mapping; zeros up to there are few.
     if (target_read(target, sp, bytes, sizeof(bytes)) != PSC_OK)
         return STACK_THERE;
