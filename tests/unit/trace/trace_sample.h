@@ -95,14 +95,14 @@ static inline struct psc_trace *sample_fill(struct sample *sample)
     *sample = (struct sample){
         .crashed =
             {
-                {&sample_axpy, 0x401000, 1, 2, TRACE_TRUST_CONTEXT, 0, false, true, -1},
-                {&sample_eval, 0x401100, 1, 2, TRACE_TRUST_CFI, 1, true, true, -1},
-                {&sample_fit, 0, 0, 0x100, 0, 0, false, false, 0},
+                {&sample_axpy, 0x401000, 1, 2, TRACE_TRUST_CONTEXT, 0, false, true, -1, NULL},
+                {&sample_eval, 0x401100, 1, 2, TRACE_TRUST_CFI, 1, true, true, -1, NULL},
+                {&sample_fit, 0, 0, 0x100, 0, 0, false, false, 0, NULL},
                 {&sample_dgemm, 0x7f00001a2b3d, 1, 2, TRACE_TRUST_FRAME_POINTER, 0, false, true,
                  -1},
-                {&sample_inlined, 0x7f0000000001, 1, 2, TRACE_TRUST_CFI, 0, false, true, -1},
-                {&sample_gap, 0, 0, 0, 0, 0, false, false, -1},
-                {&sample_unknown, 0x1234, 1, 2, TRACE_TRUST_SCAN, 0, false, true, -1},
+                {&sample_inlined, 0x7f0000000001, 1, 2, TRACE_TRUST_CFI, 0, false, true, -1, NULL},
+                {&sample_gap, 0, 0, 0, 0, 0, false, false, -1, NULL},
+                {&sample_unknown, 0x1234, 1, 2, TRACE_TRUST_SCAN, 0, false, true, -1, NULL},
             },
         .module = sample_blas,
         .crash = {.signal_number = 11,
