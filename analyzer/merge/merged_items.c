@@ -238,7 +238,7 @@ static const struct trace_location *missing_gap(const struct item_writer *writer
                               module->name, absence_of(module), python);
     if (i && !segment && !writer->gap_told && merged->native.frames[i].skipped)
         return symbolizer_gap(writer->symbolizer,
-                              "native frames may be missing: there is no unwind rule at 0x%llx, "
+                              "native frames may be missing: no unwind rule leads on from 0x%llx, "
                               "and what follows was found by searching the stack",
                               (unsigned long long)merged->native.frames[i - 1].pc);
     return symbolizer_gap(writer->symbolizer, "native frames that could not be unwound%s", python);

@@ -211,7 +211,9 @@ static enum step_result try_row(struct walker *walker, const struct row *row, st
 
 /*
  * The stack pointer rises from frame to frame, but for handlers on a signal
- * stack and functions that switch stacks (rows of hand-written assembler).
+ * stack and functions that switch stacks (rows of hand-written assembler). What has called nothing
+ * may have its return address in a register, with nothing on the stack: glibc's vfork()
+ * (sysdeps/unix/sysv/linux/x86_64/vfork.S) has it in rdi while the child runs.
  */
 static bool may_follow(struct walker *walker, const struct row *row, struct step *step)
 {
@@ -224,9 +226,11 @@ static bool may_follow(struct walker *walker, const struct row *row, struct step
     }
     if (step->sp > walker->sp)
         return true;
+    if (step->sp == walker->sp)
+        return walker->exact && !row->signal && step->pc != walker->pc;
     const struct target *target = walker->native->target;
-    if (step->sp == walker->sp || (!row->signal && target_find_mapping(target, step->sp) ==
-                                                       target_find_mapping(target, walker->sp)))
+    if (!row->signal &&
+        target_find_mapping(target, step->sp) == target_find_mapping(target, walker->sp))
         return false;
     return ++walker->switches <= STACK_SWITCH_LIMIT;
 }
