@@ -448,9 +448,9 @@ struct python_location {
 };
 
 /**
- * The class of `self`, or the one that is `cls`, in the frame of a method, where it is not the class
- * that the location's function names. NULL: it is the same, or not certain. Lives as long as the
- * arena given to python_open(). After python_read_location() of the frame.
+ * The class of `self`, or the one that is `cls`, in the frame of a method, where it is not the
+ * class that the location's function names. NULL: it is the same, or not certain. Lives as long as
+ * the arena given to python_open(). After python_read_location() of the frame.
  */
 const char *python_read_self_class(struct python *python, const struct python_frame *frame);
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import time
+from typing import List
 
 import pytest
 
@@ -39,7 +40,7 @@ def by_kind(files, kind):
 
 def reports(path, *options):
     """What is said of a core, in each way; warnings on standard error as well."""
-    ways = ([], ["--all"], ["--format", "json"], ["--format", "json", "--all"])
+    ways: List[List[str]] = [[], ["--all"], ["--format", "json"], ["--format", "json", "--all"]]
     results = [analyzer.run(*way, *options, path) for way in ways]
     return [(result.returncode, result.stdout, result.stderr) for result in results]
 
@@ -164,7 +165,7 @@ def test_another_root(which, any_core, tmp_path):
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         pytest.skip("another root needs root")
     core = any_core if which == "python" else cython_core.make_cython_core("O2")
-    ways = ([], ["--all"], ["--format", "json"], ["--all", "--format", "json"])
+    ways: List[List[str]] = [[], ["--all"], ["--format", "json"], ["--all", "--format", "json"]]
     before = [analyzer.run(*way, core).stdout for way in ways]
     assert analyzer.run("--bundle", tmp_path / "bundle.tar.zst", core).returncode == 0
     root = tmp_path / "root"

@@ -7,7 +7,6 @@ import tempfile
 import pytest
 
 import analyzer
-import cores
 import interpreters
 import living
 

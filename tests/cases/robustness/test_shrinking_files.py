@@ -29,7 +29,8 @@ def shorten_while_mapped(path, *arguments):
     return process.returncode, errors.decode()
 
 
-def assert_said(code, errors, path):
+def assert_said(ended, path):
+    code, errors = ended
     assert code in (analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL, analyzer.EXIT_NOTHING), (code, errors)
     if "became shorter" in errors:
         assert code == analyzer.EXIT_NOTHING
@@ -46,7 +47,7 @@ def test_core_that_becomes_shorter(tmp_path):
     for i in range(10):
         core = tmp_path / ("core.%d" % i)
         subprocess.run(["cp", "--sparse=always", whole, core], check=True)
-        said += assert_said(*shorten_while_mapped(core, core), core)
+        said += assert_said(shorten_while_mapped(core, core), core)
     assert said
 
 
@@ -59,7 +60,7 @@ def test_module_that_becomes_shorter(tmp_path):
         folder = tmp_path / str(i)
         folder.mkdir()
         program = shutil.copy(os.path.join(cores.native_helpers(), "plain"), folder)
-        said += assert_said(*shorten_while_mapped(program, core, program), program)
+        said += assert_said(shorten_while_mapped(program, core, program), program)
     assert said
 
 

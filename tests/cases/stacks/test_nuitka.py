@@ -125,8 +125,9 @@ def test_programs_and_modules(compiled_by, compile_with, tmp_path):
     (tmp_path / "library.py").write_text(LIBRARY)
     (tmp_path / "program.py").write_text(PROGRAM)
     program = str(tmp_path / "program.py")
-    for flags in ([], ["--unstripped"]):
-        out = tmp_path / ("program" + "".join(flags))
+    for flag in "", "--unstripped":
+        flags = [flag] if flag else []
+        out = tmp_path / ("program" + flag)
         compile_with(compiled_by, "--follow-import-to=library", "--output-dir=" + str(out), *flags, program)
         thread, warned = check([str(out / "program.bin")], out)
         assert ("compiled-frames" in warned) == (not flags)

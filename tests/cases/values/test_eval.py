@@ -1,5 +1,6 @@
 """Single values by the program: --eval, of cores and living processes."""
 import re
+from typing import List
 
 import pytest
 
@@ -62,7 +63,8 @@ def test_values_of_a_core(interpreter):
 
 def test_numbers_are_those_of_the_report(any_core):
     """With --all they count hidden frames; in the text they stand behind '#'."""
-    for options in ([], ["--all"], ["--order", "outermost-first"]):
+    ways: List[List[str]] = [[], ["--all"], ["--order", "outermost-first"]]
+    for options in ways:
         text = analyzer.run(*options, any_core).stdout
         for number in re.findall(r"^  #(\d+) +Python +by_sub ", text, re.M):
             found, result = evaluate(any_core, "crashed/" + number, "by_sub", options=options)
