@@ -14,22 +14,18 @@ struct gil_owner {
 };
 
 /* A C stack is searched in pieces of 4 KB, up to 1 MB. */
-#define PIECE_WORDS ((size_t)512)
 #define PIECE_LIMIT ((size_t)256)
 
-/* Behind the thread pointer are lists of the C library's. */
 static bool has_collector_list(const struct capture *capture, const struct captured_thread *thread)
 {
-    uint64_t words[PIECE_WORDS];
-    psc_addr at = thread->merged.sp & ~UINT64_C(7), end = thread->native->thread_pointer;
-    for (size_t piece = 0; at && piece < PIECE_LIMIT; piece++) {
-        size_t count = target_read_some(capture->target, at, words, sizeof(words)) / 8;
-        for (size_t w = 0; w < count && at + 8 * w != end; w++)
+    uint64_t words[STACK_PIECE_WORDS];
+    psc_addr at = 0;
+    size_t count = STACK_PIECE_WORDS;
+    for (size_t piece = 0; count == STACK_PIECE_WORDS && piece < PIECE_LIMIT; piece++) {
+        count = merged_stack_read_words(&thread->merged, capture->target, &at, words);
+        for (size_t w = 0; w < count; w++)
             if (words[w] && python_is_collector_list(capture->python, at + 8 * w, words[w]))
                 return true;
-        if (count < PIECE_WORDS || (end >= at && end - at < sizeof(words)))
-            break;
-        at += sizeof(words);
     }
     return false;
 }

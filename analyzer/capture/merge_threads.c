@@ -50,6 +50,9 @@ static enum psc_status walk_thread(struct capture *capture, struct captured_thre
     enum psc_status status = PSC_OK;
     struct merged_stack *merged = &thread->merged;
     merged->sp = thread->native ? target_sp(capture->target, &thread->native->registers) : 0;
+    if (merged->sp)
+        merged->stack_end =
+            target_find_stack_end(capture->target, merged->sp, thread->native->thread_pointer);
     merged->inside = capture->unpaused ? find_stack_address(capture, thread) : 0;
     merged->native.keep_registers = capture->options.locals;
     if (capture->native && thread->native && !thread->native->unreadable)

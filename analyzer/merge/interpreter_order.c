@@ -10,8 +10,19 @@
 #include <string.h>
 
 /* The stack is searched in pieces of 4 KB, up to 64 MB. */
-#define PIECE_WORDS 512u
 #define PIECE_LIMIT 16384u
+
+size_t merged_stack_read_words(const struct merged_stack *merged, struct target *target,
+                               psc_addr *at, uint64_t words[STACK_PIECE_WORDS])
+{
+    size_t size = STACK_PIECE_WORDS * sizeof(*words);
+    *at = *at ? *at + size : merged->sp & ~UINT64_C(7);
+    if (!merged->sp || *at >= merged->stack_end)
+        return 0;
+    if (merged->stack_end - *at < size)
+        size = (size_t)(merged->stack_end - *at);
+    return target_read_some(target, *at, words, size) / sizeof(*words);
+}
 
 struct interpreter_depth {
     size_t interpreter;
@@ -49,15 +60,13 @@ static void note_outermost(const struct merged_stack *merged, uint64_t word, psc
 static void note_stack(const struct merged_stack *merged, struct target *target,
                        struct interpreter_depth *depths)
 {
-    uint64_t words[PIECE_WORDS];
-    psc_addr at = merged->sp & ~UINT64_C(7);
-    for (size_t piece = 0; at && piece < PIECE_LIMIT; piece++) {
-        size_t count = target_read_some(target, at, words, sizeof(words)) / 8;
+    uint64_t words[STACK_PIECE_WORDS];
+    psc_addr at = 0;
+    size_t count = STACK_PIECE_WORDS;
+    for (size_t piece = 0; count == STACK_PIECE_WORDS && piece < PIECE_LIMIT; piece++) {
+        count = merged_stack_read_words(merged, target, &at, words);
         for (size_t w = 0; w < count; w++)
             note_outermost(merged, words[w], at + 8 * w, depths);
-        if (count < PIECE_WORDS)
-            break;
-        at += sizeof(words);
     }
 }
 

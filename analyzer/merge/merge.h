@@ -45,8 +45,9 @@ struct merged_stack {
     struct awaiting_generator **awaiting;
     struct interpreter_stack *interpreters; /**< Several where sub-interpreters run on it. */
     size_t interpreter_count;
-    psc_addr sp;     /**< The thread's stack pointer; 0: not known. */
-    psc_addr inside; /**< Without it: an address in the mapping of its stack; 0: not known. */
+    psc_addr sp;        /**< The thread's stack pointer; 0: not known. */
+    psc_addr stack_end; /**< With it: see target_find_stack_end(). */
+    psc_addr inside;    /**< Without it: an address in the mapping of its stack; 0: not known. */
     struct merged_item *items;
     size_t count;
     size_t capacity;
@@ -56,6 +57,15 @@ struct merged_stack {
 PSC_MUST_CHECK enum psc_status merged_stack_add(struct merged_stack *merged,
                                                 const struct interpreter_stack *interpreter);
 void merged_stack_deinit(struct merged_stack *merged);
+/** Words of a stack that are read at a time: 4 KB. */
+#define STACK_PIECE_WORDS ((size_t)512)
+/**
+ * Reads the next words of a thread's stack, from its stack pointer on when *at is 0, to its end.
+ * @param at  where the last ones began; moved on.
+ * @return how many: fewer than STACK_PIECE_WORDS where the stack, or what can be read of it, ends.
+ */
+size_t merged_stack_read_words(const struct merged_stack *merged, struct target *target,
+                               psc_addr *at, uint64_t words[STACK_PIECE_WORDS]);
 
 /** What the evaluator of any thread tells of all: to go on where unwinding broke. */
 struct evaluator_facts {

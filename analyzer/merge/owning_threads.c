@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 /* The stack is searched in pieces of 4 KB, up to 8 MB. */
-#define PIECE_WORDS 512u
 #define PIECE_LIMIT 2048u
 /* Frames that are looked for there. */
 #define CHECKED_FRAMES ((size_t)64)
@@ -52,14 +51,12 @@ static uint64_t note_frames(const struct python_stack *stack, const uint64_t *wo
 static unsigned count_held(const struct merged_stack *merged, struct target *target,
                            const struct python_stack *stack)
 {
-    uint64_t words[PIECE_WORDS], found = 0;
-    psc_addr at = merged->sp & ~UINT64_C(7);
-    for (size_t piece = 0; at && piece < PIECE_LIMIT; piece++) {
-        size_t count = target_read_some(target, at, words, sizeof(words)) / 8;
+    uint64_t words[STACK_PIECE_WORDS], found = 0;
+    psc_addr at = 0;
+    size_t count = STACK_PIECE_WORDS;
+    for (size_t piece = 0; count == STACK_PIECE_WORDS && piece < PIECE_LIMIT; piece++) {
+        count = merged_stack_read_words(merged, target, &at, words);
         found |= note_frames(stack, words, count);
-        if (count < PIECE_WORDS)
-            break;
-        at += sizeof(words);
     }
     return (unsigned)__builtin_popcountll(found);
 }

@@ -145,6 +145,27 @@ const struct target_mapping *target_find_mapping(const struct target *target, ps
     return &target->mappings[behind - 1];
 }
 
+/* Mappings that one stack may be split into, by mprotect() or madvise(). */
+#define STACK_PART_LIMIT 64
+
+psc_addr target_find_stack_end(const struct target *target, psc_addr address,
+                               psc_addr thread_pointer)
+{
+    const struct target_mapping *mapping = target_find_mapping(target, address);
+    if (!mapping)
+        return UINT64_MAX;
+    const struct target_mapping *last = mapping;
+    for (size_t i = 0; thread_pointer > address && i < STACK_PART_LIMIT; i++) {
+        if (thread_pointer <= last->end)
+            return thread_pointer;
+        last = target_find_mapping(target, last->end);
+        // A guard page ends a stack: it is a hole in a core, or may not be written.
+        if (!last || last->file || (last->permissions_known && !last->writable))
+            break;
+    }
+    return mapping->end;
+}
+
 /* ---- ranges of addresses, put in order ---- */
 
 struct range {

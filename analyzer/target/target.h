@@ -252,6 +252,14 @@ bool target_interrupted(struct target *target);
 
 /** The mapping that holds the address, or NULL. */
 const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address);
+/**
+ * Where the stack ends that holds an address: at the thread's own block, which glibc and musl keep
+ * at the end of the stack that they made; elsewhere (the main thread's, a signal's own) at the end
+ * of the mapping. What lies behind it, mostly another thread's stack, is none of the thread's.
+ * @return the first address behind it; UINT64_MAX when neither is known.
+ */
+psc_addr target_find_stack_end(const struct target *target, psc_addr address,
+                               psc_addr thread_pointer);
 /** True in a mapping known to be executable, or in an executable segment of its mapped file. */
 bool target_is_executable(struct target *target, psc_addr address);
 

@@ -1,4 +1,8 @@
-# An interpreter that one thread made, which has ended, and that another one runs; a thread inside it.
+# An interpreter that one thread made and another one runs; a thread inside it. The argument tells whose id the
+# interpreter's state has, which is that of the thread that made it: of the "runner", which has got the stack of that
+# thread; of the thread "inside", which has got it; or of the "maker" itself, which lives on.
+import os
+import sys
 import threading
 import time
 
@@ -33,17 +37,44 @@ works()
 made = []
 
 
+is_made, is_to_end, is_to_run = threading.Event(), threading.Event(), threading.Event()
+
+
+def makes():
+    made.append(create())
+    is_made.set()
+    is_to_end.wait()
+
+
 def runs():
+    is_to_run.wait()
     try:
         raise KeyError("outer")
     except KeyError:
         run(made[0], SOURCE)
 
 
-maker = threading.Thread(target=lambda: made.append(create()))
-maker.start()
-maker.join()
-runner = threading.Thread(target=runs, name="runner")
-runner.daemon = True
-runner.start()
+def started(target, name):
+    thread = threading.Thread(target=target, name=name)
+    thread.daemon = True
+    thread.start()
+    return thread
+
+
+def wait_for_end(maker, others):
+    """Its stack is free when the kernel has no thread of it any more."""
+    is_to_end.set()
+    maker.join()
+    while len(os.listdir("/proc/self/task")) > others:
+        os.sched_yield()
+
+
+maker = started(makes, "maker")
+is_made.wait()
+if sys.argv[1] == "runner":
+    wait_for_end(maker, 1)
+started(runs, "runner")
+if sys.argv[1] == "inside":
+    wait_for_end(maker, 2)
+is_to_run.set()
 time.sleep(600)

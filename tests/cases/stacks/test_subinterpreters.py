@@ -61,29 +61,36 @@ def test_order_by_address(core):
     assert all(later - earlier > 1 for earlier, later in zip(between, between[1:]))
 
 
-@pytest.mark.parametrize("options", [(), ("--mode", "python"), ("--no-pause",), ("--thread",)], ids=" ".join)
-def test_interpreter_that_another_thread_made(interpreter, options):
-    """Up to 3.12 its state keeps the id of the thread that made it."""
+@pytest.mark.parametrize("has_its_id", ["runner", "inside", "maker"])
+def test_interpreter_that_another_thread_made(interpreter, has_its_id):
+    """Up to 3.12 its state keeps the id of the thread that made it, or of one that has got the stack of that."""
     if interpreter.minor < (3, 8):
         pytest.skip("it has no module for interpreters")
     program = os.path.join(cores.PROGRAMS, "interpreter_of_another.py")
-    with living.running([interpreter.path, program]) as process:
+    with living.running([interpreter.path, program, has_its_id]) as process:
         resting.wait_until_at_rest(process.pid)
-        if options == ("--thread",):
-            runner, = [thread["tid"] for thread in living.report(process.pid, "--format", "json").json["threads"]
-                       if thread["name"] == "runner"]
-            options = ("--thread", str(runner))
-        result = living.report(process.pid, "--format", "json", *options)
-    # Of 3.8 and 3.9 nothing tells the order, nor the thread, without their stack.
-    if options == ("--no-pause",) and interpreter.minor < (3, 10):
-        return
+        # A thread of the process each; none stands for the one that has ended.
+        count = 4 if has_its_id == "maker" else 3
+        tid = assert_runs_another(process, (), count)
+        assert_runs_another(process, ("--mode", "python"), count)
+        assert assert_runs_another(process, ("--thread", str(tid)), 1) == tid
+        # Of 3.8 and 3.9 nothing tells the order, nor the thread, without their stack.
+        if interpreter.minor >= (3, 10):
+            assert_runs_another(process, ("--no-pause",), count)
+
+
+def assert_runs_another(process, options, count):
+    """The thread "runner" runs interpreter 1, as does the one inside it: of `count` threads. Its id is returned."""
+    result = living.report(process.pid, "--format", "json", *options)
     assert result.returncode == analyzer.EXIT_COMPLETE, result.stdout
+    assert len(result.json["threads"]) == count
     thread, = [one for one in result.json["threads"] if one["name"] == "runner"]
     frames = [(frame["name"], frame["interpreter"]) for frame in analyzer.python_frames(thread)]
-    # A thread of the process; none stands for the one that has ended.
-    assert len(result.json["threads"]) == (1 if "--thread" in options else 3)
-    assert frames[:3] == [("works", 1), ("<module>", 1), ("runs", 0)]
+    assert frames[:3] == [("works", 1), ("<module>", 1), ("runs", 0)], (options, result.stdout)
     assert thread["interpreter"] == 1 and thread["exception"]["message"] == "inner"
     assert thread["other_exceptions"][0]["message"] == "'outer'"
     insider = [one for one in result.json["threads"] if "rests_inside" in [frame["name"] for frame in one["frames"]]]
     assert [one["interpreter"] for one in insider] == ([] if "--thread" in options else [1])
+    # Its own frames, and none of another thread's.
+    assert all("works" not in [frame["name"] for frame in one["frames"]] for one in result.json["threads"] if one != thread)
+    return thread["tid"]

@@ -109,6 +109,30 @@ static void file_ranges_and_segments_become_mappings(void **state)
     target_close(target);
 }
 
+static void a_stack_ends_at_its_block_or_with_its_mapping(void **state)
+{
+    (void)state;
+    static uint8_t page[4096];
+    struct core_writer writer;
+    core_writer_init(&writer);
+    core_writer_thread(&writer, 7, 11, 0, 0, 0);
+    // A stack in two parts, the guard page of the next one, and that.
+    core_writer_load(&writer, 0x10000, page, sizeof(page), 0x1000, PF_R | PF_W);
+    core_writer_load(&writer, 0x11000, page, sizeof(page), 0x1000, PF_R | PF_W | PF_X);
+    core_writer_load(&writer, 0x12000, page, 0, 0x1000, 0);
+    core_writer_load(&writer, 0x13000, page, sizeof(page), 0x1000, PF_R | PF_W);
+    struct target *target = open_written(&writer);
+    assert_int_equal(target_find_stack_end(target, 0x10800, 0x10c00), 0x10c00);
+    assert_int_equal(target_find_stack_end(target, 0x10800, 0x11c00), 0x11c00);
+    assert_int_equal(target_find_stack_end(target, 0x10800, 0x12000), 0x12000);
+    // The block is elsewhere, below or behind what is no stack, or not known.
+    assert_int_equal(target_find_stack_end(target, 0x10800, 0x10400), 0x11000);
+    assert_int_equal(target_find_stack_end(target, 0x10800, 0x13c00), 0x11000);
+    assert_int_equal(target_find_stack_end(target, 0x10800, 0), 0x11000);
+    assert_int_equal(target_find_stack_end(target, 0x9000, 0x10400), UINT64_MAX);
+    target_close(target);
+}
+
 static void a_cut_core_says_so(void **state)
 {
     (void)state;
@@ -220,6 +244,7 @@ int main(void)
         cmocka_unit_test_teardown(reads_are_split_at_segments, remove_file),
         cmocka_unit_test_teardown(strings_end_at_a_bound_or_a_hole, remove_file),
         cmocka_unit_test_teardown(file_ranges_and_segments_become_mappings, remove_file),
+        cmocka_unit_test_teardown(a_stack_ends_at_its_block_or_with_its_mapping, remove_file),
         cmocka_unit_test_teardown(a_cut_core_says_so, remove_file),
         cmocka_unit_test_teardown(what_is_not_a_core_is_refused, remove_file),
         cmocka_unit_test(a_build_id_behind_the_first_page_is_compared),
