@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-/* Bytes of zeros at a stack pointer that no stack in use has. */
-#define BLANK_SIZE 4096u
 /* PyInstaller's bootloader is small; the program that it starts is appended to it. */
 #define BOOTLOADER_SIZE ((size_t)1 << 20)
 
@@ -12,19 +10,13 @@ enum stack_state { STACK_THERE, STACK_MISSING, STACK_BLANK };
 
 static enum stack_state find_state(struct target *target, const struct target_thread *thread)
 {
-    uint8_t bytes[BLANK_SIZE];
+    uint64_t word;
     psc_addr sp = target_sp(target, &thread->registers);
     // The stack pointer of an overflow lies in what never was memory: a guard page, or nothing.
     const struct target_mapping *mapping = target_find_mapping(target, sp);
-    if (target_read(target, sp, bytes, 8) != PSC_OK)
+    if (target_read(target, sp, &word, sizeof(word)) != PSC_OK)
         return mapping && mapping->writable ? STACK_MISSING : STACK_THERE;
-    // What is in use ends with the mapping; zeros up to there are few.
-    if (target_read(target, sp, bytes, sizeof(bytes)) != PSC_OK)
-        return STACK_THERE;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        if (bytes[i])
-            return STACK_THERE;
-    return STACK_BLANK;
+    return target_is_blank_stack(target, sp) ? STACK_BLANK : STACK_THERE;
 }
 
 static void warn_about_stacks(struct target *target, size_t missing, size_t blank, bool cut)

@@ -26,8 +26,6 @@
 #define STEP_READ_LIMIT 4096u
 /** How often the stack pointer of one walk may fall (sigaltstack, stack switches). */
 #define STACK_SWITCH_LIMIT 64u
-/** Zeros on a stack behind a return address of 0 that are no end of it. */
-#define BLANK_BYTES ((psc_addr)4096)
 /** How far up the stack a return address is looked for, and for how many words in one walk. */
 #define SCAN_BYTES      ((psc_addr)64 * 1024)
 #define SCAN_WORD_LIMIT ((size_t)1 << 22)

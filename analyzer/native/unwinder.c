@@ -331,16 +331,6 @@ static bool is_outermost(struct walker *walker, const struct row *row)
            walker->native->code->ends_thread(walker->native, walker->pc);
 }
 
-/* Whether a stack goes on with nothing but zeros, which none that is in use does. */
-static bool is_blank(struct native *native, psc_addr from)
-{
-    uint64_t word;
-    for (psc_addr at = from; at < from + BLANK_BYTES; at += 8)
-        if (!native_read_word(native, at, &word) || word)
-            return false;
-    return true;
-}
-
 /* Takes one step; *ret_more is false at the end of the walk. */
 static enum psc_status walk_on(struct walker *walker, struct row *row, bool *ret_more)
 {
@@ -352,7 +342,7 @@ static enum psc_status walk_on(struct walker *walker, struct row *row, bool *ret
     enum step_result result = try_row(walker, row, &step);
     if (result == STEP_END || (result == STEP_OK && !step.pc && !row->signal)) {
         last_frame(walker)->cfa = step.sp;
-        if (result == STEP_OK && is_blank(walker->native, step.sp))
+        if (result == STEP_OK && target_is_blank_stack(walker->native->target, step.sp))
             end_walk(walker, NATIVE_END_BLANK, walker->sp);
         else
             end_walk(walker, NATIVE_END_COMPLETE, 0);

@@ -4,6 +4,10 @@
 #include <string.h>
 
 #define ASKED_AFTER 256u /* Reads, or pages of large ones. */
+/* Zeros in place of a stack: fewer tell nothing; more than these are not a buffer of one frame. */
+#define BLANK_LEAST ((psc_addr)256)
+#define BLANK_MOST  ((psc_addr)1024 * 1024)
+#define BLANK_PIECE ((psc_addr)4096)
 
 bool target_interrupted(struct target *target)
 {
@@ -164,6 +168,22 @@ psc_addr target_find_stack_end(const struct target *target, psc_addr address,
             break;
     }
     return mapping->end;
+}
+
+bool target_is_blank_stack(struct target *target, psc_addr sp)
+{
+    static const uint8_t zeros[BLANK_PIECE];
+    const struct target_mapping *mapping = target_find_mapping(target, sp);
+    if (!mapping || mapping->end - sp < BLANK_LEAST)
+        return false;
+    psc_addr end = mapping->end - sp > BLANK_MOST ? sp + BLANK_MOST : mapping->end;
+    for (psc_addr at = sp; at < end; at += BLANK_PIECE) {
+        uint8_t bytes[BLANK_PIECE];
+        size_t piece = end - at < BLANK_PIECE ? (size_t)(end - at) : BLANK_PIECE;
+        if (target_read(target, at, bytes, piece) != PSC_OK || memcmp(bytes, zeros, piece) != 0)
+            return false;
+    }
+    return true;
 }
 
 /* ---- ranges of addresses, put in order ---- */

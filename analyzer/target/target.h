@@ -250,6 +250,13 @@ void target_release(struct target *target, psc_addr address, size_t size);
  */
 bool target_interrupted(struct target *target);
 
+/**
+ * Whether a stack was left out of a core, zeros in its place (gdb's gcore does so where it can read
+ * a mapping in part only: gdb/gcore.c, gcore_copy_callback()): from its stack pointer on there are
+ * zeros up to the end of the mapping, or for a megabyte. At the outer end of a stack there are the
+ * program's arguments or the thread's own block.
+ */
+bool target_is_blank_stack(struct target *target, psc_addr sp);
 /** The mapping that holds the address, or NULL. */
 const struct target_mapping *target_find_mapping(const struct target *target, psc_addr address);
 /**
