@@ -255,6 +255,7 @@ void modules_destroy(struct modules *modules)
     for (size_t i = 0; i < jit_module_count(modules); i++)
         module_deinit(jit_module_at(modules, i));
     jit_destroy(modules->jit);
+    jit_names_destroy(modules->named);
     free(modules->items);
     arena_destroy(modules->arena);
     free(modules);
@@ -278,6 +279,8 @@ struct target *modules_target(struct modules *modules)
 void modules_forget_code(struct modules *modules)
 {
     jit_forget(modules);
+    jit_names_destroy(modules->named);
+    modules->named = NULL;
 }
 
 static void check_eh_frame(struct module *module)

@@ -67,6 +67,11 @@ size_t modules_count(const struct modules *modules);
 struct module *modules_get(struct modules *modules, size_t index);
 /** The module whose range holds the address, or NULL. */
 struct module *modules_find(struct modules *modules, psc_addr address);
+/**
+ * What a program has written for perf(1) of the code at an address that no module has: in its
+ * jitdump file, or, of a living process, in /tmp/perf-PID.map. NULL: nothing. Owned by `modules`.
+ */
+const char *modules_find_code_name(struct modules *modules, psc_addr address);
 struct target *modules_target(struct modules *modules);
 /**
  * To be called when the target has gone on: code that is made at run time is looked for anew.

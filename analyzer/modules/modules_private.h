@@ -12,6 +12,7 @@
 #define MODULE_CODE_RANGE_LIMIT 8
 
 struct jit_images;
+struct named_code;
 
 struct modules {
     struct target *target;
@@ -19,7 +20,8 @@ struct modules {
     struct module *items; /**< Sorted by start, not overlapping. */
     size_t count;
     size_t capacity;
-    struct jit_images *jit; /**< Of modules/jit; NULL until some address is asked for. */
+    struct jit_images *jit;   /**< Of modules/jit; NULL until some address is asked for. */
+    struct named_code *named; /**< The same. */
 };
 
 /** Where the program headers say things are, in the file's virtual addresses. */

@@ -49,6 +49,16 @@ bool address_is_evaluator(const struct address_info *info)
            info->levels[info->level_count - 1].python_function == PYTHON_FUNCTION_EVALUATOR;
 }
 
+/* Code of no module, of which the program itself has written what it is. */
+static void name_unlisted_code(struct symbolizer *symbolizer, psc_addr pc,
+                               struct trace_location *location)
+{
+    const char *name = modules_find_code_name(symbolizer->input.modules, pc);
+    location->function = name ? arena_strdup(symbolizer->trace->arena, name) : NULL;
+    if (location->function)
+        location->language = "JIT";
+}
+
 static void look_up_symbol(struct symbolizer *symbolizer, struct address_info *info)
 {
     struct address_level *level = arena_alloc(symbolizer->trace->arena, sizeof(*level));
@@ -61,8 +71,10 @@ static void look_up_symbol(struct symbolizer *symbolizer, struct address_info *i
     location->kind = TRACE_NATIVE;
     location->language = "C";
     info->module = modules_find(symbolizer->input.modules, info->pc);
-    if (!info->module)
+    if (!info->module) {
+        name_unlisted_code(symbolizer, info->pc, location);
         return;
+    }
     struct module_record *record = symbolizer_record(symbolizer, info->module);
     if (record) {
         if (!record->used)

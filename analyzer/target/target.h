@@ -82,6 +82,7 @@ struct target_signal {
 
 struct target_process {
     int32_t pid;
+    int32_t inner_pid;            /**< As the process itself knows it; 0: not known. */
     const char *name;             /**< comm, or NULL. */
     const char *executable;       /**< Path as the target names it, or NULL. */
     const char *const *arguments; /**< argv; the bytes may be any. */

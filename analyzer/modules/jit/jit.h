@@ -13,6 +13,7 @@
 #include "base.h"
 
 struct jit_images;
+struct named_code;
 struct module;
 struct modules;
 
@@ -25,5 +26,6 @@ size_t jit_module_count(const struct modules *modules);
 struct module *jit_module_at(const struct modules *modules, size_t index);
 /** NULL is none. */
 void jit_destroy(struct jit_images *images);
+void jit_names_destroy(struct named_code *code);
 
 #endif

@@ -188,7 +188,8 @@ void core_notes_finish(struct core_notes *notes)
     if (notes->auxv.data)
         parse_auxv(notes->auxv.data, notes->auxv.size, &target->auxv);
     if (info) {
-        process->pid = (int32_t)load_u32(info + PRPSINFO_PID);
+        // Of its own namespace: fs/binfmt_elf.c, fill_psinfo().
+        process->pid = process->inner_pid = (int32_t)load_u32(info + PRPSINFO_PID);
         const char *name = (const char *)info + PRPSINFO_FNAME;
         process->name = arena_strndup(target->arena, name, strnlen(name, PRPSINFO_FNAME_SIZE));
         notes_split_psargs(target, (const char *)info + PRPSINFO_PSARGS, PRPSINFO_PSARGS_SIZE);

@@ -73,7 +73,7 @@ static int compare_seen(const void *left, const void *right)
 }
 
 /* NSpid: the ids in all pid namespaces that are seen from here, the innermost last. */
-static pid_t read_inner_tid(pid_t tid)
+pid_t live_read_inner_tid(pid_t tid)
 {
     char text[4096];
     read_beginning(tid, "status", text, sizeof(text));
@@ -97,7 +97,7 @@ static enum psc_status list_seen(const struct live *live, struct seen_thread **r
 {
     const struct dirent *entry;
     size_t capacity = 0, count = 0;
-    bool other_names = read_inner_tid(live->pid) != live->pid;
+    bool other_names = live_read_inner_tid(live->pid) != live->pid;
     void *seen = NULL;
     rewinddir(live->stop.tasks);
     while ((entry = readdir(live->stop.tasks)) && count < SEEN_LIMIT) {
@@ -109,7 +109,7 @@ static enum psc_status list_seen(const struct live *live, struct seen_thread **r
             return PSC_ERR_MEMORY;
         }
         ((struct seen_thread *)seen)[count++] =
-            (struct seen_thread){other_names ? read_inner_tid(tid) : tid, tid};
+            (struct seen_thread){other_names ? live_read_inner_tid(tid) : tid, tid};
     }
     if (count)
         qsort(seen, count, sizeof(**ret), compare_seen);

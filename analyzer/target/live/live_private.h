@@ -293,6 +293,8 @@ void save_read_libraries(struct target *target);
 
 /* ---- identity.c ---- */
 
+/** The id that a thread has in its own pid namespace; of the first one, that of the process. */
+pid_t live_read_inner_tid(pid_t tid);
 void live_read_identity(const struct target *target, struct core_identity *ret);
 
 /* ---- memory.c ---- */

@@ -104,6 +104,7 @@ static void describe_process(struct target *target, struct live_text *text)
     process->pid = live->pid;
     process->name = live_read_name(target, live->pid);
     live_read_identity(target, &identity);
+    process->inner_pid = live_read_inner_tid(live->pid);
     process->owner_known = true;
     process->user = identity.user;
     process->group = identity.user_group;
