@@ -324,8 +324,10 @@ bool returns_run(struct native *native, const struct target_registers *registers
     psc_addr slot = resolve(native, &rule->way.sp, registers);
     uint64_t caller;
     if (slot % 8 || slot < registers->value[native->machine->sp] ||
-        !native_read_word(native, slot, &caller) ||
-        native->code->follows_call(native, caller) != CODE_CALL_YES)
+        !native_read_word(native, slot, &caller))
+        return false;
+    caller = target_return_address(native->target, caller);
+    if (native->code->follows_call(native, caller) != CODE_CALL_YES)
         return false;
     *ret = *registers;
     for (unsigned i = 0; i < native->machine->saved_count; i++)

@@ -394,7 +394,8 @@ enum step_result libdw_step(struct native *native, const struct row *row,
         if (status != STEP_OK)
             ret->value[i] = 0;
     }
-    ret->value[machine->pc] = ret->value[machine->return_column];
+    ret->value[machine->pc] =
+        target_return_address(native->target, ret->value[machine->return_column]);
     ret_step->pc = ret->value[machine->pc];
     ret_step->sp = ret->value[machine->sp];
     return STEP_OK;

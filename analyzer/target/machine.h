@@ -22,6 +22,7 @@
 #define TARGET_VECTORS_LIMIT        528u
 
 struct target;
+struct target_thread;
 
 /** By DWARF's numbers, see struct target_machine. */
 struct target_registers {
@@ -77,6 +78,13 @@ struct target_machine {
     uint8_t user_syscall_words[TARGET_SYSCALL_WORDS]; /**< Of /proc/PID/syscall. */
     uint16_t vectors_size;                            /**< NT_PRFPREG */
     uint32_t extended_note; /**< The type of the note with all vector registers. */
+    /**
+     * Takes a note of owner "LINUX" behind a thread's registers, of which the machine alone knows:
+     * AArch64 has its thread pointer there (NT_ARM_TLS), its system call, and which bits of a
+     * return address sign it (NT_ARM_PAC_MASK, for target->signed_bits). NULL: it needs none.
+     */
+    void (*take_note)(struct target *target, struct target_thread *thread, uint32_t type,
+                      const uint8_t *bytes, size_t size);
     /** The kernel's signal frame: where in it the registers are, in which order, and where it has
      * the address of the vector registers. */
     uint16_t signal_registers;

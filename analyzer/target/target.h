@@ -185,6 +185,7 @@ struct target {
     struct file_index *libraries; /**< What is below the library directories; NULL until asked. */
     struct target_process process;
     struct target_auxv auxv;
+    psc_addr signed_bits; /**< Of a return address that are no part of it, but sign it; 0: none. */
     struct target_thread *threads;
     size_t thread_count;
     struct target_mapping *mappings; /**< Sorted by start, not overlapping. */
@@ -206,6 +207,12 @@ struct target {
 };
 
 void target_close(struct target *target);
+
+/** The address that a word which was kept as a return address leads to. */
+static inline psc_addr target_return_address(const struct target *target, psc_addr word)
+{
+    return word & ~target->signed_bits;
+}
 
 /** Where the code is, and the stack pointer. */
 static inline psc_addr target_pc(const struct target *target,

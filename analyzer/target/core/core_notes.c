@@ -23,6 +23,8 @@ enum {
 enum { SIGINFO_MIN_SIZE = 32, SIGINFO_CODE = 8, SIGINFO_FIELDS = 16 };
 
 #define THREAD_LIMIT 1000000u
+/* The owner of notes that the machine's own part of the kernel writes (fs/binfmt_elf.c). */
+#define MACHINE_OWNER "LINUX"
 
 static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t *bytes, size_t size)
 {
@@ -95,6 +97,15 @@ static void notes_add_siginfo(struct core_notes *notes, const uint8_t *bytes, si
     }
 }
 
+/* Of the thread before. */
+static void notes_add_of_machine(const struct core_notes *notes, const struct elf_note *note)
+{
+    struct target *target = notes->target;
+    if (target->machine->take_note && target->thread_count && !notes->thread_skipped)
+        target->machine->take_note(target, &target->threads[target->thread_count - 1], note->type,
+                                   note->bytes.data, note->bytes.size);
+}
+
 /* The first note of a kind counts. */
 static void keep(struct elf_bytes *kept, const struct elf_bytes *bytes)
 {
@@ -108,6 +119,9 @@ enum psc_status core_notes_add(struct core_notes *notes, const struct elf_note *
     if (note->name_size == sizeof(CORE_OWNER_OURS) && note->type == CORE_NOTE_NAMES &&
         !memcmp(note->name, CORE_OWNER_OURS, sizeof(CORE_OWNER_OURS)))
         notes->names = *bytes;
+    if (note->name_size >= strlen(MACHINE_OWNER) &&
+        !memcmp(note->name, MACHINE_OWNER, strlen(MACHINE_OWNER)))
+        notes_add_of_machine(notes, note);
     if (note->name_size < strlen(CORE_OWNER) ||
         memcmp(note->name, CORE_OWNER, strlen(CORE_OWNER)) != 0)
         return PSC_OK;

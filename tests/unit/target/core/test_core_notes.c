@@ -61,10 +61,57 @@ static void file_ranges_are_read(void **state)
     check_files(words, 15, 0);
 }
 
+/* As AArch64's would: the thread pointer, and which bits of a return address sign it. */
+static void take_note(struct target *target, struct target_thread *thread, uint32_t type,
+                      const uint8_t *bytes, size_t size)
+{
+    if (type == 0x401 && size == 8)
+        thread->thread_pointer = load_u64(bytes);
+    if (type == 0x406 && size == 16)
+        target->signed_bits = load_u64(bytes + 8);
+}
+
+static void add_note(struct core_notes *notes, const char *owner, uint32_t type, const void *bytes,
+                     size_t size)
+{
+    const struct elf_note note = {
+        .type = type, .name = owner, .name_size = strlen(owner) + 1, .bytes = {bytes, size}};
+    assert_int_equal(core_notes_add(notes, &note), PSC_OK);
+}
+
+static void a_machine_takes_its_own_notes(void **state)
+{
+    (void)state;
+    struct target_machine machine = *target_machine_find(EM_X86_64);
+    machine.take_note = take_note;
+    struct target target = {.machine = &machine};
+    struct core_notes notes = {.target = &target, .tids = HASH_TABLE_OF(uint64_t)};
+    uint8_t status[512] = {0};
+    const uint64_t pointer = 0x7000, masks[2] = {0, 0x007f000000000000};
+    add_note(&notes, "LINUX", 0x401, &pointer, sizeof(pointer)); /* Of no thread. */
+    for (uint8_t tid = 1; tid <= 2; tid++) {
+        status[32] = tid; /* pr_pid of struct elf_prstatus. */
+        add_note(&notes, "CORE", NT_PRSTATUS, status, machine.status_size);
+    }
+    add_note(&notes, "CORE", 0x401, &pointer, sizeof(pointer));
+    assert_int_equal(target.threads[1].thread_pointer, 0);
+    add_note(&notes, "LINUX", 0x401, &pointer, sizeof(pointer));
+    add_note(&notes, "LINUX", 0x406, masks, sizeof(masks));
+    assert_int_equal(target.thread_count, 2);
+    assert_int_equal(target.threads[0].thread_pointer, 0);
+    assert_int_equal(target.threads[1].thread_pointer, 0x7000);
+    assert_int_equal(target_return_address(&target, 0x00760000004d4210), 0x4d4210);
+    target.signed_bits = 0;
+    assert_int_equal(target_return_address(&target, 0x00760000004d4210), 0x00760000004d4210);
+    hash_table_deinit(&notes.tids);
+    free(target.threads);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auxv_is_read_up_to_its_end),
+        cmocka_unit_test(a_machine_takes_its_own_notes),
         cmocka_unit_test(file_ranges_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
