@@ -44,6 +44,12 @@ struct target_vectors {
 };
 #define TARGET_VECTOR_KINDS 2
 
+/** What `long double` is, in 16 bytes. */
+enum target_long_double {
+    TARGET_LONG_DOUBLE_X87, /**< 80 bits with an explicit one, and padding. */
+    TARGET_LONG_DOUBLE_QUAD /**< IEEE 754 binary128: AArch64's. */
+};
+
 struct target_machine {
     uint16_t elf_machine; /**< e_machine */
     const char *name;     /**< As uname(2) says. */
@@ -60,6 +66,7 @@ struct target_machine {
     struct target_vectors vectors[TARGET_VECTOR_KINDS];
 
     /* What the ABI and the C libraries do with them. */
+    enum target_long_double long_double;
     bool call_pushes;  /**< A call leaves its return address on the stack. */
     uint16_t red_zone; /**< Bytes below sp that a leaf function may use. */
     /** What a thread pointer points to begins with its own address. */

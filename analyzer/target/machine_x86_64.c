@@ -98,6 +98,7 @@ const struct target_machine target_x86_64 = {
     .call_pushes = true,
     .red_zone = 128, /* 3.2.2 */
     /* glibc, sysdeps/x86_64/nptl/tls.h, tcbhead_t; musl, src/internal/pthread_impl.h. */
+    .long_double = TARGET_LONG_DOUBLE_X87,
     .thread_pointer_is_self = true,
     /* glibc, nptl/descr.h: tcb, self, tid. */
     .pthread_self = 16,

@@ -155,7 +155,7 @@ static bool add_item(struct c_writer *writer, const struct item_type *item, psc_
     bool word = item->size <= 8;
     switch (item->group) {
     case 'R':
-        return c_add_float(writer->text, bytes, item->size);
+        return c_add_float(writer, bytes, item->size, writer->text);
     case 'C':
         return c_add_complex(writer, bytes, item->size);
     case 'I':

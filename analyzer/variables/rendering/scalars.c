@@ -2,8 +2,11 @@
 #include "value_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define EXTENDED_SIZE ((size_t)16) /* Of a long double, on all machines. */
 
 static void add_wide(struct text *text, uint64_t low, uint64_t high, bool is_signed)
 {
@@ -130,21 +133,44 @@ static void add_whole(struct c_writer *writer, const struct debug_type *type, ui
         c_add_wide_character(text, type, value);
 }
 
-bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size)
+/* A number of that sign; `exponent` is that of two, as it is stored with a bias of 16383. */
+static long double make_extended(bool negative, unsigned exponent, uint64_t high, int high_bits,
+                                 uint64_t low)
+{
+    int power = (int)(exponent ? exponent : 1) - 16383 - high_bits;
+    long double value = ldexpl((long double)high, power) + ldexpl((long double)low, power - 64);
+    if (exponent == 0x7fff)
+        value = low || high << (64 - high_bits) ? NAN : INFINITY;
+    return copysignl(value, negative ? -1.0L : 1.0L);
+}
+
+static long double load_extended(const struct target_machine *machine, const uint8_t *bytes)
+{
+    uint64_t low = load_u64(bytes), high = load_u64(bytes + 8);
+    switch (machine->long_double) {
+    case TARGET_LONG_DOUBLE_X87:
+        return make_extended(high & 0x8000, high & 0x7fff, low, 63, 0);
+    case TARGET_LONG_DOUBLE_QUAD:
+        break;
+    }
+    unsigned exponent = (unsigned)(high >> 48) & 0x7fff;
+    uint64_t fraction = high & ((UINT64_C(1) << 48) - 1);
+    return make_extended(high >> 63, exponent, fraction | (uint64_t)(exponent != 0) << 48, 48, low);
+}
+
+bool c_add_float(const struct c_writer *writer, const uint8_t *bytes, uint64_t size,
+                 struct text *text)
 {
     float single;
     double value;
-    long double extended = 0;
     if (size == sizeof(single)) {
         memcpy(&single, bytes, sizeof(single));
         python_add_single(single, text);
     } else if (size == sizeof(value)) {
         memcpy(&value, bytes, sizeof(value));
         python_add_float(value, text);
-    } else if (size == sizeof(extended)) {
-        // x87: 80 bits, and padding.
-        memcpy(&extended, bytes, 10);
-        text_printf(text, "%.18Lg", extended);
+    } else if (size == EXTENDED_SIZE) {
+        text_printf(text, "%.18Lg", load_extended(writer->target->machine, bytes));
     } else {
         return false;
     }
@@ -161,11 +187,11 @@ bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size)
     } else if (size == sizeof(parts)) {
         memcpy(parts, bytes, sizeof(parts));
         python_add_complex(parts[0], parts[1], false, writer->text);
-    } else if (size == 2 * sizeof(long double)) {
+    } else if (size == 2 * EXTENDED_SIZE) {
         struct text imaginary = {0};
-        c_add_float(&imaginary, bytes + sizeof(long double), sizeof(long double));
+        c_add_float(writer, bytes + EXTENDED_SIZE, EXTENDED_SIZE, &imaginary);
         text_add_char(writer->text, '(');
-        c_add_float(writer->text, bytes, sizeof(long double));
+        c_add_float(writer, bytes, EXTENDED_SIZE, writer->text);
         if (!imaginary.failed)
             text_printf(writer->text, "%s%s", imaginary.data[0] == '-' ? "" : "+", imaginary.data);
         text_deinit(&imaginary);
@@ -189,7 +215,8 @@ void c_add_number(struct c_writer *writer, const struct debug_type *type, struct
     if (found != C_READ_OK)
         c_add_missing(writer, found, storage.at);
     else if ((type->kind == DEBUG_KIND_COMPLEX && c_add_complex(writer, bytes, type->size)) ||
-             (type->kind == DEBUG_KIND_FLOAT && c_add_float(writer->text, bytes, type->size)))
+             (type->kind == DEBUG_KIND_FLOAT &&
+              c_add_float(writer, bytes, type->size, writer->text)))
         return;
     else if (type->size == 16 && type->kind != DEBUG_KIND_COMPLEX)
         add_wide(writer->text, load_u64(bytes), load_u64(bytes + 8),

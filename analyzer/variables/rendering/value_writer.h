@@ -35,7 +35,8 @@ void c_add_number(struct c_writer *writer, const struct debug_type *type, struct
 void c_add_bits(struct c_writer *writer, const struct debug_member *member,
                 struct c_storage storage);
 /** A number of single, double or x87's precision; false for other sizes. */
-bool c_add_float(struct text *text, const uint8_t *bytes, uint64_t size);
+bool c_add_float(const struct c_writer *writer, const uint8_t *bytes, uint64_t size,
+                 struct text *text);
 /** Two numbers of single or double precision; false for other sizes. */
 bool c_add_complex(struct c_writer *writer, const uint8_t *bytes, uint64_t size);
 
