@@ -11,6 +11,8 @@
  * or its generator is found; NULL when it is not certain.
  */
 const char *function_name_read(struct python *python, psc_addr frame, psc_addr code);
+/** The name of a class without its module, in the arena; NULL when it cannot be read. */
+const char *function_name_of_class(struct python *python, psc_addr class);
 
 /* ---- anchors.c ---- */
 

@@ -122,7 +122,7 @@ static const char *name_within(struct python *python, const char *class, psc_add
     return class && name ? arena_printf(python->arena, "%s.%s", class, name) : name;
 }
 
-static const char *read_class_name(struct python *python, psc_addr class)
+const char *function_name_of_class(struct python *python, psc_addr class)
 {
     char name[CLASS_NAME_LIMIT];
     psc_addr at;
@@ -166,7 +166,7 @@ static const char *name_of_method(struct python *python, psc_addr class, psc_add
 {
     switch (python->layout.rules->classes) {
     case PY_CLASSES_OLD_AND_NEW:
-        return name_within(python, read_class_name(python, class), function);
+        return name_within(python, function_name_of_class(python, class), function);
     case PY_CLASSES_NEW:
         break;
     }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define CLASS_NAME_LIMIT 512u
-
 /* Finds the class in "package.Class.method"; none in what is no method: "function", "f.<locals>.g".
  */
 static bool find_named_class(struct py_code *code)
@@ -58,17 +56,6 @@ static psc_addr read_class(struct python *python, psc_addr frame, enum py_first_
     return py_has_flags(python, type, PY_FLAG_TYPE) ? type : 0;
 }
 
-static const char *read_short_name(struct python *python, psc_addr class)
-{
-    char name[CLASS_NAME_LIMIT];
-    psc_addr at;
-    if (py_read_u64(python, class, PY_TYPE_NAME, &at) != PSC_OK ||
-        target_read_string(python->target, at, name, sizeof(name)) != PSC_OK)
-        return NULL;
-    const char *dot = strrchr(name, '.');
-    return arena_strdup(python->arena, dot ? dot + 1 : name);
-}
-
 const char *python_read_self_class(struct python *python, const struct python_frame *frame)
 {
     struct py_code *code = NULL;
@@ -88,7 +75,7 @@ const char *python_read_self_class(struct python *python, const struct python_fr
     // The objects of a stack are mostly of one class.
     if (class != code->self_class) {
         code->self_class = class;
-        code->self_class_name = read_short_name(python, class);
+        code->self_class_name = function_name_of_class(python, class);
     }
     const char *name = code->self_class_name;
     bool same = name && strlen(name) == code->named_size &&

@@ -29,8 +29,6 @@
 #define FILTER_SHARED_HUGE  (1u << 6)
 
 /* Documentation/admin-guide/mm/pagemap.rst */
-#define PAGE_PRESENT (UINT64_C(1) << 63)
-#define PAGE_SWAPPED (UINT64_C(1) << 62)
 #define PAGE_OF_FILE (UINT64_C(1) << 61)
 
 /* ---- what only smaps tells ---- */

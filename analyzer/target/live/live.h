@@ -4,7 +4,8 @@
  *
  * It is stopped for a moment, in which registers, stacks and what a visitor reads are copied;
  * pages that were read in it stay as they were until the next snapshot. What was not read then is
- * read of the process as it goes on.
+ * read of the process as it goes on, unless the time for reading ran out in the stop: then it is
+ * not read at all.
  *
  * What the kernel refuses is an error whose sentence says why, and the way out.
  */

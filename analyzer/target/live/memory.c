@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PIECES_A_LOOK_AT_THE_CLOCK 256
+#define PIECES_PER_CLOCK_READ 256
 /* Mappings of a file that are tried, one of which may have changed meanwhile. */
 #define MAPPED_FILE_LIMIT 16
 #define NAMED_FILE_COUNT  2
@@ -35,7 +35,7 @@ static const uint8_t *live_file_piece(struct target *target, psc_addr address, s
 /* What is known already takes time, too, when there is much of it. */
 static bool is_over(struct live *live)
 {
-    if (++live->pieces % PIECES_A_LOOK_AT_THE_CLOCK == 0 && reader_is_over(live->reader))
+    if (++live->pieces % PIECES_PER_CLOCK_READ == 0 && reader_is_over(live->reader))
         live->pages.closed = true;
     return live->pages.closed;
 }

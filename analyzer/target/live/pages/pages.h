@@ -10,6 +10,9 @@
 /* ---- reader.c ---- */
 
 #define LIVE_PAGE ((psc_addr)4096)
+/** Bits of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst). */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_SWAPPED (UINT64_C(1) << 62)
 /** Of one reader_copy(). IOV_MAX is 1024. */
 #define READER_RANGES ((size_t)512)
 

@@ -26,10 +26,6 @@
 /* The longest of all, when the thread is ready to run and no processor is free. */
 #define STARVED_LIMIT 5000
 
-/* Documentation/admin-guide/mm/pagemap.rst */
-#define PAGE_PRESENT (UINT64_C(1) << 63)
-#define PAGE_SWAPPED (UINT64_C(1) << 62)
-
 /* A thread that reads, and what it is to read. */
 struct reader_thread {
     pthread_mutex_t lock;
