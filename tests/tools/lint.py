@@ -36,7 +36,7 @@ def sources(*patterns: str) -> List[str]:
 
 
 def python_files() -> List[str]:
-    return sources("gdb-plugin/**/*.py", "tests/**/*.py", "schema/*.py")
+    return sources("analyzer/**/*.py", "gdb-plugin/**/*.py", "tests/**/*.py", "schema/*.py")
 
 
 def run(command: List[str]) -> Tuple[bool, str]:
