@@ -269,7 +269,18 @@ if ctypes:
                     ("has_fault_address", ctypes.c_uint32),
                     ("sender_pid", ctypes.c_int32),
                     ("has_sender", ctypes.c_uint32),
-                    ("thread_id", ctypes.c_int32)]
+                    ("thread_id", ctypes.c_int32),
+                    ("cause", ctypes.c_char_p),
+                    ("access", ctypes.c_char_p),
+                    ("instruction", ctypes.c_char_p),
+                    ("operand_count", ctypes.c_uint32),
+                    ("raised_again", ctypes.c_uint32)]
+
+    class Operand(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("name", ctypes.c_char_p),
+                    ("value", ctypes.c_uint64)]
 
     class ThreadInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
@@ -394,6 +405,9 @@ if ctypes:
         "psc_trace_get_crash": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(CrashInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_operand": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Operand), ctypes.POINTER(Error)]),
         "psc_trace_thread_count": (
             ctypes.c_size_t,
             [ctypes.c_void_p]),

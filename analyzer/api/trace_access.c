@@ -121,6 +121,11 @@ enum psc_status psc_trace_get_crash(const struct psc_trace *trace, struct psc_cr
         .sender_pid = crash->has_sender ? crash->sender_pid : 0,
         .has_sender = crash->has_sender,
         .thread_id = crash->tid,
+        .cause = trace_cause_name(crash->cause),
+        .access = trace_access_name(crash->access),
+        .instruction = crash->instruction,
+        .operand_count = (uint32_t)crash->operand_count,
+        .raised_again = crash->raised_again,
     };
     return sized_give(SIZED_TYPE(psc_crash_info, PSC_CRASH_INFO_INIT), &info, ret, err);
 }

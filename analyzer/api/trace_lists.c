@@ -26,6 +26,17 @@ static enum psc_status refuse(struct psc_error *err, const char *function, size_
                     function, index, count);
 }
 
+enum psc_status psc_trace_get_operand(const struct psc_trace *trace, size_t index,
+                                      struct psc_operand *ret, struct psc_error *err)
+{
+    size_t count = trace && trace->crash ? trace->crash->operand_count : 0;
+    if (!ret || index >= count)
+        return refuse(err, "psc_trace_get_operand", index, count);
+    const struct trace_operand *operand = &trace->crash->operands[index];
+    const struct psc_operand info = {.name = operand->name, .value = operand->value};
+    return sized_give(SIZED_TYPE(psc_operand, PSC_OPERAND_INIT), &info, ret, err);
+}
+
 size_t psc_trace_file_count(const struct psc_trace *trace)
 {
     return trace ? trace->file_count : 0;

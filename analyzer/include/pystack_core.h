@@ -484,16 +484,41 @@ struct psc_crash_info {
     int32_t sender_pid; /**< Of the process that sent the signal; with has_sender. */
     uint32_t has_sender;
     int32_t thread_id; /**< Of the thread that took it; 0: not known. */
+    /** What it died of in one word, "null-pointer": those of the JSON Schema; NULL: not known. */
+    const char *cause;
+    const char *access;      /**< "read", "write", "execute"; NULL: not known, or none. */
+    const char *instruction; /**< The one that it died at, "mov %rax,0x18(%rbx)"; or NULL. */
+    uint32_t operand_count;  /**< Registers in it, see psc_trace_get_operand(). */
+    /** Non-zero: a signal handler passed an earlier fault on, which is the one described. */
+    uint32_t raised_again;
 };
-#define PSC_CRASH_INFO_INIT                                                     \
-    {                                                                           \
-        sizeof(struct psc_crash_info), 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0 \
+#define PSC_CRASH_INFO_INIT                                                                        \
+    {                                                                                              \
+        sizeof(struct psc_crash_info), 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, \
+            0, 0                                                                                   \
     }
 
 /** Fills *ret; PSC_ERR_NOT_FOUND when there was no signal. */
 PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_crash(const struct psc_trace *trace,
                                                            struct psc_crash_info *ret,
                                                            struct psc_error *err);
+
+/** A register that the instruction uses which it died at; begin with PSC_OPERAND_INIT. */
+struct psc_operand {
+    uint32_t size; /**< sizeof(struct psc_operand) */
+    uint32_t reserved;
+    const char *name; /**< "rbx"; owned by the trace. */
+    uint64_t value;   /**< Before the instruction ran. */
+};
+#define PSC_OPERAND_INIT                       \
+    {                                          \
+        sizeof(struct psc_operand), 0, NULL, 0 \
+    }
+
+/** Fills *ret with number `index` of psc_crash_info.operand_count; else PSC_ERR_ARGUMENT. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_operand(const struct psc_trace *trace,
+                                                             size_t index, struct psc_operand *ret,
+                                                             struct psc_error *err);
 
 /** Bits of psc_thread_info.state. */
 enum psc_thread_state {

@@ -257,6 +257,45 @@ struct trace_tasks {
     size_t cycle_count;
 };
 
+/** What it died of, in one word; see trace_cause_name(). */
+enum trace_cause {
+    TRACE_CAUSE_UNKNOWN,
+    TRACE_CAUSE_NULL_POINTER,
+    TRACE_CAUSE_WILD_POINTER,
+    TRACE_CAUSE_FREED_MEMORY,
+    TRACE_CAUSE_STACK_OVERFLOW,
+    TRACE_CAUSE_READ_ONLY,
+    TRACE_CAUSE_NO_EXECUTE,
+    TRACE_CAUSE_FILE_TRUNCATED,
+    TRACE_CAUSE_ASSERTION,
+    TRACE_CAUSE_HEAP_CORRUPTION,
+    TRACE_CAUSE_FATAL_ERROR,
+    TRACE_CAUSE_TERMINATE, /**< C++ std::terminate() */
+    TRACE_CAUSE_PANIC,     /**< Rust's. */
+    TRACE_CAUSE_STACK_SMASHING,
+    TRACE_CAUSE_FORTIFY,
+    TRACE_CAUSE_DIVISION,
+    TRACE_CAUSE_ILLEGAL_INSTRUCTION,
+    TRACE_CAUSE_SECCOMP,
+    TRACE_CAUSE_SENT,     /**< By somebody else. */
+    TRACE_CAUSE_SNAPSHOT, /**< It did not die. */
+    TRACE_CAUSE_OTHER     /**< It is known, and none of these. */
+};
+
+/** What was done with memory. */
+enum trace_access {
+    TRACE_ACCESS_UNKNOWN,
+    TRACE_ACCESS_READ,
+    TRACE_ACCESS_WRITE,
+    TRACE_ACCESS_EXECUTE
+};
+
+/** A register that an instruction uses. */
+struct trace_operand {
+    const char *name; /**< "rbx" */
+    uint64_t value;   /**< Before it ran. */
+};
+
 struct trace_crash {
     int32_t signal_number;
     const char *signal; /**< "SIGSEGV" */
@@ -268,6 +307,13 @@ struct trace_crash {
     int32_t tid;         /**< Of the thread that took it. */
     const char *summary; /**< One phrase: "a null pointer, not mapped". */
     const char *message; /**< What the program itself said of it, or NULL. */
+    enum trace_cause cause;
+    enum trace_access access;
+    const char *instruction; /**< The one that it died at, "mov %rax,0x18(%rbx)"; or NULL. */
+    const struct trace_operand *operands; /**< The registers in it. */
+    size_t operand_count;
+    /** A signal handler passed an earlier fault on, which is the one described here. */
+    bool raised_again;
 };
 
 /** Equal for deaths of one cause. */
@@ -351,6 +397,10 @@ void trace_destroy(struct psc_trace *trace);
  */
 PSC_MUST_CHECK enum psc_status trace_find_recursions(struct arena *arena,
                                                      struct trace_thread *thread);
+/** The word that JSON has for it, as "null-pointer"; NULL: TRACE_CAUSE_UNKNOWN. Static. */
+const char *trace_cause_name(enum trace_cause cause);
+/** "read", "write", "execute"; NULL: TRACE_ACCESS_UNKNOWN. Static. */
+const char *trace_access_name(enum trace_access access);
 /** Frees the threads alone; what they point to stays with the arena. */
 void trace_drop_threads(struct psc_trace *trace);
 

@@ -100,6 +100,14 @@ static void put_crash(struct json_writer *writer, const struct trace_crash *cras
     json_put_integer(writer, "thread", crash->tid != 0, crash->tid);
     json_put_string(writer, "summary", crash->summary);
     json_put_string(writer, "message", crash->message);
+    json_put_string(writer, "cause", trace_cause_name(crash->cause));
+    json_put_string(writer, "access", trace_access_name(crash->access));
+    json_put_string(writer, "instruction", crash->instruction);
+    json_open_object(writer, "operands");
+    for (size_t i = 0; i < crash->operand_count; i++)
+        json_put_address(writer, crash->operands[i].name, true, crash->operands[i].value);
+    json_close_object(writer);
+    json_put_boolean(writer, "raised_again", crash->raised_again);
     json_close_object(writer);
 }
 

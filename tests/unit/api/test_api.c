@@ -27,6 +27,7 @@ static void test_initializers_are_zeros_behind_the_size(void **state)
     EXPECT_DEFAULT(psc_target_info, PSC_TARGET_INFO_INIT);
     EXPECT_DEFAULT(psc_python_info, PSC_PYTHON_INFO_INIT);
     EXPECT_DEFAULT(psc_crash_info, PSC_CRASH_INFO_INIT);
+    EXPECT_DEFAULT(psc_operand, PSC_OPERAND_INIT);
     EXPECT_DEFAULT(psc_thread_info, PSC_THREAD_INFO_INIT);
     EXPECT_DEFAULT(psc_frame_info, PSC_FRAME_INFO_INIT);
     EXPECT_DEFAULT(psc_local, PSC_LOCAL_INIT);
@@ -180,6 +181,15 @@ static void test_target_python_and_crash(void **state)
     assert_true(crash.has_fault_address && !crash.fault_address && !crash.has_sender);
     assert_int_equal(crash.thread_id, 1234);
     assert_null(crash.message);
+    assert_string_equal(crash.cause, "null-pointer");
+    assert_string_equal(crash.access, "write");
+    assert_string_equal(crash.instruction, "mov %rax,0x18(%rbx)");
+    assert_true(crash.operand_count == 2 && !crash.raised_again);
+    struct psc_operand operand = PSC_OPERAND_INIT;
+    assert_int_equal(psc_trace_get_operand(trace, 1, &operand, NULL), PSC_OK);
+    assert_string_equal(operand.name, "rbx");
+    assert_true(operand.value == 0xffffffffffffffe8);
+    assert_int_equal(psc_trace_get_operand(trace, 2, &operand, NULL), PSC_ERR_ARGUMENT);
 
     struct psc_error err;
     trace->python = NULL;

@@ -59,7 +59,10 @@ static void test_target_and_crash(void **state)
     expect_json(json_object_get(root, "crash"),
                 "{\"signal\":\"SIGSEGV\",\"signal_number\":11,\"code\":\"SEGV_MAPERR\","
                 "\"fault_address\":\"0x0\",\"sender_pid\":null,\"thread\":1234,"
-                "\"summary\":\"accessing 0x0 (a null pointer), not mapped\",\"message\":null}");
+                "\"summary\":\"accessing 0x0 (a null pointer), not mapped\",\"message\":null,"
+                "\"cause\":\"null-pointer\",\"access\":\"write\","
+                "\"instruction\":\"mov %rax,0x18(%rbx)\",\"operands\":{\"rax\":\"0x1\","
+                "\"rbx\":\"0xffffffffffffffe8\"},\"raised_again\":false}");
     expect_json(json_object_get(root, "signature"), "null");
     expect_json(json_object_get(root, "warnings"),
                 "[{\"code\":\"file-missing\",\"message\":\"/opt/x.so: not found\"}]");

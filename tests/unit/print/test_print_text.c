@@ -36,10 +36,11 @@ static void expect_part(const struct psc_trace *trace, const struct psc_print_op
     free(text);
 }
 
-#define HEADER                                          \
-    "core.1234: /usr/bin/python3 train.py --epochs 3\n" \
-    "  died of SIGSEGV in thread 1234 \"MainThread\": " \
-    "accessing 0x0 (a null pointer), not mapped\n"      \
+#define HEADER                                                                   \
+    "core.1234: /usr/bin/python3 train.py --epochs 3\n"                          \
+    "  died of SIGSEGV in thread 1234 \"MainThread\": "                          \
+    "accessing 0x0 (a null pointer), not mapped: mov %rax,0x18(%rbx), rax=0x1, " \
+    "rbx=0xffffffffffffffe8\n"                                                   \
     "  Python 3.11.2 · x86_64 · 4 threads · GIL held by 1234\n"
 
 static void test_whole_report(void **state)

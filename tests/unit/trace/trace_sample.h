@@ -90,6 +90,8 @@ static const struct trace_interpreter sample_interpreters[] = {
     {.id = 1, .gil_known = true},
     {.id = 7, .gil_id = 7, .gil_known = true, .gil_holder_tid = 1241}};
 
+static const struct trace_operand sample_operands[] = {{"rax", 1}, {"rbx", 0xffffffffffffffe8}};
+
 static inline struct psc_trace *sample_fill(struct sample *sample)
 {
     *sample = (struct sample){
@@ -110,7 +112,12 @@ static inline struct psc_trace *sample_fill(struct sample *sample)
                   .code = "SEGV_MAPERR",
                   .has_address = true,
                   .tid = 1234,
-                  .summary = "accessing 0x0 (a null pointer), not mapped"},
+                  .summary = "accessing 0x0 (a null pointer), not mapped",
+                  .cause = TRACE_CAUSE_NULL_POINTER,
+                  .access = TRACE_ACCESS_WRITE,
+                  .instruction = "mov %rax,0x18(%rbx)",
+                  .operands = sample_operands,
+                  .operand_count = 2},
         .python = {.implementation = "CPython",
                    .version = "3.11.2",
                    .interpreters = sample_interpreters,
