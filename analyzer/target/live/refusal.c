@@ -221,6 +221,15 @@ enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error
                         "the container with --cap-add=SYS_PTRACE or --security-opt "
                         "seccomp=unconfined, or this on the host",
                         pid);
+    // kernel/ptrace.c, fs/proc/base.c: both ask the same question of rights; being traced is what
+    // only one of them minds. TracerPid is 0 for a tracer of a pid namespace further out.
+    if (refusal->memory_opens)
+        return psc_fail(
+            err, PSC_ERR_IO,
+            "process %d cannot be stopped although its memory may be read: it is traced "
+            "already, by a process that is not visible here (outside of this pid "
+            "namespace), or it is ending; run this where the tracer is (on the host)",
+            pid);
     if (refusal->ptrace_scope == '3')
         return describe_scope(refusal, err);
     if (refusal->own_right)

@@ -93,6 +93,19 @@ def test_container_from_inside(interpreter, tmp_path):
     assert document["target"]["pid"] == document["threads"][0]["tid"] == 1
 
 
+@needs_mounts
+def test_tracer_outside_of_the_container(interpreter, tmp_path):
+    """The kernel does not say inside who it is: the reason is told all the same."""
+    with contained(interpreter, tmp_path / "root", living.BUSY) as pid:
+        shutil.copy(analyzer.PROGRAM, "/proc/%d/root/tmp/program" % pid)
+        with living.traced(pid):
+            inside = subprocess.run(["nsenter", "-t", str(pid), "-p", "-m", "-r", "-w", "/tmp/program",
+                                     "--pid", "1"], capture_output=True, text=True, timeout=600)
+    assert inside.returncode == analyzer.EXIT_PARTIAL, inside.stderr
+    assert "traced already, by a process that is not visible here" in inside.stderr
+    assert "/inside.py:" in inside.stdout and "security module" not in inside.stderr
+
+
 @needs_root
 def test_chroot(tmp_path):
     """Another root alone: its paths are written in full, and mean what they say only inside."""

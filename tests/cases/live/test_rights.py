@@ -17,7 +17,6 @@ import living
 import resting
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
-SEIZE, DETACH, INTERRUPT = 0x4206, 17, 0x4207
 SYS_PTRACE, SYS_READV = 101, 310  # arch/x86/entry/syscalls/syscall_64.tbl
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
@@ -174,26 +173,13 @@ def test_process_with_a_filter_of_its_own():
 
 # ---- held by somebody else ----
 
-@contextlib.contextmanager
-def traced(tid):
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-    assert libc.ptrace(SEIZE, tid, None, None) == 0
-    assert libc.ptrace(INTERRUPT, tid, None, None) == 0
-    os.waitpid(tid, 0x40000000)
-    try:
-        yield
-    finally:
-        assert libc.ptrace(DETACH, tid, None, None) == 0
-
-
 def test_traced_process(tmp_path):
     """What another tracer holds can be read without stopping it again."""
     me = "traced by %d (" % os.getpid()
     with living.running([one().path, "-s", living.BUSY, "600"]) as process:
         # Stopped as a whole, so that it can be seen that nothing is a mixture.
         with living.stopped(process):
-            with traced(process.pid):
+            with living.traced(process.pid):
                 result = living.report(process.pid)
                 assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
                 assert me in result.stderr and "detach" in result.stderr
@@ -208,7 +194,7 @@ def test_traced_process(tmp_path):
 
 def test_process_of_which_one_thread_is_traced():
     with at_rest() as process:
-        with traced(max(living.thread_states(process.pid))):
+        with living.traced(max(living.thread_states(process.pid))):
             result = living.report(process.pid)
             assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
             assert "process %d is traced by %d (" % (process.pid, os.getpid()) in result.stderr
@@ -240,7 +226,7 @@ def test_another_tracer_that_goes_on_and_off():
         def trace_now_and_then():
             while not ended.is_set():
                 # A look may be there just now.
-                with contextlib.suppress(AssertionError), traced(process.pid):
+                with contextlib.suppress(AssertionError), living.traced(process.pid):
                     ended.wait(0.01)
                 ended.wait(0.02)
         sampler = threading.Thread(target=trace_now_and_then)

@@ -1,5 +1,6 @@
 """Living processes to report on, and what must hold of them afterwards."""
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -13,6 +14,8 @@ from resting import wait_until
 OUTERMOST = ("_start", "clone3", "__clone3", "clone", "__clone", "start_thread")
 BUSY = os.path.join(cores.PROGRAMS, "busy.py")
 WAIT = 120
+SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17  # include/uapi/linux/ptrace.h
+WAIT_ALL = 0x40000000  # __WALL, include/uapi/linux/wait.h
 
 
 def process_state(pid):
@@ -79,6 +82,20 @@ def stopped(process):
                "stop by SIGSTOP")
     yield process
     process.send_signal(signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def traced(tid):
+    """A thread that is traced from here, and stopped."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    assert libc.ptrace(SEIZE, tid, None, None) == 0
+    assert libc.ptrace(INTERRUPT, tid, None, None) == 0
+    os.waitpid(tid, WAIT_ALL)
+    try:
+        yield
+    finally:
+        assert libc.ptrace(DETACH, tid, None, None) == 0
 
 
 def report(pid, *options, **more):

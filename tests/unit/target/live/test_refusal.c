@@ -118,6 +118,11 @@ static void tracers_and_filters(void **state)
     expect(&refusal, PSC_ERR_IO, "seccomp filter forbids ptrace");
     refusal.own_right = true;
     expect(&refusal, PSC_ERR_IO, "seccomp=unconfined");
+    // One that the kernel does not name here: with or without the right to trace.
+    refusal.own_filter = false;
+    expect(&refusal, PSC_ERR_IO, "not visible here (outside of this pid namespace)");
+    refusal.own_right = false;
+    expect(&refusal, PSC_ERR_IO, "not visible here (outside of this pid namespace)");
 }
 
 int main(void)
