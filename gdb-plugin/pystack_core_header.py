@@ -336,6 +336,25 @@ if ctypes:
                     ("frames", ctypes.c_uint64),
                     ("times", ctypes.c_uint64)]
 
+    class Wait(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("owner_tid", ctypes.c_int32),
+                    ("owner_pid", ctypes.c_int32),
+                    ("owner_certain", ctypes.c_uint32),
+                    ("kind", ctypes.c_char_p),
+                    ("object", ctypes.c_char_p),
+                    ("address", ctypes.c_uint64),
+                    ("has_address", ctypes.c_uint32),
+                    ("timed", ctypes.c_uint32),
+                    ("owner_text", ctypes.c_char_p),
+                    ("known_by", ctypes.c_char_p),
+                    ("time_left", ctypes.c_double),
+                    ("has_time_left", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("system_call", ctypes.c_char_p),
+                    ("arguments", ctypes.c_char_p),
+                    ("kernel", ctypes.c_char_p)]
+
     class FileInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("kind", ctypes.c_int),
@@ -430,6 +449,9 @@ if ctypes:
         "psc_trace_get_recursion": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Recursion), ctypes.POINTER(Error)]),
+        "psc_trace_get_wait": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Wait), ctypes.POINTER(Error)]),
         "psc_trace_file_count": (
             ctypes.c_size_t,
             [ctypes.c_void_p]),

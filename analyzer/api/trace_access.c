@@ -301,3 +301,36 @@ enum psc_status psc_trace_get_recursion(const struct psc_trace *trace, size_t th
     };
     return sized_give(SIZED_TYPE(psc_recursion, PSC_RECURSION_INIT), &info, ret, err);
 }
+
+/* ---- waits ---- */
+
+enum psc_status psc_trace_get_wait(const struct psc_trace *trace, size_t thread,
+                                   struct psc_wait *ret, struct psc_error *err)
+{
+    if (!trace || !ret)
+        return refuse(err, "psc_trace_get_wait", trace);
+    const struct trace_thread *found = find_thread(trace, thread, err);
+    if (!found)
+        return PSC_ERR_ARGUMENT;
+    const struct trace_wait *wait = found->waits_for;
+    if (!wait)
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "it is not known to wait for anything");
+    const struct psc_wait info = {
+        .kind = trace_wait_name(wait->kind),
+        .object = wait->object,
+        .address = wait->has_address ? wait->address : 0,
+        .has_address = wait->has_address,
+        .owner_tid = wait->owner_tid,
+        .owner_pid = wait->owner_pid,
+        .owner_certain = wait->owner_certain,
+        .owner_text = wait->owner_text,
+        .known_by = wait->known_by,
+        .timed = wait->timed,
+        .has_time_left = wait->has_time_left,
+        .time_left = wait->has_time_left ? wait->time_left : 0,
+        .system_call = wait->system_call,
+        .arguments = wait->arguments,
+        .kernel = wait->kernel,
+    };
+    return sized_give(SIZED_TYPE(psc_wait, PSC_WAIT_INIT), &info, ret, err);
+}

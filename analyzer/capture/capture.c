@@ -143,6 +143,9 @@ enum psc_status capture_trace(struct target *target, struct modules **modules,
         status = psc_fail_status(err, diagnose_crash(target, trace));
     if (capture_goes_on(&capture, status)) {
         diagnose_emptiness(target, trace);
+        status = psc_fail_status(err, diagnose_waits(trace));
+    }
+    if (capture_goes_on(&capture, status)) {
         summarize(&capture);
         save_core_of_process(&capture);
     }

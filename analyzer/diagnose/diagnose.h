@@ -18,6 +18,9 @@ PSC_MUST_CHECK enum psc_status diagnose_crash(struct target *target, struct psc_
  */
 void diagnose_emptiness(struct target *target, struct psc_trace *trace);
 
+/** Fills trace_thread.waits_for of all threads, whose frames and states are there. */
+PSC_MUST_CHECK enum psc_status diagnose_waits(struct psc_trace *trace);
+
 /** "SIGSEGV" for 11; NULL for numbers without a name. Static. */
 const char *diagnose_signal_name(int number);
 /** "SEGV_MAPERR"; NULL when the pair has no name. Static. From the kernel's siginfo.h. */

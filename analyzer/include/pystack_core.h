@@ -686,6 +686,40 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_recursion(const struct psc_
                                                                struct psc_recursion *ret,
                                                                struct psc_error *err);
 
+/**
+ * What a thread waits for, and who has it; begin with PSC_WAIT_INIT. Strings are owned by the
+ * trace. Only what memory or the system prove.
+ */
+struct psc_wait {
+    uint32_t size;          /**< sizeof(struct psc_wait) */
+    int32_t owner_tid;      /**< Who has to do something before the wait ends; 0: not known. */
+    int32_t owner_pid;      /**< Of a child, of the other end of a pipe, ...; 0: none. */
+    uint32_t owner_certain; /**< Non-zero: the object itself records it; else it is likely. */
+    const char *kind;       /**< "lock", "gil", "mutex", ...: as "waits_for" of JSON has it. */
+    const char *object;     /**< What it is, for people; or NULL. */
+    psc_addr address;       /**< Of the lock or object, with has_address. */
+    uint32_t has_address;
+    uint32_t timed;         /**< Non-zero: it ends by itself after some time. */
+    const char *owner_text; /**< Of an owner that is not there; or NULL. */
+    const char *known_by;   /**< How it is known. */
+    double time_left;       /**< Seconds, with has_time_left. */
+    uint32_t has_time_left;
+    uint32_t reserved;
+    const char *system_call; /**< Its name; NULL: the thread is in none. */
+    const char *arguments;   /**< Of the system call, decoded; or NULL. */
+    const char *kernel;      /**< Where in the kernel it sleeps; or NULL. */
+};
+#define PSC_WAIT_INIT                                                                           \
+    {                                                                                           \
+        sizeof(struct psc_wait), 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL, 0, 0, 0, NULL, NULL, \
+            NULL                                                                                \
+    }
+
+/** Fills *ret; PSC_ERR_NOT_FOUND when nothing is known that the thread waits for. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_wait(const struct psc_trace *trace,
+                                                          size_t thread, struct psc_wait *ret,
+                                                          struct psc_error *err);
+
 enum psc_file_kind {
     PSC_FILE_EXECUTABLE = 0,
     PSC_FILE_LIBRARY = 1,

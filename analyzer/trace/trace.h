@@ -181,6 +181,64 @@ enum trace_state {
     TRACE_STATE_TERMINATED = 1u << 8 /**< A Python thread state whose thread is not there. */
 };
 
+/** What a thread waits for. */
+enum trace_wait_kind {
+    TRACE_WAIT_GIL,
+    TRACE_WAIT_MUTEX, /**< pthread_mutex_t */
+    TRACE_WAIT_RWLOCK,
+    TRACE_WAIT_CONDITION, /**< pthread_cond_t, or threading.Condition. */
+    TRACE_WAIT_BARRIER,
+    TRACE_WAIT_SEMAPHORE, /**< sem_t, threading's or multiprocessing's. */
+    TRACE_WAIT_SPIN,
+    TRACE_WAIT_LOCK,  /**< threading.Lock */
+    TRACE_WAIT_RLOCK, /**< threading.RLock */
+    TRACE_WAIT_EVENT, /**< threading.Event */
+    TRACE_WAIT_QUEUE,
+    TRACE_WAIT_JOIN, /**< For the end of a thread. */
+    TRACE_WAIT_PYTHON_MUTEX,
+    TRACE_WAIT_CRITICAL_SECTION,
+    TRACE_WAIT_STOP_THE_WORLD,
+    TRACE_WAIT_IMPORT_LOCK,
+    TRACE_WAIT_LOADER_LOCK,
+    TRACE_WAIT_MALLOC_LOCK,
+    TRACE_WAIT_STDIO_LOCK,
+    TRACE_WAIT_FUTEX, /**< Of which no more is known. */
+    TRACE_WAIT_CHILD, /**< For the end of a process. */
+    TRACE_WAIT_PIPE,
+    TRACE_WAIT_SOCKET,
+    TRACE_WAIT_TERMINAL,
+    TRACE_WAIT_FILE,
+    TRACE_WAIT_FILE_LOCK,
+    TRACE_WAIT_POLL, /**< For one of several descriptors. */
+    TRACE_WAIT_SLEEP,
+    TRACE_WAIT_TIMER,
+    TRACE_WAIT_SIGNAL,
+    TRACE_WAIT_IO_URING,
+    TRACE_WAIT_SYSTEM_CALL, /**< Any other. */
+    TRACE_WAIT_KINDS
+};
+
+/** What one thread waits for, and who has it: what memory or the system prove, else nothing. */
+struct trace_wait {
+    enum trace_wait_kind kind;
+    const char *object; /**< What it is, without its address: "threading.Lock 'jobs'"; or NULL. */
+    bool has_address;
+    psc_addr address; /**< Of the lock or object. */
+    /** Who has to do something before the wait ends; 0: not known, or nobody. */
+    int32_t owner_tid;
+    int32_t owner_pid;  /**< Of the other end, of a child, or of the process of owner_tid. */
+    bool owner_certain; /**< The object itself records it; else it is likely. */
+    /** Of an owner that has no thread here ("a thread that existed at fork()"); or NULL. */
+    const char *owner_text;
+    const char *known_by; /**< How it is known, a phrase; never NULL. */
+    bool timed;           /**< It ends by itself after some time. */
+    bool has_time_left;
+    double time_left;        /**< Seconds; with has_time_left. */
+    const char *system_call; /**< Its name, or "system call 462"; NULL: it is in none. */
+    const char *arguments;   /**< Of the system call, decoded, without brackets; or NULL. */
+    const char *kernel;      /**< The function of the kernel that it sleeps in (wchan); or NULL. */
+};
+
 struct trace_thread {
     int32_t tid;     /**< 0: a thread state for which no native thread is known. */
     int32_t process; /**< Its pid where threads of several processes stand together, else 0. */
@@ -206,6 +264,7 @@ struct trace_thread {
     const struct trace_locals **locals;
     const struct trace_recursion *recursions; /**< The innermost first; none overlap. */
     size_t recursion_count;
+    const struct trace_wait *waits_for; /**< NULL: nothing that is known. */
 };
 
 /** What a task is doing. */
@@ -401,6 +460,8 @@ PSC_MUST_CHECK enum psc_status trace_find_recursions(struct arena *arena,
 const char *trace_cause_name(enum trace_cause cause);
 /** "read", "write", "execute"; NULL: TRACE_ACCESS_UNKNOWN. Static. */
 const char *trace_access_name(enum trace_access access);
+/** "file-lock", as JSON has it. Static. */
+const char *trace_wait_name(enum trace_wait_kind kind);
 /** Frees the threads alone; what they point to stays with the arena. */
 void trace_drop_threads(struct psc_trace *trace);
 

@@ -29,7 +29,7 @@ except Exception as reason:  # PYTHONPATH or LD_LIBRARY_PATH of another Python: 
     NO_CTYPES = "%s: %s" % (type(reason).__name__, reason)
 
 '''
-PLAIN = {"void": None, "char": "c_char", "int": "c_int", "size_t": "c_size_t", "psc_addr": "c_uint64"}
+PLAIN = {"double": "c_double", "void": None, "char": "c_char", "int": "c_int", "size_t": "c_size_t", "psc_addr": "c_uint64"}
 PLAIN.update({"%sint%d_t" % (sign, bits): "c_%sint%d" % (sign, bits) for sign in ("", "u") for bits in (8, 16, 32, 64)})
 
 

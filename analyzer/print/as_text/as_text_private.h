@@ -4,6 +4,7 @@
 
 #include "as_text.h"
 #include "short_name.h"
+#include "wait_text.h"
 
 #include <string.h>
 

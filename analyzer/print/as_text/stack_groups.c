@@ -47,7 +47,8 @@ static bool stacks_equal(const struct trace_thread *a, const struct trace_thread
 {
     if (a->state != b->state || a->has_python != b->has_python ||
         a->interpreter_id != b->interpreter_id || a->gil_interpreter_id != b->gil_interpreter_id ||
-        !a->tid != !b->tid || a->locals || b->locals || !exceptions_equal(a, b))
+        !a->tid != !b->tid || a->locals || b->locals || !exceptions_equal(a, b) ||
+        !print_waits_equal(a->waits_for, b->waits_for))
         return false;
     size_t i = skip_hidden(a, options, 0);
     size_t j = skip_hidden(b, options, 0);

@@ -54,6 +54,10 @@ static void add_states(struct print_sink *sink, const struct psc_trace *trace,
                      thread->gil_interpreter_id);
         add_state(sink, options, states[i].style, words);
     }
+    PSC_CLEANUP(text_deinit) struct text wait = {0};
+    if (print_add_wait(trace, thread->waits_for, &wait))
+        add_state(sink, options, PRINT_PLAIN, wait.data);
+    sink->buffer.failed |= wait.failed;
     // Where frames are of several, each run of them tells.
     int64_t interpreter = thread->has_python ? print_find_interpreter(thread) : -1;
     if (interpreter > 0) {

@@ -110,12 +110,12 @@ static void test_threads_and_frames(void **state)
     expect_json(thread, "{\"tid\":1234,\"python_thread_id\":139637976732212,"
                         "\"name\":\"MainThread\",\"interpreter\":0,"
                         "\"state\":[\"crashed\",\"main\",\"holds-gil\"],\"exception\":null,"
-                        "\"recursion\":null}");
+                        "\"recursion\":null,\"waits_for\":null}");
     thread = json_array_get(threads, 3);
     json_object_del(thread, "frames");
     expect_json(thread, "{\"tid\":1242,\"python_thread_id\":null,\"name\":\"worker-1\","
                         "\"interpreter\":null,\"state\":[\"no-python\"],\"exception\":null,"
-                        "\"recursion\":null}");
+                        "\"recursion\":null,\"waits_for\":null}");
     json_decref(root);
 }
 

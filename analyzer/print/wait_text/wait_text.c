@@ -1,0 +1,69 @@
+#include "wait_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *find_thread_name(const struct psc_trace *trace, int32_t tid)
+{
+    for (size_t i = 0; i < trace->thread_count; i++)
+        if (trace->threads[i].tid == tid)
+            return trace->threads[i].name;
+    return NULL;
+}
+
+static void add_owner(const struct psc_trace *trace, const struct trace_wait *wait,
+                      struct text *text)
+{
+    if (wait->owner_text) {
+        text_add_string(text, ", ");
+        text_add_escaped(text, wait->owner_text);
+    } else if (wait->owner_tid) {
+        const char *name = find_thread_name(trace, wait->owner_tid);
+        text_printf(text, ", held by thread %d", wait->owner_tid);
+        if (name) {
+            text_add_string(text, " \"");
+            text_add_escaped(text, name);
+            text_add_char(text, '"');
+        }
+        if (!wait->owner_certain)
+            text_add_string(text, " (likely)");
+    }
+}
+
+static void add_time(const struct trace_wait *wait, struct text *text)
+{
+    if (wait->has_time_left)
+        text_printf(text, ", %.3g s left", wait->time_left);
+    else if (wait->timed && wait->kind != TRACE_WAIT_SLEEP)
+        text_add_string(text, ", with a time limit");
+}
+
+bool print_add_wait(const struct psc_trace *trace, const struct trace_wait *wait, struct text *text)
+{
+    if (!wait || wait->kind == TRACE_WAIT_GIL || !wait->object)
+        return false;
+    text_add_string(text, "waits for ");
+    text_add_escaped(text, wait->object);
+    if (wait->has_address)
+        text_printf(text, " 0x%" PRIx64, wait->address);
+    add_owner(trace, wait, text);
+    add_time(wait, text);
+    return true;
+}
+
+static bool strings_equal(const char *a, const char *b)
+{
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool print_waits_equal(const struct trace_wait *a, const struct trace_wait *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->kind == b->kind && strings_equal(a->object, b->object) &&
+           a->has_address == b->has_address && a->address == b->address &&
+           a->owner_tid == b->owner_tid && a->owner_pid == b->owner_pid &&
+           a->owner_certain == b->owner_certain && strings_equal(a->owner_text, b->owner_text) &&
+           a->timed == b->timed && a->has_time_left == b->has_time_left &&
+           a->time_left == b->time_left;
+}
