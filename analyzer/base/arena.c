@@ -120,6 +120,11 @@ bool arena_is_exhausted(const struct arena *arena)
     return arena->exhausted;
 }
 
+void arena_set_exhausted(struct arena *arena)
+{
+    arena->exhausted = true;
+}
+
 bool array_reserve(void *array, size_t *capacity, size_t need, size_t member_size)
 {
     if (need <= *capacity)

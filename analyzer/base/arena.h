@@ -31,6 +31,9 @@ char *arena_printf(struct arena *arena, const char *format, ...) PSC_PRINTF(2, 3
 /** True after any allocation failed. */
 bool arena_is_exhausted(const struct arena *arena);
 
+/** Says so: memory beside the arena ran out, and what it holds is not whole. */
+void arena_set_exhausted(struct arena *arena);
+
 /**
  * Grows a heap array so that it holds at least `need` members. `array` is the address of the
  * pointer to it (a `T **`, no cast); the array and *capacity change only on success. Freed with

@@ -25,8 +25,11 @@ static size_t read_piece(struct scan *scan, psc_addr address, size_t size, const
         return size;
     if (!scan->buffer)
         scan->buffer = malloc(PIECE_SIZE + PIECE_EXTRA);
-    if (!scan->buffer)
+    if (!scan->buffer) {
+        arena_set_exhausted(scan->python->arena);
+        scan->stopped = true;
         return 0;
+    }
     *ret = scan->buffer;
     return target_read_some(target, address, scan->buffer, size);
 }

@@ -64,6 +64,12 @@ static void test_exhaustion_stays(void **state)
     assert_null(arena_alloc(arena, SIZE_MAX));
     assert_true(arena_is_exhausted(arena));
     arena_destroy(arena);
+
+    arena = arena_create();
+    arena_set_exhausted(arena);
+    assert_true(arena_is_exhausted(arena));
+    assert_null(arena_alloc(arena, 1));
+    arena_destroy(arena);
     arena = arena_create();
     assert_null(arena_strndup(arena, "x", SIZE_MAX));
     arena_destroy(arena);
