@@ -186,6 +186,20 @@ static bool is_proven(struct native *native, const struct target_registers *cand
 }
 
 /*
+ * Whether a candidate has called something else than that code: a function of another module. (One
+ * of the same module may have ended in a jump to it.) This is what earlier calls left on the stack,
+ * as where a greenlet's own part of it ends.
+ */
+static bool called_elsewhere(struct native *native, psc_addr code, psc_addr candidate)
+{
+    psc_addr callee;
+    const struct module *module = modules_find(native->modules, code);
+    return module && native->code->find_callee(native, candidate, &callee) &&
+           modules_find(native->modules, callee) != module &&
+           cfi_is_same_function(native, callee, code) == CODE_CALL_NO;
+}
+
+/*
  * The first candidate that leads to the end or far; else the first that leads on at all. From code
  * that cannot be read the way may lead through other such code: then the candidate must be proven.
  */
@@ -205,6 +219,8 @@ static bool scan(struct native *native, const struct target_registers *registers
             readable = false;
             continue;
         }
+        if (called_elsewhere(native, registers->value[native->machine->pc] - 1, word))
+            continue;
         *budget -= *budget < CANDIDATE_COST ? *budget - 1 : CANDIDATE_COST;
         unsigned steps = try_candidate(native, registers, slot + offset, &candidate);
         if (!readable && (steps < STEPS_BELIEVED || !is_proven(native, &candidate)))

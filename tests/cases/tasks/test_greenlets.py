@@ -4,6 +4,7 @@ Debian's greenlet where it is installed; others from the package index, once for
 versions below PSC_TEST_ROOTS, with PSC_TEST_SUITES=1.
 """
 import os
+import re
 import subprocess
 
 import pytest
@@ -88,6 +89,11 @@ def test_gevent():
     stacks = sorted([frame["name"] for frame in greenlet["frames"]] for greenlet in document["greenlets"])
     assert stacks.count(["sleep", "sleeps"]) == 3 and stacks.count(["sleep", "sleeps", "deeper"]) == 1
     assert {greenlet["type"] for greenlet in document["greenlets"]} >= {"gevent._gevent_cgreenlet.Greenlet"}
+    # Where its own part of the stack ends, what earlier calls have left there is no caller of it.
+    frames = analyzer.json_of(core.path, "--all").json["threads"][0]["frames"]
+    for guess in frames:
+        if guess["trust"] == "scan" and not guess["inlined"]:
+            assert re.search("[Cc]all|[Ss]witch|unction|Eval", guess["function"]), guess
 
 
 def test_a_greenlet_that_was_switched_to_again(tmp_path):
