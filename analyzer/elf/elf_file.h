@@ -46,6 +46,11 @@ bool elf_file_has_debug_info(struct Elf *elf);
 /** The bytes of a section, decompressed (into the arena) if need be; false when it has none. */
 bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *arena,
                            struct elf_bytes *ret);
+/**
+ * Gives a section that is not compressed other bytes, for whoever reads it by libelf from then on.
+ * They must outlive the file. False when there is none.
+ */
+bool elf_file_replace_section(struct Elf *elf, const char *name, uint8_t *bytes, size_t size);
 /** The first symbol section of a type (SHT_SYMTAB, SHT_DYNSYM), with its names. */
 bool elf_file_find_symbols(struct Elf *elf, uint32_t type, struct elf_symbols *ret);
 /**

@@ -90,6 +90,22 @@ bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *aren
     return true;
 }
 
+bool elf_file_replace_section(struct Elf *elf, const char *name, uint8_t *bytes, size_t size)
+{
+    Elf_Scn *section = find_section_with_bytes(elf, name);
+    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
+    if (!header || header->sh_flags & SHF_COMPRESSED)
+        return false;
+    // libdw takes the one or the other, as its version has it.
+    Elf_Data *raw = elf_rawdata(section, NULL);
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!raw || !data)
+        return false;
+    raw->d_buf = data->d_buf = bytes;
+    raw->d_size = data->d_size = size;
+    return true;
+}
+
 bool elf_file_find_symbols(struct Elf *elf, uint32_t type, struct elf_symbols *ret)
 {
     for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section)) != NULL;) {

@@ -13,12 +13,25 @@ struct inline_index;
 struct type_table;
 struct variable_cache;
 
+/** Where libdw will read the names of split units' files; see split_names.c. */
+struct split_names {
+    uint8_t *strings; /**< .debug_str with room for paths; NULL: the names cannot be changed. */
+    size_t strings_size;
+    size_t strings_used;
+    uint8_t *units; /**< .debug_info */
+    size_t units_size;
+    uint8_t *offsets; /**< .debug_str_offsets, or NULL. */
+    size_t offsets_size;
+};
+
 struct module_dwarf {
     bool opened;
     Dwarf *dwarf;
     struct Elf *shared_elf; /**< What dwz moved into a file of its own. */
     Dwarf *shared;
+    struct split_names split_names;
     const char *split_missing; /**< A file with the DIEs of a unit that was asked for. */
+    const char *split_package; /**< Where it may be: a .dwp that is here. */
     bool split_warned;
 
     /* Each made and read by one file. */
@@ -79,6 +92,14 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
 bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret);
 /** Says once what was not there. */
 void module_warn_split(struct module *module);
+
+/* ---- split_names.c ---- */
+
+/** Before libdw opens the file. Copies belong to the target. */
+void split_names_prepare(struct module *module, struct Elf *elf, struct split_names *ret);
+/** Replaces a unit's DW_AT_dwo_name (`name`) by an absolute path; false where it cannot. */
+bool split_names_set(struct split_names *names, Dwarf_Attribute *name, Dwarf_Die *unit,
+                     const char *path);
 
 /* ---- types.c ---- */
 

@@ -47,6 +47,7 @@ struct Dwarf *module_dwarf(struct module *module)
     uint64_t compressed;
     if (!elf_file_is_sane(elf, &compressed))
         return NULL;
+    split_names_prepare(module, elf, &dwarf->split_names);
     dwarf->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     if (dwarf->dwarf)
         attach_shared(module, dwarf);

@@ -1,46 +1,109 @@
 /* Units whose DIEs are in a file of their own: -gsplit-dwarf (DWARF 5, 7.3.2; GNU's in DWARF 4). */
 #include "dwarf_private.h"
-#include "foreign_file.h"
 
 #include <dwarf.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#define PATH_SIZE 4096
+struct split_unit {
+    Dwarf_Die *unit;
+    Dwarf_Attribute name;
+    const char *file;   /* As the attribute has it. */
+    const char *folder; /* Where it was compiled, or NULL. */
+    uint64_t id;
+};
 
-static const char *unit_string(Dwarf_Die *unit, unsigned int name, unsigned int gnu_name)
+static bool read_unit(Dwarf_Die *unit, struct split_unit *ret)
 {
-    Dwarf_Attribute attribute;
-    const char *found = dwarf_formstring(dwarf_attr(unit, name, &attribute));
-    return found || !gnu_name ? found : dwarf_formstring(dwarf_attr(unit, gnu_name, &attribute));
+    Dwarf_Attribute folder;
+    uint8_t type;
+    *ret = (struct split_unit){.unit = unit};
+    if (!dwarf_attr(unit, DW_AT_dwo_name, &ret->name) &&
+        !dwarf_attr(unit, DW_AT_GNU_dwo_name, &ret->name))
+        return false;
+    ret->file = dwarf_formstring(&ret->name);
+    ret->folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &folder));
+    return ret->file && *ret->file &&
+           dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, &ret->id, NULL, NULL) == 0;
 }
 
-/* Where libdw looks: it opens whatever is there, and believes what its headers say. */
-static bool is_usable(const char *name, const char *folder)
+/* Whether a file can be read, is sane, and has that unit: libdw opens whatever it is told to. */
+static bool has_unit(const struct target *target, const char *path, uint64_t id)
 {
-    char path[PATH_SIZE];
-    int length = name[0] == '/' || !folder ? snprintf(path, sizeof(path), "%s", name)
-                                           : snprintf(path, sizeof(path), "%s/%s", folder, name);
-    if (length <= 0 || (size_t)length >= sizeof(path))
-        return false;
-    uint64_t compressed;
-    struct Elf *elf = elf_file_open(foreign_file_open(NULL, path));
-    bool sane = elf_file_is_sane(elf, &compressed);
+    uint64_t compressed, found;
+    uint8_t type;
+    Dwarf_CU *unit = NULL;
+    struct Elf *elf = path ? elf_file_open(target_open_local(target, path)) : NULL;
+    Dwarf *dwarf =
+        elf_file_is_sane(elf, &compressed) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    bool same = dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, &type, NULL, NULL) == 0 &&
+                dwarf_cu_info(unit, NULL, &type, NULL, NULL, &found, NULL, NULL) == 0 &&
+                found == id;
+    dwarf_end(dwarf);
     elf_file_close(elf);
-    return sane;
+    return same;
+}
+
+/* Where gdb and libdw look first: beside the file that names it. NULL for an absolute name. */
+static const char *path_beside(struct module *module, const struct split_unit *unit)
+{
+    const char *own = module->file && module->file->local_path ? module->file->local_path : "";
+    const char *name = strrchr(own, '/');
+    return name && unit->file[0] != '/' ? arena_printf(module->owner->target->arena, "%.*s%s",
+                                                       (int)(name + 1 - own), own, unit->file)
+                                        : NULL;
+}
+
+/* Whether libdw opens that file, and no other one, without being told its path. */
+static bool is_found_by_rule(const struct target *target, const char *local, const char *beside,
+                             const char *home)
+{
+    int fd = beside && strcmp(beside, local) != 0 ? target_open_local(target, beside) : -1;
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && ((beside && !strcmp(local, beside)) || (home && !strcmp(local, home)));
+}
+
+/* All units in one file (dwp), beside the program; libdw 0.188 does not read it. */
+static const char *find_package(struct module *module)
+{
+    struct target *target = module->owner->target;
+    const char *path = arena_printf(target->arena, "%s.dwp", module->path);
+    const char *local = path ? target_find_local_path(target, path) : NULL;
+    if (local)
+        target_need_file(target, &(struct target_needed_file){
+                                     .kind = TARGET_NEED_DEBUG, .path = path, .local = local});
+    return local;
 }
 
 bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
 {
+    struct target *target = module->owner->target;
+    struct split_unit split;
     uint8_t type;
-    const char *name = unit_string(unit, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
-    if (!name)
-        return false;
     memset(ret, 0, sizeof(*ret));
-    if (is_usable(name, unit_string(unit, DW_AT_comp_dir, 0)) &&
+    if (!read_unit(unit, &split))
+        return false;
+    const char *home = split.file[0] == '/' ? split.file
+                       : split.folder
+                           ? arena_printf(target->arena, "%s/%s", split.folder, split.file)
+                           : NULL;
+    const char *beside = path_beside(module, &split);
+    const char *local = has_unit(target, beside, split.id) ? beside : NULL;
+    const char *there = !local && home ? target_find_local_path(target, home) : NULL;
+    if (has_unit(target, there, split.id))
+        local = there;
+    const char *package = local ? NULL : find_package(module);
+    if (home && !package)
+        target_need_file(target, &(struct target_needed_file){
+                                     .kind = TARGET_NEED_DEBUG, .path = home, .local = local});
+    if (local &&
+        (split_names_set(&module->dwarf->split_names, &split.name, unit, local) ||
+         is_found_by_rule(target, local, beside, home)) &&
         dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr)
         return true;
-    module->dwarf->split_missing = name;
+    module->dwarf->split_missing = split.file;
+    module->dwarf->split_package = package;
     return false;
 }
 
@@ -50,6 +113,13 @@ void module_warn_split(struct module *module)
     if (!dwarf || !dwarf->split_missing || dwarf->split_warned)
         return;
     dwarf->split_warned = true;
+    if (dwarf->split_package) {
+        target_warn(module->owner->target, "debug-info-split",
+                    "%s: its variables are described in %s, which is not at hand or of another "
+                    "build; what dwp put into %s is not read: the .dwo file itself is needed",
+                    module->name, dwarf->split_missing, dwarf->split_package);
+        return;
+    }
     target_warn(module->owner->target, "debug-info-split",
                 "%s: its variables are described in %s, which is not at hand or of another build",
                 module->name, dwarf->split_missing);

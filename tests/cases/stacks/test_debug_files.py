@@ -163,3 +163,59 @@ def test_split_units(dwarf, level, tmp_path):
         if os.path.lexists(split):
             os.remove(split)
         shutil.copy(tmp_path / "kept.dwo", split)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("dwarf", ["-gdwarf-5", "-gdwarf-4"])
+def test_split_units_on_another_machine(compiler, dwarf, tmp_path):
+    """Listed and carried along, and found below another root, where libdw itself does not look."""
+    if shutil.which(compiler) is None:
+        pytest.skip("no %s here" % compiler)
+    folder = tmp_path / "home"
+    made = folder / "made"
+    made.mkdir(parents=True)
+    run(made, compiler, "-w", "-g", dwarf, "-O1", "-gsplit-dwarf", "-c", SOURCE, "-o", "values.o")
+    run(made, compiler, "values.o", "-Wl,--build-id", "-o", "../values", "-lm")
+    cores.run_to_core([str(folder / "values")], str(folder))
+    expected, warnings = frames_of(folder)
+    assert any(frame[3] for frame in expected) and "debug-info-split" not in warnings
+    files = analyzer.run("--list-files", "--format", "json", folder / "core").json["files"]
+    split, = [file for file in files if file["path"].endswith("values.dwo")]
+    assert split["kind"] == "debug" and split["file"] == "found" and split["here"] == str(made / "values.dwo")
+    bundle = tmp_path / "bundle.tar"
+    assert analyzer.run("--bundle", bundle, folder / "core").returncode == analyzer.EXIT_PARTIAL  # No Python.
+    away = tmp_path / "away"
+    shutil.copytree(folder, str(away) + str(folder))
+    shutil.copy(folder / "core", tmp_path / "core")
+    # One that is here by chance, of another program.
+    os.remove(made / "values.dwo")
+    run(made, compiler, "-w", "-g", dwarf, "-O0", "-DOTHER", "-gsplit-dwarf", "-c", SOURCE, "-o", "values.o")
+    for root in (bundle, away):
+        found, warnings = frames_of(tmp_path, "--sysroot", root)
+        assert found == expected and "debug-info-split" not in warnings
+    shutil.rmtree(folder)
+    for root in (bundle, away):
+        found, warnings = frames_of(tmp_path, "--sysroot", root)
+        assert found == expected and "debug-info-split" not in warnings
+    shutil.rmtree(str(away) + str(made))
+    found, warnings = frames_of(tmp_path, "--sysroot", away)
+    assert not any(frame[3] for frame in found) and "values.dwo" in warnings["debug-info-split"]
+    files = analyzer.run("--list-files", "--format", "json", "--sysroot", away, tmp_path / "core").json["files"]
+    assert [file["file"] for file in files if file["path"] == str(made / "values.dwo")] == ["missing"]
+
+
+def test_package_of_split_units(tmp_path):
+    """It is carried along, and why it is not read is told."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    run(folder, "gcc", "-w", "-g", "-gdwarf-4", "-gsplit-dwarf", "-c", SOURCE, "-o", "values.o")
+    run(folder, "gcc", "values.o", "-Wl,--build-id", "-o", "values", "-lm")
+    run(folder, "dwp", "-e", "values", "-o", "values.dwp")
+    os.remove(folder / "values.dwo")
+    cores.run_to_core([str(folder / "values")], str(folder))
+    found, warnings = frames_of(folder)
+    assert found and not any(frame[3] for frame in found)
+    assert str(folder / "values.dwp") in warnings["debug-info-split"]
+    files = analyzer.run("--list-files", "--format", "json", folder / "core").json["files"]
+    assert [file["file"] for file in files if file["path"] == str(folder / "values.dwp")] == ["found"]
+    assert not [file for file in files if file["path"].endswith(".dwo")]
