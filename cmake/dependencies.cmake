@@ -6,6 +6,14 @@ pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(CAPSTONE REQUIRED IMPORTED_TARGET capstone)
 
+# SHA-256 for signatures; the archive is position independent in Debian, and a program that starts
+# has one library less to load.
+find_path(NETTLE_INCLUDE nettle/sha2.h REQUIRED)
+find_library(NETTLE_LIBRARY NAMES libnettle.a nettle REQUIRED)
+add_library(psc_nettle INTERFACE)
+target_include_directories(psc_nettle INTERFACE ${NETTLE_INCLUDE})
+target_link_libraries(psc_nettle INTERFACE ${NETTLE_LIBRARY})
+
 # Loaded when an archive is written or read; a program without a dynamic linker has it linked.
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive>=3.3.3)
 option(PSC_LINK_LIBARCHIVE "Link libarchive to the program, as a static one needs it" OFF)

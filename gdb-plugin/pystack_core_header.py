@@ -276,6 +276,14 @@ if ctypes:
                     ("operand_count", ctypes.c_uint32),
                     ("raised_again", ctypes.c_uint32)]
 
+    class SignatureInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("version", ctypes.c_uint32),
+                    ("hash", ctypes.c_char_p),
+                    ("exact", ctypes.c_char_p),
+                    ("title", ctypes.c_char_p),
+                    ("part_count", ctypes.c_uint64)]
+
     class Operand(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("reserved", ctypes.c_uint32),
@@ -421,6 +429,27 @@ if ctypes:
         "psc_trace_get_python": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(PythonInfo), ctypes.POINTER(Error)]),
+        "psc_signature_rules_create": (
+            ctypes.c_int,
+            [ctypes.c_char_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Error)]),
+        "psc_signature_rules_destroy": (
+            None,
+            [ctypes.c_void_p]),
+        "psc_signature_default_rules": (
+            ctypes.c_char_p,
+            []),
+        "psc_trace_sign": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(Error)]),
+        "psc_trace_get_signature": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(SignatureInfo), ctypes.POINTER(Error)]),
+        "psc_trace_signature_part": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_trace_explain_signature": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p]),
         "psc_trace_get_crash": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(CrashInfo), ctypes.POINTER(Error)]),

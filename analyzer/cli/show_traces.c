@@ -3,6 +3,7 @@
 #include "bundle.h"
 #include "messages.h"
 #include "output_file.h"
+#include "signatures.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,8 +115,11 @@ int show_traces(struct psc_trace **traces, size_t count, const struct options *o
 {
     bool good = true;
     int code = save_bundle(traces, count, options);
-    good = code != EXIT_NOTHING;
-    for (size_t i = 0; i < options->output_count; i++)
+    bool is_signed = sign_traces(traces, count, options);
+    good = code != EXIT_NOTHING && is_signed;
+    if (is_signed && options->explains_signature)
+        good = explain_signatures(traces, count) && good;
+    for (size_t i = 0; is_signed && i < options->output_count && !options->explains_signature; i++)
         good = print_output(traces, count, options, &options->outputs[i]) && good;
     for (size_t i = 0; i < count; i++) {
         char label[32];

@@ -498,6 +498,58 @@ struct psc_crash_info {
             0, 0                                                                                   \
     }
 
+/** What each frame is to a signature; see docs/signatures.md. */
+struct psc_signature_rules;
+
+/**
+ * The rules that are built in, and before them those of `text` (NULL: none); of several that match
+ * the first counts. `name` is what messages call the text, such as its file.
+ * @param[out] ret  to be given to psc_signature_rules_destroy().
+ * @return PSC_ERR_ARGUMENT when a line cannot be read; the message says which.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_signature_rules_create(const char *text,
+                                                                  const char *name,
+                                                                  struct psc_signature_rules **ret,
+                                                                  struct psc_error *err);
+PSC_API void psc_signature_rules_destroy(struct psc_signature_rules *rules);
+/** The rules that are built in, one a line; static. */
+PSC_API const char *psc_signature_default_rules(void);
+
+/**
+ * Makes the signature of a trace, which its JSON has from then on: equal for deaths of one cause.
+ * @param rules  NULL: those that are built in.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_sign(struct psc_trace *trace,
+                                                      const struct psc_signature_rules *rules,
+                                                      struct psc_error *err);
+
+/** The signature of a trace; begin with PSC_SIGNATURE_INFO_INIT. */
+struct psc_signature_info {
+    uint32_t size;       /**< sizeof(struct psc_signature_info) */
+    uint32_t version;    /**< Of the way it is made; those of another version are not compared. */
+    const char *hash;    /**< 40 hexadecimal digits. The strings are owned by the trace. */
+    const char *exact;   /**< The same of build-ids and offsets: needs no symbols. */
+    const char *title;   /**< One line for people. */
+    uint64_t part_count; /**< See psc_trace_signature_part(). */
+};
+#define PSC_SIGNATURE_INFO_INIT                                   \
+    {                                                             \
+        sizeof(struct psc_signature_info), 0, NULL, NULL, NULL, 0 \
+    }
+
+/** Fills *ret; PSC_ERR_NOT_FOUND before psc_trace_sign(). */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_signature(const struct psc_trace *trace,
+                                                               struct psc_signature_info *ret,
+                                                               struct psc_error *err);
+/** What the hash is made of: the cause, then functions; NULL behind the last. Owned by the trace.
+ */
+PSC_API const char *psc_trace_signature_part(const struct psc_trace *trace, size_t index);
+/**
+ * The signature, its parts, and what the rules said of each frame that was looked at, a line each;
+ * "" before psc_trace_sign(). Owned by the trace.
+ */
+PSC_API const char *psc_trace_explain_signature(const struct psc_trace *trace);
+
 /** Fills *ret; PSC_ERR_NOT_FOUND when there was no signal. */
 PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_crash(const struct psc_trace *trace,
                                                            struct psc_crash_info *ret,

@@ -383,6 +383,7 @@ struct trace_signature {
     const char *title;        /**< One line for people. */
     const char *const *parts; /**< What the hash is of. */
     size_t part_count;
+    const char *explanation; /**< What each frame that was looked at is to it, a line each. */
 };
 
 /** One of the interpreters of a process. */

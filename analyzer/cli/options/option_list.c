@@ -60,6 +60,13 @@ const struct option_spec option_list[] = {
     {NULL, "explain", 0, OPTION_FLAG, NULL, "how each thing was found", take_explain,
      COMPLETE_NOTHING, NULL},
 
+    {NULL, "explain-signature", 0, OPTION_FLAG, NULL,
+     "in place of the report its signature, which deaths of one cause\n"
+     "have in common, and what each frame is to it",
+     take_explain_signature, COMPLETE_NOTHING, NULL},
+    {NULL, "rules", 0, OPTION_REQUIRED, "FILE", "more rules of what frames are to signatures",
+     take_rules, COMPLETE_FILES, NULL},
+
     {"Living processes:", "pid", 0, OPTION_REQUIRED, "PID",
      "instead of CORE; without the right to trace it only the names and\n"
      "states of its threads can be shown; several with commas, or again",

@@ -226,6 +226,7 @@ TAKE_FLAG(no_source, options->capture.no_source = 1)
 TAKE_FLAG(no_fold, options->print.no_fold = 1)
 TAKE_FLAG(no_group, options->print.no_group = 1)
 TAKE_FLAG(list_files, options->lists_files = true)
+TAKE_FLAG(explain_signature, options->explains_signature = true)
 TAKE_FLAG(explain, options->print.explain = 1)
 TAKE_FLAG(children, options->children = true)
 TAKE_FLAG(no_pause, options->capture.no_pause = 1)
@@ -418,6 +419,14 @@ enum options_result take_bundle(struct options *options, const struct option_spe
         return OPTIONS_RUN;
     complain_of_usage("--bundle: '%s' ends with none of .tar, .tar.gz, .tar.zst", value);
     return OPTIONS_WRONG;
+}
+
+enum options_result take_rules(struct options *options, const struct option_spec *spec,
+                               const char *value)
+{
+    (void)spec;
+    options->rules = value;
+    return OPTIONS_RUN;
 }
 
 /* ---- about the program ---- */

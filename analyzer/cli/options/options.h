@@ -43,6 +43,8 @@ struct options {
     const char *core_file;              /**< Where; NULL: core.PID. */
     int32_t thread;                     /**< The one that --thread names. */
     bool lists_files;                   /**< In place of the report. */
+    bool explains_signature;            /**< In place of the report. */
+    const char *rules;                  /**< Of signatures, a file; NULL: none. */
     const char *bundle;                 /**< The archive to write, or NULL. */
     struct psc_evaluation *evaluations; /**< Of --eval; capture.evaluation_count. */
     double interval;                    /**< Seconds between captures; 0: one capture. */

@@ -1,0 +1,134 @@
+/* The native functions at the end of the stack. */
+#include "signature_private.h"
+
+#include <string.h>
+
+#define NATIVE_LIMIT 4u /* With prefixes. */
+/* Frames in which a sentinel is looked for. */
+#define SENTINEL_DEPTH 200u
+
+static bool is_native(const struct trace_frame *frame)
+{
+    return frame->location->kind == TRACE_NATIVE;
+}
+
+/* Frames that the report hides say nothing; inlined ones are there with debug information only. */
+static bool is_looked_at(const struct trace_frame *frame)
+{
+    return is_native(frame) && !frame->hidden && !frame->location->inlined;
+}
+
+/* Module and function of a frame as the rules see them; "" for what is not known. */
+struct frame_names {
+    struct text module;
+    struct text function;
+    const char *path; /* Of the module; or NULL. */
+};
+
+static void frame_names_deinit(struct frame_names *names)
+{
+    text_deinit(&names->module);
+    text_deinit(&names->function);
+}
+
+static void name_frame(struct part_list *parts, const struct trace_frame *frame,
+                       struct frame_names *ret)
+{
+    const struct trace_location *location = frame->location;
+    text_add_string(&ret->module, "");
+    text_add_string(&ret->function, "");
+    ret->path = location->module ? location->module->path : NULL;
+    if (location->module)
+        signature_name_module(location->module->name, &ret->module);
+    if (location->function)
+        signature_name_function(location->function, &ret->function);
+    if (ret->module.failed || ret->function.failed) {
+        parts->failed = true;
+        return;
+    }
+    const struct rule *rule = rules_find(parts->rules, 1u << RULE_RENAME, NULL, ret->function.data);
+    if (rule) {
+        text_clear(&ret->function);
+        text_add_string(&ret->function, rule->new_name);
+        parts_explain(parts, frame, "renamed", rule);
+    }
+}
+
+static const struct rule *find_rule(const struct part_list *parts, unsigned actions,
+                                    const struct frame_names *names)
+{
+    const struct rule_module module = {.name = names->module.data, .path = names->path};
+    return rules_find(parts->rules, actions, &module, names->function.data);
+}
+
+/* The first frame that is not below a sentinel: what only reports is left out. */
+static size_t find_start(struct part_list *parts, const struct trace_thread *thread)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < thread->frame_count && i < SENTINEL_DEPTH && !parts->failed; i++) {
+        const struct trace_frame *frame = &thread->frames[i];
+        PSC_CLEANUP(frame_names_deinit) struct frame_names names = {0};
+        if (frame->location->kind == TRACE_PYTHON || frame->location->kind == TRACE_CYTHON)
+            break;
+        if (!is_native(frame))
+            continue;
+        name_frame(parts, frame, &names);
+        const struct rule *rule = parts->failed || !names.function.size
+                                      ? NULL
+                                      : find_rule(parts, 1u << RULE_SENTINEL, &names);
+        if (!rule)
+            continue;
+        parts_explain(parts, frame, "it and what it called only report", rule);
+        start = i + 1;
+    }
+    return start;
+}
+
+static void add_native(struct part_list *parts, const struct frame_names *names)
+{
+    struct text part = {0};
+    // Offsets differ from build to build.
+    text_add_string(&part, names->function.size ? names->function.data : names->module.data);
+    if (!names->function.size)
+        text_add_string(&part, names->module.size ? "!" : "?");
+    if (part.failed)
+        parts->failed = true;
+    else if (!parts->count || strcmp(parts->items[parts->count - 1], part.data) != 0)
+        parts_add(parts, part.data);
+    text_deinit(&part);
+}
+
+/* Whether the next frame outward is wanted, too. */
+static bool take_frame(struct part_list *parts, const struct trace_frame *frame)
+{
+    const unsigned actions = 1u << RULE_SKIP | 1u << RULE_PREFIX | 1u << RULE_KEEP;
+    PSC_CLEANUP(frame_names_deinit) struct frame_names names = {0};
+    name_frame(parts, frame, &names);
+    if (parts->failed)
+        return false;
+    const struct rule *rule = find_rule(parts, actions, &names);
+    if (rule && rule->action == RULE_SKIP) {
+        parts_explain(parts, frame, "left out", rule);
+        return true;
+    }
+    bool prefix = rule && rule->action == RULE_PREFIX;
+    parts_explain(parts, frame, prefix ? "named, and its caller" : "named", rule);
+    add_native(parts, &names);
+    return prefix;
+}
+
+size_t add_native_parts(struct part_list *parts, const struct trace_thread *thread)
+{
+    size_t before = parts->count;
+    bool more = true;
+    for (size_t i = find_start(parts, thread); more && i < thread->frame_count; i++) {
+        const struct trace_frame *frame = &thread->frames[i];
+        if (frame->location->kind == TRACE_PYTHON || frame->location->kind == TRACE_CYTHON)
+            break;
+        if (is_looked_at(frame))
+            more = take_frame(parts, frame);
+        if (parts->failed || parts->count - before >= NATIVE_LIMIT)
+            break;
+    }
+    return parts->count - before;
+}

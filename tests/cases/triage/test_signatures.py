@@ -1,0 +1,114 @@
+"""Deaths of one cause have one signature, others have another one."""
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+import analyzer
+import interpreters
+
+# Each function comes from the file a.py; what differs between the runs is what does not matter.
+PROGRAM = """
+import ctypes, os, sys, threading
+%(moved)s
+def parse(depth):
+    if depth:
+        return parse(depth - 1)
+    return %(death)s
+def load():
+    return parse(%(depth)d)
+class Job(object):
+    def run(self):
+        return load()
+for number in range(%(threads)d):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+Job().run()
+"""
+DEATH = "ctypes.string_at(0)"
+
+
+def die(folder, interpreter, name="a", options=(), **changes):
+    """The JSON report of a program that died, and the core file."""
+    values = {"moved": "", "death": DEATH, "depth": 0, "threads": 0, **changes}
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / (name + ".py")).write_text(PROGRAM % values)
+    done = subprocess.run(["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", interpreter.path, "-s", *options, name + ".py"],
+                          cwd=folder, capture_output=True, timeout=600)
+    assert done.returncode < 0, done
+    core = folder / "core"
+    result = analyzer.run("--format", "json", core)
+    analyzer.schema_validator().validate(result.json)
+    return result.json, core
+
+
+def signature(*arguments, **changes):
+    report, core = die(*arguments, **changes)
+    os.unlink(core)
+    return report["signature"]
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """The signature of the death, and the interpreter of which it is."""
+    interpreter = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    return signature(tmp_path_factory.mktemp("known") / "app", interpreter), interpreter
+
+
+def test_what_it_is_made_of(known):
+    found, _ = known
+    assert found["version"] == 1 and re.fullmatch("[0-9a-f]{40}", found["hash"]) and found["hash"] != found["exact"]
+    assert found["parts"][-3:] == ["a:parse", "a:load", "a:Job.run"]
+    assert found["parts"][0].startswith("SIGSEGV") and "strlen" in found["title"]
+
+
+@pytest.mark.parametrize("changes", [
+    {"moved": "x = 1\n" * 7}, {"depth": 40}, {"depth": 2}, {"threads": 5}, {"options": ["-X", "faulthandler"]},
+    {"options": ["-X", "dev"]}], ids=str)
+def test_the_same_cause(known, tmp_path, changes):
+    expected, interpreter = known
+    found = signature(tmp_path / "elsewhere" / "app", interpreter, **changes)
+    assert found["parts"] == expected["parts"] and found["hash"] == expected["hash"]
+
+
+@pytest.mark.parametrize("changes", [
+    {"name": "b"}, {"death": "ctypes.memset(1, 2, 3)"}, {"death": "os.abort()"}, {"death": "os.kill(os.getpid(), 11)"}], ids=str)
+def test_another_cause(known, tmp_path, changes):
+    expected, interpreter = known
+    assert signature(tmp_path, interpreter, **changes)["hash"] != expected["hash"]
+
+
+def test_stripped_or_not(known, tmp_path, interpreter):
+    """Debian's interpreter and its modules are stripped; before 3.11 a function's class is not in its name."""
+    if interpreter.minor < (3, 11):
+        pytest.skip("co_qualname came with 3.11")
+    expected, _ = known
+    assert signature(tmp_path, interpreter)["parts"] == expected["parts"]
+
+
+def test_explanation_and_rules_of_a_project(known, tmp_path):
+    _, interpreter = known
+    report, core = die(tmp_path, interpreter)
+    lines = analyzer.run("--explain-signature", core).stdout.splitlines()
+    assert lines[0] == report["signature"]["title"] and lines[1].split()[1].rstrip(",") == report["signature"]["hash"]
+    assert any(re.match(r"  load \(.*a\.py\): of the application, line \d+ of the built-in rules: in-app \*$", line) for line in lines)
+    rules = tmp_path / "rules"
+    rules.write_text("# ours\nskip strlen\nskip *str*\nnot-in-app */a.py\n")
+    found = analyzer.run("--format", "json", "--rules", rules, core).json["signature"]
+    assert "a:parse" not in found["parts"][1:-1] and "strlen" not in found["parts"] and found["parts"]
+    explained = analyzer.run("--explain-signature", "--rules", rules, core).stdout
+    assert "line 4 of %s: not-in-app */a.py" % rules in explained
+    rules.write_text("skip a\nskipp b\n")
+    result = analyzer.run("--format", "json", "--rules", rules, core)
+    assert result.returncode == analyzer.EXIT_NOTHING and not result.stdout
+    assert result.stderr == "pystack-core: --rules: %s: line 2: no such action\n" % rules
+    for wrong in (tmp_path / "none", tmp_path):
+        assert analyzer.run("--explain-signature", "--rules", wrong, core).returncode == analyzer.EXIT_NOTHING
+
+
+def test_text_has_none(known, tmp_path):
+    _, interpreter = known
+    _, core = die(tmp_path, interpreter)
+    assert "signature" not in analyzer.run(core).stdout
+    assert json.loads(analyzer.run("--format", "json", core).stdout)["signature"]["title"]
