@@ -112,6 +112,10 @@ static bool take_frame(struct part_list *parts, const struct trace_frame *frame)
         return true;
     }
     bool prefix = rule && rule->action == RULE_PREFIX;
+    if (prefix && !names.function.size) {
+        parts_explain(parts, frame, "has no name that could be told", rule);
+        return true;
+    }
     parts_explain(parts, frame, prefix ? "named, and its caller" : "named", rule);
     add_native(parts, &names);
     return prefix;

@@ -84,6 +84,7 @@ def normalized_json(core):
     if document["crash"]:
         document["crash"]["sender_pid"] = None
         document["crash"]["thread"] = None
+    document["signature"].update(hash="…", exact="…")
     # By its place among the threads: the first one is the one that died.
     tids = {thread["tid"]: "thread %d" % number for number, thread in enumerate(document["threads"])}
     for interpreter in document["target"]["python"]["interpreters"]:
