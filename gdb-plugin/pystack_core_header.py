@@ -117,6 +117,11 @@ PSC_FILE_FOUND = 0
 PSC_FILE_MISSING = 1
 PSC_FILE_MISMATCH = 2
 
+# enum psc_running_list
+PSC_RUNNING_MEMORY = 0
+PSC_RUNNING_PACKAGES = 1
+PSC_RUNNING_ENVIRONMENT = 2
+
 # enum psc_scope
 PSC_SCOPE_LOCAL = 0
 PSC_SCOPE_CLOSURE = 1
@@ -196,7 +201,8 @@ if ctypes:
                     ("one_line", ctypes.c_uint32),
                     ("max_frames", ctypes.c_uint32),
                     ("no_fold", ctypes.c_uint32),
-                    ("content", ctypes.c_int)]
+                    ("content", ctypes.c_int),
+                    ("running", ctypes.c_uint32)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),
@@ -372,6 +378,31 @@ if ctypes:
                     ("build_id", ctypes.c_char_p),
                     ("here", ctypes.c_char_p)]
 
+    class RunningInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("has_uptime", ctypes.c_uint32),
+                    ("uptime_milliseconds", ctypes.c_uint64),
+                    ("working_directory", ctypes.c_char_p),
+                    ("host", ctypes.c_char_p),
+                    ("test", ctypes.c_char_p),
+                    ("test_phase", ctypes.c_char_p),
+                    ("test_worker", ctypes.c_char_p),
+                    ("rank_variable", ctypes.c_char_p),
+                    ("rank", ctypes.c_uint64),
+                    ("environment_known", ctypes.c_uint32),
+                    ("environment_initial", ctypes.c_uint32),
+                    ("memory_count", ctypes.c_uint32),
+                    ("package_count", ctypes.c_uint32),
+                    ("variable_count", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32)]
+
+    class RunningItem(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("name", ctypes.c_char_p),
+                    ("value", ctypes.c_char_p),
+                    ("bytes", ctypes.c_uint64)]
+
     class Evaluated(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("thread_id", ctypes.c_int32),
@@ -487,6 +518,12 @@ if ctypes:
         "psc_trace_get_file": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(FileInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_running": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(RunningInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_running_item": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.POINTER(RunningItem), ctypes.POINTER(Error)]),
         "psc_trace_warning_count": (
             ctypes.c_size_t,
             [ctypes.c_void_p]),

@@ -84,6 +84,7 @@ static enum psc_status read_threads(struct capture *capture, struct psc_error *e
 static void read_ahead(struct capture *visitor)
 {
     // What cannot be read now is a gap or a warning when it is read again.
+    diagnose_read_ahead(*visitor->modules);
     if (read_threads(visitor, NULL) == PSC_OK && visitor->native &&
         walk_and_merge(visitor, NULL) != PSC_OK)
         return;
@@ -141,6 +142,8 @@ enum psc_status capture_trace(struct target *target, struct modules **modules,
     explain_stage(trace, "walking, merging and looking up", &since);
     if (capture_goes_on(&capture, status))
         status = psc_fail_status(err, diagnose_crash(target, trace));
+    if (capture_goes_on(&capture, status))
+        status = psc_fail_status(err, diagnose_what_runs(*modules, trace));
     if (capture_goes_on(&capture, status)) {
         diagnose_emptiness(target, trace);
         status = psc_fail_status(err, diagnose_waits(trace));

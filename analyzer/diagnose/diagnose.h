@@ -6,6 +6,7 @@
 #ifndef PSC_DIAGNOSE_H
 #define PSC_DIAGNOSE_H
 
+#include "modules.h"
 #include "target.h"
 #include "trace.h"
 
@@ -20,6 +21,14 @@ void diagnose_emptiness(struct target *target, struct psc_trace *trace);
 
 /** Fills trace_thread.waits_for of all threads, whose frames and states are there. */
 PSC_MUST_CHECK enum psc_status diagnose_waits(struct psc_trace *trace);
+
+/**
+ * The visitor, while a living process stands still: reads the memory that diagnose_what_runs() is
+ * going to read.
+ */
+void diagnose_read_ahead(struct modules *modules);
+/** Fills trace->running when the threads are there; opens files of this machine. */
+PSC_MUST_CHECK enum psc_status diagnose_what_runs(struct modules *modules, struct psc_trace *trace);
 
 /** "SIGSEGV" for 11; NULL for numbers without a name. Static. */
 const char *diagnose_signal_name(int number);

@@ -19,15 +19,15 @@
 /* Tries, when folders are renamed meanwhile (openat2(2), EAGAIN). */
 #define TRY_LIMIT 8
 
-/* Opens for reading what a descriptor of its name stands for, if it is a regular file. */
-static int open_if_regular(int name)
+/* Opens for reading what a descriptor of its name stands for, if it is of that type (inode(7)). */
+static int open_if_type(int name, mode_t type)
 {
     struct stat status;
     char path[64];
     int fd = -1, error = name < 0 ? errno : 0;
     if (!error && fstat(name, &status))
         error = errno;
-    if (!error && !S_ISREG(status.st_mode))
+    if (!error && (status.st_mode & S_IFMT) != type)
         error = EINVAL;
     if (!error) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d", name);
@@ -164,7 +164,8 @@ static int step(struct walk *walk, const char *name, size_t length, int *ret)
     return *ret < 0 ? errno : 0;
 }
 
-int foreign_file_open_by_steps(const char *root, const char *path)
+/* A descriptor of the name, or -1 and errno. */
+static int find_by_steps(const char *root, const char *path)
 {
     struct walk walk = {.root = open_root(root), .folder = -1};
     int fd = -1, error = walk.root < 0 ? errno : 0;
@@ -188,7 +189,12 @@ int foreign_file_open_by_steps(const char *root, const char *path)
         close(walk.root);
     if (error)
         errno = error;
-    return open_if_regular(fd);
+    return fd;
+}
+
+int foreign_file_open_by_steps(const char *root, const char *path)
+{
+    return open_if_type(find_by_steps(root, path), S_IFREG);
 }
 
 /* ---- by the kernel ---- */
@@ -204,10 +210,11 @@ static int open_in_root(int root, const char *path)
     return (int)fd;
 }
 
-int foreign_file_open(const char *root, const char *path)
+/* A descriptor of the name, or -1 and errno. */
+static int find_name(const char *root, const char *path)
 {
     if (!root)
-        return open_if_regular(open(path, NAME_FLAGS));
+        return open(path, NAME_FLAGS);
     int folder = open_root(root);
     if (folder < 0)
         return -1;
@@ -215,7 +222,17 @@ int foreign_file_open(const char *root, const char *path)
     close(folder);
     // An older kernel; a filter of system calls, which may say EPERM; renames without end.
     if (name < 0 && (error == ENOSYS || error == EPERM || error == EAGAIN))
-        return foreign_file_open_by_steps(root, path);
+        return find_by_steps(root, path);
     errno = error;
-    return open_if_regular(name);
+    return name;
+}
+
+int foreign_file_open(const char *root, const char *path)
+{
+    return open_if_type(find_name(root, path), S_IFREG);
+}
+
+int foreign_folder_open(const char *root, const char *path)
+{
+    return open_if_type(find_name(root, path), S_IFDIR);
 }

@@ -14,7 +14,9 @@
  * @return the descriptor, close-on-exec; or -1 and errno: EINVAL for what is no regular file.
  */
 int foreign_file_open(const char *root, const char *path);
-/** The same by steps, as where the kernel has no openat2(2) (before Linux 5.6). */
+/** The same of a folder, whose names can be read then; EINVAL for what is none. */
+int foreign_folder_open(const char *root, const char *path);
+/** foreign_file_open() by steps, as where the kernel has no openat2(2) (before Linux 5.6). */
 int foreign_file_open_by_steps(const char *root, const char *path);
 
 #endif

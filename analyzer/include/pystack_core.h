@@ -270,11 +270,13 @@ struct psc_print_options {
     /** All frames of a recursion, not one cycle and how often it comes again (text only). */
     uint32_t no_fold;
     enum psc_content content;
+    /** Also uptime, working directory, memory and environment (text only; JSON has them). */
+    uint32_t running;
 };
 #define PSC_PRINT_OPTIONS_INIT                                                     \
     {                                                                              \
         sizeof(struct psc_print_options), PSC_FORMAT_TEXT, 0, 0, 0, 0, 0, 0, 0, 0, \
-            PSC_CONTENT_REPORT                                                     \
+            PSC_CONTENT_REPORT, 0                                                  \
     }
 
 /** Takes size bytes of output; returns 0, or anything else to stop. */
@@ -809,6 +811,61 @@ PSC_API size_t psc_trace_file_count(const struct psc_trace *trace);
 PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_file(const struct psc_trace *trace,
                                                           size_t index, struct psc_file_info *ret,
                                                           struct psc_error *err);
+
+/** What was running; begin with PSC_RUNNING_INFO_INIT. Strings are owned by the trace, or NULL. */
+struct psc_running_info {
+    uint32_t size;                 /**< sizeof(struct psc_running_info) */
+    uint32_t has_uptime;           /**< Non-zero: the next one is known, of living processes. */
+    uint64_t uptime_milliseconds;  /**< Since the process began. */
+    const char *working_directory; /**< Of living processes. */
+    const char *host;              /**< The name of the machine, of living processes. */
+    const char *test;              /**< Of pytest: PYTEST_CURRENT_TEST without the phase. */
+    const char *test_phase;        /**< "setup", "call", "teardown" */
+    const char *test_worker;       /**< PYTEST_XDIST_WORKER */
+    const char *rank_variable;     /**< Whose value the next one is: "RANK". */
+    uint64_t rank;                 /**< Which of many equal processes it is. */
+    uint32_t environment_known;    /**< Non-zero: variables that are not listed are not set. */
+    uint32_t environment_initial;  /**< Non-zero: they are those that the process began with. */
+    uint32_t memory_count;         /**< Items of PSC_RUNNING_MEMORY, */
+    uint32_t package_count;        /**< of PSC_RUNNING_PACKAGES, */
+    uint32_t variable_count;       /**< of PSC_RUNNING_ENVIRONMENT. */
+    uint32_t reserved;
+};
+#define PSC_RUNNING_INFO_INIT                                                                     \
+    {                                                                                             \
+        sizeof(struct psc_running_info), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, \
+            0, 0                                                                                  \
+    }
+
+/** Fills *ret. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_running(const struct psc_trace *trace,
+                                                             struct psc_running_info *ret,
+                                                             struct psc_error *err);
+
+/** Lists of what was running; docs/running.md tells what is in them. */
+enum psc_running_list {
+    PSC_RUNNING_MEMORY = 0,     /**< Kinds of memory: name and bytes. */
+    PSC_RUNNING_PACKAGES = 1,   /**< Of extension modules on the stacks: name and version. */
+    PSC_RUNNING_ENVIRONMENT = 2 /**< Variables: name and value. */
+};
+
+/** An item of such a list; begin with PSC_RUNNING_ITEM_INIT. Strings are owned by the trace. */
+struct psc_running_item {
+    uint32_t size; /**< sizeof(struct psc_running_item) */
+    uint32_t reserved;
+    const char *name;
+    const char *value; /**< NULL for memory. */
+    uint64_t bytes;    /**< Of memory. */
+};
+#define PSC_RUNNING_ITEM_INIT                             \
+    {                                                     \
+        sizeof(struct psc_running_item), 0, NULL, NULL, 0 \
+    }
+
+/** Fills *ret with item `index` of a list; PSC_ERR_ARGUMENT out of range. */
+PSC_MUST_CHECK PSC_API enum psc_status
+psc_trace_get_running_item(const struct psc_trace *trace, enum psc_running_list list, size_t index,
+                           struct psc_running_item *ret, struct psc_error *err);
 
 /** How many warnings the trace has. */
 PSC_API size_t psc_trace_warning_count(const struct psc_trace *trace);

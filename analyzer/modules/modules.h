@@ -104,6 +104,8 @@ struct module_symbol {
 bool module_find_symbol(struct module *module, psc_addr address, struct module_symbol *ret);
 /** A defined symbol (function or data) by its exact name; false when there is none. */
 bool module_find_symbol_named(struct module *module, const char *name, struct module_symbol *ret);
+/** The same of the symbols that the loader sees alone: no debug file is read for it. */
+bool module_find_exported(struct module *module, const char *name, struct module_symbol *ret);
 /** Calls `visit` for each function symbol, until it returns false. */
 void module_each_symbol(struct module *module,
                         bool (*visit)(void *context, const struct module_symbol *symbol),

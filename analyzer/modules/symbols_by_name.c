@@ -80,6 +80,25 @@ bool module_find_symbol_named(struct module *module, const char *name, struct mo
     return ret->name != NULL;
 }
 
+bool module_find_exported(struct module *module, const char *name, struct module_symbol *ret)
+{
+    struct elf_symbols dynamic;
+    module_open(module);
+    if (!module->image || !parse_dynamic_symbols(module->image, module->image_size, &dynamic))
+        return false;
+    for (size_t at = 0; at + ELF_SYMBOL_SIZE <= dynamic.symbols.size; at += ELF_SYMBOL_SIZE) {
+        struct elf_symbol symbol = parse_elf_symbol(dynamic.symbols.data + at);
+        if (symbol.section == SHN_UNDEF || symbol.name >= dynamic.names_size ||
+            strcmp(dynamic.names + symbol.name, name) != 0)
+            continue;
+        *ret = (struct module_symbol){.name = dynamic.names + symbol.name,
+                                      .address = symbol.address + module->bias,
+                                      .size = symbol.size};
+        return true;
+    }
+    return false;
+}
+
 bool module_imports(struct module *module, const char *name)
 {
     const struct symbol_table *table = module_symbols(module);

@@ -1,4 +1,4 @@
-/* The command line, from the initial stack of the process. */
+/* The command line, and where the environment begins, from the initial stack of the process. */
 #include "target_private.h"
 
 #include <string.h>
@@ -62,6 +62,7 @@ void target_read_arguments(struct target *target, const uint8_t first_auxv[16])
     uint64_t argc;
     if (!argc_at || target_read_u64(target, argc_at, &argc) != PSC_OK)
         return;
+    process->environment = argc_at + 8 + 8 * (argc + 1);
     bool cut = argc > ARGUMENT_LIMIT;
     if (cut)
         argc = ARGUMENT_LIMIT;

@@ -37,6 +37,23 @@ int target_open_local(const struct target *target, const char *path)
     return foreign_file_open(root, inside);
 }
 
+int target_open_folder(const struct target *target, const char *path, char *ret, size_t size)
+{
+    const char *roots[] = {target->options.sysroot,
+                           target->ops->root ? target->ops->root(target) : NULL, ""};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(roots) && path[0] == '/'; i++) {
+        if (!roots[i])
+            continue;
+        int length = snprintf(ret, size, "%s%s", roots[i], path);
+        int fd = length > 0 && (size_t)length < size
+                     ? foreign_folder_open(*roots[i] ? roots[i] : NULL, path)
+                     : -1;
+        if (fd >= 0)
+            return fd;
+    }
+    return -1;
+}
+
 /* Groups beside the process's own are not asked for. */
 static bool user_may(const struct target_process *process, const struct stat *status, mode_t what)
 {

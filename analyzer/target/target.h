@@ -89,6 +89,8 @@ struct target_process {
     size_t argument_count;
     bool arguments_cut; /**< Only what the kernel's note kept (80 characters). */
     struct target_signal signal;
+    /** Of the pointers to the environment that the process was started with; 0: not known. */
+    psc_addr environment;
     bool owner_known;
     uint32_t user; /**< Whose process it is; of a core file, whose file. */
     uint32_t group;
@@ -288,6 +290,14 @@ bool target_file_is_whole(const struct target_file *file);
  * @return the descriptor, or -1 and errno.
  */
 int target_open_local(const struct target *target, const char *path);
+/**
+ * Opens a folder of the target where it is on this machine (below the sysroot, below the root of
+ * the process, here), for the names in it.
+ * @param path  as the target has it, from the root on.
+ * @param ret   `size` bytes for its path on this machine, for target_open_local().
+ * @return the descriptor, or -1: it is nowhere.
+ */
+int target_open_folder(const struct target *target, const char *path, char *ret, size_t size);
 /**
  * Whether the user of the target may read the file himself, by the rights of the file and of the
  * folders that it lies in: what a report shows of it tells him nothing new then. True where the

@@ -11,6 +11,7 @@
 #define PSC_TRACE_H
 
 #include "base.h"
+#include "trace_running.h"
 
 enum trace_kind { TRACE_PYTHON, TRACE_CYTHON, TRACE_NATIVE, TRACE_GAP };
 
@@ -444,6 +445,7 @@ struct psc_trace {
     struct warnings warnings;
     bool complete;       /**< Nothing is missing. */
     struct text explain; /**< How things were found, a line each; printed by --explain. */
+    const struct trace_running *running; /**< NULL: nothing was asked for it. */
 };
 
 /** One without threads, complete until something is found to be missing; NULL: out of memory. */

@@ -53,6 +53,10 @@ const struct option_spec option_list[] = {
      "also tasks that are not done: asyncio's as a tree of who waits for\n"
      "whom, those of trio and curio; and greenlets that are suspended",
      take_tasks, COMPLETE_NOTHING, NULL},
+    {NULL, "running", 0, OPTION_FLAG, NULL,
+     "also uptime, working directory, memory by kind and the variables\n"
+     "of the environment that matter (a list of names, no secrets)",
+     take_running, COMPLETE_NOTHING, NULL},
     {NULL, "no-group", 0, OPTION_FLAG, NULL, "do not put threads with equal stacks together",
      take_no_group, COMPLETE_NOTHING, NULL},
     {NULL, "no-source", 0, OPTION_FLAG, NULL, "no lines of source", take_no_source,

@@ -40,6 +40,11 @@ void json_put_frames(struct json_writer *writer, struct location_cache *cache,
 void json_put_thread(struct json_writer *writer, const struct trace_thread *thread,
                      const struct psc_print_options *options);
 
+/* ---- json_running.c ---- */
+
+/** The member "running"; NULL is null. */
+void json_put_running(struct json_writer *writer, const struct trace_running *running);
+
 /* ---- json_tasks.c ---- */
 
 /** An item of an array. */

@@ -210,6 +210,8 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
         put_greenlets(&writer, sink, trace->greenlets);
         json_break_line(&writer);
     }
+    json_put_running(&writer, trace->running);
+    json_break_line(&writer);
     put_signature(&writer, trace->signature);
     json_break_line(&writer);
     json_put_warnings(&writer, &trace->warnings);

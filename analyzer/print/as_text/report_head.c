@@ -1,5 +1,7 @@
 #include "as_text_private.h"
 
+#include "what_runs.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -239,6 +241,7 @@ void print_text_name(const struct psc_trace *trace, const struct psc_print_optio
     else
         text_printf(text, "process %d", trace->pid);
     print_add_style(&sink->buffer, options, PRINT_PLAIN);
+    what_runs_add_rank(text, trace->running);
     text_add_string(text, ": ");
     add_command_line(text, trace);
     text_add_char(text, '\n');
@@ -250,5 +253,6 @@ void print_text_header(const struct psc_trace *trace, const struct psc_print_opt
     print_text_name(trace, options, sink);
     add_cause(sink, trace, options);
     add_interpreter_line(&sink->buffer, trace);
+    what_runs_add_lines(&sink->buffer, trace->running, options->running);
     add_explanation(sink, trace, options);
 }

@@ -4,10 +4,18 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
 
+/* Linux caps arguments and environment at 6 MiB (fs/exec.c), but for what the program sets itself.
+ */
+#define ENVIRONMENT_LIMIT ((size_t)8 * 1024 * 1024)
 /* Threads of a process that are looked at. */
 #define SEEN_LIMIT ((size_t)1000000)
 
@@ -56,6 +64,99 @@ void live_read_identity(const struct target *target, struct core_identity *ret)
     read_beginning(live->pid, "status", text, sizeof(text));
     ret->user = read_number(text, "\nUid:");
     ret->user_group = read_number(text, "\nGid:");
+}
+
+/* ---- what is known beside ---- */
+
+static uint64_t read_kilobytes(const char *text, const char *field)
+{
+    const char *at = strstr(text, field);
+    return at ? strtoull(at + strlen(field), NULL, 10) * 1024 : 0;
+}
+
+static void read_memory(const struct live *live, struct live_facts *ret)
+{
+    char text[4096];
+    // The first thread has none when it has ended before the others.
+    read_beginning(live->memory_tid, "status", text, sizeof(text));
+    ret->has_memory = strstr(text, "\nVmRSS:");
+    ret->resident = read_kilobytes(text, "\nVmRSS:");
+    ret->resident_anonymous = read_kilobytes(text, "\nRssAnon:");
+    ret->resident_file = read_kilobytes(text, "\nRssFile:");
+    ret->resident_shared = read_kilobytes(text, "\nRssShmem:");
+    ret->swapped = read_kilobytes(text, "\nVmSwap:");
+}
+
+/* Field 22 of proc(5)'s stat, clock ticks since the machine was started; 20 words behind the name.
+ */
+static void read_uptime(const struct live *live, struct live_facts *ret)
+{
+    char text[4096];
+    struct timespec now;
+    long ticks = sysconf(_SC_CLK_TCK);
+    read_beginning(live->pid, "stat", text, sizeof(text));
+    const char *at = strrchr(text, ')');
+    for (size_t i = 0; at && i < 20; i++)
+        at = strchr(at + 1, ' ');
+    if (!at || ticks <= 0 || clock_gettime(CLOCK_BOOTTIME, &now))
+        return;
+    double started = strtod(at, NULL) / (double)ticks;
+    ret->uptime = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - started;
+    ret->has_uptime = ret->uptime >= 0;
+    // The start is rounded to whole ticks.
+    if (!ret->has_uptime && ret->uptime > -1) {
+        ret->uptime = 0;
+        ret->has_uptime = true;
+    }
+}
+
+static const char *read_working_directory(struct target *target)
+{
+    const struct live *live = live_of(target);
+    char path[PATH_MAX];
+    ssize_t length = readlinkat(live->folder, "cwd", path, sizeof(path) - 1);
+    // "(unreachable)/..." is outside of the root of who looks (proc(5), d_path()).
+    if (length <= 0 || path[0] != '/')
+        return NULL;
+    path[length] = '\0';
+    size_t root = strlen(live->root);
+    bool below = root && !strncmp(path, live->root, root) && (path[root] == '/' || !path[root]);
+    return arena_strdup(target->arena, !below ? path : path[root] ? path + root : "/");
+}
+
+/* A container mostly has a name of its own, which is not to be had from outside. */
+static const char *read_host(struct target *target)
+{
+    struct stat own, other;
+    struct utsname names;
+    bool same = !stat("/proc/self/ns/uts", &own) &&
+                !fstatat(live_of(target)->folder, "ns/uts", &other, 0) &&
+                own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    return same && !uname(&names) ? arena_strdup(target->arena, names.nodename) : NULL;
+}
+
+void live_read_facts(struct target *target, struct live_facts *ret)
+{
+    const struct live *live = live_of(target);
+    *ret = (struct live_facts){0};
+    read_memory(live, ret);
+    read_uptime(live, ret);
+    ret->working_directory = read_working_directory(target);
+    ret->host = read_host(target);
+}
+
+char *live_read_environment(const struct target *target, size_t *ret_size)
+{
+    const struct live *live = live_of(target);
+    struct live_text text = {0};
+    int fd = openat(live->folder, "environ", O_RDONLY | O_CLOEXEC);
+    *ret_size = 0;
+    if (fd < 0)
+        return NULL;
+    bool read = live_read_timed(live, fd, ENVIRONMENT_LIMIT, &text);
+    close(fd);
+    *ret_size = text.size;
+    return read ? text.bytes : NULL;
 }
 
 /* ---- the ids of threads ---- */

@@ -82,6 +82,27 @@ struct live_thread_name {
 /** Finds the ids of threads of a process that goes on, by what the C library keeps of them. */
 PSC_MUST_CHECK enum psc_status live_find_threads(struct target *target,
                                                  struct live_thread_name *names, size_t count);
+/** What the system knows of a process beside its memory, see proc(5). */
+struct live_facts {
+    bool has_uptime;
+    double uptime;                 /**< Seconds since it began. */
+    const char *working_directory; /**< As the process has it; or NULL. The target's. */
+    const char *host;              /**< The name of the machine that it runs on; or NULL. */
+    bool has_memory;               /**< The next ones, in bytes, are known. */
+    uint64_t resident;             /**< VmRSS */
+    uint64_t resident_anonymous;   /**< RssAnon */
+    uint64_t resident_file;        /**< RssFile */
+    uint64_t resident_shared;      /**< RssShmem */
+    uint64_t swapped;              /**< VmSwap */
+};
+
+/** To be called when it goes on; what is refused stays unknown. */
+void live_read_facts(struct target *target, struct live_facts *ret);
+/**
+ * The environment that the process began with: strings, each with its zero; malloc'd, or NULL where
+ * it cannot be read.
+ */
+char *live_read_environment(const struct target *target, size_t *ret_size);
 /** Of the last snapshot. */
 const struct live_pause *live_get_pause(const struct target *target);
 /** Fills threads by what everybody may know: names and states. All are unreadable. */

@@ -50,6 +50,13 @@ int live_read_file(int fd, struct live_text *ret);
 /** Opens below the directory and reads; 0 or errno. */
 int live_read_path(int directory, const char *name, struct live_text *ret);
 
+/**
+ * Reads a file of /proc that shows memory of the process, at most about `limit` bytes. False where
+ * that takes too long or is refused: the text is empty then, and what it had is kept for good, for
+ * the read may still be done.
+ */
+bool live_read_timed(const struct live *live, int fd, size_t limit, struct live_text *ret);
+
 /** What the list of mappings says of a file. */
 struct live_file {
     uint64_t device; /**< major << 32 | minor */

@@ -9,6 +9,7 @@
 
 #define PROC_FILE_LIMIT ((size_t)256 * 1024 * 1024)
 #define MAPPING_LIMIT   ((size_t)4 * 1024 * 1024)
+#define READ_AT_ONCE    ((size_t)4096)
 
 /* ---- bytes ---- */
 
@@ -122,6 +123,23 @@ int live_read_path(int directory, const char *name, struct live_text *ret)
     int error = live_read_file(fd, ret);
     close(fd);
     return error;
+}
+
+bool live_read_timed(const struct live *live, int fd, size_t limit, struct live_text *ret)
+{
+    ssize_t got = 1;
+    ret->size = 0;
+    while (got > 0 && ret->size < limit) {
+        void *bytes = ret->bytes;
+        if (!array_reserve(&bytes, &ret->capacity, ret->size + READ_AT_ONCE, 1))
+            break;
+        ret->bytes = bytes;
+        got = reader_pread(live->reader, fd, ret->bytes + ret->size, READ_AT_ONCE, ret->size);
+        ret->size += got > 0 ? (size_t)got : 0;
+    }
+    if (got < 0)
+        *ret = (struct live_text){0};
+    return got >= 0;
 }
 
 /* ---- mappings ---- */

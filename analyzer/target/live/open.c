@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ARGUMENTS_AT_ONCE ((size_t)4096)
-#define ARGUMENTS_LIMIT   ((size_t)16 * 1024 * 1024)
+#define ARGUMENTS_LIMIT ((size_t)16 * 1024 * 1024)
 
 /* The main thread may have ended before the others, and has no memory then. */
 static pid_t find_living_thread(DIR *tasks)
@@ -75,25 +74,15 @@ static const char *find_root(struct target *target)
     return root ? root : "";
 }
 
-/* The text is empty where there is none; it is kept for good where the read was given up. */
+/* The text is empty where there is none. */
 static void read_arguments(const struct live *live, struct live_text *text)
 {
     int fd = openat(live->folder, "cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : 1;
     text->size = 0;
-    while (got > 0 && text->size < ARGUMENTS_LIMIT) {
-        void *bytes = text->bytes;
-        if (!array_reserve(&bytes, &text->capacity, text->size + ARGUMENTS_AT_ONCE, 1))
-            break;
-        text->bytes = bytes;
-        got =
-            reader_pread(live->reader, fd, text->bytes + text->size, ARGUMENTS_AT_ONCE, text->size);
-        text->size += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    if (got < 0)
-        *text = (struct live_text){0};
+    if (fd < 0)
+        return;
+    (void)live_read_timed(live, fd, ARGUMENTS_LIMIT, text);
+    close(fd);
 }
 
 static void describe_process(struct target *target, struct live_text *text)

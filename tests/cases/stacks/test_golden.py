@@ -85,6 +85,7 @@ def normalized_json(core):
         document["crash"]["sender_pid"] = None
         document["crash"]["thread"] = None
     document["signature"].update(hash="…", exact="…")
+    document["running"]["memory"] = sorted(document["running"]["memory"])
     # By its place among the threads: the first one is the one that died.
     tids = {thread["tid"]: "thread %d" % number for number, thread in enumerate(document["threads"])}
     for interpreter in document["target"]["python"]["interpreters"]:

@@ -95,6 +95,7 @@ SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
        for kind, depth in (("three", "600"), ("through_c", "150"), ("twice", "600"))},
     "broken_cycle": ("broken_chain.py", ["cycle"], "signal"),
     "broken_nowhere": ("broken_chain.py", ["nowhere"], "signal"),
+    "running": ("running.py", [], "signal"),
     "crowd": ("crowd.py", ["20", "10", "0.1"], "signal"),
 }
 

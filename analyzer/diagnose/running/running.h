@@ -1,0 +1,22 @@
+/**
+ * @file
+ * Room `diagnose/running`: what was running. Memory by kind, packages of the extension modules on
+ * the stacks, the environment, the test: fills trace->running, whose strings are in the trace's
+ * arena. Knows no Python; errors are PSC_ERR_MEMORY only, what cannot be read is not known.
+ */
+#ifndef PSC_RUNNING_H
+#define PSC_RUNNING_H
+
+#include "modules.h"
+#include "trace.h"
+
+/**
+ * Reads the environment that the process has now, by `environ` of the C library: of a living one,
+ * the memory that running_describe() is going to read.
+ */
+void running_read_ahead(struct modules *modules);
+
+/** Fills trace->running; the threads are there. Opens files of this machine. */
+PSC_MUST_CHECK enum psc_status running_describe(struct modules *modules, struct psc_trace *trace);
+
+#endif
