@@ -55,11 +55,24 @@ static bool find_cython_name(struct symbolizer *symbolizer, const struct address
                                     ret);
 }
 
+/* main() of a program; no public cdef function, though one of Cython may have that name as well. */
+static bool is_program_entry(const struct address_info *info, const char *symbol)
+{
+    return info->module->is_executable_file && !strcmp(symbol, "main");
+}
+
 static void name_cython_level(struct symbolizer *symbolizer, const struct address_info *info,
                               struct address_level *level, const char *symbol)
 {
     struct cython_name *name = &level->cython;
     struct trace_location *location = level->location;
+    struct module_symbol entry;
+    if (info->extension && is_program_entry(info, symbol)) {
+        *name = (struct cython_name){.kind = CYTHON_NONE};
+        // Cython/Compiler/Code.py, Utility/Embed.c: what `cython --embed` adds, main() as well.
+        level->plumbing = module_find_symbol_named(info->module, "__Pyx_main", &entry);
+        return;
+    }
     bool named = find_cython_name(symbolizer, info, location, symbol, name);
     if (!named) {
         *name = (struct cython_name){.kind = CYTHON_NONE};

@@ -249,8 +249,8 @@ def test_sources_of_every_kind(system, tmp_path):
         assert "\r" not in text and "\0" not in text, how
 
 
-def make_program(folder):
-    """`cython --embed`, stripped: Python is in a library, the program is the compiled module."""
+def make_program(folder, stripped=True):
+    """`cython --embed`: Python is in a library, the program is the compiled module."""
     def shell(*command):
         return subprocess.run(command, cwd=folder, check=True, capture_output=True).stdout.decode().split()
 
@@ -260,21 +260,35 @@ def make_program(folder):
     shell("/usr/bin/cython3", "-3", "--embed", "made/program.pyx")
     shell("cc", "-O2", "-w", *shell("/usr/bin/python3-config", "--includes"), "made/program.c", "-o",
           "program", *shell("/usr/bin/python3-config", "--embed", "--ldflags"))
-    shell("strip", "program")
-    # Neither C nor .pyx tells the lines.
-    os.rename(source, os.path.join(folder, "away"))
+    if stripped:
+        shell("strip", "program")
+        # Neither C nor .pyx tells the lines.
+        os.rename(source, os.path.join(folder, "away"))
     return cores.run_to_core([os.path.join(folder, "program")], folder, {"PATH": "/usr/bin:/bin"})
 
 
-def test_a_program_of_its_own(system, tmp_path):
+def report_of_program(folder, *options, stripped=True):
     for tool in ("cython3", "python3-config"):
         if shutil.which(tool, path="/usr/bin") is None:
             pytest.skip("no /usr/bin/%s here" % tool)
     try:
-        make_program(str(tmp_path))
+        make_program(str(folder), stripped)
     except subprocess.CalledProcessError as error:
         pytest.skip("no program can be made: %s" % error.stderr.decode()[-200:])
-    document = analyzer.json_of(str(tmp_path / "core")).json
+    return analyzer.json_of(str(folder / "core"), *options).json
+
+
+def test_a_program_of_its_own_with_symbols(system, tmp_path):
+    """What `--embed` adds is nobody's function, main() neither."""
+    document = report_of_program(tmp_path, "--all", stripped=False)
+    frames = document["threads"][0]["frames"]
+    assert "<module>" in [frame["function"] for frame in frames]
+    added = [frame for frame in frames if frame["symbol"] in ("main", "__Pyx_main")]
+    assert added and all(frame["kind"] == "native" and frame["hidden"] for frame in added)
+
+
+def test_a_program_of_its_own(system, tmp_path):
+    document = report_of_program(tmp_path)
     frames = [frame for frame in document["threads"][0]["frames"] if frame["kind"] == "cython"]
     with open(os.path.join(cython_core.SOURCES, "program.pyx")) as file:
         lines = {text.split("#@ ")[1].strip(): number
