@@ -29,17 +29,21 @@ static const struct numpy_number numbers[] = {
 
 const struct numpy_number *layout_get_numpy_number(uint32_t number)
 {
+    static const struct numpy_number text = {"StringDType", NUMPY_TEXT, NUMPY_TEXT_WIDTH};
+    if (number == NUMPY_TEXT_NUMBER)
+        return &text;
     return number < PSC_ARRAY_SIZE(numbers) ? &numbers[number] : NULL;
 }
 
-#define NUMPY_2                                                                          \
-    .size = 24, .size_width = 8, .flags = 16, .subarray = 72, .fields = 80, .names = 88, \
-    .time = 96, .named_scalars = true
+#define NUMPY_2                                                                              \
+    .size = 24, .size_width = 8, .alignment = 32, .flags = 16, .subarray = 72, .fields = 80, \
+    .names = 88, .time = 96, .named_scalars = true
 
 const struct numpy_layout *layout_of_numpy(uint64_t major, uint64_t minor)
 {
     static const struct numpy_layout first = {.size = 16,
                                               .size_width = 4,
+                                              .alignment = 20,
                                               .flags = 11,
                                               .subarray = 24,
                                               .fields = 32,

@@ -24,9 +24,10 @@ enum { NUMPY_DTYPE_KIND = 8, NUMPY_DTYPE_BYTE_ORDER = 10, NUMPY_DTYPE_NUMBER = 1
 struct numpy_layout {
     uint32_t size; /**< Of an item; of `size_width` bytes. */
     uint32_t size_width;
-    uint32_t flags;    /**< A byte: NUMPY_DTYPE_ALIGNED and others. */
-    uint32_t subarray; /**< To a struct of a dtype and a shape, an object each. */
-    uint32_t fields;   /**< A dict of (dtype, offset), and others. */
+    uint32_t alignment; /**< As wide as the size. */
+    uint32_t flags;     /**< A byte: NUMPY_DTYPE_ALIGNED and others. */
+    uint32_t subarray;  /**< To a struct of a dtype and a shape, an object each. */
+    uint32_t fields;    /**< A dict of (dtype, offset), and others. */
     uint32_t names;
     uint32_t time;        /**< To what the unit is in, behind NUMPY_TIME_UNIT bytes. */
     bool named_scalars;   /**< np.float64(1.5) */
@@ -46,6 +47,24 @@ enum { NUMPY_SCALAR_TIME_UNIT = 8, NUMPY_SCALAR_TIME_COUNT = 12 };
 /** Of a numpy.void: its bytes, its dtype; behind ob_size. */
 enum { NUMPY_VOID_DATA = 8, NUMPY_VOID_DTYPE = 16 };
 
+/**
+ * numpy/_core/src/multiarray/stringdtype/ of 2.0 and later. PyArray_StringDTypeObject: the object
+ * for what is missing (0: none), whether other objects become text, and what texts lie in; there
+ * the buffer of its arena.
+ */
+enum { NUMPY_TEXT_MISSING = 72, NUMPY_TEXT_COERCE = 80, NUMPY_TEXT_ALLOCATOR = 120 };
+enum { NUMPY_ALLOCATOR_BUFFER = 40 };
+#define NUMPY_TEXT_NUMBER 2056u /**< NPY_VSTRING */
+/** static_string.c: an item is a short text, or where one lies and its size; the last byte: */
+enum {
+    NUMPY_TEXT_WIDTH = 16,
+    NUMPY_TEXT_SHORT_SIZE = 0x0f, /**< Of a short one. */
+    NUMPY_TEXT_OUTSIDE = 0x20,    /**< With NUMPY_TEXT_SET alone: a short one. */
+    NUMPY_TEXT_SET = 0x40,
+    NUMPY_TEXT_IS_MISSING = 0x80,
+    NUMPY_TEXT_FLAGS = 0xf0
+};
+
 #define NUMPY_BIG_ENDIAN '>'
 #define NUMPY_DIMENSIONS 64 /**< NPY_MAXDIMS of 2.x. */
 
@@ -63,7 +82,8 @@ enum numpy_form {
     NUMPY_STR, /**< UCS-4. */
     NUMPY_VOID,
     NUMPY_DATETIME,
-    NUMPY_TIMEDELTA
+    NUMPY_TIMEDELTA,
+    NUMPY_TEXT /**< StringDType's, each as long as it is. */
 };
 
 struct numpy_number {

@@ -56,6 +56,30 @@ for kind in ["f8", "f4", "f2", "i8", ">i4", "<u2", "?", "b", "B", "U2", "S3", ">
     add("dtype %s" % (kind,), numpy.dtype(kind))
 add("dtype that is aligned", numpy.dtype([("a", "i1"), ("b", "f8")], align=True))
 
+INNER = [("x", "f8"), ("y", "i2")]
+for name, kind in [("in another", [("a", "i4"), ("b", INNER)]), ("with subarrays", [("v", "f4", (3,)), ("m", "i2", (2, 2))]),
+                   ("that is a subarray", ("f4", (3,))), ("of arrays of records", [("r", INNER, (2,)), ("s", [("t", [("u", "U2")])])]),
+                   ("with a gap and a subarray", {"names": ["a", "v"], "formats": ["i4", ("f4", (3,))], "offsets": [0, 8]}),
+                   ("with a gap inside", [("a", {"names": ["b"], "formats": ["i4"], "offsets": [4]}), ("c", "O", (2,))]),
+                   ("of a subarray of records", (INNER, (2, 3)))]:
+    add("dtype " + name, numpy.dtype(kind))
+    if isinstance(kind, list) and "gap" not in name:
+        # 1.x shows records as it shows arrays: "1.", and columns of equal width.
+        value = numpy.array([tuple(numpy.ones(1, dtype=kind)[0])], dtype=kind)[0]
+        add("record " + name, value, None if numpy.__version__ >= "2" else repr(value).replace(".", ".0"))
+add("dtype aligned with another in it", numpy.dtype([("a", "i1"), ("b", INNER), ("c", "i1", (3,))], align=True))
+if numpy.__version__ >= "2":
+    add("aligned record", numpy.zeros(1, dtype=numpy.dtype([("a", "i1"), ("b", "f8")], align=True))[0])
+    from numpy.dtypes import StringDType
+    for kind in (StringDType(), StringDType(na_object=None), StringDType(na_object=numpy.nan, coerce=False), StringDType(na_object="x")):
+        add("dtype %r" % kind, kind)
+        texts = ["short", "", u"\u51fd" * 5, "m" * 16, "long" * 80] + ([kind.na_object] if hasattr(kind, "na_object") else [])
+        add_array("of %r" % kind, numpy.array(texts, dtype=kind), repr(kind), [repr(text) for text in texts])
+
+add_array("of records in records", numpy.ones(2, dtype=[("a", "i4"), ("b", INNER)]), "[('a', '<i4'), ('b', [('x', '<f8'), ('y', '<i2')])]",
+          ["(1, (1.0, 1))"] * 2)
+add_array("of records with arrays", numpy.arange(8, dtype="i2").view([("m", "i2", (2, 2))]), "[('m', '<i2', (2, 2))]",
+          ["([[0, 1], [2, 3]],)", "([[4, 5], [6, 7]],)"])
 add_array("of str", numpy.array(["ab", "c", u"\u51fd"]), "<U2", ["'ab'", "'c'", u"'\u51fd'"])
 add_array("of bytes", numpy.array([b"ab", b"c"]), "|S2", ["b'ab'", "b'c'"])
 add_array("of one str", numpy.array("abc"), "<U3", ["'abc'"])

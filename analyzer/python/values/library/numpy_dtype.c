@@ -38,16 +38,24 @@ static void read_more(struct python *python, psc_addr fields, struct numpy_dtype
         ret->size = 0;
     else if (layout->size_width == 4)
         ret->size = small;
+    if (layout->size_width == 8
+            ? target_read_u64(target, fields + layout->alignment, &ret->alignment) != PSC_OK
+            : target_read_u32(target, fields + layout->alignment, &small) != PSC_OK)
+        ret->alignment = 0;
+    else if (layout->size_width == 4)
+        ret->alignment = small;
     ret->aligned = target_read_u8(target, fields + layout->flags, &flags) == PSC_OK &&
                    flags & NUMPY_DTYPE_ALIGNED;
+    // What follows only those dtypes have that are as old as numpy 1.
+    if (!ret->number || ret->number->form == NUMPY_TEXT)
+        return;
     if (target_read_u64(target, fields + layout->subarray, &ret->subarray) != PSC_OK ||
         target_read_u64(target, fields + layout->fields, &ret->fields) != PSC_OK ||
         target_read_u64(target, fields + layout->names, &ret->names) != PSC_OK)
         ret->fields = 0;
     if (ret->fields && !py_has_flags(python, ret->fields, PY_FLAG_DICT))
         ret->fields = 0;
-    if (!ret->number ||
-        (ret->number->form != NUMPY_DATETIME && ret->number->form != NUMPY_TIMEDELTA) ||
+    if ((ret->number->form != NUMPY_DATETIME && ret->number->form != NUMPY_TIMEDELTA) ||
         target_read_u64(target, fields + layout->time, &time) != PSC_OK || !time ||
         target_read_u32(target, time + NUMPY_TIME_UNIT, &unit) != PSC_OK ||
         target_read_u32(target, time + NUMPY_TIME_UNIT + sizeof(unit), &count) != PSC_OK)
@@ -70,6 +78,7 @@ bool numpy_read_dtype(struct python *python, psc_addr object, struct numpy_dtype
     *ret = (struct numpy_dtype){.number = layout_get_numpy_number(number),
                                 .kind = (char)kind,
                                 .order = (char)order,
+                                .object = object,
                                 .time = {.unit = -1, .count = 1}};
     read_more(python, fields, ret);
     return true;
@@ -113,6 +122,30 @@ size_t numpy_read_fields(struct python *python, const struct numpy_dtype *dtype,
     return found == count ? count : 0;
 }
 
+bool numpy_read_subarray(struct python *python, const struct numpy_dtype *dtype,
+                         struct numpy_subarray *ret)
+{
+    // PyArray_ArrayDescr: the dtype, and a tuple.
+    psc_addr shape, items, item;
+    size_t count;
+    if (!dtype->subarray ||
+        target_read_u64(python->target, dtype->subarray, &ret->dtype) != PSC_OK ||
+        target_read_u64(python->target, dtype->subarray + sizeof(psc_addr), &shape) != PSC_OK ||
+        py_read_tuple(python, shape, &count, &items) != PSC_OK || !count ||
+        count > NUMPY_DIMENSIONS || !budget_spend(python, count))
+        return false;
+    ret->count = 1;
+    ret->dimension_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        if (target_read_u64(python->target, items + sizeof(psc_addr) * i, &item) != PSC_OK ||
+            py_read_int(python, item, &ret->dimensions[i]) != PSC_OK ||
+            __builtin_mul_overflow(ret->count, ret->dimensions[i], &ret->count)) {
+            ret->dimension_count = 0;
+            return false;
+        }
+    return true;
+}
+
 /* ---- text ---- */
 
 /* NPY_DATETIMEUNIT. */
@@ -154,30 +187,6 @@ static void add_short(const struct numpy_dtype *dtype, struct text *text)
         text_printf(text, "[%s]", unit.data);
 }
 
-/* One in another is left out: "…". */
-static void add_inner(struct value_writer *writer, psc_addr object)
-{
-    struct numpy_dtype dtype;
-    if (!numpy_read_dtype(writer->python, object, &dtype) || !dtype.number || dtype.fields ||
-        dtype.subarray) {
-        text_add_string(writer->text, "\u2026");
-        return;
-    }
-    text_add_char(writer->text, '\'');
-    add_short(&dtype, writer->text);
-    text_add_char(writer->text, '\'');
-}
-
-/* Of x86-64's C types (System V ABI): the size, of complex numbers that of a part. */
-static uint64_t alignment_of(const struct numpy_dtype *dtype)
-{
-    if (dtype->kind == 'U')
-        return 4;
-    if (strchr("SV", dtype->kind) || !dtype->size)
-        return 1;
-    return dtype->kind == 'c' ? dtype->size / 2 : dtype->size;
-}
-
 static uint64_t round_up(uint64_t number, uint64_t step)
 {
     return (number + step - 1) / step * step;
@@ -193,7 +202,7 @@ static bool is_packed(struct python *python, const struct numpy_dtype *dtype,
     for (size_t i = 0; i < count; i++) {
         if (!numpy_read_dtype(python, fields[i].dtype, &part))
             return false;
-        uint64_t alignment = dtype->aligned ? alignment_of(&part) : 1;
+        uint64_t alignment = dtype->aligned && part.alignment ? part.alignment : 1;
         if (fields[i].offset != round_up(end, alignment))
             return false;
         end = fields[i].offset + part.size;
@@ -211,33 +220,187 @@ static void add_names(struct value_writer *writer, const struct numpy_field *fie
     }
 }
 
-static void add_record(struct value_writer *writer, const struct numpy_dtype *dtype,
-                       const struct numpy_field *fields, size_t count)
+/* A structured dtype whose text has been begun. */
+struct open_dtype {
+    struct numpy_dtype dtype;
+    struct numpy_field fields[NUMPY_FIELD_LIMIT];
+    size_t count, at;
+    bool listed;                    /* [('a', '<i4')]; else {'names': ['a'], ... } */
+    bool says_alignment;            /* In the second form. */
+    struct numpy_subarray subarray; /* Of which it is the items' dtype; no dimensions: of none. */
+};
+
+static bool read_open(struct python *python, const struct numpy_dtype *dtype, bool says_alignment,
+                      struct open_dtype *ret)
 {
-    struct text *text = writer->text;
-    if (is_packed(writer->python, dtype, fields, count)) {
-        text_add_char(text, '[');
-        for (size_t i = 0; i < count; i++) {
-            text_add_string(text, i ? ", (" : "(");
-            add_names(writer, &fields[i], 1);
-            text_add_string(text, ", ");
-            add_inner(writer, fields[i].dtype);
-            text_add_char(text, ')');
-        }
-        text_add_char(text, ']');
+    ret->dtype = *dtype;
+    ret->count = numpy_read_fields(python, dtype, ret->fields);
+    ret->at = 0;
+    ret->says_alignment = says_alignment && dtype->aligned;
+    ret->subarray.dimension_count = 0;
+    ret->listed =
+        ret->count && !ret->says_alignment && is_packed(python, dtype, ret->fields, ret->count);
+    return ret->count > 0;
+}
+
+static void add_shape(const struct numpy_subarray *subarray, struct text *text)
+{
+    text_add_string(text, ", (");
+    for (uint32_t i = 0; i < subarray->dimension_count; i++)
+        text_printf(text, "%s%" PRIu64, i ? ", " : "", subarray->dimensions[i]);
+    text_add_string(text, subarray->dimension_count == 1 ? ",)" : ")");
+}
+
+static void begin_open(struct value_writer *writer, const struct open_dtype *open)
+{
+    text_add_string(writer->text, open->listed ? "[" : "{'names': [");
+    if (!open->listed) {
+        add_names(writer, open->fields, open->count);
+        text_add_string(writer->text, "], 'formats': [");
+    }
+}
+
+static void end_open(const struct open_dtype *open, struct text *text)
+{
+    text_add_char(text, ']');
+    if (open->listed)
+        return;
+    text_add_string(text, ", 'offsets': [");
+    for (size_t i = 0; i < open->count; i++)
+        text_printf(text, "%s%" PRIu64, i ? ", " : "", open->fields[i].offset);
+    text_printf(text, "], 'itemsize': %" PRIu64 "%s}", open->dtype.size,
+                open->says_alignment ? ", 'aligned': True" : "");
+}
+
+static void begin_field(struct value_writer *writer, const struct open_dtype *open, bool subarray)
+{
+    if (open->at)
+        text_add_string(writer->text, ", ");
+    if (!open->listed) {
+        text_add_string(writer->text, subarray ? "(" : "");
         return;
     }
-    text_add_string(text, "{'names': [");
-    add_names(writer, fields, count);
-    text_add_string(text, "], 'formats': [");
-    for (size_t i = 0; i < count; i++) {
-        text_add_string(text, i ? ", " : "");
-        add_inner(writer, fields[i].dtype);
+    text_add_char(writer->text, '(');
+    add_names(writer, &open->fields[open->at], 1);
+    text_add_string(writer->text, ", ");
+}
+
+static void end_field(const struct open_dtype *open, const struct numpy_subarray *subarray,
+                      struct text *text)
+{
+    if (subarray->dimension_count)
+        add_shape(subarray, text);
+    if (open->listed || subarray->dimension_count)
+        text_add_char(text, ')');
+}
+
+/* One that is not structured, within another. */
+static void add_leaf(struct value_writer *writer, bool read, const struct numpy_dtype *dtype)
+{
+    if (!read || !dtype->number || dtype->fields || dtype->subarray) {
+        text_add_string(writer->text, "\u2026");
+        return;
     }
-    text_add_string(text, "], 'offsets': [");
-    for (size_t i = 0; i < count; i++)
-        text_printf(text, "%s%" PRIu64, i ? ", " : "", fields[i].offset);
-    text_printf(text, "], 'itemsize': %" PRIu64 "}", dtype->size);
+    text_add_char(writer->text, '\'');
+    add_short(dtype, writer->text);
+    text_add_char(writer->text, '\'');
+}
+
+/* A structured dtype with those in it. `stack` has its first level. */
+static void add_record(struct value_writer *writer, struct open_dtype stack[NUMPY_NESTING])
+{
+    struct python *python = writer->python;
+    size_t depth = 1;
+    begin_open(writer, &stack[0]);
+    while (depth) {
+        struct open_dtype *open = &stack[depth - 1];
+        if (open->at == open->count) {
+            end_open(open, writer->text);
+            if (--depth) {
+                end_field(&stack[depth - 1], &open->subarray, writer->text);
+                stack[depth - 1].at++;
+            }
+            continue;
+        }
+        struct numpy_dtype part;
+        struct numpy_subarray subarray = {0};
+        bool read = numpy_read_dtype(python, open->fields[open->at].dtype, &part);
+        if (read && numpy_read_subarray(python, &part, &subarray))
+            read = numpy_read_dtype(python, subarray.dtype, &part);
+        begin_field(writer, open, subarray.dimension_count);
+        if (read && part.fields && depth < NUMPY_NESTING &&
+            read_open(python, &part, false, &stack[depth])) {
+            stack[depth].subarray = subarray;
+            begin_open(writer, &stack[depth++]);
+            continue;
+        }
+        add_leaf(writer, read, &part);
+        end_field(open, &subarray, writer->text);
+        open->at++;
+    }
+}
+
+/* False, and nothing, for one that is not structured. */
+static bool add_structured(struct value_writer *writer, const struct numpy_dtype *dtype,
+                           bool says_alignment)
+{
+    struct open_dtype stack[NUMPY_NESTING];
+    if (!dtype->fields || !read_open(writer->python, dtype, says_alignment, &stack[0]))
+        return false;
+    add_record(writer, stack);
+    return true;
+}
+
+/* "(('<f4', (3,)))"; false, and nothing, for other dtypes. */
+static bool add_subarray(struct value_writer *writer, const struct numpy_dtype *dtype)
+{
+    struct numpy_subarray subarray;
+    struct numpy_dtype item;
+    if (!numpy_read_subarray(writer->python, dtype, &subarray))
+        return false;
+    bool read = numpy_read_dtype(writer->python, subarray.dtype, &item);
+    text_add_char(writer->text, '(');
+    if (!read || !add_structured(writer, &item, false))
+        add_leaf(writer, read, &item);
+    add_shape(&subarray, writer->text);
+    text_add_char(writer->text, ')');
+    return true;
+}
+
+void numpy_add_missing(struct value_writer *writer, const struct numpy_dtype *dtype)
+{
+    struct python *python = writer->python;
+    psc_addr fields = dtype->object + python->layout.offset[PY_OBJECT_SIZE];
+    const struct py_type *type;
+    psc_addr missing;
+    if (target_read_u64(python->target, fields + NUMPY_TEXT_MISSING, &missing) != PSC_OK ||
+        py_type_of(python, missing, &type) != PSC_OK)
+        text_add_string(writer->text, "\u2026");
+    else if (type->flags & PY_FLAG_STR)
+        value_add_str(writer, type, missing);
+    else if (!strcmp(type->name, "NoneType"))
+        text_add_string(writer->text, "None");
+    else // What is no text and no None, but allowed, is not a number as a rule.
+        text_add_string(writer->text, !strcmp(type->name, "float") ? "nan" : "\u2026");
+}
+
+/* numpy/_core/src/multiarray/stringdtype/dtype.c, stringdtype_repr(). */
+static void add_text_dtype(struct value_writer *writer, const struct numpy_dtype *dtype)
+{
+    struct python *python = writer->python;
+    struct text *text = writer->text;
+    psc_addr fields = dtype->object + python->layout.offset[PY_OBJECT_SIZE];
+    psc_addr missing;
+    uint8_t coerce;
+    if (target_read_u64(python->target, fields + NUMPY_TEXT_MISSING, &missing) != PSC_OK ||
+        target_read_u8(python->target, fields + NUMPY_TEXT_COERCE, &coerce) != PSC_OK) {
+        text_add_string(text, "StringDType(\u2026)");
+        return;
+    }
+    text_add_string(text, missing ? "StringDType(na_object=" : "StringDType(");
+    if (missing)
+        numpy_add_missing(writer, dtype);
+    text_add_string(text, coerce ? ")" : missing ? ", coerce=False)" : "coerce=False)");
 }
 
 static bool is_native(const struct numpy_dtype *dtype)
@@ -251,12 +414,12 @@ void numpy_add_dtype(struct value_writer *writer, const struct numpy_dtype *dtyp
         char kind;
         const char *name;
     } names[] = {{'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}};
-    struct numpy_field fields[NUMPY_FIELD_LIMIT];
     struct text *text = writer->text;
-    size_t count = numpy_read_fields(writer->python, dtype, fields);
     uint64_t size = dtype->size ? dtype->size : dtype->number ? dtype->number->width : 0;
-    if (count) {
-        add_record(writer, dtype, fields, count);
+    if (add_structured(writer, dtype, true) || add_subarray(writer, dtype))
+        return;
+    if (dtype->number && dtype->number->form == NUMPY_TEXT) {
+        add_text_dtype(writer, dtype);
         return;
     }
     for (size_t i = 0; is_native(dtype) && i < PSC_ARRAY_SIZE(names); i++)
@@ -283,22 +446,24 @@ void numpy_add_dtype(struct value_writer *writer, const struct numpy_dtype *dtyp
 void value_add_numpy_dtype(struct value_writer *writer, const struct py_type *type, psc_addr object)
 {
     struct numpy_dtype dtype;
-    struct numpy_field fields[NUMPY_FIELD_LIMIT];
     struct text *text = writer->text;
-    size_t count = 0;
-    bool read = numpy_read_dtype(writer->python, object, &dtype);
-    if (read)
-        count = numpy_read_fields(writer->python, &dtype, fields);
-    if (!read || !dtype.number || dtype.subarray || !numpy_get_layout(writer->python) ||
-        (dtype.fields && !count)) {
+    if (!numpy_read_dtype(writer->python, object, &dtype) || !dtype.number ||
+        !numpy_get_layout(writer->python)) {
         value_add_identity(writer, type, object);
         text_add_char(text, '>');
         return;
     }
+    if (dtype.number->form == NUMPY_TEXT) {
+        add_text_dtype(writer, &dtype);
+        return;
+    }
     text_add_string(text, "dtype(");
-    if (count) {
-        add_record(writer, &dtype, fields, count);
+    if (add_structured(writer, &dtype, false)) {
         text_add_string(text, dtype.aligned ? ", align=True)" : ")");
+        return;
+    }
+    if (add_subarray(writer, &dtype)) {
+        text_add_char(text, ')');
         return;
     }
     text_add_char(text, '\'');

@@ -108,6 +108,7 @@ void numpy_add_number(struct value_writer *writer, const struct numpy_number *nu
     case NUMPY_VOID:
     case NUMPY_DATETIME:
     case NUMPY_TIMEDELTA:
+    case NUMPY_TEXT:
         break;
     }
 }
@@ -245,6 +246,65 @@ static bool add_text(struct value_writer *writer, const struct numpy_dtype *dtyp
     return true;
 }
 
+static bool add_utf8(struct value_writer *writer, psc_addr address, uint64_t size)
+{
+    uint64_t most = writer->python->limits.length;
+    size_t wanted = (size_t)(size < 4 * most ? size : 4 * most);
+    /* The bytes, and the characters before them in their place. */
+    uint8_t *characters = value_buffer(writer, 4 * wanted + wanted + 1);
+    if (!characters)
+        return false;
+    char *bytes = (char *)characters + 4 * wanted;
+    if (wanted && target_read(writer->python->target, address, bytes, wanted) != PSC_OK)
+        return false;
+    size_t count = 0;
+    for (size_t at = 0; at < wanted && count < most; count++) {
+        uint32_t character;
+        size_t length = utf8_decode(bytes + at, wanted - at, &character);
+        if (!length)
+            break;
+        memcpy(characters + 4 * count, &character, sizeof(character));
+        at += length;
+    }
+    value_format_text(writer, characters, count, 4);
+    /* How many characters are left is not known without reading them. */
+    if (count == most && size > wanted)
+        text_add_string(writer->text, "\u2026");
+    return true;
+}
+
+/* UTF-8, in the item or where it says. False, and nothing, for what cannot be read. */
+static bool add_long_text(struct value_writer *writer, const struct numpy_dtype *dtype,
+                          psc_addr address)
+{
+    struct target *target = writer->python->target;
+    uint8_t item[NUMPY_TEXT_WIDTH];
+    psc_addr allocator, at;
+    psc_addr fields = dtype->object + writer->python->layout.offset[PY_OBJECT_SIZE];
+    if (target_read(target, address, item, sizeof(item)) != PSC_OK)
+        return false;
+    uint8_t flags = item[sizeof(item) - 1] & NUMPY_TEXT_FLAGS;
+    uint64_t size = load_u64(item + 8) & (((uint64_t)1 << 56) - 1);
+    if (flags & NUMPY_TEXT_IS_MISSING) {
+        numpy_add_missing(writer, dtype);
+        return true;
+    }
+    if (flags == (NUMPY_TEXT_SET | NUMPY_TEXT_OUTSIDE)) {
+        size = item[sizeof(item) - 1] & NUMPY_TEXT_SHORT_SIZE;
+        at = address;
+    } else {
+        at = load_u64(item);
+        if (size && !(flags & NUMPY_TEXT_OUTSIDE)) {
+            psc_addr buffer;
+            if (target_read_u64(target, fields + NUMPY_TEXT_ALLOCATOR, &allocator) != PSC_OK ||
+                target_read_u64(target, allocator + NUMPY_ALLOCATOR_BUFFER, &buffer) != PSC_OK)
+                return false;
+            at += buffer;
+        }
+    }
+    return add_utf8(writer, at, size);
+}
+
 /* Of anything but a record. */
 static bool add_plain(struct value_writer *writer, const struct numpy_dtype *dtype,
                       psc_addr address)
@@ -256,6 +316,8 @@ static bool add_plain(struct value_writer *writer, const struct numpy_dtype *dty
         return false;
     if (number->form == NUMPY_BYTES || number->form == NUMPY_STR || number->form == NUMPY_VOID)
         return add_text(writer, dtype, address);
+    if (number->form == NUMPY_TEXT)
+        return add_long_text(writer, dtype, address);
     if (number->form == NUMPY_NONE || number->form == NUMPY_OBJECT ||
         target_read(writer->python->target, address, bytes, number->width) != PSC_OK)
         return false;
@@ -279,20 +341,130 @@ static bool add_plain(struct value_writer *writer, const struct numpy_dtype *dty
     return true;
 }
 
+/* A record or a subarray whose text has been begun. */
+struct open_item {
+    struct numpy_dtype dtype; /* Of the items of a subarray. */
+    struct numpy_subarray subarray;
+    struct numpy_field fields[NUMPY_FIELD_LIMIT]; /* Of a record. */
+    psc_addr address;
+    bool is_record;
+    uint64_t count, at;
+};
+
+/* False for what is neither. */
+static bool open_item(struct value_writer *writer, const struct numpy_dtype *dtype,
+                      psc_addr address, struct open_item *ret)
+{
+    struct python *python = writer->python;
+    ret->address = address;
+    ret->at = 0;
+    ret->is_record = dtype->fields != 0;
+    if (ret->is_record) {
+        ret->count = numpy_read_fields(python, dtype, ret->fields);
+        return ret->count > 0;
+    }
+    if (!numpy_read_subarray(python, dtype, &ret->subarray) ||
+        !numpy_read_dtype(python, ret->subarray.dtype, &ret->dtype) || !ret->dtype.size)
+        return false;
+    ret->count = ret->subarray.count;
+    return true;
+}
+
+/* How many dimensions, of which the last run fastest, begin with that item. */
+static uint32_t count_beginning(const struct numpy_subarray *subarray, uint64_t at)
+{
+    uint32_t count = 0;
+    uint64_t size = 1;
+    for (uint32_t i = subarray->dimension_count; i-- > 0; count++) {
+        size *= subarray->dimensions[i];
+        if (!size || at % size)
+            break;
+    }
+    return count;
+}
+
+static void add_brackets(struct text *text, char bracket, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        text_add_char(text, bracket);
+}
+
+/* What stands before an item. */
+static void begin_part(const struct open_item *open, struct text *text)
+{
+    if (open->is_record) {
+        text_add_string(text, open->at ? ", " : "(");
+        return;
+    }
+    text_add_string(text, open->at ? ", " : "");
+    add_brackets(text, '[', count_beginning(&open->subarray, open->at));
+}
+
+/* What stands behind an item. */
+static void end_part(struct open_item *open, struct text *text)
+{
+    open->at++;
+    if (!open->is_record)
+        add_brackets(text, ']', count_beginning(&open->subarray, open->at));
+    else if (open->at == open->count)
+        text_add_string(text, open->count == 1 ? ",)" : ")");
+}
+
+/* Whether no more of it is shown; a subarray that is cut is closed then. */
+static bool is_at_end(struct value_writer *writer, struct open_item *open)
+{
+    uint64_t most = open->is_record ? open->count : value_array_items(writer);
+    if (open->at < open->count && open->at < most && budget_spend(writer->python, 1))
+        return false;
+    if (open->at < open->count) {
+        text_printf(writer->text, "%s\u2026 %" PRIu64 " more", open->at ? ", " : "",
+                    open->count - open->at);
+        uint32_t open_brackets = open->subarray.dimension_count -
+                                 (open->at ? count_beginning(&open->subarray, open->at) : 0);
+        add_brackets(writer->text, ']', open->is_record || !open->at ? 0 : open_brackets);
+        text_add_string(writer->text, open->is_record ? ")" : "");
+    } else if (!open->count) {
+        text_add_string(writer->text, "[]");
+    }
+    return true;
+}
+
+static void add_parts(struct value_writer *writer, struct open_item stack[NUMPY_NESTING])
+{
+    for (size_t depth = 1; depth;) {
+        struct open_item *open = &stack[depth - 1];
+        struct numpy_dtype part;
+        if (is_at_end(writer, open)) {
+            if (--depth)
+                end_part(&stack[depth - 1], writer->text);
+            continue;
+        }
+        begin_part(open, writer->text);
+        bool read = !open->is_record ||
+                    numpy_read_dtype(writer->python, open->fields[open->at].dtype, &part);
+        if (!open->is_record)
+            part = open->dtype;
+        psc_addr at = open->address + (open->is_record ? open->fields[open->at].offset
+                                                       : open->at * open->dtype.size);
+        if (read && (part.fields || part.subarray) && depth < NUMPY_NESTING &&
+            open_item(writer, &part, at, &stack[depth])) {
+            depth++;
+            continue;
+        }
+        /* An object, and what lies too deep, is left out. */
+        if (!read || !add_plain(writer, &part, at))
+            text_add_string(writer->text, "\u2026");
+        end_part(open, writer->text);
+    }
+}
+
 bool numpy_add_item(struct value_writer *writer, const struct numpy_dtype *dtype, psc_addr address)
 {
-    struct numpy_field fields[NUMPY_FIELD_LIMIT];
-    struct numpy_dtype part;
-    size_t count = dtype->fields ? numpy_read_fields(writer->python, dtype, fields) : 0;
-    if (!count)
+    if (!dtype->fields && !dtype->subarray)
         return add_plain(writer, dtype, address);
-    for (size_t i = 0; i < count; i++) {
-        text_add_string(writer->text, i ? ", " : "(");
-        /* A record in a record, an object, or an array is left out. */
-        if (!numpy_read_dtype(writer->python, fields[i].dtype, &part) ||
-            !add_plain(writer, &part, address + fields[i].offset))
-            text_add_string(writer->text, "\u2026");
-    }
-    text_add_string(writer->text, count == 1 ? ",)" : ")");
+    struct open_item stack[NUMPY_NESTING];
+    if (!open_item(writer, dtype, address, &stack[0]))
+        return false;
+    add_parts(writer, stack);
     return true;
 }

@@ -5,6 +5,7 @@
 #include "library.h"
 
 #define NUMPY_FIELD_LIMIT 64u /**< Of one structured dtype. */
+#define NUMPY_NESTING     8u  /**< Of structured dtypes in each other. */
 
 /** The unit of a datetime64 or timedelta64 (NPY_DATETIMEUNIT), and how many of it are one. */
 struct numpy_time {
@@ -17,11 +18,21 @@ struct numpy_dtype {
     char kind;                         /**< 'f', 'U' */
     char order;                        /**< '<' and '=' are native here, '|': it has none. */
     bool aligned;
-    uint64_t size;     /**< Of an item, in bytes; 0 where the version is not known. */
+    uint64_t size; /**< Of an item, in bytes; 0 where the version is not known. */
+    uint64_t alignment;
+    psc_addr object;
     psc_addr subarray; /**< 0: none. */
     psc_addr fields;   /**< A dict; 0: none. */
     psc_addr names;
     struct numpy_time time; /**< Of datetime64 and timedelta64; unit -1: not known. */
+};
+
+/** A dtype of several items of another one. */
+struct numpy_subarray {
+    psc_addr dtype;
+    uint64_t count;
+    uint32_t dimension_count;
+    uint64_t dimensions[NUMPY_DIMENSIONS];
 };
 
 /** A field of a structured dtype. */
@@ -39,8 +50,14 @@ bool numpy_read_dtype(struct python *python, psc_addr object, struct numpy_dtype
 /** The fields in their order; 0 for a dtype without, or with too many. */
 size_t numpy_read_fields(struct python *python, const struct numpy_dtype *dtype,
                          struct numpy_field ret[NUMPY_FIELD_LIMIT]);
+/** What a subarray is of; false, and nothing, for other dtypes. */
+bool numpy_read_subarray(struct python *python, const struct numpy_dtype *dtype,
+                         struct numpy_subarray *ret);
 /** As str() has it: "float64", "<U2", "[('a', '<i4')]". */
 void numpy_add_dtype(struct value_writer *writer, const struct numpy_dtype *dtype);
+
+/** The object that stands for what is missing in an array of StringDType. */
+void numpy_add_missing(struct value_writer *writer, const struct numpy_dtype *dtype);
 
 /** "ms", "3D"; nothing for a generic one. */
 void numpy_add_unit(const struct numpy_time *time, struct text *text);
