@@ -10,6 +10,7 @@ struct assembly {
     size_t capacity;
     const char *inner_symbol; /* Of the physical native frame further in, NULL without. */
     struct roles roles;
+    size_t handler; /* Native frames that are of a signal handler, from the innermost. */
 };
 
 static struct trace_frame *add_frame(struct assembly *assembly,
@@ -58,7 +59,9 @@ static bool add_native_levels(struct assembly *assembly, const struct merged_ite
     const struct native_frame *native = &merged->native.frames[item->is.native];
     const struct address_info *info = merged->native_info[item->is.native];
     bool hides = assembly->capture->options.mode != PSC_MODE_NATIVE;
-    if (!assembly->roles.user_inside && !(assembly->thread->state & TRACE_STATE_WITHOUT_GIL) &&
+    bool handler = item->is.native < assembly->handler;
+    if (!handler && !assembly->roles.user_inside &&
+        !(assembly->thread->state & TRACE_STATE_WITHOUT_GIL) &&
         states_waits_for_gil(assembly->inner_symbol, info, item->evaluator))
         assembly->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
     assembly->inner_symbol = info->symbol.name;
@@ -68,9 +71,11 @@ static bool add_native_levels(struct assembly *assembly, const struct merged_ite
         if (assembly->roles.closes_parallel)
             role = fold_parallel(assembly, level, role);
         // Where a thread stands is shown whatever it is, but for an evaluator at work.
-        bool innermost = item->is.native == 0 && i == 0;
+        bool innermost = item->is.native == assembly->handler && i == 0;
         if (innermost && role == TRACE_ROLE_PLUMBING && !level->plumbing)
             role = TRACE_ROLE_VISIBLE;
+        if (handler)
+            role = TRACE_ROLE_HANDLER;
         if (role == TRACE_ROLE_COLLECT)
             assembly->thread->state |= TRACE_STATE_COLLECTING;
         const struct trace_location *location = level->location;
@@ -88,12 +93,26 @@ static bool add_native_levels(struct assembly *assembly, const struct merged_ite
         frame->has_pc = true;
         frame->sp = native->sp;
         frame->id = native->cfa;
-        frame->trust = native->trust;
+        // Registers that a signal frame has are the thread's own.
+        frame->trust = item->is.native && item->is.native == assembly->handler
+                           ? (uint8_t)TRACE_TRUST_CONTEXT
+                           : native->trust;
         frame->role = (uint8_t)role;
         frame->hidden = hides && role_is_hidden(role);
     }
     assembly->thread->native_count++;
+    // The code that was interrupted called none of these.
+    if (handler && item->is.native + 1 == assembly->handler) {
+        assembly->roles = (struct roles){0};
+        assembly->inner_symbol = NULL;
+    }
     return true;
+}
+
+/* Python frames further in than what was interrupted. */
+static bool is_in_handler(const struct assembly *assembly)
+{
+    return assembly->thread->native_count < assembly->handler;
 }
 
 static bool add_python(struct assembly *assembly, const struct python_frame *python)
@@ -111,6 +130,9 @@ static bool add_python(struct assembly *assembly, const struct python_frame *pyt
     if (python->kind == PYTHON_FRAME_TRAMPOLINE) {
         frame->role = TRACE_ROLE_PLUMBING;
         frame->hidden = true;
+    } else if (is_in_handler(assembly)) {
+        frame->role = TRACE_ROLE_HANDLER;
+        frame->hidden = assembly->capture->options.mode != PSC_MODE_NATIVE;
     }
     if (location->kind == TRACE_GAP)
         assembly->capture->trace->complete = false;
@@ -179,7 +201,10 @@ static void describe_thread(struct capture *capture, const struct captured_threa
 static enum psc_status assemble(struct capture *capture, const struct captured_thread *from,
                                 struct trace_thread *thread)
 {
-    struct assembly assembly = {.capture = capture, .merged = &from->merged, .thread = thread};
+    struct assembly assembly = {.capture = capture,
+                                .merged = &from->merged,
+                                .thread = thread,
+                                .handler = handler_frames_of(capture, from)};
     bool fine = true;
     describe_thread(capture, from, thread);
     if (!from->native && capture->native)

@@ -1,7 +1,6 @@
 /* The way of a capture, from what is read to the finished trace. */
 #include "capture_private.h"
 
-#include "diagnose.h"
 #include "live.h"
 
 #include <time.h>
@@ -141,7 +140,7 @@ enum psc_status capture_trace(struct target *target, struct modules **modules,
         status = psc_fail_status(err, list_needed_files(&capture));
     explain_stage(trace, "walking, merging and looking up", &since);
     if (capture_goes_on(&capture, status))
-        status = psc_fail_status(err, diagnose_crash(target, trace));
+        status = psc_fail_status(err, diagnose_crash(target, &capture.first, trace));
     if (capture_goes_on(&capture, status))
         status = psc_fail_status(err, diagnose_what_runs(*modules, trace));
     if (capture_goes_on(&capture, status)) {

@@ -3,6 +3,7 @@
 #define PSC_CAPTURE_PRIVATE_H
 
 #include "capture.h"
+#include "diagnose.h"
 #include "merge.h"
 #include "native.h"
 #include "python.h"
@@ -59,6 +60,7 @@ struct capture {
     struct captured_thread *threads; /**< In the order of the trace. */
     size_t thread_count;
     size_t unwanted_threads;
+    struct first_fault first; /**< What the thread took that crashed, if a handler ran then. */
 
     /* read_python.c */
     struct thread_exceptions *exceptions; /**< Parallel to python_threads. */
@@ -123,8 +125,13 @@ PSC_MUST_CHECK enum psc_status read_frame_locals(struct capture *capture,
 
 /* ---- merge_threads.c ---- */
 
-/** Walks the native stacks, and puts the frames of each thread into one order. */
+/**
+ * Walks the native stacks, and puts the frames of each thread into one order; fills capture->first.
+ */
 PSC_MUST_CHECK enum psc_status merge_threads(struct capture *capture);
+/** How many native frames of a thread, from the innermost, are of a handler that ran for its
+ * crash. */
+size_t handler_frames_of(const struct capture *capture, const struct captured_thread *thread);
 
 /* ---- interpreters.c ---- */
 

@@ -2,6 +2,7 @@
 #include "capture_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Stacks up to this size stay in memory between the walk and the merge. */
 #define RELEASED_STACK_SIZE ((size_t)1024 * 1024)
@@ -124,8 +125,10 @@ static enum psc_status find_owning_threads(struct capture *capture)
 }
 
 /* Lines are looked up only where a frame is shown. */
-static void mark_wanted(struct capture *capture, const struct merged_stack *merged)
+static void mark_wanted(const struct capture *capture, const struct captured_thread *thread)
 {
+    const struct merged_stack *merged = &thread->merged;
+    size_t innermost = handler_frames_of(capture, thread);
     struct roles roles = {0};
     bool everything = capture->options.detail_hidden || capture->options.mode == PSC_MODE_NATIVE;
     for (size_t i = 0; i < merged->count; i++) {
@@ -137,10 +140,127 @@ static void mark_wanted(struct capture *capture, const struct merged_stack *merg
         struct address_info *info = merged->native_info[item->is.native];
         enum trace_role role =
             roles_take(&roles, info, &info->levels[info->level_count - 1], item->evaluator);
-        if (everything || item->is.native == 0 || !role_is_hidden(role) ||
+        if (everything || item->is.native == innermost || !role_is_hidden(role) ||
             role == TRACE_ROLE_FOLDED)
             info->wanted = true;
+        if (item->is.native + 1 == innermost)
+            roles = (struct roles){0};
     }
+}
+
+/* ---- signal handlers ---- */
+
+size_t handler_frames_of(const struct capture *capture, const struct captured_thread *thread)
+{
+    const struct first_fault *first = &capture->first;
+    bool here = first->found && first->thread == thread->native &&
+                first->handler_frames < thread->merged.native.count;
+    return here ? first->handler_frames : 0;
+}
+
+/*
+ * faulthandler is called for faults only, and passes on what it was called for (CPython,
+ * Modules/faulthandler.c): a signal that was sent to it, if no instruction is to blame.
+ */
+static bool is_below_faulthandler(const struct merged_stack *merged, size_t *ret_frame)
+{
+    bool found = false;
+    for (size_t i = 0; i < merged->native.count; i++) {
+        const char *symbol = merged->native_info[i]->symbol.name;
+        found |= symbol && !strcmp(symbol, "faulthandler_fatal_error");
+        *ret_frame = i;
+        if (merged->native.frames[i].signal)
+            return found;
+    }
+    return false;
+}
+
+static enum psc_status find_below_handler(struct capture *capture,
+                                          const struct captured_thread *thread)
+{
+    struct first_fault *first = &capture->first;
+    enum psc_status status =
+        diagnose_find_first(capture->target, thread->native, &thread->merged.native, first);
+    if (status == PSC_OK && !first->found && thread->native->crashed &&
+        is_below_faulthandler(&thread->merged, &first->handler_frames)) {
+        first->found = first->unknown_sender = true;
+        first->handler_frames++;
+        first->thread = thread->native;
+        first->signal.number = capture->target->process.signal.number;
+    }
+    return status;
+}
+
+/* Where the thread was not walked, nor will be. */
+static enum psc_status walk_crashed(struct capture *capture)
+{
+    struct target *target = capture->target;
+    struct native *native = NULL;
+    struct native_stack stack = {0};
+    enum psc_status status =
+        native_create(target, *capture->modules, capture->options.unwinder, &native, NULL);
+    for (size_t i = 0; status == PSC_OK && i < target->thread_count; i++) {
+        if (!target->threads[i].crashed)
+            continue;
+        status = native_walk(native, i, &stack);
+        if (status == PSC_OK)
+            status = diagnose_find_first(target, &target->threads[i], &stack, &capture->first);
+        break;
+    }
+    native_stack_deinit(&stack);
+    native_destroy(native);
+    return status == PSC_ERR_UNSUPPORTED ? PSC_OK : status;
+}
+
+/* The thread that faulted comes first, where its handler's signal killed another one. */
+static void move_first(struct capture *capture, size_t index)
+{
+    struct captured_thread thread = capture->threads[index];
+    struct target *target = capture->target;
+    for (size_t i = 0; i < target->thread_count; i++)
+        target->threads[i].crashed = &target->threads[i] == thread.native;
+    memmove(capture->threads + 1, capture->threads, index * sizeof(thread));
+    capture->threads[0] = thread;
+}
+
+/* A signal that the process sent to itself may be of a handler, which is told by its frames. */
+static bool is_sent_by_itself(const struct target *target)
+{
+    const struct target_signal *signal = &target->process.signal;
+    return signal->has_sender && (signal->sender_pid == target->process.pid ||
+                                  signal->sender_pid == target->process.inner_pid);
+}
+
+static enum psc_status find_first_fault(struct capture *capture)
+{
+    enum psc_status status = PSC_OK;
+    bool walked = false;
+    capture->first = (struct first_fault){0};
+    if (!capture->target->process.signal.number)
+        return PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < capture->thread_count; i++) {
+        const struct captured_thread *thread = &capture->threads[i];
+        if (!thread->native || !thread->native->crashed || !thread->merged.native.count)
+            continue;
+        walked = true;
+        status = find_below_handler(capture, thread);
+    }
+    if (status != PSC_OK || capture->first.found || !is_sent_by_itself(capture->target))
+        return status;
+    if (!walked)
+        return walk_crashed(capture);
+    for (size_t i = 0; status == PSC_OK && i < capture->thread_count; i++) {
+        const struct captured_thread *thread = &capture->threads[i];
+        if (!thread->native || thread->native->crashed || !thread->merged.native.count)
+            continue;
+        status = diagnose_find_first(capture->target, thread->native, &thread->merged.native,
+                                     &capture->first);
+        if (status == PSC_OK && capture->first.found) {
+            move_first(capture, i);
+            break;
+        }
+    }
+    return status;
 }
 
 enum psc_status merge_threads(struct capture *capture)
@@ -151,9 +271,11 @@ enum psc_status merge_threads(struct capture *capture)
         status = walk_thread(capture, &capture->threads[i], &facts);
     if (capture_goes_on(capture, status))
         status = find_owning_threads(capture);
+    if (capture_goes_on(capture, status))
+        status = find_first_fault(capture);
     for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
         status = merge_thread(capture, &capture->threads[i], &facts);
-        mark_wanted(capture, &capture->threads[i].merged);
+        mark_wanted(capture, &capture->threads[i]);
     }
     return status;
 }

@@ -1,4 +1,5 @@
 #include "diagnose_private.h"
+#include "fault.h"
 #include "python.h"
 
 #include <inttypes.h>
@@ -82,41 +83,6 @@ static bool has_fault_address(const struct target_signal *signal)
            signal->code != CODE_KERNEL;
 }
 
-static const char *describe_arithmetic(int32_t code)
-{
-    switch (code) {
-    case 1:
-        return "integer division by zero, or its result does not fit";
-    case 2:
-        return "integer overflow";
-    case 3:
-        return "floating-point division by zero";
-    case 4:
-        return "floating-point overflow";
-    case 5:
-        return "floating-point underflow";
-    case 6:
-        return "inexact floating-point result";
-    case 7:
-        return "invalid floating-point operation";
-    default:
-        return "arithmetic error";
-    }
-}
-
-static const char *describe_instruction(int32_t code)
-{
-    switch (code) {
-    case 5:
-    case 6:
-        return "privileged instruction";
-    case 7:
-        return "coprocessor error";
-    default:
-        return "illegal instruction";
-    }
-}
-
 static bool is_native_symbol(const struct trace_location *location, const char *symbol)
 {
     const char *name = location->symbol ? location->symbol : location->function;
@@ -173,52 +139,16 @@ static void describe_sender(const struct target *target, struct text *ret)
         text_add_string(ret, "sent from outside its pid namespace");
 }
 
-static void describe_hardware(struct target *target, const struct target_thread *thread,
-                              struct text *ret)
+/* Signals that neither the processor nor another process sends. */
+static void describe_limit(const struct target_signal *signal, struct text *ret)
 {
-    const struct target_signal *signal = &target->process.signal;
-    bool has_address = has_fault_address(signal);
-    switch ((enum diagnose_signal)signal->number) {
-    case SIGNAL_SEGV:
-        if (signal->code == CODE_SEGV_CPERR)
-            text_add_string(ret, "return to an address that is not on the shadow stack");
-        else if (has_address)
-            diagnose_describe_fault(target, thread, signal, ret);
-        else if (signal->code == CODE_KERNEL)
-            text_add_string(ret, "general protection: a non-canonical address, a misaligned "
-                                 "vector access or a privileged instruction");
-        return;
-    case SIGNAL_BUS:
-        if (has_address)
-            diagnose_describe_fault(target, thread, signal, ret);
-        else if (signal->code == CODE_KERNEL)
-            text_add_string(ret, "a non-canonical address on the stack");
-        return;
-    case SIGNAL_FPE:
-        text_add_string(ret, describe_arithmetic(signal->code));
-        break;
-    case SIGNAL_ILL:
-        text_add_string(ret, describe_instruction(signal->code));
-        break;
-    case SIGNAL_TRAP:
-        text_add_string(ret, "breakpoint instruction");
-        break;
-    case SIGNAL_SYS:
+    if (signal->number == SIGNAL_SYS)
         text_add_string(ret, signal->code == CODE_SYS_SECCOMP ? "system call refused by seccomp"
                                                               : "bad system call");
-        return;
-    case SIGNAL_XCPU:
+    else if (signal->number == SIGNAL_XCPU)
         text_add_string(ret, "limit of processor time exceeded");
-        return;
-    case SIGNAL_XFSZ:
+    else if (signal->number == SIGNAL_XFSZ)
         text_add_string(ret, "limit of file size exceeded");
-        return;
-    case SIGNAL_QUIT:
-    case SIGNAL_ABRT:
-        return;
-    }
-    if (has_address && (signal->number == SIGNAL_FPE || signal->number == SIGNAL_ILL))
-        text_printf(ret, " at 0x%" PRIx64, signal->address);
 }
 
 static const struct trace_thread *find_trace_thread(const struct psc_trace *trace, int32_t tid)
@@ -229,25 +159,73 @@ static const struct trace_thread *find_trace_thread(const struct psc_trace *trac
     return NULL;
 }
 
-static void describe_crash(struct target *target, const struct psc_trace *trace,
-                           const struct target_thread *thread, struct text *ret)
+/* What was first: the signal that the process died of, or the one that its handler passed on. */
+static struct fault choose_fault(struct target *target, const struct first_fault *first)
 {
-    const struct target_signal *signal = &target->process.signal;
-    const struct trace_thread *frames = thread ? find_trace_thread(trace, thread->tid) : NULL;
+    const struct target_thread *thread = find_crashed(target);
+    if (first->found)
+        return (struct fault){.target = target,
+                              .thread = first->thread,
+                              .registers = &first->registers,
+                              .signal = first->signal,
+                              .has_error = first->has_error,
+                              .error = first->error};
+    return (struct fault){.target = target,
+                          .thread = thread,
+                          .registers = thread ? &thread->registers : NULL,
+                          .signal = target->process.signal};
+}
+
+static enum psc_status describe_crash(const struct fault *fault, const struct psc_trace *trace,
+                                      struct trace_crash *crash, bool unknown_sender,
+                                      struct text *ret)
+{
+    struct target *target = fault->target;
+    const struct target_signal *signal = &fault->signal;
+    const struct trace_thread *frames = crash->tid ? find_trace_thread(trace, crash->tid) : NULL;
+    if (unknown_sender) {
+        text_add_string(ret, "sent to it; by whom is not known");
+        crash->cause = TRACE_CAUSE_SENT;
+        return PSC_OK;
+    }
     if (signal->number == SIGNAL_ABRT && describe_abort(target, frames, ret))
-        return;
+        return PSC_OK;
     if (is_sent(signal) && signal->sender_pid == target->process.pid && !trace->python &&
         diagnose_is_bootloader(target))
         text_add_string(ret, "raised again after its child process died of it");
     else if (is_sent(signal))
         describe_sender(target, ret);
     else if (signal->has_info)
-        describe_hardware(target, thread, ret);
+        describe_limit(signal, ret);
+    if (ret->size || !signal->has_info)
+        return PSC_OK;
+    return fault_describe(fault, trace->arena, crash, ret);
 }
 
-enum psc_status diagnose_crash(struct target *target, struct psc_trace *trace)
+static struct trace_crash begin_crash(const struct fault *fault)
 {
-    const struct target_signal *signal = &target->process.signal;
+    const struct target_signal *signal = &fault->signal;
+    struct trace_crash crash = {.signal_number = signal->number,
+                                .signal = diagnose_signal_name(signal->number),
+                                .tid = fault->thread ? fault->thread->tid : 0};
+    if (signal->has_info)
+        crash.code = diagnose_signal_code(signal->number, signal->code);
+    crash.has_address = has_fault_address(signal);
+    crash.address = crash.has_address ? signal->address : 0;
+    crash.has_sender = is_sent(signal);
+    crash.sender_pid = crash.has_sender ? signal->sender_pid : 0;
+    return crash;
+}
+
+enum psc_status diagnose_find_first(struct target *target, const struct target_thread *thread,
+                                    const struct native_stack *stack, struct first_fault *ret)
+{
+    return fault_find_first(target, thread, stack, ret);
+}
+
+enum psc_status diagnose_crash(struct target *target, const struct first_fault *first,
+                               struct psc_trace *trace)
+{
     if (!is_crash(target)) {
         trace->crash = NULL;
         for (size_t i = 0; i < trace->thread_count; i++)
@@ -257,23 +235,18 @@ enum psc_status diagnose_crash(struct target *target, struct psc_trace *trace)
     struct trace_crash *crash = arena_alloc(trace->arena, sizeof(*crash));
     if (!crash)
         return PSC_ERR_MEMORY;
-    const struct target_thread *thread = find_crashed(target);
-    crash->signal_number = signal->number;
-    crash->signal = diagnose_signal_name(signal->number);
-    crash->tid = thread ? thread->tid : 0;
-    if (signal->has_info)
-        crash->code = diagnose_signal_code(signal->number, signal->code);
-    crash->has_address = has_fault_address(signal);
-    crash->address = crash->has_address ? signal->address : 0;
-    crash->has_sender = is_sent(signal);
-    crash->sender_pid = crash->has_sender ? signal->sender_pid : 0;
+    const struct fault fault = choose_fault(target, first);
+    *crash = begin_crash(&fault);
+    crash->raised_again = first->found;
 
     struct text summary = {0};
-    describe_crash(target, trace, thread, &summary);
+    enum psc_status status = describe_crash(&fault, trace, crash, first->unknown_sender, &summary);
     bool failed = summary.failed;
     if (summary.size && !failed)
         crash->summary = arena_strndup(trace->arena, summary.data, summary.size);
     text_deinit(&summary);
     trace->crash = crash;
+    if (status != PSC_OK)
+        return status;
     return failed || arena_is_exhausted(trace->arena) ? PSC_ERR_MEMORY : PSC_OK;
 }

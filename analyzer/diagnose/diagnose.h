@@ -10,8 +10,36 @@
 #include "target.h"
 #include "trace.h"
 
-/** Fills trace->crash from the target's signal and the crashed thread's frames. */
-PSC_MUST_CHECK enum psc_status diagnose_crash(struct target *target, struct psc_trace *trace);
+/** What a thread took first, where a handler of that signal has run on its stack. */
+struct first_fault {
+    bool found;
+    const struct target_thread *thread;
+    size_t handler_frames; /**< Of the native stack, up to the signal frame; 0: none is there. */
+    struct target_registers registers;
+    struct target_signal signal;
+    bool has_error; /**< It is a fault, of this error code; else the thread sent the signal. */
+    uint64_t error;
+    bool unknown_sender; /**< It is no fault of the thread's, and who sent it is not known. */
+};
+
+struct native_stack;
+
+/**
+ * The first fault below the signal handlers on a thread's stack: of the outermost signal frame
+ * whose instruction must have faulted as the frame says, or that interrupted the sending of the
+ * very signal which the process died of. *ret is zeroed where there is none.
+ */
+PSC_MUST_CHECK enum psc_status diagnose_find_first(struct target *target,
+                                                   const struct target_thread *thread,
+                                                   const struct native_stack *stack,
+                                                   struct first_fault *ret);
+
+/**
+ * Fills trace->crash from the target's signal and the crashed thread's frames.
+ * @param first  what a signal handler has passed on, if any.
+ */
+PSC_MUST_CHECK enum psc_status
+diagnose_crash(struct target *target, const struct first_fault *first, struct psc_trace *trace);
 
 /**
  * Warns of a core without stacks, with the remedy, and of one that is of PyInstaller's bootloader.

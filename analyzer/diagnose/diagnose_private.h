@@ -28,15 +28,16 @@ enum diagnose_code {
     CODE_SEGV_ACCERR = 2,
     CODE_SEGV_PKUERR = 4,
     CODE_SEGV_CPERR = 10,
+    CODE_BUS_ADRALN = 1,
     CODE_BUS_ADRERR = 2,
+    CODE_ILL_ILLOPN = 2,
+    CODE_FPE_INTDIV = 1,
+    CODE_FPE_FLTDIV = 3,
+    CODE_FPE_FLTUNK = 14,
     CODE_TRAP_TRACE = 2,
     CODE_TRAP_HWBKPT = 4,
     CODE_SYS_SECCOMP = 1
 };
-
-/** What lies at a fault address, in words: "accessing 0x0 (a null pointer), not mapped". */
-void diagnose_describe_fault(struct target *target, const struct target_thread *thread,
-                             const struct target_signal *signal, struct text *ret);
 
 /** Whether the program is PyInstaller's bootloader, of a program in one file. */
 bool diagnose_is_bootloader(struct target *target);

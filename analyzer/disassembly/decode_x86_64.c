@@ -6,103 +6,6 @@
 /* System V ABI, AMD64 supplement, figure 3.36: DWARF's numbers. */
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP };
 
-#define VECTORS 16
-
-/* ---- operands ---- */
-
-#define REGISTER_CASE(number, eight, four, two, one) \
-    case X86_REG_##eight:                            \
-    case X86_REG_##four:                             \
-    case X86_REG_##two:                              \
-    case X86_REG_##one:                              \
-        return number
-
-/** The number of a general register or of a part of one; -1 for others. */
-static int register_number(unsigned name)
-{
-    switch (name) {
-        REGISTER_CASE(RAX, RAX, EAX, AX, AL);
-        REGISTER_CASE(RCX, RCX, ECX, CX, CL);
-        REGISTER_CASE(RDX, RDX, EDX, DX, DL);
-        REGISTER_CASE(RBX, RBX, EBX, BX, BL);
-        REGISTER_CASE(RSP, RSP, ESP, SP, SPL);
-        REGISTER_CASE(RBP, RBP, EBP, BP, BPL);
-        REGISTER_CASE(RSI, RSI, ESI, SI, SIL);
-        REGISTER_CASE(RDI, RDI, EDI, DI, DIL);
-        REGISTER_CASE(8, R8, R8D, R8W, R8B);
-        REGISTER_CASE(9, R9, R9D, R9W, R9B);
-        REGISTER_CASE(10, R10, R10D, R10W, R10B);
-        REGISTER_CASE(11, R11, R11D, R11W, R11B);
-        REGISTER_CASE(12, R12, R12D, R12W, R12B);
-        REGISTER_CASE(13, R13, R13D, R13W, R13B);
-        REGISTER_CASE(14, R14, R14D, R14W, R14B);
-        REGISTER_CASE(15, R15, R15D, R15W, R15B);
-    case X86_REG_AH:
-        return RAX;
-    case X86_REG_CH:
-        return RCX;
-    case X86_REG_DH:
-        return RDX;
-    case X86_REG_BH:
-        return RBX;
-    default:
-        return -1;
-    }
-}
-
-static bool is_high(unsigned name)
-{
-    return name == X86_REG_AH || name == X86_REG_CH || name == X86_REG_DH || name == X86_REG_BH;
-}
-
-/** The same of a vector register, whatever its width. */
-static int vector_number(unsigned name)
-{
-    static const unsigned first[] = {X86_REG_XMM0, X86_REG_YMM0, X86_REG_ZMM0};
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(first); i++)
-        if (name >= first[i] && name < first[i] + VECTORS)
-            return (int)(name - first[i]);
-    return -1;
-}
-
-static struct operand convert_memory(const x86_op_mem *memory, uint64_t next)
-{
-    struct operand operand = {.kind = OPERAND_SOMEWHERE, .number = memory->disp};
-    int base = register_number(memory->base);
-    if (memory->segment != X86_REG_INVALID || memory->index != X86_REG_INVALID)
-        return operand;
-    if (memory->base == X86_REG_RIP) {
-        operand.kind = OPERAND_ABSOLUTE;
-        operand.number = (int64_t)(next + (uint64_t)memory->disp);
-    } else if (memory->base == X86_REG_INVALID) {
-        operand.kind = OPERAND_ABSOLUTE;
-    } else if (base >= 0) {
-        operand.kind = OPERAND_BASED;
-        operand.register_number = (uint8_t)base;
-    }
-    return operand;
-}
-
-static struct operand convert_operand(const cs_x86_op *from, uint64_t next)
-{
-    struct operand operand = {.kind = OPERAND_SOMEWHERE};
-    if (from->type == X86_OP_REG && register_number(from->reg) >= 0) {
-        operand.kind = OPERAND_REGISTER;
-        operand.register_number = (uint8_t)register_number(from->reg);
-        operand.high = is_high(from->reg);
-    } else if (from->type == X86_OP_REG && vector_number(from->reg) >= 0) {
-        operand.kind = OPERAND_VECTOR;
-        operand.register_number = (uint8_t)vector_number(from->reg);
-    } else if (from->type == X86_OP_IMM) {
-        operand.kind = OPERAND_IMMEDIATE;
-        operand.number = from->imm;
-    } else if (from->type == X86_OP_MEM) {
-        operand = convert_memory(&from->mem, next);
-    }
-    operand.width = from->size;
-    return operand;
-}
-
 /* ---- verbs ---- */
 
 static bool find_condition(unsigned id, enum instruction_verb *ret_verb, uint8_t *ret_condition)
@@ -209,7 +112,7 @@ static void find_written(csh handle, const cs_insn *from, struct instruction *re
         return;
     }
     for (uint8_t i = 0; i < written_count; i++) {
-        int number = register_number(written[i]), vector = vector_number(written[i]);
+        int number = x86_register_number(written[i]), vector = x86_vector_number(written[i]);
         if (number >= 0)
             ret->written |= (uint32_t)(1u << number);
         if (vector >= 0)
@@ -236,16 +139,16 @@ static void make_other(csh handle, const cs_insn *from, struct instruction *ret)
     ret->verb = INSTRUCTION_OTHER;
     ret->from = ret->to = (struct operand){0};
     if (is_other_branch(from->id))
-        ret->from = convert_operand(&x86->operands[0], next);
+        ret->from = x86_convert_operand(&x86->operands[0], next);
     ret->change = changes_flags(from);
     find_written(handle, from, ret);
     if (x86->op_count && x86->operands[0].type == X86_OP_REG &&
-        vector_number(x86->operands[0].reg) >= 0)
-        ret->written_vectors |= (uint32_t)(1u << vector_number(x86->operands[0].reg));
+        x86_vector_number(x86->operands[0].reg) >= 0)
+        ret->written_vectors |= (uint32_t)(1u << x86_vector_number(x86->operands[0].reg));
     for (uint8_t i = 0; i < x86->op_count; i++) {
         const cs_x86_op *operand = &x86->operands[i];
         if (operand->type == X86_OP_MEM && (i == 0 || operand->access & CS_AC_WRITE)) {
-            ret->to = convert_operand(operand, next);
+            ret->to = x86_convert_operand(operand, next);
             return;
         }
     }
@@ -399,9 +302,9 @@ static void convert(csh handle, const cs_insn *from, struct instruction *ret)
     uint64_t next = ret->address + ret->size;
     ret->verb = (uint8_t)find_verb(from->id, &ret->condition);
     if (x86->op_count > 0)
-        ret->to = convert_operand(&x86->operands[0], next);
+        ret->to = x86_convert_operand(&x86->operands[0], next);
     if (x86->op_count > 1)
-        ret->from = convert_operand(&x86->operands[1], next);
+        ret->from = x86_convert_operand(&x86->operands[1], next);
     if (ret->verb == INSTRUCTION_AND || ret->verb == INSTRUCTION_XOR)
         ret->change = 1;
     bool good = is_followed(ret, x86, from->id);
@@ -421,5 +324,11 @@ static void convert(csh handle, const cs_insn *from, struct instruction *ret)
         make_other(handle, from, ret);
 }
 
-const struct decoded_machine decoded_x86_64 = {
-    .machine = EM_X86_64, .arch = CS_ARCH_X86, .mode = CS_MODE_64, .convert = convert};
+const struct decoded_machine decoded_x86_64 = {.machine = EM_X86_64,
+                                               .arch = CS_ARCH_X86,
+                                               .mode = CS_MODE_64,
+                                               .convert = convert,
+                                               .explain = x86_explain,
+                                               .write = x86_write,
+                                               .register_names = x86_register_names,
+                                               .register_count = X86_NAMED_REGISTERS};

@@ -1,15 +1,9 @@
-#include "disassembly_private.h"
+#include "disassembler.h"
 
 #include <stdlib.h>
 
 static const struct decoded_machine *const machines[] = {
     &decoded_x86_64,
-};
-
-struct disassembler {
-    const struct decoded_machine *machine;
-    csh handle;
-    cs_insn *scratch;
 };
 
 enum psc_status disassembler_open(uint16_t machine, struct disassembler **ret)

@@ -98,4 +98,77 @@ void disassembler_close(struct disassembler *disassembler);
 bool disassembler_decode(struct disassembler *disassembler, const uint8_t *bytes, size_t size,
                          uint64_t address, struct instruction *ret);
 
+/* ---- one instruction, for a person ---- */
+
+/** Memory operands that one instruction has at most: a string move, a push of memory. */
+#define EXPLAINED_MEMORY_LIMIT 3
+/** Registers that one instruction reads at most, of those that are shown. */
+#define EXPLAINED_REGISTER_LIMIT 6
+#define EXPLAINED_TEXT_SIZE      128
+
+enum memory_access {
+    MEMORY_ACCESS_UNKNOWN = 0,
+    MEMORY_ACCESS_READ = 1,
+    MEMORY_ACCESS_WRITE = 2 /**< Both bits: read, then written; such faults count as a write. */
+};
+
+enum memory_segment {
+    MEMORY_SEGMENT_FLAT,
+    MEMORY_SEGMENT_THREAD, /**< Relative to the thread pointer. */
+    MEMORY_SEGMENT_OTHER   /**< Relative to what is not known. */
+};
+
+/** displacement + base + index * scale; registers by DWARF's numbers, -1: none. */
+struct memory_operand {
+    int8_t base;
+    int8_t index;
+    uint8_t scale;
+    uint8_t segment; /**< enum memory_segment */
+    uint8_t access;  /**< enum memory_access bits */
+    bool implied;    /**< Not written out: what a push, a call or a return uses. */
+    bool narrow;     /**< The address is cut to 32 bits. */
+    bool repeated;   /**< As often as `counter` says: a string instruction. */
+    int8_t counter;  /**< With `repeated`, the register. */
+    uint16_t width;  /**< Bytes; 0: not known. */
+    int64_t displacement;
+};
+
+enum explained_kind {
+    EXPLAINED_PLAIN,
+    EXPLAINED_DIVISION,   /**< Of integers. */
+    EXPLAINED_PRIVILEGED, /**< Only a kernel may run it. */
+    EXPLAINED_TRAP,       /**< Made to stop the program: int3. */
+    EXPLAINED_UNDEFINED,  /**< Made to be no instruction: ud2. */
+    EXPLAINED_CALL,
+    EXPLAINED_JUMP,
+    EXPLAINED_RETURN,
+    EXPLAINED_SYSTEM_CALL
+};
+
+struct explained_instruction {
+    uint8_t size;
+    uint8_t kind;                   /**< enum explained_kind */
+    char text[EXPLAINED_TEXT_SIZE]; /**< As gdb writes it: "mov %rax,0x18(%rbx)". */
+    struct memory_operand memory[EXPLAINED_MEMORY_LIMIT];
+    uint8_t memory_count;
+    /** It uses memory in ways that `memory` does not tell: gathers, masked moves, xsave. */
+    bool opaque;
+    bool uses_vectors;
+    uint8_t alignment;                           /**< What its memory operand must have, or 1. */
+    uint8_t registers[EXPLAINED_REGISTER_LIMIT]; /**< That it reads, those of addresses first. */
+    uint8_t named_count; /**< How many of them its text names; the others it implies. */
+    uint8_t register_count;
+    struct operand operand; /**< A division's divisor, what a call or a jump goes to; OPERAND_NONE:
+                                 it is memory[0]. */
+};
+
+/**
+ * The same as disassembler_decode() for all that an instruction may do to memory.
+ * False when there is none, or memory has run out.
+ */
+bool disassembler_explain(struct disassembler *disassembler, const uint8_t *bytes, size_t size,
+                          uint64_t address, struct explained_instruction *ret);
+/** "rbx" for a DWARF number; NULL: there is none. Static. */
+const char *disassembler_register_name(const struct disassembler *disassembler, unsigned number);
+
 #endif

@@ -1,5 +1,6 @@
 #include "target_private.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,4 +220,36 @@ size_t target_sort_ranges(void *items, size_t count, size_t item_size)
         kept++;
     }
     return kept;
+}
+
+/* include/uapi/asm-generic/siginfo.h, of 64-bit machines. */
+enum {
+    SIGINFO_CODE = 8,
+    SIGINFO_FIELDS = 16,
+    SIGINFO_KEY = 32,
+    SIGINFO_MIN_SIZE = 32,
+    CODE_PROTECTION_KEY = 4 /* SEGV_PKUERR */
+};
+
+void target_signal_take(struct target_signal *signal, const uint8_t *bytes, size_t size)
+{
+    if (size < SIGINFO_MIN_SIZE)
+        return;
+    signal->has_info = true;
+    signal->number = (int32_t)load_u32(bytes);
+    signal->code = (int32_t)load_u32(bytes + SIGINFO_CODE);
+    const uint8_t *fields = bytes + SIGINFO_FIELDS;
+    // Codes <= 0 (SI_USER, SI_QUEUE, SI_TKILL ...) come from a process, not from the hardware.
+    if (signal->code <= 0) {
+        signal->has_sender = true;
+        signal->sender_pid = (int32_t)load_u32(fields);
+        signal->sender_uid = (int32_t)load_u32(fields + 4);
+    } else if (signal->number == SIGSEGV || signal->number == SIGBUS || signal->number == SIGILL ||
+               signal->number == SIGFPE || signal->number == SIGTRAP) {
+        signal->has_address = true;
+        signal->address = load_u64(fields);
+        signal->has_key = signal->number == SIGSEGV && signal->code == CODE_PROTECTION_KEY &&
+                          size >= SIGINFO_KEY + 4;
+        signal->key = signal->has_key ? load_u32(bytes + SIGINFO_KEY) : 0;
+    }
 }

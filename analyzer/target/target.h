@@ -23,6 +23,8 @@ struct target_thread {
     psc_addr thread_pointer; /**< Of x86-64 fs_base; equals pthread_self() with glibc and musl. */
     const char *name;        /**< Native name or NULL; cores have it for the main thread only. */
     bool crashed;            /**< Took the signal that killed the process. */
+    bool has_blocked;
+    uint64_t blocked; /**< Signals that it has blocked, bit 0 for number 1; with has_blocked. */
     /** NT_PRFPREG, machine->vectors_size bytes, kept with the target; NULL: not known. */
     const uint8_t *vectors;
     const char
@@ -75,6 +77,8 @@ struct target_signal {
     bool has_info;  /**< A siginfo was there. */
     bool has_address;
     psc_addr address; /**< si_addr of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP. */
+    bool has_key;
+    uint32_t key; /**< si_pkey of SEGV_PKUERR: which protection key refused. */
     bool has_sender;
     int32_t sender_pid; /**< si_pid when a process sent it. */
     int32_t sender_uid;
@@ -215,6 +219,9 @@ static inline psc_addr target_return_address(const struct target *target, psc_ad
 {
     return word & ~target->signed_bits;
 }
+
+/** Takes over a siginfo_t of Linux on a 64-bit machine; nothing when it is too short for one. */
+void target_signal_take(struct target_signal *signal, const uint8_t *bytes, size_t size);
 
 /** Where the code is, and the stack pointer. */
 static inline psc_addr target_pc(const struct target *target,

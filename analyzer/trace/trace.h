@@ -42,6 +42,7 @@ enum trace_role {
     TRACE_ROLE_PLUMBING,  /**< Interpreter or Cython machinery between calls. */
     TRACE_ROLE_TAKE_GIL,  /**< Plumbing that waits for the GIL. */
     TRACE_ROLE_COLLECT,   /**< The garbage collector. */
+    TRACE_ROLE_HANDLER,   /**< Of a signal handler that passed on a fault of what it interrupted. */
     TRACE_ROLE_FOLDED     /**< A Cython wrapper of the frame next to it. */
 };
 

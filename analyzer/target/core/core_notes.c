@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* struct elf_prstatus of 64-bit machines (include/uapi/linux/elfcore.h). */
-enum { PRSTATUS_CURSIG = 12, PRSTATUS_PID = 32, PRSTATUS_REGISTERS = 112 };
+enum { PRSTATUS_CURSIG = 12, PRSTATUS_BLOCKED = 24, PRSTATUS_PID = 32, PRSTATUS_REGISTERS = 112 };
 
 /* struct elf_prpsinfo of 64-bit machines. */
 enum {
@@ -18,9 +18,6 @@ enum {
     PRPSINFO_PSARGS = 56,
     PRPSINFO_PSARGS_SIZE = 80
 };
-
-/* siginfo_t of 64-bit machines (include/uapi/asm-generic/siginfo.h). */
-enum { SIGINFO_MIN_SIZE = 32, SIGINFO_CODE = 8, SIGINFO_FIELDS = 16 };
 
 #define THREAD_LIMIT 1000000u
 /* The owner of notes that the machine's own part of the kernel writes (fs/binfmt_elf.c). */
@@ -49,7 +46,8 @@ static enum psc_status notes_add_thread(struct core_notes *notes, const uint8_t 
     if (tid && !hash_table_add(&notes->tids, tid))
         return PSC_ERR_MEMORY;
     struct target_thread *thread = &target->threads[target->thread_count++];
-    *thread = (struct target_thread){.tid = (int32_t)tid};
+    *thread = (struct target_thread){
+        .tid = (int32_t)tid, .has_blocked = true, .blocked = load_u64(bytes + PRSTATUS_BLOCKED)};
     parse_user_registers(target->machine, bytes + PRSTATUS_REGISTERS, &thread->registers,
                          &thread->thread_pointer);
     if (target->thread_count == 1)
@@ -79,22 +77,8 @@ static void notes_add_siginfo(struct core_notes *notes, const uint8_t *bytes, si
 {
     struct target_signal *signal = &notes->target->process.signal;
     // The kernel writes one, of the thread that died; gcore one a thread, the selected one's first.
-    if (signal->has_info || size < SIGINFO_MIN_SIZE)
-        return;
-    signal->has_info = true;
-    signal->number = (int32_t)load_u32(bytes);
-    signal->code = (int32_t)load_u32(bytes + SIGINFO_CODE);
-    const uint8_t *fields = bytes + SIGINFO_FIELDS;
-    // Codes <= 0 (SI_USER, SI_QUEUE, SI_TKILL ...) come from a process, not from the hardware.
-    if (signal->code <= 0) {
-        signal->has_sender = true;
-        signal->sender_pid = (int32_t)load_u32(fields);
-        signal->sender_uid = (int32_t)load_u32(fields + 4);
-    } else if (signal->number == SIGSEGV || signal->number == SIGBUS || signal->number == SIGILL ||
-               signal->number == SIGFPE || signal->number == SIGTRAP) {
-        signal->has_address = true;
-        signal->address = load_u64(fields);
-    }
+    if (!signal->has_info)
+        target_signal_take(signal, bytes, size);
 }
 
 /* Of the thread before. */

@@ -90,7 +90,7 @@ static void dead_init(struct dead *dead, int signal, int code)
 
 static const struct trace_crash *dead_diagnose(struct dead *dead)
 {
-    assert_int_equal(diagnose_crash(&dead->target, &dead->trace), PSC_OK);
+    assert_int_equal(diagnose_crash(&dead->target, &(struct first_fault){0}, &dead->trace), PSC_OK);
     return dead->trace.crash;
 }
 
@@ -188,7 +188,7 @@ static void test_general_protection_has_no_address(void **state)
     const struct trace_crash *crash = dead_diagnose(&dead);
     assert_string_equal(crash->code, "SI_KERNEL");
     assert_false(crash->has_address);
-    assert_non_null(strstr(crash->summary, "non-canonical address"));
+    assert_string_equal(crash->summary, "general protection fault");
     arena_destroy(dead.trace.arena);
 }
 

@@ -1,0 +1,16 @@
+/**
+ * @file
+ * Inside room `disassembly`: what is opened once and used for many instructions.
+ */
+#ifndef PSC_DISASSEMBLER_H
+#define PSC_DISASSEMBLER_H
+
+#include "disassembly_private.h"
+
+struct disassembler {
+    const struct decoded_machine *machine;
+    csh handle;
+    cs_insn *scratch;
+};
+
+#endif
