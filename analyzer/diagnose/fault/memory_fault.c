@@ -212,6 +212,7 @@ void fault_describe_memory(struct examination *examination)
         return;
     }
     add_place(examination);
-    if (examination->crash->cause == TRACE_CAUSE_WILD_POINTER)
+    if (examination->crash->cause == TRACE_CAUSE_WILD_POINTER ||
+        examination->crash->cause == TRACE_CAUSE_NULL_POINTER)
         fault_describe_pointer(examination, fault->signal.address);
 }

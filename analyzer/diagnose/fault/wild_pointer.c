@@ -167,8 +167,11 @@ static bool add_flip(struct examination *examination, uint64_t pointer)
     return found;
 }
 
+/* What free() leaves of a low address is small: nothing else is said of what is near null. */
 static bool describe(struct examination *examination, uint64_t pointer)
 {
+    if (examination->crash->cause == TRACE_CAUSE_NULL_POINTER)
+        return pointer && add_freed_block(examination, pointer);
     return add_pattern(examination, pointer) || add_freed_block(examination, pointer) ||
            add_text(examination, pointer) || add_flip(examination, pointer);
 }
