@@ -230,6 +230,9 @@ static enum psc_status assemble(struct capture *capture, const struct captured_t
     }
     if (!fine)
         return PSC_ERR_MEMORY;
+    if (from->native && !(thread->state & (TRACE_STATE_WITHOUT_GIL | TRACE_STATE_HOLDS_GIL)) &&
+        diagnose_waits_for_gil(capture->waits, from->native->tid))
+        thread->state |= TRACE_STATE_WAITS_FOR_GIL;
     // A process that was not stopped has no native threads here: that says nothing of them.
     if (capture->target->thread_count)
         thread->state |= states_of_registers(capture->target->machine, from->native, thread->state);

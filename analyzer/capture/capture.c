@@ -145,7 +145,7 @@ enum psc_status capture_trace(struct target *target, struct modules **modules,
         status = psc_fail_status(err, diagnose_what_runs(*modules, trace));
     if (capture_goes_on(&capture, status)) {
         diagnose_emptiness(target, trace);
-        status = psc_fail_status(err, diagnose_waits(trace));
+        status = psc_fail_status(err, diagnose_waits(capture.waits, trace));
     }
     if (capture_goes_on(&capture, status)) {
         summarize(&capture);

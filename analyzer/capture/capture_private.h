@@ -65,6 +65,7 @@ struct capture {
     /* read_python.c */
     struct thread_exceptions *exceptions; /**< Parallel to python_threads. */
     struct hash_table locals;             /**< struct frame_locals */
+    struct waits *waits; /**< What threads wait for; NULL: not asked for, or not known. */
     struct python_task *tasks;
     size_t task_count;
     struct python_greenlet *greenlets;

@@ -202,6 +202,8 @@ void capture_forget_threads(struct capture *capture)
     free(capture->threads);
     free(capture->exceptions);
     hash_table_deinit(&capture->locals);
+    diagnose_waits_destroy(capture->waits);
+    capture->waits = NULL;
     capture->threads = NULL;
     capture->exceptions = NULL;
     capture->thread_count = capture->python_thread_count = capture->interpreter_count = 0;

@@ -117,16 +117,56 @@ static enum psc_status read_tasks(struct capture *capture)
     return status;
 }
 
+/* What it waits for. Nothing is known of a thread that was not stopped. */
+static enum psc_status read_wait(struct capture *capture, const struct captured_thread *thread)
+{
+    const struct merged_stack *merged = &thread->merged;
+    const struct python_stack *stack = NULL;
+    for (size_t i = 0; i < merged->interpreter_count && !stack; i++)
+        if (merged->interpreters[i].stack.count)
+            stack = &merged->interpreters[i].stack;
+    if (!thread->native || !capture->waits)
+        return PSC_OK;
+    return diagnose_waits_read(
+        capture->waits, &(struct diagnose_wait_thread){.native = thread->native,
+                                                       .has_python = merged->interpreter_count,
+                                                       .frames = stack ? stack->frames : NULL,
+                                                       .frame_count = stack ? stack->count : 0});
+}
+
+static enum psc_status begin_waits(struct capture *capture)
+{
+    const struct diagnose_wait_input input = {.target = capture->target,
+                                              .python = capture->python,
+                                              .interpreters = capture->interpreters,
+                                              .interpreter_count = capture->interpreter_count};
+    if (!capture->target->thread_count)
+        return PSC_OK;
+    capture->waits = diagnose_waits_create(&input);
+    return capture->waits ? PSC_OK : PSC_ERR_MEMORY;
+}
+
+/* Of threads whose Python frames are not wanted, or not there. */
+static enum psc_status read_waits_only(struct capture *capture)
+{
+    enum psc_status status = begin_waits(capture);
+    for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++)
+        status = read_wait(capture, &capture->threads[i]);
+    return status;
+}
+
 enum psc_status read_python(struct capture *capture)
 {
     if (!capture->python || !capture->reads_python)
-        return PSC_OK;
+        return read_waits_only(capture);
     size_t count = capture->python_thread_count;
     capture->locals = HASH_TABLE_OF(struct frame_locals);
     capture->exceptions = calloc(count ? count : 1, sizeof(*capture->exceptions));
-    enum psc_status status = capture->exceptions ? PSC_OK : PSC_ERR_MEMORY;
+    enum psc_status status = capture->exceptions ? begin_waits(capture) : PSC_ERR_MEMORY;
     for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
         status = read_thread(capture, &capture->threads[i]);
+        if (status == PSC_OK)
+            status = read_wait(capture, &capture->threads[i]);
         if (status == PSC_OK)
             read_evaluations(capture, &capture->threads[i]);
         // It is not going to be merged: memory that is used again costs the stop less than new one.

@@ -1,12 +1,13 @@
 /**
  * @file
- * Room `diagnose`: what killed the process, in words. Fills trace->crash, whose strings are in the
- * trace's arena, from what memory proves. Knows no Python; errors are PSC_ERR_MEMORY only.
+ * Room `diagnose`: what killed the process, in words, and what threads wait for. Fills
+ * trace->crash, whose strings are in the trace's arena, from what memory proves. Knows no Python;
+ * errors are PSC_ERR_MEMORY only.
  */
 #ifndef PSC_DIAGNOSE_H
 #define PSC_DIAGNOSE_H
 
-#include "modules.h"
+#include "python.h"
 #include "target.h"
 #include "trace.h"
 
@@ -47,8 +48,35 @@ diagnose_crash(struct target *target, const struct first_fault *first, struct ps
  */
 void diagnose_emptiness(struct target *target, struct psc_trace *trace);
 
+/* ---- what threads wait for ---- */
+
+/** Whose threads they are. */
+struct diagnose_wait_input {
+    struct target *target;
+    struct python *python; /**< NULL: none. */
+    const struct python_interpreter *interpreters;
+    size_t interpreter_count;
+};
+
+struct diagnose_wait_thread {
+    const struct target_thread *native;
+    bool has_python;
+    const struct python_frame *frames; /**< Its Python frames, the innermost first. */
+    size_t frame_count;
+};
+
+struct waits;
+
+/** NULL: out of memory. */
+struct waits *diagnose_waits_create(const struct diagnose_wait_input *input);
+void diagnose_waits_destroy(struct waits *waits);
+/** Reads what may change when a living process goes on. */
+PSC_MUST_CHECK enum psc_status diagnose_waits_read(struct waits *waits,
+                                                   const struct diagnose_wait_thread *thread);
+/** Whether a thread of which that was read sleeps until it gets the GIL. */
+bool diagnose_waits_for_gil(const struct waits *waits, int32_t tid);
 /** Fills trace_thread.waits_for of all threads, whose frames and states are there. */
-PSC_MUST_CHECK enum psc_status diagnose_waits(struct psc_trace *trace);
+PSC_MUST_CHECK enum psc_status diagnose_waits(struct waits *waits, struct psc_trace *trace);
 
 /**
  * The visitor, while a living process stands still: reads the memory that diagnose_what_runs() is

@@ -2,7 +2,27 @@
 #include "diagnose_private.h"
 #include "waits.h"
 
-enum psc_status diagnose_waits(struct psc_trace *trace)
+struct waits *diagnose_waits_create(const struct diagnose_wait_input *input)
 {
-    return waits_fill(trace);
+    return waits_create(input);
+}
+
+void diagnose_waits_destroy(struct waits *waits)
+{
+    waits_destroy(waits);
+}
+
+enum psc_status diagnose_waits_read(struct waits *waits, const struct diagnose_wait_thread *thread)
+{
+    return waits_read(waits, thread);
+}
+
+bool diagnose_waits_for_gil(const struct waits *waits, int32_t tid)
+{
+    return waits && waits_is_for_gil(waits, tid);
+}
+
+enum psc_status diagnose_waits(struct waits *waits, struct psc_trace *trace)
+{
+    return waits ? waits_fill(waits, trace) : PSC_OK;
 }

@@ -16,6 +16,7 @@
 #include "c_api.h"
 #include "cython_types.h"
 #include "modules.h"
+#include "python_waits.h"
 
 struct python;
 
@@ -91,6 +92,9 @@ struct python_interpreter {
     psc_addr address;
     int64_t id;       /**< 0: the main one; -1: not known. */
     psc_addr gil;     /**< The same for those that share one; 0: not known. */
+    /** Where in memory the threads sleep that wait for it: a futex within is the GIL's. */
+    psc_addr gil_waits_start;
+    psc_addr gil_waits_end;
     bool without_gil; /**< It is free-threaded and runs without its GIL. */
     bool gil_known;   /**< Whether somebody holds its GIL could be read. */
     psc_addr holder;  /**< The thread state that holds it, which may be another's; 0: none. */

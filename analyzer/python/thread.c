@@ -151,6 +151,8 @@ static void read_gil_at(struct python *python, psc_addr locked_at, psc_addr hold
         target_read_u64(python->target, holder_at, &holder) != PSC_OK)
         return;
     ret->gil_known = true;
+    ret->gil_waits_start = holder_at + PY_GIL_WAITS_BEHIND_HOLDER;
+    ret->gil_waits_end = ret->gil_waits_start + PY_GIL_WAITS_SIZE;
     /* last_holder stays when the GIL is released. */
     ret->holder = locked == 1 ? holder : 0;
 }

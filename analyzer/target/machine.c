@@ -42,3 +42,26 @@ void store_thread_pointer(const struct target_machine *machine, psc_addr thread_
     memcpy(bytes + 8 * (size_t)machine->user_thread_pointer, &thread_pointer,
            sizeof(thread_pointer));
 }
+
+/*
+ * What the kernel leaves in the place of a result that is not there yet (include/linux/errno.h:
+ * ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK), and EINTR of calls that are
+ * not begun again.
+ */
+static bool is_pending(int64_t result)
+{
+    return (result <= -512 && result >= -514) || result == -516 || result == -4;
+}
+
+bool target_find_waiting_call(struct target *target, const struct target_registers *registers,
+                              uint32_t *ret)
+{
+    const struct target_machine *machine = target->machine;
+    if (!registers->in_system_call || !is_pending((int64_t)registers->value[machine->call_result]))
+        return false;
+    *ret = registers->system_call;
+    // Begun again after a stop: the code tells what it was.
+    if (*ret == machine->restart_call)
+        (void)machine->find_call_before(target, registers->value[machine->pc], ret);
+    return true;
+}

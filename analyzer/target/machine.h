@@ -97,6 +97,10 @@ struct target_machine {
     uint16_t signal_registers;
     const uint8_t *signal_order;
     uint16_t signal_vectors;
+    uint8_t call_result;   /**< The register of a system call's result. */
+    uint16_t restart_call; /**< restart_syscall, which goes on with another one. */
+    /** The number that the code before `pc` put in place for its system call. */
+    bool (*find_call_before)(struct target *target, psc_addr pc, uint32_t *ret);
     const uint16_t *waiting_calls; /**< System calls that wait for something from outside. */
     size_t waiting_call_count;
 

@@ -72,6 +72,17 @@ static const uint16_t waiting_calls[] = {
     455, /* futex_wait */
 };
 
+/* mov $number,%eax; syscall: as the C libraries have it. */
+static bool find_call_before(struct target *target, psc_addr pc, uint32_t *ret)
+{
+    uint8_t code[7];
+    if (target_read(target, pc - sizeof(code), code, sizeof(code)) != PSC_OK || code[0] != 0xb8 ||
+        code[5] != 0x0f || code[6] != 0x05)
+        return false;
+    *ret = load_u32(code + 1);
+    return true;
+}
+
 /* The last byte of int3, of int $3 and of icebp; the pc is behind them. */
 static bool ran_trap(struct target *target, psc_addr pc)
 {
@@ -121,6 +132,9 @@ const struct target_machine target_x86_64 = {
     .signal_registers = 40,
     .signal_order = signal_order,
     .signal_vectors = 224,
+    .call_result = RAX,
+    .restart_call = 219,
+    .find_call_before = find_call_before,
     .waiting_calls = waiting_calls,
     .waiting_call_count = PSC_ARRAY_SIZE(waiting_calls),
     .ran_trap = ran_trap,

@@ -235,6 +235,13 @@ static inline psc_addr target_sp(const struct target *target,
     return registers->value[target->machine->sp];
 }
 
+/**
+ * The system call that a thread sleeps in: it is in one, which has no result yet. One that was
+ * begun again after a stop is told by the code that made it.
+ */
+bool target_find_waiting_call(struct target *target, const struct target_registers *registers,
+                              uint32_t *ret);
+
 /** All of the bytes or PSC_ERR_FAULT. In a core: dumped bytes, else the mapped file's. */
 PSC_MUST_CHECK enum psc_status target_read(struct target *target, psc_addr address, void *buffer,
                                            size_t size);

@@ -1,4 +1,4 @@
-/* The three line tables. The input: 4 bytes of lasti, 4 of the first line, then the table. */
+/* The three line tables, and that of the handlers. The input: 4 bytes of lasti, 4 of the first line, then the table. */
 #include "line_table.h"
 
 #include <stdlib.h>
@@ -17,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (parse_lnotab(table, size, first_line, lasti, true) > INT32_MAX ||
         parse_lnotab(table, size, first_line, lasti, false) > INT32_MAX ||
         parse_linetable_310(table, size, first_line, lasti) > INT32_MAX)
+        abort();
+    if (parse_handler_depth(table, size, lasti) > UINT32_MAX / 2)
         abort();
     parse_locations_311(table, size, first_line, lasti, &position);
     if (position.line > INT32_MAX || position.end_line > INT32_MAX || position.column < -1 ||

@@ -1,15 +1,25 @@
 /**
  * @file
  * Room `diagnose/waits`: what each thread waits for, and who has it. Fills trace_thread.waits_for,
- * whose strings are in the trace's arena, from what memory and registers prove. Errors are
- * PSC_ERR_MEMORY only.
+ * whose strings are in the trace's arena, from what memory and registers prove; of a living process
+ * /proc is asked, too. Errors are PSC_ERR_MEMORY only.
+ *
+ * First of all threads what has to be read while a living process stands still: waits_read(); then,
+ * when the trace is there, waits_fill().
  */
 #ifndef PSC_WAITS_H
 #define PSC_WAITS_H
 
-#include "trace.h"
+#include "diagnose.h"
 
-/** Fills waits_for of all threads of a trace, whose frames and states are there. */
-PSC_MUST_CHECK enum psc_status waits_fill(struct psc_trace *trace);
+struct waits;
+
+/** NULL: out of memory. `python` may be NULL. */
+struct waits *waits_create(const struct diagnose_wait_input *input);
+void waits_destroy(struct waits *waits);
+PSC_MUST_CHECK enum psc_status waits_read(struct waits *waits,
+                                          const struct diagnose_wait_thread *thread);
+bool waits_is_for_gil(const struct waits *waits, int32_t tid);
+PSC_MUST_CHECK enum psc_status waits_fill(struct waits *waits, struct psc_trace *trace);
 
 #endif

@@ -17,7 +17,7 @@ static void add_owner(const struct psc_trace *trace, const struct trace_wait *wa
     if (wait->owner_text) {
         text_add_string(text, ", ");
         text_add_escaped(text, wait->owner_text);
-    } else if (wait->owner_tid) {
+    } else if (wait->owner_tid && wait->kind != TRACE_WAIT_JOIN) {
         const char *name = find_thread_name(trace, wait->owner_tid);
         text_printf(text, ", held by thread %d", wait->owner_tid);
         if (name) {
@@ -44,7 +44,7 @@ bool print_add_wait(const struct psc_trace *trace, const struct trace_wait *wait
         return false;
     text_add_string(text, "waits for ");
     text_add_escaped(text, wait->object);
-    if (wait->has_address)
+    if (wait->has_address && wait->kind != TRACE_WAIT_JOIN)
         text_printf(text, " 0x%" PRIx64, wait->address);
     add_owner(trace, wait, text);
     add_time(wait, text);

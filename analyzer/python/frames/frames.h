@@ -122,6 +122,8 @@ PSC_MUST_CHECK enum psc_status py_slots_read(struct python *python,
 /** The slots of a code object's frames, without values. */
 PSC_MUST_CHECK enum psc_status py_slots_list(struct python *python, psc_addr code,
                                              struct py_slots *ret);
+/** How many slots a code object's frames have; its stack of values is behind them. */
+bool py_slots_count(struct python *python, psc_addr code, size_t *ret);
 void py_slots_deinit(struct py_slots *slots);
 
 /** Adds the text of an int that lies in the slot itself (3.14+); false when none does. */

@@ -110,6 +110,32 @@ enum psc_status py_slots_read(struct python *python, const struct python_frame *
     return PSC_OK;
 }
 
+static bool add_count(struct python *python, psc_addr code, enum py_field field, size_t *count)
+{
+    psc_addr tuple;
+    psc_addr items;
+    size_t more;
+    if (py_read_u64(python, code, field, &tuple) != PSC_OK ||
+        py_read_tuple(python, tuple, &more, &items) != PSC_OK || more > PY_SLOT_COUNT_LIMIT)
+        return false;
+    *count += more;
+    return true;
+}
+
+bool py_slots_count(struct python *python, psc_addr code, size_t *ret)
+{
+    int32_t nlocals;
+    *ret = 0;
+    if (python->layout.offset[PY_CODE_SLOT_NAMES] != PY_NO_OFFSET)
+        return add_count(python, code, PY_CODE_SLOT_NAMES, ret);
+    if (py_read_i32(python, code, PY_CODE_NLOCALS, &nlocals) != PSC_OK || nlocals < 0 ||
+        (uint32_t)nlocals > PY_SLOT_COUNT_LIMIT)
+        return false;
+    *ret = (size_t)nlocals;
+    return add_count(python, code, PY_CODE_CELLVARS, ret) &&
+           add_count(python, code, PY_CODE_FREEVARS, ret);
+}
+
 void py_slots_deinit(struct py_slots *slots)
 {
     free(slots->items);

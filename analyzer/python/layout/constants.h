@@ -35,6 +35,11 @@ enum { PY_HEADER_PLAIN = 16, PY_HEADER_TRACED = 32, PY_HEADER_TRACED_TYPE = 24 }
 #define PY_CODE_COROUTINE  UINT32_C(0x80)
 #define PY_CODE_GENERATORS UINT32_C(0x3a0)
 
+/* Up to 3.10, Include/frameobject.h: PyTryBlock {int b_type, b_handler, b_level}. */
+#define PY_BLOCK_SIZE  12u
+#define PY_BLOCK_LEVEL 8u
+#define PY_BLOCK_COUNT 20u /* CO_MAXBLOCKS */
+
 /** Bytes of an instruction and its argument, from 3.6 on. */
 #define PY_CODE_UNIT 2u
 
@@ -144,6 +149,28 @@ enum { PY_DATE_BYTES = 4, PY_TIME_BYTES = 6 };
 
 /** Objects/genobject.c, AwaitableState: a step of an async generator that was never sent to. */
 #define PY_STEP_NEW 0
+
+/*
+ * Include/internal/pycore_gil.h, struct _gil_runtime_state, from last_holder on: locked,
+ * switch_number, then the two conditions and their mutexes, in which its waiters sleep.
+ */
+#define PY_GIL_WAITS_BEHIND_HOLDER 24u
+#define PY_GIL_WAITS_SIZE          176u
+
+/*
+ * 3.13, Python/parking_lot.c, struct wait_entry: the address that a thread is parked on lies
+ * before the semaphore that it sleeps on, which is on its own stack.
+ */
+#define PY_PARK_KEY_BEFORE_SEMAPHORE 8u
+/** 3.13, Modules/_threadmodule.c, ThreadHandle: from its identifier to thread_is_exiting. */
+#define PY_HANDLE_EVENT_BEHIND_IDENT 25u
+
+/* Modules/_multiprocessing/semaphore.c, SemLockObject, behind the header and its handle. */
+#define PY_SEMLOCK_OWNER 8u
+#define PY_SEMLOCK_COUNT 16u
+#define PY_SEMLOCK_MAX   20u
+#define PY_SEMLOCK_KIND  24u
+#define PY_SEMLOCK_RECURSIVE 0
 
 /** Modules/_asynciomodule.c, STATE_PENDING. */
 #define PY_FUTURE_PENDING 0

@@ -139,3 +139,32 @@ void parse_locations_311(const uint8_t *table, size_t size, int32_t first_line, 
     if (end <= lasti || !ret->line)
         *ret = none;
 }
+
+/* Groups of six bits, the highest first; bit 6: more follow. False at the end of the table. */
+static bool take_number(const uint8_t *table, size_t size, size_t *at, uint32_t *ret)
+{
+    *ret = 0;
+    while (*at < size) {
+        uint8_t byte = table[(*at)++];
+        *ret = *ret << 6 | (byte & 0x3fu);
+        if (!(byte & 0x40))
+            return true;
+    }
+    return false;
+}
+
+/* Start, length and handler in units of two bytes, depth and a bit. */
+uint32_t parse_handler_depth(const uint8_t *table, size_t size, int32_t lasti)
+{
+    uint32_t entry[4];
+    size_t at = 0;
+    while (lasti >= 0) {
+        for (size_t i = 0; i < PSC_ARRAY_SIZE(entry); i++)
+            if (!take_number(table, size, &at, &entry[i]))
+                return 0;
+        uint32_t unit = (uint32_t)lasti / 2;
+        if (unit >= entry[0] && unit - entry[0] < entry[1])
+            return entry[3] >> 1;
+    }
+    return 0;
+}

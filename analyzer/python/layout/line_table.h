@@ -1,6 +1,6 @@
 /**
  * @file
- * From a code object's table to a position. Pure: bytes in, position out.
+ * From a code object's tables to a position, and to the values that its handlers keep. Pure: bytes in, position out.
  */
 #ifndef PSC_PYTHON_LINE_TABLE_H
 #define PSC_PYTHON_LINE_TABLE_H
@@ -29,5 +29,11 @@ uint32_t parse_linetable_310(const uint8_t *table, size_t size, int32_t first_li
 /** co_linetable from 3.11 on: variable-length entries with columns. */
 void parse_locations_311(const uint8_t *table, size_t size, int32_t first_line, int32_t lasti,
                          struct py_position *ret);
+
+/**
+ * co_exceptiontable, from 3.11 on (Objects/exception_handling_notes.txt): how many values at least
+ * are on the stack at an instruction; 0 outside of all handlers.
+ */
+uint32_t parse_handler_depth(const uint8_t *table, size_t size, int32_t lasti);
 
 #endif

@@ -92,6 +92,10 @@ def normalized_json(core):
         interpreter["gil_holder"] = tids.get(interpreter["gil_holder"])
     for thread in document["threads"]:
         thread["tid"] = thread["python_thread_id"] = None
+        wait = thread["waits_for"]
+        if wait and wait["owner"]:
+            wait["owner"]["tid"] = tids.get(wait["owner"]["tid"])
+            wait["object"] = re.sub(r"thread \d+", wait["owner"]["tid"] or "", wait["object"])
         for frame in thread["frames"]:
             for key in ("pc", "sp", "offset", "build_id"):
                 frame[key] = None if frame[key] is None else "…"

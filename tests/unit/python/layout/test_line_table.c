@@ -116,6 +116,28 @@ static void test_lines_outside_the_numbers_are_none(void **state)
     check_position(below, sizeof(below), 0, none);
 }
 
+/*
+ * python3.12: co_exceptiontable of "with a: h(); with b: k()", whose ranges dis.dis() shows: 26 to
+ * 50 at depth 1, 52 to 72 at depth 2, 74 to 88 at depth 1.
+ */
+static void test_handlers_keep_values(void **state)
+{
+    static const uint8_t table[] = {141, 13, 65, 12, 3,   154, 11, 65, 0,  5,  165,
+                                    8,   65, 12, 3,  193, 0,   5,  65, 9,  9,  193,
+                                    5,   7,  65, 12, 3,   193, 12, 5,  65, 31, 7};
+    static const struct {
+        int32_t lasti;
+        uint32_t depth;
+    } expected[] = {{-1, 0}, {0, 0},  {24, 0}, {26, 1}, {50, 1}, {52, 2},
+                    {72, 2}, {74, 1}, {88, 1}, {90, 0}, {134, 4}};
+    (void)state;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(expected); i++)
+        assert_int_equal(parse_handler_depth(table, sizeof(table), expected[i].lasti),
+                         expected[i].depth);
+    assert_int_equal(parse_handler_depth(table, 3, 26), 0);
+    assert_int_equal(parse_handler_depth(NULL, 0, 26), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +147,7 @@ int main(void)
         cmocka_unit_test(test_linetable_310_ranges),
         cmocka_unit_test(test_locations_of_every_code),
         cmocka_unit_test(test_locations_cut_or_foreign_are_none),
+        cmocka_unit_test(test_handlers_keep_values),
         cmocka_unit_test(test_lines_outside_the_numbers_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

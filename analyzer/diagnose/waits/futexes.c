@@ -1,0 +1,304 @@
+/*
+ * What a thread sleeps in that sleeps on a futex of the C library's: by the function that it
+ * called, and by what lies around the word. glibc 2.31 to 2.43, sysdeps/nptl/bits/struct_mutex.h
+ * and struct_rwlock.h, nptl/pthreadP.h, sysdeps/nptl/internaltypes.h.
+ */
+#include "waits_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_COMMAND  0x7fu
+#define FUTEX_WAIT     0u
+#define FUTEX_LOCK_PI  6u
+#define FUTEX_BITSET   9u
+#define FUTEX_LOCK_PI2 13u
+#define FUTEX_TID_MASK 0x3fffffffu
+
+/* struct __pthread_mutex_s: offsets from its lock word; bits of __kind. */
+#define MUTEX_OWNER     8
+#define MUTEX_KIND      16
+#define MUTEX_ROBUST    0x10u
+#define MUTEX_PI        0x20u
+#define MUTEX_SHARED    0x80u
+#define MUTEX_KIND_BITS 0x3ffu
+#define MUTEX_CONTENDED 2u
+/* struct __pthread_rwlock_arch_t: its readers' word, and the writer, from the two futexes in it. */
+#define RWLOCK_WRITER     24
+#define RWLOCK_PHASE      8
+#define RWLOCK_WRITERS    12
+#define RWLOCK_READER_BIT 3u
+
+/* Frames of the C library on top of the one that was called. */
+#define CALL_DEPTH 8u
+
+/** A function of the C library that sleeps, by its exported name. */
+struct sleeping_function {
+    const char *name;
+    enum trace_wait_kind kind;
+};
+
+static const struct sleeping_function functions[] = {
+    {"pthread_mutex_lock", TRACE_WAIT_MUTEX},
+    {"pthread_mutex_timedlock", TRACE_WAIT_MUTEX},
+    {"pthread_mutex_clocklock", TRACE_WAIT_MUTEX},
+    {"pthread_cond_wait", TRACE_WAIT_CONDITION},
+    {"pthread_cond_timedwait", TRACE_WAIT_CONDITION},
+    {"pthread_cond_clockwait", TRACE_WAIT_CONDITION},
+    {"cnd_wait", TRACE_WAIT_CONDITION},
+    {"cnd_timedwait", TRACE_WAIT_CONDITION},
+    {"mtx_lock", TRACE_WAIT_MUTEX},
+    {"pthread_rwlock_rdlock", TRACE_WAIT_RWLOCK},
+    {"pthread_rwlock_wrlock", TRACE_WAIT_RWLOCK},
+    {"pthread_rwlock_timedrdlock", TRACE_WAIT_RWLOCK},
+    {"pthread_rwlock_timedwrlock", TRACE_WAIT_RWLOCK},
+    {"pthread_barrier_wait", TRACE_WAIT_BARRIER},
+    {"sem_wait", TRACE_WAIT_SEMAPHORE},
+    {"sem_timedwait", TRACE_WAIT_SEMAPHORE},
+    {"sem_clockwait", TRACE_WAIT_SEMAPHORE},
+    {"pthread_join", TRACE_WAIT_JOIN},
+    {"pthread_timedjoin_np", TRACE_WAIT_JOIN},
+    {"pthread_clockjoin_np", TRACE_WAIT_JOIN},
+    {"thrd_join", TRACE_WAIT_JOIN},
+    {"malloc", TRACE_WAIT_MALLOC_LOCK},
+    {"calloc", TRACE_WAIT_MALLOC_LOCK},
+    {"realloc", TRACE_WAIT_MALLOC_LOCK},
+    {"free", TRACE_WAIT_MALLOC_LOCK},
+    {"cfree", TRACE_WAIT_MALLOC_LOCK},
+    {"posix_memalign", TRACE_WAIT_MALLOC_LOCK},
+    {"aligned_alloc", TRACE_WAIT_MALLOC_LOCK},
+    {"malloc_trim", TRACE_WAIT_MALLOC_LOCK},
+    {"dlopen", TRACE_WAIT_LOADER_LOCK},
+    {"dlclose", TRACE_WAIT_LOADER_LOCK},
+    {"dlsym", TRACE_WAIT_LOADER_LOCK},
+    {"dl_iterate_phdr", TRACE_WAIT_LOADER_LOCK},
+    {"__tls_get_addr", TRACE_WAIT_LOADER_LOCK},
+    {"_dl_open", TRACE_WAIT_LOADER_LOCK},
+    {"_dl_fini", TRACE_WAIT_LOADER_LOCK},
+};
+
+/* glibc's functions have names with one or two underscores before, too; and versions behind. */
+static bool is_function(const char *symbol, const char *name)
+{
+    while (*symbol == '_' && *name != '_')
+        symbol++;
+    while (symbol[0] == '_' && symbol[1] == '_' && symbol[2] == '_')
+        symbol++;
+    size_t size = strlen(name);
+    return !strncmp(symbol, name, size) && (!symbol[size] || symbol[size] == '@');
+}
+
+static const struct sleeping_function *find_function(const struct trace_thread *thread)
+{
+    for (size_t i = 0; i < thread->frame_count && i < CALL_DEPTH; i++) {
+        const struct trace_location *location = thread->frames[i].location;
+        const char *symbol = location->symbol ? location->symbol : location->function;
+        if (location->kind != TRACE_NATIVE)
+            return NULL;
+        for (size_t k = 0; symbol && k < PSC_ARRAY_SIZE(functions); k++)
+            if (is_function(symbol, functions[k].name))
+                return &functions[k];
+    }
+    return NULL;
+}
+
+static void take_owner(struct wait_maker *maker, uint32_t inner_tid)
+{
+    struct trace_wait *wait = &maker->wait;
+    const struct wait_facts *owner = waits_find_inner(maker->waits, inner_tid);
+    if (owner) {
+        wait->owner_tid = (int32_t)owner->tid;
+        wait->owner_certain = true;
+    } else if (inner_tid && !maker->trace->unwanted_threads) {
+        wait->owner_text =
+            arena_printf(maker->trace->arena,
+                         "held by thread %" PRIu32 ", which is not in this process", inner_tid);
+    }
+}
+
+static void set(struct wait_maker *maker, enum trace_wait_kind kind, const char *object,
+                psc_addr address, const char *known_by)
+{
+    maker->wait.kind = kind;
+    maker->wait.object = object;
+    maker->wait.address = address;
+    maker->wait.has_address = true;
+    maker->wait.known_by = known_by;
+}
+
+static uint32_t get_command(const struct wait_facts *facts)
+{
+    return (uint32_t)facts->arguments[1] & FUTEX_COMMAND;
+}
+
+static const char *name_mutex(uint32_t kind)
+{
+    if (kind & MUTEX_ROBUST)
+        return "a robust pthread mutex";
+    if (kind & MUTEX_PI)
+        return "a pthread mutex with priority inheritance";
+    if (kind & MUTEX_SHARED)
+        return "a pthread mutex that processes share";
+    return (kind & 3) == 1 ? "a recursive pthread mutex" : "a pthread mutex";
+}
+
+/* Where the word itself has the owner, and where a member behind it has. */
+static uint32_t find_mutex_owner(const struct wait_facts *facts)
+{
+    uint32_t kind = waits_word(facts, MUTEX_KIND);
+    uint32_t word = waits_word(facts, 0);
+    if (kind & (MUTEX_ROBUST | MUTEX_PI))
+        return word & FUTEX_TID_MASK;
+    return word == MUTEX_CONTENDED ? waits_word(facts, MUTEX_OWNER) : 0;
+}
+
+/*
+ * By memory alone: a word that says "contended", an owner that is a thread here, and a kind that
+ * there is. Of a mutex that nobody has, and of a bare lock, nothing tells what it is.
+ */
+static bool looks_like_mutex(const struct wait_maker *maker)
+{
+    const struct wait_facts *facts = maker->facts;
+    uint32_t kind = waits_word(facts, MUTEX_KIND);
+    uint32_t command = get_command(facts);
+    if (!facts->has_window || (kind & ~MUTEX_KIND_BITS) || command == FUTEX_BITSET)
+        return false;
+    bool in_word = kind & (MUTEX_ROBUST | MUTEX_PI);
+    if (in_word != (command != FUTEX_WAIT || facts->arguments[2] != MUTEX_CONTENDED))
+        return false;
+    return waits_find_inner(maker->waits, find_mutex_owner(facts));
+}
+
+static void describe_mutex(struct wait_maker *maker, const char *known_by)
+{
+    const struct wait_facts *facts = maker->facts;
+    set(maker, TRACE_WAIT_MUTEX, name_mutex(waits_word(facts, MUTEX_KIND)), facts->arguments[0],
+        known_by);
+    take_owner(maker, find_mutex_owner(facts));
+}
+
+/* A FILE's lock: {int lock, cnt; void *owner}, the owner is the holder's struct pthread. */
+static bool describe_stdio(struct wait_maker *maker)
+{
+    const struct wait_facts *facts = maker->facts;
+    const struct wait_facts *owner = waits_find_pointer(maker->waits, waits_long(facts, 8));
+    if (get_command(facts) != FUTEX_WAIT || waits_word(facts, 0) != MUTEX_CONTENDED || !owner)
+        return false;
+    set(maker, TRACE_WAIT_STDIO_LOCK, "the lock of a stdio stream", facts->arguments[0],
+        "the thread that the lock names");
+    maker->wait.owner_tid = (int32_t)owner->tid;
+    maker->wait.owner_certain = true;
+    return true;
+}
+
+static void describe_join(struct wait_maker *maker, const struct wait_facts *joined,
+                          const char *known_by)
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < maker->trace->thread_count; i++)
+        if (maker->trace->threads[i].tid == (int32_t)joined->tid)
+            name = maker->trace->threads[i].name;
+    const char *object =
+        name ? arena_printf(maker->trace->arena, "the end of thread %" PRIu64 " \"%s\"",
+                            joined->tid, name)
+             : arena_printf(maker->trace->arena, "the end of thread %" PRIu64, joined->tid);
+    set(maker, TRACE_WAIT_JOIN, object, joined->thread_pointer, known_by);
+    maker->wait.owner_tid = (int32_t)joined->tid;
+    maker->wait.owner_certain = true;
+}
+
+/* pthread_join() sleeps on a member of the other's struct pthread; nobody else does. */
+static bool find_join(struct wait_maker *maker)
+{
+    const struct wait_facts *facts = maker->facts;
+    const struct target_machine *machine = maker->waits->input.target->machine;
+    /* glibc 2.43, nptl/descr.h: joinstate, which 2.43 sleeps on; the id before. */
+    static const uint16_t join_state = 1576;
+    psc_addr address = facts->arguments[0];
+    const struct wait_facts *joined =
+        waits_find_pointer(maker->waits, address - machine->pthread_tid);
+    if (!joined)
+        joined = waits_find_pointer(maker->waits, address - join_state);
+    if (joined && joined != facts)
+        describe_join(maker, joined, "the thread's own block, which it sleeps on");
+    return joined && joined != facts;
+}
+
+static void describe_rwlock(struct wait_maker *maker)
+{
+    const struct wait_facts *facts = maker->facts;
+    // A waiter sleeps on the phase, or in the queue of writers.
+    int offset = waits_word(facts, RWLOCK_WRITER - RWLOCK_PHASE) ||
+                         !waits_word(facts, RWLOCK_WRITER - RWLOCK_WRITERS)
+                     ? RWLOCK_PHASE
+                     : RWLOCK_WRITERS;
+    uint32_t writer = waits_word(facts, RWLOCK_WRITER - offset);
+    uint32_t readers = waits_word(facts, -offset) >> RWLOCK_READER_BIT;
+    const char *object = "a pthread rwlock";
+    if (!writer && readers)
+        object = arena_printf(maker->trace->arena, "a pthread rwlock that %" PRIu32 " reader%s",
+                              readers, readers == 1 ? " has" : "s have");
+    set(maker, TRACE_WAIT_RWLOCK, object, facts->arguments[0] - (unsigned)offset,
+        "the function that it called");
+    take_owner(maker, writer);
+}
+
+static void describe_other(struct wait_maker *maker, const struct sleeping_function *function)
+{
+    static const char *const titles[TRACE_WAIT_KINDS] = {
+        [TRACE_WAIT_CONDITION] = "a pthread condition",
+        [TRACE_WAIT_BARRIER] = "a pthread barrier",
+        [TRACE_WAIT_SEMAPHORE] = "a POSIX semaphore",
+        [TRACE_WAIT_JOIN] = "the end of a thread",
+        [TRACE_WAIT_MALLOC_LOCK] = "malloc's lock",
+        [TRACE_WAIT_LOADER_LOCK] = "the loader's lock",
+    };
+    set(maker, function->kind, titles[function->kind], maker->facts->arguments[0],
+        "the function that it called");
+}
+
+/* The loader's lock is a recursive mutex, malloc's a bare word. */
+static void describe_function(struct wait_maker *maker, const struct sleeping_function *function)
+{
+    if (function->kind == TRACE_WAIT_MUTEX)
+        describe_mutex(maker, "the function that it called, and the mutex's memory");
+    else if (function->kind == TRACE_WAIT_RWLOCK)
+        describe_rwlock(maker);
+    else
+        describe_other(maker, function);
+}
+
+/* A mutex further in than dlopen() and so on. */
+static bool is_in_loader(const struct trace_thread *thread)
+{
+    for (size_t i = 0; i < thread->frame_count && i < 2 * CALL_DEPTH; i++) {
+        const struct trace_location *location = thread->frames[i].location;
+        const char *symbol = location->symbol ? location->symbol : location->function;
+        if (location->kind != TRACE_NATIVE)
+            return false;
+        for (size_t k = 0; symbol && k < PSC_ARRAY_SIZE(functions); k++)
+            if (functions[k].kind == TRACE_WAIT_LOADER_LOCK &&
+                is_function(symbol, functions[k].name))
+                return true;
+    }
+    return false;
+}
+
+void waits_describe_futex(struct wait_maker *maker)
+{
+    const struct sleeping_function *function = find_function(maker->thread);
+    if (find_join(maker))
+        return;
+    if (function)
+        describe_function(maker, function);
+    else if (looks_like_mutex(maker))
+        describe_mutex(maker, "the mutex's memory");
+    else if (!describe_stdio(maker))
+        set(maker, TRACE_WAIT_FUTEX, "a futex", maker->facts->arguments[0],
+            "the system call that it is in");
+    if (maker->wait.kind == TRACE_WAIT_MUTEX && is_in_loader(maker->thread)) {
+        maker->wait.kind = TRACE_WAIT_LOADER_LOCK;
+        maker->wait.object = "the loader's lock";
+    }
+}

@@ -1,0 +1,151 @@
+/* Waits for things of Python's. */
+#include "waits_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static enum trace_wait_kind find_kind(enum python_wait_kind kind)
+{
+    switch (kind) {
+    case PYTHON_WAIT_LOCK:
+        return TRACE_WAIT_LOCK;
+    case PYTHON_WAIT_RLOCK:
+        return TRACE_WAIT_RLOCK;
+    case PYTHON_WAIT_CONDITION:
+        return TRACE_WAIT_CONDITION;
+    case PYTHON_WAIT_EVENT:
+    case PYTHON_WAIT_RESULT:
+        return TRACE_WAIT_EVENT;
+    case PYTHON_WAIT_SEMAPHORE:
+        return TRACE_WAIT_SEMAPHORE;
+    case PYTHON_WAIT_BARRIER:
+        return TRACE_WAIT_BARRIER;
+    case PYTHON_WAIT_QUEUE:
+        return TRACE_WAIT_QUEUE;
+    case PYTHON_WAIT_JOIN:
+        return TRACE_WAIT_JOIN;
+    case PYTHON_WAIT_CHILD:
+        return TRACE_WAIT_CHILD;
+    case PYTHON_WAIT_IMPORT:
+        return TRACE_WAIT_IMPORT_LOCK;
+    case PYTHON_WAIT_MUTEX:
+        return TRACE_WAIT_PYTHON_MUTEX;
+    case PYTHON_WAIT_NONE:
+        break;
+    }
+    return TRACE_WAIT_FUTEX;
+}
+
+/*
+ * A thread that is in no list: its struct pthread is still mapped, with an id, where fork() copied
+ * it; that of a thread that has ended has none (the kernel clears it: CLONE_CHILD_CLEARTID).
+ */
+static void take_lost_owner(struct wait_maker *maker, psc_addr thread_pointer)
+{
+    struct target *target = maker->waits->input.target;
+    uint32_t tid = 0;
+    if (target_read_u32(target, thread_pointer + target->machine->pthread_tid, &tid) == PSC_OK &&
+        tid && tid <= INT32_MAX)
+        maker->wait.owner_text = arena_printf(maker->trace->arena,
+                                              "held since fork() by thread %" PRIu32
+                                              " of the parent, which is not in this process",
+                                              tid);
+    else
+        maker->wait.owner_text = "held by a thread that is not in this process";
+}
+
+static void take_owner(struct wait_maker *maker, const struct python_wait *python)
+{
+    struct trace_wait *wait = &maker->wait;
+    if (!python->owner || !(python->records_owner || wait->kind == TRACE_WAIT_JOIN))
+        return;
+    const struct wait_facts *owner = waits_find_pointer(maker->waits, python->owner);
+    if (owner) {
+        wait->owner_tid = (int32_t)owner->tid;
+        wait->owner_certain = true;
+    } else if (wait->kind != TRACE_WAIT_JOIN && !maker->trace->unwanted_threads) {
+        take_lost_owner(maker, python->owner);
+    }
+}
+
+static bool has_lock(const struct wait_facts *facts, psc_addr lock)
+{
+    for (size_t i = 0; i < facts->held_count; i++)
+        if (facts->held[i] == lock)
+            return true;
+    return false;
+}
+
+/* Of a lock that does not say who has it: the only thread that stands inside of its block. */
+static void take_likely_owner(struct wait_maker *maker)
+{
+    const struct waits *waits = maker->waits;
+    psc_addr lock = maker->facts->python.lock;
+    const struct wait_facts *found = NULL;
+    for (size_t i = 0; i < waits->facts.count; i++) {
+        const struct wait_facts *facts = hash_table_at(&waits->facts, i);
+        if (facts == maker->facts || (facts->sleeps && facts->python.lock == lock) ||
+            !has_lock(facts, lock))
+            continue;
+        if (found)
+            return;
+        found = facts;
+    }
+    if (!found)
+        return;
+    maker->wait.owner_tid = (int32_t)found->tid;
+    maker->wait.known_by =
+        "the object that it sleeps in; the owner stands inside of its with block";
+}
+
+static void add_name(const struct python_wait *python, struct text *text)
+{
+    text_add_string(text, python->type);
+    if (python->name)
+        text_printf(text, "%s\"%s\"", python->named_outer ? " of " : " ", python->name);
+}
+
+static void make_object(struct wait_maker *maker, const struct python_wait *python)
+{
+    struct text text PSC_CLEANUP(text_deinit) = {0};
+    const struct trace_wait *wait = &maker->wait;
+    bool is_thread = python->detail && wait->kind != TRACE_WAIT_IMPORT_LOCK;
+    if (wait->kind == TRACE_WAIT_IMPORT_LOCK && python->detail) {
+        text_printf(&text, "%s %s", python->type, python->detail);
+    } else if (is_thread || wait->kind == TRACE_WAIT_JOIN) {
+        text_add_string(&text, python->type);
+        if (wait->owner_tid)
+            text_printf(&text, " %d", wait->owner_tid);
+        if (python->detail)
+            text_printf(&text, " \"%s\"", python->detail);
+    } else {
+        add_name(python, &text);
+    }
+    maker->wait.object = text.data ? arena_strdup(maker->trace->arena, text.data) : NULL;
+}
+
+/* Of 3.13 and later: the key may be in the handle of a thread. */
+static bool is_handle(const struct wait_maker *maker, const struct python_wait *python)
+{
+    return python->kind == PYTHON_WAIT_MUTEX && waits_find_pointer(maker->waits, python->owner);
+}
+
+void waits_describe_python(struct wait_maker *maker)
+{
+    struct python_wait python = maker->facts->python;
+    if (is_handle(maker, &python)) {
+        python.kind = PYTHON_WAIT_JOIN;
+        python.type = "the end of thread";
+    } else if (python.kind == PYTHON_WAIT_MUTEX) {
+        python.owner = 0;
+    }
+    struct trace_wait *wait = &maker->wait;
+    wait->kind = find_kind(python.kind);
+    wait->known_by = python.known_by;
+    wait->address = python.object ? python.object : python.lock;
+    wait->has_address = wait->address != 0;
+    take_owner(maker, &python);
+    if (wait->kind == TRACE_WAIT_LOCK || wait->kind == TRACE_WAIT_SEMAPHORE)
+        take_likely_owner(maker);
+    make_object(maker, &python);
+}

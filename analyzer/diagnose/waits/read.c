@@ -1,0 +1,167 @@
+/* What has to be read while a living process stands still. */
+#include "waits_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct waits *waits_create(const struct diagnose_wait_input *input)
+{
+    struct waits *waits = calloc(1, sizeof(*waits));
+    if (!waits)
+        return NULL;
+    waits->input = *input;
+    waits->facts = HASH_TABLE_OF(struct wait_facts);
+    waits->arena = arena_create();
+    if (waits->arena)
+        return waits;
+    free(waits);
+    return NULL;
+}
+
+void waits_destroy(struct waits *waits)
+{
+    if (!waits)
+        return;
+    hash_table_deinit(&waits->facts);
+    arena_destroy(waits->arena);
+    free(waits);
+}
+
+static bool is_futex(const struct wait_facts *facts)
+{
+    return facts->sleeps && facts->call && !strncmp(facts->call, "futex", 5);
+}
+
+static void read_call(struct waits *waits, const struct target_thread *native,
+                      struct wait_facts *facts)
+{
+    struct target *target = waits->input.target;
+    struct text text PSC_CLEANUP(text_deinit) = {0};
+    facts->sleeps = target_find_waiting_call(target, &native->registers, &facts->number);
+    if (!facts->sleeps)
+        return;
+    facts->call = system_call_name(target->machine, facts->number);
+    if (!system_call_get_arguments(target->machine, &native->registers, facts->arguments))
+        return;
+    system_call_add_text(target, facts->number, facts->arguments, &text);
+    const char *open = text.data ? strchr(text.data, '(') : NULL;
+    if (open && text.size > 1 && text.data[text.size - 1] == ')')
+        facts->arguments_text =
+            arena_strndup(waits->arena, open + 1, text.size - (size_t)(open + 1 - text.data) - 1);
+    if (is_futex(facts))
+        facts->has_window = target_read(target, facts->arguments[0] - WINDOW_BEFORE, facts->window,
+                                        sizeof(facts->window)) == PSC_OK;
+}
+
+/* glibc, nptl/descr.h; elsewhere the ids are taken to be the same. */
+static void read_inner_tid(struct target *target, struct wait_facts *facts)
+{
+    const struct target_machine *machine = target->machine;
+    psc_addr self;
+    facts->inner_tid = (uint32_t)facts->tid;
+    if (facts->thread_pointer &&
+        target_read_u64(target, facts->thread_pointer + machine->pthread_self, &self) == PSC_OK &&
+        self == facts->thread_pointer &&
+        target_read_u32(target, facts->thread_pointer + machine->pthread_tid, &facts->inner_tid) !=
+            PSC_OK)
+        facts->inner_tid = (uint32_t)facts->tid;
+}
+
+static bool is_gil(const struct waits *waits, psc_addr address)
+{
+    for (size_t i = 0; i < waits->input.interpreter_count; i++)
+        if (address >= waits->input.interpreters[i].gil_waits_start &&
+            address < waits->input.interpreters[i].gil_waits_end)
+            return true;
+    return false;
+}
+
+static enum psc_status read_python(struct waits *waits, const struct diagnose_wait_thread *thread,
+                                   struct wait_facts *facts)
+{
+    struct target *target = waits->input.target;
+    const struct target_thread *native = thread->native;
+    struct python *python = waits->input.python;
+    psc_addr held[PYTHON_HELD_LIMIT];
+    if (!python || !thread->has_python)
+        return PSC_OK;
+    if (facts->sleeps && !facts->for_gil) {
+        psc_addr sp = target_sp(target, &native->registers);
+        const struct python_wait_place place = {
+            .futex = is_futex(facts) ? facts->arguments[0] : 0,
+            .sp = sp,
+            .stack_end = target_find_stack_end(target, sp, native->thread_pointer),
+            .frames = thread->frames,
+            .count = thread->frame_count};
+        enum psc_status status = python_find_wait(python, &place, &facts->python);
+        if (status != PSC_OK)
+            return status;
+    }
+    facts->held_count = python_list_held(python, thread->frames, thread->frame_count, held);
+    psc_addr *copy = arena_array(waits->arena, facts->held_count + 1, sizeof(*copy));
+    if (!copy)
+        return PSC_ERR_MEMORY;
+    memcpy(copy, held, facts->held_count * sizeof(*copy));
+    facts->held = copy;
+    return PSC_OK;
+}
+
+enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_thread *thread)
+{
+    const struct target_thread *native = thread->native;
+    if (native->tid <= 0 || native->unreadable ||
+        hash_table_find(&waits->facts, (uint64_t)native->tid))
+        return PSC_OK;
+    struct wait_facts facts = {.tid = (uint64_t)native->tid,
+                               .thread_pointer = native->thread_pointer};
+    read_call(waits, native, &facts);
+    read_inner_tid(waits->input.target, &facts);
+    facts.for_gil = is_futex(&facts) && is_gil(waits, facts.arguments[0]);
+    enum psc_status status = read_python(waits, thread, &facts);
+    if (status != PSC_OK)
+        return status;
+    struct wait_facts *kept = hash_table_add(&waits->facts, facts.tid);
+    if (!kept)
+        return PSC_ERR_MEMORY;
+    *kept = facts;
+    return PSC_OK;
+}
+
+bool waits_is_for_gil(const struct waits *waits, int32_t tid)
+{
+    const struct wait_facts *facts = tid > 0 ? hash_table_find(&waits->facts, (uint64_t)tid) : NULL;
+    return facts && facts->for_gil;
+}
+
+const struct wait_facts *waits_find_pointer(const struct waits *waits, psc_addr thread_pointer)
+{
+    for (size_t i = 0; thread_pointer && i < waits->facts.count; i++) {
+        const struct wait_facts *facts = hash_table_at(&waits->facts, i);
+        if (facts->thread_pointer == thread_pointer)
+            return facts;
+    }
+    return NULL;
+}
+
+const struct wait_facts *waits_find_inner(const struct waits *waits, uint32_t inner_tid)
+{
+    for (size_t i = 0; inner_tid && i < waits->facts.count; i++) {
+        const struct wait_facts *facts = hash_table_at(&waits->facts, i);
+        if (facts->inner_tid == inner_tid)
+            return facts;
+    }
+    return NULL;
+}
+
+uint32_t waits_word(const struct wait_facts *facts, int offset)
+{
+    int at = WINDOW_BEFORE + offset;
+    return facts->has_window && at >= 0 && at + 4 <= (int)sizeof(facts->window)
+               ? load_u32(facts->window + at)
+               : 0;
+}
+
+uint64_t waits_long(const struct wait_facts *facts, int offset)
+{
+    return waits_word(facts, offset) | (uint64_t)waits_word(facts, offset + 4) << 32;
+}

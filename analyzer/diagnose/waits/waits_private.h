@@ -1,0 +1,69 @@
+/** @file Shared by the files of room `diagnose/waits` only. */
+#ifndef PSC_WAITS_PRIVATE_H
+#define PSC_WAITS_PRIVATE_H
+
+#include "system_calls.h"
+#include "waits.h"
+
+/** Bytes around the address of a futex that are kept, before it and from it on. */
+#define WINDOW_BEFORE 64
+#define WINDOW_AFTER  64
+
+/** What was read of a thread. */
+struct wait_facts {
+    uint64_t tid;       /**< As it is seen from here. */
+    uint32_t inner_tid; /**< As its process knows it, and keeps it in locks. */
+    psc_addr thread_pointer;
+    bool sleeps; /**< The kernel was at work for it, and has no result yet. */
+    uint32_t number;
+    const char *call; /**< Its name; NULL: not known. */
+    uint64_t arguments[SYSTEM_CALL_ARGUMENTS];
+    const char *arguments_text; /**< In the arena of waits; or NULL. */
+    bool for_gil;
+    bool has_window;
+    uint8_t window[WINDOW_BEFORE + WINDOW_AFTER];
+    struct python_wait python;
+    const psc_addr *held; /**< Locks inside whose blocks it is. */
+    size_t held_count;
+};
+
+struct waits {
+    struct diagnose_wait_input input;
+    struct arena *arena;
+    struct hash_table facts; /**< struct wait_facts */
+};
+
+/** A wait on its way into the trace. */
+struct wait_maker {
+    struct waits *waits;
+    struct psc_trace *trace;
+    const struct trace_thread *thread;
+    const struct wait_facts *facts;
+    struct trace_wait wait;
+};
+
+/** For the thread of that pthread_self(); NULL: there is none. */
+const struct wait_facts *waits_find_pointer(const struct waits *waits, psc_addr thread_pointer);
+/** For the thread that its process knows by that id; NULL: there is none. */
+const struct wait_facts *waits_find_inner(const struct waits *waits, uint32_t inner_tid);
+
+/** A word of the window, at an offset from the futex; 0 where there is none. */
+uint32_t waits_word(const struct wait_facts *facts, int offset);
+uint64_t waits_long(const struct wait_facts *facts, int offset);
+
+/* ---- futexes.c ---- */
+
+/** Fills the wait of a thread that sleeps on a futex which is none of Python's. */
+void waits_describe_futex(struct wait_maker *maker);
+
+/* ---- python_waits.c ---- */
+
+/** Fills it by facts->python. */
+void waits_describe_python(struct wait_maker *maker);
+
+/* ---- waiting_calls.c ---- */
+
+/** Fills it by the system call, of what is no futex. */
+void waits_describe_call(struct wait_maker *maker);
+
+#endif

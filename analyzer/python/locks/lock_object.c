@@ -1,0 +1,149 @@
+/* From the address that a thread sleeps on to the object of Python that it is in. */
+#include "locks.h"
+
+#include <string.h>
+
+/* Bytes above the stack pointer in which the lock's object is looked for. */
+#define SCAN_SIZE  ((psc_addr)16 << 10)
+#define SCAN_WORDS 128u
+
+static const struct lock_type {
+    const char *c_name;
+    const char *title;
+    enum python_wait_kind kind;
+} lock_types[] = {
+    {"_thread.lock", "threading.Lock", PYTHON_WAIT_LOCK},
+    {"thread.lock", "threading.Lock", PYTHON_WAIT_LOCK},
+    {"_thread.RLock", "threading.RLock", PYTHON_WAIT_RLOCK},
+    {"_queue.SimpleQueue", "queue.SimpleQueue", PYTHON_WAIT_QUEUE},
+    {"_multiprocessing.SemLock", "multiprocessing.Semaphore", PYTHON_WAIT_SEMAPHORE},
+};
+
+static const struct lock_type *find_type(struct python *python, psc_addr object)
+{
+    const struct py_type *type;
+    if (!py_is_object_address(object) || py_type_of(python, object, &type) != PSC_OK)
+        return NULL;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(lock_types); i++)
+        if (!strcmp(lock_types[i].c_name, type->c_name))
+            return &lock_types[i];
+    return NULL;
+}
+
+enum python_wait_kind locks_kind_of(struct python *python, psc_addr object)
+{
+    const struct lock_type *type = find_type(python, object);
+    return type ? type->kind : PYTHON_WAIT_NONE;
+}
+
+static void read_rlock_owner(struct python *python, psc_addr object, struct python_wait *ret)
+{
+    enum psc_status status = py_read_u64(python, object, PY_RLOCK_OWNER, &ret->owner);
+    if (status == PSC_ERR_UNSUPPORTED)
+        status = py_read_u64(python, object, PY_RLOCK_MUTEX_OWNER, &ret->owner);
+    ret->records_owner = status == PSC_OK;
+    ret->owner = ret->records_owner ? ret->owner : 0;
+}
+
+/* last_tid is left there by a release; what another process took is not in it. */
+static void read_semlock(struct python *python, psc_addr object, struct python_wait *ret)
+{
+    psc_addr handle = py_field_address(python, object, PY_LOCK_HANDLE);
+    uint32_t count = 0;
+    uint32_t kind = 0;
+    uint32_t most = 0;
+    if (target_read_u32(python->target, handle + PY_SEMLOCK_MAX, &most) != PSC_OK ||
+        target_read_u32(python->target, handle + PY_SEMLOCK_COUNT, &count) != PSC_OK ||
+        target_read_u32(python->target, handle + PY_SEMLOCK_KIND, &kind) != PSC_OK)
+        return;
+    if (kind == PY_SEMLOCK_RECURSIVE)
+        ret->type = "multiprocessing.RLock";
+    else if (most == 1)
+        ret->type = "multiprocessing.Lock";
+    if (!count || target_read_u64(python->target, handle + PY_SEMLOCK_OWNER, &ret->owner) != PSC_OK)
+        return;
+    ret->records_owner = kind == PY_SEMLOCK_RECURSIVE;
+    ret->owner = ret->records_owner ? ret->owner : 0;
+}
+
+bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret)
+{
+    const struct lock_type *type = find_type(python, object);
+    if (!type)
+        return false;
+    ret->kind = type->kind;
+    ret->type = type->title;
+    ret->lock = ret->object = object;
+    if (type->kind == PYTHON_WAIT_RLOCK)
+        read_rlock_owner(python, object, ret);
+    if (type->kind == PYTHON_WAIT_SEMAPHORE)
+        read_semlock(python, object, ret);
+    return true;
+}
+
+/*
+ * Locks whose first member points to the semaphore that is slept on: a function of theirs has the
+ * object on its stack (Modules/_threadmodule.c, _queuemodule.c, _multiprocessing/semaphore.c).
+ */
+static bool scan_stack(struct python *python, const struct python_wait_place *place,
+                       struct python_wait *ret)
+{
+    uint64_t words[SCAN_WORDS];
+    psc_addr first = py_field_address(python, 0x1000, PY_LOCK_HANDLE) - 0x1000;
+    psc_addr end =
+        place->stack_end - place->sp < SCAN_SIZE ? place->stack_end : place->sp + SCAN_SIZE;
+    psc_addr last = 0;
+    for (psc_addr at = place->sp & ~(psc_addr)7; at < end; at += sizeof(words)) {
+        size_t size = end - at < sizeof(words) ? (size_t)(end - at) : sizeof(words);
+        size_t count = target_read_some(python->target, at, words, size) / 8;
+        for (size_t i = 0; i < count; i++) {
+            psc_addr handle;
+            // What lies on the stack itself is no object; nor is the word that was just looked at.
+            if (!py_is_object_address(words[i]) || words[i] == last ||
+                (words[i] >= place->sp && words[i] < place->stack_end) || words[i] < 0x1000 ||
+                words[i] >> 47)
+                continue;
+            last = words[i];
+            if (target_read_u64(python->target, words[i] + first, &handle) == PSC_OK &&
+                handle == place->futex && locks_describe(python, words[i], ret))
+                return true;
+        }
+        if (count * 8 < size)
+            return false;
+    }
+    return false;
+}
+
+/* CPython 3.13, Python/parking_lot.c: a thread sleeps on a semaphore of its own stack. */
+static bool find_parked(struct python *python, const struct python_wait_place *place,
+                        struct python_wait *ret)
+{
+    psc_addr key;
+    uint64_t ident;
+    psc_addr first = py_field_address(python, 0x1000, PY_LOCK_HANDLE) - 0x1000;
+    if (target_read_u64(python->target, place->futex - PY_PARK_KEY_BEFORE_SEMAPHORE, &key) !=
+            PSC_OK ||
+        key < 0x1000 || key >> 47 || (key >= place->sp && key < place->stack_end))
+        return false;
+    if (locks_describe(python, key - first, ret))
+        return true;
+    if (target_read_u64(python->target, key - PY_HANDLE_EVENT_BEHIND_IDENT, &ident) != PSC_OK)
+        return false;
+    ret->kind = PYTHON_WAIT_MUTEX;
+    ret->type = "a PyMutex";
+    ret->lock = ret->object = key;
+    ret->owner = ident;
+    return true;
+}
+
+void locks_find_object(struct python *python, const struct python_wait_place *place,
+                       struct python_wait *ret)
+{
+    *ret = (struct python_wait){.kind = PYTHON_WAIT_NONE};
+    if (!place->futex || !place->sp || place->stack_end <= place->sp)
+        return;
+    bool own = place->futex >= place->sp && place->futex < place->stack_end;
+    if (own ? find_parked(python, place, ret) : scan_stack(python, place, ret))
+        ret->known_by = own ? "the key that the thread is parked on"
+                            : "the semaphore that the thread sleeps on";
+}

@@ -1,0 +1,37 @@
+/**
+ * @file
+ * Room `python/locks`: what a thread of Python's sleeps in, what that is for, and who stands in it.
+ * The doors are in python_waits.h; this is what the files share.
+ */
+#ifndef PSC_PYTHON_LOCKS_H
+#define PSC_PYTHON_LOCKS_H
+
+#include "frames.h"
+
+/* ---- lock_object.c ---- */
+
+/** Fills kind, lock, type and owner by the futex; kind NONE: it is none of Python's. */
+void locks_find_object(struct python *python, const struct python_wait_place *place,
+                       struct python_wait *ret);
+/** PYTHON_WAIT_NONE: it is no lock. */
+enum python_wait_kind locks_kind_of(struct python *python, psc_addr object);
+/** Fills kind, type and what is known of its owner by a lock's address. */
+bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret);
+
+/* ---- wait_purpose.c ---- */
+
+/**
+ * What the sleep is for, by the functions of the standard library that are on top.
+ * @param ret_outside  the index of the first frame outside of them.
+ */
+void locks_find_purpose(struct python *python, const struct python_wait_place *place,
+                        struct python_wait *ret, size_t *ret_outside);
+
+/* ---- variable_names.c ---- */
+
+/** The value of a local variable of a frame, cells followed; 0: none. */
+psc_addr locks_local(struct python *python, const struct python_frame *frame, const char *name);
+/** A name by which code in the frame has the object: "jobs", "self.lock"; NULL: none. */
+const char *locks_name_of(struct python *python, const struct python_frame *frame, psc_addr object);
+
+#endif

@@ -1,0 +1,70 @@
+/**
+ * @file
+ * Part of the door `python`: what a thread of Python's waits for, and which locks it stands in.
+ */
+#ifndef PSC_PYTHON_WAITS_H
+#define PSC_PYTHON_WAITS_H
+
+#include "base.h"
+
+struct python;
+struct python_frame;
+
+/** What Python calls the thing that a thread waits for. */
+enum python_wait_kind {
+    PYTHON_WAIT_NONE, /**< Nothing of Python's. */
+    PYTHON_WAIT_LOCK,
+    PYTHON_WAIT_RLOCK,
+    PYTHON_WAIT_CONDITION,
+    PYTHON_WAIT_EVENT,
+    PYTHON_WAIT_SEMAPHORE,
+    PYTHON_WAIT_BARRIER,
+    PYTHON_WAIT_QUEUE,
+    PYTHON_WAIT_RESULT, /**< Of work that somebody else does: a future. */
+    PYTHON_WAIT_JOIN,
+    PYTHON_WAIT_CHILD, /**< The end of a process. */
+    PYTHON_WAIT_IMPORT,
+    /** A PyMutex within something else, or the end of the thread whose handle has it: `owner`. */
+    PYTHON_WAIT_MUTEX
+};
+
+struct python_wait {
+    enum python_wait_kind kind;
+    psc_addr lock;        /**< The object of C that the thread sleeps in; 0: none. */
+    psc_addr object;      /**< What it is for; the lock itself where that is nothing else. */
+    const char *type;     /**< "threading.Lock", "queue.Queue"; never NULL but with NONE. */
+    const char *name;     /**< Of a variable or attribute that has it: "self.lock"; or NULL. */
+    bool named_outer;     /**< `name` is of something that the lock is a part of. */
+    const char *detail;   /**< Of a join the thread's name, of an import the module's; or NULL. */
+    bool records_owner;   /**< It keeps its owner; `owner` 0 is nobody then. */
+    uint64_t owner;       /**< The pthread_self() of the thread that has it, or is joined. */
+    const char *known_by; /**< How it was found. */
+};
+
+/** Where a thread sleeps. */
+struct python_wait_place {
+    psc_addr futex;     /**< The address that it waits on in the kernel; 0: it sleeps otherwise. */
+    psc_addr sp;        /**< With a futex. */
+    psc_addr stack_end; /**< See target_find_stack_end(). */
+    const struct python_frame *frames; /**< Innermost first. */
+    size_t count;
+};
+
+/**
+ * What a thread of Python's waits for, by the futex that it sleeps on and the frames above it.
+ * @param ret  kind NONE: nothing of Python's, or not known.
+ */
+PSC_MUST_CHECK enum psc_status python_find_wait(struct python *python,
+                                                const struct python_wait_place *place,
+                                                struct python_wait *ret);
+/** Most locks of one thread that are told. */
+#define PYTHON_HELD_LIMIT 32u
+/**
+ * The locks of which the blocks `with lock:` of these frames are being run or entered, by what
+ * they left on the stacks of values: likely held, or waited for.
+ * @return how many; each once.
+ */
+size_t python_list_held(struct python *python, const struct python_frame *frames, size_t count,
+                        psc_addr ret[PYTHON_HELD_LIMIT]);
+
+#endif
