@@ -29,64 +29,73 @@
 #define RWLOCK_PHASE      8
 #define RWLOCK_WRITERS    12
 #define RWLOCK_READER_BIT 3u
+/* struct pthread_barrier: current_round. */
+#define BARRIER_ROUND 4u
 
 /* Frames of the C library on top of the one that was called. */
 #define CALL_DEPTH 8u
 
-/** A function of the C library that sleeps, by its exported name. */
+/** A function of the C library that sleeps, without the underscores before its name. */
 struct sleeping_function {
     const char *name;
     enum trace_wait_kind kind;
+    bool family; /**< All whose names begin so. */
 };
 
 static const struct sleeping_function functions[] = {
-    {"pthread_mutex_lock", TRACE_WAIT_MUTEX},
-    {"pthread_mutex_timedlock", TRACE_WAIT_MUTEX},
-    {"pthread_mutex_clocklock", TRACE_WAIT_MUTEX},
-    {"pthread_cond_wait", TRACE_WAIT_CONDITION},
-    {"pthread_cond_timedwait", TRACE_WAIT_CONDITION},
-    {"pthread_cond_clockwait", TRACE_WAIT_CONDITION},
-    {"cnd_wait", TRACE_WAIT_CONDITION},
-    {"cnd_timedwait", TRACE_WAIT_CONDITION},
-    {"mtx_lock", TRACE_WAIT_MUTEX},
-    {"pthread_rwlock_rdlock", TRACE_WAIT_RWLOCK},
-    {"pthread_rwlock_wrlock", TRACE_WAIT_RWLOCK},
-    {"pthread_rwlock_timedrdlock", TRACE_WAIT_RWLOCK},
-    {"pthread_rwlock_timedwrlock", TRACE_WAIT_RWLOCK},
-    {"pthread_barrier_wait", TRACE_WAIT_BARRIER},
-    {"sem_wait", TRACE_WAIT_SEMAPHORE},
-    {"sem_timedwait", TRACE_WAIT_SEMAPHORE},
-    {"sem_clockwait", TRACE_WAIT_SEMAPHORE},
-    {"pthread_join", TRACE_WAIT_JOIN},
-    {"pthread_timedjoin_np", TRACE_WAIT_JOIN},
-    {"pthread_clockjoin_np", TRACE_WAIT_JOIN},
-    {"thrd_join", TRACE_WAIT_JOIN},
-    {"malloc", TRACE_WAIT_MALLOC_LOCK},
-    {"calloc", TRACE_WAIT_MALLOC_LOCK},
-    {"realloc", TRACE_WAIT_MALLOC_LOCK},
-    {"free", TRACE_WAIT_MALLOC_LOCK},
-    {"cfree", TRACE_WAIT_MALLOC_LOCK},
-    {"posix_memalign", TRACE_WAIT_MALLOC_LOCK},
-    {"aligned_alloc", TRACE_WAIT_MALLOC_LOCK},
-    {"malloc_trim", TRACE_WAIT_MALLOC_LOCK},
-    {"dlopen", TRACE_WAIT_LOADER_LOCK},
-    {"dlclose", TRACE_WAIT_LOADER_LOCK},
-    {"dlsym", TRACE_WAIT_LOADER_LOCK},
-    {"dl_iterate_phdr", TRACE_WAIT_LOADER_LOCK},
-    {"__tls_get_addr", TRACE_WAIT_LOADER_LOCK},
-    {"_dl_open", TRACE_WAIT_LOADER_LOCK},
-    {"_dl_fini", TRACE_WAIT_LOADER_LOCK},
+    {"pthread_mutex_", TRACE_WAIT_MUTEX, true},
+    {"mtx_lock", TRACE_WAIT_MUTEX, false},
+    {"mtx_timedlock", TRACE_WAIT_MUTEX, false},
+    {"pthread_cond_", TRACE_WAIT_CONDITION, true},
+    {"cnd_wait", TRACE_WAIT_CONDITION, false},
+    {"cnd_timedwait", TRACE_WAIT_CONDITION, false},
+    {"pthread_rwlock_", TRACE_WAIT_RWLOCK, true},
+    {"pthread_barrier_wait", TRACE_WAIT_BARRIER, false},
+    {"sem_wait", TRACE_WAIT_SEMAPHORE, false},
+    {"sem_timedwait", TRACE_WAIT_SEMAPHORE, false},
+    {"sem_clockwait", TRACE_WAIT_SEMAPHORE, false},
+    {"new_sem_", TRACE_WAIT_SEMAPHORE, true},
+    {"old_sem_", TRACE_WAIT_SEMAPHORE, true},
+    {"pthread_join", TRACE_WAIT_JOIN, false},
+    {"pthread_timedjoin_np", TRACE_WAIT_JOIN, false},
+    {"pthread_clockjoin_", TRACE_WAIT_JOIN, true},
+    {"thrd_join", TRACE_WAIT_JOIN, false},
+    {"malloc", TRACE_WAIT_MALLOC_LOCK, false},
+    {"calloc", TRACE_WAIT_MALLOC_LOCK, false},
+    {"realloc", TRACE_WAIT_MALLOC_LOCK, false},
+    {"free", TRACE_WAIT_MALLOC_LOCK, false},
+    {"cfree", TRACE_WAIT_MALLOC_LOCK, false},
+    {"posix_memalign", TRACE_WAIT_MALLOC_LOCK, false},
+    {"aligned_alloc", TRACE_WAIT_MALLOC_LOCK, false},
+    {"malloc_trim", TRACE_WAIT_MALLOC_LOCK, false},
+    {"libc_malloc", TRACE_WAIT_MALLOC_LOCK, false},
+    {"libc_free", TRACE_WAIT_MALLOC_LOCK, false},
+    {"dlopen", TRACE_WAIT_LOADER_LOCK, false},
+    {"dlclose", TRACE_WAIT_LOADER_LOCK, false},
+    {"dlsym", TRACE_WAIT_LOADER_LOCK, false},
+    {"dl_iterate_phdr", TRACE_WAIT_LOADER_LOCK, false},
+    {"tls_get_addr", TRACE_WAIT_LOADER_LOCK, false},
+    {"dl_open", TRACE_WAIT_LOADER_LOCK, false},
+    {"dl_close", TRACE_WAIT_LOADER_LOCK, false},
+    {"dl_fini", TRACE_WAIT_LOADER_LOCK, false},
 };
 
-/* glibc's functions have names with one or two underscores before, too; and versions behind. */
-static bool is_function(const char *symbol, const char *name)
+/* glibc's functions have underscores before their names, and "GI_" within libc itself. */
+static const char *skip_prefix(const char *symbol)
 {
-    while (*symbol == '_' && *name != '_')
-        symbol++;
-    while (symbol[0] == '_' && symbol[1] == '_' && symbol[2] == '_')
-        symbol++;
-    size_t size = strlen(name);
-    return !strncmp(symbol, name, size) && (!symbol[size] || symbol[size] == '@');
+    symbol += strspn(symbol, "_");
+    if (!strncmp(symbol, "GI_", 3))
+        symbol += 3;
+    return symbol + strspn(symbol, "_");
+}
+
+/* Versions may be behind a name; of families, the names of what their functions are made of. */
+static bool is_function(const char *symbol, const struct sleeping_function *function)
+{
+    size_t size = strlen(function->name);
+    symbol = skip_prefix(symbol);
+    return !strncmp(symbol, function->name, size) &&
+           (function->family || !symbol[size] || symbol[size] == '@');
 }
 
 static const struct sleeping_function *find_function(const struct trace_thread *thread)
@@ -97,7 +106,7 @@ static const struct sleeping_function *find_function(const struct trace_thread *
         if (location->kind != TRACE_NATIVE)
             return NULL;
         for (size_t k = 0; symbol && k < PSC_ARRAY_SIZE(functions); k++)
-            if (is_function(symbol, functions[k].name))
+            if (is_function(symbol, &functions[k]))
                 return &functions[k];
     }
     return NULL;
@@ -254,8 +263,11 @@ static void describe_other(struct wait_maker *maker, const struct sleeping_funct
         [TRACE_WAIT_MALLOC_LOCK] = "malloc's lock",
         [TRACE_WAIT_LOADER_LOCK] = "the loader's lock",
     };
-    set(maker, function->kind, titles[function->kind], maker->facts->arguments[0],
-        "the function that it called");
+    // A barrier's futex is its second word. Where one of a condition is, its version decides.
+    psc_addr address =
+        maker->facts->arguments[0] - (function->kind == TRACE_WAIT_BARRIER ? BARRIER_ROUND : 0);
+    set(maker, function->kind, titles[function->kind], address, "the function that it called");
+    maker->wait.has_address = function->kind != TRACE_WAIT_CONDITION;
 }
 
 /* The loader's lock is a recursive mutex, malloc's a bare word. */
@@ -278,8 +290,7 @@ static bool is_in_loader(const struct trace_thread *thread)
         if (location->kind != TRACE_NATIVE)
             return false;
         for (size_t k = 0; symbol && k < PSC_ARRAY_SIZE(functions); k++)
-            if (functions[k].kind == TRACE_WAIT_LOADER_LOCK &&
-                is_function(symbol, functions[k].name))
+            if (functions[k].kind == TRACE_WAIT_LOADER_LOCK && is_function(symbol, &functions[k]))
                 return true;
     }
     return false;

@@ -48,6 +48,7 @@ static void read_call(struct waits *waits, const struct target_thread *native,
     if (open && text.size > 1 && text.data[text.size - 1] == ')')
         facts->arguments_text =
             arena_strndup(waits->arena, open + 1, text.size - (size_t)(open + 1 - text.data) - 1);
+    waits_read_details(waits, facts);
     if (is_futex(facts))
         facts->has_window = target_read(target, facts->arguments[0] - WINDOW_BEFORE, facts->window,
                                         sizeof(facts->window)) == PSC_OK;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 /* The one who holds the GIL that a thread of that interpreter needs; 0: nobody, or not known. */
 static int32_t find_gil_holder(const struct psc_trace *trace, const struct trace_thread *thread)
@@ -23,24 +24,44 @@ static void describe_gil(struct wait_maker *maker)
     wait->owner_tid = holder != maker->thread->tid ? holder : 0;
     wait->owner_certain = wait->owner_tid != 0;
     // It asks again and again who has it; it does not go on by itself.
-    wait->timed = false;
+    wait->timed = wait->has_time_left = false;
     wait->known_by = maker->facts && maker->facts->for_gil
                          ? "the condition of the GIL, which it sleeps on"
                          : "its stack is in the function that takes the GIL";
 }
 
-/* A futex's limit is its fourth argument. */
 static void describe_sleep(struct wait_maker *maker)
 {
     const struct wait_facts *facts = maker->facts;
     bool futex = facts->call && !strncmp(facts->call, "futex", 5);
-    maker->wait.timed = futex && facts->arguments[3] != 0;
+    maker->wait.timed = facts->timed;
     if (futex && facts->python.kind != PYTHON_WAIT_NONE)
         waits_describe_python(maker);
     else if (futex)
         waits_describe_futex(maker);
     else
         waits_describe_call(maker);
+}
+
+/*
+ * Of a living process: where in the kernel it sleeps, and the time left. The thread has gone on
+ * since it was looked at, if only to the same place.
+ */
+static void ask_system(struct wait_maker *maker, struct system *system)
+{
+    const struct wait_facts *facts = maker->facts;
+    struct timespec now;
+    char place[64];
+    if (!system || !system_find_place(system, (int32_t)facts->tid, facts->arguments[0], place))
+        return;
+    maker->system = system;
+    if (*place)
+        maker->wait.kernel = arena_strdup(maker->trace->arena, place);
+    if (!facts->has_deadline || clock_gettime(facts->clock, &now) != 0)
+        return;
+    double left = facts->deadline - (double)now.tv_sec - (double)now.tv_nsec / 1e9;
+    maker->wait.has_time_left = true;
+    maker->wait.time_left = left > 0 ? left : 0;
 }
 
 static void describe_call(struct wait_maker *maker)
@@ -53,13 +74,16 @@ static void describe_call(struct wait_maker *maker)
         maker->wait.arguments = arena_strdup(arena, facts->arguments_text);
 }
 
-static enum psc_status fill_thread(struct wait_maker *maker, struct trace_thread *thread)
+static enum psc_status fill_thread(struct wait_maker *maker, struct system *system,
+                                   struct trace_thread *thread)
 {
     bool gil = thread->state & TRACE_STATE_WAITS_FOR_GIL;
     if (!gil && !(maker->facts && maker->facts->sleeps))
         return PSC_OK;
-    if (maker->facts && maker->facts->sleeps)
+    if (maker->facts && maker->facts->sleeps) {
         describe_call(maker);
+        ask_system(maker, system);
+    }
     if (gil)
         describe_gil(maker);
     else
@@ -74,14 +98,18 @@ static enum psc_status fill_thread(struct wait_maker *maker, struct trace_thread
 
 enum psc_status waits_fill(struct waits *waits, struct psc_trace *trace)
 {
-    for (size_t i = 0; i < trace->thread_count; i++) {
+    enum psc_status status = PSC_OK;
+    bool living = waits->input.target->kind == TARGET_PROCESS;
+    struct system *system = living ? system_create(trace->pid) : NULL;
+    if (living && !system)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; status == PSC_OK && i < trace->thread_count; i++) {
         struct trace_thread *thread = &trace->threads[i];
         struct wait_maker maker = {.waits = waits, .trace = trace, .thread = thread};
         if (thread->tid > 0)
             maker.facts = hash_table_find(&waits->facts, (uint64_t)thread->tid);
-        enum psc_status status = fill_thread(&maker, thread);
-        if (status != PSC_OK)
-            return status;
+        status = fill_thread(&maker, system, thread);
     }
-    return PSC_OK;
+    system_destroy(system);
+    return status;
 }

@@ -2,12 +2,21 @@
 #ifndef PSC_WAITS_PRIVATE_H
 #define PSC_WAITS_PRIVATE_H
 
+#include "system.h"
 #include "system_calls.h"
 #include "waits.h"
 
 /** Bytes around the address of a futex that are kept, before it and from it on. */
 #define WINDOW_BEFORE 64
 #define WINDOW_AFTER  64
+
+/** Descriptors of one call that are kept. */
+#define WAIT_DESCRIPTOR_LIMIT 16
+
+struct wait_descriptor {
+    int32_t fd;
+    bool writes; /**< It is waited for to be written to. */
+};
 
 /** What was read of a thread. */
 struct wait_facts {
@@ -19,6 +28,13 @@ struct wait_facts {
     const char *call; /**< Its name; NULL: not known. */
     uint64_t arguments[SYSTEM_CALL_ARGUMENTS];
     const char *arguments_text; /**< In the arena of waits; or NULL. */
+    bool timed;
+    bool has_deadline; /**< A time of that clock (clock_gettime(2)), in seconds. */
+    int clock;
+    double deadline;
+    struct wait_descriptor descriptors[WAIT_DESCRIPTOR_LIMIT];
+    size_t descriptor_count;
+    size_t descriptor_total; /**< With those that are not kept. */
     bool for_gil;
     bool has_window;
     uint8_t window[WINDOW_BEFORE + WINDOW_AFTER];
@@ -39,6 +55,7 @@ struct wait_maker {
     struct psc_trace *trace;
     const struct trace_thread *thread;
     const struct wait_facts *facts;
+    struct system *system; /**< NULL: of a core file, or when the thread has gone on. */
     struct trace_wait wait;
 };
 
@@ -50,6 +67,11 @@ const struct wait_facts *waits_find_inner(const struct waits *waits, uint32_t in
 /** A word of the window, at an offset from the futex; 0 where there is none. */
 uint32_t waits_word(const struct wait_facts *facts, int offset);
 uint64_t waits_long(const struct wait_facts *facts, int offset);
+
+/* ---- call_details.c ---- */
+
+/** Fills the times and descriptors. */
+void waits_read_details(struct waits *waits, struct wait_facts *facts);
 
 /* ---- futexes.c ---- */
 

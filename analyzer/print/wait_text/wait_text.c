@@ -33,8 +33,8 @@ static void add_owner(const struct psc_trace *trace, const struct trace_wait *wa
 static void add_time(const struct trace_wait *wait, struct text *text)
 {
     if (wait->has_time_left)
-        text_printf(text, ", %.3g s left", wait->time_left);
-    else if (wait->timed && wait->kind != TRACE_WAIT_SLEEP)
+        text_printf(text, ", %.*f s left", wait->time_left < 10 ? 1 : 0, wait->time_left);
+    else if (wait->timed && wait->kind != TRACE_WAIT_SLEEP && wait->kind != TRACE_WAIT_POLL)
         text_add_string(text, ", with a time limit");
 }
 
@@ -42,8 +42,12 @@ bool print_add_wait(const struct psc_trace *trace, const struct trace_wait *wait
 {
     if (!wait || wait->kind == TRACE_WAIT_GIL || !wait->object)
         return false;
-    text_add_string(text, "waits for ");
-    text_add_escaped(text, wait->object);
+    if (wait->kind == TRACE_WAIT_SLEEP) {
+        text_add_string(text, "sleeps");
+    } else {
+        text_add_string(text, "waits for ");
+        text_add_escaped(text, wait->object);
+    }
     if (wait->has_address && wait->kind != TRACE_WAIT_JOIN)
         text_printf(text, " 0x%" PRIx64, wait->address);
     add_owner(trace, wait, text);

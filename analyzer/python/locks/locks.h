@@ -27,7 +27,7 @@ bool locks_describe(struct python *python, psc_addr object, struct python_wait *
 void locks_find_purpose(struct python *python, const struct python_wait_place *place,
                         struct python_wait *ret, size_t *ret_outside);
 
-/* ---- variable_names.c ---- */
+/* ---- names_of_objects.c ---- */
 
 /** The value of a local variable of a frame, cells followed; 0: none. */
 psc_addr locks_local(struct python *python, const struct python_frame *frame, const char *name);

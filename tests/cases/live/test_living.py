@@ -20,15 +20,18 @@ LOOKS = 5 if analyzer.SANITIZED else 20
 # ---- right ----
 
 def without_native_names(document, names):
-    """A core has no names of threads but the first one's."""
+    """A core has no names of threads but the first one's, and of descriptors only the numbers."""
     for thread in document["threads"]:
+        wait = thread["waits_for"]
+        if wait and wait["kind"] != "gil":
+            thread["waits_for"] = {key: wait[key] for key in ("address", "system_call", "arguments", "timed")}
         if thread["name"] in names.values():
             thread["name"] = None
     return document
 
 
 def unnamed(text, names):
-    lines = text.splitlines()[2:]
+    lines = [line.split(" · waits for ")[0] for line in text.splitlines()[2:]]
     for name in set(names.values()):
         lines = [line.replace(' "%s"' % name, "") for line in lines]
     return lines
