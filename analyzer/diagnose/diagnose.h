@@ -7,7 +7,7 @@
 #ifndef PSC_DIAGNOSE_H
 #define PSC_DIAGNOSE_H
 
-#include "python.h"
+#include "modules.h"
 #include "target.h"
 #include "trace.h"
 
@@ -49,6 +49,10 @@ diagnose_crash(struct target *target, const struct first_fault *first, struct ps
 void diagnose_emptiness(struct target *target, struct psc_trace *trace);
 
 /* ---- what threads wait for ---- */
+
+struct python;
+struct python_interpreter;
+struct python_frame;
 
 /** Whose threads they are. */
 struct diagnose_wait_input {

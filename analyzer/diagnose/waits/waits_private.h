@@ -2,6 +2,7 @@
 #ifndef PSC_WAITS_PRIVATE_H
 #define PSC_WAITS_PRIVATE_H
 
+#include "python.h"
 #include "system.h"
 #include "system_calls.h"
 #include "waits.h"
