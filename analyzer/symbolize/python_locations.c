@@ -89,12 +89,6 @@ const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
     return location;
 }
 
-void symbolizer_forget_python(struct symbolizer *symbolizer, struct python *python)
-{
-    symbolizer->input.python = python;
-    hash_table_clear(&symbolizer->instructions);
-}
-
 const struct trace_location *symbolizer_gap(struct symbolizer *symbolizer, const char *format, ...)
 {
     char reason[512];

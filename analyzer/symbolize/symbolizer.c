@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct module *interpreter_of(const struct python *python)
+{
+    return python ? python_get_info(python)->module : NULL;
+}
+
 static bool is_interpreter_module(const struct symbolizer *symbolizer, const struct module *module)
 {
     const struct python *python = symbolizer->input.python;
     if (!python)
         return false;
-    if (module == python_get_info(python)->module)
+    if (module == interpreter_of(python))
         return true;
     // The launcher of a shared libpython: python3.11 and nothing else.
     return module->is_executable_file && c_api_is_interpreter_file(module->name);
@@ -112,6 +117,19 @@ struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc)
     return info;
 }
 
+void symbolizer_forget_python(struct symbolizer *symbolizer, struct python *python)
+{
+    symbolizer->input.python = python;
+    hash_table_clear(&symbolizer->instructions);
+    if (symbolizer->interpreter == interpreter_of(python))
+        return;
+    // What is known of an address depends on where the interpreter is, and on whether there is one.
+    symbolizer->interpreter = interpreter_of(python);
+    hash_table_clear(&symbolizer->addresses);
+    for (size_t i = 0; i < symbolizer->record_count; i++)
+        symbolizer->records[i].used = false;
+}
+
 /* ---- modules ---- */
 
 /* A record for each module. What the file tells is added by symbolizer_list_modules(). */
@@ -150,6 +168,7 @@ enum psc_status symbolizer_create(struct psc_trace *trace, const struct symboliz
         return PSC_ERR_MEMORY;
     symbolizer->trace = trace;
     symbolizer->input = *input;
+    symbolizer->interpreter = interpreter_of(input->python);
     symbolizer->addresses = HASH_TABLE_OF(struct known_address);
     symbolizer->instructions = HASH_TABLE_OF(struct known_instruction);
     symbolizer->text = sources_create(input->target, trace->arena);

@@ -41,6 +41,7 @@ struct known_instruction {
 struct symbolizer {
     struct psc_trace *trace;
     struct symbolizer_input input;
+    const struct module *interpreter; /**< Of input.python: by it addresses were looked up. */
     struct sources *text;
     struct cython_cache *cython;
     struct module_record *records; /**< Sorted by start, as modules are. */
