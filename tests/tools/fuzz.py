@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""
+Damages cores, modules, debug information, sources and the memory of processes, and looks at them: no crash, no
+sanitizer's report, no leak, no hang, bounded time and memory, every report well-formed.
+
+    tests/tools/fuzz.py                          a few thousand mutants, as in every test run
+    tests/tools/fuzz.py --release-check          100,000 of cores, 20,000 of files: once for each release
+    tests/tools/fuzz.py --build build-asan       with the sanitizers
+    tests/tools/fuzz.py --kinds memory,core --mutants 5000 --seed 7
+    tests/tools/fuzz.py --build build-coverage --coverage
+                                                 which lines they reach, by room (cmake --preset coverage)
+
+A failure is told with the command that repeats it, and its files are kept in --save.
+"""
+import argparse
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import fuzz_coverage
+import fuzz_subjects
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# kind: how many, by weight; the kinds of cores, and those of files.
+CORES = {"memory": 6, "core": 3, "live": 1}
+FILES = {"elf": 3, "debug": 4, "text": 3}
+EVERY_RUN = {False: 2500, True: 600}  # With sanitizers each costs several times as much.
+RELEASE_CORES, RELEASE_FILES = 100000, 20000
+
+
+def of_cache(build, name):
+    """A variable of the build."""
+    with open(os.path.join(build, "CMakeCache.txt")) as file:
+        found = [line.rstrip().partition("=")[2] for line in file if line.startswith(name + ":")]
+    return found[0] if found else ""
+
+
+def is_sanitized(build):
+    return of_cache(build, "PSC_SANITIZE") == "ON"
+
+
+def shares(weights, kinds, total):
+    chosen = {kind: weight for kind, weight in weights.items() if kind in kinds}
+    whole = sum(chosen.values())
+    return {kind: total * weight // whole for kind, weight in chosen.items()}
+
+
+def how_many(options):
+    """{kind: mutants}"""
+    if options.release_check:
+        return {**shares(CORES, options.kinds, RELEASE_CORES), **shares(FILES, options.kinds, RELEASE_FILES)}
+    total = options.mutants or EVERY_RUN[is_sanitized(options.build)]
+    return shares({**CORES, **FILES}, options.kinds, total)
+
+
+def run_kind(kind, count, subjects, scratch, options):
+    """Runs one kind; whether nothing failed."""
+    if not subjects:
+        print("%s: no subjects on this machine" % kind)
+        return False
+    listed = os.path.join(options.save if options.keep_subjects else scratch, kind + ".subjects")
+    with open(listed, "w") as file:
+        file.writelines(map(fuzz_subjects.line_of, subjects))
+    command = [os.path.join(options.build, "tests/fuzz/mutants"), "--kind=" + kind, "--seed=%d" % options.seed,
+               "--count=%d" % count, "--save=" + options.save, "--schemas=" + os.path.join(SOURCE, "schema"), listed]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL)
+    if done.returncode not in (0, 1):
+        print("%s: `mutants` ended with %d" % (kind, done.returncode))
+    return done.returncode == 0
+
+
+def run(options, scratch_folder):
+    scratch = fuzz_subjects.Scratch(scratch_folder)
+    few = None if options.release_check else 14
+    good = True
+    skipped: list = []
+    for kind, count in how_many(options).items():
+        with contextlib.ExitStack() as stack:
+            if kind in ("memory", "core"):
+                subjects = fuzz_subjects.core_subjects(scratch, few, skipped)
+            elif kind == "live":
+                subjects = stack.enter_context(fuzz_subjects.live_subjects(few and 3, skipped))
+            elif kind == "elf":
+                subjects = fuzz_subjects.module_subjects(scratch, skipped)
+            elif kind == "debug":
+                subjects = fuzz_subjects.file_subjects(scratch, skipped)
+            else:
+                subjects = fuzz_subjects.text_subjects(scratch, skipped)
+            sys.stdout.flush()
+            good = run_kind(kind, count, subjects, scratch_folder, options) and good
+    for reason in sorted(set(skipped)):
+        print("left out: " + reason)
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(SOURCE, "build"), help="the build folder (build)")
+    parser.add_argument("--kinds", default=",".join([*CORES, *FILES]), type=lambda text: text.split(","),
+                        help="memory, core, live, elf, debug, text; all of them")
+    parser.add_argument("--mutants", type=int, help="how many of all kinds together")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--release-check", action="store_true", help="100,000 of cores, 20,000 of files")
+    parser.add_argument("--coverage", action="store_true", help="print which lines were reached")
+    parser.add_argument("--save", help="the folder of what failed (BUILD/tests/fuzz/failed)")
+    parser.add_argument("--keep-subjects", action="store_true", help="keep the subjects, too, to repeat a failure")
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    options.save = os.path.abspath(options.save or os.path.join(options.build, "tests/fuzz/failed"))
+    unknown = set(options.kinds) - {*CORES, *FILES}
+    if unknown:
+        parser.error("no such kind: " + ", ".join(unknown))
+    os.makedirs(options.save, exist_ok=True)
+    fuzz_subjects.keep_cores_in(os.environ.get("PSC_TEST_CORES") or of_cache(options.build, "PSC_TEST_CORES"))
+    begun = time.monotonic()
+    scratch = tempfile.mkdtemp(prefix="pystack-core-fuzz.")
+    good = False
+    try:
+        if options.coverage:
+            fuzz_coverage.forget(options.build)
+        good = run(options, scratch)
+        if options.coverage:
+            fuzz_coverage.show(options.build, SOURCE)
+    finally:
+        if good or not options.keep_subjects:
+            shutil.rmtree(scratch, ignore_errors=True)
+        else:
+            print("subjects are kept in %s" % scratch)
+    print("%d s, %s" % (time.monotonic() - begun, "no failure" if good else "FAILED"))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
