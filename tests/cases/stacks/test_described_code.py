@@ -10,6 +10,7 @@ import pytest
 import analyzer
 import cores
 import living
+import resting
 
 NATIVE = os.path.join(cores.FOLDER_OF_CASES, "native")
 OWN = ["program_inner", "described_inner", "described_outer", "main"]
@@ -17,13 +18,13 @@ WELL = {"PATH": os.environ["PATH"], "CASE_DESCRIBED_WELL": "1"}
 NUMBA = """
 import ctypes, sys
 from numba import njit
-abort = ctypes.CDLL(None).abort
-abort.argtypes, abort.restype = [], None
+stop = ctypes.CDLL(None).pause if "wait" in sys.argv else ctypes.CDLL(None).abort
+stop.argtypes, stop.restype = [], None
 
 @njit(debug="debug" in sys.argv)
 def inner(number):
     more = number + 1
-    abort()
+    stop()
     return more
 
 @njit(debug="debug" in sys.argv)
@@ -31,6 +32,7 @@ def outer(number):
     twice = inner(number) * 2
     return twice + 1
 
+print("ready", flush=True)
 outer(4)
 """
 
@@ -113,6 +115,14 @@ def test_a_living_process(tmp_path):
         assert inner["locals"]["number"] == "5"
 
 
+def assert_are_of_numba(frames, debug):
+    names = [frame["function"].split("[")[0] for frame in frames if is_made(frame)]
+    assert names[-1] == "cpython::__main__::outer"
+    if debug == "debug":
+        assert names == ["__main__::inner", "__main__::outer", "cpython::__main__::outer"]
+        assert [frame["line"] for frame in frames if is_made(frame)] == [10, 15, None]
+
+
 @pytest.mark.skipif(not analyzer.THOROUGH, reason="installs numba: PSC_TEST_THOROUGH=1")
 @pytest.mark.parametrize("debug", ("debug", "plain"))
 def test_numba(debug, tmp_path):
@@ -124,9 +134,11 @@ def test_numba(debug, tmp_path):
     cores.run_to_core([python, str(program), debug], str(tmp_path))
     core = str(tmp_path / "core")
     frames = shown_frames(core)
-    names = [frame["function"].split("[")[0] for frame in frames if is_made(frame)]
-    assert names[-1] == "cpython::__main__::outer"
-    if debug == "debug":
-        assert names == ["__main__::inner", "__main__::outer", "cpython::__main__::outer"]
-        assert [frame["line"] for frame in frames if is_made(frame)] == [10, 15, None]
+    assert_are_of_numba(frames, debug)
     assert_equals_gdb(frames, gdb_frames(os.path.realpath(python), core))
+    with living.running([python, str(program), debug, "wait"]) as process:
+        resting.wait_until(lambda: any(is_made(frame) for frame in shown_frames("--pid", str(process.pid))), "code of numba")
+        resting.wait_until_at_rest(process.pid)
+        frames = shown_frames("--pid", str(process.pid))
+        assert_are_of_numba(frames, debug)
+        assert_equals_gdb(frames, gdb_frames("-p", str(process.pid)))
