@@ -50,6 +50,17 @@ static bool is_one_of(const char *word, const char *const *words)
 
 static void load_node(struct schema *schema, const json_t *node);
 
+static void load_pattern(struct schema *schema, const char *text)
+{
+    size_t number = schema->pattern_count;
+    if (number >= PATTERNS_MAX || !text ||
+        regcomp(&schema->patterns[number].compiled, text, REG_EXTENDED | REG_NOSUB)) {
+        fprintf(stderr, "schema: the pattern %s is not understood\n", text ? text : "?");
+        exit(2);
+    }
+    schema->patterns[schema->pattern_count++].text = text;
+}
+
 static void load_keyword(struct schema *schema, const char *key, const json_t *value)
 {
     static const char *const known[] = {
@@ -69,14 +80,13 @@ static void load_keyword(struct schema *schema, const char *key, const json_t *v
     } else if (is_one_of(key, nodes)) {
         load_node(schema, value);
     } else if (!strcmp(key, "pattern")) {
-        size_t number = schema->pattern_count;
-        const char *text = json_string_value(value);
-        if (number >= PATTERNS_MAX || !text ||
-            regcomp(&schema->patterns[number].compiled, text, REG_EXTENDED | REG_NOSUB)) {
-            fprintf(stderr, "schema: the pattern %s is not understood\n", text ? text : "?");
-            exit(2);
+        load_pattern(schema, json_string_value(value));
+    } else if (!strcmp(key, "patternProperties")) {
+        json_object_foreach((json_t *)value, name, one)
+        {
+            load_pattern(schema, name);
+            load_node(schema, one);
         }
-        schema->patterns[schema->pattern_count++].text = text;
     } else if (!is_one_of(key, known)) {
         fprintf(stderr, "schema: the keyword %s is not known to schema_check.c\n", key);
         exit(2);
@@ -184,23 +194,42 @@ static void check_choices(struct check *check, const char *key, const json_t *ch
     }
 }
 
+static bool matches(const struct schema *schema, const char *pattern, const char *text)
+{
+    for (size_t i = 0; i < schema->pattern_count; i++)
+        if (!strcmp(schema->patterns[i].text, pattern))
+            return !regexec(&schema->patterns[i].compiled, text, 0, NULL, 0);
+    return false;
+}
+
 static void check_pattern(struct check *check, const char *pattern, const json_t *value,
                           const char *name)
 {
-    if (!json_is_string(value))
-        return;
-    for (size_t i = 0; i < check->schema->pattern_count; i++)
-        if (!strcmp(check->schema->patterns[i].text, pattern) &&
-            regexec(&check->schema->patterns[i].compiled, json_string_value(value), 0, NULL, 0))
-            complain(check->complaint, "%s: \"%.100s\" is not %s", name, json_string_value(value),
-                     pattern);
+    if (json_is_string(value) && !matches(check->schema, pattern, json_string_value(value)))
+        complain(check->complaint, "%s: \"%.100s\" is not %s", name, json_string_value(value),
+                 pattern);
+}
+
+/* What describes a member: by its name, by a pattern, or what is said of all others. */
+static const json_t *description_of(const struct check *check, const json_t *node, const char *key)
+{
+    const char *pattern;
+    const json_t *one, *others = json_object_get(node, "additionalProperties");
+    const json_t *described = json_object_get(json_object_get(node, "properties"), key);
+    if (described)
+        return described;
+    json_object_foreach(json_object_get(node, "patternProperties"), pattern, one)
+    {
+        if (matches(check->schema, pattern, key))
+            return one;
+    }
+    return json_is_object(others) ? others : NULL;
 }
 
 static void check_object(struct check *check, const json_t *node, const json_t *value,
                          const char *name)
 {
-    const json_t *properties = json_object_get(node, "properties"), *one;
-    const json_t *others = json_object_get(node, "additionalProperties");
+    const json_t *one;
     const char *key;
     size_t index;
     json_array_foreach(json_object_get(node, "required"), index, one)
@@ -210,12 +239,10 @@ static void check_object(struct check *check, const json_t *node, const json_t *
     }
     json_object_foreach((json_t *)value, key, one)
     {
-        const json_t *described = json_object_get(properties, key);
+        const json_t *described = description_of(check, node, key);
         if (described)
             check_node(check, described, one, key);
-        else if (json_is_object(others))
-            check_node(check, others, one, key);
-        else if (properties)
+        else if (json_object_get(node, "properties") || json_object_get(node, "patternProperties"))
             complain(check->complaint, "%s: %s is not described", name, key);
     }
 }
