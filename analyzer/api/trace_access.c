@@ -108,7 +108,7 @@ enum psc_status psc_trace_get_crash(const struct psc_trace *trace, struct psc_cr
     if (!trace || !ret)
         return refuse(err, "psc_trace_get_crash", trace);
     const struct trace_crash *crash = trace->crash;
-    if (!crash)
+    if (!crash || !crash->signal_number)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "no signal ended or stopped it");
     const struct psc_crash_info info = {
         .signal_number = crash->signal_number,

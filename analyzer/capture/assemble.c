@@ -256,7 +256,9 @@ enum psc_status assemble_threads(struct capture *capture)
     for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
         status = assemble(capture, &capture->threads[i], &trace->threads[i]);
         trace->thread_count++;
-        merged_stack_deinit(&capture->threads[i].merged);
+        // Why it died is read from the stack of the thread that did.
+        if (!capture->threads[i].native || !capture->threads[i].native->crashed)
+            merged_stack_deinit(&capture->threads[i].merged);
     }
     return status == PSC_OK && arena_is_exhausted(trace->arena) ? PSC_ERR_MEMORY : status;
 }

@@ -89,6 +89,21 @@ static void read_ahead(struct capture *visitor)
         return;
 }
 
+/* Why it died; the stack of the thread that took the signal is still there. */
+static enum psc_status explain_death(struct capture *capture)
+{
+    struct diagnose_input input = {.target = capture->target,
+                                   .modules = *capture->modules,
+                                   .python = capture->python,
+                                   .first = &capture->first,
+                                   .trace = capture->trace};
+    for (size_t i = 0; i < capture->thread_count && !input.stack; i++)
+        if (capture->threads[i].native && capture->threads[i].native->crashed &&
+            capture->threads[i].merged.native.count)
+            input.stack = &capture->threads[i].merged.native;
+    return diagnose_crash(&input);
+}
+
 static struct psc_capture_options complete_options(const struct psc_capture_options *given,
                                                    const struct target *target)
 {
@@ -140,7 +155,7 @@ enum psc_status capture_trace(struct target *target, struct modules **modules,
         status = psc_fail_status(err, list_needed_files(&capture));
     explain_stage(trace, "walking, merging and looking up", &since);
     if (capture_goes_on(&capture, status))
-        status = psc_fail_status(err, diagnose_crash(target, &capture.first, trace));
+        status = psc_fail_status(err, explain_death(&capture));
     if (capture_goes_on(&capture, status))
         status = psc_fail_status(err, diagnose_what_runs(*modules, trace));
     if (capture_goes_on(&capture, status)) {

@@ -1,3 +1,4 @@
+#include "abort.h"
 #include "diagnose_private.h"
 #include "fault.h"
 #include "python.h"
@@ -112,15 +113,12 @@ static const char *find_abort_cause(const struct trace_thread *thread)
     return words ? words : find_abort_among(thread, plain_aborts, PSC_ARRAY_SIZE(plain_aborts));
 }
 
-/* abort() sends the signal to its own thread; so does raise(). */
-static bool describe_abort(const struct target *target, const struct trace_thread *thread,
-                           struct text *ret)
+/* raise() sends the signal in the same way: abort() is called where the stack says so. */
+static bool describe_abort(const struct trace_thread *thread, struct text *ret)
 {
-    const struct target_signal *signal = &target->process.signal;
-    bool own =
-        is_sent(signal) && signal->code == CODE_TKILL && signal->sender_pid == target->process.pid;
+    static const struct c_api_abort itself[] = {{"abort", "abort() called"}};
     const char *cause = find_abort_cause(thread);
-    if (!own && !cause)
+    if (!cause && (!thread || !find_abort_among(thread, itself, PSC_ARRAY_SIZE(itself))))
         return false;
     text_add_string(ret, "abort() called");
     if (cause)
@@ -128,23 +126,12 @@ static bool describe_abort(const struct target *target, const struct trace_threa
     return true;
 }
 
-static void describe_sender(const struct target *target, struct text *ret)
-{
-    const struct target_signal *signal = &target->process.signal;
-    if (signal->sender_pid == target->process.pid)
-        text_add_string(ret, "sent by itself");
-    else if (signal->sender_pid > 0)
-        text_printf(ret, "sent by pid %d", signal->sender_pid);
-    else
-        text_add_string(ret, "sent from outside its pid namespace");
-}
-
 /* Signals that neither the processor nor another process sends. */
-static void describe_limit(const struct target_signal *signal, struct text *ret)
+static void describe_limit(const struct fault *fault, struct text *ret)
 {
+    const struct target_signal *signal = &fault->signal;
     if (signal->number == SIGNAL_SYS)
-        text_add_string(ret, signal->code == CODE_SYS_SECCOMP ? "system call refused by seccomp"
-                                                              : "bad system call");
+        diagnose_describe_system_call(fault->target, signal, fault->registers, ret);
     else if (signal->number == SIGNAL_XCPU)
         text_add_string(ret, "limit of processor time exceeded");
     else if (signal->number == SIGNAL_XFSZ)
@@ -188,15 +175,15 @@ static enum psc_status describe_crash(const struct fault *fault, const struct ps
         crash->cause = TRACE_CAUSE_SENT;
         return PSC_OK;
     }
-    if (signal->number == SIGNAL_ABRT && describe_abort(target, frames, ret))
+    if (signal->number == SIGNAL_ABRT && describe_abort(frames, ret))
         return PSC_OK;
     if (is_sent(signal) && signal->sender_pid == target->process.pid && !trace->python &&
         diagnose_is_bootloader(target))
         text_add_string(ret, "raised again after its child process died of it");
     else if (is_sent(signal))
-        describe_sender(target, ret);
+        diagnose_describe_sender(target, signal, fault->registers, ret);
     else if (signal->has_info)
-        describe_limit(signal, ret);
+        describe_limit(fault, ret);
     if (ret->size || !signal->has_info)
         return PSC_OK;
     return fault_describe(fault, trace->arena, crash, ret);
@@ -217,30 +204,122 @@ static struct trace_crash begin_crash(const struct fault *fault)
     return crash;
 }
 
+/* Where the frame of a stack is in the report: its own function, of those that are inlined there.
+ */
+static const struct trace_location *find_location(const struct trace_thread *thread, psc_addr pc)
+{
+    const struct trace_location *location = NULL;
+    for (size_t i = 0; thread && i < thread->frame_count; i++) {
+        if (thread->frames[i].has_pc && thread->frames[i].pc == pc)
+            location = thread->frames[i].location;
+        else if (location)
+            break;
+    }
+    return location;
+}
+
+/* The function whose buffer was overrun, and what that says of the frames around it. */
+static void describe_overrun(const struct diagnose_input *input, const struct trace_thread *thread,
+                             const struct abort_finding *finding, struct text *ret)
+{
+    const struct trace_location *location =
+        find_location(thread, input->stack->frames[finding->overrun].pc);
+    if (!location || !(location->function || location->has_offset))
+        return;
+    if (location->function)
+        text_printf(ret, " in %s", location->function);
+    else
+        text_printf(ret, " in %s+0x%" PRIx64, location->module ? location->module->name : "",
+                    location->offset);
+    if (finding->cause == TRACE_CAUSE_STACK_SMASHING)
+        target_warn(input->target, "stack-overrun",
+                    "thread %d: the stack was overwritten in the function that was overrun: the "
+                    "frames of its callers may be wrong",
+                    thread->tid);
+}
+
+/* abort() sends the signal to its own thread. */
+static enum psc_status read_abort(const struct diagnose_input *input, const struct fault *fault,
+                                  struct abort_finding *ret)
+{
+    const struct abort_input request = {.target = input->target,
+                                        .modules = input->modules,
+                                        .thread = fault->thread,
+                                        .stack = input->stack,
+                                        .first =
+                                            input->first->found ? input->first->handler_frames : 0,
+                                        .arena = input->trace->arena};
+    *ret = (struct abort_finding){0};
+    if (fault->signal.number != SIGNAL_ABRT || !fault->thread || !input->stack || !input->modules)
+        return PSC_OK;
+    return abort_read(&request, ret);
+}
+
+/* Of what is not a fault of the processor. */
+static enum trace_cause find_cause(const struct fault *fault)
+{
+    const struct target_signal *signal = &fault->signal;
+    if (signal->number == SIGNAL_SYS && signal->code == CODE_SYS_SECCOMP)
+        return TRACE_CAUSE_SECCOMP;
+    if (is_sent(signal))
+        return signal->sender_pid == fault->target->process.pid ? TRACE_CAUSE_OTHER
+                                                                : TRACE_CAUSE_SENT;
+    return TRACE_CAUSE_UNKNOWN;
+}
+
+/* A core file that was written of a process which went on. */
+static enum psc_status describe_snapshot(const struct diagnose_input *input)
+{
+    struct psc_trace *trace = input->trace;
+    trace->crash = NULL;
+    for (size_t i = 0; i < trace->thread_count; i++)
+        trace->threads[i].state &= ~(uint32_t)TRACE_STATE_CRASHED;
+    if (input->target->kind != TARGET_CORE || !input->target->thread_count)
+        return PSC_OK;
+    struct trace_crash *crash = arena_alloc(trace->arena, sizeof(*crash));
+    if (!crash)
+        return PSC_ERR_MEMORY;
+    crash->cause = TRACE_CAUSE_SNAPSHOT;
+    crash->summary = "a snapshot, taken from a running process";
+    trace->crash = crash;
+    return PSC_OK;
+}
+
 enum psc_status diagnose_find_first(struct target *target, const struct target_thread *thread,
                                     const struct native_stack *stack, struct first_fault *ret)
 {
     return fault_find_first(target, thread, stack, ret);
 }
 
-enum psc_status diagnose_crash(struct target *target, const struct first_fault *first,
-                               struct psc_trace *trace)
+enum psc_status diagnose_crash(const struct diagnose_input *input)
 {
-    if (!is_crash(target)) {
-        trace->crash = NULL;
-        for (size_t i = 0; i < trace->thread_count; i++)
-            trace->threads[i].state &= ~(uint32_t)TRACE_STATE_CRASHED;
-        return PSC_OK;
-    }
+    struct psc_trace *trace = input->trace;
+    const struct first_fault *first = input->first;
+    if (!is_crash(input->target))
+        return describe_snapshot(input);
     struct trace_crash *crash = arena_alloc(trace->arena, sizeof(*crash));
     if (!crash)
         return PSC_ERR_MEMORY;
-    const struct fault fault = choose_fault(target, first);
+    const struct fault fault = choose_fault(input->target, first);
     *crash = begin_crash(&fault);
     crash->raised_again = first->found;
 
+    struct abort_finding finding;
     struct text summary = {0};
-    enum psc_status status = describe_crash(&fault, trace, crash, first->unknown_sender, &summary);
+    enum psc_status status = read_abort(input, &fault, &finding);
+    if (status != PSC_OK)
+        return status;
+    if (finding.words) {
+        crash->cause = finding.cause;
+        crash->message = finding.message;
+        text_printf(&summary, "abort() called: %s", finding.words);
+        if (finding.overrun)
+            describe_overrun(input, find_trace_thread(trace, crash->tid), &finding, &summary);
+    } else {
+        status = describe_crash(&fault, trace, crash, first->unknown_sender, &summary);
+    }
+    if (!crash->cause)
+        crash->cause = find_cause(&fault);
     bool failed = summary.failed;
     if (summary.size && !failed)
         crash->summary = arena_strndup(trace->arena, summary.data, summary.size);

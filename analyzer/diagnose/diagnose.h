@@ -1,15 +1,19 @@
 /**
  * @file
  * Room `diagnose`: what killed the process, in words, and what threads wait for. Fills
- * trace->crash, whose strings are in the trace's arena, from what memory proves. Knows no Python;
- * errors are PSC_ERR_MEMORY only.
+ * trace->crash, whose strings are in the trace's arena, from what memory proves. Errors are
+ * PSC_ERR_MEMORY only.
+ *
+ * To add a diagnosis: see docs/contributing.md.
  */
 #ifndef PSC_DIAGNOSE_H
 #define PSC_DIAGNOSE_H
 
 #include "modules.h"
-#include "target.h"
 #include "trace.h"
+
+struct native_stack;
+struct python;
 
 /** What a thread took first, where a handler of that signal has run on its stack. */
 struct first_fault {
@@ -23,8 +27,6 @@ struct first_fault {
     bool unknown_sender; /**< It is no fault of the thread's, and who sent it is not known. */
 };
 
-struct native_stack;
-
 /**
  * The first fault below the signal handlers on a thread's stack: of the outermost signal frame
  * whose instruction must have faulted as the frame says, or that interrupted the sending of the
@@ -35,12 +37,19 @@ PSC_MUST_CHECK enum psc_status diagnose_find_first(struct target *target,
                                                    const struct native_stack *stack,
                                                    struct first_fault *ret);
 
-/**
- * Fills trace->crash from the target's signal and the crashed thread's frames.
- * @param first  what a signal handler has passed on, if any.
- */
-PSC_MUST_CHECK enum psc_status
-diagnose_crash(struct target *target, const struct first_fault *first, struct psc_trace *trace);
+/** What a death is explained from; all of it is walked and merged. */
+struct diagnose_input {
+    struct target *target;
+    struct modules *modules;          /**< NULL: not known. */
+    struct python *python;            /**< NULL: none. */
+    const struct native_stack *stack; /**< Of the thread that took the signal, walked with
+                                         keep_registers; NULL: it was not walked. */
+    const struct first_fault *first;  /**< What a signal handler has passed on, if any. */
+    struct psc_trace *trace;          /**< Whose threads are complete. */
+};
+
+/** Fills trace->crash. */
+PSC_MUST_CHECK enum psc_status diagnose_crash(const struct diagnose_input *input);
 
 /**
  * Warns of a core without stacks, with the remedy, and of one that is of PyInstaller's bootloader.

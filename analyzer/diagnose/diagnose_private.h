@@ -39,6 +39,16 @@ enum diagnose_code {
     CODE_SYS_SECCOMP = 1
 };
 
+/**
+ * Who sent the signal: "sent by itself with kill()", "sent by pid 12, its parent process".
+ * @param registers  of the thread that took it; or NULL.
+ */
+void diagnose_describe_sender(const struct target *target, const struct target_signal *signal,
+                              const struct target_registers *registers, struct text *ret);
+/** Of SIGSYS: the call that was refused, with its arguments. */
+void diagnose_describe_system_call(struct target *target, const struct target_signal *signal,
+                                   const struct target_registers *registers, struct text *ret);
+
 /** Whether the program is PyInstaller's bootloader, of a program in one file. */
 bool diagnose_is_bootloader(struct target *target);
 

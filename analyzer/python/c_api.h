@@ -75,6 +75,18 @@ struct c_api_abort {
 /** The interpreter's own ones, the most telling first. */
 const struct c_api_abort *c_api_aborts(size_t *ret_count);
 
+/** A function that prints a text and calls abort(); arguments count from 0. */
+struct c_api_fatal {
+    const char *symbol;
+    uint8_t text;
+    bool has_function;
+    uint8_t function; /**< The name of the function that gave up, with has_function. */
+    bool is_format;   /**< The text has places for further arguments in it, as printf(3) has. */
+};
+
+/** NULL: it is none. */
+const struct c_api_fatal *c_api_find_fatal(const char *symbol);
+
 /* ---- names of symbols, types and files ---- */
 
 /** PyTraceBack_Here(), which adds an entry to the traceback: compiled modules import it. */

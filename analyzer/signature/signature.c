@@ -21,7 +21,7 @@ static const struct trace_thread *find_thread(const struct psc_trace *trace, uin
 static const struct trace_thread *choose_thread(const struct psc_trace *trace)
 {
     const struct trace_thread *thread = find_thread(trace, TRACE_STATE_CRASHED);
-    if (!thread && !trace->crash) {
+    if (!thread && (!trace->crash || trace->crash->cause == TRACE_CAUSE_SNAPSHOT)) {
         thread = find_thread(trace, TRACE_STATE_HOLDS_GIL);
         if (!thread)
             thread = find_thread(trace, TRACE_STATE_MAIN);
@@ -67,7 +67,7 @@ static void describe_cause(const struct psc_trace *trace, const struct trace_thr
                            struct text *ret)
 {
     const struct trace_crash *crash = trace->crash;
-    if (!crash) {
+    if (!crash || crash->cause == TRACE_CAUSE_SNAPSHOT) {
         text_add_string(ret, "hang");
         if (thread && thread->waits_for)
             text_printf(ret, " %s", trace_wait_name(thread->waits_for->kind));

@@ -271,5 +271,10 @@ void target_signal_take(struct target_signal *signal, const uint8_t *bytes, size
         signal->has_key = signal->number == SIGSEGV && signal->code == CODE_PROTECTION_KEY &&
                           size >= SIGINFO_KEY + 4;
         signal->key = signal->has_key ? load_u32(bytes + SIGINFO_KEY) : 0;
+    } else if (signal->number == SIGSYS) {
+        // The address of the call, its number, and AUDIT_ARCH_*.
+        signal->has_system_call = true;
+        signal->system_call = (int32_t)load_u32(fields + 8);
+        signal->system_call_arch = load_u32(fields + 12);
     }
 }

@@ -82,11 +82,15 @@ struct target_signal {
     bool has_sender;
     int32_t sender_pid; /**< si_pid when a process sent it. */
     int32_t sender_uid;
+    bool has_system_call; /**< SIGSYS says which one was refused. */
+    int32_t system_call;
+    uint32_t system_call_arch; /**< AUDIT_ARCH_*: whose numbers they are. */
 };
 
 struct target_process {
     int32_t pid;
     int32_t inner_pid;            /**< As the process itself knows it; 0: not known. */
+    int32_t parent_pid;           /**< Of a core file; 0: not known. */
     const char *name;             /**< comm, or NULL. */
     const char *executable;       /**< Path as the target names it, or NULL. */
     const char *const *arguments; /**< argv; the bytes may be any. */

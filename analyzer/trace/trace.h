@@ -358,8 +358,8 @@ struct trace_operand {
 };
 
 struct trace_crash {
-    int32_t signal_number;
-    const char *signal; /**< "SIGSEGV" */
+    int32_t signal_number; /**< 0: none, of TRACE_CAUSE_SNAPSHOT. */
+    const char *signal;    /**< "SIGSEGV"; NULL with number 0. */
     const char *code;   /**< "SEGV_MAPERR", or NULL. */
     bool has_address;
     psc_addr address;

@@ -93,7 +93,7 @@ static void put_crash(struct json_writer *writer, const struct trace_crash *cras
     }
     json_open_object(writer, "crash");
     json_put_string(writer, "signal", crash->signal);
-    json_put_integer(writer, "signal_number", true, crash->signal_number);
+    json_put_integer(writer, "signal_number", crash->signal_number != 0, crash->signal_number);
     json_put_string(writer, "code", crash->code);
     json_put_address(writer, "fault_address", crash->has_address, crash->address);
     json_put_integer(writer, "sender_pid", crash->has_sender, crash->sender_pid);

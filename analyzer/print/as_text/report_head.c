@@ -78,9 +78,9 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
     struct text *text = &sink->buffer;
     const struct trace_crash *crash = trace->crash;
     text_add_string(text, "  ");
-    if (!crash) {
+    if (!crash || crash->cause == TRACE_CAUSE_SNAPSHOT) {
         if (trace->path)
-            text_add_string(text, "taken from a running process\n");
+            text_add_string(text, "a snapshot, taken from a running process\n");
         else if (trace->held)
             text_add_string(text, "a living process, held by a debugger\n");
         else if (trace->paused)

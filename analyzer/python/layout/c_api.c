@@ -279,6 +279,21 @@ const struct c_api_abort *c_api_aborts(size_t *ret_count)
     return aborts;
 }
 
+/* Python/pylifecycle.c; from 3.9 on Py_FatalError() is a macro for _Py_FatalErrorFunc() as well. */
+static const struct c_api_fatal fatals[] = {
+    {.symbol = "Py_FatalError"},
+    {.symbol = "_Py_FatalErrorFunc", .text = 1, .has_function = true},
+    {.symbol = "_Py_FatalErrorFormat", .text = 1, .has_function = true, .is_format = true},
+};
+
+const struct c_api_fatal *c_api_find_fatal(const char *symbol)
+{
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(fatals); i++)
+        if (strcmp(fatals[i].symbol, symbol) == 0)
+            return &fatals[i];
+    return NULL;
+}
+
 bool c_api_is_module_entry(const char *symbol)
 {
     return strncmp(symbol, MODULE_ENTRY, strlen(MODULE_ENTRY)) == 0;

@@ -13,6 +13,7 @@ enum { PRSTATUS_CURSIG = 12, PRSTATUS_BLOCKED = 24, PRSTATUS_PID = 32, PRSTATUS_
 enum {
     PRPSINFO_SIZE = 136,
     PRPSINFO_PID = 24,
+    PRPSINFO_PPID = 28,
     PRPSINFO_FNAME = 40,
     PRPSINFO_FNAME_SIZE = 16,
     PRPSINFO_PSARGS = 56,
@@ -188,6 +189,7 @@ void core_notes_finish(struct core_notes *notes)
     if (info) {
         // Of its own namespace: fs/binfmt_elf.c, fill_psinfo().
         process->pid = process->inner_pid = (int32_t)load_u32(info + PRPSINFO_PID);
+        process->parent_pid = (int32_t)load_u32(info + PRPSINFO_PPID);
         const char *name = (const char *)info + PRPSINFO_FNAME;
         process->name = arena_strndup(target->arena, name, strnlen(name, PRPSINFO_FNAME_SIZE));
         notes_split_psargs(target, (const char *)info + PRPSINFO_PSARGS, PRPSINFO_PSARGS_SIZE);

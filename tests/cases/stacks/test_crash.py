@@ -56,7 +56,9 @@ def test_everything_was_shown(core):
 def test_a_living_program_did_not_crash(core):
     """gcore writes a SIGSTOP-like siginfo: no death may be made of it."""
     document = analyzer.json_of(core.path).json
-    assert document["crash"] is None
+    crash = document["crash"]
+    assert crash["cause"] == "snapshot" and crash["signal"] is None and crash["thread"] is None
+    assert "a snapshot, taken from a running process" in analyzer.run(core.path).stdout
     assert not any("crashed" in thread["state"] for thread in document["threads"])
 
 

@@ -90,7 +90,9 @@ static void dead_init(struct dead *dead, int signal, int code)
 
 static const struct trace_crash *dead_diagnose(struct dead *dead)
 {
-    assert_int_equal(diagnose_crash(&dead->target, &(struct first_fault){0}, &dead->trace), PSC_OK);
+    const struct diagnose_input input = {
+        .target = &dead->target, .first = &(struct first_fault){0}, .trace = &dead->trace};
+    assert_int_equal(diagnose_crash(&input), PSC_OK);
     return dead->trace.crash;
 }
 
@@ -213,7 +215,7 @@ static void test_senders(void **state)
     expect_sent(SIGSEGV, SI_TKILL, 70, "sent by itself");
     expect_sent(SIGQUIT, SI_QUEUE, 5, "sent by pid 5");
     expect_sent(SIGQUIT, SI_USER, 0, "sent from outside its pid namespace");
-    expect_sent(SIGABRT, SI_TKILL, 70, "abort() called");
+    expect_sent(SIGABRT, SI_TKILL, 70, "sent by itself");
     expect_sent(SIGABRT, SI_USER, 70, "sent by itself");
     expect_sent(SIGABRT, SI_USER, 5, "sent by pid 5");
 }
@@ -292,7 +294,8 @@ static void test_no_crash(void **state)
         struct dead dead;
         dead_init(&dead, cases[i].signal, cases[i].code);
         dead.target.process.signal.has_info = cases[i].has_info;
-        assert_null(dead_diagnose(&dead));
+        const struct trace_crash *crash = dead_diagnose(&dead);
+        assert_true(crash && crash->cause == TRACE_CAUSE_SNAPSHOT && !crash->signal_number);
         assert_int_equal(dead.trace_thread.state & TRACE_STATE_CRASHED, 0);
         arena_destroy(dead.trace.arena);
     }

@@ -200,13 +200,13 @@ static void test_header_without_crash_or_python(void **state)
     trace->thread_count = 1;
     expect_part(trace, &(struct psc_print_options){0},
                 "core.1234: /usr/bin/python3\n"
-                "  taken from a running process\n"
+                "  a snapshot, taken from a running process\n"
                 "  no Python interpreter found · x86_64 · 1 thread\n"
                 "\nThread 1234");
     trace->unwanted_threads = 3;
     expect_part(trace, &(struct psc_print_options){0},
                 "core.1234: /usr/bin/python3\n"
-                "  taken from a running process\n"
+                "  a snapshot, taken from a running process\n"
                 "  no Python interpreter found · x86_64 · 1 of 4 threads\n");
 }
 

@@ -1,0 +1,169 @@
+"""What abort() was called with: beside what the dying program says of it on standard error."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+import resting
+
+CXX = os.path.join(cores.PROGRAMS, "ways_to_abort.cc")
+BUILDS = {
+    "usual": ["-O2"],
+    "unoptimised": ["-O0"],
+    "own_runtime": ["-O2", "-static-libstdc++", "-static-libgcc"],
+    "stripped": ["-O2", "-s"],
+}
+GLIBC = {"assert": "assertion", "double_free": "heap-corruption", "smash": "stack-smashing", "fortify": "fortify"}
+EXCEPTIONS = ["runtime_error", "field", "constant", "virtual_base", "several_bases", "plain", "int", "literal", "string",
+              "system_error", "filesystem", "out_of_range", "noexcept", "thread", "rethrow", "exception_ptr", "in_catch",
+              "old_text_terminate"]
+# What is thrown there is no std::exception: standard error has its type alone.
+VALUES = {"int": "int: 42", "literal": "char const*: a literal",
+          "string": "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >: a string"}
+
+
+def die(command, folder, environment=None):
+    """Runs it until it dies; FOLDER/stderr is what it said."""
+    os.makedirs(folder)
+    cores.run_to_core(["/bin/sh", "-c", 'exec "$0" "$@" 2>stderr', *command], folder, environment)
+
+
+@pytest.fixture(params=BUILDS)
+def build(request):
+    if request.param not in ("usual", "own_runtime") and not analyzer.THOROUGH:
+        pytest.skip("--thorough does it")
+    if shutil.which("c++") is None:
+        pytest.skip("no C++ compiler here")
+    return request.param
+
+
+def program_of(build):
+    def make(folder):
+        flags = ["-std=c++17", "-w", "-pthread", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", *BUILDS[build]]
+        if build != "unoptimised":
+            flags.append("-D_FORTIFY_SOURCE=2")
+        subprocess.run(["c++", *flags, "-o", os.path.join(folder, "ways"), CXX], check=True)
+
+    return os.path.join(cores.made_once("ways-to-abort-" + build, cores.digest(CXX, BUILDS[build]), make), "ways")
+
+
+def death(build, way):
+    """(crash of the JSON report, what the program said, the report)."""
+    program = program_of(build)
+    folder = cores.made_once("abort-%s-%s" % (build, way), cores.digest(program, way, cores.kernel_writes_here()),
+                             lambda folder: die([program, way], os.path.join(folder, "run")))
+    with open(os.path.join(folder, "run", "stderr")) as file:
+        said = file.read()
+    report = analyzer.json_of(os.path.join(folder, "run", "core"))
+    return report.json["crash"], said, report
+
+
+def skip_what_is_slow(build, way):
+    if build == "unoptimised" and way == "fortify":
+        pytest.skip("not without optimisation")
+    if build != "usual" and way not in ("double_free", "noexcept", "field") and not analyzer.THOROUGH:
+        pytest.skip("--thorough does it")
+
+
+@pytest.mark.parametrize("way", GLIBC)
+def test_the_c_library(build, way):
+    skip_what_is_slow(build, way)
+    crash, said, report = death(build, way)
+    assert crash["message"] == said.rstrip("\n") and crash["cause"] == GLIBC[way]
+    if way in ("smash", "fortify") and build != "stripped":
+        assert crash["summary"].endswith(" in smash_buffer" if way == "smash" else " in copy_text")
+    assert [warning["code"] for warning in report.json["warnings"]
+            if "python" not in warning["code"]] == ["stack-overrun"] * (way == "smash")
+
+
+@pytest.mark.parametrize("way", EXCEPTIONS)
+def test_exceptions_of_cxx(build, way):
+    skip_what_is_slow(build, way)
+    crash, said, _ = death(build, way)
+    name = re.findall(r"an instance of '(.*)'", said)[0]
+    what = re.search(r"^  what\(\):  (.*)$", said, re.M)
+    assert crash["cause"] == "terminate"
+    assert crash["message"] == VALUES.get(way, "%s: %s" % (name, what.group(1)) if what else name)
+
+
+def test_what_only_running_tells(build):
+    skip_what_is_slow(build, "computed")
+    crash, said, _ = death(build, "computed")
+    assert "what():  made " in said and crash["message"] == "Computed"
+
+
+def test_an_own_handler(build):
+    """It says nothing; the exception is there all the same."""
+    skip_what_is_slow(build, "handler")
+    crash, said, _ = death(build, "handler")
+    assert said == "" and crash["message"] == "std::runtime_error: own handler"
+
+
+def test_without_an_exception(build):
+    skip_what_is_slow(build, "joinable")
+    crash, said, _ = death(build, "joinable")
+    assert "without an active exception" in said
+    assert crash["cause"] == "terminate" and crash["message"] is None
+    assert crash["summary"].endswith("without an active exception")
+
+
+@pytest.mark.parametrize("way", ["abort", "old_text", "abort_in_catch", "raise"])
+def test_abort_alone(build, way):
+    """An older text and an exception in hand are no cause; raise() is no abort()."""
+    skip_what_is_slow(build, way)
+    crash, _, _ = death(build, way)
+    summary = "sent by itself with tgkill()" if way == "raise" else "abort() called"
+    assert (crash["summary"], crash["message"], crash["cause"]) == (summary, None, "other")
+
+
+@pytest.mark.parametrize("way,environment", [("own_text", {}), ("own_function", {}), ("no_thread_state", {}),
+                                             ("overrun", {"PYTHONMALLOC": "debug"})])
+def test_python_gives_up(interpreter, way, environment, tmp_path):
+    if way == "own_function" and interpreter.minor < (3, 9):
+        pytest.skip("no _Py_FatalErrorFunc()")
+    folder = str(tmp_path / "run")
+    die([interpreter.path, "-s", os.path.join(cores.PROGRAMS, "fatal_errors.py"), way], folder,
+        {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **environment})
+    with open(os.path.join(folder, "stderr")) as file:
+        said = re.findall(r"^Fatal Python error: (.*)$", file.read(), re.M)[0]
+    crash = analyzer.json_of(os.path.join(folder, "core")).json["crash"]
+    assert crash["cause"] == "fatal-error"
+    # Up to 3.9 a text that the caller had to make is nowhere certain, nor is the name of the function.
+    if interpreter.minor >= (3, 10):
+        assert crash["message"] == said
+    else:
+        known = crash["message"] is not None
+        assert known or way != "no_thread_state"
+        assert not known or said.endswith(crash["message"])
+
+
+@pytest.mark.parametrize("way,summary,cause", [
+    ("trap", 'system call refused by seccomp: openat(AT_FDCWD, "/etc/passwd", 0x80000, 00)', "seccomp"),
+    ("kill_process", 'system call refused by seccomp: openat(AT_FDCWD, "/etc/passwd", 0x80000, 00)', "seccomp"),
+    ("kill", "sent by itself with kill()", "other"), ("raise", "sent by itself with tgkill()", "other")])
+def test_system_calls(tmp_path, way, summary, cause):
+    program = str(tmp_path / "refused_call")
+    cores.compile_c([os.path.join(cores.PROGRAMS, "refused_call.c")], program, "-O1")
+    die([program, way], str(tmp_path / "run"))
+    crash = analyzer.json_of(str(tmp_path / "run" / "core")).json["crash"]
+    assert (crash["summary"], crash["cause"], crash["message"]) == (summary, cause, None)
+
+
+@pytest.mark.skipif(not cores.kernel_writes_here(), reason="the kernel does not write core files here")
+def test_killed_from_outside(tmp_path):
+    program = str(tmp_path / "refused_call")
+    cores.compile_c([os.path.join(cores.PROGRAMS, "refused_call.c")], program, "-O1")
+    command = "import os, subprocess, sys; child = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE); " \
+        "child.stdout.read(); os.kill(child.pid, %d); child.wait(); print(os.getpid())" % signal.SIGQUIT
+    done = subprocess.run(["/usr/bin/python3", "-c", command, program, "wait"], cwd=str(tmp_path), check=True,
+                          preexec_fn=cores._allow_cores, capture_output=True, timeout=resting.WAIT)
+    core, = tmp_path.glob("core*")
+    crash = analyzer.json_of(str(core)).json["crash"]
+    parent = int(done.stdout)
+    assert (crash["sender_pid"], crash["cause"]) == (parent, "sent")
+    assert crash["summary"] == "sent by pid %d, its parent process" % parent
