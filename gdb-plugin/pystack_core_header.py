@@ -439,6 +439,22 @@ if ctypes:
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(CaptureOptions), ctypes.POINTER(ctypes.c_void_p),
              ctypes.POINTER(Error)]),
+        "psc_take_snapshot": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(CaptureOptions), ctypes.POINTER(ctypes.c_void_p),
+             ctypes.POINTER(Error)]),
+        "psc_read_snapshot": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Error)]),
+        "psc_snapshot_keep_core": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(Error)]),
+        "psc_snapshot_destroy": (
+            None,
+            [ctypes.c_void_p]),
+        "psc_target_owner": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint32)]),
         "psc_trace_destroy": (
             None,
             [ctypes.c_void_p]),

@@ -204,12 +204,18 @@ static enum psc_status check_evaluations(const struct psc_capture_options *optio
     return PSC_OK;
 }
 
-enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *given,
-                            struct psc_trace **ret, struct psc_error *err)
+struct psc_snapshot {
+    struct target *target;
+    struct capture *capture; /* NULL: it was read. */
+};
+
+enum psc_status psc_take_snapshot(struct psc_target *target,
+                                  const struct psc_capture_options *given,
+                                  struct psc_snapshot **ret, struct psc_error *err)
 {
     struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
     if (!target || !ret)
-        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: target or ret is NULL");
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_take_snapshot: target or ret is NULL");
     enum psc_status status =
         sized_take(SIZED_TYPE(psc_capture_options, PSC_CAPTURE_OPTIONS_INIT), given, &options, err);
     const struct psc_value_limits limits = {
@@ -218,8 +224,69 @@ enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_
         status = check_value_limits(&limits, err);
     if (status == PSC_OK)
         status = check_evaluations(&options, err);
-    return status == PSC_OK ? capture_trace(target->target, &target->modules, &options, ret, err)
-                            : status;
+    struct psc_snapshot *snapshot = status == PSC_OK ? calloc(1, sizeof(*snapshot)) : NULL;
+    if (status == PSC_OK && !snapshot)
+        return psc_fail_memory(err);
+    if (status == PSC_OK)
+        snapshot->target = target->target;
+    if (status == PSC_OK)
+        status = capture_start(target->target, &target->modules, &options, &snapshot->capture, err);
+    if (status == PSC_OK)
+        *ret = snapshot;
+    else
+        free(snapshot);
+    return status;
+}
+
+enum psc_status psc_read_snapshot(struct psc_snapshot *snapshot, struct psc_trace **ret,
+                                  struct psc_error *err)
+{
+    if (!snapshot || !snapshot->capture || !ret)
+        return psc_fail(err, PSC_ERR_ARGUMENT,
+                        "psc_read_snapshot: snapshot or ret is NULL, or it was read already");
+    struct capture *capture = snapshot->capture;
+    snapshot->capture = NULL;
+    return capture_finish(capture, ret, err);
+}
+
+enum psc_status psc_snapshot_keep_core(struct psc_snapshot *snapshot, struct psc_error *err)
+{
+    if (!snapshot)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_snapshot_keep_core: snapshot is NULL");
+    return capture_place_core(snapshot->target, err);
+}
+
+void psc_snapshot_destroy(struct psc_snapshot *snapshot)
+{
+    if (!snapshot)
+        return;
+    capture_destroy(snapshot->capture);
+    capture_drop_core(snapshot->target);
+    free(snapshot);
+}
+
+enum psc_status psc_capture(struct psc_target *target, const struct psc_capture_options *options,
+                            struct psc_trace **ret, struct psc_error *err)
+{
+    struct psc_snapshot *snapshot = NULL;
+    if (!target || !ret)
+        return psc_fail(err, PSC_ERR_ARGUMENT, "psc_capture: target or ret is NULL");
+    enum psc_status status = psc_take_snapshot(target, options, &snapshot, err);
+    if (status == PSC_OK)
+        status = psc_read_snapshot(snapshot, ret, err);
+    if (status == PSC_OK && !(*ret)->core_error.status)
+        (*ret)->core_error.status = capture_place_core(target->target, &(*ret)->core_error);
+    psc_snapshot_destroy(snapshot);
+    return status;
+}
+
+int psc_target_owner(const struct psc_target *target, uint32_t *ret_user, uint32_t *ret_group)
+{
+    if (!target || !ret_user || !ret_group || !target->target->process.owner_known)
+        return 0;
+    *ret_user = target->target->process.user;
+    *ret_group = target->target->process.group;
+    return 1;
 }
 
 static enum psc_status take_print_options(const struct psc_print_options *given,

@@ -3,6 +3,7 @@
 
 #include "live.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 static double now_in_milliseconds(void)
@@ -27,8 +28,6 @@ static void capture_deinit(struct capture *capture)
     native_destroy(capture->native);
     python_close(capture->python);
     trace_destroy(capture->trace);
-    if (capture->target->kind == TARGET_PROCESS)
-        live_drop_core(capture->target);
 }
 
 /* What walks and looks up, when the modules and Python are known. */
@@ -118,59 +117,119 @@ static struct psc_capture_options complete_options(const struct psc_capture_opti
     return options;
 }
 
-enum psc_status capture_trace(struct target *target, struct modules **modules,
-                              const struct psc_capture_options *options, struct psc_trace **ret,
-                              struct psc_error *err)
+void capture_destroy(struct capture *capture)
 {
-    struct capture capture PSC_CLEANUP(capture_deinit) = {
-        .target = target,
-        .modules = modules,
-        .options = complete_options(options, target),
-        .trace = trace_create(),
-        .locals_limit = options->locals ? SIZE_MAX : 0,
-        .variables_limit = SIZE_MAX};
-    struct psc_trace *trace = capture.trace;
-    double since = now_in_milliseconds();
-    if (!trace)
-        return psc_fail_memory(err);
-    if (options->core_path && (target->kind != TARGET_PROCESS || options->no_pause))
+    if (capture && capture->target->kind == TARGET_PROCESS && !capture->trace_taken)
+        live_drop_core(capture->target);
+    if (capture)
+        capture_deinit(capture);
+    free(capture);
+}
+
+static void cleanup_capture(struct capture **capture)
+{
+    capture_destroy(*capture);
+}
+
+static enum psc_status check_core_path(const struct capture *capture, struct psc_error *err)
+{
+    const struct psc_capture_options *options = &capture->options;
+    if (options->core_path && (capture->target->kind != TARGET_PROCESS || options->no_pause))
         return psc_fail(err, PSC_ERR_ARGUMENT,
                         "a core file can be written of a living process that is stopped only");
-    describe_process(trace, target);
-    enum psc_status status = target->kind == TARGET_PROCESS
-                                 ? snapshot_process(&capture, read_ahead, err)
-                                 : find_python(&capture, err);
-    if (status == PSC_OK)
-        status = open_tools(&capture, err);
-    explain_stage(trace, "finding the interpreter", &since);
-    if (status == PSC_OK)
-        status = read_threads(&capture, err);
-    if (status == PSC_OK)
-        status = walk_and_merge(&capture, err);
-    if (status == PSC_OK)
-        status = psc_fail_status(err, symbolizer_list_modules(capture.symbolizer));
-    if (status == PSC_OK)
-        status = psc_fail_status(err, fill_evaluations(&capture));
-    if (status == PSC_OK)
-        status = psc_fail_status(err, list_needed_files(&capture));
-    explain_stage(trace, "walking, merging and looking up", &since);
-    if (capture_goes_on(&capture, status))
-        status = psc_fail_status(err, explain_death(&capture));
-    if (capture_goes_on(&capture, status))
-        status = psc_fail_status(err, diagnose_what_runs(*modules, trace));
-    if (capture_goes_on(&capture, status)) {
-        diagnose_emptiness(target, trace);
-        status = psc_fail_status(err, diagnose_waits(capture.waits, trace));
+    return PSC_OK;
+}
+
+enum psc_status capture_start(struct target *target, struct modules **modules,
+                              const struct psc_capture_options *options, struct capture **ret,
+                              struct psc_error *err)
+{
+    struct capture *capture PSC_CLEANUP(cleanup_capture) = calloc(1, sizeof(*capture));
+    if (!capture)
+        return psc_fail_memory(err);
+    *capture = (struct capture){.target = target,
+                                .modules = modules,
+                                .options = complete_options(options, target),
+                                .trace = trace_create(),
+                                .locals_limit = options->locals ? SIZE_MAX : 0,
+                                .variables_limit = SIZE_MAX,
+                                .since = now_in_milliseconds()};
+    if (!capture->trace)
+        return psc_fail_memory(err);
+    enum psc_status status = check_core_path(capture, err);
+    if (status != PSC_OK)
+        return status;
+    describe_process(capture->trace, target);
+    if (target->kind == TARGET_PROCESS) {
+        status = snapshot_process(capture, read_ahead, err);
+        live_keep_facts(target);
     }
-    if (capture_goes_on(&capture, status)) {
-        summarize(&capture);
-        save_core_of_process(&capture);
+    if (target->interrupted)
+        return psc_fail(err, PSC_ERR_INTERRUPTED, "interrupted");
+    if (status == PSC_OK) {
+        *ret = capture;
+        capture = NULL;
+    }
+    return status;
+}
+
+static enum psc_status read_all(struct capture *capture, struct psc_error *err)
+{
+    struct psc_trace *trace = capture->trace;
+    enum psc_status status =
+        capture->target->kind == TARGET_PROCESS ? PSC_OK : find_python(capture, err);
+    if (status == PSC_OK)
+        status = open_tools(capture, err);
+    explain_stage(trace, "finding the interpreter", &capture->since);
+    if (status == PSC_OK)
+        status = read_threads(capture, err);
+    if (status == PSC_OK)
+        status = walk_and_merge(capture, err);
+    if (status == PSC_OK)
+        status = psc_fail_status(err, symbolizer_list_modules(capture->symbolizer));
+    if (status == PSC_OK)
+        status = psc_fail_status(err, fill_evaluations(capture));
+    if (status == PSC_OK)
+        status = psc_fail_status(err, list_needed_files(capture));
+    explain_stage(trace, "walking, merging and looking up", &capture->since);
+    return status;
+}
+
+enum psc_status capture_finish(struct capture *given, struct psc_trace **ret, struct psc_error *err)
+{
+    struct capture *capture PSC_CLEANUP(cleanup_capture) = given;
+    struct target *target = capture->target;
+    struct psc_trace *trace = capture->trace;
+    enum psc_status status = read_all(capture, err);
+    if (capture_goes_on(capture, status))
+        status = psc_fail_status(err, explain_death(capture));
+    if (capture_goes_on(capture, status))
+        status = psc_fail_status(err, diagnose_what_runs(*capture->modules, trace));
+    if (capture_goes_on(capture, status)) {
+        diagnose_emptiness(target, trace);
+        status = psc_fail_status(err, diagnose_waits(capture->waits, trace));
+    }
+    if (capture_goes_on(capture, status)) {
+        summarize(capture);
+        save_core_of_process(capture);
     }
     if (target->interrupted)
         return psc_fail(err, PSC_ERR_INTERRUPTED, "interrupted");
     if (status == PSC_OK) {
         *ret = trace;
-        capture.trace = NULL;
+        capture->trace = NULL;
+        capture->trace_taken = true;
     }
     return status;
+}
+
+enum psc_status capture_place_core(struct target *target, struct psc_error *err)
+{
+    return target->kind == TARGET_PROCESS ? live_place_core(target, err) : PSC_OK;
+}
+
+void capture_drop_core(struct target *target)
+{
+    if (target->kind == TARGET_PROCESS)
+        live_drop_core(target);
 }

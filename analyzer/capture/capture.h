@@ -12,13 +12,30 @@
 #include "modules.h"
 #include "trace.h"
 
+struct capture;
+
 /**
- * @param modules  of the target; made anew when a living process has loaded others.
- * @param options  complete; see psc_capture().
- * @param ret      to be freed by trace_destroy().
+ * What needs rights over the target: a living process is stopped, looked at and let go, and its
+ * core file is opened.
+ * @param modules  of the target; made anew when a living process has loaded others. Stays in use.
+ * @param options  complete; see psc_capture(). What they point to stays in use.
+ * @param ret      for capture_finish() or capture_destroy().
  */
-PSC_MUST_CHECK enum psc_status capture_trace(struct target *target, struct modules **modules,
+PSC_MUST_CHECK enum psc_status capture_start(struct target *target, struct modules **modules,
                                              const struct psc_capture_options *options,
-                                             struct psc_trace **ret, struct psc_error *err);
+                                             struct capture **ret, struct psc_error *err);
+/**
+ * All else: what has been copied, and files. Frees the capture.
+ * @param ret  to be freed by trace_destroy().
+ */
+PSC_MUST_CHECK enum psc_status capture_finish(struct capture *capture, struct psc_trace **ret,
+                                              struct psc_error *err);
+/** Frees one that is not finished; NULL is allowed. */
+void capture_destroy(struct capture *capture);
+
+/** Puts the core file, which capture_finish() has written, in its place; PSC_OK where none is. */
+PSC_MUST_CHECK enum psc_status capture_place_core(struct target *target, struct psc_error *err);
+/** Leaves nothing of it. */
+void capture_drop_core(struct target *target);
 
 #endif

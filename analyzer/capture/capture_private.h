@@ -51,6 +51,8 @@ struct capture {
     bool reads_python;
     size_t locals_limit;    /**< Frames of a thread whose values are read, from the innermost. */
     size_t variables_limit; /**< The same of native frames. */
+    bool trace_taken;       /**< It is finished: what was written stays until it is placed. */
+    double since;           /**< When the stage began that --explain tells the time of, in ms. */
 
     /* chosen_threads.c */
     struct python_interpreter *interpreters;

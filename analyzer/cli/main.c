@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "messages.h"
 #include "options.h"
+#include "sandbox.h"
 #include "show_target.h"
 #include "shrunk_files.h"
 
@@ -48,6 +49,8 @@ int main(int argc, char **argv)
     }
     switch (options_parse(&options, argc, argv)) {
     case OPTIONS_RUN:
+        if (!options.no_sandbox)
+            sandbox_begin();
         code = show_target(&options);
         break;
     case OPTIONS_DONE:

@@ -4,7 +4,8 @@
 #include "bundle.h"
 #include "messages.h"
 #include "processes.h"
-#include "show_traces.h"
+#include "report_files.h"
+#include "sandbox.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -31,27 +32,145 @@ static char *name_core(int32_t pid, const struct options *options)
     return asprintf(&path, "%s.%d", file, pid) < 0 ? NULL : path;
 }
 
-/* psc_capture() of a process, with its core file if one is wanted. */
-static enum psc_status capture(struct psc_target *target, int32_t pid,
-                               const struct options *options, struct psc_trace **ret,
-                               struct psc_error *err)
+/* What is being looked at: read in two steps, so that the second one needs no rights. */
+struct look {
+    struct psc_target *target;
+    struct psc_snapshot *snapshot;
+    int32_t pid; /* 0: a core file. */
+};
+
+/* The first step, with its core file if one is wanted. */
+static enum psc_status take_snapshot(struct look *look, const struct options *options,
+                                     struct psc_error *err)
 {
     struct psc_capture_options capture = options->capture;
     char *path = NULL;
     if (options->saves_core) {
-        path = name_core(pid, options);
+        path = name_core(look->pid, options);
         if (!path) {
             snprintf(err->message, sizeof(err->message), "out of memory");
             return PSC_ERR_MEMORY;
         }
         capture.core_path = path;
         if (capture.core_full)
-            announce_copy(pid);
+            announce_copy(look->pid);
     }
-    enum psc_status status = psc_capture(target, &capture, ret, err);
+    enum psc_status status = psc_take_snapshot(look->target, &capture, &look->snapshot, err);
     free(path);
     return status;
 }
+
+/* ---- the second step ---- */
+
+struct work {
+    const struct options *options;
+    const struct look *looks;
+    size_t count;
+    struct reports reports;
+};
+
+static void complain_of_look(const struct work *work, const struct look *look, const char *why)
+{
+    char label[32];
+    snprintf(label, sizeof(label), "process %d", look->pid);
+    if (options_are_several(work->options))
+        complain("%s", why);
+    else
+        complain_about(work->options->core ? work->options->core : label, why);
+}
+
+/* One that cannot be shown does not keep the others from it. */
+static int read_and_write(void *context)
+{
+    struct work *work = context;
+    struct psc_trace **traces = calloc(work->count + 1, sizeof(*traces));
+    size_t shown = 0;
+    int code = EXIT_NOTHING;
+    if (!traces)
+        complain("out of memory");
+    for (size_t i = 0; traces && i < work->count; i++) {
+        struct psc_error err = {0};
+        if (psc_read_snapshot(work->looks[i].snapshot, &traces[shown], &err) != PSC_OK) {
+            complain_of_look(work, &work->looks[i], err.message);
+            continue;
+        }
+        work->reports.has_core[i] = psc_trace_core(traces[shown++], NULL) == PSC_OK;
+    }
+    if (shown)
+        code = reports_write(&work->reports, traces, shown);
+    if (code == EXIT_COMPLETE && shown < work->count)
+        code = EXIT_PARTIAL;
+    free(traces);
+    return code;
+}
+
+/* Those that were written get their names here, where there are rights to do that. */
+static bool keep_cores(const struct work *work)
+{
+    bool good = true;
+    for (size_t i = 0; i < work->count; i++) {
+        struct psc_error err = {0};
+        if (!work->reports.has_core[i] ||
+            psc_snapshot_keep_core(work->looks[i].snapshot, &err) == PSC_OK)
+            continue;
+        complain("%s", err.message);
+        good = false;
+    }
+    return good;
+}
+
+static int run_work(struct work *work, const struct sandbox_rules *rules)
+{
+    int code = EXIT_NOTHING;
+    bool is_open = reports_open(&work->reports, work->options, work->count);
+    // What a thread of a living process waits for is asked of the system, which answers those who
+    // may trace it.
+    if (is_open && options_are_live(work->options))
+        code = read_and_write(work);
+    else if (is_open)
+        code = sandbox_run(rules, read_and_write, work);
+    if (work->reports.has_core && !keep_cores(work))
+        code = EXIT_NOTHING;
+    return reports_close(&work->reports, code);
+}
+
+/* Folders that are looked through are those of options alone. */
+static int show_looks(const struct look *looks, size_t count, const struct options *options)
+{
+    size_t folder_count = 0, owner_count = 0;
+    const struct psc_open_options *open = &options->open;
+    size_t most = open->library_directory_count + open->source_directory_count + 1;
+    const char **folders = calloc(most, sizeof(*folders));
+    struct sandbox_owner *owners = calloc(count + 1, sizeof(*owners));
+    struct work work = {.options = options, .looks = looks, .count = count};
+    int code = EXIT_NOTHING;
+    for (size_t i = 0; folders && i < open->library_directory_count; i++)
+        folders[folder_count++] = options->library_directories[i];
+    for (size_t i = 0; folders && i < open->source_directory_count; i++)
+        folders[folder_count++] = options->source_directories[i];
+    for (size_t i = 0; owners && i < count; i++) {
+        uint32_t user, group;
+        if (psc_target_owner(looks[i].target, &user, &group))
+            owners[owner_count++] = (struct sandbox_owner){user, group, looks[i].pid};
+    }
+    const char *files[] = {options->rules};
+    const struct sandbox_rules rules = {.owners = owners,
+                                        .owner_count = owner_count,
+                                        .sysroot = open->sysroot,
+                                        .folders = folders,
+                                        .folder_count = folder_count,
+                                        .files = files,
+                                        .file_count = options->rules != NULL};
+    if (folders && owners)
+        code = run_work(&work, &rules);
+    else
+        complain("out of memory");
+    free(folders);
+    free(owners);
+    return code;
+}
+
+/* ---- one, or several ---- */
 
 static int32_t one_pid(const struct options *options)
 {
@@ -61,25 +180,30 @@ static int32_t one_pid(const struct options *options)
 static int show(struct psc_target *target, const struct options *options)
 {
     struct psc_error err = {0};
-    struct psc_trace *trace;
-    if (!capture(target, one_pid(options), options, &trace, &err))
-        return show_traces(&trace, 1, options);
-    char label[32];
-    snprintf(label, sizeof(label), "process %d", one_pid(options));
-    complain_about(options->core ? options->core : label, err.message);
-    return EXIT_NOTHING;
+    struct look look = {.target = target, .pid = one_pid(options)};
+    int code = EXIT_NOTHING;
+    if (take_snapshot(&look, options, &err) == PSC_OK) {
+        code = show_looks(&look, 1, options);
+    } else {
+        char label[32];
+        snprintf(label, sizeof(label), "process %d", look.pid);
+        complain_about(options->core ? options->core : label, err.message);
+    }
+    psc_snapshot_destroy(look.snapshot);
+    return code;
 }
 
-static struct psc_trace *capture_process(int32_t pid, const struct options *options)
+/* False, and said so, when it cannot be looked at. */
+static bool look_at_process(struct look *look, const struct options *options)
 {
     struct psc_error err = {0};
-    struct psc_target *target = NULL;
-    struct psc_trace *trace = NULL;
-    if (psc_open_process(pid, &options->open, &target, &err) ||
-        capture(target, pid, options, &trace, &err))
-        complain("%s", err.message);
-    psc_close(target);
-    return trace;
+    if (psc_open_process(look->pid, &options->open, &look->target, &err) == PSC_OK &&
+        take_snapshot(look, options, &err) == PSC_OK)
+        return true;
+    complain("%s", err.message);
+    psc_close(look->target);
+    look->target = NULL;
+    return false;
 }
 
 /* One that cannot be shown does not keep the others from it. */
@@ -87,21 +211,25 @@ static int show_processes(const struct options *options)
 {
     size_t count, shown = 0;
     int32_t *pids = list_chosen_processes(options, &count);
-    struct psc_trace **traces = calloc(count + 1, sizeof(*traces));
+    struct look *looks = calloc(count + 1, sizeof(*looks));
     int code = EXIT_NOTHING;
-    for (size_t i = 0; pids && traces && i < count; i++) {
-        traces[shown] = capture_process(pids[i], options);
-        shown += traces[shown] != NULL;
+    for (size_t i = 0; pids && looks && i < count; i++) {
+        looks[shown] = (struct look){.pid = pids[i]};
+        shown += look_at_process(&looks[shown], options);
     }
-    if (!pids || !traces)
+    if (!pids || !looks)
         complain("out of memory");
     else if (!count)
         complain("--match '%s': no process has such a command line", options->match_words);
     else if (shown)
-        code = show_traces(traces, shown, options);
+        code = show_looks(looks, shown, options);
     if (code == EXIT_COMPLETE && shown < count)
         code = EXIT_PARTIAL;
-    free(traces);
+    for (size_t i = 0; looks && i < shown; i++) {
+        psc_snapshot_destroy(looks[i].snapshot);
+        psc_close(looks[i].target);
+    }
+    free(looks);
     free(pids);
     return code;
 }

@@ -6,6 +6,9 @@
 #ifndef PSC_FOREIGN_FILE_H
 #define PSC_FOREIGN_FILE_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 /**
  * Opens a regular file for reading, without waiting for anybody (a FIFO is none).
  * @param root  a folder that nothing leads out of: neither "..", nor a link, which begins there
@@ -18,5 +21,16 @@ int foreign_file_open(const char *root, const char *path);
 int foreign_folder_open(const char *root, const char *path);
 /** foreign_file_open() by steps, as where the kernel has no openat2(2) (before Linux 5.6). */
 int foreign_file_open_by_steps(const char *root, const char *path);
+
+/**
+ * Whether a user may read an opened file by its rights alone (inode(7)); groups beside his first
+ * one are not asked for, nor access control lists. (uid_t)-1, (gid_t)-1: whether everybody may.
+ */
+bool foreign_file_user_may_read(int fd, uid_t user, gid_t group);
+/**
+ * Whether he may search all folders of the name that the kernel gives the file, in which there are
+ * no links.
+ */
+bool foreign_file_user_may_reach(int fd, uid_t user, gid_t group);
 
 #endif

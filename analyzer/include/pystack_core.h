@@ -408,6 +408,51 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_capture(struct psc_target *target,
                                                    const struct psc_capture_options *options,
                                                    struct psc_trace **ret, struct psc_error *err);
 
+/** What psc_take_snapshot() has copied. */
+struct psc_snapshot;
+
+/**
+ * psc_capture() in two steps, for a host that gives up rights in between, or forks: all that needs
+ * rights over a living process is done here, and a core file that is wanted is opened. The process
+ * runs on when this returns.
+ * Nothing else is done with the target until the snapshot has been read or destroyed.
+ * @param options  what they point to stays in use as long.
+ * @param ret      set on success; owned by the caller, see psc_snapshot_destroy().
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_take_snapshot(struct psc_target *target,
+                                                         const struct psc_capture_options *options,
+                                                         struct psc_snapshot **ret,
+                                                         struct psc_error *err);
+
+/**
+ * The other step, once for each snapshot: works on what was copied, on what is open, and on files
+ * that are opened by their names.
+ * @param ret  set on success; owned by the caller, see psc_trace_destroy().
+ */
+PSC_MUST_CHECK PSC_API enum psc_status
+psc_read_snapshot(struct psc_snapshot *snapshot, struct psc_trace **ret, struct psc_error *err);
+
+/**
+ * Puts the core file that psc_read_snapshot() has written in its place, and gives it its name: in
+ * the process that took the snapshot, when psc_trace_core() is PSC_OK in the one that read it.
+ * PSC_OK also where no core file was asked for.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_snapshot_keep_core(struct psc_snapshot *snapshot,
+                                                              struct psc_error *err);
+
+/**
+ * Frees a snapshot, also one that was not read; NULL is allowed. Before psc_close(). Leaves nothing
+ * of a core file that was not kept.
+ */
+PSC_API void psc_snapshot_destroy(struct psc_snapshot *snapshot);
+
+/**
+ * Whose process it is, or whose file a core is in.
+ * @return 1; 0 where that is not known.
+ */
+PSC_API int psc_target_owner(const struct psc_target *target, uint32_t *ret_user,
+                             uint32_t *ret_group);
+
 /** Frees a trace and every string that came from it; NULL is allowed. */
 PSC_API void psc_trace_destroy(struct psc_trace *trace);
 

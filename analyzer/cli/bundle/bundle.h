@@ -22,13 +22,28 @@ struct bundle_error {
 /** Whether a name ends as one that can be written: .tar, .tar.gz, .tgz, .tar.zst, .tzst. */
 bool bundle_can_write(const char *path);
 
+struct new_file;
+
+struct bundle_traces {
+    struct psc_trace *const *items;
+    size_t count;
+};
+
+/**
+ * Makes the file, and loads what is needed to write it: the writing itself needs no rights but to
+ * read what goes into it. For bundle_keep() or new_file_drop().
+ */
+bool bundle_create(struct new_file *file, const char *path, struct bundle_error *error);
 /**
  * Writes all files that are here of those that the traces list (psc_capture_options.list_files),
  * each once, under its path on the target. Only its owner may read it.
+ * @param path        by whose ending it is packed, and for messages.
  * @param ret_unread  sentence on files that could not be read any more; "" without.
  */
-bool bundle_write(const char *path, struct psc_trace *const *traces, size_t count,
+bool bundle_write(int fd, const char *path, const struct bundle_traces *traces,
                   struct bundle_error *ret_unread, struct bundle_error *error);
+/** new_file_keep() with a sentence. */
+bool bundle_keep(struct new_file *file, const char *path, struct bundle_error *error);
 
 struct bundle;
 

@@ -203,24 +203,32 @@ static void writer_deinit(struct writer *writer)
     free(writer->buffer);
 }
 
-bool bundle_write(const char *path, struct psc_trace *const *traces, size_t count,
+bool bundle_create(struct new_file *file, const char *path, struct bundle_error *error)
+{
+    const char *problem;
+    *file = (struct new_file){.fd = -1};
+    if (!archive_calls_load(&problem))
+        return fail(error, path, problem);
+    int number = new_file_open(file, path, NEW_FILE_PRIVATE | NEW_FILE_FOLLOWS_OWN_LINKS);
+    return !number || fail(error, path, strerror(number));
+}
+
+bool bundle_write(int fd, const char *path, const struct bundle_traces *traces,
                   struct bundle_error *ret_unread, struct bundle_error *error)
 {
     const char *problem;
-    struct new_file file;
     struct writer writer = {.error = error, .unread_error = ret_unread};
     ret_unread->message[0] = '\0';
     writer.calls = archive_calls_load(&problem);
     if (!writer.calls)
         return fail(error, path, problem);
-    int number = new_file_open(&file, path, NEW_FILE_PRIVATE | NEW_FILE_FOLLOWS_OWN_LINKS);
-    if (number)
-        return fail(error, path, strerror(number));
-    bool good = write_archive(&writer, path, file.fd, traces, count);
+    bool good = write_archive(&writer, path, fd, traces->items, traces->count);
     writer_deinit(&writer);
-    if (!good)
-        new_file_drop(&file);
-    else if ((number = new_file_keep(&file)))
-        good = fail(error, path, strerror(number));
     return good;
+}
+
+bool bundle_keep(struct new_file *file, const char *path, struct bundle_error *error)
+{
+    int number = new_file_keep(file);
+    return !number || fail(error, path, strerror(number));
 }

@@ -2,6 +2,7 @@
 #include "command_demangle.h"
 #include "demangle_filter.h"
 #include "messages.h"
+#include "sandbox.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ int command_demangle(int argc, char **argv)
                 argv[1]);
         return EXIT_USAGE;
     }
+    sandbox_close_all();
     struct psc_symbols *symbols = psc_symbols_create();
     bool good = symbols != NULL;
     for (int i = first; good && i < argc; i++)

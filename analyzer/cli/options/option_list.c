@@ -130,6 +130,10 @@ const struct option_spec option_list[] = {
 
     {"", "unwinder", 0, OPTION_REQUIRED, "NAME", "libunwind (default) or libdw", take_unwinder,
      COMPLETE_CHOICES, unwinder_choices},
+    {NULL, "no-sandbox", 0, OPTION_FLAG, NULL,
+     "parse with all rights of this program, in one process: for its own\n"
+     "debugging",
+     take_no_sandbox, COMPLETE_NOTHING, NULL},
     {NULL, "help", 'h', OPTION_FLAG, NULL, "this text", take_help, COMPLETE_NOTHING, NULL},
     {NULL, "version", 0, OPTION_FLAG, NULL, "the version", take_version, COMPLETE_NOTHING, NULL},
     {NULL, "completion", 0, OPTION_REQUIRED, "SHELL",

@@ -229,6 +229,7 @@ TAKE_FLAG(no_group, options->print.no_group = 1)
 TAKE_FLAG(list_files, options->lists_files = true)
 TAKE_FLAG(explain_signature, options->explains_signature = true)
 TAKE_FLAG(explain, options->print.explain = 1)
+TAKE_FLAG(no_sandbox, options->no_sandbox = true)
 TAKE_FLAG(children, options->children = true)
 TAKE_FLAG(no_pause, options->capture.no_pause = 1)
 

@@ -47,6 +47,7 @@ struct options {
     const char *rules;                  /**< Of signatures, a file; NULL: none. */
     const char *bundle;                 /**< The archive to write, or NULL. */
     struct psc_evaluation *evaluations; /**< Of --eval; capture.evaluation_count. */
+    bool no_sandbox;                    /**< Parses with all rights. */
     double interval;                    /**< Seconds between captures; 0: one capture. */
     const char *executable;
     enum color_choice color;

@@ -135,41 +135,38 @@ static const char *read_host(struct target *target)
     return same && !uname(&names) ? arena_strdup(target->arena, names.nodename) : NULL;
 }
 
+void live_keep_facts(struct target *target)
+{
+    struct live *live = live_of(target);
+    live->facts = (struct live_facts){0};
+    read_memory(live, &live->facts);
+    read_uptime(live, &live->facts);
+    live->facts.working_directory = read_working_directory(target);
+    live->facts.host = read_host(target);
+}
+
 void live_read_facts(struct target *target, struct live_facts *ret)
 {
-    const struct live *live = live_of(target);
-    *ret = (struct live_facts){0};
-    read_memory(live, ret);
-    read_uptime(live, ret);
-    ret->working_directory = read_working_directory(target);
-    ret->host = read_host(target);
+    *ret = live_of(target)->facts;
 }
 
 char *live_read_environment(const struct target *target, size_t *ret_size)
 {
     const struct live *live = live_of(target);
     struct live_text text = {0};
-    int fd = openat(live->folder, "environ", O_RDONLY | O_CLOEXEC);
     *ret_size = 0;
-    if (fd < 0)
+    if (live->environment < 0)
         return NULL;
-    bool read = live_read_timed(live, fd, ENVIRONMENT_LIMIT, &text);
-    close(fd);
+    bool read = live_read_timed(live, live->environment, ENVIRONMENT_LIMIT, &text);
     *ret_size = text.size;
     return read ? text.bytes : NULL;
 }
 
 /* ---- the ids of threads ---- */
 
-/* A thread's id in the process's own pid namespace, and that which it has from here. */
-struct seen_thread {
-    pid_t inner;
-    pid_t tid;
-};
-
 static int compare_seen(const void *left, const void *right)
 {
-    const struct seen_thread *a = left, *b = right;
+    const struct live_seen_thread *a = left, *b = right;
     return COMPARE(a->inner, b->inner);
 }
 
@@ -193,7 +190,7 @@ pid_t live_read_inner_tid(pid_t tid)
 }
 
 /* The threads that there are, by their inner ids. */
-static enum psc_status list_seen(const struct live *live, struct seen_thread **ret,
+static enum psc_status list_seen(const struct live *live, struct live_seen_thread **ret,
                                  size_t *ret_count)
 {
     const struct dirent *entry;
@@ -209,8 +206,8 @@ static enum psc_status list_seen(const struct live *live, struct seen_thread **r
             free(seen);
             return PSC_ERR_MEMORY;
         }
-        ((struct seen_thread *)seen)[count++] =
-            (struct seen_thread){other_names ? live_read_inner_tid(tid) : tid, tid};
+        ((struct live_seen_thread *)seen)[count++] =
+            (struct live_seen_thread){other_names ? live_read_inner_tid(tid) : tid, tid};
     }
     if (count)
         qsort(seen, count, sizeof(**ret), compare_seen);
@@ -219,9 +216,9 @@ static enum psc_status list_seen(const struct live *live, struct seen_thread **r
     return PSC_OK;
 }
 
-static pid_t find_seen(const struct seen_thread *seen, size_t count, uint64_t inner)
+static pid_t find_seen(const struct live_seen_thread *seen, size_t count, uint64_t inner)
 {
-    const struct seen_thread *found =
+    const struct live_seen_thread *found =
         inner <= INT32_MAX ? SORTED_FIND(seen, inner, count, (pid_t)inner) : NULL;
     return found ? found->tid : 0;
 }
@@ -230,7 +227,7 @@ static pid_t find_seen(const struct seen_thread *seen, size_t count, uint64_t in
  * The C library keeps a thread's tid behind its pthread_t, each in a place of its own. What is
  * there for another reason is mostly no thread of this process: only one of the places may be.
  */
-static pid_t read_tid(struct target *target, psc_addr pthread, const struct seen_thread *seen,
+static pid_t read_tid(struct target *target, psc_addr pthread, const struct live_seen_thread *seen,
                       size_t count)
 {
     const struct target_machine *machine = target->machine;
@@ -252,16 +249,31 @@ static pid_t read_tid(struct target *target, psc_addr pthread, const struct seen
     return found;
 }
 
+enum psc_status live_see_threads(struct live *live)
+{
+    live_forget_seen(live);
+    return list_seen(live, &live->seen, &live->seen_count);
+}
+
+void live_forget_seen(struct live *live)
+{
+    free(live->seen);
+    live->seen = NULL;
+    live->seen_count = 0;
+}
+
 enum psc_status live_find_threads(struct target *target, struct live_thread_name *names,
                                   size_t count)
 {
-    struct seen_thread *seen PSC_CLEANUP(cleanup_free) = NULL;
-    size_t seen_count = 0;
-    enum psc_status status = list_seen(live_of(target), &seen, &seen_count);
+    struct live *live = live_of(target);
+    bool known = live->seen != NULL;
+    enum psc_status status = known ? PSC_OK : live_see_threads(live);
     for (size_t i = 0; status == PSC_OK && i < count; i++) {
-        names[i].tid = read_tid(target, names[i].pthread, seen, seen_count);
+        names[i].tid = read_tid(target, names[i].pthread, live->seen, live->seen_count);
         if (!names[i].tid)
-            names[i].tid = find_seen(seen, seen_count, names[i].native_id);
+            names[i].tid = find_seen(live->seen, live->seen_count, names[i].native_id);
     }
+    if (!known)
+        live_forget_seen(live);
     return status;
 }

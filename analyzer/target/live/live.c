@@ -340,6 +340,7 @@ enum psc_status live_snapshot_unpaused(struct target *target, const struct live_
     struct live *live = live_of(target);
     struct live_pause *pause = &live->pause;
     size_t warnings = target->warnings.count;
+    live_forget_seen(live);
     for (size_t i = 0; i < UNPAUSED_LIMIT; i++) {
         target->warnings.count = warnings;
         pages_clear(&live->pages);
@@ -353,5 +354,5 @@ enum psc_status live_snapshot_unpaused(struct target *target, const struct live_
     if (!pause->pages)
         return live_refuse(live->pid, ESRCH, err);
     warn_of_unread(target);
-    return PSC_OK;
+    return psc_fail_status(err, live_see_threads(live));
 }

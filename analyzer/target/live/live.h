@@ -96,7 +96,9 @@ struct live_facts {
     uint64_t swapped;              /**< VmSwap */
 };
 
-/** To be called when it goes on; what is refused stays unknown. */
+/** Keeps what live_read_facts() tells, when a snapshot was taken: later there may be no right. */
+void live_keep_facts(struct target *target);
+/** As of then; what is refused stays unknown. */
 void live_read_facts(struct target *target, struct live_facts *ret);
 /**
  * The environment that the process began with: strings, each with its zero; malloc'd, or NULL where
@@ -110,16 +112,19 @@ PSC_MUST_CHECK enum psc_status live_list_threads(struct target *target, struct p
 
 /**
  * The next live_snapshot() also keeps what a core file needs. Nothing is at `path` before
- * live_save_core() has succeeded.
+ * live_place_core() has succeeded.
  * @param full  all memory that the kernel would dump is copied while the process stands still.
  */
 PSC_MUST_CHECK enum psc_status live_keep_core(struct target *target, const char *path, bool full,
                                               struct psc_error *err);
 /**
  * Writes the last snapshot as a core file: registers, stacks, and all memory that was read for it
- * and since. Nothing is kept any more, whatever comes of it.
+ * and since. It has no name yet.
  */
 PSC_MUST_CHECK enum psc_status live_save_core(struct target *target, struct psc_error *err);
+/** Puts what was written in its place; PSC_OK where no core file was asked for, or it is dropped.
+ */
+PSC_MUST_CHECK enum psc_status live_place_core(struct target *target, struct psc_error *err);
 /** Keeps nothing any more; nothing is written. */
 void live_drop_core(struct target *target);
 

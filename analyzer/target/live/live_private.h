@@ -293,6 +293,12 @@ struct live_save {
     struct dump dump;
 };
 
+/** A thread's id in the process's own pid namespace, and that which it has from here. */
+struct live_seen_thread {
+    pid_t inner;
+    pid_t tid;
+};
+
 /** Before the stop, and before the pages are forgotten. False: out of memory. */
 bool save_prepare(struct target *target);
 /** In it: reads what debuggers need to find the libraries. */
@@ -320,6 +326,10 @@ struct live {
     size_t pieces; /**< That were asked for meanwhile. */
     struct live_text maps;
     struct live_files files;
+    struct live_seen_thread *seen; /**< The threads at the last snapshot; NULL: none was taken. */
+    size_t seen_count;
+    struct live_facts facts;
+    int environment; /**< /proc/PID/environ, which can be read without a right once it is open. */
     struct live_pages pages;
     struct live_stacks stacks;
     struct live_range *wanted; /**< What the visitor read before the stop, and will read in it. */
@@ -337,5 +347,10 @@ static inline struct live *live_of(const struct target *target)
 {
     return target->kind == TARGET_PROCESS ? target->backend : NULL;
 }
+
+/** Lists the threads that there are just now, for live_find_threads(). */
+PSC_MUST_CHECK enum psc_status live_see_threads(struct live *live);
+/** The next live_find_threads() lists them itself. */
+void live_forget_seen(struct live *live);
 
 #endif

@@ -65,10 +65,13 @@ static void live_close(struct target *target)
     if (!live)
         return;
     live_drop_core(target);
+    live_forget_seen(live);
     if (live->pages.memory >= 0)
         close(live->pages.memory);
     if (live->maps_fd >= 0)
         close(live->maps_fd);
+    if (live->environment >= 0)
+        close(live->environment);
     if (live->folder >= 0)
         close(live->folder);
     pages_deinit(&live->pages);

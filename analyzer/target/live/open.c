@@ -49,6 +49,8 @@ static int open_files(struct live *live, int *ret_memory)
     if (live->folder < 0)
         return errno;
     live->maps_fd = openat(live->folder, "maps", O_RDONLY | O_CLOEXEC);
+    if (live->maps_fd >= 0)
+        live->environment = openat(live->folder, "environ", O_RDONLY | O_CLOEXEC);
     *ret_memory = live->maps_fd < 0 ? -1 : openat(live->folder, "mem", O_RDONLY | O_CLOEXEC);
     return *ret_memory < 0 ? errno : 0;
 }
@@ -164,6 +166,7 @@ enum psc_status live_open(int32_t pid, const struct target_options *options, str
                           .folder = -1,
                           .root = "",
                           .maps_fd = -1,
+                          .environment = -1,
                           .stop.pid = pid,
                           .save.output.fd = -1,
                           .save.dump.pagemap = -1,

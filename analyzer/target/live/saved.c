@@ -270,29 +270,36 @@ static void put_threads(struct target *target, struct text *notes)
     }
 }
 
+static enum psc_status fail_to_write(const struct live_save *save, int error, struct psc_error *err)
+{
+    return psc_fail(err, error == ENOMEM ? PSC_ERR_MEMORY : PSC_ERR_IO,
+                    "%s: the core file cannot be written: %s", save->path,
+                    describe_errno(error, &(struct errno_text){0}));
+}
+
 enum psc_status live_save_core(struct target *target, struct psc_error *err)
 {
     struct live_save *save = &live_of(target)->save;
     struct text notes = {0};
-    if (!save->taken) {
-        live_drop_core(target);
+    if (!save->taken)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "the process was not looked at for a core file");
-    }
     keep_constants(target);
     add_pages(save, &live_of(target)->pages);
     put_threads(target, &notes);
     core_file_finish(&save->file, target->mappings, target->mapping_count, &notes);
     text_deinit(&notes);
-    int error = save->file.error;
-    if (error)
-        new_file_drop(&save->output);
-    else
-        error = new_file_keep(&save->output);
-    enum psc_status status = PSC_OK;
-    if (error)
-        status = psc_fail(err, error == ENOMEM ? PSC_ERR_MEMORY : PSC_ERR_IO,
-                          "%s: the core file cannot be written: %s", save->path,
-                          describe_errno(error, &(struct errno_text){0}));
+    if (save->file.error)
+        return fail_to_write(save, save->file.error, err);
+    return PSC_OK;
+}
+
+enum psc_status live_place_core(struct target *target, struct psc_error *err)
+{
+    struct live_save *save = &live_of(target)->save;
+    if (!save->wanted)
+        return PSC_OK;
+    int error = new_file_keep(&save->output);
+    enum psc_status status = error ? fail_to_write(save, error, err) : PSC_OK;
     live_drop_core(target);
     return status;
 }

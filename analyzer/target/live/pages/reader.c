@@ -48,6 +48,7 @@ struct reader_thread {
 struct live_reader {
     struct reader_thread *thread; /* NULL: none has been needed since the last was left behind. */
     pthread_t id;
+    pid_t owner;  /* The process whose thread it is: a child has none of its parent's. */
     int pagemap;  /* -1: not known. */
     size_t late;  /* Reads that were given up. */
     double until; /* 0: no limit of all reads. */
@@ -232,11 +233,21 @@ bool reader_is_over(struct live_reader *reader)
     return now_in_milliseconds() >= reader->until;
 }
 
+/* fork(2) copies the calling thread alone; what the other one held is lost. */
+static void forget_thread_of_parent(struct live_reader *reader)
+{
+    if (reader->thread && reader->owner != getpid())
+        reader->thread = NULL;
+}
+
 static ssize_t ask(struct live_reader *reader, const struct request *request)
 {
+    forget_thread_of_parent(reader);
     bool none = reader->late >= LATE_LIMIT || reader_is_over(reader);
-    if (!none && !reader->thread)
+    if (!none && !reader->thread) {
         reader->thread = start_thread(&reader->id);
+        reader->owner = getpid();
+    }
     struct reader_thread *thread = none ? NULL : reader->thread;
     if (!thread) {
         errno = none ? ETIMEDOUT : EAGAIN;
@@ -295,6 +306,7 @@ void reader_destroy(struct live_reader *reader)
 {
     if (!reader)
         return;
+    forget_thread_of_parent(reader);
     if (reader->thread) {
         pthread_mutex_lock(&reader->thread->lock);
         reader->thread->left = true;

@@ -1,0 +1,341 @@
+/*
+ * The parent's end: which files a parser may have. Code it may have all, for a core names whatever
+ * was mapped; text only that the owner of the process may read himself, and that is either readable
+ * for all or source by its name or begin. So neither /etc/shadow nor a private key is one, nor
+ * another's core file, nor anything of /proc.
+ */
+#include "broker.h"
+#include "foreign_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+struct broker {
+    int socket;
+    pid_t parser;
+    const struct sandbox_rules *rules;
+};
+
+/* ---- what a file is ---- */
+
+/* What the kernel makes up: /proc/kcore is an ELF file, too. */
+static bool is_made_up(int fd)
+{
+    static const unsigned long kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,        DEBUGFS_MAGIC,
+                                          TRACEFS_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+                                          SECURITYFS_MAGIC, PSTOREFS_MAGIC,     BPF_FS_MAGIC};
+    struct statfs status;
+    if (fstatfs(fd, &status))
+        return true;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+        if ((unsigned long)status.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+/* Programs, libraries, debug information; a core file is somebody's memory. */
+static bool is_code(int fd)
+{
+    unsigned char bytes[EI_NIDENT + 2];
+    if (pread(fd, bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes) ||
+        memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return false;
+    unsigned int type = bytes[EI_DATA] == ELFDATA2MSB
+                            ? (unsigned int)bytes[EI_NIDENT] << 8 | bytes[EI_NIDENT + 1]
+                            : (unsigned int)bytes[EI_NIDENT + 1] << 8 | bytes[EI_NIDENT];
+    return type == ET_REL || type == ET_EXEC || type == ET_DYN;
+}
+
+static bool is_source_name(const char *name)
+{
+    static const char *const endings[] = {
+        "py",  "pyw", "pyi", "pyx", "pxd", "pxi", "px",  "tp",   "c",   "cc",   "cpp", "cxx",
+        "c++", "C",   "h",   "hh",  "hpp", "hxx", "h++", "inc",  "inl", "ipp",  "tcc", "cu",
+        "cuh", "rs",  "go",  "f",   "f90", "f95", "for", "F90",  "s",   "S",    "asm", "m",
+        "mm",  "y",   "l",   "zig", "nim", "pas", "d",   "java", "kt",  "swift"};
+    const char *dot = strrchr(name, '.');
+    if (!strncmp(name, "cython_debug_info_", strlen("cython_debug_info_")))
+        return true;
+    for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+        if (!strcmp(dot + 1, endings[i]))
+            return true;
+    return !strncmp(name, "perf-", 5) && dot && !strcmp(dot, ".map");
+}
+
+/* That which the file has itself, whatever link led to it. */
+static bool get_name(int fd, char path[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+/* What a package says of itself, beside it: RECORD, METADATA. */
+static bool is_of_package(const char *path)
+{
+    return strstr(path, ".dist-info/") || strstr(path, ".egg-info/");
+}
+
+/* By its name; or a script. */
+static bool is_source(int fd)
+{
+    char path[PATH_MAX], begin[2];
+    if (!get_name(fd, path))
+        return false;
+    const char *slash = strrchr(path, '/');
+    return (slash && is_source_name(slash + 1)) || is_of_package(path) ||
+           (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
+            !memcmp(begin, "#!", sizeof(begin)));
+}
+
+static bool may_all_read(int fd, bool in_root)
+{
+    const uid_t nobody = (uid_t)-1;
+    return foreign_file_user_may_read(fd, nobody, nobody) &&
+           (in_root || foreign_file_user_may_reach(fd, nobody, nobody));
+}
+
+static bool may_owner_read(const struct sandbox_rules *rules, int fd, bool in_root)
+{
+    for (size_t i = 0; i < rules->owner_count; i++) {
+        const struct sandbox_owner *owner = &rules->owners[i];
+        if (!owner->user || owner->user == geteuid() ||
+            (foreign_file_user_may_read(fd, owner->user, owner->group) &&
+             (in_root || foreign_file_user_may_reach(fd, owner->user, owner->group))))
+            return true;
+    }
+    return false;
+}
+
+static int check_file(const struct sandbox_rules *rules, int fd, bool in_root)
+{
+    if (fd < 0)
+        return -1;
+    if (!is_made_up(fd) && (is_code(fd) || (may_owner_read(rules, fd, in_root) &&
+                                            (may_all_read(fd, in_root) || is_source(fd)))))
+        return fd;
+    close(fd);
+    errno = EACCES;
+    return -1;
+}
+
+/* ---- the questions ---- */
+
+/* What the kernel says of the parser itself: it tells whether a thread of it has a processor. */
+static int open_own_state(const struct broker *broker, const char *path)
+{
+    static const char task[] = "/proc/self/task/", self[] = "/proc/thread-self/schedstat";
+    char own[96];
+    if (!strcmp(path, "/proc/self/maps")) {
+        snprintf(own, sizeof(own), "/proc/%d/maps", (int)broker->parser);
+    } else if (!strcmp(path, self)) {
+        snprintf(own, sizeof(own), "/proc/%d/schedstat", (int)broker->parser);
+    } else {
+        const char *number = path + sizeof(task) - 1;
+        size_t digits = strncmp(path, task, sizeof(task) - 1) ? 0 : strspn(number, "0123456789");
+        if (!digits || digits > 9 ||
+            (strcmp(number + digits, "/stat") != 0 && strcmp(number + digits, "/schedstat") != 0))
+            return -1;
+        snprintf(own, sizeof(own), "/proc/%d/task/%s", (int)broker->parser, number);
+    }
+    return open(own, O_RDONLY | O_CLOEXEC);
+}
+
+/* The root of a process that is looked at, as the library names it. */
+static bool is_process_root(const struct sandbox_rules *rules, const char *path)
+{
+    int pid = 0, thread = 0, end = 0;
+    if (sscanf(path, "/proc/%d/task/%d/root%n", &pid, &thread, &end) != 2 || !end || path[end])
+        return false;
+    for (size_t i = 0; i < rules->owner_count; i++)
+        if (pid > 0 && rules->owners[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Whether a folder is one that the user named or below it; links are followed by now. */
+static bool is_named_folder(const struct sandbox_rules *rules, int fd)
+{
+    char path[PATH_MAX], named[PATH_MAX];
+    for (size_t i = 0; get_name(fd, path) && i < rules->folder_count; i++) {
+        if (!realpath(rules->folders[i], named))
+            continue;
+        size_t size = strlen(named);
+        if (!strncmp(path, named, size) && (!path[size] || path[size] == '/' || size == 1))
+            return true;
+    }
+    return false;
+}
+
+/* Whose names are read: packages are told by what lies beside them. */
+static int check_folder(const struct sandbox_rules *rules, int fd, bool in_root)
+{
+    if (fd >= 0 && !is_made_up(fd) &&
+        (is_named_folder(rules, fd) || may_owner_read(rules, fd, in_root)))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    errno = EACCES;
+    return -1;
+}
+
+/* A file, or, by that name, a folder. */
+static int open_checked(const struct sandbox_rules *rules, const char *root, const char *path,
+                        bool in_root)
+{
+    int fd = foreign_file_open(root, path);
+    return fd < 0 && errno == EINVAL ? check_folder(rules, foreign_folder_open(root, path), in_root)
+                                     : check_file(rules, fd, in_root);
+}
+
+static int open_folder(const struct sandbox_rules *rules, const char *path)
+{
+    bool is_root =
+        (rules->sysroot && !strcmp(path, rules->sysroot)) || is_process_root(rules, path);
+    int fd = open(path, (is_root ? O_PATH : O_RDONLY | O_NONBLOCK) | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 || is_root ? fd : check_folder(rules, fd, false);
+}
+
+static bool is_same(const struct stat *status, const char *path)
+{
+    struct stat other;
+    return !stat(path, &other) && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
+}
+
+/* A root whose folders have other names here, so that they are not looked at by their names. */
+static bool is_other_root(const struct sandbox_rules *rules, int root)
+{
+    struct stat status;
+    char path[64];
+    if (fstat(root, &status) || is_same(&status, "/"))
+        return false;
+    bool known = rules->sysroot && is_same(&status, rules->sysroot);
+    for (size_t i = 0; i < rules->owner_count && !known; i++) {
+        snprintf(path, sizeof(path), "/proc/%d/root", (int)rules->owners[i].pid);
+        known = rules->owners[i].pid > 0 && is_same(&status, path);
+    }
+    return known;
+}
+
+static int open_in_root(const struct sandbox_rules *rules, int root, const char *path)
+{
+    char name[64];
+    if (root < 0) {
+        errno = EBADF;
+        return -1;
+    }
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", root);
+    return open_checked(rules, name, path, is_other_root(rules, root));
+}
+
+/* As he may: a FIFO, too, but not written. */
+static int open_named(const struct sandbox_rules *rules, const char *path)
+{
+    for (size_t i = 0; i < rules->file_count; i++)
+        if (!strcmp(rules->files[i], path))
+            return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return -1;
+}
+
+static int open_wish(const struct broker *broker, const struct broker_question *question, int root)
+{
+    int fd = -1;
+    switch ((enum broker_wish)question->wish) {
+    case BROKER_FILE:
+        fd = open_own_state(broker, question->path);
+        if (fd < 0)
+            fd = open_named(broker->rules, question->path);
+        return fd >= 0 ? fd : open_checked(broker->rules, NULL, question->path, false);
+    case BROKER_IN_ROOT:
+        return open_in_root(broker->rules, root, question->path);
+    case BROKER_FOLDER:
+        return open_folder(broker->rules, question->path);
+    case BROKER_STATUS:
+        return open(question->path, O_PATH | O_CLOEXEC);
+    }
+    errno = EINVAL;
+    return -1;
+}
+
+/* ---- messages ---- */
+
+union control {
+    struct cmsghdr aligned;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/* What comes beside one descriptor is closed by the kernel: there is no room for it. */
+static ssize_t receive(int socket, struct broker_question *question, int *ret_root)
+{
+    union control control;
+    struct iovec part = {question, sizeof(*question) - 1};
+    struct msghdr header = {.msg_iov = &part,
+                            .msg_iovlen = 1,
+                            .msg_control = control.bytes,
+                            .msg_controllen = sizeof(control.bytes)};
+    ssize_t got;
+    *ret_root = -1;
+    do
+        got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    struct cmsghdr *sent = got > 0 ? CMSG_FIRSTHDR(&header) : NULL;
+    if (sent && sent->cmsg_level == SOL_SOCKET && sent->cmsg_type == SCM_RIGHTS &&
+        sent->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(ret_root, CMSG_DATA(sent), sizeof(int));
+    if (got > 0)
+        ((char *)question)[got] = '\0';
+    return got;
+}
+
+static bool reply(int socket, int fd, int error)
+{
+    union control control;
+    int32_t answer = error;
+    struct iovec part = {&answer, sizeof(answer)};
+    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+    if (fd >= 0) {
+        memset(&control, 0, sizeof(control));
+        header.msg_control = control.bytes;
+        header.msg_controllen = sizeof(control.bytes);
+        struct cmsghdr *sent = CMSG_FIRSTHDR(&header);
+        sent->cmsg_level = SOL_SOCKET;
+        sent->cmsg_type = SCM_RIGHTS;
+        sent->cmsg_len = CMSG_LEN(sizeof(fd));
+        memcpy(CMSG_DATA(sent), &fd, sizeof(fd));
+    }
+    return sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(answer);
+}
+
+void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules)
+{
+    const struct broker broker = {socket, parser, rules};
+    static struct broker_question question;
+    bool goes_on = true;
+    while (goes_on) {
+        int root;
+        ssize_t got = receive(socket, &question, &root);
+        if (got <= 0)
+            break;
+        errno = EINVAL;
+        int fd = (size_t)got > offsetof(struct broker_question, path)
+                     ? open_wish(&broker, &question, root)
+                     : -1;
+        goes_on = reply(socket, fd, fd < 0 ? errno : 0);
+        if (fd >= 0)
+            close(fd);
+        if (root >= 0)
+            close(root);
+    }
+}

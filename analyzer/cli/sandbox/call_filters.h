@@ -1,0 +1,20 @@
+/** @file Filters of system calls (seccomp(2)), as tables. */
+#ifndef PSC_CALL_FILTERS_H
+#define PSC_CALL_FILTERS_H
+
+#include <stdbool.h>
+
+/**
+ * For the whole program: forbids what nothing in it does (network, other programs, other processes'
+ * memory and signals, the kernel's own affairs).
+ */
+bool system_calls_forbid_foreign(void);
+
+/**
+ * For a parser: allows what works with memory and with what is open already. open(2) and its like
+ * raise SIGSYS where a broker is asked, else they fail with EPERM, as all others do.
+ * @param broker  the socket to the broker, the only one that may be used; -1: there is none.
+ */
+bool system_calls_allow_parsing(int broker);
+
+#endif

@@ -1,0 +1,16 @@
+/** @file What a process may do beside single system calls: capabilities, user, files, network. */
+#ifndef PSC_RIGHTS_H
+#define PSC_RIGHTS_H
+
+#include <stdbool.h>
+
+/** Sets no_new_privs (prctl(2)), which filters need, too; false where the kernel has none. */
+bool rights_allow_no_new(void);
+/** Gives up all capabilities but those that looking at processes and writing files need. */
+bool rights_keep_needed(void);
+/** Gives up all capabilities, and, of root, the user: nobody's alone stays. */
+bool rights_give_up(void);
+/** No file can be opened by a name any more, and no TCP port be used (landlock(7)). */
+bool rights_close_files(void);
+
+#endif

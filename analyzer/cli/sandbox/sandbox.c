@@ -1,0 +1,108 @@
+#include "sandbox.h"
+#include "broker.h"
+#include "messages.h"
+#include "rights.h"
+#include "call_filters.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What this process has given up; the program's own, for --explain. */
+static struct {
+    bool no_new, capabilities, foreign_calls;
+    bool user, files, calls;
+} dropped;
+
+void sandbox_begin(void)
+{
+    dropped.no_new = rights_allow_no_new();
+    dropped.capabilities = rights_keep_needed();
+    dropped.foreign_calls = dropped.no_new && system_calls_forbid_foreign();
+}
+
+/* In the child. The order: each step takes away what the one before it needs. */
+static void enter(int broker)
+{
+    dropped.user = rights_give_up();
+    // Signals that the change of the user has taken back (prctl(2)).
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dropped.files = rights_close_files();
+    dropped.calls = system_calls_allow_parsing(broker);
+}
+
+static int end_of(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    complain("what reads the files and the memory was ended by signal %d (%s)", number,
+             strsignal(number));
+    return EXIT_NOTHING;
+}
+
+int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), void *context)
+{
+    int sockets[2], status = 0;
+    pid_t parent = getpid();
+    // Without a filter nobody would ask the broker for files.
+    if (!dropped.foreign_calls || !broker_can_ask() ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+        return work(context);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0) {
+        close(sockets[0]);
+        close(sockets[1]);
+        return work(context);
+    }
+    if (!child) {
+        close(sockets[0]);
+        broker_ask_for_traps(sockets[1]);
+        enter(sockets[1]);
+        if (getppid() != parent)
+            _exit(EXIT_NOTHING);
+        int code = work(context);
+        fflush(NULL);
+        _exit(code);
+    }
+    close(sockets[1]);
+    broker_serve(sockets[0], child, rules);
+    close(sockets[0]);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return end_of(status);
+}
+
+void sandbox_close_all(void)
+{
+    dropped.no_new = rights_allow_no_new();
+    dropped.user = rights_give_up();
+    dropped.files = dropped.no_new && rights_close_files();
+    dropped.calls = dropped.no_new && system_calls_allow_parsing(-1);
+}
+
+const char *sandbox_describe(void)
+{
+    static char text[256];
+    const struct {
+        bool is_dropped;
+        const char *what;
+    } parts[] = {
+        {dropped.user, "no capabilities, nobody's user"},
+        {dropped.no_new, "no new rights"},
+        {dropped.calls, "files by the parent alone, no other system calls than parsing needs"},
+        {dropped.files, "no files by landlock"}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (parts[i].is_dropped)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? "; " : "",
+                                     parts[i].what);
+    return text;
+}

@@ -1,0 +1,184 @@
+/*
+ * open(2), openat(2), openat2(2) and stat(2) of a parser, wherever in a library: the filter makes a
+ * signal of them (seccomp(2), SECCOMP_RET_TRAP), and its handler asks the broker. Calls only what
+ * signal-safety(7) lists.
+ */
+#include "broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+/* System V ABI, AMD64 supplement, A.2.1. */
+#define ARGUMENT_REGISTERS                 \
+    {                                      \
+        REG_RDI, REG_RSI, REG_RDX, REG_R10 \
+    }
+#define REGISTER(context, number) ((context)->uc_mcontext.gregs[number])
+#define RESULT_REGISTER           REG_RAX
+#elif defined(__aarch64__)
+#define ARGUMENT_REGISTERS \
+    {                      \
+        0, 1, 2, 3         \
+    }
+#define REGISTER(context, number) ((context)->uc_mcontext.regs[number])
+#define RESULT_REGISTER           0
+#endif
+
+#ifdef ARGUMENT_REGISTERS
+
+static const char own_descriptors[] = "/proc/self/fd/";
+
+static int broker = -1;
+
+struct message {
+    struct msghdr header;
+    struct iovec part;
+    union {
+        struct cmsghdr aligned;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+};
+
+static void make_message(struct message *message, void *bytes, size_t size, bool has_descriptor)
+{
+    *message = (struct message){.part = {bytes, size}};
+    message->header.msg_iov = &message->part;
+    message->header.msg_iovlen = 1;
+    if (has_descriptor) {
+        message->header.msg_control = message->control.bytes;
+        message->header.msg_controllen = sizeof(message->control.bytes);
+    }
+}
+
+/* A descriptor, or -errno. */
+static int ask(struct broker_question *question, size_t size, int root)
+{
+    struct message message;
+    int32_t answer = -EIO;
+    int fd = -1;
+    make_message(&message, question, size, root >= 0);
+    struct cmsghdr *part = CMSG_FIRSTHDR(&message.header);
+    if (root >= 0 && part) {
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof(root));
+        memcpy(CMSG_DATA(part), &root, sizeof(root));
+    }
+    if (sendmsg(broker, &message.header, MSG_NOSIGNAL) < 0)
+        return -errno;
+    make_message(&message, &answer, sizeof(answer), true);
+    if (recvmsg(broker, &message.header, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(answer))
+        return -EIO;
+    part = CMSG_FIRSTHDR(&message.header);
+    if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+    return fd >= 0 ? fd : answer > 0 ? -answer : -EIO;
+}
+
+/* What is open already, opened again by its name. */
+static int duplicate(const char *digits)
+{
+    int number = 0;
+    for (; *digits >= '0' && *digits <= '9' && number < 100000000; digits++)
+        number = number * 10 + (*digits - '0');
+    int fd = *digits ? -1 : fcntl(number, F_DUPFD_CLOEXEC, 0);
+    return fd < 0 ? -ENOENT : fd;
+}
+
+static int open_by_broker(enum broker_wish wish, const char *path, int root)
+{
+    struct broker_question question = {.wish = wish};
+    size_t length = strlen(path);
+    if (wish == BROKER_FILE && !strncmp(path, own_descriptors, sizeof(own_descriptors) - 1))
+        return duplicate(path + sizeof(own_descriptors) - 1);
+    if (length >= sizeof(question.path))
+        return -ENAMETOOLONG;
+    memcpy(question.path, path, length + 1);
+    return ask(&question, offsetof(struct broker_question, path) + length + 1, root);
+}
+
+/*
+ * stat(2) where folders on the way may not be searched any more. With AT_EMPTY_PATH, which changes
+ * nothing for a path that is not empty, the filter lets the call pass.
+ */
+static int get_status(int folder, const char *path, struct stat *ret, int flags)
+{
+    long result = syscall(SYS_newfstatat, folder, path, ret, flags | AT_EMPTY_PATH);
+    int error = result ? errno : 0;
+    if (error != EACCES || path[0] != '/' || flags & AT_SYMLINK_NOFOLLOW)
+        return -error;
+    int fd = open_by_broker(BROKER_STATUS, path, -1);
+    if (fd < 0)
+        return fd;
+    error = syscall(SYS_newfstatat, fd, "", ret, AT_EMPTY_PATH) ? errno : 0;
+    close(fd);
+    return -error;
+}
+
+static int answer_call(long number, const long arguments[4])
+{
+    if (number == SYS_newfstatat)
+        return get_status((int)arguments[0], (const char *)arguments[1],
+                          (struct stat *)arguments[2], (int)arguments[3]);
+    bool plain = number != SYS_openat && number != SYS_openat2;
+    int folder = plain ? AT_FDCWD : (int)arguments[0];
+    const char *path = (const char *)arguments[plain ? 0 : 1];
+    if (number == SYS_openat2)
+        return open_by_broker(BROKER_IN_ROOT, path, folder);
+    long flags = arguments[plain ? 1 : 2];
+    if ((flags & O_ACCMODE) != O_RDONLY || flags & O_CREAT)
+        return -EPERM;
+    if (folder != AT_FDCWD && path[0] != '/')
+        return -EPERM;
+    return open_by_broker(flags & O_DIRECTORY ? BROKER_FOLDER : BROKER_FILE, path, -1);
+}
+
+static void handle(int signal_number, siginfo_t *info, void *context)
+{
+    static const int registers[] = ARGUMENT_REGISTERS;
+    ucontext_t *at = context;
+    long arguments[4];
+    int error = errno;
+    (void)signal_number;
+    for (size_t i = 0; i < 4; i++)
+        arguments[i] = (long)REGISTER(at, registers[i]);
+    int result = answer_call(info->si_syscall, arguments);
+    REGISTER(at, RESULT_REGISTER) = (__typeof__(REGISTER(at, 0)))(long)result;
+    errno = error;
+}
+
+bool broker_can_ask(void)
+{
+    return true;
+}
+
+void broker_ask_for_traps(int socket)
+{
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigemptyset(&action.sa_mask);
+    broker = socket;
+    sigaction(SIGSYS, &action, NULL);
+}
+
+#else
+
+bool broker_can_ask(void)
+{
+    return false;
+}
+
+void broker_ask_for_traps(int socket)
+{
+    (void)socket;
+}
+
+#endif

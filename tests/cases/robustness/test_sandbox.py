@@ -1,0 +1,190 @@
+"""What a parser that was taken over could do: gdb makes system calls in the program while it parses."""
+import errno
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+import debuggers
+import interpreters
+import living
+
+AT_FDCWD = -100
+# Of x86-64: asm/unistd_64.h.
+CALLS = {"write": 1, "open": 2, "socket": 41, "connect": 42, "fork": 57, "execve": 59, "kill": 62, "rename": 82,
+         "mkdir": 83, "unlink": 87, "chmod": 90, "ptrace": 101, "mount": 165, "openat": 257, "process_vm_readv": 310,
+         "process_vm_writev": 311, "tgkill": 234, "memfd_create": 319, "bpf": 321, "io_uring_setup": 425,
+         "pidfd_open": 434, "openat2": 437, "unshare": 272, "setuid": 105, "symlink": 88, "creat": 85, "prlimit64": 302}
+
+SCRIPT = """set confirm off
+set pagination off
+set breakpoint pending on
+set detach-on-fork on
+set follow-fork-mode %s
+handle SIGSYS nostop noprint pass
+break %s
+run
+%s
+kill
+"""
+
+
+@pytest.fixture(autouse=True)
+def _needs(request):
+    debuggers.need("gdb")
+    if os.uname().machine != "x86_64" or analyzer.SANITIZED:
+        pytest.skip("system calls of x86-64 are tried, in a program without sanitizers")
+
+
+def ask(tmp_path, calls, arguments, at="reports_write", follow="child"):
+    """[result or -errno] of system calls that are made at a function of the program."""
+    lines = []
+    for name, *values in calls:
+        given = ["(long)%d" % value if isinstance(value, int) else '"%s"' % value for value in values]
+        given += ["(long)0"] * (6 - len(given))
+        lines += ["set $result = ((long (*)(long, ...))syscall)((long)%d, %s)" % (CALLS[name], ", ".join(given)),
+                  "set $error = *((int *(*)(void))__errno_location)()",
+                  'printf "result %ld %d\\n", $result, $error']
+    script = tmp_path / "script.gdb"
+    script.write_text(SCRIPT % (follow, at, "\n".join(lines)))
+    done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, *map(str, arguments)],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, cwd=tmp_path,
+                          env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
+    found = re.findall(r"^result (-?\d+) (\d+)$", done.stdout, re.M)
+    assert len(found) == len(calls), done.stdout[-3000:]
+    return [int(result) if int(result) >= 0 else -int(number) for result, number in found]
+
+
+def make_foreign(path, text=b"secret\n", mode=0o600):
+    path.write_bytes(text)
+    os.chmod(path, mode)
+    return path
+
+
+def secrets(tmp_path):
+    """Files that none but the user may read; none of them is code or source."""
+    secret = make_foreign(tmp_path / "secret")
+    link = tmp_path / "link.py"
+    link.symlink_to(secret)
+    memory = tmp_path / "memory"
+    shutil.copy(cores.make_plain_core(), memory)
+    os.chmod(memory, 0o600)
+    made_up = ["/proc/1/environ", "/proc/kcore", "/proc/self/mem", "/proc/%d/mem" % os.getpid(), "/sys/kernel/notes"]
+    return [str(path) for path in (secret, link, memory)] + ["/etc/shadow", "/dev/null"] + made_up
+
+
+def core_of_python():
+    interpreter = interpreters.find_system() or interpreters.find_wanted()[-1]
+    return cores.make_core("threads", interpreter).path
+
+
+def test_parser_cannot_open(tmp_path):
+    paths = secrets(tmp_path)
+    calls = [("openat", AT_FDCWD, path, 0) for path in paths] + [("open", path, 0) for path in paths]
+    calls += [("openat2", AT_FDCWD, path, 0, 24) for path in paths]  # asks as for one below a root
+    results = ask(tmp_path, calls, [core_of_python()])
+    assert all(result < 0 for result in results), list(zip(calls, results))
+    assert -errno.EACCES in results
+
+
+def test_parser_gets_code_and_source(tmp_path):
+    source = make_foreign(tmp_path / "source.py", b"pass\n")
+    public = make_foreign(tmp_path / "notes", mode=0o644)
+    calls = [("openat", AT_FDCWD, "/usr/bin/env", 0), ("openat", AT_FDCWD, str(source), 0)]
+    assert all(result > 2 for result in ask(tmp_path, calls, [core_of_python()]))
+    # What all may read lies in a folder that all may enter.
+    assert public.exists() and ask(tmp_path, [("openat", AT_FDCWD, "/etc/passwd", 0)], [core_of_python()])[0] > 2
+
+
+def test_parser_can_only_read(tmp_path):
+    target = make_foreign(tmp_path / "file.py", mode=0o666)
+    calls = [("openat", AT_FDCWD, str(target), os.O_RDWR), ("openat", AT_FDCWD, str(target), os.O_WRONLY | os.O_APPEND),
+             ("openat", AT_FDCWD, str(tmp_path / "new.py"), os.O_CREAT | os.O_WRONLY, 0o600),
+             ("creat", str(tmp_path / "new.py"), 0o600), ("unlink", str(target)), ("mkdir", str(tmp_path / "folder")),
+             ("rename", str(target), str(tmp_path / "other.py")), ("chmod", str(target), 0o777),
+             ("symlink", str(target), str(tmp_path / "link"))]
+    assert ask(tmp_path, calls, [core_of_python()]) == [-errno.EPERM] * len(calls)
+    assert target.read_bytes() == b"secret\n" and not (tmp_path / "new.py").exists()
+
+
+def test_parser_cannot_connect(tmp_path):
+    """Neither to the network nor to a socket of this machine, nor by a socket that it has."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        server.listen()
+        calls = [("socket", family, kind, 0) for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, 16)
+                 for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
+        calls += [("connect", number, 0, 0) for number in range(12)]
+        assert ask(tmp_path, calls, [core_of_python()]) == [-errno.EPERM] * len(calls)
+
+
+def foreign_calls(pid):
+    return [("socket", socket.AF_INET, socket.SOCK_STREAM, 0), ("socket", socket.AF_UNIX, socket.SOCK_STREAM, 0),
+            ("execve", "/bin/true", 0, 0), ("kill", pid, 9), ("tgkill", pid, pid, 9), ("ptrace", 4, pid, 0, 0),
+            ("process_vm_writev", pid, 0, 0, 0, 0), ("mount", 0, 0, 0, 0), ("unshare", 0x10000000),
+            ("bpf", 0, 0, 0), ("io_uring_setup", 8, 0)]
+
+
+def reach_others(pid):
+    return [("execve", "/bin/true", 0, 0), ("fork",), ("ptrace", 16, pid, 0, 0), ("ptrace", 0x4206, pid, 0, 0),
+            ("kill", pid, 9), ("tgkill", pid, pid, 9), ("process_vm_readv", pid, 0, 0, 0, 0),
+            ("process_vm_writev", pid, 0, 0, 0, 0), ("pidfd_open", pid, 0), ("mount", 0, 0, 0, 0),
+            ("unshare", 0x10000000), ("bpf", 0, 0, 0), ("io_uring_setup", 8, 0), ("setuid", 0), ("prlimit64", pid, 7)]
+
+
+def test_parser_cannot_reach_others(tmp_path):
+    with living.running(["sh", "-c", "echo ready; exec sleep 600"]) as victim:
+        calls = reach_others(victim.pid)
+        assert ask(tmp_path, calls, [core_of_python()]) == [-errno.EPERM] * len(calls)
+        assert victim.poll() is None
+
+
+def test_parser_of_a_living_process(tmp_path):
+    """It may trace, to ask the system what a thread waits for; the rest of the program's filter holds."""
+    with living.running(["sh", "-c", "echo ready; exec sleep 600"]) as process:
+        calls = foreign_calls(process.pid)
+        assert ask(tmp_path, calls, ["--pid", process.pid], follow="parent") == [-errno.EPERM] * len(calls)
+        assert process.poll() is None
+
+
+def test_whole_program_has_no_network(tmp_path):
+    """Nor programs, nor the memory and the signals of others."""
+    calls = foreign_calls(os.getpid())
+    results = ask(tmp_path, calls, [core_of_python()], at="psc_open_core", follow="parent")
+    assert results == [-errno.EPERM] * len(calls)
+
+
+def test_text_filter_has_nothing(tmp_path):
+    calls = [("openat", AT_FDCWD, "/etc/passwd", 0), ("socket", socket.AF_INET, socket.SOCK_STREAM, 0),
+             ("execve", "/bin/true", 0, 0)]
+    assert ask(tmp_path, calls, ["demangle", "_Zx"], at="psc_symbols_demangle", follow="parent") == [-errno.EPERM] * 3
+
+
+def test_it_says_what_was_given_up():
+    core = core_of_python()
+    with_it, without = analyzer.run("--explain", core), analyzer.run("--explain", "--no-sandbox", core)
+    assert re.search(r"^  sandbox: .*files by the parent alone", with_it.stdout, re.M)
+    assert re.search(r"^  sandbox: none$", without.stdout, re.M)
+
+
+def test_reports_are_the_same():
+    core = core_of_python()
+    for options in (["--format", "json"], ["--locals", "--tasks"], ["--all"], ["--list-files"]):
+        assert analyzer.run(*options, core).stdout == analyzer.run("--no-sandbox", *options, core).stdout
+
+
+def test_parser_that_dies(tmp_path):
+    """One sentence, and no half of a report."""
+    script = tmp_path / "script.gdb"
+    report = tmp_path / "report"
+    script.write_text(SCRIPT.replace("\nkill\n", "\n") % ("child", "reports_write", "signal SIGSEGV"))
+    command = ["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, "-o", report, core_of_python()]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
+                          env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
+    assert "was ended by signal 11" in done.stdout
+    assert not report.exists() and os.listdir(tmp_path) == ["script.gdb"]
