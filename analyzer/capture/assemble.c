@@ -198,6 +198,16 @@ static void describe_thread(struct capture *capture, const struct captured_threa
         thread->state |= TRACE_STATE_NO_PYTHON;
 }
 
+/* Not the thread whose fault the process died of; one that was killed otherwise. */
+static bool may_live_with_fault(const struct capture *capture, const struct captured_thread *from)
+{
+    const struct target_signal *signal = &capture->target->process.signal;
+    if (!from->native || !from->merged.native.count)
+        return false;
+    return !from->native->crashed ||
+           (signal->has_info && signal->code <= 0 && !capture->first.found);
+}
+
 static enum psc_status assemble(struct capture *capture, const struct captured_thread *from,
                                 struct trace_thread *thread)
 {
@@ -237,6 +247,9 @@ static enum psc_status assemble(struct capture *capture, const struct captured_t
     if (capture->target->thread_count)
         thread->state |= states_of_registers(capture->target->machine, from->native, thread->state);
     enum psc_status status = trace_find_recursions(capture->trace->arena, thread);
+    if (status == PSC_OK && may_live_with_fault(capture, from))
+        status = diagnose_thread_fault(capture->target, from->native, &from->merged.native,
+                                       capture->trace->arena, &thread->fault);
     if (status == PSC_OK)
         status = values_add_exceptions(capture, &from->merged, thread);
     if (status == PSC_OK && capture->options.locals)

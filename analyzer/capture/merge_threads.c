@@ -176,13 +176,21 @@ static bool is_below_faulthandler(const struct merged_stack *merged, size_t *ret
     return false;
 }
 
+/* A signal that the process sent to itself may be of a handler, which is told by its frames. */
+static bool is_sent_by_itself(const struct target *target)
+{
+    const struct target_signal *signal = &target->process.signal;
+    return signal->has_sender && (signal->sender_pid == target->process.pid ||
+                                  signal->sender_pid == target->process.inner_pid);
+}
+
 static enum psc_status find_below_handler(struct capture *capture,
                                           const struct captured_thread *thread)
 {
     struct first_fault *first = &capture->first;
     enum psc_status status =
         diagnose_find_first(capture->target, thread->native, &thread->merged.native, first);
-    if (status == PSC_OK && !first->found && thread->native->crashed &&
+    if (status == PSC_OK && !first->found && is_sent_by_itself(capture->target) &&
         is_below_faulthandler(&thread->merged, &first->handler_frames)) {
         first->found = first->unknown_sender = true;
         first->handler_frames++;
@@ -222,14 +230,6 @@ static void move_first(struct capture *capture, size_t index)
         target->threads[i].crashed = &target->threads[i] == thread.native;
     memmove(capture->threads + 1, capture->threads, index * sizeof(thread));
     capture->threads[0] = thread;
-}
-
-/* A signal that the process sent to itself may be of a handler, which is told by its frames. */
-static bool is_sent_by_itself(const struct target *target)
-{
-    const struct target_signal *signal = &target->process.signal;
-    return signal->has_sender && (signal->sender_pid == target->process.pid ||
-                                  signal->sender_pid == target->process.inner_pid);
 }
 
 static enum psc_status find_first_fault(struct capture *capture)

@@ -189,6 +189,27 @@ static enum psc_status describe_crash(const struct fault *fault, const struct ps
     return fault_describe(fault, trace->arena, crash, ret);
 }
 
+/* fault_describe() with the words in the arena. */
+static enum psc_status describe_fault(const struct fault *fault, struct arena *arena,
+                                      struct trace_crash *crash)
+{
+    struct text summary = {0};
+    enum psc_status status = fault_describe(fault, arena, crash, &summary);
+    bool failed = summary.failed;
+    if (summary.size && !failed)
+        crash->summary = arena_strndup(arena, summary.data, summary.size);
+    text_deinit(&summary);
+    return failed ? PSC_ERR_MEMORY : status;
+}
+
+/* The signal that the process died of is of the handler itself, in which the processor refused. */
+static bool is_fault_of_handler(const struct target *target, const struct first_fault *first)
+{
+    const struct target_signal *signal = &target->process.signal;
+    return first->found && first->handler_frames && signal->has_info && signal->code > 0 &&
+           !first->thread->registers.in_system_call;
+}
+
 static struct trace_crash begin_crash(const struct fault *fault)
 {
     const struct target_signal *signal = &fault->signal;
@@ -285,10 +306,45 @@ static enum psc_status describe_snapshot(const struct diagnose_input *input)
     return PSC_OK;
 }
 
+static enum psc_status tell_fault_of_handler(struct target *target,
+                                             const struct target_thread *thread,
+                                             struct arena *arena, struct trace_crash *crash)
+{
+    const struct fault fault = {.target = target,
+                                .thread = thread,
+                                .registers = &thread->registers,
+                                .signal = target->process.signal};
+    struct trace_crash second = begin_crash(&fault);
+    enum psc_status status = describe_fault(&fault, arena, &second);
+    if (second.summary)
+        crash->handler_fault = arena_printf(
+            arena, "%s: %s", diagnose_signal_name(fault.signal.number), second.summary);
+    return status;
+}
+
 enum psc_status diagnose_find_first(struct target *target, const struct target_thread *thread,
                                     const struct native_stack *stack, struct first_fault *ret)
 {
     return fault_find_first(target, thread, stack, ret);
+}
+
+enum psc_status diagnose_thread_fault(struct target *target, const struct target_thread *thread,
+                                      const struct native_stack *stack, struct arena *arena,
+                                      const struct trace_crash **ret)
+{
+    struct first_fault first;
+    *ret = NULL;
+    enum psc_status status = fault_find_living(target, thread, stack, &first);
+    if (status != PSC_OK || !first.found)
+        return status;
+    struct trace_crash *crash = arena_alloc(arena, sizeof(*crash));
+    if (!crash)
+        return PSC_ERR_MEMORY;
+    const struct fault fault = choose_fault(target, &first);
+    *crash = begin_crash(&fault);
+    crash->raised_again = first.handler_frames != 0;
+    *ret = crash;
+    return describe_fault(&fault, arena, crash);
 }
 
 enum psc_status diagnose_crash(const struct diagnose_input *input)
@@ -302,7 +358,8 @@ enum psc_status diagnose_crash(const struct diagnose_input *input)
         return PSC_ERR_MEMORY;
     const struct fault fault = choose_fault(input->target, first);
     *crash = begin_crash(&fault);
-    crash->raised_again = first->found;
+    bool again = is_fault_of_handler(input->target, first);
+    crash->raised_again = first->found && !again;
 
     struct abort_finding finding;
     struct text summary = {0};
@@ -318,6 +375,8 @@ enum psc_status diagnose_crash(const struct diagnose_input *input)
     } else {
         status = describe_crash(&fault, trace, crash, first->unknown_sender, &summary);
     }
+    if (status == PSC_OK && again)
+        status = tell_fault_of_handler(input->target, first->thread, trace->arena, crash);
     if (!crash->cause)
         crash->cause = find_cause(&fault);
     bool failed = summary.failed;

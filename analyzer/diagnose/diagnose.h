@@ -37,6 +37,16 @@ PSC_MUST_CHECK enum psc_status diagnose_find_first(struct target *target,
                                                    const struct native_stack *stack,
                                                    struct first_fault *ret);
 
+/**
+ * A fault that comes again and again because its handler goes back to the instruction, or whose
+ * handler runs: of a thread that the process has not died of. *ret is NULL where there is none.
+ */
+PSC_MUST_CHECK enum psc_status diagnose_thread_fault(struct target *target,
+                                                     const struct target_thread *thread,
+                                                     const struct native_stack *stack,
+                                                     struct arena *arena,
+                                                     const struct trace_crash **ret);
+
 /** What a death is explained from; all of it is walked and merged. */
 struct diagnose_input {
     struct target *target;

@@ -241,6 +241,8 @@ struct trace_wait {
     const char *kernel;      /**< The function of the kernel that it sleeps in (wchan); or NULL. */
 };
 
+struct trace_crash;
+
 struct trace_thread {
     int32_t tid;     /**< 0: a thread state for which no native thread is known. */
     int32_t process; /**< Its pid where threads of several processes stand together, else 0. */
@@ -267,6 +269,11 @@ struct trace_thread {
     const struct trace_recursion *recursions; /**< The innermost first; none overlap. */
     size_t recursion_count;
     const struct trace_wait *waits_for; /**< NULL: nothing that is known. */
+    /**
+     * A fault that it has not died of: its handler runs (raised_again), or the thread stands at an
+     * instruction that cannot but fault; NULL: none.
+     */
+    const struct trace_crash *fault;
 };
 
 /** What a task is doing. */
@@ -375,6 +382,7 @@ struct trace_crash {
     size_t operand_count;
     /** A signal handler passed an earlier fault on, which is the one described here. */
     bool raised_again;
+    const char *handler_fault; /**< What then happened in the handler: "SIGSEGV: ..."; or NULL. */
 };
 
 /** Equal for deaths of one cause. */

@@ -40,4 +40,13 @@ PSC_MUST_CHECK enum psc_status fault_find_first(struct target *target,
                                                 const struct native_stack *stack,
                                                 struct first_fault *ret);
 
+/**
+ * The same of a thread that the process has not died of, or the fault of the instruction that it
+ * stands at: one that faults whenever it is run, as far as can be told.
+ */
+PSC_MUST_CHECK enum psc_status fault_find_living(struct target *target,
+                                                 const struct target_thread *thread,
+                                                 const struct native_stack *stack,
+                                                 struct first_fault *ret);
+
 #endif

@@ -72,6 +72,12 @@ void fault_describe_protection(struct examination *examination);
 bool fault_raises_protection(const struct fault *fault,
                              const struct explained_instruction *instruction);
 
+/* ---- first_fault.c ---- */
+
+/** As fault_find_first(), whoever sent the signal that the process died of, if it did. */
+enum psc_status fault_find_below(struct target *target, const struct target_thread *thread,
+                                 const struct native_stack *stack, struct first_fault *ret);
+
 /* ---- certain_fault.c ---- */
 
 /**

@@ -214,7 +214,7 @@ static bool has_sent(const struct search *search, const uint64_t arguments[3], i
     bool renamed = process->inner_pid && process->inner_pid != process->pid;
     bool own = arguments[2] == number && (renamed || arguments[1] == (uint64_t)search->thread->tid);
     *ret_code = own ? CODE_TKILL : CODE_USER;
-    return is_own_pid(search->target, arguments[0]) && (own || arguments[1] == number);
+    return number && is_own_pid(search->target, arguments[0]) && (own || arguments[1] == number);
 }
 
 /* A handler that asked for siginfo has that of another process, or of kill(). */
@@ -336,7 +336,7 @@ static void search_frames(const struct search *search, const struct native_stack
     }
 }
 
-enum psc_status fault_find_first(struct target *target, const struct target_thread *thread,
+enum psc_status fault_find_below(struct target *target, const struct target_thread *thread,
                                  const struct native_stack *stack, struct first_fault *ret)
 {
     struct search search = {.target = target, .thread = thread};
@@ -356,4 +356,14 @@ enum psc_status fault_find_first(struct target *target, const struct target_thre
     ret->thread = ret->found ? thread : NULL;
     disassembler_close(search.disassembler);
     return PSC_OK;
+}
+
+enum psc_status fault_find_first(struct target *target, const struct target_thread *thread,
+                                 const struct native_stack *stack, struct first_fault *ret)
+{
+    // Who is killed by somebody else while a handler runs has not died of what it handles.
+    *ret = (struct first_fault){0};
+    return target->process.signal.has_sender && !is_sent_by_itself(target)
+               ? PSC_OK
+               : fault_find_below(target, thread, stack, ret);
 }

@@ -36,6 +36,8 @@ void json_put_frames(struct json_writer *writer, struct location_cache *cache,
 
 /* ---- json_threads.c ---- */
 
+/** A death, or a fault that a thread has not died of; NULL is null. */
+void json_put_crash(struct json_writer *writer, const char *key, const struct trace_crash *crash);
 /** The members of a thread but its frames. */
 void json_put_thread(struct json_writer *writer, const struct trace_thread *thread,
                      const struct psc_print_options *options);

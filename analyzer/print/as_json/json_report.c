@@ -85,32 +85,6 @@ static void put_target(struct json_writer *writer, struct print_sink *sink,
 
 /* ---- the other members ---- */
 
-static void put_crash(struct json_writer *writer, const struct trace_crash *crash)
-{
-    if (!crash) {
-        json_put_null(writer, "crash");
-        return;
-    }
-    json_open_object(writer, "crash");
-    json_put_string(writer, "signal", crash->signal);
-    json_put_integer(writer, "signal_number", crash->signal_number != 0, crash->signal_number);
-    json_put_string(writer, "code", crash->code);
-    json_put_address(writer, "fault_address", crash->has_address, crash->address);
-    json_put_integer(writer, "sender_pid", crash->has_sender, crash->sender_pid);
-    json_put_integer(writer, "thread", crash->tid != 0, crash->tid);
-    json_put_string(writer, "summary", crash->summary);
-    json_put_string(writer, "message", crash->message);
-    json_put_string(writer, "cause", trace_cause_name(crash->cause));
-    json_put_string(writer, "access", trace_access_name(crash->access));
-    json_put_string(writer, "instruction", crash->instruction);
-    json_open_object(writer, "operands");
-    for (size_t i = 0; i < crash->operand_count; i++)
-        json_put_address(writer, crash->operands[i].name, true, crash->operands[i].value);
-    json_close_object(writer);
-    json_put_boolean(writer, "raised_again", crash->raised_again);
-    json_close_object(writer);
-}
-
 static void put_signature(struct json_writer *writer, const struct trace_signature *signature)
 {
     if (!signature) {
@@ -198,7 +172,7 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     json_break_line(&writer);
     put_target(&writer, sink, trace);
     json_break_line(&writer);
-    put_crash(&writer, trace->crash);
+    json_put_crash(&writer, "crash", trace->crash);
     json_break_line(&writer);
     put_threads(&writer, sink, trace, options);
     json_break_line(&writer);

@@ -166,6 +166,36 @@ static void put_wait(struct json_writer *writer, const struct trace_wait *wait)
     json_close_object(writer);
 }
 
+/* ---- faults ---- */
+
+void json_put_crash(struct json_writer *writer, const char *key, const struct trace_crash *crash)
+{
+    if (!crash) {
+        json_put_null(writer, key);
+        return;
+    }
+    json_open_object(writer, key);
+    json_put_string(writer, "signal", crash->signal);
+    json_put_integer(writer, "signal_number", crash->signal_number != 0, crash->signal_number);
+    json_put_string(writer, "code", crash->code);
+    json_put_address(writer, "fault_address", crash->has_address, crash->address);
+    json_put_integer(writer, "sender_pid", crash->has_sender, crash->sender_pid);
+    json_put_integer(writer, "thread", crash->tid != 0, crash->tid);
+    json_put_string(writer, "summary", crash->summary);
+    json_put_string(writer, "message", crash->message);
+    json_put_string(writer, "cause", trace_cause_name(crash->cause));
+    json_put_string(writer, "access", trace_access_name(crash->access));
+    json_put_string(writer, "instruction", crash->instruction);
+    json_open_object(writer, "operands");
+    for (size_t i = 0; i < crash->operand_count; i++)
+        json_put_address(writer, crash->operands[i].name, true, crash->operands[i].value);
+    json_close_object(writer);
+    json_put_boolean(writer, "raised_again", crash->raised_again);
+    if (crash->handler_fault)
+        json_put_string(writer, "handler_fault", crash->handler_fault);
+    json_close_object(writer);
+}
+
 /* ---- threads ---- */
 
 void json_put_thread(struct json_writer *writer, const struct trace_thread *thread,
@@ -181,4 +211,6 @@ void json_put_thread(struct json_writer *writer, const struct trace_thread *thre
     put_exceptions(writer, thread);
     put_recursions(writer, thread, options);
     put_wait(writer, thread->waits_for);
+    if (thread->fault)
+        json_put_crash(writer, "fault", thread->fault);
 }

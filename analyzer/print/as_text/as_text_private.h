@@ -111,6 +111,8 @@ void print_text_header(const struct psc_trace *trace, const struct psc_print_opt
 /** A line for each exception of a thread. */
 void print_text_exceptions(const struct trace_thread *thread,
                            const struct psc_print_options *options, struct print_sink *sink);
+/** ": mov %rax,0x18(%rbx), rbx=0x0": where a death's instruction is known. */
+void print_text_instruction(const struct trace_crash *crash, struct text *text);
 /** "raised: KeyError: 'rank'" of the first exception of a thread. */
 void print_text_exception_summary(const struct trace_exception *exception, struct text *text);
 /** Tasks and greenlets, when they were asked for; `one_of_many`: with the process they are of. */

@@ -81,3 +81,16 @@ void print_text_exceptions(const struct trace_thread *thread,
         text_add_char(text, '\n');
     }
 }
+
+void print_text_instruction(const struct trace_crash *crash, struct text *text)
+{
+    if (!crash->instruction)
+        return;
+    text_add_string(text, ": ");
+    text_add_escaped(text, crash->instruction);
+    for (size_t i = 0; i < crash->operand_count; i++) {
+        text_add_string(text, ", ");
+        text_add_escaped(text, crash->operands[i].name);
+        text_printf(text, "=0x%" PRIx64, crash->operands[i].value);
+    }
+}

@@ -58,20 +58,6 @@ static const char *find_thread_name(const struct psc_trace *trace, int32_t tid)
     return NULL;
 }
 
-/* "mov %rax,0x18(%rbx), rbx=0x0" */
-static void add_instruction(struct text *text, const struct trace_crash *crash)
-{
-    if (!crash->instruction)
-        return;
-    text_add_string(text, ": ");
-    text_add_escaped(text, crash->instruction);
-    for (size_t i = 0; i < crash->operand_count; i++) {
-        text_add_string(text, ", ");
-        text_add_escaped(text, crash->operands[i].name);
-        text_printf(text, "=0x%" PRIx64, crash->operands[i].value);
-    }
-}
-
 static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
                       const struct psc_print_options *options)
 {
@@ -108,9 +94,13 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
         text_add_string(text, ": ");
         text_add_escaped(text, crash->summary);
     }
-    add_instruction(text, crash);
+    print_text_instruction(crash, text);
     if (crash->raised_again)
         text_add_string(text, "; raised again by a signal handler");
+    if (crash->handler_fault) {
+        text_add_string(text, "; then its handler died of ");
+        text_add_escaped(text, crash->handler_fault);
+    }
     print_add_style(&sink->buffer, options, PRINT_PLAIN);
     text_add_char(text, '\n');
     if (crash->message) {

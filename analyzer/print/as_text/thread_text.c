@@ -137,6 +137,30 @@ static struct short_names *shorten_names(const struct psc_trace *trace,
     return NULL;
 }
 
+/* "SIGSEGV comes again and again: reading from 0x0 ..." */
+static void add_fault(struct print_sink *sink, const struct trace_crash *fault,
+                      const struct psc_print_options *options)
+{
+    struct text *text = &sink->buffer;
+    if (!fault)
+        return;
+    text_add_string(text, "  ");
+    print_add_style(text, options, PRINT_ALARM);
+    text_add_string(text, fault->raised_again ? "in the handler of " : "faults with ");
+    text_add_escaped(text, fault->signal);
+    if (fault->summary) {
+        text_add_string(text, ": ");
+        text_add_escaped(text, fault->summary);
+    }
+    print_text_instruction(fault, text);
+    text_add_string(text, fault->raised_again
+                              ? "; it comes again when the handler returns, as Python's own do"
+                              : "; again and again, while its handler only returns, as Python's "
+                                "own do");
+    print_add_style(text, options, PRINT_PLAIN);
+    text_add_char(text, '\n');
+}
+
 static enum psc_status print_threads(const struct psc_trace *trace,
                                      const struct print_group_link *links,
                                      const struct short_names *names,
@@ -148,6 +172,7 @@ static enum psc_status print_threads(const struct psc_trace *trace,
         if (links[i].follower)
             continue;
         add_thread_heading(sink, trace, i, links, options);
+        add_fault(sink, trace->threads[i].fault, options);
         print_text_exceptions(&trace->threads[i], options, sink);
         status = print_text_frames(&trace->threads[i], names, options, sink);
         print_sink_flush(sink, false);

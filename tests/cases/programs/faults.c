@@ -167,6 +167,12 @@ static void give_up(int number)
     abort();
 }
 
+static void fault_in_handler(int number)
+{
+    (void)number;
+    faults_read(0x98);
+}
+
 static void return_at_once(int number)
 {
     signal(number, SIG_DFL);
@@ -187,6 +193,7 @@ void handle(const char *how, int options)
         action.sa_handler = !strcmp(how, "raise")  ? raise_again
                             : !strcmp(how, "kill")  ? kill_again
                             : !strcmp(how, "abort") ? give_up
+                            : !strcmp(how, "fault") ? fault_in_handler
                                                     : return_at_once;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         sigaction(numbers[i], &action, NULL);
@@ -225,12 +232,6 @@ PLAIN void near_raise(int number)
     __asm__ volatile("" : : "r"(room) : "memory");
     raise(number);
     __asm__ volatile("" : : "r"(room) : "memory");
-}
-
-static void fault_in_handler(int number)
-{
-    (void)number;
-    faults_read(0x98);
 }
 
 /* Runs `how` in the handler of SIGALRM. */

@@ -2,6 +2,7 @@
 # Before that it writes down (argument 2) what a report has to say of it.
 import ctypes
 import json
+import mmap
 import signal
 import sys
 import threading
@@ -81,6 +82,7 @@ WAYS = {
         signal=SEGV, access="write", cause="stack-overflow", words="stack overflow")),
     "abort": lambda: (ctypes.CDLL(None).abort, [], dict(signal="SIGABRT")),
     # No faults below a handler.
+    "busy": lambda: (map_and_read, [], {}),
     "caught": lambda: (library.near_abort, [], dict(signal="SIGABRT", raised_again=HANDLER == "faulthandler")),
     "caught_raise": lambda: (library.near_raise, [11], dict(
         signal=SEGV, access=None, instruction=None, raised_again=HANDLER == "faulthandler")),
@@ -92,10 +94,22 @@ WAYS = {
 }
 
 
+def map_and_read():
+    """Memory that comes and goes all the time; it never faults."""
+    while True:
+        made = mmap.mmap(-1, 1 << 20)
+        made[::4096] = b"x" * 256
+        bytearray(1 << 22)[::4096]
+        made.close()
+
+
 def handle():
     if HANDLER == "faulthandler":
         import faulthandler
         faulthandler.enable(open(PROMISE + ".faulthandler", "w"))
+    elif HANDLER == "python":  # It is noted, to be called when the instruction is done: never.
+        for one in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL):
+            signal.signal(one, lambda *arguments: None)
     elif HANDLER:
         how, *options = HANDLER.split("+")
         library.handle(how.encode(), sum(OPTIONS[option] for option in options))

@@ -1,0 +1,45 @@
+/* A fault that a thread has not died of: its handler runs, or goes back to the instruction. */
+#include "fault_private.h"
+
+/*
+ * What is mapped may have changed since it was listed; what can be read is mapped. A main thread's
+ * stack grows.
+ */
+static bool is_there(const struct fault *fault, const struct target_signal *signal)
+{
+    uint8_t byte;
+    return signal->has_address && signal->number == SIGNAL_SEGV &&
+           (target_read_u8(fault->target, signal->address, &byte) == PSC_OK ||
+            fault_is_stack_overflow(fault, signal->address));
+}
+
+static enum psc_status stands_at_fault(struct target *target, const struct target_thread *thread,
+                                       struct target_signal *ret, bool *ret_stands)
+{
+    const struct fault fault = {
+        .target = target, .thread = thread, .registers = &thread->registers};
+    struct examination examination = {.fault = &fault};
+    enum psc_status status =
+        disassembler_open(target->machine->elf_machine, &examination.disassembler);
+    if (status == PSC_ERR_MEMORY)
+        return status;
+    *ret_stands = fault_is_certain(&examination, ret) && !is_there(&fault, ret);
+    disassembler_close(examination.disassembler);
+    return PSC_OK;
+}
+
+enum psc_status fault_find_living(struct target *target, const struct target_thread *thread,
+                                  const struct native_stack *stack, struct first_fault *ret)
+{
+    enum psc_status status = fault_find_below(target, thread, stack, ret);
+    bool sent = ret->found && ret->signal.has_sender;
+    if (status != PSC_OK || (ret->found && !sent) || thread->registers.in_system_call) {
+        ret->found = ret->found && !sent;
+        return status;
+    }
+    *ret = (struct first_fault){0};
+    status = stands_at_fault(target, thread, &ret->signal, &ret->found);
+    ret->registers = thread->registers;
+    ret->thread = thread;
+    return status;
+}
