@@ -58,18 +58,26 @@ static enum kind classify(const struct target_mapping *mapping)
     return closed ? KIND_RESERVED : KIND_ANONYMOUS;
 }
 
-/* The kernel's own: [vdso], [vvar] before it (arch/x86/entry/vdso/vma.c), [vsyscall]. */
+/* So many lie before [vdso] at most; a damaged core may have any number side by side. */
+#define KERNEL_MAPPINGS 4
+
+/*
+ * The kernel's own: [vdso], [vvar] before it (arch/x86/entry/vdso/vma.c), [vsyscall], and whatever
+ * a damaged core has in the upper half, where no memory of a process is: sums stay below 2^63.
+ */
 static bool is_of_kernel(const struct target *target, size_t index)
 {
     const struct target_mapping *mappings = target->mappings;
     psc_addr vdso = target->auxv.vdso;
+    if ((mappings[index].end - 1) >> 63)
+        return true;
     if (mappings[index].file || mappings[index].writable)
         return false;
-    if (mappings[index].start >> 63 ||
-        (vdso >= mappings[index].start && vdso < mappings[index].end))
+    if (vdso >= mappings[index].start && vdso < mappings[index].end)
         return true;
-    for (; index + 1 < target->mapping_count && !mappings[index + 1].file &&
-           mappings[index].end == mappings[index + 1].start && !mappings[index + 1].writable;
+    for (size_t last = index + KERNEL_MAPPINGS;
+         index < last && index + 1 < target->mapping_count && !mappings[index + 1].file &&
+         mappings[index].end == mappings[index + 1].start && !mappings[index + 1].writable;
          index++)
         if (mappings[index + 1].start == vdso)
             return true;
