@@ -188,7 +188,7 @@ if ctypes:
                     ("evaluation_count", ctypes.c_uint32),
                     ("evaluations", ctypes.POINTER(Evaluation)),
                     ("evaluation_size", ctypes.c_uint32),
-                    ("evaluation_reserved", ctypes.c_uint32)]
+                    ("python_optional", ctypes.c_uint32)]
 
     class PrintOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),

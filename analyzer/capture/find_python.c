@@ -40,7 +40,8 @@ enum psc_status find_python(struct capture *capture, struct psc_error *err)
     }
     if (status != PSC_ERR_NOT_FOUND)
         trace->python_problem = arena_strdup(trace->arena, why.message);
-    if (capture->options.mode != PSC_MODE_NATIVE)
+    bool is_missing = trace->python_problem || !capture->options.python_optional;
+    if (capture->options.mode != PSC_MODE_NATIVE && is_missing)
         target_warn(capture->target, trace->python_problem ? "python-unsupported" : "no-python",
                     "%s", why.message);
     return PSC_OK;

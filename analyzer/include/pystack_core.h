@@ -236,7 +236,8 @@ struct psc_capture_options {
     /** See psc_trace_get_evaluation(); each has the size that the header knows. */
     const struct psc_evaluation *evaluations;
     uint32_t evaluation_size; /**< sizeof(struct psc_evaluation) */
-    uint32_t evaluation_reserved;
+    /** Non-zero: nothing is missing where a process has no Python, as one among others. */
+    uint32_t python_optional;
 };
 #define PSC_CAPTURE_OPTIONS_INIT                                                                 \
     {                                                                                            \

@@ -10,6 +10,7 @@
 
 /* include/uapi/linux/futex.h */
 #define FUTEX_COMMAND  0x7fu
+#define FUTEX_PRIVATE  0x80u
 #define FUTEX_WAIT     0u
 #define FUTEX_LOCK_PI  6u
 #define FUTEX_BITSET   9u
@@ -112,7 +113,28 @@ static const struct sleeping_function *find_function(const struct trace_thread *
     return NULL;
 }
 
-static void take_owner(struct wait_maker *maker, uint32_t inner_tid)
+/* Another process's, where processes share the lock; or one that was not copied by fork(). */
+static void take_far_owner(struct wait_maker *maker, uint32_t tid, bool shared)
+{
+    struct trace_wait *wait = &maker->wait;
+    struct arena *arena = maker->trace->arena;
+    int32_t parent = 0;
+    int32_t process = maker->system ? system_find_process(maker->system, (int32_t)tid, &parent) : 0;
+    if (process && shared) {
+        wait->owner_tid = (int32_t)tid;
+        wait->owner_pid = process;
+        wait->owner_certain = true;
+    } else if (process && process == parent) {
+        wait->owner_text =
+            arena_printf(arena, "held since fork() by thread %" PRIu32 " of the parent, process %d",
+                         tid, process);
+    } else {
+        wait->owner_text =
+            arena_printf(arena, "held by thread %" PRIu32 ", which is not in this process", tid);
+    }
+}
+
+static void take_owner(struct wait_maker *maker, uint32_t inner_tid, bool shared)
 {
     struct trace_wait *wait = &maker->wait;
     const struct wait_facts *owner = waits_find_inner(maker->waits, inner_tid);
@@ -120,9 +142,7 @@ static void take_owner(struct wait_maker *maker, uint32_t inner_tid)
         wait->owner_tid = (int32_t)owner->tid;
         wait->owner_certain = true;
     } else if (inner_tid && !maker->trace->unwanted_threads) {
-        wait->owner_text =
-            arena_printf(maker->trace->arena,
-                         "held by thread %" PRIu32 ", which is not in this process", inner_tid);
+        take_far_owner(maker, inner_tid, shared);
     }
 }
 
@@ -139,6 +159,13 @@ static void set(struct wait_maker *maker, enum trace_wait_kind kind, const char 
 static uint32_t get_command(const struct wait_facts *facts)
 {
     return (uint32_t)facts->arguments[1] & FUTEX_COMMAND;
+}
+
+/* The C library keeps to itself what is not shared (FUTEX_PRIVATE_FLAG), but for robust ones. */
+static bool is_shared(const struct wait_facts *facts)
+{
+    return !((uint32_t)facts->arguments[1] & FUTEX_PRIVATE) &&
+           !(waits_word(facts, MUTEX_KIND) & MUTEX_ROBUST);
 }
 
 static const char *name_mutex(uint32_t kind)
@@ -184,7 +211,7 @@ static void describe_mutex(struct wait_maker *maker, const char *known_by)
     const struct wait_facts *facts = maker->facts;
     set(maker, TRACE_WAIT_MUTEX, name_mutex(waits_word(facts, MUTEX_KIND)), facts->arguments[0],
         known_by);
-    take_owner(maker, find_mutex_owner(facts));
+    take_owner(maker, find_mutex_owner(facts), is_shared(facts));
 }
 
 /* A FILE's lock: {int lock, cnt; void *owner}, the owner is the holder's struct pthread. */
@@ -250,7 +277,7 @@ static void describe_rwlock(struct wait_maker *maker)
                               readers, readers == 1 ? " has" : "s have");
     set(maker, TRACE_WAIT_RWLOCK, object, facts->arguments[0] - (unsigned)offset,
         "the function that it called");
-    take_owner(maker, writer);
+    take_owner(maker, writer, is_shared(facts));
 }
 
 static void describe_other(struct wait_maker *maker, const struct sleeping_function *function)

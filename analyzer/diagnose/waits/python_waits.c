@@ -1,7 +1,6 @@
 /* Waits for things of Python's. */
 #include "waits_private.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static enum trace_wait_kind find_kind(enum python_wait_kind kind)
@@ -37,21 +36,36 @@ static enum trace_wait_kind find_kind(enum python_wait_kind kind)
 }
 
 /*
- * A thread that is in no list: its struct pthread is still mapped, with an id, where fork() copied
- * it; that of a thread that has ended has none (the kernel clears it: CLONE_CHILD_CLEARTID).
+ * glibc, nptl/descr.h: cancelhandling, whose bits say that a thread ends (EXITING, TERMINATED and
+ * those of cancellation, the numbers of which changed with 2.35), beside the thread's own address.
  */
+#define CANCEL_HANDLING 776
+#define ENDING_BITS     0x3cu
+
+/*
+ * A thread that is in no list, but whose struct pthread is still mapped, and does not say that it
+ * has ended: it did not come along when the process was forked (nptl/allocatestack.c and
+ * sysdeps/nptl/fork.h, reclaim_stacks(), clears its id only).
+ */
+static bool was_left_by_fork(struct target *target, psc_addr thread_pointer)
+{
+    const struct target_machine *machine = target->machine;
+    psc_addr self;
+    uint32_t tid;
+    uint32_t handling;
+    return target_read_u64(target, thread_pointer + machine->pthread_self, &self) == PSC_OK &&
+           self == thread_pointer &&
+           target_read_u32(target, thread_pointer + machine->pthread_tid, &tid) == PSC_OK &&
+           target_read_u32(target, thread_pointer + CANCEL_HANDLING, &handling) == PSC_OK && !tid &&
+           !(handling & ENDING_BITS);
+}
+
 static void take_lost_owner(struct wait_maker *maker, psc_addr thread_pointer)
 {
-    struct target *target = maker->waits->input.target;
-    uint32_t tid = 0;
-    if (target_read_u32(target, thread_pointer + target->machine->pthread_tid, &tid) == PSC_OK &&
-        tid && tid <= INT32_MAX)
-        maker->wait.owner_text = arena_printf(maker->trace->arena,
-                                              "held since fork() by thread %" PRIu32
-                                              " of the parent, which is not in this process",
-                                              tid);
-    else
-        maker->wait.owner_text = "held by a thread that is not in this process";
+    maker->wait.owner_text =
+        was_left_by_fork(maker->waits->input.target, thread_pointer)
+            ? "held since fork() by a thread of the parent, which is not in this process"
+            : "held by a thread that is not in this process";
 }
 
 static void take_owner(struct wait_maker *maker, const struct python_wait *python)

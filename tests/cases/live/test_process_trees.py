@@ -91,3 +91,16 @@ def test_tree_of_which_a_part_cannot_be_shown():
     assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
     assert "is a zombie" in result.stderr and "time.sleep" not in result.stderr
     assert "Thread %d" % process.pid in result.stdout
+
+
+@pytest.mark.parametrize("mode", ["merged", "python"])
+def test_tree_with_processes_without_python(mode):
+    """They are shown, and nothing is missing."""
+    system = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    program = ("import subprocess\n"
+               "child = subprocess.Popen(['sh', '-c', 'read x; exit'], stdin=subprocess.PIPE)\n"
+               "print('ready', flush=True); child.wait()\n")
+    with living.running([system.path, "-s", "-c", program]) as process:
+        result = living.report(process.pid, "--children", "--mode", mode)
+    assert result.returncode == analyzer.EXIT_COMPLETE and not result.stderr, result.describe()
+    assert "no Python interpreter found" in result.stdout and "Popen.wait" in result.stdout

@@ -3,12 +3,14 @@ import json
 import os
 
 import shutil
+import signal
 import subprocess
 
 import analyzer
 import cores
 import living
 import pytest
+import resting
 
 CALLS = os.path.join(cores.PROGRAMS, "waiting_calls.py")
 PROGRAM = os.path.join(cores.PROGRAMS, "waits.py")
@@ -123,3 +125,19 @@ def test_locks_of_the_c_library(native_waits, tmp_path):
             # After a debugger's stop some calls are begun again by restart_syscall.
             assert_native_as_told(analyzer.json_of("%s.%d" % (tmp_path / "snapshot", process.pid)).json, lines)
             assert_native_as_told(living.report(process.pid, "--format", "json").json, lines)
+
+
+@pytest.mark.parametrize("how,says", [
+    ("fork", "held since fork() by a thread of the parent, which is not in this process"),
+    ("end", "held by a thread that is not in this process")])
+def test_owner_that_is_not_there(interpreter, how, says):
+    with living.running([interpreter.path, os.path.join(cores.PROGRAMS, "lost_owner.py"), how],
+                        stderr=subprocess.DEVNULL) as process:
+        pid = int(process.stdout.readline())
+        try:
+            resting.wait_until_at_rest(pid)
+            wait = living.report(pid, "--format", "json").json["threads"][0]["waits_for"]
+        finally:
+            os.kill(pid, signal.SIGKILL)
+    assert wait["kind"] == "rlock" and wait["object"] == 'threading.RLock "guard"', wait
+    assert wait["owner"] == {"tid": None, "pid": None, "text": says} and not wait["owner_certain"], wait

@@ -202,6 +202,19 @@ void system_find_end(struct system *system, const struct system_descriptor *desc
     }
 }
 
+int32_t system_find_process(const struct system *system, int32_t tid, int32_t *ret_parent)
+{
+    char path[64];
+    char status[4096];
+    struct system_relative own;
+    *ret_parent = read_process(system->pid, &own) ? own.parent : 0;
+    snprintf(path, sizeof(path), "/proc/%d/status", tid);
+    if (tid <= 0 || !system_read_file(path, status, sizeof(status)))
+        return 0;
+    const char *group = strstr(status, "\nTgid:");
+    return group ? (int32_t)strtol(group + 6, NULL, 10) : 0;
+}
+
 size_t system_find_child(struct system *system, int32_t *ret)
 {
     size_t count = 0;

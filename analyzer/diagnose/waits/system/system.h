@@ -67,6 +67,8 @@ void system_find_end(struct system *system, const struct system_descriptor *desc
 
 /** The name of a process; false: it is not there. */
 bool system_name_process(int32_t pid, char ret[32]);
+/** The process of a thread, and the parent of this system's process; 0: not known. */
+int32_t system_find_process(const struct system *system, int32_t tid, int32_t *ret_parent);
 /** A child of the process; the number of its children. */
 size_t system_find_child(struct system *system, int32_t *ret);
 /** Who has the lock on a file that the process waits for (/proc/locks); 0: not known. */
