@@ -23,9 +23,24 @@ bool print_has_several_gils(const struct trace_python *python)
     return false;
 }
 
-static void add_states(struct print_sink *sink, const struct psc_trace *trace,
-                       const struct trace_thread *thread, const struct psc_print_options *options)
+/* Of threads that wait alike. */
+static struct print_wait_common find_common(const struct psc_trace *trace, size_t first,
+                                            const struct print_group_link *links)
 {
+    const struct trace_wait *wait = trace->threads[first].waits_for;
+    struct print_wait_common common = {.address = true,
+                                       .time = links[first].next == PRINT_NO_THREAD};
+    for (size_t i = first; wait && i != PRINT_NO_THREAD; i = links[i].next)
+        common.address &= trace->threads[i].waits_for->address == wait->address;
+    return common;
+}
+
+static void add_states(struct print_sink *sink, const struct psc_trace *trace, size_t first,
+                       const struct print_group_link *links,
+                       const struct psc_print_options *options)
+{
+    const struct trace_thread *thread = &trace->threads[first];
+    const struct print_wait_common common = find_common(trace, first, links);
     char words[64];
     static const struct {
         uint32_t bit;
@@ -55,7 +70,7 @@ static void add_states(struct print_sink *sink, const struct psc_trace *trace,
         add_state(sink, options, states[i].style, words);
     }
     PSC_CLEANUP(text_deinit) struct text wait = {0};
-    if (print_add_wait(trace, thread->waits_for, &wait))
+    if (print_add_wait(trace, thread->waits_for, &common, &wait))
         add_state(sink, options, PRINT_PLAIN, wait.data);
     sink->buffer.failed |= wait.failed;
     // Where frames are of several, each run of them tells.
@@ -101,7 +116,7 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
         text_printf(text, " \u00b7 %zu threads", count);
     if (!thread->tid && thread->state & TRACE_STATE_TERMINATED)
         text_add_string(text, " \u00b7 no native thread");
-    add_states(sink, trace, thread, options);
+    add_states(sink, trace, first, links, options);
     text_add_char(text, '\n');
 }
 

@@ -30,15 +30,16 @@ static void add_owner(const struct psc_trace *trace, const struct trace_wait *wa
     }
 }
 
-static void add_time(const struct trace_wait *wait, struct text *text)
+static void add_time(const struct trace_wait *wait, bool left, struct text *text)
 {
-    if (wait->has_time_left)
+    if (wait->has_time_left && left)
         text_printf(text, ", %.*f s left", wait->time_left < 10 ? 1 : 0, wait->time_left);
     else if (wait->timed && wait->kind != TRACE_WAIT_SLEEP && wait->kind != TRACE_WAIT_POLL)
         text_add_string(text, ", with a time limit");
 }
 
-bool print_add_wait(const struct psc_trace *trace, const struct trace_wait *wait, struct text *text)
+bool print_add_wait(const struct psc_trace *trace, const struct trace_wait *wait,
+                    const struct print_wait_common *common, struct text *text)
 {
     if (!wait || wait->kind == TRACE_WAIT_GIL || !wait->object)
         return false;
@@ -48,10 +49,10 @@ bool print_add_wait(const struct psc_trace *trace, const struct trace_wait *wait
         text_add_string(text, "waits for ");
         text_add_escaped(text, wait->object);
     }
-    if (wait->has_address && wait->kind != TRACE_WAIT_JOIN)
+    if (wait->has_address && common->address && wait->kind != TRACE_WAIT_JOIN)
         text_printf(text, " 0x%" PRIx64, wait->address);
     add_owner(trace, wait, text);
-    add_time(wait, text);
+    add_time(wait, common->time, text);
     return true;
 }
 
@@ -65,9 +66,7 @@ bool print_waits_equal(const struct trace_wait *a, const struct trace_wait *b)
     if (!a || !b)
         return a == b;
     return a->kind == b->kind && strings_equal(a->object, b->object) &&
-           a->has_address == b->has_address && a->address == b->address &&
            a->owner_tid == b->owner_tid && a->owner_pid == b->owner_pid &&
            a->owner_certain == b->owner_certain && strings_equal(a->owner_text, b->owner_text) &&
-           a->timed == b->timed && a->has_time_left == b->has_time_left &&
-           a->time_left == b->time_left;
+           a->timed == b->timed;
 }

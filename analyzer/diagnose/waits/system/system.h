@@ -76,5 +76,7 @@ int32_t system_find_lock_owner(const struct system *system);
 
 /** Whether a thread is still in a system call with that first argument, and where it sleeps. */
 bool system_find_place(struct system *system, int32_t tid, uint64_t argument, char ret[64]);
+/** Where in the kernel a thread sleeps (wchan); false: it does not, or that is not told. */
+bool system_find_function(const struct system *system, int32_t tid, char ret[64]);
 
 #endif

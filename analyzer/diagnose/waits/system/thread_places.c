@@ -23,9 +23,18 @@ static enum place find_place(const struct system *system, int32_t tid, uint64_t 
                                                                             : PLACE_ELSEWHERE;
 }
 
-bool system_find_place(struct system *system, int32_t tid, uint64_t argument, char ret[64])
+bool system_find_function(const struct system *system, int32_t tid, char ret[64])
 {
     char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", system->pid, tid);
+    bool found = system_read_file(path, ret, 64) && strcmp(ret, "0") != 0;
+    if (!found)
+        ret[0] = '\0';
+    return found;
+}
+
+bool system_find_place(struct system *system, int32_t tid, uint64_t argument, char ret[64])
+{
     enum place place = find_place(system, tid, argument);
     ret[0] = '\0';
     // One that was stopped has to get the processor once before it sleeps again.
@@ -35,8 +44,6 @@ bool system_find_place(struct system *system, int32_t tid, uint64_t argument, ch
     }
     if (place != PLACE_THERE)
         return false;
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", system->pid, tid);
-    if (!system_read_file(path, ret, 64) || !strcmp(ret, "0"))
-        ret[0] = '\0';
+    (void)system_find_function(system, tid, ret);
     return true;
 }
