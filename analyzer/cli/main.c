@@ -5,6 +5,7 @@
 #include "sandbox.h"
 #include "show_target.h"
 #include "shrunk_files.h"
+#include "triage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,27 @@ static void hold_standard_streams(void)
         close(fd);
 }
 
+static int report_one(struct options *options)
+{
+    if (!options->no_sandbox)
+        sandbox_begin();
+    return show_target(options);
+}
+
+static int run_triage(int argc, char **argv)
+{
+    return command_triage(argc, argv, report_one);
+}
+
+/* The commands of commands.c. */
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} runners[] = {
+    {"demangle", command_demangle},
+    {"triage", run_triage},
+};
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -41,17 +63,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* A file that is too large is an error that is named. */
     shrunk_files_watch();
-    for (const struct command *command = commands; argc > 1 && command->name; command++) {
-        if (!strcmp(argv[1], command->name)) {
-            code = command->run(argc - 1, argv + 1);
+    for (size_t i = 0; argc > 1 && i < sizeof(runners) / sizeof(runners[0]); i++) {
+        if (!strcmp(argv[1], runners[i].name)) {
+            code = runners[i].run(argc - 1, argv + 1);
             return finish_stdout() == EXIT_COMPLETE ? code : EXIT_NOTHING;
         }
     }
     switch (options_parse(&options, argc, argv)) {
     case OPTIONS_RUN:
-        if (!options.no_sandbox)
-            sandbox_begin();
-        code = show_target(&options);
+        code = report_one(&options);
         break;
     case OPTIONS_DONE:
     case OPTIONS_HELP:

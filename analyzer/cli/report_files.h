@@ -8,7 +8,7 @@
 
 #include "new_file.h"
 #include "options.h"
-#include "output_file.h"
+#include "output.h"
 
 struct reports {
     const struct options *options;

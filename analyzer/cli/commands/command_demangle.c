@@ -1,5 +1,5 @@
 /* `pystack-core demangle`: symbols as they were written, alone or inside lines, as c++filt. */
-#include "command_demangle.h"
+#include "commands.h"
 #include "demangle_filter.h"
 #include "messages.h"
 #include "sandbox.h"

@@ -1,7 +1,7 @@
 /**
  * @file
  * Room `cli/commands`: what the program does besides printing a core; each command has its own
- * arguments. To add one: a file command_NAME.c, a row in commands.c.
+ * arguments. To add one: a file command_NAME.c, a row in commands.c and one in main.c.
  */
 #ifndef PSC_COMMANDS_H
 #define PSC_COMMANDS_H
@@ -9,10 +9,11 @@
 struct command {
     const char *name; /**< NULL ends the list. */
     const char *summary;
-    /** argv[0] is the command's name. @return the exit code. */
-    int (*run)(int argc, char **argv);
 };
 
 extern const struct command commands[];
+
+/** `pystack-core demangle`. argv[0] is the command's name. @return the exit code. */
+int command_demangle(int argc, char **argv);
 
 #endif

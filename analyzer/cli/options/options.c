@@ -204,6 +204,7 @@ static enum options_result take_options(struct options *options, int argc, char 
         return OPTIONS_NO_MEMORY;
     make_short_options(short_options);
     opterr = 0;
+    optind = 0; // glibc and musl begin anew: a command may have parsed before.
     while (result == OPTIONS_RUN) {
         int option = getopt_long(argc, argv, short_options, long_options, NULL);
         if (option == -1)

@@ -1,4 +1,4 @@
-#include "output_file.h"
+#include "output.h"
 
 #include <errno.h>
 #include <sys/stat.h>

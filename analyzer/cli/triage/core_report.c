@@ -1,0 +1,121 @@
+/* A report as JSON has it: the only file of the room that reads JSON. */
+#include "triage_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void core_report_deinit(struct core_report *report)
+{
+    json_decref(report->json);
+    report->json = NULL;
+}
+
+/* Of a core that nothing is known of: it fits the schema of reports. */
+static json_t *make_empty(const char *path, const char *problem)
+{
+    return json_pack("{s:s, s:{s:s, s:s%, s:n, s:n, s:[], s:n, s:n, s:[]}, s:n, s:[], s:n, "
+                     "s:[{s:s, s:s}]}",
+                     "schema", "pystack-core/1", "target", "kind", "core", "path", path,
+                     strlen(path), "pid", "executable", "arguments", "architecture", "python",
+                     "modules", "crash", "threads", "signature", "warnings", "code", "no-report",
+                     "message", problem);
+}
+
+bool core_report_take(struct core_report *report, const char *output, size_t size,
+                      const char *problem)
+{
+    json_error_t error;
+    report->json = size ? json_loadb(output, size, 0, &error) : NULL;
+    if (report->json && !json_is_object(report->json))
+        core_report_deinit(report);
+    if (!report->json)
+        report->json = make_empty(report->path, problem);
+    if (!report->json) // The path, or what was said, is no UTF-8.
+        report->json = make_empty("?", "its name, or what is wrong with it, is no UTF-8");
+    return report->json != NULL;
+}
+
+static const char *signature_member(const struct core_report *report, const char *name)
+{
+    return json_string_value(json_object_get(json_object_get(report->json, "signature"), name));
+}
+
+const char *core_report_hash(const struct core_report *report)
+{
+    return signature_member(report, "hash");
+}
+
+static const char *first_warning(const struct core_report *report)
+{
+    const json_t *first = json_array_get(json_object_get(report->json, "warnings"), 0);
+    return json_string_value(json_object_get(first, "message"));
+}
+
+const char *core_report_title(const struct core_report *report)
+{
+    const char *title = signature_member(report, "title");
+    if (!title)
+        title = first_warning(report);
+    return title ? title : "no report";
+}
+
+static bool has_state(const json_t *thread, const char *wanted)
+{
+    const json_t *states = json_object_get(thread, "state");
+    for (size_t i = 0; i < json_array_size(states); i++) {
+        const char *state = json_string_value(json_array_get(states, i));
+        if (state && !strcmp(state, wanted))
+            return true;
+    }
+    return false;
+}
+
+/* As signature/signature.c chooses. */
+const json_t *core_report_frames(const struct core_report *report)
+{
+    static const char *const wanted[] = {"crashed", "holds-gil", "main"};
+    const json_t *threads = json_object_get(report->json, "threads");
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        for (size_t j = 0; j < json_array_size(threads); j++)
+            if (has_state(json_array_get(threads, j), wanted[i]))
+                return json_object_get(json_array_get(threads, j), "frames");
+    return json_object_get(json_array_get(threads, 0), "frames");
+}
+
+char *core_report_line(const struct core_report *report)
+{
+    // Seconds and milliseconds: more digits are noise.
+    return json_dumps(report->json, JSON_COMPACT | JSON_REAL_PRECISION(10));
+}
+
+bool core_report_slim(struct core_report *report)
+{
+    const json_t *frames = core_report_frames(report);
+    json_t *thread =
+        json_pack("{s:O?, s:[s]}", "frames", (json_t *)(uintptr_t)frames, "state", "crashed");
+    json_t *slim =
+        json_pack("{s:O?, s:O?, s:[o]}", "signature", json_object_get(report->json, "signature"),
+                  "warnings", json_object_get(report->json, "warnings"), "threads", thread);
+    if (!slim)
+        return false;
+    json_decref(report->json);
+    report->json = slim;
+    return true;
+}
+
+bool core_report_read(struct core_report *reports, size_t count, const char *line, size_t size)
+{
+    struct core_report found = {0};
+    json_error_t error;
+    found.json = json_loadb(line, size, 0, &error);
+    const char *path =
+        json_string_value(json_object_get(json_object_get(found.json, "target"), "path"));
+    for (size_t i = 0; path && i < count; i++)
+        if (!reports[i].json && !strcmp(reports[i].path, path)) {
+            reports[i].json = found.json;
+            reports[i].code = core_report_hash(&reports[i]) ? 0 : 2;
+            return true;
+        }
+    core_report_deinit(&found);
+    return false;
+}

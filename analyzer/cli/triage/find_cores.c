@@ -1,0 +1,171 @@
+/* Which files are looked at. */
+#include "messages.h"
+#include "triage_private.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_LIMIT 16u      /* Folders in folders. */
+#define CORE_LIMIT  1000000u /* Of a run. */
+
+/* Whether a file begins as an ELF core does: what else lies beside it is left alone. */
+static bool is_core(int folder, const char *name)
+{
+    unsigned char head[18] = {0};
+    struct stat status;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    bool good = !fstat(fd, &status) && S_ISREG(status.st_mode) &&
+                read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+                !memcmp(head, ELFMAG, SELFMAG);
+    close(fd);
+    unsigned type = head[EI_DATA] == ELFDATA2MSB ? (unsigned)head[16] << 8 | head[17]
+                                                 : (unsigned)head[17] << 8 | head[16];
+    return good && type == ET_CORE;
+}
+
+static bool add_core(struct core_list *list, char *path)
+{
+    if (!path || list->count >= CORE_LIMIT)
+        return false;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        char **grown = reallocarray(list->paths, capacity, sizeof(*grown));
+        if (!grown)
+            return false;
+        list->paths = grown;
+        list->capacity = capacity;
+    }
+    list->paths[list->count++] = path;
+    return true;
+}
+
+static char *join(const char *folder, const char *name)
+{
+    char *path;
+    size_t length = strlen(folder);
+    const char *slash = length && folder[length - 1] == '/' ? "" : "/";
+    return asprintf(&path, "%s%s%s", folder, slash, name) < 0 ? NULL : path;
+}
+
+/* Folders that are to be looked at, each with its depth. */
+struct folder {
+    char *path;
+    unsigned depth;
+};
+
+struct folder_list {
+    struct folder *items;
+    size_t count;
+    size_t capacity;
+};
+
+static bool push_folder(struct folder_list *folders, char *path, unsigned depth)
+{
+    if (folders->count == folders->capacity) {
+        size_t capacity = folders->capacity ? 2 * folders->capacity : 16;
+        struct folder *grown = reallocarray(folders->items, capacity, sizeof(*grown));
+        if (!grown || !path) {
+            free(path);
+            return false;
+        }
+        folders->items = grown;
+        folders->capacity = capacity;
+    }
+    if (!path)
+        return false;
+    folders->items[folders->count++] = (struct folder){path, depth};
+    return true;
+}
+
+/* Links are not followed: each core is found once, and no circle is walked. */
+static bool look_into(const struct folder *folder, struct folder_list *folders,
+                      struct core_list *list)
+{
+    DIR *directory = opendir(folder->path);
+    bool good = true;
+    if (!directory) {
+        complain("%s: %s", folder->path, strerror(errno));
+        list->missed++;
+        return true;
+    }
+    for (struct dirent *entry; good && (entry = readdir(directory));) {
+        struct stat status;
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+            fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
+            continue;
+        if (S_ISDIR(status.st_mode) && folder->depth < DEPTH_LIMIT)
+            good = push_folder(folders, join(folder->path, entry->d_name), folder->depth + 1);
+        else if (S_ISREG(status.st_mode) && is_core(dirfd(directory), entry->d_name))
+            good = add_core(list, join(folder->path, entry->d_name));
+    }
+    closedir(directory);
+    return good;
+}
+
+static bool walk(const char *path, struct core_list *list)
+{
+    struct folder_list folders = {0};
+    bool good = push_folder(&folders, strdup(path), 0);
+    while (good && folders.count) {
+        struct folder folder = folders.items[--folders.count];
+        good = look_into(&folder, &folders, list);
+        free(folder.path);
+    }
+    while (folders.count)
+        free(folders.items[--folders.count].path);
+    free(folders.items);
+    return good;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void drop_repeated(struct core_list *list)
+{
+    size_t kept = 0;
+    if (list->count)
+        qsort(list->paths, list->count, sizeof(*list->paths), compare_paths);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept && !strcmp(list->paths[kept - 1], list->paths[i]))
+            free(list->paths[i]);
+        else
+            list->paths[kept++] = list->paths[i];
+    }
+    list->count = kept;
+}
+
+bool find_cores(char *const *words, size_t word_count, struct core_list *ret)
+{
+    bool good = true;
+    *ret = (struct core_list){0};
+    for (size_t i = 0; good && i < word_count; i++) {
+        struct stat status;
+        if (stat(words[i], &status)) {
+            complain("%s: %s", words[i], strerror(errno));
+            ret->missed++;
+        } else if (S_ISDIR(status.st_mode)) {
+            good = walk(words[i], ret);
+        } else {
+            good = add_core(ret, strdup(words[i]));
+        }
+    }
+    drop_repeated(ret);
+    return good;
+}
+
+void core_list_deinit(struct core_list *list)
+{
+    while (list->count)
+        free(list->paths[--list->count]);
+    free(list->paths);
+}

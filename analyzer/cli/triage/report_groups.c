@@ -1,0 +1,137 @@
+/* Reports with one signature. */
+#include "messages.h"
+#include "triage_private.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HASH_LENGTH    40u
+#define BASELINE_LIMIT ((off_t)64 << 20) /* Bytes. */
+
+/* Reports in the order of their signatures; those without one last, each a group of its own. */
+struct sorted_report {
+    const char *hash;
+    size_t index;
+};
+
+static int compare_reports(const void *a, const void *b)
+{
+    const struct sorted_report *one = a, *other = b;
+    if (!one->hash != !other->hash)
+        return one->hash ? -1 : 1;
+    int order = one->hash ? strcmp(one->hash, other->hash) : 0;
+    return order ? order : (one->index > other->index) - (one->index < other->index);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct report_group *one = a, *other = b;
+    if (!one->hash != !other->hash)
+        return one->hash ? -1 : 1;
+    if (one->count != other->count)
+        return one->count > other->count ? -1 : 1;
+    return (one->first > other->first) - (one->first < other->first);
+}
+
+static bool begins_group(const struct sorted_report *sorted, size_t at)
+{
+    return !at || !sorted[at].hash || !sorted[at - 1].hash ||
+           strcmp(sorted[at].hash, sorted[at - 1].hash) != 0;
+}
+
+static void fill_groups(struct report_groups *groups, const struct sorted_report *sorted,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (begins_group(sorted, i))
+            groups->items[groups->count++] =
+                (struct report_group){.hash = sorted[i].hash, .first = sorted[i].index};
+        groups->items[groups->count - 1].count++;
+        groups->unread += !sorted[i].hash;
+    }
+    if (groups->count)
+        qsort(groups->items, groups->count, sizeof(*groups->items), compare_groups);
+}
+
+bool group_reports(struct core_report *reports, size_t count, struct report_groups *ret)
+{
+    struct sorted_report *sorted = calloc(count + 1, sizeof(*sorted));
+    *ret = (struct report_groups){.items = calloc(count + 1, sizeof(*ret->items))};
+    if (!sorted || !ret->items) {
+        free(sorted);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = (struct sorted_report){core_report_hash(&reports[i]), i};
+    qsort(sorted, count, sizeof(*sorted), compare_reports);
+    fill_groups(ret, sorted, count);
+    // In the order of the signatures a report's group is found by walking both.
+    for (size_t i = 0; i < ret->count; i++)
+        reports[ret->items[i].first].group = i;
+    for (size_t i = 1; i < count; i++)
+        if (!begins_group(sorted, i))
+            reports[sorted[i].index].group = reports[sorted[i - 1].index].group;
+    free(sorted);
+    return true;
+}
+
+void report_groups_deinit(struct report_groups *groups)
+{
+    free(groups->items);
+}
+
+/* malloc'd and terminated; NULL, and said so, when there is none. */
+static char *read_baseline(const char *path, size_t *ret_size)
+{
+    struct stat status;
+    char *text = NULL;
+    ssize_t size = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    errno = fd < 0 ? errno : 0;
+    if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
+        status.st_size <= BASELINE_LIMIT) {
+        text = calloc((size_t)status.st_size + 1, 1);
+        size = text ? read(fd, text, (size_t)status.st_size) : -1;
+    }
+    if (size < 0) {
+        complain("--baseline: %s: %s", path,
+                 errno ? strerror(errno) : "is no file of at most 64 MB");
+        free(text);
+        text = NULL;
+    }
+    if (fd >= 0)
+        close(fd);
+    *ret_size = size < 0 ? 0 : (size_t)size;
+    return text;
+}
+
+static void mark(struct report_groups *groups, const char *hash)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (groups->items[i].hash && !memcmp(groups->items[i].hash, hash, HASH_LENGTH))
+            groups->items[i].known = true;
+}
+
+/* Any text with hashes in it: lines of them, what --output groups wrote, or NDJSON. */
+bool mark_known(struct report_groups *groups, const char *path)
+{
+    size_t size;
+    char *text = read_baseline(path, &size);
+    if (!text)
+        return false;
+    for (size_t i = 0; i < size;) {
+        size_t length = 0;
+        while (i + length < size && isxdigit((unsigned char)text[i + length]))
+            length++;
+        if (length == HASH_LENGTH)
+            mark(groups, text + i);
+        i += length + 1;
+    }
+    free(text);
+    return true;
+}

@@ -1,0 +1,116 @@
+/* Reports as they come, one a line; and what an earlier run has left of them. */
+#include "messages.h"
+#include "triage_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool fail(const struct report_lines *lines, const char *what)
+{
+    complain("%s: %s: %s", lines->path ? lines->path : "standard output", what, strerror(errno));
+    return false;
+}
+
+/* The whole lines of the file; what was cut in the midst of one is dropped. */
+static bool take_over(const struct report_lines *lines, struct core_report *reports, size_t count)
+{
+    struct stat status;
+    if (fstat(lines->fd, &status))
+        return fail(lines, "cannot be read");
+    size_t size = (size_t)status.st_size, kept = 0;
+    char *text = size ? malloc(size) : NULL;
+    ssize_t got = text ? pread(lines->fd, text, size, 0) : 0;
+    size = got > 0 ? (size_t)got : 0;
+    while (kept < size) {
+        const char *end = memchr(text + kept, '\n', size - kept);
+        if (!end)
+            break;
+        core_report_read(reports, count, text + kept, (size_t)(end - (text + kept)));
+        kept = (size_t)(end - text) + 1;
+    }
+    free(text);
+    if (got < 0 || ftruncate(lines->fd, (off_t)kept) || lseek(lines->fd, (off_t)kept, SEEK_SET) < 0)
+        return fail(lines, "cannot be gone on with");
+    return true;
+}
+
+static bool open_lines(const struct triage_options *options, struct report_lines *lines,
+                       struct core_report *reports, size_t count)
+{
+    struct stat status;
+    const mode_t mode = options->shows_values ? 0600 : 0666;
+    if (!lines->path) {
+        lines->fd = STDOUT_FILENO;
+        return true;
+    }
+    lines->fd = open(lines->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
+    if (lines->fd < 0 || fstat(lines->fd, &status))
+        return fail(lines, "cannot be written");
+    if (!S_ISREG(status.st_mode))
+        return true;
+    if (options->resumes)
+        return take_over(lines, reports, count);
+    return !ftruncate(lines->fd, 0) || fail(lines, "cannot be written");
+}
+
+bool report_lines_open(const struct triage_options *options, struct core_report *reports,
+                       size_t count, struct report_lines **ret, size_t *ret_count)
+{
+    struct report_lines *lines = calloc(options->output_count, sizeof(*lines));
+    bool good = lines != NULL;
+    *ret = lines;
+    *ret_count = 0;
+    if (!good)
+        complain("out of memory");
+    for (size_t i = 0; good && i < options->output_count; i++)
+        if (options->outputs[i].format == TRIAGE_NDJSON) {
+            lines[*ret_count] = (struct report_lines){options->outputs[i].path, -1};
+            good = open_lines(options, &lines[(*ret_count)++], reports, count);
+        }
+    return good;
+}
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+bool report_lines_add(const struct report_lines *lines, size_t count,
+                      const struct core_report *report)
+{
+    if (!count)
+        return true;
+    char *line = core_report_line(report);
+    bool good = line != NULL;
+    if (!good)
+        complain("out of memory");
+    size_t size = good ? strlen(line) : 0;
+    if (good)
+        line[size] = '\n'; // In place of its end, which is not needed any more.
+    for (size_t i = 0; good && i < count; i++)
+        good = write_all(lines[i].fd, line, size + 1) || fail(&lines[i], "cannot be written");
+    free(line);
+    return good;
+}
+
+void report_lines_close(struct report_lines *lines, size_t count)
+{
+    for (size_t i = 0; lines && i < count; i++)
+        if (lines[i].path && lines[i].fd >= 0)
+            close(lines[i].fd);
+    free(lines);
+}
