@@ -379,6 +379,9 @@ enum psc_status diagnose_crash(const struct diagnose_input *input)
         status = tell_fault_of_handler(input->target, first->thread, trace->arena, crash);
     if (!crash->cause)
         crash->cause = find_cause(&fault);
+    if (status == PSC_OK && crash->tid)
+        status =
+            diagnose_during(find_trace_thread(trace, crash->tid), trace->arena, &crash->during);
     bool failed = summary.failed;
     if (summary.size && !failed)
         crash->summary = arena_strndup(trace->arena, summary.data, summary.size);

@@ -49,6 +49,13 @@ void diagnose_describe_sender(const struct target *target, const struct target_s
 void diagnose_describe_system_call(struct target *target, const struct target_signal *signal,
                                    const struct target_registers *registers, struct text *ret);
 
+/**
+ * What the interpreter was about, the innermost first: "in Thing.__del__, in the garbage
+ * collector"; NULL: nothing that is worth a word. In the arena.
+ */
+PSC_MUST_CHECK enum psc_status diagnose_during(const struct trace_thread *thread,
+                                               struct arena *arena, const char **ret);
+
 /** Whether the program is PyInstaller's bootloader, of a program in one file. */
 bool diagnose_is_bootloader(struct target *target);
 

@@ -87,6 +87,20 @@ struct c_api_fatal {
 /** NULL: it is none. */
 const struct c_api_fatal *c_api_find_fatal(const char *symbol);
 
+/** What the interpreter is about while one of its functions is on a stack. */
+enum c_api_phase {
+    C_API_PHASE_NONE,
+    C_API_PHASE_FINALIZER,      /**< Runs tp_finalize or tp_del: __del__(), if Python code. */
+    C_API_PHASE_WEAK_REFERENCE, /**< Calls the callbacks of weak references. */
+    C_API_PHASE_CALLBACK,       /**< C calls Python, by libffi's closures: ctypes, cffi. */
+    C_API_PHASE_MODULE,         /**< Initializes an extension module. */
+    C_API_PHASE_COLLECTOR,      /**< Collects garbage; see PYTHON_FUNCTION_COLLECT. */
+    C_API_PHASE_END             /**< Py_Finalize() */
+};
+
+/** @param ret_name  of the module, where the symbol has it; else "". */
+enum c_api_phase c_api_find_phase(const char *symbol, const char **ret_name);
+
 /* ---- names of symbols, types and files ---- */
 
 /** PyTraceBack_Here(), which adds an entry to the traceback: compiled modules import it. */

@@ -383,6 +383,8 @@ struct trace_crash {
     /** A signal handler passed an earlier fault on, which is the one described here. */
     bool raised_again;
     const char *handler_fault; /**< What then happened in the handler: "SIGSEGV: ..."; or NULL. */
+    /** What the interpreter was about: "in Thing.__del__, in the garbage collector"; or NULL. */
+    const char *during;
 };
 
 /** Equal for deaths of one cause. */

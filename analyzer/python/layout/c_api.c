@@ -294,6 +294,39 @@ const struct c_api_fatal *c_api_find_fatal(const char *symbol)
     return NULL;
 }
 
+/* Objects/typeobject.c, object.c, weakrefobject.c, moduleobject.c, Python/pylifecycle.c, of 2.7 to
+ * 3.15; libffi's src/x86/unix64.S. */
+static const struct {
+    const char *symbol;
+    enum c_api_phase phase;
+} phases[] = {
+    {"slot_tp_finalize", C_API_PHASE_FINALIZER},
+    {"slot_tp_del", C_API_PHASE_FINALIZER},
+    {"PyObject_CallFinalizer", C_API_PHASE_FINALIZER},
+    {"PyObject_CallFinalizerFromDealloc", C_API_PHASE_FINALIZER},
+    {"PyObject_ClearWeakRefs", C_API_PHASE_WEAK_REFERENCE},
+    {"handle_weakrefs", C_API_PHASE_WEAK_REFERENCE},
+    {"ffi_closure_unix64", C_API_PHASE_CALLBACK},
+    {"ffi_closure_unix64_sse", C_API_PHASE_CALLBACK},
+    {"ffi_closure_unix64_inner", C_API_PHASE_CALLBACK},
+    {"closure_fcn", C_API_PHASE_CALLBACK},
+    {"PyModule_ExecDef", C_API_PHASE_MODULE},
+    {"Py_Finalize", C_API_PHASE_END},
+    {"Py_FinalizeEx", C_API_PHASE_END},
+};
+
+enum c_api_phase c_api_find_phase(const char *symbol, const char **ret_name)
+{
+    *ret_name = "";
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(phases); i++)
+        if (strcmp(phases[i].symbol, symbol) == 0)
+            return phases[i].phase;
+    if (!c_api_is_module_entry(symbol))
+        return C_API_PHASE_NONE;
+    *ret_name = symbol + strlen(MODULE_ENTRY);
+    return C_API_PHASE_MODULE;
+}
+
 bool c_api_is_module_entry(const char *symbol)
 {
     return strncmp(symbol, MODULE_ENTRY, strlen(MODULE_ENTRY)) == 0;

@@ -62,7 +62,7 @@ static void test_target_and_crash(void **state)
                 "\"summary\":\"accessing 0x0 (a null pointer), not mapped\",\"message\":null,"
                 "\"cause\":\"null-pointer\",\"access\":\"write\","
                 "\"instruction\":\"mov %rax,0x18(%rbx)\",\"operands\":{\"rax\":\"0x1\","
-                "\"rbx\":\"0xffffffffffffffe8\"},\"raised_again\":false}");
+                "\"rbx\":\"0xffffffffffffffe8\"},\"raised_again\":false,\"during\":null}");
     expect_json(json_object_get(root, "signature"), "null");
     expect_json(json_object_get(root, "warnings"),
                 "[{\"code\":\"file-missing\",\"message\":\"/opt/x.so: not found\"}]");
