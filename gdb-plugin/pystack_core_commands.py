@@ -371,7 +371,7 @@ Examples:
 
 
 class Why(Command):
-    """Print the cause of death, and what the threads are doing, in a few lines.
+    """Print the cause of death, deadlocks, and what the threads are doing, in a few lines.
 
 Example:
   py-why"""
@@ -380,7 +380,7 @@ Example:
 
     def run(self, text):
         self.take_nothing(text)
-        with self.session.open() as target, target.capture(no_source=True) as trace:
+        with self.session.open() as target, target.capture(no_source=True, with_tasks=True) as trace:
             header = frames.split_text(trace.text(color=self.debugger.use_color()))[0]
             shown = frames.why(header, trace.document())
         self.debugger.write(shown)

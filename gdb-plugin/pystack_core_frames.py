@@ -166,8 +166,32 @@ def thread_lines(document, label):
     return lines
 
 
+WAITS_SHOWN = 16
+
+
+def describe_wait(wait):
+    """'threading.Lock 0x7f..., held by thread 12 (likely)'; "" of the GIL, which the state tells."""
+    if not wait or wait["kind"] == "gil" or not wait["object"]:
+        return ""
+    text = escape(wait["object"]) + (" " + wait["address"] if wait["address"] else "")
+    owner = wait["owner"] or {}
+    if owner.get("tid"):
+        text += ", held by thread %d%s" % (owner["tid"], "" if wait["owner_certain"] else " (likely)")
+    elif owner.get("text"):
+        text += ", " + escape(owner["text"])
+    return text + (", with a time limit" if wait["timed"] and wait["kind"] != "sleep" else "")
+
+
+def wait_lines(document):
+    """A line for each thread whose wait is known; of many the first ones."""
+    waits = [(name_thread(thread), describe_wait(thread.get("waits_for"))) for thread in document["threads"]]
+    lines = ["    %s waits for %s\n" % one for one in waits if one[1]]
+    left = len(lines) - WAITS_SHOWN
+    return lines[:WAITS_SHOWN] + (["    \u2026 %d more\n" % left] if left > 0 else [])
+
+
 def why(header, document):
-    """The cause of death, and how many threads are in which state."""
+    """The cause of death, how many threads are in which state, and what they wait for."""
     groups: dict = {}
     for thread in document["threads"]:
         groups.setdefault(DOT.join(describe_states(thread)) or "alive", []).append(thread)
@@ -181,7 +205,7 @@ def why(header, document):
         if "crashed" in threads[0]["state"] and shown:
             inner, python = name_with_file(shown[0]), where_is(threads[0])
             lines.append("    in %s%s\n" % (inner, ", below %s" % python if python != inner else ""))
-    return "".join(lines)
+    return "".join(lines + wait_lines(document))
 
 
 # ---- source ----

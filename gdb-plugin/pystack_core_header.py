@@ -369,6 +369,24 @@ if ctypes:
                     ("arguments", ctypes.c_char_p),
                     ("kernel", ctypes.c_char_p)]
 
+    class Deadlock(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("member_count", ctypes.c_uint32),
+                    ("verdict", ctypes.c_char_p),
+                    ("summary", ctypes.c_char_p)]
+
+    class DeadlockMember(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("pid", ctypes.c_int32),
+                    ("tid", ctypes.c_int32),
+                    ("certain", ctypes.c_uint32),
+                    ("task", ctypes.c_uint64),
+                    ("name", ctypes.c_char_p),
+                    ("waits_for", ctypes.c_char_p),
+                    ("known_by", ctypes.c_char_p),
+                    ("timed", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32)]
+
     class FileInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("kind", ctypes.c_int),
@@ -528,6 +546,19 @@ if ctypes:
         "psc_trace_get_wait": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Wait), ctypes.POINTER(Error)]),
+        "psc_trace_deadlock_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_get_deadlock": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Deadlock), ctypes.POINTER(Error)]),
+        "psc_trace_get_deadlock_member": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(DeadlockMember),
+             ctypes.POINTER(Error)]),
+        "psc_find_deadlocks": (
+            ctypes.c_int,
+            [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.POINTER(Error)]),
         "psc_trace_file_count": (
             ctypes.c_size_t,
             [ctypes.c_void_p]),

@@ -278,12 +278,13 @@ class Target(_Handle):
     _release = "psc_close"
 
     def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
-                limits=None):
+                limits=None, with_tasks=False):
         """A Trace of all threads, or of those whose ids are in the list `threads`; limits as of value().
 
         with_locals is a bool, or "python"."""
         options = c.CaptureOptions(size=ctypes.sizeof(c.CaptureOptions), detail_hidden=int(show_all),
                                    no_source=int(no_source), all_modules=int(all_modules),
+                                   tasks=int(with_tasks),
                                    locals=c.PSC_LOCALS_PYTHON if with_locals == "python" else int(bool(with_locals)),
                                    **{"value_" + name: number for name, number in (limits or {}).items()})
         if threads is not None:

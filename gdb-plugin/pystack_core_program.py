@@ -104,8 +104,10 @@ class Target:
         pass
 
     def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
-                limits=None):
+                limits=None, with_tasks=False):
         options = ["--no-source"] if no_source else []
+        if with_tasks:
+            options.append("--tasks")
         if with_locals:
             options.append("--locals=python" if with_locals == "python" else "--locals")
         for name, number in (limits or {}).items():

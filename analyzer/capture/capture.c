@@ -209,6 +209,8 @@ enum psc_status capture_finish(struct capture *given, struct psc_trace **ret, st
         diagnose_emptiness(target, trace);
         status = psc_fail_status(err, diagnose_waits(capture->waits, trace));
     }
+    if (capture_goes_on(capture, status))
+        status = psc_fail_status(err, diagnose_deadlocks(&trace, 1));
     if (capture_goes_on(capture, status)) {
         summarize(capture);
         save_core_of_process(capture);

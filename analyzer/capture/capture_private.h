@@ -72,6 +72,10 @@ struct capture {
     size_t task_count;
     struct python_greenlet *greenlets;
     size_t greenlet_count;
+    struct python_thread_work *works; /**< Of threads that have to do with futures. */
+    size_t work_count;
+    bool has_moment;
+    double moment; /**< CLOCK_MONOTONIC when a living process went on, in seconds. */
 };
 
 /** What is there when the caller wants no more is thrown away; the visitor does not ask him. */
@@ -164,10 +168,14 @@ PSC_MUST_CHECK enum psc_status values_add_locals(struct capture *capture,
 /** Fills trace->tasks and trace->greenlets, if they were read; the threads are there. */
 PSC_MUST_CHECK enum psc_status fill_tasks(struct capture *capture);
 
-/* ---- task_cycles.c ---- */
+/* ---- task_leaves.c ---- */
 
-/** One cycle of each group of tasks that wait for each other; in the arena. */
-PSC_MUST_CHECK enum psc_status task_cycles_find(struct arena *arena, struct trace_tasks *tasks);
+/** The tid of a Python thread by its number; 0: not known. */
+int32_t find_tid_of_python(const struct psc_trace *trace, uint64_t thread_id);
+/** What a task waits for, as the trace has it; NULL for NULL, and without memory. */
+const struct trace_leaf *copy_leaf(struct capture *capture, const struct python_leaf *leaf);
+/** Fills trace_thread.result and trace->workers; the threads are there. */
+PSC_MUST_CHECK enum psc_status fill_futures(struct capture *capture);
 
 /* ---- evaluations.c ---- */
 

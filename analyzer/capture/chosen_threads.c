@@ -201,11 +201,14 @@ void capture_forget_threads(struct capture *capture)
         merged_stack_deinit(&capture->threads[i].merged);
     free(capture->threads);
     free(capture->exceptions);
+    free(capture->works);
     hash_table_deinit(&capture->locals);
     diagnose_waits_destroy(capture->waits);
     capture->waits = NULL;
     capture->threads = NULL;
     capture->exceptions = NULL;
+    capture->works = NULL;
+    capture->work_count = 0;
     capture->thread_count = capture->python_thread_count = capture->interpreter_count = 0;
     capture->unwanted_threads = capture->task_count = capture->greenlet_count = 0;
 }

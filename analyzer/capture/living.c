@@ -4,6 +4,7 @@
 #include "live.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 /* Frames of each thread whose values a core file has, when the report does not show them. */
 #define KEPT_LOCALS ((size_t)2000)
@@ -289,11 +290,22 @@ static enum psc_status take_snapshot(struct living *living, struct psc_error *er
     return PSC_OK;
 }
 
+/* The clock that its timers are set by; it is the same for all processes (clock_gettime(2)). */
+static void take_moment(struct capture *capture)
+{
+    struct timespec now;
+    capture->has_moment = !clock_gettime(CLOCK_MONOTONIC, &now);
+    capture->moment = capture->has_moment ? (double)now.tv_sec + (double)now.tv_nsec / 1e9 : 0;
+}
+
 enum psc_status snapshot_process(struct capture *capture, void (*read)(struct capture *visitor),
                                  struct psc_error *err)
 {
     struct living living PSC_CLEANUP(living_deinit) = {.capture = capture, .read = read};
     init_visitor(&living.visitor, capture);
     enum psc_status status = begin_core(capture, err);
-    return status == PSC_OK ? take_snapshot(&living, err) : status;
+    if (status == PSC_OK)
+        status = take_snapshot(&living, err);
+    take_moment(capture);
+    return status;
 }

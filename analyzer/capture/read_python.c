@@ -67,6 +67,14 @@ static enum psc_status read_locals(struct capture *capture, const struct python_
     return status;
 }
 
+static void read_work(struct capture *capture, const struct interpreter_stack *interpreter)
+{
+    if (capture->work_count < capture->python_thread_count &&
+        python_find_work(capture->python, interpreter->thread, &interpreter->stack,
+                         &capture->works[capture->work_count]))
+        capture->work_count++;
+}
+
 static enum psc_status read_stack(struct capture *capture, psc_addr sp,
                                   struct interpreter_stack *interpreter)
 {
@@ -74,6 +82,8 @@ static enum psc_status read_stack(struct capture *capture, psc_addr sp,
     if (status == PSC_OK)
         status =
             python_add_greenlets(capture->python, interpreter->thread, sp, &interpreter->stack);
+    if (status == PSC_OK)
+        read_work(capture, interpreter);
     if (status == PSC_OK)
         status = merge_walk_further(interpreter, capture->python);
     if (status == PSC_OK)
@@ -106,6 +116,14 @@ static enum psc_status read_tasks(struct capture *capture)
     size_t count = capture->python_thread_count;
     enum psc_status status =
         python_read_tasks(capture->python, threads, count, &capture->tasks, &capture->task_count);
+    if (status == PSC_OK)
+        status = python_read_leaves(capture->python,
+                                    &(struct python_leaves){.tasks = capture->tasks,
+                                                            .task_count = capture->task_count,
+                                                            .threads = threads,
+                                                            .thread_count = count,
+                                                            .works = capture->works,
+                                                            .work_count = capture->work_count});
     for (size_t i = 0; status == PSC_OK && i < capture->task_count; i++)
         status = read_locations(capture, capture->tasks[i].frames, capture->tasks[i].frame_count);
     if (status == PSC_OK)
@@ -162,7 +180,9 @@ enum psc_status read_python(struct capture *capture)
     size_t count = capture->python_thread_count;
     capture->locals = HASH_TABLE_OF(struct frame_locals);
     capture->exceptions = calloc(count ? count : 1, sizeof(*capture->exceptions));
-    enum psc_status status = capture->exceptions ? begin_waits(capture) : PSC_ERR_MEMORY;
+    capture->works = calloc(count ? count : 1, sizeof(*capture->works));
+    enum psc_status status =
+        capture->exceptions && capture->works ? begin_waits(capture) : PSC_ERR_MEMORY;
     for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
         status = read_thread(capture, &capture->threads[i]);
         if (status == PSC_OK)
@@ -173,6 +193,8 @@ enum psc_status read_python(struct capture *capture)
         if (capture->visits && !capture->native)
             merged_stack_deinit(&capture->threads[i].merged);
     }
+    if (capture_goes_on(capture, status))
+        status = python_read_futures(capture->python, capture->works, capture->work_count);
     if (capture_goes_on(capture, status) && capture->options.tasks)
         status = read_tasks(capture);
     return status;

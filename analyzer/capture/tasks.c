@@ -20,14 +20,6 @@ static enum trace_work work_of(enum python_work work)
     return TRACE_WORK_UNKNOWN;
 }
 
-static int32_t find_tid(const struct psc_trace *trace, uint64_t thread_id)
-{
-    for (size_t i = 0; thread_id && i < trace->thread_count; i++)
-        if (trace->threads[i].has_python && trace->threads[i].python_thread_id == thread_id)
-            return trace->threads[i].tid;
-    return 0;
-}
-
 static enum psc_status copy_frames(struct capture *capture, const struct python_frame *frames,
                                    size_t count, struct trace_task *ret)
 {
@@ -72,6 +64,7 @@ static enum psc_status copy_task(struct capture *capture, const struct python_ta
         .library = library_of(from->library),
         .children = from->children,
         .children_count = from->children_count,
+        .leaf = copy_leaf(capture, from->leaf),
     };
     return copy_frames(capture, from->frames, from->frame_count, ret);
 }
@@ -92,7 +85,7 @@ static enum psc_status fill_all_tasks(struct capture *capture)
         status = copy_task(capture, &found[i], &items[i]);
         if (found[i].thread_id != last_id) {
             last_id = found[i].thread_id;
-            last_tid = find_tid(trace, last_id);
+            last_tid = find_tid_of_python(trace, last_id);
         }
         items[i].tid = last_tid;
     }
@@ -100,7 +93,7 @@ static enum psc_status fill_all_tasks(struct capture *capture)
         return status;
     tasks->items = items;
     tasks->count = count;
-    status = task_cycles_find(trace->arena, tasks);
+    status = trace_find_task_cycles(trace->arena, tasks);
     trace->tasks = tasks;
     return status;
 }
@@ -151,8 +144,11 @@ static enum psc_status fill_greenlets(struct capture *capture)
 
 enum psc_status fill_tasks(struct capture *capture)
 {
-    if (!capture->options.tasks || !capture->exceptions)
+    if (!capture->exceptions)
         return PSC_OK;
-    enum psc_status status = fill_all_tasks(capture);
+    enum psc_status status = fill_futures(capture);
+    if (status != PSC_OK || !capture->options.tasks)
+        return status;
+    status = fill_all_tasks(capture);
     return status == PSC_OK ? fill_greenlets(capture) : status;
 }

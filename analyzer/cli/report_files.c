@@ -219,6 +219,9 @@ static bool are_values_there(const struct psc_trace *trace, int *code)
 int reports_write(struct reports *reports, struct psc_trace **traces, size_t count)
 {
     const struct options *options = reports->options;
+    struct psc_error err = {0};
+    if (count > 1 && psc_find_deadlocks(traces, count, &err) != PSC_OK)
+        complain("%s", err.message);
     int code = save_bundle(traces, count, reports);
     bool is_signed = sign_traces(traces, count, options);
     bool good = code != EXIT_NOTHING && is_signed;

@@ -109,6 +109,12 @@ void diagnose_read_ahead(struct modules *modules);
 /** Fills trace->running when the threads are there; opens files of this machine. */
 PSC_MUST_CHECK enum psc_status diagnose_what_runs(struct modules *modules, struct psc_trace *trace);
 
+/**
+ * Fills the deadlocks of a trace, or those among the processes of several, when what their threads
+ * and tasks wait for is known.
+ */
+PSC_MUST_CHECK enum psc_status diagnose_deadlocks(struct psc_trace *const *traces, size_t count);
+
 /** "SIGSEGV" for 11; NULL for numbers without a name. Static. */
 const char *diagnose_signal_name(int number);
 /** "SEGV_MAPERR"; NULL when the pair has no name. Static. From the kernel's siginfo.h. */

@@ -1,5 +1,6 @@
 /* What the room inside finds, for those outside. */
 #include "diagnose_private.h"
+#include "deadlock.h"
 #include "waits.h"
 
 struct waits *diagnose_waits_create(const struct diagnose_wait_input *input)
@@ -25,4 +26,9 @@ bool diagnose_waits_for_gil(const struct waits *waits, int32_t tid)
 enum psc_status diagnose_waits(struct waits *waits, struct psc_trace *trace)
 {
     return waits ? waits_fill(waits, trace) : PSC_OK;
+}
+
+enum psc_status diagnose_deadlocks(struct psc_trace *const *traces, size_t count)
+{
+    return deadlock_fill(traces, count);
 }

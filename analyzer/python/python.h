@@ -374,71 +374,6 @@ PSC_MUST_CHECK enum psc_status python_read_exceptions(struct python *python,
                                                       struct python_exception **ret,
                                                       size_t *ret_count);
 
-/** What a task or greenlet is doing. */
-enum python_work {
-    PYTHON_WORK_UNKNOWN,
-    PYTHON_WORK_CREATED, /**< Has not begun. */
-    PYTHON_WORK_READY,   /**< Waits for nothing: its event loop will resume it. */
-    PYTHON_WORK_WAITING, /**< For a future. */
-    PYTHON_WORK_RUNNING,
-    PYTHON_WORK_SUSPENDED /**< A greenlet that another one was switched to from. */
-};
-
-/** Whose task it is. */
-enum python_task_library { PYTHON_TASK_ASYNCIO, PYTHON_TASK_TRIO, PYTHON_TASK_CURIO };
-
-/** A task that is not done. */
-struct python_task {
-    psc_addr address;
-    int64_t interpreter_id;
-    uint64_t thread_id; /**< Of the thread that runs its event loop; 0: not known. */
-    const char *name;   /**< Or NULL: it has none (up to 3.7). */
-    enum python_work work;
-    /** From what it stands at to its own coroutine; of one that runs, these frames of its thread.
-     */
-    struct python_frame *frames;
-    size_t frame_count;
-    bool frames_cut;    /**< Further frames could not be read. */
-    psc_addr future;    /**< That it waits for; 0: none. */
-    const char *awaits; /**< Type of the future, or of what its innermost frame awaits; or NULL. */
-    size_t *waits_for;  /**< Indices of the tasks that have to end before it goes on, rising. */
-    size_t waits_for_count;
-    enum python_task_library library;
-    /** Of trio and curio: indices of the tasks in its nurseries, or that it spawned, rising. */
-    size_t *children;
-    size_t children_count;
-};
-
-#define PSC_PYTHON_TASK_LIMIT 100000u
-
-/** The tasks of all interpreters, by interpreter, thread and name; bounded. */
-PSC_MUST_CHECK enum psc_status python_read_tasks(struct python *python,
-                                                 const struct python_thread *threads,
-                                                 size_t thread_count, struct python_task **ret,
-                                                 size_t *ret_count);
-
-/** A greenlet that is not running and has not ended. */
-struct python_greenlet {
-    psc_addr address;
-    int64_t interpreter_id;
-    const char *type;      /**< With its module: "greenlet.greenlet", "gevent.greenlet.Greenlet". */
-    enum python_work work; /**< PYTHON_WORK_SUSPENDED, PYTHON_WORK_CREATED. */
-    psc_addr stack;        /**< In its C stack, which tells the thread; 0: none yet. */
-    struct python_frame *frames; /**< Innermost first. */
-    size_t frame_count;
-    bool frames_cut; /**< Further frames could not be read. */
-};
-
-#define PSC_PYTHON_GREENLET_LIMIT 100000u
-
-/**
- * The greenlets of all interpreters, from the lists of objects that the collector keeps; bounded.
- * Only their Python frames: what they had on the C stack was copied elsewhere.
- */
-PSC_MUST_CHECK enum psc_status
-python_read_greenlets(struct python *python, const struct python_thread *threads,
-                      size_t thread_count, struct python_greenlet **ret, size_t *ret_count);
-
 /** Where a frame is; strings live as long as the arena given to python_open(). */
 struct python_location {
     const char *name;     /**< co_name */
@@ -467,5 +402,7 @@ bool python_is_compiled_name(const char *symbol, const char *name);
 PSC_MUST_CHECK enum psc_status python_read_location(struct python *python,
                                                     const struct python_frame *frame,
                                                     struct python_location *ret);
+
+#include "python_tasks.h"
 
 #endif

@@ -36,6 +36,22 @@ const char *trace_wait_name(enum trace_wait_kind kind)
         [TRACE_WAIT_SIGNAL] = "signal",
         [TRACE_WAIT_IO_URING] = "io-uring",
         [TRACE_WAIT_SYSTEM_CALL] = "system-call",
+        [TRACE_WAIT_FUTURE] = "future",
+        [TRACE_WAIT_TASKS] = "tasks",
+        [TRACE_WAIT_STREAM] = "stream",
     };
     return names[kind];
+}
+
+const char *trace_verdict_name(enum trace_verdict verdict)
+{
+    switch (verdict) {
+    case TRACE_VERDICT_LIKELY:
+        return "likely";
+    case TRACE_VERDICT_STALL:
+        return "stall";
+    case TRACE_VERDICT_DEADLOCK:
+        break;
+    }
+    return "deadlock";
 }

@@ -47,6 +47,16 @@ void json_put_thread(struct json_writer *writer, const struct trace_thread *thre
 /** The member "running"; NULL is null. */
 void json_put_running(struct json_writer *writer, const struct trace_running *running);
 
+/* ---- json_waits.c ---- */
+
+/** A member with that name, null for NULL. */
+void json_put_wait(struct json_writer *writer, const char *name, const struct trace_wait *wait);
+/** The member "waits_on" of a task; `leaf` may be NULL. */
+void json_put_leaf(struct json_writer *writer, const struct trace_tasks *tasks,
+                   const struct trace_leaf *leaf);
+/** The member "deadlocks". */
+void json_put_deadlocks(struct json_writer *writer, const struct psc_trace *trace);
+
 /* ---- json_tasks.c ---- */
 
 /** An item of an array. */

@@ -174,6 +174,8 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     json_break_line(&writer);
     json_put_crash(&writer, "crash", trace->crash);
     json_break_line(&writer);
+    json_put_deadlocks(&writer, trace);
+    json_break_line(&writer);
     put_threads(&writer, sink, trace, options);
     json_break_line(&writer);
     if (trace->tasks) {

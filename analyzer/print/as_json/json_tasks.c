@@ -67,6 +67,7 @@ void json_put_task(struct json_writer *writer, const struct trace_tasks *tasks,
     for (size_t i = 0; i < task->children_count; i++)
         json_put_address(writer, NULL, true, tasks->items[task->children[i]].id);
     json_close_array(writer);
+    json_put_leaf(writer, tasks, task->leaf);
     put_frames(writer, task);
     json_close_object(writer);
 }

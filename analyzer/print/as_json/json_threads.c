@@ -127,45 +127,6 @@ static void put_recursions(struct json_writer *writer, const struct trace_thread
     json_close_array(writer);
 }
 
-/* ---- what it waits for ---- */
-
-static void put_wait_owner(struct json_writer *writer, const struct trace_wait *wait)
-{
-    if (!wait->owner_tid && !wait->owner_pid && !wait->owner_text) {
-        json_put_null(writer, "owner");
-        return;
-    }
-    json_open_object(writer, "owner");
-    json_put_integer(writer, "tid", wait->owner_tid != 0, wait->owner_tid);
-    json_put_integer(writer, "pid", wait->owner_pid != 0, wait->owner_pid);
-    json_put_string(writer, "text", wait->owner_text);
-    json_close_object(writer);
-}
-
-static void put_wait(struct json_writer *writer, const struct trace_wait *wait)
-{
-    if (!wait) {
-        json_put_null(writer, "waits_for");
-        return;
-    }
-    json_open_object(writer, "waits_for");
-    json_put_string(writer, "kind", trace_wait_name(wait->kind));
-    json_put_string(writer, "object", wait->object);
-    json_put_address(writer, "address", wait->has_address, wait->address);
-    put_wait_owner(writer, wait);
-    json_put_boolean(writer, "owner_certain", wait->owner_certain);
-    json_put_string(writer, "known_by", wait->known_by);
-    json_put_boolean(writer, "timed", wait->timed);
-    if (wait->has_time_left)
-        json_put_real(writer, "time_left_s", wait->time_left);
-    else
-        json_put_null(writer, "time_left_s");
-    json_put_string(writer, "system_call", wait->system_call);
-    json_put_string(writer, "arguments", wait->arguments);
-    json_put_string(writer, "kernel_function", wait->kernel);
-    json_close_object(writer);
-}
-
 /* ---- faults ---- */
 
 void json_put_crash(struct json_writer *writer, const char *key, const struct trace_crash *crash)
@@ -211,7 +172,7 @@ void json_put_thread(struct json_writer *writer, const struct trace_thread *thre
     put_states(writer, thread->state);
     put_exceptions(writer, thread);
     put_recursions(writer, thread, options);
-    put_wait(writer, thread->waits_for);
+    json_put_wait(writer, "waits_for", thread->waits_for);
     if (thread->fault)
         json_put_crash(writer, "fault", thread->fault);
 }

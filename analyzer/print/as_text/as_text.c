@@ -4,7 +4,7 @@
 enum psc_status print_text(const struct psc_trace *trace, const struct psc_print_options *options,
                            struct print_sink *sink)
 {
-    print_text_header(trace, options, sink);
+    print_text_header(trace, false, options, sink);
     enum psc_status status = print_text_threads(trace, options, sink);
     return status == PSC_OK ? print_text_tasks(trace, false, options, sink) : status;
 }

@@ -104,9 +104,9 @@ int64_t print_find_interpreter(const struct trace_thread *thread);
 void print_text_name(const struct psc_trace *trace, const struct psc_print_options *options,
                      struct print_sink *sink);
 
-/** What was looked at, how it died, what runs in it. */
-void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
-                       struct print_sink *sink);
+/** What was looked at, how it died, what runs in it, what waits for itself. */
+void print_text_header(const struct psc_trace *trace, bool one_of_many,
+                       const struct psc_print_options *options, struct print_sink *sink);
 
 /** A line for each exception of a thread. */
 void print_text_exceptions(const struct trace_thread *thread,

@@ -91,7 +91,7 @@ enum psc_status print_text_processes(const struct psc_trace *const *traces, size
     struct psc_trace joined = {0};
     enum psc_status status = join_threads(traces, count, &joined) ? PSC_OK : PSC_ERR_MEMORY;
     for (size_t i = 0; status == PSC_OK && i < count; i++)
-        print_text_header(traces[i], options, sink);
+        print_text_header(traces[i], true, options, sink);
     if (status == PSC_OK)
         status = print_text_threads(&joined, options, sink);
     for (size_t i = 0; status == PSC_OK && i < count; i++)

@@ -242,12 +242,35 @@ void print_text_name(const struct psc_trace *trace, const struct psc_print_optio
     text_add_char(text, '\n');
 }
 
-void print_text_header(const struct psc_trace *trace, const struct psc_print_options *options,
-                       struct print_sink *sink)
+/* Each stands in the head of one of its processes. */
+static void add_deadlocks(struct print_sink *sink, const struct psc_trace *trace, bool one_of_many,
+                          const struct psc_print_options *options)
+{
+    for (size_t i = 0; i < trace->deadlock_count; i++) {
+        const struct trace_deadlock *deadlock = &trace->deadlocks[i];
+        if (one_of_many && deadlock->members[0].pid != trace->pid)
+            continue;
+        text_add_string(&sink->buffer, "  ");
+        print_add_style(&sink->buffer, options,
+                        deadlock->verdict == TRACE_VERDICT_DEADLOCK ? PRINT_ALARM : PRINT_NOTICE);
+        print_add_deadlock(deadlock, &sink->buffer);
+        print_add_style(&sink->buffer, options, PRINT_PLAIN);
+        text_add_string(&sink->buffer, ":\n");
+        for (size_t k = 0; k < deadlock->count;) {
+            text_add_string(&sink->buffer, "    ");
+            k = print_add_deadlock_member(deadlock, k, &sink->buffer);
+            text_add_char(&sink->buffer, '\n');
+        }
+    }
+}
+
+void print_text_header(const struct psc_trace *trace, bool one_of_many,
+                       const struct psc_print_options *options, struct print_sink *sink)
 {
     print_text_name(trace, options, sink);
     add_cause(sink, trace, options);
     add_interpreter_line(&sink->buffer, trace);
+    add_deadlocks(sink, trace, one_of_many, options);
     what_runs_add_lines(&sink->buffer, trace->running, options->running);
     add_explanation(sink, trace, options);
 }

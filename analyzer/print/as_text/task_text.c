@@ -16,8 +16,22 @@ void task_add_name(struct text *text, const struct trace_task *task)
     text_add_char(text, '"');
 }
 
+/* Of equal ones the first speaks for all, but for the time that it has left. */
+static void add_wait(struct text *text, const struct task_writer *writer,
+                     const struct trace_task *task, size_t count)
+{
+    if (task->leaf && print_add_leaf(writer->tasks, task, count == 1, text))
+        return;
+    if (task->waits_for_count)
+        text_printf(text, "waits for %zu task%s", task->waits_for_count,
+                    task->waits_for_count == 1 ? "" : "s");
+    else
+        text_add_string(text,
+                        task->library == TRACE_TASK_ASYNCIO ? "waits for a future" : "waiting");
+}
+
 static void add_work(struct text *text, const struct task_writer *writer,
-                     const struct trace_task *task)
+                     const struct trace_task *task, size_t count)
 {
     text_add_string(text, " \u00b7 ");
     switch (task->work) {
@@ -37,12 +51,7 @@ static void add_work(struct text *text, const struct task_writer *writer,
         text_add_string(text, "suspended");
         break;
     case TRACE_WORK_WAITING:
-        if (task->waits_for_count)
-            text_printf(text, "waits for %zu task%s", task->waits_for_count,
-                        task->waits_for_count == 1 ? "" : "s");
-        else
-            text_add_string(text,
-                            task->library == TRACE_TASK_ASYNCIO ? "waits for a future" : "waiting");
+        add_wait(text, writer, task, count);
         break;
     }
     bool usual = !task->awaits || !strcmp(task->awaits, "greenlet.greenlet") ||
@@ -141,7 +150,7 @@ void task_add_heading(struct task_writer *writer, const struct trace_task **task
     print_add_style(text, writer->options, PRINT_PLAIN);
     if (count > 1)
         text_printf(text, " \u00b7 %zu %ss", count, writer->noun->name);
-    add_work(text, writer, tasks[0]);
+    add_work(text, writer, tasks[0], count);
     if (remark) {
         text_add_string(text, " \u00b7 ");
         print_add_style(text, writer->options, PRINT_NOTICE);

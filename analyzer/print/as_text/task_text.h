@@ -12,6 +12,7 @@ struct task_noun {
 };
 
 struct task_writer {
+    const struct trace_tasks *tasks;
     struct print_sink *sink;
     const struct psc_print_options *options;
     const struct task_noun *noun;

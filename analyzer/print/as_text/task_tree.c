@@ -92,7 +92,7 @@ static bool tasks_equal(const struct trace_task *a, const struct trace_task *b)
     for (size_t i = 0; i < a->frame_count; i++)
         if (a->frames[i] != b->frames[i])
             return false;
-    return true;
+    return print_leaves_equal(a->leaf, b->leaf);
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -334,7 +334,7 @@ static enum psc_status print_list(const struct task_list *list, int32_t process,
     struct task_printer printer = {
         .tasks = tasks,
         .library = list->library,
-        .writer = {.noun = &list->noun, .options = options, .sink = sink},
+        .writer = {.tasks = tasks, .noun = &list->noun, .options = options, .sink = sink},
         .process = process,
         .marks = marks,
         .groups = groups,

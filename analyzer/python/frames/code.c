@@ -1,6 +1,7 @@
 #include "frames_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define TABLE_SIZE_LIMIT      (UINT64_C(64) << 20)
 #define FUNCTION_ATTEMPTS     4u
@@ -284,4 +285,22 @@ enum psc_status python_read_location(struct python *python, const struct python_
                                         .column = -1,
                                         .end_column = -1};
     return PSC_OK;
+}
+
+const struct py_code *code_find_named(struct python *python, psc_addr address)
+{
+    struct py_code *code = address ? code_find(python, address) : NULL;
+    if (!code || code->state != PY_CODE_VALID)
+        return NULL;
+    if (!code->names_read)
+        read_names(python, code);
+    return code->name && code->file ? code : NULL;
+}
+
+bool code_is(const struct py_code *code, const char *file, const char *name)
+{
+    size_t size = strlen(code->file);
+    size_t end = strlen(file);
+    return !strcmp(code->name, name) && size > end && code->file[size - end - 1] == '/' &&
+           !strcmp(code->file + size - end, file);
 }

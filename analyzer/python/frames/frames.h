@@ -51,6 +51,10 @@ struct py_code {
 
 /** Never NULL but when memory is out. */
 struct py_code *code_find(struct python *python, psc_addr address);
+/** One whose name and file could be read, or NULL. */
+const struct py_code *code_find_named(struct python *python, psc_addr address);
+/** Whether it is a function of a file whose path ends so: "asyncio/locks.py", "acquire". */
+bool code_is(const struct py_code *code, const char *file, const char *name);
 PSC_MUST_CHECK enum psc_status python_codes_create(struct python *python);
 void python_codes_forget(struct python *python);
 void python_codes_destroy(struct python *python);
@@ -135,6 +139,10 @@ psc_addr py_frame_slots(const struct python *python, psc_addr frame);
 /** What a cell holds; the slot of a cell variable holds no cell before it is made. */
 psc_addr py_follow_cell(struct python *python, psc_addr object);
 
+/** The object that a local name of a frame has, cells followed; 0: none, or not readable. */
+psc_addr py_frame_variable(struct python *python, const struct python_frame *frame,
+                           const char *name);
+
 /** A dict that hangs on a frame, by its field in either kind of frame. */
 PSC_MUST_CHECK enum psc_status py_frame_dict_open(struct python *python, psc_addr frame,
                                                   enum py_field field, enum py_field object_field,
@@ -154,6 +162,12 @@ struct py_generator {
 /** What a generator, coroutine or async generator is doing. */
 PSC_MUST_CHECK enum psc_status py_generator_read(struct python *python, psc_addr object,
                                                  struct py_generator *ret);
+/**
+ * Where the value stack of a frame begins, and the place behind its topmost value. False where the
+ * frame does not tell: it is being run, and no call of Python code has saved it.
+ */
+bool py_value_stack_find(struct python *python, psc_addr frame, psc_addr *ret_bottom,
+                         psc_addr *ret_top);
 /** True for generators, coroutines and async generators. */
 bool py_is_generator(struct python *python, psc_addr object);
 /** What is behind the wrappers of an await: the object itself when it is none, 0 on a fault. */

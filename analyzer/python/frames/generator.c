@@ -72,7 +72,6 @@ static bool is_awaiting(struct python *python, const struct python_frame *frame)
     return false;
 }
 
-/* Where the value stack begins and the place behind its topmost value. */
 static bool find_value_stack(struct python *python, psc_addr frame, psc_addr *ret_bottom,
                              psc_addr *ret_top)
 {
@@ -106,14 +105,20 @@ static bool find_value_stack(struct python *python, psc_addr frame, psc_addr *re
     return true;
 }
 
+bool py_value_stack_find(struct python *python, psc_addr frame, psc_addr *ret_bottom,
+                         psc_addr *ret_top)
+{
+    return find_value_stack(python, frame, ret_bottom, ret_top) && !(*ret_top & 7) &&
+           *ret_top >= *ret_bottom && *ret_top - *ret_bottom <= 8 * (uint64_t)STACK_DEPTH_LIMIT;
+}
+
 static psc_addr read_awaited(struct python *python, psc_addr frame)
 {
     uint64_t tag = python->layout.rules->pointer_tag;
     psc_addr bottom;
     psc_addr top;
     psc_addr value;
-    if (!find_value_stack(python, frame, &bottom, &top) || top & 7 || top < bottom ||
-        top - bottom > 8 * (uint64_t)STACK_DEPTH_LIMIT)
+    if (!py_value_stack_find(python, frame, &bottom, &top))
         return 0;
     for (size_t i = 0; i < VALUES_ABOVE && top - bottom >= 8; i++) {
         top -= 8;

@@ -141,6 +141,26 @@ void py_slots_deinit(struct py_slots *slots)
     free(slots->items);
 }
 
+psc_addr py_frame_variable(struct python *python, const struct python_frame *frame,
+                           const char *name)
+{
+    struct py_slots slots;
+    bool readable;
+    psc_addr found = 0;
+    if (py_slots_read(python, frame, &slots, &readable) != PSC_OK)
+        return 0;
+    for (size_t i = 0; readable && !found && i < slots.count; i++) {
+        const struct py_slot_value *slot = &slots.items[i];
+        if (!slot->value || !py_string_equals(python, slot->name, name))
+            continue;
+        found = py_untag(python, slot->value);
+        if (slot->cell)
+            found = py_follow_cell(python, found);
+    }
+    py_slots_deinit(&slots);
+    return py_is_object_address(found) ? found : 0;
+}
+
 enum psc_status py_frame_dict_open(struct python *python, psc_addr frame, enum py_field field,
                                    enum py_field object_field, struct py_items *ret)
 {

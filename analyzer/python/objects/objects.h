@@ -145,6 +145,24 @@ PSC_MUST_CHECK enum psc_status py_set_open(struct python *python, psc_addr set,
 PSC_MUST_CHECK enum psc_status py_set_next(struct python *python, struct py_set_items *items,
                                            psc_addr *ret);
 
+/* ---- deque.c ---- */
+
+#define PY_DEQUE_LIMIT (UINT64_C(1) << 24) /**< Items of a deque that is walked. */
+
+/** The items of a collections.deque, from the left. */
+struct py_deque_items {
+    psc_addr block;
+    uint64_t index;
+    uint64_t left;
+};
+
+/** PSC_ERR_FORMAT when the object is none. */
+PSC_MUST_CHECK enum psc_status py_deque_open(struct python *python, psc_addr deque,
+                                             struct py_deque_items *ret);
+/** PSC_ERR_NOT_FOUND after the last. */
+PSC_MUST_CHECK enum psc_status py_deque_next(struct python *python, struct py_deque_items *items,
+                                             psc_addr *ret);
+
 /* ---- type.c ---- */
 
 /** How the objects of a type, or of one derived from it, are laid out. */
@@ -272,6 +290,11 @@ void py_type_add_name(const struct py_type *type, struct text *text);
 const char *py_type_short_name(const struct py_type *type);
 /** The name in builtins of an object there ("float", "None"), or NULL. */
 const char *py_builtin_name(struct python *python, psc_addr object);
+
+/* ---- part.c ---- */
+
+/** An attribute in the dict of an instance, or in one of its slots. */
+bool py_part_find(struct python *python, psc_addr object, const char *name, psc_addr *ret);
 
 PSC_MUST_CHECK enum psc_status python_types_create(struct python *python);
 void python_types_forget(struct python *python);

@@ -9,7 +9,7 @@
 
 /* ---- one task ---- */
 
-static const char *read_name(struct py_tasks *tasks, psc_addr task)
+const char *task_read_name(struct py_tasks *tasks, psc_addr task)
 {
     struct python *python = tasks->python;
     psc_addr name;
@@ -67,7 +67,7 @@ static enum psc_status read_task(struct py_tasks *tasks, psc_addr address, struc
 {
     psc_addr coroutine;
     *ret = (struct python_task){.address = address, .interpreter_id = tasks->interpreter_id};
-    ret->name = read_name(tasks, address);
+    ret->name = task_read_name(tasks, address);
     ret->thread_id = read_thread(tasks, address);
     if (task_read_part(tasks, address, PY_TASK_CORO, "_coro", &coroutine) != PSC_OK) {
         ret->frames_cut = true;

@@ -35,21 +35,6 @@ struct library_search {
     enum psc_status status;
 };
 
-/* An attribute in the dict of an instance, or in one of its slots. */
-static bool find_part(struct python *python, psc_addr object, const char *name, psc_addr *ret)
-{
-    const struct py_type *type;
-    if (py_attribute_find(python, object, name, ret) == PSC_OK)
-        return true;
-    if (py_type_of(python, object, &type) != PSC_OK)
-        return false;
-    for (size_t i = 0; i < type->slot_count; i++)
-        if (py_string_equals(python, type->slots[i].name, name))
-            return target_read_u64(python->target, object + type->slots[i].offset, ret) == PSC_OK &&
-                   *ret;
-    return false;
-}
-
 static bool is_none(struct python *python, psc_addr object)
 {
     const struct py_type *type;
@@ -75,7 +60,7 @@ static bool visit(void *context, psc_addr object)
 static void read_name(struct python *python, struct python_task *task)
 {
     psc_addr name;
-    if (!find_part(python, task->address, "name", &name) ||
+    if (!py_part_find(python, task->address, "name", &name) ||
         !py_has_flags(python, name, PY_FLAG_STR) ||
         py_read_string(python, name, NAME_LIMIT, &task->name) != PSC_OK)
         task->name = NULL;
@@ -92,11 +77,11 @@ static void read_work(struct python *python, struct python_task *task)
         break;
     case PYTHON_TASK_TRIO:
         /* A task that will go on has a function that resumes it. */
-        if (find_part(python, task->address, "_next_send_fn", &part) && !is_none(python, part))
+        if (py_part_find(python, task->address, "_next_send_fn", &part) && !is_none(python, part))
             task->work = PYTHON_WORK_READY;
         break;
     case PYTHON_TASK_CURIO:
-        if (!find_part(python, task->address, "state", &part) ||
+        if (!py_part_find(python, task->address, "state", &part) ||
             !py_has_flags(python, part, PY_FLAG_STR) ||
             py_read_string(python, part, NAME_LIMIT, &state) != PSC_OK)
             break;
@@ -125,7 +110,7 @@ static enum psc_status add_task(const struct library_search *search, psc_addr ob
     *task = (struct python_task){.address = object,
                                  .interpreter_id = tasks->interpreter_id,
                                  .library = search->library->library};
-    if (!budget_spend(tasks->python, 8) || !find_part(tasks->python, object, "coro", &coroutine))
+    if (!budget_spend(tasks->python, 8) || !py_part_find(tasks->python, object, "coro", &coroutine))
         return PSC_OK;
     enum psc_status status = task_read_chain(tasks, task, coroutine);
     if (status != PSC_OK || has_ended(task))
@@ -143,7 +128,7 @@ static uint64_t read_number(struct python *python, psc_addr object, const char *
 {
     psc_addr part;
     uint64_t number;
-    return find_part(python, object, name, &part) && py_read_int(python, part, &number) == PSC_OK
+    return py_part_find(python, object, name, &part) && py_read_int(python, part, &number) == PSC_OK
                ? number
                : 0;
 }
@@ -159,8 +144,8 @@ static uint64_t read_key(struct python *python, const struct python_task *task,
         *ret_parent = read_number(python, task->address, "parentid");
         return read_number(python, task->address, "id");
     }
-    if (find_part(python, task->address, "_parent_nursery", &nursery) &&
-        find_part(python, nursery, "_parent_task", &parent))
+    if (py_part_find(python, task->address, "_parent_nursery", &nursery) &&
+        py_part_find(python, nursery, "_parent_task", &parent))
         *ret_parent = parent;
     return task->address;
 }

@@ -286,14 +286,19 @@ static psc_addr find_type(struct py_tasks *tasks, const char *module, const char
     return type;
 }
 
+void task_find_types(struct py_tasks *tasks)
+{
+    tasks->types = (struct py_asyncio_types){.future = find_type(tasks, "_asyncio", "Future"),
+                                             .task = find_type(tasks, "_asyncio", "Task"),
+                                             .partial = find_type(tasks, "functools", "partial")};
+}
+
 enum psc_status task_list_find(struct py_tasks *tasks)
 {
     struct py_items items;
     if (py_module_open(tasks->python, tasks->interpreter, "asyncio.tasks", &items) != PSC_OK)
         return PSC_OK;
-    tasks->types = (struct py_asyncio_types){.future = find_type(tasks, "_asyncio", "Future"),
-                                             .task = find_type(tasks, "_asyncio", "Task"),
-                                             .partial = find_type(tasks, "functools", "partial")};
+    task_find_types(tasks);
     switch (tasks->python->layout.rules->tasks) {
     case PY_TASKS_STATIC:
         return add_from_statics(tasks);

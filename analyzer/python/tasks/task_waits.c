@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLBACK_LIMIT 4096u /* Of one future. */
-#define CELL_LIMIT     32u
-#define REACH_LIMIT    64u /* Futures that the end of one task leads to. */
-#define EDGE_LIMIT     ((size_t)4 * PSC_PYTHON_TASK_LIMIT)
-#define FILE_LIMIT     1024u
+#define CELL_LIMIT  32u
+#define REACH_LIMIT 64u /* Futures that the end of one task leads to. */
+#define EDGE_LIMIT  ((size_t)4 * PSC_PYTHON_TASK_LIMIT)
+#define FILE_LIMIT  1024u
 
 /* A future, and a task that waits for it. */
 struct waiter {
@@ -167,36 +166,14 @@ static void take_callback(struct waits *waits, psc_addr callback)
     }
 }
 
-/* 3.7 puts each in a tuple with its context. */
-static void take_entry(struct waits *waits, psc_addr entry)
+static void visit_callback(void *context, psc_addr callback)
 {
-    struct python *python = waits->tasks->python;
-    psc_addr items;
-    size_t count;
-    if (py_read_tuple(python, entry, &count, &items) == PSC_OK &&
-        (!count || target_read_u64(python->target, items, &entry) != PSC_OK))
-        return;
-    take_callback(waits, entry);
+    take_callback(context, callback);
 }
 
 static void take_callbacks(struct waits *waits, psc_addr future)
 {
-    struct python *python = waits->tasks->python;
-    psc_addr callback;
-    psc_addr list;
-    psc_addr items;
-    uint64_t count;
-    if (task_read_part(waits->tasks, future, PY_FUTURE_CALLBACK, "", &callback) == PSC_OK &&
-        callback)
-        take_callback(waits, callback);
-    if (task_read_part(waits->tasks, future, PY_FUTURE_CALLBACKS, "_callbacks", &list) != PSC_OK ||
-        !list || !py_has_flags(python, list, PY_FLAG_LIST) ||
-        py_read_u64(python, list, PY_VAR_SIZE, &count) != PSC_OK ||
-        py_read_u64(python, list, PY_LIST_ITEMS, &items) != PSC_OK)
-        return;
-    for (uint64_t i = 0; i < count && i < CALLBACK_LIMIT; i++)
-        if (target_read_u64(python->target, items + 8 * i, &callback) == PSC_OK)
-            take_entry(waits, callback);
+    task_each_callback(waits->tasks, future, visit_callback, waits);
 }
 
 /* ---- what 3.14 notes down itself ---- */

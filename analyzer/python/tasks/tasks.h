@@ -55,6 +55,8 @@ PSC_MUST_CHECK enum psc_status task_libraries_add(struct py_tasks *tasks, struct
 PSC_MUST_CHECK enum psc_status task_read_chain(struct py_tasks *tasks, struct python_task *task,
                                                psc_addr coroutine);
 
+/** The name of a task of asyncio, or NULL. In the arena. */
+const char *task_read_name(struct py_tasks *tasks, psc_addr task);
 /** Of an object's type, with its module; NULL: not known. In the arena. */
 const char *task_type_name(struct python *python, psc_addr object);
 
@@ -75,6 +77,16 @@ PSC_MUST_CHECK enum psc_status task_read_part(struct py_tasks *tasks, psc_addr o
 psc_addr task_read_awaited_by(struct py_tasks *tasks, psc_addr future);
 /** True when it waits for something; false also when that is not readable. */
 bool task_is_pending(struct py_tasks *tasks, psc_addr future);
+
+typedef void task_callback_visit(void *context, psc_addr callback);
+/** Shows what is called when a future or task of asyncio is done; bounded. */
+void task_each_callback(struct py_tasks *tasks, psc_addr future, task_callback_visit *visit,
+                        void *context);
+/** The same of a list of such, as concurrent.futures.Future has one. */
+void task_each_in_list(struct python *python, psc_addr list, task_callback_visit *visit,
+                       void *context);
+/** Finds tasks->types; without asyncio all are 0. */
+void task_find_types(struct py_tasks *tasks);
 
 /** Fills waits_for of tasks of one interpreter; indices are those of items + first. */
 PSC_MUST_CHECK enum psc_status task_waits_find(struct py_tasks *tasks, struct python_task *items,

@@ -46,7 +46,7 @@ def assert_trio(core):
     main = next(line for line in lines if '"__main__.main"' in line)
     assert "\u00b7 running \u00b7 6 tasks in its nurseries" in main
     below = next(line for line in lines if '"opens_two"' in line)
-    assert below.endswith("\u00b7 waiting \u00b7 3 tasks in its nurseries") and below.index("Task") > main.index("Task")
+    assert below.endswith("\u00b7 waits for 2 tasks \u00b7 3 tasks in its nurseries") and below.index("Task") > main.index("Task")
 
 
 @pytest.mark.parametrize("one,version", pairs(TRIO))

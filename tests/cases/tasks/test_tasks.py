@@ -107,7 +107,7 @@ def test_equal_tasks_stand_together(interpreter, tmp_path):
     main = next(task for task in document["tasks"] if task["frames"][-1]["name"] == "main")
     assert len(main["waits_for"]) == 1000 and main["state"] == "waiting"
     assert main["thread"] == process.pid
-    assert text.count("1000 tasks \u00b7 waits for a future") == 1 and text.count("sleeps ") == 1
+    assert text.count("1000 tasks \u00b7 waits for a timer") == 1 and text.count("sleeps ") == 1
     assert apart.count("\u251c\u2500 Task ") == 999
 
 

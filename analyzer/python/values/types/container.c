@@ -201,24 +201,13 @@ void value_open_set(struct value_writer *writer, const struct py_type *type, psc
 static void take_blocks(struct value_writer *writer, struct value_level *level, psc_addr object,
                         uint64_t count)
 {
-    struct python *python = writer->python;
-    psc_addr block;
+    struct py_deque_items items;
     psc_addr item;
-    uint64_t index;
-    const uint64_t block_items = python->layout.rules->deque_block;
     level->more = count;
-    if (py_read_u64(python, object, PY_DEQUE_BLOCK, &block) != PSC_OK ||
-        py_read_u64(python, object, PY_DEQUE_INDEX, &index) != PSC_OK)
+    if (py_deque_open(writer->python, object, &items) != PSC_OK)
         return;
-    while (level->more && !value_is_full(writer, level)) {
-        if (index >= block_items) {
-            if (py_read_u64(python, block, PY_BLOCK_RIGHT, &block) != PSC_OK)
-                return;
-            index = 0;
-        }
-        psc_addr data = py_field_address(python, block, PY_BLOCK_DATA);
-        if (target_read_u64(python->target, data + 8 * index++, &item) != PSC_OK)
-            return;
+    while (level->more && !value_is_full(writer, level) &&
+           py_deque_next(writer->python, &items, &item) == PSC_OK) {
         value_take(writer, level, 0, item);
         level->more--;
     }

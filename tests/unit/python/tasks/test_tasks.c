@@ -71,7 +71,7 @@ static void find_cycles(struct arena *arena, size_t count, const size_t (*edges)
         items[i].waits_for = waits_for;
     }
     *ret = (struct trace_tasks){.items = items, .count = count};
-    assert_int_equal(task_cycles_find(arena, ret), PSC_OK);
+    assert_int_equal(trace_find_task_cycles(arena, ret), PSC_OK);
 }
 
 static void test_cycles(void **state)
@@ -106,7 +106,7 @@ static void test_no_cycles(void **state)
     find_cycles(arena, 4, edges, PSC_ARRAY_SIZE(edges), &tasks);
     assert_int_equal(tasks.cycle_count, 0);
     tasks = (struct trace_tasks){0};
-    assert_int_equal(task_cycles_find(arena, &tasks), PSC_OK);
+    assert_int_equal(trace_find_task_cycles(arena, &tasks), PSC_OK);
     arena_destroy(arena);
 }
 
@@ -125,7 +125,7 @@ static void test_long_cycle(void **state)
         items[i].waits_for = &next[i];
         items[i].waits_for_count = 1;
     }
-    assert_int_equal(task_cycles_find(arena, &tasks), PSC_OK);
+    assert_int_equal(trace_find_task_cycles(arena, &tasks), PSC_OK);
     assert_int_equal(tasks.cycle_count, 1);
     assert_int_equal(tasks.cycles[0].count, count);
     arena_destroy(arena);

@@ -2,7 +2,7 @@
  * Tasks that wait for each other. The groups of tasks each of which is reached from each are
  * found by Tarjan's algorithm, without recursion; of each group one cycle is told.
  */
-#include "capture_private.h"
+#include "trace.h"
 
 #include <stdlib.h>
 
@@ -123,7 +123,7 @@ static enum psc_status take_cycles(struct search *search, struct arena *arena,
     return status;
 }
 
-enum psc_status task_cycles_find(struct arena *arena, struct trace_tasks *tasks)
+enum psc_status trace_find_task_cycles(struct arena *arena, struct trace_tasks *tasks)
 {
     size_t count = tasks->count;
     if (!count)
