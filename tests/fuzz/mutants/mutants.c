@@ -81,6 +81,7 @@ static struct progress *progress;
 PSC_API const char *__asan_default_options(void);
 PSC_API const char *__ubsan_default_options(void);
 int __lsan_do_recoverable_leak_check(void) __attribute__((__weak__));
+void __gcov_dump(void) __attribute__((__weak__));
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the sanitizers' names.
 const char *__asan_default_options(void)
@@ -191,9 +192,11 @@ static void run_mutant(const struct run *run, uint64_t number, const struct look
     subject_mend(subject);
 }
 
-static void search_leaks(uint64_t number)
+/* Of a process that is read late, what a reader may still write to is left behind on purpose. */
+static void search_leaks(const struct run *run, uint64_t number)
 {
-    if (__lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check())
+    if (run->kind != KIND_LIVE && __lsan_do_recoverable_leak_check &&
+        __lsan_do_recoverable_leak_check())
         _exit(WORKER_LEAK);
     progress->number = number;
 }
@@ -223,12 +226,14 @@ static _Noreturn void work(const struct run *run, uint64_t from, uint64_t to, ui
         if (peak_megabytes() > before + MEGABYTES)
             _exit(WORKER_MEMORY);
         if ((number + 1 - from) % leaks_every == 0)
-            search_leaks(number + 1);
+            search_leaks(run, number + 1);
     }
     for (size_t i = 0; i < run->subject_count; i++)
         subject_close(&run->subjects[i]);
-    search_leaks(to);
+    search_leaks(run, to);
     progress->number = to;
+    if (__gcov_dump)
+        __gcov_dump();
     _exit(0);
 }
 
