@@ -55,6 +55,7 @@ PSC_FORMAT_JSON = 1
 PSC_CONTENT_REPORT = 0
 PSC_CONTENT_FILES = 1
 PSC_CONTENT_VALUES = 2
+PSC_CONTENT_SUMMARY = 3
 
 # enum psc_debugger_permission
 PSC_DEBUGGER_READ = 1
@@ -580,6 +581,10 @@ if ctypes:
         "psc_trace_warning_code": (
             ctypes.c_char_p,
             [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_read_report": (
+            ctypes.c_int,
+            [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p),
+             ctypes.POINTER(Error)]),
         "psc_print": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(PrintOptions), WriteFn, ctypes.c_void_p, ctypes.POINTER(Error)]),

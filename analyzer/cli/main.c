@@ -52,6 +52,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } runners[] = {
     {"demangle", command_demangle},
+    {"summary", command_summary},
     {"triage", run_triage},
 };
 

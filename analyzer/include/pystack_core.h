@@ -251,8 +251,9 @@ enum psc_format { PSC_FORMAT_TEXT = 0, PSC_FORMAT_JSON = 1 };
 /** What of a trace is shown. */
 enum psc_content {
     PSC_CONTENT_REPORT = 0,
-    PSC_CONTENT_FILES = 1, /**< The files that the report needs: psc_capture_options.list_files. */
-    PSC_CONTENT_VALUES = 2 /**< What psc_capture_options.evaluations asked for. */
+    PSC_CONTENT_FILES = 1,  /**< The files that the report needs: psc_capture_options.list_files. */
+    PSC_CONTENT_VALUES = 2, /**< What psc_capture_options.evaluations asked for. */
+    PSC_CONTENT_SUMMARY = 3 /**< All stacks as one tree with counts. */
 };
 
 /** Begin with PSC_PRINT_OPTIONS_INIT; NULL means all defaults. */
@@ -981,6 +982,16 @@ PSC_API const char *psc_trace_warning(const struct psc_trace *trace, size_t inde
 PSC_API const char *psc_trace_warning_code(const struct psc_trace *trace, size_t index);
 
 /* ---- printing ---- */
+
+/**
+ * Reads one report (psc_print() as JSON) at the beginning of some text, for a summary of many
+ * processes: psc_print_processes() with PSC_CONTENT_SUMMARY. What that does not need is not read.
+ * @param ret_used  how many bytes of the text the report took: the next one follows.
+ * @param ret       as psc_capture(); NULL where there was nothing but white space.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_read_report(const char *text, size_t size,
+                                                       size_t *ret_used, struct psc_trace **ret,
+                                                       struct psc_error *err);
 
 /**
  * Writes the trace in one of the formats.

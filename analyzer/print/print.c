@@ -1,6 +1,7 @@
 #include "print.h"
 #include "as_json.h"
 #include "as_text.h"
+#include "summary_text.h"
 
 typedef enum psc_status (*print_fn)(const struct psc_trace *trace,
                                     const struct psc_print_options *options,
@@ -17,6 +18,10 @@ static enum psc_status print_each(const struct psc_trace *const *traces, size_t 
                                   const struct psc_print_options *options, struct print_sink *sink)
 {
     enum psc_status status = PSC_OK;
+    if (options->content == PSC_CONTENT_SUMMARY)
+        return options->format == PSC_FORMAT_TEXT
+                   ? print_text_summary(traces, count, options, sink)
+                   : print_json_summary(traces, count, options, sink);
     if (count > 1 && options->format == PSC_FORMAT_TEXT && options->content == PSC_CONTENT_REPORT)
         return print_text_processes(traces, count, options, sink);
     for (size_t i = 0; !status && i < count; i++)
@@ -33,7 +38,7 @@ enum psc_status print_traces(const struct psc_trace *const *traces, size_t count
     if ((size_t)known->format >= PSC_ARRAY_SIZE(printers))
         return psc_fail(err, PSC_ERR_ARGUMENT, "no such output format: %d", (int)known->format);
 
-    if ((size_t)known->content >= CONTENT_COUNT)
+    if ((size_t)known->content >= CONTENT_COUNT && known->content != PSC_CONTENT_SUMMARY)
         return psc_fail(err, PSC_ERR_ARGUMENT, "no such content: %d", (int)known->content);
 
     struct print_sink sink = {.write = output->write, .context = output->context};

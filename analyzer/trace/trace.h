@@ -218,6 +218,8 @@ struct trace_thread {
      */
     const struct trace_crash *fault;
     const struct trace_wait *result;    /**< The future whose result its Python frames wait for. */
+    bool has_rank; /**< It stands in the place of `process`, which has it alone. */
+    uint64_t rank;
 };
 
 /** What a task is doing. */

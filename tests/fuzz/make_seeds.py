@@ -155,6 +155,12 @@ def main():
             write(folder, "fuzz_debug_variables", name, small_library(scratch, flags))
     for number in range(8):
         write(folder, "fuzz_location", "random-%d" % number, random.Random(number).randbytes(130))
+    report = (b'{"schema":"pystack-core/1","target":{"kind":"core","pid":12,"arguments":["a"]},"crash":{"signal":"SIGBUS"},'
+              b'"running":{"host":"h","rank":{"number":7}},"threads":[{"tid":13,"name":"x","state":["crashed"],"frames":['
+              b'{"kind":"native","module":"/lib/a.so","offset":"0x1f"},{"kind":"python","function":"f","file":"/x","line":3},'
+              b'{"kind":"python","function":"f","file":"/x","line":3}]},{"tid":14,"frames":[]}]}\n')
+    write(folder, "fuzz_report", "one", report)
+    write(folder, "fuzz_report", "two", report + report.replace(b"13", b"15"))
     write(folder, "fuzz_what_runs", "record", b'pkg/"odd".so,x\r\n"pkg/""odd"".so",sha256=a,1\npkg\n')
     write(folder, "fuzz_what_runs", "metadata", b"Name: pkg \r\nVersion: 1\n\nName: x\n")
     write(folder, "fuzz_what_runs", "environment", b"RANK=1\0SECRET=2\0PWD=/\0PYTHONPATH=a:b\0")

@@ -15,5 +15,7 @@ extern const struct command commands[];
 
 /** `pystack-core demangle`. argv[0] is the command's name. @return the exit code. */
 int command_demangle(int argc, char **argv);
+/** `pystack-core summary`; the same. */
+int command_summary(int argc, char **argv);
 
 #endif

@@ -13,12 +13,14 @@ static const char usage[] =
     "       pystack-core [OPTIONS] --pid PID [--save-core[=full] [FILE]]\n"
     "       pystack-core [OPTIONS] --match REGEX\n"
     "       pystack-core triage [OPTIONS] CORE|DIRECTORY...\n"
+    "       pystack-core summary [OPTIONS] FILE...\n"
     "       pystack-core demangle [SYMBOL...]\n"
     "\n"
     "Prints the merged native, Cython and Python stack of every thread of a core file, or of\n"
     "a living process, which is stopped for some milliseconds.\n"
     "EXECUTABLE is needed only when the program is not where the core says it was.\n"
     "triage puts many cores together by what they died of (pystack-core triage --help).\n"
+    "summary prints reports (JSON) of many processes as one tree of stacks.\n"
     "demangle shows Cython, C++ and Rust symbols as they were written, as c++filt does; a core\n"
     "file of that name is ./demangle.\n";
 

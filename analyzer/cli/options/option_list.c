@@ -53,6 +53,10 @@ const struct option_spec option_list[] = {
      "also tasks that are not done: asyncio's as a tree of who waits for\n"
      "whom, those of trio and curio; and greenlets that are suspended",
      take_tasks, COMPLETE_NOTHING, NULL},
+    {NULL, "summary", 0, OPTION_FLAG, NULL,
+     "in place of the threads all their stacks as one tree with counts,\n"
+     "the odd ones first: a screen for a thousand of them",
+     take_summary, COMPLETE_NOTHING, NULL},
     {NULL, "running", 0, OPTION_FLAG, NULL,
      "also uptime, working directory, memory by kind and the variables\n"
      "of the environment that matter (a list of names, no secrets)",

@@ -16,7 +16,8 @@ extern const struct option_choice shell_choices[];
 
 option_fn take_format, take_output_file, take_output, take_color;
 option_fn take_mode, take_thread, take_order, take_all, take_all_inlined, take_locals, take_tasks;
-option_fn take_max_frames, take_running, take_no_fold, take_no_group, take_no_source, take_explain;
+option_fn take_max_frames, take_running, take_summary, take_no_fold, take_no_group, take_no_source,
+    take_explain;
 option_fn take_no_sandbox;
 option_fn take_value_length, take_value_items, take_value_depth;
 option_fn take_list_files, take_bundle, take_eval, take_explain_signature, take_rules;

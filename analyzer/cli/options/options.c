@@ -109,11 +109,12 @@ static bool check_saved_core(const struct options *options)
 static bool check_content(const struct options *options)
 {
     const struct psc_capture_options *capture = &options->capture;
+    bool summary = options->print.content == PSC_CONTENT_SUMMARY;
     if ((options->lists_files != 0) + (capture->evaluation_count != 0) +
-            options->explains_signature >
+            options->explains_signature + summary >
         1)
-        return refuse("--list-files, --eval and --explain-signature stand in place of the report: "
-                      "one of them");
+        return refuse("--summary, --list-files, --eval and --explain-signature stand in place of "
+                      "the report: one of them");
     if (capture->evaluation_count && capture->mode != PSC_MODE_MERGED)
         return refuse("--eval counts the frames of --mode merged");
     if (capture->evaluation_count && (capture->no_pause || options_are_several(options)))

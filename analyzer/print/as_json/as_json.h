@@ -18,4 +18,9 @@ enum psc_status print_json_files(const struct psc_trace *trace,
 enum psc_status print_json_values(const struct psc_trace *trace,
                                   const struct psc_print_options *options, struct print_sink *sink);
 
+/** All stacks of all of them as one tree; schema/pystack-core-summary-1.schema.json. */
+enum psc_status print_json_summary(const struct psc_trace *const *traces, size_t count,
+                                   const struct psc_print_options *options,
+                                   struct print_sink *sink);
+
 #endif

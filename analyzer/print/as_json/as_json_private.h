@@ -24,6 +24,8 @@ struct location_cache {
     } items[LOCATION_CACHE_SIZE];
 };
 
+/** "python", "cython", "native", "gap"; static. */
+const char *json_kind(enum trace_kind kind);
 void location_cache_deinit(struct location_cache *cache);
 
 /** Function, name, file and line: an item of an array. */
@@ -36,6 +38,8 @@ void json_put_frames(struct json_writer *writer, struct location_cache *cache,
 
 /* ---- json_threads.c ---- */
 
+/** The member "state". */
+void json_put_states(struct json_writer *writer, uint32_t state);
 /** A death, or a fault that a thread has not died of; NULL is null. */
 void json_put_crash(struct json_writer *writer, const char *key, const struct trace_crash *crash);
 /** The members of a thread but its frames. */

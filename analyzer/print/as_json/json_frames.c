@@ -4,7 +4,7 @@
 
 /* ---- names ---- */
 
-static const char *name_kind(enum trace_kind kind)
+const char *json_kind(enum trace_kind kind)
 {
     switch (kind) {
     case TRACE_PYTHON:
@@ -80,7 +80,7 @@ void json_put_location(struct json_writer *writer, const struct trace_location *
 static void put_location_members(struct json_writer *writer, const struct trace_location *location)
 {
     const struct trace_module *module = location->module;
-    json_put_string(writer, "kind", name_kind(location->kind));
+    json_put_string(writer, "kind", json_kind(location->kind));
     json_put_string(writer, "function", location->function);
     json_put_string(writer, "name", location->name);
     json_put_string(writer, "file", location->file);

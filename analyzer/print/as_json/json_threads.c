@@ -1,6 +1,6 @@
 #include "as_json_private.h"
 
-static void put_states(struct json_writer *writer, uint32_t state)
+void json_put_states(struct json_writer *writer, uint32_t state)
 {
     static const struct {
         uint32_t bit;
@@ -169,7 +169,7 @@ void json_put_thread(struct json_writer *writer, const struct trace_thread *thre
     json_put_string(writer, "name", thread->name);
     json_put_integer(writer, "interpreter", has_python && thread->interpreter_id >= 0,
                      thread->interpreter_id);
-    put_states(writer, thread->state);
+    json_put_states(writer, thread->state);
     put_exceptions(writer, thread);
     put_recursions(writer, thread, options);
     json_put_wait(writer, "waits_for", thread->waits_for);

@@ -9,6 +9,12 @@ enum psc_status print_text(const struct psc_trace *trace, const struct psc_print
     return status == PSC_OK ? print_text_tasks(trace, false, options, sink) : status;
 }
 
+void print_text_head(const struct psc_trace *trace, const struct psc_print_options *options,
+                     struct print_sink *sink)
+{
+    print_text_header(trace, false, options, sink);
+}
+
 /* ---- files ---- */
 
 static const char *const kinds[] = {

@@ -10,6 +10,10 @@
 enum psc_status print_text(const struct psc_trace *trace, const struct psc_print_options *options,
                            struct print_sink *sink);
 
+/** What stands before the threads: what was looked at, how it died, what runs in it. */
+void print_text_head(const struct psc_trace *trace, const struct psc_print_options *options,
+                     struct print_sink *sink);
+
 /** The files that the report needs, a line each. */
 enum psc_status print_text_files(const struct psc_trace *trace,
                                  const struct psc_print_options *options, struct print_sink *sink);

@@ -1,6 +1,8 @@
 /* Many processes as one report: equal stacks stand once, whichever process they are of. */
 #include "as_text_private.h"
 
+#include "stack_tree.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,11 +49,14 @@ static const struct trace_location *intern(struct hash_table *locations,
 }
 
 /* Neighbours in a stack are often at the same location: one look-up for both. */
-static bool copy_thread(const struct psc_trace *trace, const struct trace_thread *from,
-                        struct hash_table *locations, struct trace_thread *ret)
+static bool copy_thread(const struct psc_trace *trace, bool has_rank,
+                        const struct trace_thread *from, struct hash_table *locations,
+                        struct trace_thread *ret)
 {
     *ret = *from;
     ret->process = trace->pid;
+    ret->has_rank = has_rank;
+    ret->rank = has_rank ? trace->running->rank : 0;
     ret->frames = calloc(from->frame_count ? from->frame_count : 1, sizeof(*ret->frames));
     if (!ret->frames)
         return false;
@@ -76,10 +81,12 @@ static bool join_threads(const struct psc_trace *const *traces, size_t count,
         threads += traces[i]->thread_count;
     joined->threads = calloc(threads ? threads : 1, sizeof(*joined->threads));
     bool good = joined->threads;
-    for (size_t i = 0; good && i < count; i++)
+    for (size_t i = 0; good && i < count; i++) {
+        bool has_rank = stack_tree_has_rank(traces, count, i);
         for (size_t j = 0; good && j < traces[i]->thread_count; j++)
-            good = copy_thread(traces[i], &traces[i]->threads[j], &locations,
+            good = copy_thread(traces[i], has_rank, &traces[i]->threads[j], &locations,
                                &joined->threads[joined->thread_count++]);
+    }
     hash_table_deinit(&locations);
     return good;
 }

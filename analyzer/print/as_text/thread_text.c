@@ -96,7 +96,9 @@ static void add_thread_heading(struct print_sink *sink, const struct psc_trace *
     for (size_t i = first; i != PRINT_NO_THREAD; i = links[i].next) {
         const struct trace_thread *member = &trace->threads[i];
         text_add_string(text, count++ ? ", " : " ");
-        if (member->process && member->process != member->tid)
+        if (member->has_rank)
+            text_printf(text, "rank %" PRIu64 "/", member->rank);
+        else if (member->process && member->process != member->tid)
             text_printf(text, "%d/", member->process);
         if (member->tid)
             text_printf(text, "%d", member->tid);

@@ -15,7 +15,8 @@ import interpreters
 GOLDEN = os.path.join(cores.FOLDER_OF_CASES, "golden")
 KINDS = {"txt": ["threads", "worker_crash", "callbacks", "generators", "asyncio_task", "class_body", "names",
                  "exception_handled", "null_call", "finalizer", "control_names"],
-         "json": ["worker_crash", "callbacks", "names"]}
+         "json": ["worker_crash", "callbacks", "names"],
+         "summary": ["threads", "worker_crash", "exception_handled"]}
 NAMES = ["debian", "3.13"]
 MADE_BY = os.path.join(GOLDEN, "made_by.json")
 REGENERATE = os.environ.get("PSC_REGENERATE", "") == "1"
@@ -76,6 +77,15 @@ def normalized_text(core):
                   lambda found: found.group(1) + numbers[found.group(2)], text)
 
 
+def normalized_summary(core):
+    text = normalized(analyzer.run(*NO_DEBUG_FILES, "--summary", core.path).stdout, core)
+    text = re.sub(r"(C {7}).*(libc\.so\.6|ld-linux).*", r"\1(libc)", text)
+    numbers = {str(thread["tid"]): "TID%d" % number
+               for number, thread in enumerate(analyzer.json_of(core.path).json["threads"], 1)}
+    return re.sub(r"(threads? |held by |, )(%s)\b" % "|".join(numbers),
+                  lambda found: found.group(1) + numbers[found.group(2)], text)
+
+
 def normalized_json(core):
     document = json.loads(normalized(analyzer.json_of(core.path, *NO_DEBUG_FILES).stdout, core))
     document["target"]["modules"] = sorted(os.path.basename(module["path"]).split(".")[0]
@@ -108,7 +118,7 @@ def normalized_json(core):
 @pytest.mark.parametrize("kind,case", [(kind, case) for kind, cases in KINDS.items() for case in cases])
 def test_output_is_the_stored_one(case, name, kind):
     core = core_for(case, name)
-    found = normalized_text(core) if kind == "txt" else normalized_json(core)
+    found = {"txt": normalized_text, "json": normalized_json, "summary": normalized_summary}[kind](core)
     path = os.path.join(GOLDEN, "%s.%s.%s" % (case, name, kind))
     if REGENERATE:
         os.makedirs(GOLDEN, exist_ok=True)
