@@ -329,6 +329,7 @@ const struct decoded_machine decoded_x86_64 = {.machine = EM_X86_64,
                                                .mode = CS_MODE_64,
                                                .convert = convert,
                                                .explain = x86_explain,
+                                               .explain_unknown = x86_explain_unknown,
                                                .write = x86_write,
                                                .register_names = x86_register_names,
                                                .register_count = X86_NAMED_REGISTERS};

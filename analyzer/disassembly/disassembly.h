@@ -153,6 +153,7 @@ struct explained_instruction {
     uint8_t memory_count;
     /** It uses memory in ways that `memory` does not tell: gathers, masked moves, xsave. */
     bool opaque;
+    bool unknown; /**< Too new to be decoded: no text; `opaque` says whether it uses memory. */
     bool uses_vectors;
     uint8_t alignment;                           /**< What its memory operand must have, or 1. */
     uint8_t registers[EXPLAINED_REGISTER_LIMIT]; /**< That it reads, those of addresses first. */

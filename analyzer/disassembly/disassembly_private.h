@@ -18,6 +18,8 @@ struct decoded_machine {
     /** Fills `ret`, zeroed but for its size and with alignment 1; its text is made from `syntax`.
      */
     void (*explain)(csh handle, const cs_insn *from, struct explained_instruction *ret);
+    /** Of bytes that capstone does not know; false: nothing is known of them. */
+    bool (*explain_unknown)(const uint8_t *bytes, size_t size, struct explained_instruction *ret);
     /** Writes what a person reads, from the same instruction in gdb's syntax. */
     void (*write)(const cs_insn *plain, const cs_insn *syntax, char *buffer, size_t size);
     const char *const *register_names; /**< By DWARF's numbers. */
@@ -44,6 +46,7 @@ bool x86_is_string(unsigned id);
 bool x86_uses_vectors(const cs_x86 *x86);
 struct operand x86_convert_operand(const cs_x86_op *from, uint64_t next);
 void x86_explain(csh handle, const cs_insn *from, struct explained_instruction *ret);
+bool x86_explain_unknown(const uint8_t *bytes, size_t size, struct explained_instruction *ret);
 void x86_write(const cs_insn *plain, const cs_insn *syntax, char *buffer, size_t size);
 
 #endif

@@ -30,7 +30,7 @@ bool disassembler_explain(struct disassembler *disassembler, const uint8_t *byte
     uint64_t at = address;
     *ret = (struct explained_instruction){.alignment = 1};
     if (!cs_disasm_iter(disassembler->handle, &rest, &left, &at, disassembler->scratch))
-        return false;
+        return disassembler->machine->explain_unknown(bytes, size, ret);
     ret->size = (uint8_t)disassembler->scratch->size;
     disassembler->machine->explain(disassembler->handle, disassembler->scratch, ret);
     return write_text(disassembler, bytes, size, address, ret);

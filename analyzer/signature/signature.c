@@ -10,6 +10,12 @@
 
 /* ---- whose stack it is ---- */
 
+/* A snapshot is of a process that went on. */
+static bool died(const struct psc_trace *trace)
+{
+    return trace->crash && trace->crash->cause != TRACE_CAUSE_SNAPSHOT;
+}
+
 static const struct trace_thread *find_thread(const struct psc_trace *trace, uint32_t state)
 {
     for (size_t i = 0; i < trace->thread_count; i++)
@@ -21,7 +27,7 @@ static const struct trace_thread *find_thread(const struct psc_trace *trace, uin
 static const struct trace_thread *choose_thread(const struct psc_trace *trace)
 {
     const struct trace_thread *thread = find_thread(trace, TRACE_STATE_CRASHED);
-    if (!thread && (!trace->crash || trace->crash->cause == TRACE_CAUSE_SNAPSHOT)) {
+    if (!thread && !died(trace)) {
         thread = find_thread(trace, TRACE_STATE_HOLDS_GIL);
         if (!thread)
             thread = find_thread(trace, TRACE_STATE_MAIN);
@@ -67,7 +73,7 @@ static void describe_cause(const struct psc_trace *trace, const struct trace_thr
                            struct text *ret)
 {
     const struct trace_crash *crash = trace->crash;
-    if (!crash || crash->cause == TRACE_CAUSE_SNAPSHOT) {
+    if (!died(trace)) {
         text_add_string(ret, "hang");
         if (thread && thread->waits_for)
             text_printf(ret, " %s", trace_wait_name(thread->waits_for->kind));
@@ -124,7 +130,7 @@ static void add_frames(struct part_list *parts, const struct psc_trace *trace,
         return;
     if (thread) {
         // A thread that waits is where its Python code is; how it waits is in the cause.
-        native = trace->crash ? add_native_parts(parts, thread) : 0;
+        native = died(trace) ? add_native_parts(parts, thread) : 0;
         python = add_python_parts(parts, thread, !native);
     }
     if (!native && !python)
@@ -195,7 +201,7 @@ static enum psc_status finish(struct psc_trace *trace, const struct part_list *p
     *signature = (struct trace_signature){
         .version = SIGNATURE_VERSION,
         .hash = digest_strings(arena, parts->items, parts->count),
-        .exact = make_exact_key(arena, thread, trace->crash),
+        .exact = make_exact_key(arena, thread, died(trace) ? trace->crash : NULL),
         .title = make_title(arena, parts, native),
         .parts = items,
         .part_count = parts->count,

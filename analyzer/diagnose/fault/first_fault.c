@@ -52,7 +52,7 @@ static bool fits_page_fault(struct examination *examination, const struct search
         return false;
     const struct explained_instruction *instruction = &examination->instruction;
     if (!fault_find_operand(fault, instruction, frame->address, &access))
-        return instruction->opaque && instruction->memory_count;
+        return instruction->opaque && (instruction->memory_count || instruction->unknown);
     bool wrote = frame->error & PAGE_FAULT_WRITE;
     return access == TRACE_ACCESS_UNKNOWN || wrote == (access == TRACE_ACCESS_WRITE);
 }

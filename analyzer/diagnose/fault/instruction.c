@@ -137,6 +137,8 @@ enum psc_status fault_tell_instruction(struct examination *examination)
     bool implied = accused && accused->implied;
     size_t count = implied ? instruction->register_count : instruction->named_count;
     struct trace_operand *operands = arena_array(examination->arena, count + 1, sizeof(*operands));
+    if (instruction->unknown)
+        return PSC_OK;
     crash->instruction = arena_strdup(examination->arena, instruction->text);
     if (!operands || !crash->instruction)
         return PSC_ERR_MEMORY;
