@@ -81,7 +81,9 @@ static struct progress *progress;
 PSC_API const char *__asan_default_options(void);
 PSC_API const char *__ubsan_default_options(void);
 int __lsan_do_recoverable_leak_check(void) __attribute__((__weak__));
-void __gcov_dump(void) __attribute__((__weak__));
+#ifdef PSC_COVERAGE
+void __gcov_dump(void);
+#endif
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the sanitizers' names.
 const char *__asan_default_options(void)
@@ -232,8 +234,9 @@ static _Noreturn void work(const struct run *run, uint64_t from, uint64_t to, ui
         subject_close(&run->subjects[i]);
     search_leaks(run, to);
     progress->number = to;
-    if (__gcov_dump)
-        __gcov_dump();
+#ifdef PSC_COVERAGE
+    __gcov_dump(); // There is no exit() to do it.
+#endif
     _exit(0);
 }
 
