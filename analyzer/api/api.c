@@ -246,7 +246,15 @@ enum psc_status psc_read_snapshot(struct psc_snapshot *snapshot, struct psc_trac
                         "psc_read_snapshot: snapshot or ret is NULL, or it was read already");
     struct capture *capture = snapshot->capture;
     snapshot->capture = NULL;
-    return capture_finish(capture, ret, err);
+    enum psc_status status = capture_finish(capture, ret, err);
+    if (status != PSC_OK)
+        return status;
+    status = psc_trace_sign(*ret, NULL, err);
+    if (status != PSC_OK) {
+        trace_destroy(*ret);
+        *ret = NULL;
+    }
+    return status;
 }
 
 enum psc_status psc_snapshot_keep_core(struct psc_snapshot *snapshot, struct psc_error *err)

@@ -61,7 +61,7 @@ enum psc_status psc_trace_get_signature(const struct psc_trace *trace,
                         trace ? "the result" : "the trace");
     const struct trace_signature *signature = trace->signature;
     if (!signature)
-        return psc_fail(err, PSC_ERR_NOT_FOUND, "psc_trace_sign() was not called");
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "the trace has no signature");
     const struct psc_signature_info info = {
         .version = signature->version,
         .hash = signature->hash,

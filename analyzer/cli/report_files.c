@@ -161,8 +161,10 @@ static bool print_output(struct psc_trace *const *traces, size_t count, const st
     if (good && print.explain && print.format == PSC_FORMAT_TEXT)
         good = print_sandbox(file);
     /* The reader has closed the pipe: no error. */
-    if (!good && !output->path && file->error == EPIPE)
+    if (!good && !output->path && file->error == EPIPE) {
+        file->error = 0;
         return true;
+    }
     if (!good)
         complain("%s: %s", name_of(output), file->error ? strerror(file->error) : err.message);
     return good;

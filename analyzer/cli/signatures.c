@@ -52,19 +52,11 @@ static bool open_rules(const char *path, struct psc_signature_rules **ret)
     return good;
 }
 
-static bool are_wanted(const struct options *options)
-{
-    bool wanted = options->explains_signature;
-    for (size_t i = 0; i < options->output_count; i++)
-        wanted |= options->outputs[i].format == PSC_FORMAT_JSON;
-    return wanted;
-}
-
 bool sign_traces(struct psc_trace *const *traces, size_t count, const struct options *options)
 {
     struct psc_signature_rules *rules;
     struct psc_error err = {0};
-    if (!are_wanted(options))
+    if (!options->rules) // They have one, of the built-in rules.
         return true;
     bool good = open_rules(options->rules, &rules);
     for (size_t i = 0; i < count && good; i++)

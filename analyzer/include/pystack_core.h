@@ -565,7 +565,8 @@ PSC_API void psc_signature_rules_destroy(struct psc_signature_rules *rules);
 PSC_API const char *psc_signature_default_rules(void);
 
 /**
- * Makes the signature of a trace, which its JSON has from then on: equal for deaths of one cause.
+ * Makes the signature of a trace anew: equal for deaths of one cause. A captured trace has one, of
+ * the rules that are built in.
  * @param rules  NULL: those that are built in.
  */
 PSC_MUST_CHECK PSC_API enum psc_status psc_trace_sign(struct psc_trace *trace,
@@ -586,7 +587,7 @@ struct psc_signature_info {
         sizeof(struct psc_signature_info), 0, NULL, NULL, NULL, 0 \
     }
 
-/** Fills *ret; PSC_ERR_NOT_FOUND before psc_trace_sign(). */
+/** Fills *ret; PSC_ERR_NOT_FOUND for a trace that has none. */
 PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_signature(const struct psc_trace *trace,
                                                                struct psc_signature_info *ret,
                                                                struct psc_error *err);
@@ -595,7 +596,7 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_signature(const struct psc_
 PSC_API const char *psc_trace_signature_part(const struct psc_trace *trace, size_t index);
 /**
  * The signature, its parts, and what the rules said of each frame that was looked at, a line each;
- * "" before psc_trace_sign(). Owned by the trace.
+ * "" without one. Owned by the trace.
  */
 PSC_API const char *psc_trace_explain_signature(const struct psc_trace *trace);
 

@@ -126,6 +126,16 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Each once, in the order of their names. */
+static void add_sorted(struct part_list *parts, const char **names, size_t count)
+{
+    if (count)
+        qsort(names, count, sizeof(*names), compare_names);
+    for (size_t i = 0; i < count; i++)
+        if (!i || strcmp(names[i], names[i - 1]) != 0)
+            parts_add(parts, names[i]);
+}
+
 /* Where in the cycle the stack ended is by chance: its functions in the order of their names. */
 size_t add_recursion_parts(struct part_list *parts, const struct trace_thread *thread)
 {
@@ -142,9 +152,31 @@ size_t add_recursion_parts(struct part_list *parts, const struct trace_thread *t
         if (is_python(frame) && !frame->hidden && (names[count] = name_python(parts, frame)))
             count++;
     }
-    qsort(names, count, sizeof(*names), compare_names);
-    for (size_t i = 0; i < count; i++)
-        if (!i || strcmp(names[i], names[i - 1]) != 0)
-            parts_add(parts, names[i]);
+    add_sorted(parts, names, count);
+    return parts->count - before;
+}
+
+static const struct trace_thread *find_thread(const struct psc_trace *trace, int32_t tid)
+{
+    for (size_t i = 0; tid && i < trace->thread_count; i++)
+        if (trace->threads[i].tid == tid)
+            return &trace->threads[i];
+    return NULL;
+}
+
+/* Which of them came first is by chance. */
+size_t add_deadlock_parts(struct part_list *parts, const struct psc_trace *trace,
+                          const struct trace_deadlock *deadlock)
+{
+    const char *nearest[COLLECTED_LIMIT], *names[COLLECTED_LIMIT];
+    size_t before = parts->count, count = 0;
+    for (size_t i = 0; i < deadlock->count && count < COLLECTED_LIMIT; i++) {
+        const struct trace_thread *thread = find_thread(trace, deadlock->members[i].tid);
+        bool some = thread && (collect(parts, thread, false, nearest) ||
+                               collect(parts, thread, true, nearest));
+        if (some)
+            names[count++] = nearest[0];
+    }
+    add_sorted(parts, names, count);
     return parts->count - before;
 }

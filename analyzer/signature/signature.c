@@ -16,6 +16,14 @@ static bool died(const struct psc_trace *trace)
     return trace->crash && trace->crash->cause != TRACE_CAUSE_SNAPSHOT;
 }
 
+/* Of a process that hangs; one that ends by itself after a while is none. */
+static const struct trace_deadlock *find_deadlock(const struct psc_trace *trace)
+{
+    if (died(trace) || !trace->deadlock_count || trace->deadlocks[0].verdict == TRACE_VERDICT_STALL)
+        return NULL;
+    return &trace->deadlocks[0];
+}
+
 static const struct trace_thread *find_thread(const struct psc_trace *trace, uint32_t state)
 {
     for (size_t i = 0; i < trace->thread_count; i++)
@@ -74,7 +82,9 @@ static void describe_cause(const struct psc_trace *trace, const struct trace_thr
 {
     const struct trace_crash *crash = trace->crash;
     if (!died(trace)) {
-        text_add_string(ret, "hang");
+        text_add_string(ret, find_deadlock(trace) ? "deadlock" : "hang");
+        if (find_deadlock(trace))
+            return;
         if (thread && thread->waits_for)
             text_printf(ret, " %s", trace_wait_name(thread->waits_for->kind));
         return;
@@ -126,6 +136,9 @@ static void add_frames(struct part_list *parts, const struct psc_trace *trace,
 {
     size_t native = 0, python = 0;
     *ret_native = 0;
+    const struct trace_deadlock *deadlock = find_deadlock(trace);
+    if (deadlock && add_deadlock_parts(parts, trace, deadlock))
+        return;
     if (thread && overflowed(trace) && add_recursion_parts(parts, thread))
         return;
     if (thread) {

@@ -85,6 +85,9 @@ size_t add_python_parts(struct part_list *parts, const struct trace_thread *thre
                         bool without_native);
 /** Adds the functions of a recursion that overflowed the stack. @return how many. */
 size_t add_recursion_parts(struct part_list *parts, const struct trace_thread *thread);
+/** Adds the nearest function of each thread of a deadlock, sorted. @return how many. */
+size_t add_deadlock_parts(struct part_list *parts, const struct psc_trace *trace,
+                          const struct trace_deadlock *deadlock);
 /** What needs no symbols: build-ids, offsets, code objects. */
 const char *make_exact_key(struct arena *arena, const struct trace_thread *thread,
                            const struct trace_crash *crash);

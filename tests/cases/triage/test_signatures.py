@@ -8,6 +8,7 @@ import pytest
 
 import analyzer
 import interpreters
+import living
 
 # Each function comes from the file a.py; what differs between the runs is what does not matter.
 PROGRAM = """
@@ -113,3 +114,62 @@ def test_text_has_none(known, tmp_path):
     report, core = die(tmp_path, interpreter)
     assert report["signature"]["hash"][:12] not in analyzer.run(core).stdout
     assert json.loads(analyzer.run("--format", "json", core).stdout)["signature"]["title"]
+
+
+DEADLOCK = """
+import threading
+a, b, both = threading.RLock(), threading.RLock(), threading.Barrier(2)
+def left():
+    with a:
+        both.wait()
+        with b:
+            pass
+def right():
+    with b:
+        both.wait()
+        with a:
+            pass
+threads = [threading.Thread(target=function) for function in (ORDER)]
+for one in threads:
+    one.start()
+print("ready", flush=True)
+for one in threads:
+    one.join()
+"""
+
+
+def test_deadlock(tmp_path):
+    """Which of its threads came first does not matter."""
+    interpreter = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    hashes = set()
+    for number, order in enumerate(("left, right", "right, left")):
+        (tmp_path / "dead.py").write_text(DEADLOCK.replace("ORDER", order))
+        with living.running([interpreter.path, "-s", tmp_path / "dead.py"]) as process:
+            living.wait_until(lambda: report_of(process)["deadlocks"], "the deadlock")
+            found = report_of(process)["signature"]
+        assert found["parts"] == ["deadlock", "dead:left", "dead:right"]
+        hashes.add(found["hash"])
+    assert len(hashes) == 1
+
+
+def report_of(process):
+    return json.loads(analyzer.run("--format", "json", "--pid", process.pid).stdout)
+
+
+def test_stack_overflow(tmp_path):
+    """Where in the recursion the stack ended is by chance."""
+    interpreter = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    hashes = set()
+    for depth in (0, 7):
+        report, core = die(tmp_path / str(depth), interpreter, depth=depth, moved="""
+sys.setrecursionlimit(10 ** 9)
+class Odd(object):
+    def __init__(self, other=None): self.other = other or self
+    def __repr__(self): return repr(Even(self))
+class Even(Odd):
+    def __repr__(self): return repr(Odd(self))
+""", death="repr(Odd())")
+        os.unlink(core)
+        hashes.add(report["signature"]["hash"])
+        assert report["signature"]["parts"] == ["SIGSEGV stack-overflow", "a:Even.__repr__", "a:Odd.__repr__"]
+    assert len(hashes) == 1
