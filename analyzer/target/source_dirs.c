@@ -2,6 +2,8 @@
 #include "foreign_file.h"
 #include "target_private.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +28,19 @@ static bool is_wanted(void *context, const char *name)
     return false;
 }
 
+/* malloc'd; as it was given where the names of links must not be read. NULL: no such folder. */
+static char *find_real(const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (real || (errno != EPERM && errno != EACCES))
+        return real;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    close(fd);
+    return strdup(path);
+}
+
 static struct file_index *make_index(struct target *target)
 {
     const struct file_index_request request = {
@@ -33,8 +48,7 @@ static struct file_index *make_index(struct target *target)
     struct file_index *index = calloc(1, sizeof(*index));
     enum psc_status status = index ? PSC_OK : PSC_ERR_MEMORY;
     for (size_t i = 0; status == PSC_OK && i < target->options.source_directory_count; i++) {
-        char *real PSC_CLEANUP(cleanup_free) =
-            realpath(target->options.source_directories[i], NULL);
+        char *real PSC_CLEANUP(cleanup_free) = find_real(target->options.source_directories[i]);
         if (real)
             status = file_index_add(index, &request, real);
         else

@@ -264,6 +264,8 @@ static int open_wish(const struct broker *broker, const struct broker_question *
         return open_folder(broker->rules, question->path);
     case BROKER_STATUS:
         return open(question->path, O_PATH | O_CLOEXEC);
+    case BROKER_STATUS_OF_LINK:
+        return open(question->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     }
     errno = EINVAL;
     return -1;

@@ -12,10 +12,11 @@
 
 /** What is asked for. */
 enum broker_wish {
-    BROKER_FILE,    /**< A regular file. */
-    BROKER_IN_ROOT, /**< One below the folder whose descriptor comes with the question. */
-    BROKER_FOLDER,  /**< A folder: as a root, or to be looked through. */
-    BROKER_STATUS   /**< Whatever it is, to ask for its status alone (open(2), O_PATH). */
+    BROKER_FILE,          /**< A regular file. */
+    BROKER_IN_ROOT,       /**< One below the folder whose descriptor comes with the question. */
+    BROKER_FOLDER,        /**< A folder: as a root, or to be looked through. */
+    BROKER_STATUS,        /**< Whatever it is, to ask for its status alone (open(2), O_PATH). */
+    BROKER_STATUS_OF_LINK /**< The same of a link itself. */
 };
 
 /** One message; the path ends with a zero. The answer is 0 and a descriptor, or errno, an int32. */

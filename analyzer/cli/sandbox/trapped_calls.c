@@ -114,9 +114,10 @@ static int get_status(int folder, const char *path, struct stat *ret, int flags)
 {
     long result = syscall(SYS_newfstatat, folder, path, ret, flags | AT_EMPTY_PATH);
     int error = result ? errno : 0;
-    if (error != EACCES || path[0] != '/' || flags & AT_SYMLINK_NOFOLLOW)
+    if (error != EACCES || path[0] != '/')
         return -error;
-    int fd = open_by_broker(BROKER_STATUS, path, -1);
+    bool of_link = flags & AT_SYMLINK_NOFOLLOW;
+    int fd = open_by_broker(of_link ? BROKER_STATUS_OF_LINK : BROKER_STATUS, path, -1);
     if (fd < 0)
         return fd;
     error = syscall(SYS_newfstatat, fd, "", ret, AT_EMPTY_PATH) ? errno : 0;

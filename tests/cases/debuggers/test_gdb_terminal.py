@@ -71,7 +71,7 @@ def test_completion_of_names():
 def test_width_is_gdbs():
     """Lines that are longer than `set width' count as several for the pager."""
     with terminal(debuggers.some_core("threads")) as gdb:
-        for command in ("set style enabled off", "set pagination on", "set height 8"):
+        for command in ("set style enabled off", "set pagination on", "set height 14"):
             gdb.expect(r"\(gdb\) ")
             gdb.send(command + "\n")
         gdb.expect(r"\(gdb\) ")
@@ -79,7 +79,7 @@ def test_width_is_gdbs():
             gdb.send("set width %s\n" % width)
             gdb.expect(r"\(gdb\) ")
             gdb.send("py-why\n")
-            text = gdb.expect(r"--Type <RET> for more|waiting for the GIL[^\n]*\n[^\n]*\(gdb\) $")
+            text = gdb.expect(r"--Type <RET> for more|waits for threading.Condition[^\n]*\n[^\n]*\(gdb\) $")
             assert ("--Type <RET>" in text) == paged
         gdb.send("q\n")
         gdb.expect(r"Quit\s+\S*\(gdb\) ")

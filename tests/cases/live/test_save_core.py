@@ -37,14 +37,15 @@ def save(pid, core, *options, kind="--save-core", **more):
 
 
 def body(document):
-    """All but the header, which says where it comes from."""
+    """All but the header, which says where it comes from, and what only a living system tells."""
+    document = living.as_of_memory(document)
     target = {key: value for key, value in document["target"].items()
               if key not in ("kind", "path", "pause")}
     return {**document, "target": target}
 
 
 def rest(text):
-    return text.split("\n", 2)[2]
+    return re.sub(" · waits for .*", "", text.split("\n", 2)[2])
 
 
 def assert_says_the_same(core, live, text):

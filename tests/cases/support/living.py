@@ -74,6 +74,26 @@ def running(command, **more):
         process.stdout.close()
 
 
+def as_of_memory(document):
+    """
+    A report without what only a living system tells, and what only a core of a process that went on says:
+    its waits keep what registers and memory hold.
+    """
+    document.pop("running")
+    document.pop("deadlocks", None)
+    if document["crash"] and document["crash"]["cause"] == "snapshot":
+        document["crash"] = None
+    for thread in document["threads"]:
+        wait = thread["waits_for"]
+        if wait:
+            wait["kernel_function"] = None
+        if wait and wait["kind"] != "gil":
+            thread["waits_for"] = {key: wait[key] for key in ("address", "system_call", "arguments", "timed")}
+    # Of a thread that waits it is the kind of the wait.
+    document["signature"] = {key: document["signature"][key] for key in ("version", "exact")}
+    return document
+
+
 @contextlib.contextmanager
 def stopped(process):
     """The process, stopped by SIGSTOP as a whole."""
