@@ -282,19 +282,3 @@ void x86_explain(csh handle, const cs_insn *from, struct explained_instruction *
     if (has_operand && x86->op_count && x86->operands[0].type != X86_OP_MEM)
         ret->operand = x86_convert_operand(&x86->operands[0], from->address + from->size);
 }
-
-/*
- * capstone 4 lacks much of AVX-512, of which glibc's strlen() and memcpy() are made today. In
- * 64-bit mode 0x62 begins nothing but its prefix (Intel SDM, volume 2, 2.7): 4 bytes, then the
- * opcode and ModRM. Where and how memory is used is not told, but whether it is.
- */
-bool x86_explain_unknown(const uint8_t *bytes, size_t size, struct explained_instruction *ret)
-{
-    const size_t prefix = 4;
-    if (size < prefix + 2 || bytes[0] != 0x62)
-        return false;
-    ret->unknown = true;
-    ret->uses_vectors = true;
-    ret->opaque = bytes[prefix + 1] >> 6 != 3; // 3: registers alone.
-    return true;
-}

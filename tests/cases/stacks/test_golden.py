@@ -57,6 +57,8 @@ def normalized(text, core):
               (os.path.dirname(os.path.dirname(core.interpreter.path)), "PREFIX")]
     for place, name in places:
         text = text.replace(place, name)
+    # strlen() has another instruction on each processor.
+    text = re.sub(r"(null pointer\), not mapped): [^\n\";]*", r"\1", text)
     text = re.sub(r"/[^\s\"]*/(Python-3[0-9.]+)/", r"BUILD/\1/", text)
     return re.sub(r"0x[0-9a-f]{3,}", "0x…", text)
 
@@ -94,6 +96,7 @@ def normalized_json(core):
     if document["crash"]:
         document["crash"]["sender_pid"] = None
         document["crash"]["thread"] = None
+        document["crash"].update(instruction=None, operands=None)
     document["signature"].update(hash="…", exact="…")
     document["running"]["memory"] = sorted(document["running"]["memory"])
     # By its place among the threads: the first one is the one that died.

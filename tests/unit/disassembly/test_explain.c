@@ -147,12 +147,64 @@ static void test_what_is_not_told(void **state)
     disassembler_close(disassembler);
 }
 
+/* AVX-512's, as glibc's string functions have them; objdump's text stands beside each. */
+static void test_newer_than_the_disassembler(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        int base, index, scale;
+        int64_t displacement;
+        unsigned width, access;
+    } newer[] = {
+        // vpcmpeqb (%rdi),%ymm16,%k0, as the immediate form has it
+        {BYTES("\x62\xf3\x7d\x20\x3f\x07\x00"), RDI, -1, 1, 0, 32, R},
+        // vpcmpeqb 0x20(%rdi),%ymm16,%k0
+        {BYTES("\x62\xf1\x7d\x20\x74\x47\x01"), RDI, -1, 1, 32, 32, R},
+        // vpcmpeqb 0x1234(%rsi,%rcx,4),%zmm17,%k1
+        {BYTES("\x62\xf1\x75\x40\x74\x8c\x8e\x34\x12\x00\x00"), RSI, RCX, 4, 0x1234, 64, R},
+        // vpcmpneqb (%rax),%ymm16,%k0
+        {BYTES("\x62\xf3\x7d\x20\x3f\x00\x04"), RAX, -1, 1, 0, 32, R},
+        // vptestnmb (%rdi),%zmm16,%k0
+        {BYTES("\x62\xf2\x7e\x40\x26\x07"), RDI, -1, 1, 0, 64, R},
+        // vpminub 0x40(%r13),%ymm16,%ymm17
+        {BYTES("\x62\xc1\x7d\x20\xda\x4d\x02"), 13, -1, 1, 64, 32, R},
+        // vmovdqu8 -0x40(%rsi,%rdx,1),%zmm18
+        {BYTES("\x62\xe1\x7f\x48\x6f\x54\x16\xff"), RSI, RDX, 1, -64, 64, R},
+    };
+    struct disassembler *disassembler = opened();
+    struct explained_instruction told;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(newer); i++) {
+        assert_true(disassembler_explain(disassembler, (const uint8_t *)newer[i].bytes,
+                                         newer[i].size, 0x1000, &told));
+        assert_false(told.opaque);
+        if (!told.unknown) // A later disassembler knows it.
+            continue;
+        assert_int_equal(told.size, newer[i].size);
+        assert_int_equal(told.memory_count, 1);
+        assert_int_equal(told.memory[0].base, newer[i].base);
+        assert_int_equal(told.memory[0].index, newer[i].index);
+        assert_int_equal(told.memory[0].scale, newer[i].scale);
+        assert_int_equal(told.memory[0].displacement, newer[i].displacement);
+        assert_int_equal(told.memory[0].width, newer[i].width);
+        assert_int_equal(told.memory[0].access, newer[i].access);
+    }
+    // vmovdqu8 (%rsi),%xmm18{%k1}; and one that is cut off
+    assert_true(disassembler_explain(disassembler, (const uint8_t *)"\x62\xe1\x7f\x09\x6f\x16", 6,
+                                     0, &told));
+    assert_true(told.opaque);
+    assert_false(disassembler_explain(disassembler, (const uint8_t *)"\x62\xf1\x7d", 3, 0, &told));
+    disassembler_close(disassembler);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts_and_memory),
         cmocka_unit_test(test_registers_that_are_read),
         cmocka_unit_test(test_what_is_not_told),
+        cmocka_unit_test(test_newer_than_the_disassembler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
