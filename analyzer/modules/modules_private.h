@@ -22,6 +22,8 @@ struct modules {
     size_t capacity;
     struct jit_images *jit;   /**< Of modules/jit; NULL until some address is asked for. */
     struct named_code *named; /**< The same. */
+    uint64_t walked;          /**< In all debug information; see modules/dwarf/dies.c. */
+    uint64_t walk_bytes;      /**< Of the units that were walked. */
 };
 
 /** Where the program headers say things are, in the file's virtual addresses. */

@@ -52,6 +52,16 @@ Dwarf *module_dwarf_if_cheap(struct module *module);
 
 /* ---- dies.c ---- */
 
+/** Before each DIE or range of a walk; false (and once a warning) when there were too many. */
+bool module_walk_step(struct module *module, uint64_t steps);
+/**
+ * Before the first walk in a unit.
+ * @param ret_end  where the unit ends.
+ * @return the steps that a DIE of it counts for; 0: it is so damaged that it is not walked.
+ */
+uint64_t unit_open_walk(struct module *module, Dwarf_Die *unit, Dwarf_Off *ret_end);
+/** The steps that it took to find what comes behind a DIE and its children, at offset `next`. */
+uint64_t die_skip_steps(Dwarf_Die *die, Dwarf_Off next);
 /** The next DIE of the same parent; a reference back (only in a broken file) ends the list. */
 bool die_next_sibling(Dwarf_Die *die);
 /** A number, whichever form it has; false when there is none. */

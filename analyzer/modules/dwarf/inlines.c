@@ -7,9 +7,8 @@
 
 /** Depth of namespaces and classes around a function. */
 #define NAMESPACE_DEPTH_LIMIT 32
-/** Units of a file, and ranges of a unit or function. */
-#define UNIT_LIMIT  1000000
-#define RANGE_LIMIT 1000000
+/** Units of a file. */
+#define UNIT_LIMIT 1000000
 
 /** [start, end) belongs to the DIE at an offset. */
 struct die_range {
@@ -28,6 +27,8 @@ struct die_ranges {
 struct unit_functions {
     Dwarf_Off unit;
     Dwarf_Die dies; /**< The unit, or its other part. */
+    Dwarf_Off end;  /**< Of `dies`. */
+    uint64_t steps; /**< That a DIE of it counts for; 0: it is not walked. */
     bool split;
     struct die_ranges functions;
     struct die_ranges nested; /**< Those inside of others; listed when they are asked for. */
@@ -57,14 +58,14 @@ void inline_index_destroy(struct inline_index *index)
 
 /* ---- ranges ---- */
 
-static void add_die_ranges(struct die_ranges *ranges, Dwarf_Die *die)
+static void add_die_ranges(struct module *module, struct die_ranges *ranges, Dwarf_Die *die)
 {
     Dwarf_Addr base;
     Dwarf_Addr start;
     Dwarf_Addr end;
     ptrdiff_t state = 0;
-    for (size_t i = 0;
-         i < RANGE_LIMIT && (state = dwarf_ranges(die, state, &base, &start, &end)) > 0; i++) {
+    while (module_walk_step(module, 1) &&
+           (state = dwarf_ranges(die, state, &base, &start, &end)) > 0) {
         /* A function that the linker discarded begins at 0. */
         if (start == 0 || end <= start)
             continue;
@@ -112,7 +113,7 @@ static bool find_unit(struct module *module, struct inline_index *index, Dwarf *
         for (size_t i = 0;
              i < UNIT_LIMIT && dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0;
              i++)
-            add_die_ranges(&index->units, &die);
+            add_die_ranges(module, &index->units, &die);
         sort_ranges(&index->units);
     }
     Dwarf_Off offset;
@@ -134,21 +135,34 @@ static bool is_scope(int tag)
 }
 
 /**
+ * A DIE comes before its children, and these before its next sibling (DWARF 5, 2.3): one that does
+ * not is what DW_AT_sibling of a broken file leads to, and would be walked again and again.
  * @param nested  also those inside of functions: gcc's bodies of parallel blocks, and Fortran's.
  */
-static void list_functions(Dwarf_Die *unit, bool nested, struct die_ranges *ret)
+static void list_functions(struct module *module, const struct unit_functions *unit, bool nested,
+                           struct die_ranges *ret)
 {
     Dwarf_Die stack[NAMESPACE_DEPTH_LIMIT];
+    Dwarf_Die unit_die = unit->dies;
+    Dwarf_Off last = 0;
     size_t depth = 0;
-    if (dwarf_child(unit, &stack[depth]) == 0)
+    if (unit->steps && dwarf_child(&unit_die, &stack[depth]) == 0)
         depth = 1;
     while (depth > 0) {
         Dwarf_Die die = stack[depth - 1];
+        if (dwarf_dieoffset(&die) <= last) {
+            depth--;
+            continue;
+        }
+        last = dwarf_dieoffset(&die);
         if (!die_next_sibling(&stack[depth - 1]))
             depth--;
+        Dwarf_Off next = depth > 0 ? dwarf_dieoffset(&stack[depth - 1]) : unit->end;
+        if (!module_walk_step(module, unit->steps + die_skip_steps(&die, next)))
+            break;
         int tag = dwarf_tag(&die);
         if (tag == DW_TAG_subprogram)
-            add_die_ranges(ret, &die);
+            add_die_ranges(module, ret, &die);
         bool enters =
             holds_functions(tag) || (nested && (tag == DW_TAG_subprogram || is_scope(tag)));
         if (enters && depth < NAMESPACE_DEPTH_LIMIT && dwarf_child(&die, &stack[depth]) == 0)
@@ -174,32 +188,51 @@ static struct unit_functions *unit_functions(struct module *module, struct inlin
     functions->split = unit_find_split(module, unit, &functions->dies);
     if (!functions->split)
         functions->dies = *unit;
-    list_functions(&functions->dies, false, &functions->functions);
+    functions->steps = unit_open_walk(module, &functions->dies, &functions->end);
+    list_functions(module, functions, false, &functions->functions);
     return functions;
 }
 
-static bool find_function(struct unit_functions *functions, uint64_t address, Dwarf_Off *ret)
+static bool find_function(struct module *module, struct unit_functions *functions, uint64_t address,
+                          Dwarf_Off *ret)
 {
     if (find_range(&functions->functions, address, ret))
         return true;
     if (!functions->nested_listed) {
         functions->nested_listed = true;
-        list_functions(&functions->dies, true, &functions->nested);
+        list_functions(module, functions, true, &functions->nested);
     }
     return find_range(&functions->nested, address, ret);
 }
 
 /* ---- within a function ---- */
 
-/** The child that covers the address and may hold inlined calls, or is one. */
-static bool find_scope(Dwarf_Die *parent, uint64_t address, Dwarf_Die *ret)
+/* As dwarf_haspc(), which does not end before all ranges were read. */
+static bool covers(struct module *module, Dwarf_Die *die, uint64_t address)
 {
+    Dwarf_Addr base, start, end;
+    ptrdiff_t state = 0;
+    while (module_walk_step(module, 1) &&
+           (state = dwarf_ranges(die, state, &base, &start, &end)) > 0)
+        if (address >= start && address < end)
+            return true;
+    return false;
+}
+
+/** The child that covers the address and may hold inlined calls, or is one. */
+static bool find_scope(struct module *module, const struct unit_functions *unit, Dwarf_Die *parent,
+                       uint64_t address, Dwarf_Die *ret)
+{
+    Dwarf_Die die;
     if (dwarf_child(parent, ret) != 0)
         return false;
     do {
-        if (is_scope(dwarf_tag(ret)) && dwarf_haspc(ret, address) > 0)
+        die = *ret;
+        if (is_scope(dwarf_tag(&die)) && covers(module, &die, address))
             return true;
-    } while (die_next_sibling(ret));
+        if (!die_next_sibling(ret))
+            return false;
+    } while (module_walk_step(module, unit->steps + die_skip_steps(&die, dwarf_dieoffset(ret))));
     return false;
 }
 
@@ -251,13 +284,14 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
         !find_unit(module, owner->inlines, dwarf, file_address, ret_unit))
         return 0;
     struct unit_functions *unit = unit_functions(module, owner->inlines, ret_unit);
-    if (!unit || !find_function(unit, file_address, &function) ||
+    if (!unit || !find_function(module, unit, file_address, &function) ||
         !dwarf_offdie(dwarf_cu_getdwarf(unit->dies.cu), function, &ret[0]))
         return 0;
     if (unit->split)
         *ret_unit = unit->dies;
     size_t count = 1;
-    while (count < SCOPE_DEPTH_LIMIT && find_scope(&ret[count - 1], file_address, &ret[count]))
+    while (count < SCOPE_DEPTH_LIMIT &&
+           find_scope(module, unit, &ret[count - 1], file_address, &ret[count]))
         count++;
     return count;
 }
