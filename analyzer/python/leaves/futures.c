@@ -106,7 +106,7 @@ struct chain_search {
 };
 
 /* asyncio.futures._chain_future(): of the one that is completed, `source` completes it. */
-static void visit_callback(void *context, psc_addr callback)
+static bool visit_callback(void *context, psc_addr callback)
 {
     struct chain_search *search = context;
     psc_addr source;
@@ -114,6 +114,7 @@ static void visit_callback(void *context, psc_addr callback)
         leaf_is_function(search->python, callback, "asyncio/futures.py", "_call_check_cancel") &&
         leaf_closure(search->python, callback, "source", &source))
         search->found = source;
+    return !search->found;
 }
 
 psc_addr future_find_chained(struct py_tasks *tasks, psc_addr future)

@@ -174,6 +174,10 @@ enum psc_status python_read_tasks(struct python *python, const struct python_thr
         target_warn(
             python->target, "tasks",
             "asyncio's tasks are not complete: a list of them could not be read to its end");
+    if (tasks.waits_cut)
+        target_warn(python->target, "tasks-waits",
+                    "not all of what tasks wait for is shown: a task is waited for by more than "
+                    "are looked at");
     struct python_task *items =
         status == PSC_OK ? arena_array(python->arena, all.count ? all.count : 1, sizeof(*items))
                          : NULL;

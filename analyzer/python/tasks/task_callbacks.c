@@ -24,18 +24,20 @@ void task_each_in_list(struct python *python, psc_addr list, task_callback_visit
         py_read_u64(python, list, PY_VAR_SIZE, &count) != PSC_OK ||
         py_read_u64(python, list, PY_LIST_ITEMS, &items) != PSC_OK)
         return;
-    for (uint64_t i = 0; i < count && i < CALLBACK_LIMIT; i++)
+    bool goes_on = true;
+    for (uint64_t i = 0; goes_on && i < count && i < CALLBACK_LIMIT; i++)
         if (target_read_u64(python->target, items + 8 * i, &callback) == PSC_OK &&
             (callback = callback_of(python, callback)))
-            visit(context, callback);
+            goes_on = visit(context, callback);
 }
 
 void task_each_callback(struct py_tasks *tasks, psc_addr future, task_callback_visit *visit,
                         void *context)
 {
     psc_addr found;
-    if (task_read_part(tasks, future, PY_FUTURE_CALLBACK, "", &found) == PSC_OK && found)
-        visit(context, found);
+    if (task_read_part(tasks, future, PY_FUTURE_CALLBACK, "", &found) == PSC_OK && found &&
+        !visit(context, found))
+        return;
     if (task_read_part(tasks, future, PY_FUTURE_CALLBACKS, "_callbacks", &found) == PSC_OK)
         task_each_in_list(tasks->python, found, visit, context);
 }

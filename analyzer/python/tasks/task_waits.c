@@ -48,7 +48,7 @@ static enum psc_status add_edge(struct waits *waits, size_t from, size_t to)
 {
     void *edges = waits->edges;
     if (waits->edge_count >= EDGE_LIMIT) {
-        waits->tasks->cut = true;
+        waits->tasks->waits_cut = true;
         return PSC_OK;
     }
     if (!array_reserve(&edges, &waits->edge_capacity, waits->edge_count + 1, sizeof(struct edge)))
@@ -166,9 +166,18 @@ static void take_callback(struct waits *waits, psc_addr callback)
     }
 }
 
-static void visit_callback(void *context, psc_addr callback)
+/*
+ * Futures that very many tasks wait for have a callback of each: those behind the limit add
+ * nothing, and looking at them all costs tasks times tasks.
+ */
+static bool visit_callback(void *context, psc_addr callback)
 {
-    take_callback(context, callback);
+    struct waits *waits = context;
+    if (waits->reached_count < REACH_LIMIT)
+        take_callback(waits, callback);
+    else
+        waits->tasks->waits_cut = true;
+    return waits->reached_count < REACH_LIMIT || !waits->tasks->waits_cut;
 }
 
 static void take_callbacks(struct waits *waits, psc_addr future)

@@ -24,6 +24,7 @@ struct py_tasks {
     bool described; /**< `asyncio` is filled. */
     struct py_asyncio asyncio;
     bool cut;       /**< A limit was reached, or a list could not be read to its end. */
+    bool waits_cut; /**< Which tasks wait for which was not looked at to the end. */
     size_t running; /**< Stacks of threads that were walked for tasks that run. */
 
     /* Of the interpreter at hand. */
@@ -78,7 +79,8 @@ psc_addr task_read_awaited_by(struct py_tasks *tasks, psc_addr future);
 /** True when it waits for something; false also when that is not readable. */
 bool task_is_pending(struct py_tasks *tasks, psc_addr future);
 
-typedef void task_callback_visit(void *context, psc_addr callback);
+/** False: no more need be shown. */
+typedef bool task_callback_visit(void *context, psc_addr callback);
 /** Shows what is called when a future or task of asyncio is done; bounded. */
 void task_each_callback(struct py_tasks *tasks, psc_addr future, task_callback_visit *visit,
                         void *context);

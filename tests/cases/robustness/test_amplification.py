@@ -9,6 +9,27 @@ import living
 # What any input of up to 20 MB may cost.
 LIMITS = dict(timeout=5, memory=500 * 1000 * 1000)
 
+TASKS = """
+import asyncio, sys
+
+async def child(event):
+    await event.wait()
+
+async def parent(children):
+    await (asyncio.wait(children) if sys.argv[1] == "wait" else asyncio.gather(*children))
+
+async def main():
+    event = asyncio.Event()
+    children = [asyncio.ensure_future(child(event)) for _ in range(1500)]
+    parents = [asyncio.ensure_future(parent(children)) for _ in range(1500)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    print("ready", flush=True)
+    await asyncio.gather(*parents)
+
+asyncio.get_event_loop().run_until_complete(main())
+"""
+
 
 def warned(result, code):
     analyzer.assert_fits_schema(result.json)
@@ -73,3 +94,17 @@ def test_names_of_many_parts(tmp_path):
     lines = result.stdout.splitlines()
     assert len(lines) == len(symbols)
     assert lines[0] != symbols[0] and lines[-1] == symbols[-1]  # what would take too long stays as it is
+
+
+@pytest.mark.parametrize("wait", ["wait", "gather"])
+def test_tasks_that_all_wait_for_all(wait, tmp_path):
+    """1,500 times 1,500: each of the one has a callback in each of the others."""
+    program = tmp_path / "program.py"
+    program.write_text(TASKS)
+    interpreter = [item for item in interpreters.find_wanted() if item.minor >= (3, 8)][0]
+    with living.running([interpreter.path, program, wait]) as process:
+        result = analyzer.run("--tasks", "--format", "json", "--no-sandbox", "--pid", process.pid, **LIMITS)
+        assert warned(result, "tasks-waits")
+        assert len(result.json["tasks"]) > 3000
+        text = analyzer.run("--tasks", "--no-sandbox", "--pid", process.pid, **LIMITS)
+        assert "not all of what tasks wait for is shown" in text.stderr
