@@ -61,7 +61,8 @@ def test_what_it_is_made_of(known):
     found, _ = known
     assert found["version"] == 1 and re.fullmatch("[0-9a-f]{40}", found["hash"]) and found["hash"] != found["exact"]
     assert found["parts"][-3:] == ["a:parse", "a:load", "a:Job.run"]
-    assert found["parts"][0].startswith("SIGSEGV") and "strlen" in found["title"]
+    # The C library has the name of strlen() only with its debug file.
+    assert found["parts"][0].startswith("SIGSEGV") and ("strlen" in found["title"] or "string_at" in found["title"])
 
 
 @pytest.mark.parametrize("changes", [
