@@ -76,19 +76,15 @@ def running(command, **more):
 
 def as_of_memory(document):
     """
-    A report without what only a living system tells, and what only a core of a process that went on says:
-    its waits keep what registers and memory hold.
+    A report without what only a living system tells, and what only a core of a process that went on says.
+    Of waits the system is asked for some milliseconds at most: on a busy machine less is known of the living.
     """
     document.pop("running")
     document.pop("deadlocks", None)
     if document["crash"] and document["crash"]["cause"] == "snapshot":
         document["crash"] = None
     for thread in document["threads"]:
-        wait = thread["waits_for"]
-        if wait:
-            wait["kernel_function"] = None
-        if wait and wait["kind"] != "gil":
-            thread["waits_for"] = {key: wait[key] for key in ("address", "system_call", "arguments", "timed")}
+        thread.pop("waits_for")
     # Of a thread that waits it is the kind of the wait.
     document["signature"] = {key: document["signature"][key] for key in ("version", "exact")}
     return document
