@@ -10,7 +10,7 @@ OPTIONS = [(), ("--all",), ("--mode", "python"), ("--mode", "native"), ("--order
            ("--thread", "crashed"), ("--no-source",)]
 
 
-@pytest.mark.cases(cores.CASES)
+@pytest.mark.cases(cores.CASES, slow=True)
 def test_fits_schema(core):
     for options in OPTIONS[:2]:
         analyzer.assert_fits_schema(analyzer.json_of(core.path, *options).json, str(options))

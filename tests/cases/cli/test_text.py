@@ -7,7 +7,7 @@ import analyzer
 import cores
 
 
-@pytest.mark.cases(cores.CASES)
+@pytest.mark.cases(cores.CASES, slow=True)
 def test_no_control_characters(core):
     for options in ((), ("--all",)):
         text = analyzer.run(*options, core.path).stdout
@@ -35,7 +35,7 @@ def test_names_beyond_ascii(core):
         assert name in text
 
 
-@pytest.mark.cases(cores.CASES)
+@pytest.mark.cases(cores.CASES, slow=True)
 def test_text_shows_the_frames_of_json(core):
     """The crashed thread: the same functions in the same order."""
     document = analyzer.json_of(core.path).json

@@ -25,7 +25,7 @@ def test_headline(core):
     assert document["threads"][0]["tid"] == dying["tid"], "the crashed thread comes first"
 
 
-@pytest.mark.cases(cores.CASES)
+@pytest.mark.cases(cores.CASES, slow=True)
 def test_target(core):
     document = analyzer.json_of(core.path).json
     target, interpreter = document["target"], core.interpreter
@@ -41,7 +41,7 @@ def test_target(core):
     assert modules[interpreter.path]["build_id"]
 
 
-@pytest.mark.cases([case for case in cores.CASES if case != "no_unwind_info"])
+@pytest.mark.cases([case for case in cores.CASES if case != "no_unwind_info"], slow=True)
 def test_everything_was_shown(core):
     """All files are here: nothing may be missing, and nothing is said on stderr."""
     if truth.is_chain_cut(core):
