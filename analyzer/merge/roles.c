@@ -9,8 +9,7 @@
 bool role_is_hidden(enum trace_role role)
 {
     return role == TRACE_ROLE_EVALUATOR || role == TRACE_ROLE_PLUMBING ||
-           role == TRACE_ROLE_TAKE_GIL || role == TRACE_ROLE_FOLDED ||
-           role == TRACE_ROLE_HANDLER;
+           role == TRACE_ROLE_TAKE_GIL || role == TRACE_ROLE_FOLDED || role == TRACE_ROLE_HANDLER;
 }
 
 static enum trace_role role_by_class(const struct roles *roles, const struct address_info *info,

@@ -90,8 +90,8 @@ struct python_thread {
 
 struct python_interpreter {
     psc_addr address;
-    int64_t id;       /**< 0: the main one; -1: not known. */
-    psc_addr gil;     /**< The same for those that share one; 0: not known. */
+    int64_t id;   /**< 0: the main one; -1: not known. */
+    psc_addr gil; /**< The same for those that share one; 0: not known. */
     /** Where in memory the threads sleep that wait for it: a futex within is the GIL's. */
     psc_addr gil_waits_start;
     psc_addr gil_waits_end;

@@ -217,7 +217,7 @@ struct trace_thread {
      * instruction that cannot but fault; NULL: none.
      */
     const struct trace_crash *fault;
-    const struct trace_wait *result;    /**< The future whose result its Python frames wait for. */
+    const struct trace_wait *result; /**< The future whose result its Python frames wait for. */
     bool has_rank; /**< It stands in the place of `process`, which has it alone. */
     uint64_t rank;
 };
@@ -314,7 +314,7 @@ struct trace_operand {
 struct trace_crash {
     int32_t signal_number; /**< 0: none, of TRACE_CAUSE_SNAPSHOT. */
     const char *signal;    /**< "SIGSEGV"; NULL with number 0. */
-    const char *code;   /**< "SEGV_MAPERR", or NULL. */
+    const char *code;      /**< "SEGV_MAPERR", or NULL. */
     bool has_address;
     psc_addr address;
     bool has_sender;

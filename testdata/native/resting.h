@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether no thread but this one is about to run: the state stands behind the name in parentheses. */
+/* Whether no thread but this one is about to run: the state stands behind the name in parentheses.
+ */
 static int resting_others_wait(void)
 {
     DIR *threads = opendir("/proc/self/task");

@@ -1,5 +1,6 @@
 /* A thread that waits in a second interpreter, while the first one, which is older, runs and dies.
- * Made by: cc -g -O1 $(python3-config --includes) two_interpreters.c $(python3-config --embed --ldflags) */
+ * Made by: cc -g -O1 $(python3-config --includes) two_interpreters.c $(python3-config --embed
+ * --ldflags) */
 #include <Python.h>
 #include <pthread.h>
 

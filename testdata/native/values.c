@@ -53,7 +53,8 @@ static inline __attribute__((always_inline)) int inlined(int count, const struct
 }
 
 APART static int innermost(signed char tiny, unsigned char byte, short small, unsigned short word,
-                           int plain, unsigned positive, long wide, big huge, const struct node *node)
+                           int plain, unsigned positive, long wide, big huge,
+                           const struct node *node)
 {
     int local = (int)wide + plain;
     int result = inlined(local, node);
@@ -69,12 +70,13 @@ APART static int middle(float single, double precise, long double extended, doub
     double grid[2][3] = {{1, 2.5, -3}, {1e300, 0.1, 5}};
     int *pointer = &node.numbers[one];
     int kept = function(3) + one;
-    node.inner = (struct inner){.ratio = single, .letter = 'q', .low = 5, .middle = -7, .flag = yes};
+    node.inner =
+        (struct inner){.ratio = single, .letter = 'q', .low = 5, .middle = -7, .flag = yes};
     node.either.word = 0x01020304;
     int result = innermost(-5, 200, -30000, 60000, kept, 4000000000u, -5000000000L,
                            18446744073709551615ULL, &node);
-    return result + kept + *pointer + (int)precise + (int)extended + (int)creal(pair) + buffer[one] +
-           (int)grid[one][1] + (anything != NULL);
+    return result + kept + *pointer + (int)precise + (int)extended + (int)creal(pair) +
+           buffer[one] + (int)grid[one][1] + (anything != NULL);
 }
 
 /* Arguments that only the caller still has. */

@@ -1,4 +1,5 @@
-/* The three line tables, and that of the handlers. The input: 4 bytes of lasti, 4 of the first line, then the table. */
+/* The three line tables, and that of the handlers. The input: 4 bytes of lasti, 4 of the first
+ * line, then the table. */
 #include "line_table.h"
 
 #include <stdlib.h>

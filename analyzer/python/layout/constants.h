@@ -166,10 +166,10 @@ enum { PY_DATE_BYTES = 4, PY_TIME_BYTES = 6 };
 #define PY_HANDLE_EVENT_BEHIND_IDENT 25u
 
 /* Modules/_multiprocessing/semaphore.c, SemLockObject, behind the header and its handle. */
-#define PY_SEMLOCK_OWNER 8u
-#define PY_SEMLOCK_COUNT 16u
-#define PY_SEMLOCK_MAX   20u
-#define PY_SEMLOCK_KIND  24u
+#define PY_SEMLOCK_OWNER     8u
+#define PY_SEMLOCK_COUNT     16u
+#define PY_SEMLOCK_MAX       20u
+#define PY_SEMLOCK_KIND      24u
 #define PY_SEMLOCK_RECURSIVE 0
 
 /** Modules/_asynciomodule.c, STATE_PENDING. */

@@ -1,6 +1,7 @@
 /**
  * @file
- * From a code object's tables to a position, and to the values that its handlers keep. Pure: bytes in, position out.
+ * From a code object's tables to a position, and to the values that its handlers keep. Pure: bytes
+ * in, position out.
  */
 #ifndef PSC_PYTHON_LINE_TABLE_H
 #define PSC_PYTHON_LINE_TABLE_H

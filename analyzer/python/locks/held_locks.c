@@ -50,8 +50,7 @@ static size_t read_handler_depth(struct python *python, const struct python_fram
     uint64_t size;
     if (py_read_u64(python, frame->code, PY_CODE_HANDLERS, &bytes) != PSC_OK ||
         !py_has_flags(python, bytes, PY_FLAG_BYTES) ||
-        py_read_u64(python, bytes, PY_VAR_SIZE, &size) != PSC_OK || !size ||
-        size > sizeof(table) ||
+        py_read_u64(python, bytes, PY_VAR_SIZE, &size) != PSC_OK || !size || size > sizeof(table) ||
         target_read(python->target, py_field_address(python, bytes, PY_BYTES_DATA), table,
                     (size_t)size) != PSC_OK)
         return 0;

@@ -49,8 +49,8 @@ static const char *find_field(const char *status, const char *name)
 }
 
 /*
- * A filter refuses the call before the kernel looks for the process, of which there is none with the
- * largest number (PID_MAX_LIMIT is 2^22). A filter of ours, that allows this, does not count.
+ * A filter refuses the call before the kernel looks for the process, of which there is none with
+ * the largest number (PID_MAX_LIMIT is 2^22). A filter of ours, that allows this, does not count.
  */
 static bool is_ptrace_filtered(void)
 {

@@ -190,7 +190,7 @@ void handle(const char *how, int options)
     else if (!strcmp(how, "queue"))
         action.sa_sigaction = queue_again;
     else
-        action.sa_handler = !strcmp(how, "raise")  ? raise_again
+        action.sa_handler = !strcmp(how, "raise")   ? raise_again
                             : !strcmp(how, "kill")  ? kill_again
                             : !strcmp(how, "abort") ? give_up
                             : !strcmp(how, "fault") ? fault_in_handler

@@ -1,4 +1,5 @@
-// Ends by a system call that its own filter refuses ("trap", "kill_process"), or sends itself a signal ("kill", "raise").
+// Ends by a system call that its own filter refuses ("trap", "kill_process"), or sends itself a
+// signal ("kill", "raise").
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -22,10 +23,10 @@ int main(int argc, char **argv)
         for (close(1);;)
             pause();
     unsigned how = !strcmp(argv[1], "trap") ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS;
-    struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
-                                   BPF_STMT(BPF_RET | BPF_K, how),
-                                   BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1), BPF_STMT(BPF_RET | BPF_K, how),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);

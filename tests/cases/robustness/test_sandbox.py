@@ -85,7 +85,7 @@ def core_of_python():
 
 def test_parser_cannot_open(tmp_path):
     paths = secrets(tmp_path)
-    calls = [("openat", AT_FDCWD, path, 0) for path in paths] + [("open", path, 0) for path in paths]
+    calls: list = [("openat", AT_FDCWD, path, 0) for path in paths] + [("open", path, 0) for path in paths]
     calls += [("openat2", AT_FDCWD, path, 0, 24) for path in paths]  # asks as for one below a root
     results = ask(tmp_path, calls, [core_of_python()])
     assert all(result < 0 for result in results), list(zip(calls, results))
@@ -117,7 +117,7 @@ def test_parser_cannot_connect(tmp_path):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "socket"))
         server.listen()
-        calls = [("socket", family, kind, 0) for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, 16)
+        calls: list = [("socket", family, kind, 0) for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX, 16)
                  for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM)]
         calls += [("connect", number, 0, 0) for number in range(12)]
         assert ask(tmp_path, calls, [core_of_python()]) == [-errno.EPERM] * len(calls)

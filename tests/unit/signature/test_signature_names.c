@@ -59,8 +59,7 @@ static void test_modules(void **state)
     expect(signature_name_module, "python3.11", "python");
     expect(signature_name_module, "_als.cpython-311-x86_64-linux-gnu.so", "_als");
     expect(signature_name_module, "_rust.abi3.so", "_rust");
-    expect(signature_name_module, "libopenblas64_p-r0-15028c96.3.21.so",
-           "libopenblas64_p-r");
+    expect(signature_name_module, "libopenblas64_p-r0-15028c96.3.21.so", "libopenblas64_p-r");
     expect(signature_name_module, "libgfortran-040039e1.so.5.0.0", "libgfortran");
     expect(signature_name_module, "7", "7");
 }
