@@ -1,16 +1,23 @@
 /* A fault that a thread has not died of: its handler runs, or goes back to the instruction. */
 #include "fault_private.h"
 
+/* mmap_min_addr of Linux: nothing is mapped below it. */
+#define NEVER_MAPPED 0x10000
+
 /*
- * What is mapped may have changed since it was listed; what can be read is mapped. A main thread's
- * stack grows.
+ * What is mapped may have changed since it was listed; what can be read is mapped. A core of a
+ * process that went on has only the memory that was looked at, and a heap that grew meanwhile is
+ * not in its list: there only what is never mapped is certain. A main thread's stack grows.
  */
-static bool is_there(const struct fault *fault, const struct target_signal *signal)
+static bool may_be_there(const struct fault *fault, const struct target_signal *signal)
 {
     uint8_t byte;
-    return signal->has_address && signal->number == SIGNAL_SEGV &&
-           (target_read_u8(fault->target, signal->address, &byte) == PSC_OK ||
-            fault_is_stack_overflow(fault, signal->address));
+    if (!signal->has_address || signal->number != SIGNAL_SEGV)
+        return false;
+    if (fault->target->kind == TARGET_CORE && signal->code == CODE_SEGV_MAPERR)
+        return signal->address >= NEVER_MAPPED;
+    return target_read_u8(fault->target, signal->address, &byte) == PSC_OK ||
+           fault_is_stack_overflow(fault, signal->address);
 }
 
 static enum psc_status stands_at_fault(struct target *target, const struct target_thread *thread,
@@ -23,7 +30,7 @@ static enum psc_status stands_at_fault(struct target *target, const struct targe
         disassembler_open(target->machine->elf_machine, &examination.disassembler);
     if (status == PSC_ERR_MEMORY)
         return status;
-    *ret_stands = fault_is_certain(&examination, ret) && !is_there(&fault, ret);
+    *ret_stands = fault_is_certain(&examination, ret) && !may_be_there(&fault, ret);
     disassembler_close(examination.disassembler);
     return PSC_OK;
 }
