@@ -22,7 +22,7 @@ static void add_node(const struct waiting *waiting, const struct wait_node *node
         else
             text_printf(text, " 0x%" PRIx64, node->task);
     }
-    if (waiting->trace_count > 1)
+    if (waiting->trace_count > 1 && node->trace)
         text_printf(text, " of process %d", node->trace->pid);
 }
 

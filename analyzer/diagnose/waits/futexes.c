@@ -311,7 +311,7 @@ static void describe_function(struct wait_maker *maker, const struct sleeping_fu
 /* A mutex further in than dlopen() and so on. */
 static bool is_in_loader(const struct trace_thread *thread)
 {
-    for (size_t i = 0; i < thread->frame_count && i < 2 * CALL_DEPTH; i++) {
+    for (size_t i = 0; i < thread->frame_count && i < (size_t)2 * CALL_DEPTH; i++) {
         const struct trace_location *location = thread->frames[i].location;
         const char *symbol = location->symbol ? location->symbol : location->function;
         if (location->kind != TRACE_NATIVE)
