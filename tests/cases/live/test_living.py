@@ -28,7 +28,7 @@ def without_native_names(document, names):
 
 
 def unnamed(text, names):
-    lines = [line.split(" · waits for ")[0] for line in text.splitlines()[2:]]
+    lines = [line.split(" · waits for ")[0].split(" · sleeps")[0] for line in text.splitlines()[2:]]
     for name in set(names.values()):
         lines = [line.replace(' "%s"' % name, "") for line in lines]
     return lines

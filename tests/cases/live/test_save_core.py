@@ -45,7 +45,7 @@ def body(document):
 
 
 def rest(text):
-    return re.sub(" · waits for .*", "", text.split("\n", 2)[2])
+    return re.sub(" · (waits for|sleeps).*", "", text.split("\n", 2)[2])
 
 
 def assert_says_the_same(core, live, text):
