@@ -71,8 +71,12 @@ if sys.argv[1] == "object":
 elif sys.argv[1] == "stack":
     drop((int(words_of(tids[0], "syscall")[7], 16) & -PAGE) + 2 * PAGE, 2 * PAGE)
 elif sys.argv[1] == "arguments":
-    # arg_start, proc(5): what /proc/PID/cmdline shows. The pages above hold the environment and auxv.
-    drop(int(words_of(os.getpid(), "stat")[47]) & -PAGE, PAGE)
+    # From arg_start on, proc(5): what /proc/PID/cmdline shows. A page that holds nothing else: below are
+    # the stack and auxv, which the program needs itself, above the environment.
+    begin, end = (int(word) for word in words_of(os.getpid(), "stat")[47:49])
+    begin += -begin % PAGE
+    assert begin + PAGE <= end
+    drop(begin, PAGE)
 threading.Thread(target=beat, name="beat", daemon=True).start()
 print("ready", flush=True)
 sys.stdin.readline()
