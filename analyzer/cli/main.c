@@ -46,45 +46,40 @@ static int run_triage(int argc, char **argv)
     return command_triage(argc, argv, report_one);
 }
 
-/* The commands of commands.c. */
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} runners[] = {
-    {"demangle", command_demangle},
-    {"summary", command_summary},
-    {"triage", run_triage},
+/* All commands, in the order of --help. */
+static const struct command commands[] = {
+    {&triage_command, run_triage},
+    {&summary_command, command_summary},
+    {&demangle_command, command_demangle},
+    {NULL, NULL},
 };
+
+/* Where no command is named. */
+static int run_report(int argc, char **argv)
+{
+    struct options options;
+    enum options_result result = options_parse(&options, argc, argv);
+    int code = command_line_exit_code(result);
+    if (result == OPTIONS_RUN)
+        code = report_one(&options);
+    else if (result == OPTIONS_HELP)
+        help_print(&report_command, commands);
+    else if (result == OPTIONS_COMPLETE)
+        completion_print(options.shell, &report_command, commands);
+    options_deinit(&options);
+    return result == OPTIONS_RUN || finish_stdout() == EXIT_COMPLETE ? code : EXIT_NOTHING;
+}
 
 int main(int argc, char **argv)
 {
-    struct options options;
-    int code = EXIT_USAGE;
     hold_standard_streams();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* A file that is too large is an error that is named. */
     shrunk_files_watch();
-    for (size_t i = 0; argc > 1 && i < sizeof(runners) / sizeof(runners[0]); i++) {
-        if (!strcmp(argv[1], runners[i].name)) {
-            code = runners[i].run(argc - 1, argv + 1);
+    for (const struct command *command = commands; argc > 1 && command->spec; command++)
+        if (!strcmp(argv[1], command->spec->name)) {
+            int code = command->run(argc - 1, argv + 1);
             return finish_stdout() == EXIT_COMPLETE ? code : EXIT_NOTHING;
         }
-    }
-    switch (options_parse(&options, argc, argv)) {
-    case OPTIONS_RUN:
-        code = report_one(&options);
-        break;
-    case OPTIONS_DONE:
-    case OPTIONS_HELP:
-    case OPTIONS_COMPLETE:
-        code = finish_stdout();
-        break;
-    case OPTIONS_WRONG:
-        break;
-    case OPTIONS_NO_MEMORY:
-        code = EXIT_NOTHING;
-        break;
-    }
-    options_deinit(&options);
-    return code;
+    return run_report(argc, argv);
 }

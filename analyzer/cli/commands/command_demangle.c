@@ -8,33 +8,37 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help_text[] =
-    "Usage: pystack-core demangle [SYMBOL...]\n"
-    "\n"
-    "Shows Cython, C++ and Rust symbols as they were written: Cython's as Python's __qualname__,\n"
-    "C++ and Rust ones without parameters. Everything else stays as it is. Without SYMBOL it\n"
-    "copies standard input and replaces the symbols in it.\n"
-    "\n"
-    "What one Cython symbol leaves open, others of the same input or command line tell: the\n"
-    "symbol table of the module is best (nm MODULE.so | pystack-core demangle). Lines with such\n"
-    "symbols are shown when the input ends or pauses.\n"
-    "\n"
-    "  -h, --help                  this text\n";
+static const struct option_spec option_list[] = {OPTION_HELP};
+
+const struct command_spec demangle_command = {
+    .name = "demangle",
+    .summary = "Cython, C++ and Rust symbols as they were written",
+    .usage = "[SYMBOL...]",
+    .about =
+        "Shows Cython, C++ and Rust symbols as they were written: Cython's as Python's "
+        "__qualname__,\n"
+        "C++ and Rust ones without parameters. Everything else stays as it is. Without SYMBOL it\n"
+        "copies standard input and replaces the symbols in it, as c++filt does.\n"
+        "\n"
+        "What one Cython symbol leaves open, others of the same input or command line tell: the\n"
+        "symbol table of the module is best. Lines with such symbols are shown when the input "
+        "ends\n"
+        "or pauses.",
+    .options = option_list,
+    .option_count = sizeof(option_list) / sizeof(option_list[0]),
+    .examples = "pystack-core demangle _ZNSt6vectorIiSaIiEE9push_backERKi\n"
+                "nm MODULE.so | pystack-core demangle\n"
+                "perf report --stdio | pystack-core demangle",
+    .exit_status = "Exit status: 0 done, 2 the input could not be read, 64 wrong usage.",
+    .words = WORDS_TEXT,
+};
 
 int command_demangle(int argc, char **argv)
 {
-    int first = 1;
-    if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-        fputs(help_text, stdout);
-        return EXIT_COMPLETE;
-    }
-    if (argc > 1 && !strcmp(argv[1], "--")) {
-        first = 2;
-    } else if (argc > 1 && argv[1][0] == '-') {
-        fprintf(stderr, "pystack-core: unknown option '%s'; see pystack-core demangle --help\n",
-                argv[1]);
-        return EXIT_USAGE;
-    }
+    int first;
+    enum options_result result = command_line_parse(&demangle_command, NULL, argc, argv, &first);
+    if (result != OPTIONS_RUN)
+        return command_line_exit_code(result);
     sandbox_close_all();
     struct psc_symbols *symbols = psc_symbols_create();
     bool good = symbols != NULL;
@@ -46,7 +50,7 @@ int command_demangle(int argc, char **argv)
         putchar('\n');
     }
     if (!good) {
-        fputs("pystack-core: out of memory\n", stderr);
+        complain("out of memory");
         code = EXIT_NOTHING;
     }
     psc_symbols_destroy(symbols);

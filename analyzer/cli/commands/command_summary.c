@@ -7,26 +7,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char help_text[] =
-    "Usage: pystack-core summary [OPTIONS] FILE...\n"
-    "\n"
-    "Reads reports that pystack-core --format json has written, of many processes or hosts, and\n"
-    "prints all their stacks as one tree with counts, outermost first: the stack of the thread\n"
-    "that crashed, then odd ones, then those that most threads have. A file may have several\n"
-    "reports, one behind the other (as --children and --watch write them); - is standard input.\n"
-    "\n"
-    "  --format FORMAT             text (default) or json\n"
-    "  -o FILE                     write there instead of standard output\n"
-    "  --all                       all stacks and frames, those that merging hides with them\n"
-    "                              where the reports have them\n"
-    "  -h, --help                  this text\n"
-    "\n"
-    "Exit status: 0 all was read, 1 what could not be read is missing, 2 nothing could be\n"
-    "shown, 64 wrong usage.\n";
 
 struct request {
     struct psc_print_options print;
@@ -35,64 +17,68 @@ struct request {
     int file_count;
 };
 
-static int refuse(const char *what, const char *word)
+static const struct option_choice formats[] = {
+    {"text", PSC_FORMAT_TEXT}, {"json", PSC_FORMAT_JSON}, {NULL, 0}};
+
+static enum options_result take_format(void *request, const struct option_spec *spec,
+                                       const char *value)
 {
-    complain("%s '%s'; see pystack-core summary --help", what, word);
-    return EXIT_USAGE;
+    int format;
+    if (!option_choose(spec, value, &format))
+        return OPTIONS_WRONG;
+    ((struct request *)request)->print.format = (enum psc_format)format;
+    return OPTIONS_RUN;
 }
 
-/* The value of an option, "--format=json" or "--format json"; NULL when the word is another. */
-static const char *take_value(const char *name, char **argv, int argc, int *at)
+static enum options_result take_file(void *request, const struct option_spec *spec,
+                                     const char *value)
 {
-    size_t size = strlen(name);
-    const char *word = argv[*at];
-    if (!word || strncmp(word, name, size) != 0)
-        return NULL;
-    if (word[size] == '=' && size > 2)
-        return word + size + 1;
-    if (!word[size] && *at + 1 < argc)
-        return argv[++*at];
-    return NULL;
+    (void)spec;
+    ((struct request *)request)->path = strcmp(value, "-") ? value : NULL;
+    return OPTIONS_RUN;
 }
 
-static int take_option(struct request *request, char **argv, int argc, int *at)
+static enum options_result take_all(void *request, const struct option_spec *spec,
+                                    const char *value)
 {
-    const char *word = argv[*at];
-    const char *value = take_value("--format", argv, argc, at);
-    if (value) {
-        bool json = !strcmp(value, "json");
-        request->print.format = json ? PSC_FORMAT_JSON : PSC_FORMAT_TEXT;
-        return json || !strcmp(value, "text") ? EXIT_COMPLETE : refuse("no such format:", value);
-    }
-    value = take_value("-o", argv, argc, at);
-    if (value)
-        request->path = strcmp(value, "-") ? value : NULL;
-    else if (!strcmp(word, "--all"))
-        request->print.all = 1;
-    else
-        return refuse("unknown option, or one without its value:", word);
-    return EXIT_COMPLETE;
+    (void)spec;
+    (void)value;
+    ((struct request *)request)->print.all = 1;
+    return OPTIONS_RUN;
 }
 
-static int take_words(struct request *request, int argc, char **argv)
-{
-    bool options = true;
-    for (int i = 1; i < argc; i++) {
-        if (options && !strcmp(argv[i], "--")) {
-            options = false;
-        } else if (options && argv[i][0] == '-' && argv[i][1]) {
-            int code = take_option(request, argv, argc, &i);
-            if (code != EXIT_COMPLETE)
-                return code;
-        } else {
-            request->files[request->file_count++] = argv[i];
-        }
-    }
-    if (request->file_count)
-        return EXIT_COMPLETE;
-    complain("no report is given; see pystack-core summary --help");
-    return EXIT_USAGE;
-}
+static const struct option_spec option_list[] = {
+    {NULL, "format", 0, OPTION_REQUIRED, "FORMAT", "text (default) or json", take_format,
+     COMPLETE_CHOICES, formats},
+    {NULL, NULL, 'o', OPTION_REQUIRED, "FILE", "write there instead of standard output", take_file,
+     COMPLETE_FILES, NULL},
+    {NULL, "all", 0, OPTION_FLAG, NULL,
+     "all stacks and frames, those that merging hides with them\n"
+     "where the reports have them",
+     take_all, COMPLETE_NOTHING, NULL},
+    OPTION_HELP,
+};
+
+const struct command_spec summary_command = {
+    .name = "summary",
+    .summary = "reports of many processes as one tree of stacks",
+    .usage = "[OPTIONS] FILE...",
+    .about =
+        "Reads reports that pystack-core --format json has written, of many processes or hosts, "
+        "and\n"
+        "prints all their stacks as one tree with counts, outermost first: the stack of the "
+        "thread\n"
+        "that crashed, then odd ones, then those that most threads have. A file may have several\n"
+        "reports, one behind the other (as --children and --watch write them); - is standard "
+        "input.",
+    .options = option_list,
+    .option_count = sizeof(option_list) / sizeof(option_list[0]),
+    .examples = "pystack-core summary rank-*.json\n"
+                "pystack-core --match 'python train' --format json | pystack-core summary -",
+    .exit_status =
+        "Exit status: 0 all was read, 1 what could not be read is missing, 2 nothing could be\n"
+        "shown, 64 wrong usage.",
+};
 
 static bool print_list(const struct report_list *list, const struct request *request)
 {
@@ -129,23 +115,16 @@ static int summarize(const struct request *request)
 
 int command_summary(int argc, char **argv)
 {
-    struct request request = {.print = PSC_PRINT_OPTIONS_INIT,
-                              .files = calloc((size_t)argc + 1, sizeof(*request.files))};
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        if (strcmp(argv[i], "-h") != 0 && strcmp(argv[i], "--help") != 0)
-            continue;
-        fputs(help_text, stdout);
-        free(request.files);
-        return EXIT_COMPLETE;
-    }
-    if (!request.files) {
-        complain("out of memory");
-        return EXIT_NOTHING;
-    }
+    struct request request = {.print = PSC_PRINT_OPTIONS_INIT};
+    int first;
+    enum options_result result = command_line_parse(&summary_command, &request, argc, argv, &first);
+    if (result != OPTIONS_RUN)
+        return command_line_exit_code(result);
     request.print.content = PSC_CONTENT_SUMMARY;
-    int code = take_words(&request, argc, argv);
-    if (code == EXIT_COMPLETE)
-        code = summarize(&request);
-    free(request.files);
-    return code;
+    request.files = argv + first;
+    request.file_count = argc - first;
+    if (request.file_count)
+        return summarize(&request);
+    complain_of_usage("no report is given");
+    return EXIT_USAGE;
 }

@@ -1,17 +1,15 @@
 /**
  * @file
- * Room `cli/commands`: what the program does besides printing a core; each command has its own
- * arguments. To add one: a file command_NAME.c, a row in commands.c and one in main.c.
+ * Room `cli/commands`: small commands. To add one: a file command_NAME.c with the table of its
+ * command line, and its row in main.c.
  */
 #ifndef PSC_COMMANDS_H
 #define PSC_COMMANDS_H
 
-struct command {
-    const char *name; /**< NULL ends the list. */
-    const char *summary;
-};
+#include "command_line.h"
 
-extern const struct command commands[];
+extern const struct command_spec demangle_command;
+extern const struct command_spec summary_command;
 
 /** `pystack-core demangle`. argv[0] is the command's name. @return the exit code. */
 int command_demangle(int argc, char **argv);

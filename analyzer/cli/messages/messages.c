@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of the command line that is read; see messages_set_command(). */
+static const char *command_name;
+
 static void put_line(const char *text)
 {
     for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
@@ -28,14 +31,20 @@ void complain(const char *format, ...)
     put_line(message);
 }
 
+void messages_set_command(const char *name)
+{
+    command_name = name;
+}
+
 void complain_of_usage(const char *format, ...)
 {
+    char message[2048];
     va_list args;
     va_start(args, format);
-    fputs("pystack-core: ", stderr);
-    vfprintf(stderr, format, args);
-    fputs("; see pystack-core --help\n", stderr);
+    vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    complain("%.1900s; see pystack-core %s%s--help", message, command_name ? command_name : "",
+             command_name ? " " : "");
 }
 
 void complain_about(const char *label, const char *message)

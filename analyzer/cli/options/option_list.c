@@ -1,8 +1,7 @@
-#include "option_list.h"
-
+/* The options of a report: the one list of them. */
 #include "option_values.h"
 
-const struct option_spec option_list[] = {
+static const struct option_spec option_list[] = {
     {"Output:", "format", 0, OPTION_REQUIRED, "FORMAT", "text (default) or json", take_format,
      COMPLETE_CHOICES, format_choices},
     {NULL, NULL, 'o', OPTION_REQUIRED, "FILE", "write there instead of standard output",
@@ -138,11 +137,29 @@ const struct option_spec option_list[] = {
      "parse with all rights of this program, in one process: for its own\n"
      "debugging",
      take_no_sandbox, COMPLETE_NOTHING, NULL},
-    {NULL, "help", 'h', OPTION_FLAG, NULL, "this text", take_help, COMPLETE_NOTHING, NULL},
+    OPTION_HELP,
     {NULL, "version", 0, OPTION_FLAG, NULL, "the version", take_version, COMPLETE_NOTHING, NULL},
     {NULL, "completion", 0, OPTION_REQUIRED, "SHELL",
      "what makes a shell complete this: bash, zsh or fish", take_completion, COMPLETE_CHOICES,
      shell_choices},
 };
 
-const size_t option_count = sizeof(option_list) / sizeof(option_list[0]);
+const struct command_spec report_command = {
+    .usage = "[OPTIONS] CORE [EXECUTABLE]\n"
+             "[OPTIONS] --pid PID [--save-core[=full] [FILE]]\n"
+             "[OPTIONS] --match REGEX\n"
+             "COMMAND ...",
+    .about =
+        "Prints the merged native, Cython and Python stack of every thread of a core file, or of\n"
+        "a living process, which is stopped for some milliseconds.\n"
+        "EXECUTABLE is needed only when the program is not where the core says it was.",
+    .options = option_list,
+    .option_count = sizeof(option_list) / sizeof(option_list[0]),
+    .examples = "pystack-core core.4711                   how it died, and all stacks\n"
+                "pystack-core --pid 4711                  what it does now\n"
+                "pystack-core --thread crashed --locals core.4711\n"
+                "pystack-core --output json=report.json core.4711",
+    .exit_status =
+        "Exit status: 0 everything shown, 1 shown with parts missing (each is named),\n"
+        "2 nothing could be shown or a file that was asked for not be written, 64 wrong usage.",
+};

@@ -27,33 +27,6 @@ const struct option_choice save_core_choices[] = {{"full", 1}, {NULL, 0}};
 const struct option_choice shell_choices[] = {
     {"bash", SHELL_BASH}, {"zsh", SHELL_ZSH}, {"fish", SHELL_FISH}, {NULL, 0}};
 
-static const struct option_choice *find_choice(const struct option_choice *choices,
-                                               const char *word)
-{
-    for (; choices->name; choices++)
-        if (!strcmp(choices->name, word))
-            return choices;
-    return NULL;
-}
-
-/* False, and said so, when the word is none of the choices of an option. */
-static bool choose(const char *option, const char *word, const struct option_choice *choices,
-                   int *ret)
-{
-    char names[80] = "";
-    const struct option_choice *found = find_choice(choices, word);
-    if (found) {
-        *ret = found->value;
-        return true;
-    }
-    for (const struct option_choice *choice = choices; choice->name; choice++) {
-        size_t size = strlen(names);
-        snprintf(names + size, sizeof(names) - size, "%s%s", size ? ", " : "", choice->name);
-    }
-    complain_of_usage("--%s: '%s' is none of %s", option, word, names);
-    return false;
-}
-
 /* A process or thread id, or another number from 1 on. */
 static bool parse_id(const char *word, int32_t *ret)
 {
@@ -68,49 +41,42 @@ static bool parse_id(const char *word, int32_t *ret)
 
 /* ---- output ---- */
 
-enum options_result take_format(struct options *options, const struct option_spec *spec,
-                                const char *value)
+enum options_result take_format(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     int format;
-    if (!choose(spec->long_name, value, spec->choices, &format))
+    if (!option_choose(spec, value, &format))
         return OPTIONS_WRONG;
     options->outputs[0].format = (enum psc_format)format;
     return OPTIONS_RUN;
 }
 
-enum options_result take_output_file(struct options *options, const struct option_spec *spec,
+enum options_result take_output_file(void *request, const struct option_spec *spec,
                                      const char *value)
 {
+    struct options *options = request;
     (void)spec;
     options->outputs[0].path = strcmp(value, "-") ? value : NULL;
     return OPTIONS_RUN;
 }
 
-/* FORMAT=FILE; the format's name is cut out of a copy, argv stays as it is. */
-enum options_result take_output(struct options *options, const struct option_spec *spec,
-                                const char *value)
+enum options_result take_output(void *request, const struct option_spec *spec, const char *value)
 {
-    const char *equals = strchr(value, '=');
-    char name[16];
+    struct options *options = request;
+    struct output *output = &options->outputs[options->output_count];
     int format;
-    if (!equals || !equals[1] || (size_t)(equals - value) >= sizeof(name)) {
-        complain_of_usage("--output: '%s' is not FORMAT=FILE", value);
+    if (!option_parse_output(spec, value, &format, &output->path))
         return OPTIONS_WRONG;
-    }
-    memcpy(name, value, (size_t)(equals - value));
-    name[equals - value] = '\0';
-    if (!choose(spec->long_name, name, spec->choices, &format))
-        return OPTIONS_WRONG;
-    options->outputs[options->output_count++] =
-        (struct output){(enum psc_format)format, equals + 1};
+    output->format = (enum psc_format)format;
+    options->output_count++;
     return OPTIONS_RUN;
 }
 
-enum options_result take_color(struct options *options, const struct option_spec *spec,
-                               const char *value)
+enum options_result take_color(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     int color;
-    if (!choose(spec->long_name, value, spec->choices, &color))
+    if (!option_choose(spec, value, &color))
         return OPTIONS_WRONG;
     options->color = (enum color_choice)color;
     return OPTIONS_RUN;
@@ -118,41 +84,41 @@ enum options_result take_color(struct options *options, const struct option_spec
 
 /* ---- what is shown ---- */
 
-enum options_result take_mode(struct options *options, const struct option_spec *spec,
-                              const char *value)
+enum options_result take_mode(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     int mode;
-    if (!choose(spec->long_name, value, spec->choices, &mode))
+    if (!option_choose(spec, value, &mode))
         return OPTIONS_WRONG;
     options->capture.mode = (enum psc_mode)mode;
     return OPTIONS_RUN;
 }
 
-enum options_result take_unwinder(struct options *options, const struct option_spec *spec,
-                                  const char *value)
+enum options_result take_unwinder(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     int unwinder;
-    if (!choose(spec->long_name, value, spec->choices, &unwinder))
+    if (!option_choose(spec, value, &unwinder))
         return OPTIONS_WRONG;
     options->capture.unwinder = (enum psc_unwinder)unwinder;
     return OPTIONS_RUN;
 }
 
-enum options_result take_order(struct options *options, const struct option_spec *spec,
-                               const char *value)
+enum options_result take_order(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     int order;
-    if (!choose(spec->long_name, value, spec->choices, &order))
+    if (!option_choose(spec, value, &order))
         return OPTIONS_WRONG;
     options->print.outermost_first = (uint32_t)order;
     return OPTIONS_RUN;
 }
 
-enum options_result take_thread(struct options *options, const struct option_spec *spec,
-                                const char *value)
+enum options_result take_thread(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     struct psc_capture_options *capture = &options->capture;
-    const struct option_choice *choice = find_choice(spec->choices, value);
+    const struct option_choice *choice = option_find_choice(spec->choices, value);
     if (choice) {
         capture->threads = (enum psc_threads)choice->value;
         return OPTIONS_RUN;
@@ -183,9 +149,9 @@ static bool parse_evaluated_thread(const char *word, size_t size, int32_t *ret)
 }
 
 /* THREAD/FRAME: NAME; the frame may be written as the report has it, #3. */
-enum options_result take_eval(struct options *options, const struct option_spec *spec,
-                              const char *value)
+enum options_result take_eval(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     struct psc_evaluation *evaluation = &options->evaluations[options->capture.evaluation_count];
     const char *slash = strchr(value, '/');
     const char *digits = slash ? slash + 1 + (slash[1] == '#') : "";
@@ -209,14 +175,15 @@ enum options_result take_eval(struct options *options, const struct option_spec 
 }
 
 /* A function for an option without a value: what it sets. */
-#define TAKE_FLAG(name, statement)                                                           \
-    enum options_result take_##name(struct options *options, const struct option_spec *spec, \
-                                    const char *value)                                       \
-    {                                                                                        \
-        (void)spec;                                                                          \
-        (void)value;                                                                         \
-        statement;                                                                           \
-        return OPTIONS_RUN;                                                                  \
+#define TAKE_FLAG(name, statement)                                                 \
+    enum options_result take_##name(void *request, const struct option_spec *spec, \
+                                    const char *value)                             \
+    {                                                                              \
+        struct options *options = request;                                         \
+        (void)spec;                                                                \
+        (void)value;                                                               \
+        statement;                                                                 \
+        return OPTIONS_RUN;                                                        \
     }
 
 TAKE_FLAG(all, options->print.all = options->capture.detail_hidden = 1)
@@ -234,19 +201,20 @@ TAKE_FLAG(no_sandbox, options->no_sandbox = true)
 TAKE_FLAG(children, options->children = true)
 TAKE_FLAG(no_pause, options->capture.no_pause = 1)
 
-enum options_result take_locals(struct options *options, const struct option_spec *spec,
-                                const char *value)
+enum options_result take_locals(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     int locals = PSC_LOCALS_ALL;
-    if (value && !choose(spec->long_name, value, spec->choices, &locals))
+    if (value && !option_choose(spec, value, &locals))
         return OPTIONS_WRONG;
     options->capture.locals = (uint32_t)locals;
     return OPTIONS_RUN;
 }
 
-enum options_result take_max_frames(struct options *options, const struct option_spec *spec,
+enum options_result take_max_frames(void *request, const struct option_spec *spec,
                                     const char *value)
 {
+    struct options *options = request;
     int32_t count;
     if (!parse_id(value, &count)) {
         complain_of_usage("--%s: '%s' is no number from 1 on", spec->long_name, value);
@@ -259,41 +227,40 @@ enum options_result take_max_frames(struct options *options, const struct option
 static enum options_result take_limit(const struct option_spec *spec, const char *value,
                                       uint32_t most, uint32_t *ret)
 {
-    char *end;
-    errno = 0;
-    unsigned long number = strtoul(value, &end, 10);
-    if (errno || *end || *value < '0' || *value > '9' || !number || number > most) {
-        complain_of_usage("--%s: '%s' is no number from 1 to %u", spec->long_name, value, most);
+    uint64_t number;
+    if (!option_parse_number(spec, value, most, &number))
         return OPTIONS_WRONG;
-    }
     *ret = (uint32_t)number;
     return OPTIONS_RUN;
 }
 
-enum options_result take_value_length(struct options *options, const struct option_spec *spec,
+enum options_result take_value_length(void *request, const struct option_spec *spec,
                                       const char *value)
 {
+    struct options *options = request;
     return take_limit(spec, value, PSC_VALUE_LENGTH_MAX, &options->capture.value_length);
 }
 
-enum options_result take_value_items(struct options *options, const struct option_spec *spec,
+enum options_result take_value_items(void *request, const struct option_spec *spec,
                                      const char *value)
 {
+    struct options *options = request;
     return take_limit(spec, value, PSC_VALUE_ITEMS_MAX, &options->capture.value_items);
 }
 
-enum options_result take_value_depth(struct options *options, const struct option_spec *spec,
+enum options_result take_value_depth(void *request, const struct option_spec *spec,
                                      const char *value)
 {
+    struct options *options = request;
     return take_limit(spec, value, PSC_VALUE_DEPTH_MAX, &options->capture.value_depth);
 }
 
 /* ---- living processes ---- */
 
 /* A list with commas, besides what other --pid gave. */
-enum options_result take_pid(struct options *options, const struct option_spec *spec,
-                             const char *value)
+enum options_result take_pid(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     (void)spec;
     for (const char *at = value; at;) {
         const char *comma = strchrnul(at, ',');
@@ -313,9 +280,9 @@ enum options_result take_pid(struct options *options, const struct option_spec *
     return OPTIONS_RUN;
 }
 
-enum options_result take_match(struct options *options, const struct option_spec *spec,
-                               const char *value)
+enum options_result take_match(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     char why[128];
     (void)spec;
     if (options->matches)
@@ -330,9 +297,9 @@ enum options_result take_match(struct options *options, const struct option_spec
     return OPTIONS_WRONG;
 }
 
-enum options_result take_depth(struct options *options, const struct option_spec *spec,
-                               const char *value)
+enum options_result take_depth(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     (void)spec;
     if (parse_id(value, &options->depth))
         return OPTIONS_RUN;
@@ -340,9 +307,9 @@ enum options_result take_depth(struct options *options, const struct option_spec
     return OPTIONS_WRONG;
 }
 
-enum options_result take_watch(struct options *options, const struct option_spec *spec,
-                               const char *value)
+enum options_result take_watch(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     char *end;
     (void)spec;
     options->interval = strtod(value, &end);
@@ -355,11 +322,11 @@ enum options_result take_watch(struct options *options, const struct option_spec
 }
 
 /* FILE may stand for itself, since --pid takes no other word. */
-enum options_result take_save_core(struct options *options, const struct option_spec *spec,
-                                   const char *value)
+enum options_result take_save_core(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     options->saves_core = true;
-    if (value && find_choice(spec->choices, value))
+    if (value && option_find_choice(spec->choices, value))
         options->capture.core_full = 1;
     else if (value)
         options->core_file = value;
@@ -368,33 +335,36 @@ enum options_result take_save_core(struct options *options, const struct option_
 
 /* ---- where files are ---- */
 
-enum options_result take_sysroot(struct options *options, const struct option_spec *spec,
-                                 const char *value)
+enum options_result take_sysroot(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     (void)spec;
     options->open.sysroot = value;
     return OPTIONS_RUN;
 }
 
-enum options_result take_debug_directory(struct options *options, const struct option_spec *spec,
+enum options_result take_debug_directory(void *request, const struct option_spec *spec,
                                          const char *value)
 {
+    struct options *options = request;
     (void)spec;
     options->open.debug_directory = value;
     return OPTIONS_RUN;
 }
 
-enum options_result take_library_directory(struct options *options, const struct option_spec *spec,
+enum options_result take_library_directory(void *request, const struct option_spec *spec,
                                            const char *value)
 {
+    struct options *options = request;
     (void)spec;
     options->library_directories[options->open.library_directory_count++] = value;
     return OPTIONS_RUN;
 }
 
-enum options_result take_source_map(struct options *options, const struct option_spec *spec,
+enum options_result take_source_map(void *request, const struct option_spec *spec,
                                     const char *value)
 {
+    struct options *options = request;
     const char *equals = strchr(value, '=');
     (void)spec;
     if (!equals || equals == value) {
@@ -405,17 +375,18 @@ enum options_result take_source_map(struct options *options, const struct option
     return OPTIONS_RUN;
 }
 
-enum options_result take_source_directory(struct options *options, const struct option_spec *spec,
+enum options_result take_source_directory(void *request, const struct option_spec *spec,
                                           const char *value)
 {
+    struct options *options = request;
     (void)spec;
     options->source_directories[options->open.source_directory_count++] = value;
     return OPTIONS_RUN;
 }
 
-enum options_result take_bundle(struct options *options, const struct option_spec *spec,
-                                const char *value)
+enum options_result take_bundle(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     (void)spec;
     options->bundle = value;
     if (bundle_can_write(value))
@@ -424,9 +395,9 @@ enum options_result take_bundle(struct options *options, const struct option_spe
     return OPTIONS_WRONG;
 }
 
-enum options_result take_rules(struct options *options, const struct option_spec *spec,
-                               const char *value)
+enum options_result take_rules(void *request, const struct option_spec *spec, const char *value)
 {
+    struct options *options = request;
     (void)spec;
     options->rules = value;
     return OPTIONS_RUN;
@@ -434,30 +405,21 @@ enum options_result take_rules(struct options *options, const struct option_spec
 
 /* ---- about the program ---- */
 
-enum options_result take_version(struct options *options, const struct option_spec *spec,
-                                 const char *value)
+enum options_result take_version(void *request, const struct option_spec *spec, const char *value)
 {
-    (void)options;
+    (void)request;
     (void)spec;
     (void)value;
     printf("pystack-core %s\n", psc_version());
     return OPTIONS_DONE;
 }
 
-enum options_result take_help(struct options *options, const struct option_spec *spec,
-                              const char *value)
-{
-    (void)options;
-    (void)spec;
-    (void)value;
-    return OPTIONS_HELP;
-}
-
-enum options_result take_completion(struct options *options, const struct option_spec *spec,
+enum options_result take_completion(void *request, const struct option_spec *spec,
                                     const char *value)
 {
+    struct options *options = request;
     int shell;
-    if (!choose(spec->long_name, value, spec->choices, &shell))
+    if (!option_choose(spec, value, &shell))
         return OPTIONS_WRONG;
     options->shell = (enum shell)shell;
     return OPTIONS_COMPLETE;

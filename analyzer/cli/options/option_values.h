@@ -2,7 +2,7 @@
 #ifndef PSC_OPTION_VALUES_H
 #define PSC_OPTION_VALUES_H
 
-#include "option_list.h"
+#include "options.h"
 
 extern const struct option_choice format_choices[];
 extern const struct option_choice mode_choices[];
@@ -24,7 +24,7 @@ option_fn take_list_files, take_bundle, take_eval, take_explain_signature, take_
 option_fn take_pid, take_match, take_depth, take_children, take_no_pause, take_watch,
     take_save_core;
 option_fn take_sysroot, take_library_directory, take_debug_directory, take_source_map;
-option_fn take_source_directory, take_unwinder, take_help, take_version;
+option_fn take_source_directory, take_unwinder, take_version;
 option_fn take_completion;
 
 #endif

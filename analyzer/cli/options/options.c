@@ -1,18 +1,11 @@
 #include "options.h"
 
 #include "messages.h"
-#include "completion.h"
-#include "help.h"
-#include "option_list.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* getopt's values: a short option's letter, else this and the row's number. */
-#define FIRST_LONG_ONLY 256
 
 /* No list can become longer than the command line. */
 static bool options_init(struct options *options, int argc)
@@ -47,19 +40,6 @@ void options_deinit(struct options *options)
     free(options->source_maps);
     free(options->source_directories);
     *options = (struct options){0};
-}
-
-static void complain_about_option(int result, char **argv)
-{
-    const char *word = argv[optind - 1];
-    if (result == ':')
-        complain_of_usage("option '%s' needs a value", word);
-    else if (optopt >= FIRST_LONG_ONLY)
-        complain_of_usage("option '%s' takes no value", word);
-    else if (optopt)
-        complain_of_usage("unknown option '-%c'", optopt);
-    else
-        complain_of_usage("unknown or ambiguous option '%s'", word);
 }
 
 __attribute__((__format__(__printf__, 1, 2))) static bool refuse(const char *format, ...)
@@ -141,89 +121,6 @@ static bool check_options(const struct options *options, int word_count)
     return !options->saves_core || check_saved_core(options);
 }
 
-/* What getopt_long() wants, of the list. */
-static struct option *make_long_options(void)
-{
-    static const int arguments[] = {
-        [OPTION_FLAG] = no_argument,
-        [OPTION_REQUIRED] = required_argument,
-        [OPTION_OPTIONAL] = optional_argument,
-        [OPTION_CHOICE] = optional_argument,
-    };
-    struct option *made = calloc(option_count + 1, sizeof(*made));
-    size_t count = 0;
-    for (size_t i = 0; made && i < option_count; i++) {
-        const struct option_spec *spec = &option_list[i];
-        if (spec->take && spec->long_name)
-            made[count++] = (struct option){
-                .name = spec->long_name,
-                .has_arg = arguments[spec->value],
-                .val = spec->short_name ? spec->short_name : FIRST_LONG_ONLY + (int)i,
-            };
-    }
-    return made;
-}
-
-/* The same for getopt(); a colon first lets it say what is missing. */
-static void make_short_options(char *ret)
-{
-    *ret++ = ':';
-    for (size_t i = 0; i < option_count; i++) {
-        if (!option_list[i].short_name)
-            continue;
-        *ret++ = option_list[i].short_name;
-        if (option_list[i].value == OPTION_REQUIRED)
-            *ret++ = ':';
-    }
-    *ret = '\0';
-}
-
-static const struct option_spec *find_option(int value)
-{
-    if (value >= FIRST_LONG_ONLY)
-        return &option_list[value - FIRST_LONG_ONLY];
-    const struct option_spec *spec = option_list;
-    while (spec->short_name != value)
-        spec++;
-    return spec;
-}
-
-static bool is_choice(const struct option_spec *spec, const char *word)
-{
-    const struct option_choice *choice = spec->choices;
-    while (word && choice->name && strcmp(choice->name, word) != 0)
-        choice++;
-    return word && choice->name;
-}
-
-static enum options_result take_options(struct options *options, int argc, char **argv)
-{
-    char short_options[64];
-    struct option *long_options = make_long_options();
-    enum options_result result = OPTIONS_RUN;
-    if (!long_options)
-        return OPTIONS_NO_MEMORY;
-    make_short_options(short_options);
-    opterr = 0;
-    optind = 0; // glibc and musl begin anew: a command may have parsed before.
-    while (result == OPTIONS_RUN) {
-        int option = getopt_long(argc, argv, short_options, long_options, NULL);
-        if (option == -1)
-            break;
-        if (option == '?' || option == ':') {
-            complain_about_option(option, argv);
-            result = OPTIONS_WRONG;
-        } else {
-            const struct option_spec *spec = find_option(option);
-            if (spec->value == OPTION_CHOICE && !optarg && is_choice(spec, argv[optind]))
-                optarg = argv[optind++];
-            result = spec->take(options, spec, optarg);
-        }
-    }
-    free(long_options);
-    return result;
-}
-
 /* What one option means for others. */
 static void finish_options(struct options *options)
 {
@@ -244,27 +141,22 @@ static void finish_options(struct options *options)
 
 enum options_result options_parse(struct options *options, int argc, char **argv)
 {
-    enum options_result result =
-        options_init(options, argc) ? take_options(options, argc, argv) : OPTIONS_NO_MEMORY;
-    if (result == OPTIONS_NO_MEMORY)
+    enum options_result result = OPTIONS_NO_MEMORY;
+    int at = 0;
+    if (options_init(options, argc))
+        result = command_line_parse(&report_command, options, argc, argv, &at);
+    else
         complain("out of memory");
-    if (result == OPTIONS_HELP)
-        help_print();
-    if (result == OPTIONS_COMPLETE)
-        completion_print(options->shell);
-    if (result == OPTIONS_HELP || result == OPTIONS_COMPLETE)
-        return OPTIONS_DONE;
     if (result != OPTIONS_RUN)
         return result;
-    if (options->saves_core && options_are_live(options) && !options->core_file &&
-        argc - optind == 1)
-        options->core_file = argv[optind++];
-    if (!check_options(options, argc - optind))
+    if (options->saves_core && options_are_live(options) && !options->core_file && argc - at == 1)
+        options->core_file = argv[at++];
+    if (!check_options(options, argc - at))
         return OPTIONS_WRONG;
     options->print.one_line = options->interval > 0;
     if (!options_are_live(options)) {
-        options->core = argv[optind];
-        options->executable = argv[optind + 1];
+        options->core = argv[at];
+        options->executable = argv[at + 1];
     }
     finish_options(options);
     for (size_t i = 0; i < options->output_count; i++)

@@ -1,32 +1,25 @@
 /**
  * @file
- * Room `cli/options`: what the command line asks for, and what is printed of it by --help and for
- * shells. Opens no target; what is wrong is said on standard error.
+ * Room `cli/options`: what the command line of a report asks for. Opens no target; what is wrong is
+ * said on standard error.
+ *
+ * To add an option: a row in option_list.c, a function that takes its value in option_values.c.
  */
 #ifndef PSC_OPTIONS_H
 #define PSC_OPTIONS_H
+
+#include "command_line.h"
 
 #include <pystack_core.h>
 
 #include <regex.h>
 #include <stdbool.h>
 
-enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
-
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct output {
     enum psc_format format;
     const char *path; /**< NULL: standard output. */
-};
-
-enum options_result {
-    OPTIONS_RUN,
-    OPTIONS_DONE,     /**< --version and the like: nothing else is wanted. */
-    OPTIONS_HELP,     /**< --help; of options_parse(): OPTIONS_DONE. */
-    OPTIONS_COMPLETE, /**< --completion; the same. */
-    OPTIONS_WRONG,    /**< Said so on standard error. */
-    OPTIONS_NO_MEMORY /**< The same. */
 };
 
 /** Strings belong to argv, arrays to this. */
@@ -74,7 +67,10 @@ static inline bool options_are_several(const struct options *options)
     return options->pid_count > 1 || options->matches || options->children;
 }
 
-/** Reads argv; prints help, version or what is wrong with it. */
+/** What the program prints where no command is named. */
+extern const struct command_spec report_command;
+
+/** Reads argv; prints the version or what is wrong with it. */
 enum options_result options_parse(struct options *options, int argc, char **argv);
 void options_deinit(struct options *options);
 

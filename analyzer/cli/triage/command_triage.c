@@ -219,21 +219,11 @@ static int run_triage(const struct triage_options *options)
 int command_triage(int argc, char **argv, report_one_fn *report_one)
 {
     struct triage_options options;
-    int code = EXIT_USAGE;
-    switch (triage_options_parse(&options, argc, argv)) {
-    case TRIAGE_RUN:
-        options.report_one = report_one;
+    enum options_result result = triage_options_parse(&options, argc, argv);
+    int code = command_line_exit_code(result);
+    options.report_one = report_one;
+    if (result == OPTIONS_RUN)
         code = run_triage(&options);
-        break;
-    case TRIAGE_DONE:
-        code = EXIT_COMPLETE;
-        break;
-    case TRIAGE_NO_MEMORY:
-        code = EXIT_NOTHING;
-        break;
-    case TRIAGE_WRONG:
-        break;
-    }
     triage_options_deinit(&options);
     return code;
 }

@@ -9,6 +9,8 @@
 
 #include "options.h"
 
+extern const struct command_spec triage_command;
+
 /** Prints the report of one core. @return the exit code. */
 typedef int report_one_fn(struct options *options);
 

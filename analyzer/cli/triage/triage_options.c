@@ -1,6 +1,5 @@
 /* The command line of `pystack-core triage`. */
 #include "messages.h"
-#include "options.h"
 #include "triage_private.h"
 
 #include <stdlib.h>
@@ -10,245 +9,181 @@
 #define JOBS_LIMIT      1024
 #define DEFAULT_SECONDS 60u
 #define DEFAULT_MEMORY  4096u
-#define SEE_HELP        "; see pystack-core triage --help"
 
-enum value { VALUE_NONE, VALUE_REQUIRED, VALUE_OPTIONAL };
+static const struct option_choice formats[] = {{"text", TRIAGE_TEXT},
+                                               {"ndjson", TRIAGE_NDJSON},
+                                               {"groups", TRIAGE_GROUPS},
+                                               {"markdown", TRIAGE_MARKDOWN},
+                                               {"github", TRIAGE_GITHUB},
+                                               {"json", TRIAGE_NDJSON},
+                                               {NULL, 0}};
+static const struct option_choice failures[] = {
+    {"any", FAIL_ON_ANY}, {"new", FAIL_ON_NEW}, {"none", FAIL_ON_NONE}, {NULL, 0}};
 
-struct triage_option {
-    const char *name; /* "" where there is a letter alone. */
-    char letter;      /* Or 0. */
-    enum value value;
-    bool (*take)(struct triage_options *options, const struct triage_option *option,
-                 const char *value);
-};
-
-static const char help_text[] =
-    "Usage: pystack-core triage [OPTIONS] CORE|DIRECTORY...\n"
-    "\n"
-    "Looks at each core, at those in directories too, and puts deaths of one cause together\n"
-    "(by their signatures: pystack-core --explain-signature CORE).\n"
-    "\n"
-    "      --format FORMAT         text (default), ndjson (one report a line), groups (JSON),\n"
-    "                              markdown, or github (annotations of a workflow)\n"
-    "  -o FILE                     write there instead of standard output\n"
-    "      --output FORMAT=FILE    write FILE as well; may be repeated\n"
-    "  -j, --jobs N                so many cores at once (as many as there are processors)\n"
-    "      --resume                go on where an ndjson FILE ends: cores that it names are not\n"
-    "                              looked at again\n"
-    "      --baseline FILE         signatures that are known: their hashes, a line each, or what\n"
-    "                              --output groups=FILE or ndjson=FILE wrote\n"
-    "      --fail-on WHAT          exit with 3 where there is any death, a new one (one that the\n"
-    "                              baseline does not have), or none (default)\n"
-    "      --time-limit SECONDS    of one core (60)\n"
-    "      --memory-limit MB       of one core (4096)\n"
-    "  -h, --help                  this text\n"
-    "\n"
-    "As of a single report: --rules, --sysroot, --lib-dir, --debug-dir, --source-map,\n"
-    "--source-dir, --no-source, --all-inlined, --tasks, --locals[=python].\n"
-    "\n"
-    "Exit status: 0 all shown, 1 shown with parts missing, 2 nothing could be shown or a file\n"
-    "not be written, 3 by --fail-on, 64 wrong usage.\n";
-
-static const char *const format_names[TRIAGE_FORMATS] = {
-    [TRIAGE_TEXT] = "text",         [TRIAGE_NDJSON] = "ndjson", [TRIAGE_GROUPS] = "groups",
-    [TRIAGE_MARKDOWN] = "markdown", [TRIAGE_GITHUB] = "github",
-};
-
-static bool find_format(const char *name, size_t size, enum triage_format *ret)
+static enum options_result take_format(void *request, const struct option_spec *spec,
+                                       const char *value)
 {
-    for (size_t i = 0; i < TRIAGE_FORMATS; i++)
-        if (strlen(format_names[i]) == size && !strncmp(format_names[i], name, size)) {
-            *ret = (enum triage_format)i;
-            return true;
-        }
-    // As of a single report.
-    if (size == 4 && !strncmp(name, "json", 4)) {
-        *ret = TRIAGE_NDJSON;
-        return true;
-    }
-    complain("'%.*s' is none of text, ndjson, groups, markdown, github" SEE_HELP, (int)size, name);
-    return false;
+    struct triage_options *options = request;
+    int format;
+    if (!option_choose(spec, value, &format))
+        return OPTIONS_WRONG;
+    options->outputs[0].format = (enum triage_format)format;
+    return OPTIONS_RUN;
 }
 
-static bool take_format(struct triage_options *options, const struct triage_option *option,
-                        const char *value)
+static enum options_result take_file(void *request, const struct option_spec *spec,
+                                     const char *value)
 {
-    (void)option;
-    return find_format(value, strlen(value), &options->outputs[0].format);
+    struct triage_options *options = request;
+    (void)spec;
+    options->outputs[0].path = strcmp(value, "-") ? value : NULL;
+    return OPTIONS_RUN;
 }
 
-static bool take_file(struct triage_options *options, const struct triage_option *option,
-                      const char *value)
+static enum options_result take_output(void *request, const struct option_spec *spec,
+                                       const char *value)
 {
-    (void)option;
-    options->outputs[0].path = value;
-    return true;
+    struct triage_options *options = request;
+    struct triage_output *output = &options->outputs[options->output_count];
+    int format;
+    if (!option_parse_output(spec, value, &format, &output->path))
+        return OPTIONS_WRONG;
+    output->format = (enum triage_format)format;
+    options->output_count++;
+    return OPTIONS_RUN;
 }
 
-static bool take_output(struct triage_options *options, const struct triage_option *option,
-                        const char *value)
+static enum options_result take_jobs(void *request, const struct option_spec *spec,
+                                     const char *value)
 {
-    (void)option;
-    const char *equals = strchr(value, '=');
-    if (!equals || !equals[1]) {
-        complain("--output: '%s' is not FORMAT=FILE" SEE_HELP, value);
-        return false;
-    }
-    struct triage_output *output = &options->outputs[options->output_count++];
-    output->path = equals + 1;
-    return find_format(value, (size_t)(equals - value), &output->format);
-}
-
-static bool read_number(const char *name, const char *value, uint64_t most, uint64_t *ret)
-{
-    char *end;
-    unsigned long long number = strtoull(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || !number || number > most) {
-        complain("--%s: '%s' is no number from 1 to %llu" SEE_HELP, name, value,
-                 (unsigned long long)most);
-        return false;
-    }
-    *ret = number;
-    return true;
-}
-
-static bool take_jobs(struct triage_options *options, const struct triage_option *option,
-                      const char *value)
-{
-    uint64_t number = 1;
-    bool good = read_number(option->name, value, JOBS_LIMIT, &number);
+    struct triage_options *options = request;
+    uint64_t number;
+    if (!option_parse_number(spec, value, JOBS_LIMIT, &number))
+        return OPTIONS_WRONG;
     options->jobs = (uint32_t)number;
-    return good;
+    return OPTIONS_RUN;
 }
 
-static bool take_seconds(struct triage_options *options, const struct triage_option *option,
-                         const char *value)
+static enum options_result take_seconds(void *request, const struct option_spec *spec,
+                                        const char *value)
 {
-    uint64_t number = 1;
-    bool good = read_number(option->name, value, UINT32_MAX, &number);
+    struct triage_options *options = request;
+    uint64_t number;
+    if (!option_parse_number(spec, value, UINT32_MAX, &number))
+        return OPTIONS_WRONG;
     options->seconds = (uint32_t)number;
-    return good;
+    return OPTIONS_RUN;
 }
 
-static bool take_memory(struct triage_options *options, const struct triage_option *option,
-                        const char *value)
+static enum options_result take_memory(void *request, const struct option_spec *spec,
+                                       const char *value)
 {
-    return read_number(option->name, value, UINT64_MAX >> 20, &options->megabytes);
+    struct triage_options *options = request;
+    return option_parse_number(spec, value, UINT64_MAX >> 20, &options->megabytes) ? OPTIONS_RUN
+                                                                                   : OPTIONS_WRONG;
 }
 
-static bool take_resume(struct triage_options *options, const struct triage_option *option,
-                        const char *value)
+static enum options_result take_resume(void *request, const struct option_spec *spec,
+                                       const char *value)
 {
-    (void)option;
+    struct triage_options *options = request;
+    (void)spec;
     (void)value;
     options->resumes = true;
-    return true;
+    return OPTIONS_RUN;
 }
 
-static bool take_baseline(struct triage_options *options, const struct triage_option *option,
-                          const char *value)
+static enum options_result take_baseline(void *request, const struct option_spec *spec,
+                                         const char *value)
 {
-    (void)option;
+    struct triage_options *options = request;
+    (void)spec;
     options->baseline = value;
-    return true;
+    return OPTIONS_RUN;
 }
 
-static bool take_fail_on(struct triage_options *options, const struct triage_option *option,
-                         const char *value)
+static enum options_result take_fail_on(void *request, const struct option_spec *spec,
+                                        const char *value)
 {
-    static const char *const names[] = {
-        [FAIL_ON_NONE] = "none", [FAIL_ON_NEW] = "new", [FAIL_ON_ANY] = "any"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (!strcmp(value, names[i])) {
-            options->fail_on = (enum fail_on)i;
-            return true;
-        }
-    complain("--%s: '%s' is none of any, new, none" SEE_HELP, option->name, value);
-    return false;
+    struct triage_options *options = request;
+    int what;
+    if (!option_choose(spec, value, &what))
+        return OPTIONS_WRONG;
+    options->fail_on = (enum fail_on)what;
+    return OPTIONS_RUN;
 }
 
 /* One of a single report, as one word: "--sysroot=DIR". */
-static bool take_forwarded(struct triage_options *options, const struct triage_option *option,
-                           const char *value)
+static enum options_result take_forwarded(void *request, const struct option_spec *spec,
+                                          const char *value)
 {
+    struct triage_options *options = request;
     char *word;
-    if (asprintf(&word, value ? "--%s=%s" : "--%s", option->name, value) < 0) {
-        complain("out of memory");
-        return false;
-    }
+    if (asprintf(&word, value ? "--%s=%s" : "--%s", spec->long_name, value) < 0)
+        return OPTIONS_NO_MEMORY;
     options->forwarded[options->forwarded_count++] = word;
-    return true;
+    options->shows_values |= !strcmp(spec->long_name, "locals");
+    return OPTIONS_RUN;
 }
 
-static bool take_locals(struct triage_options *options, const struct triage_option *option,
-                        const char *value)
-{
-    options->shows_values = true;
-    return take_forwarded(options, option, value);
-}
-
-static const struct triage_option option_list[] = {
-    {"format", 0, VALUE_REQUIRED, take_format},
-    {"", 'o', VALUE_REQUIRED, take_file},
-    {"output", 0, VALUE_REQUIRED, take_output},
-    {"jobs", 'j', VALUE_REQUIRED, take_jobs},
-    {"resume", 0, VALUE_NONE, take_resume},
-    {"baseline", 0, VALUE_REQUIRED, take_baseline},
-    {"fail-on", 0, VALUE_REQUIRED, take_fail_on},
-    {"time-limit", 0, VALUE_REQUIRED, take_seconds},
-    {"memory-limit", 0, VALUE_REQUIRED, take_memory},
-    {"rules", 0, VALUE_REQUIRED, take_forwarded},
-    {"sysroot", 0, VALUE_REQUIRED, take_forwarded},
-    {"lib-dir", 0, VALUE_REQUIRED, take_forwarded},
-    {"debug-dir", 0, VALUE_REQUIRED, take_forwarded},
-    {"source-map", 0, VALUE_REQUIRED, take_forwarded},
-    {"source-dir", 0, VALUE_REQUIRED, take_forwarded},
-    {"no-source", 0, VALUE_NONE, take_forwarded},
-    {"all-inlined", 0, VALUE_NONE, take_forwarded},
-    {"tasks", 0, VALUE_NONE, take_forwarded},
-    {"locals", 0, VALUE_OPTIONAL, take_locals},
+static const struct option_spec option_list[] = {
+    {NULL, "format", 0, OPTION_REQUIRED, "FORMAT",
+     "text (default), ndjson (one report a line; or json), groups (JSON),\n"
+     "markdown, or github (annotations of a workflow)",
+     take_format, COMPLETE_CHOICES, formats},
+    {NULL, NULL, 'o', OPTION_REQUIRED, "FILE", "write there instead of standard output", take_file,
+     COMPLETE_FILES, NULL},
+    {NULL, "output", 0, OPTION_REQUIRED, "FORMAT=FILE", "write FILE as well; may be repeated",
+     take_output, COMPLETE_FORMATS, formats},
+    {NULL, "jobs", 'j', OPTION_REQUIRED, "N",
+     "so many cores at once (as many as there are processors)", take_jobs, COMPLETE_NOTHING, NULL},
+    {NULL, "resume", 0, OPTION_FLAG, NULL,
+     "go on where an ndjson FILE ends: cores that it names are not\n"
+     "looked at again",
+     take_resume, COMPLETE_NOTHING, NULL},
+    {NULL, "baseline", 0, OPTION_REQUIRED, "FILE",
+     "signatures that are known: their hashes, a line each, or what\n"
+     "--output groups=FILE or ndjson=FILE wrote",
+     take_baseline, COMPLETE_FILES, NULL},
+    {NULL, "fail-on", 0, OPTION_REQUIRED, "WHAT",
+     "exit with 3 where there is any death, a new one (one that the\n"
+     "baseline does not have), or none (default)",
+     take_fail_on, COMPLETE_CHOICES, failures},
+    {NULL, "time-limit", 0, OPTION_REQUIRED, "SECONDS", "of one core (60)", take_seconds,
+     COMPLETE_NOTHING, NULL},
+    {NULL, "memory-limit", 0, OPTION_REQUIRED, "MB", "of one core (4096)", take_memory,
+     COMPLETE_NOTHING, NULL},
+    OPTION_HELP,
 };
-#define OPTION_COUNT (sizeof(option_list) / sizeof(option_list[0]))
 
-/* "--name", "--name=value", "-j", "-j4"; *ret_value is what follows in the same word, or NULL. */
-static const struct triage_option *find_option(const char *word, const char **ret_value)
-{
-    bool is_long = word[1] == '-';
-    const char *equals = is_long ? strchr(word, '=') : NULL;
-    size_t size = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
-    *ret_value = equals ? equals + 1 : NULL;
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const struct triage_option *option = &option_list[i];
-        if (is_long && size && strlen(option->name) == size &&
-            !strncmp(option->name, word + 2, size))
-            return option;
-        if (!is_long && word[1] == option->letter) {
-            *ret_value = word[2] ? word + 2 : NULL;
-            return option;
-        }
-    }
-    return NULL;
-}
+static const char *const forwarded_names[] = {
+    "rules",     "sysroot",     "lib-dir", "debug-dir", "source-map", "source-dir",
+    "no-source", "all-inlined", "tasks",   "locals",    NULL};
 
-/* The option at argv[*at], and its value, which may be the next word. */
-static bool take_option(struct triage_options *options, char **argv, int *at)
-{
-    const char *word = argv[*at], *value;
-    const struct triage_option *option = find_option(word, &value);
-    if (!option) {
-        complain("unknown option '%s'" SEE_HELP, word);
-        return false;
-    }
-    if (option->value == VALUE_NONE && value) {
-        complain("option '%s' takes no value" SEE_HELP, word);
-        return false;
-    }
-    if (option->value == VALUE_REQUIRED && !value && !(value = argv[++*at])) {
-        complain("option '%s' needs a value" SEE_HELP, word);
-        return false;
-    }
-    return option->take(options, option, value);
-}
+static const struct shared_options forwarded_options = {
+    .from = &report_command,
+    .heading = "As of a single report:",
+    .names = forwarded_names,
+    .take = take_forwarded,
+};
+
+const struct command_spec triage_command = {
+    .name = "triage",
+    .summary = "many cores, put together by what they died of",
+    .usage = "[OPTIONS] CORE|DIRECTORY...",
+    .about =
+        "Looks at each core, at those in directories too, and puts deaths of one cause together\n"
+        "(by their signatures: pystack-core --explain-signature CORE).",
+    .options = option_list,
+    .option_count = sizeof(option_list) / sizeof(option_list[0]),
+    .shared = &forwarded_options,
+    .examples = "pystack-core triage /var/lib/cores\n"
+                "pystack-core triage --output groups=known.json cores/\n"
+                "pystack-core triage --baseline known.json --fail-on new --format github cores/",
+    .exit_status =
+        "Exit status: 0 all shown, 1 shown with parts missing, 2 nothing could be shown or a file\n"
+        "not be written, 3 by --fail-on, 64 wrong usage.",
+};
 
 /* What a report's own parser says of them is said once, not of each core. */
 static bool check_forwarded(const struct triage_options *options)
@@ -273,22 +208,21 @@ static bool check(const struct triage_options *options)
     for (size_t i = 0; i < options->output_count; i++)
         files += options->outputs[i].format == TRIAGE_NDJSON && options->outputs[i].path;
     if (!options->word_count)
-        complain("triage: no core and no directory is named; see pystack-core triage --help");
+        complain_of_usage("triage: no core and no directory is named");
     else if (options->resumes && files != 1)
-        complain("--resume goes on with one file of ndjson; see pystack-core triage --help");
+        complain_of_usage("--resume goes on with one file of ndjson");
     else if (options->fail_on == FAIL_ON_NEW && !options->baseline)
-        complain("--fail-on new: what is known is named by --baseline");
+        complain_of_usage("--fail-on new: what is known is named by --baseline");
     else
         return check_forwarded(options);
     return false;
 }
 
-enum triage_parsed triage_options_parse(struct triage_options *options, int argc, char **argv)
+enum options_result triage_options_parse(struct triage_options *options, int argc, char **argv)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    bool words_only = false;
+    int first;
     *options = (struct triage_options){
-        .words = calloc((size_t)argc + 1, sizeof(*options->words)),
         .outputs = calloc((size_t)argc + 1, sizeof(*options->outputs)),
         .output_count = 1,
         .forwarded = calloc((size_t)argc + 1, sizeof(*options->forwarded)),
@@ -296,24 +230,16 @@ enum triage_parsed triage_options_parse(struct triage_options *options, int argc
         .seconds = DEFAULT_SECONDS,
         .megabytes = DEFAULT_MEMORY,
     };
-    if (!options->words || !options->outputs || !options->forwarded) {
+    if (!options->outputs || !options->forwarded) {
         complain("out of memory");
-        return TRIAGE_NO_MEMORY;
+        return OPTIONS_NO_MEMORY;
     }
-    for (int i = 1; i < argc; i++) {
-        bool is_word = words_only || argv[i][0] != '-' || !argv[i][1];
-        if (is_word) {
-            options->words[options->word_count++] = argv[i];
-        } else if (!strcmp(argv[i], "--")) {
-            words_only = true;
-        } else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            fputs(help_text, stdout);
-            return TRIAGE_DONE;
-        } else if (!take_option(options, argv, &i)) {
-            return TRIAGE_WRONG;
-        }
-    }
-    return check(options) ? TRIAGE_RUN : TRIAGE_WRONG;
+    enum options_result result = command_line_parse(&triage_command, options, argc, argv, &first);
+    if (result != OPTIONS_RUN)
+        return result;
+    options->words = argv + first;
+    options->word_count = (size_t)(argc - first);
+    return check(options) ? OPTIONS_RUN : OPTIONS_WRONG;
 }
 
 void triage_options_deinit(struct triage_options *options)
@@ -322,5 +248,4 @@ void triage_options_deinit(struct triage_options *options)
         free(options->forwarded[i]);
     free(options->forwarded);
     free(options->outputs);
-    free(options->words);
 }

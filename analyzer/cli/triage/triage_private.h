@@ -15,7 +15,6 @@
 enum fail_on { FAIL_ON_NONE, FAIL_ON_NEW, FAIL_ON_ANY };
 
 enum triage_format { TRIAGE_TEXT, TRIAGE_NDJSON, TRIAGE_GROUPS, TRIAGE_MARKDOWN, TRIAGE_GITHUB };
-#define TRIAGE_FORMATS 5u
 
 struct triage_output {
     enum triage_format format;
@@ -24,7 +23,7 @@ struct triage_output {
 
 /** Strings belong to argv. */
 struct triage_options {
-    char **words; /**< Cores and directories; malloc'd. */
+    char **words; /**< Cores and directories. */
     size_t word_count;
     struct triage_output *outputs; /**< The main one first. */
     size_t output_count;
@@ -40,10 +39,8 @@ struct triage_options {
     const char *baseline; /**< A file of known signatures; or NULL. */
 };
 
-enum triage_parsed { TRIAGE_RUN, TRIAGE_DONE, TRIAGE_WRONG, TRIAGE_NO_MEMORY };
-
 /** Reads argv; prints help or what is wrong with it. */
-enum triage_parsed triage_options_parse(struct triage_options *options, int argc, char **argv);
+enum options_result triage_options_parse(struct triage_options *options, int argc, char **argv);
 void triage_options_deinit(struct triage_options *options);
 
 /* ---- find_cores.c ---- */

@@ -25,10 +25,15 @@ def bash_offers(*words, folder="/"):
                      % (folder, " ".join(shlex.quote(word) for word in words), len(words)))
 
 
-def long_options():
+def long_options(*command):
     """Those that --help names."""
-    shown = analyzer.run("--help").stdout
-    return set(re.findall(r"^ +(?:-\w, )?(--[\w-]+(?:=full)?)", shown, re.M))
+    shown = analyzer.run(*command, "--help").stdout
+    return set(re.findall(r"^ {2,6}(?:-\w, )?(--[\w-]+(?:=full)?)", shown, re.M))
+
+
+def commands():
+    """Those that --help names, as it names them."""
+    return re.findall(r"^  pystack-core ([a-z]+)   ", analyzer.run("--help").stdout, re.M)
 
 
 def test_bash_offers_options():
@@ -58,6 +63,31 @@ def test_bash_offers_commands_and_files(tmp_path):
     assert bash_offers("x", "de", folder=tmp_path) == ["demo.core"]
 
 
+def test_bash_offers_what_the_command_takes(tmp_path):
+    (tmp_path / "a.core").write_text("")
+    assert {"triage", "summary", "demangle"} <= set(commands())
+    for command in commands():
+        assert set(bash_offers(command, "--")) == long_options(command), command
+    assert bash_offers("triage", "--fail-on", "") == ["any", "new", "none"]
+    assert bash_offers("triage", "--form", folder=tmp_path) == ["--format"]
+    assert "markdown" in bash_offers("triage", "--format", "") and "markdown" not in bash_offers("--format", "")
+    assert bash_offers("triage", "-j", "", folder=tmp_path) == [""]
+    assert bash_offers("triage", "", folder=tmp_path) == ["a.core"]
+
+
+def test_help_of_each_command():
+    for command in commands():
+        done = analyzer.run(command, "--help")
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout == analyzer.run(command, "-h").stdout
+        assert done.stdout.startswith("Usage: pystack-core %s" % command)
+        assert "\nExamples:\n  " in done.stdout and "\nExit status: " in done.stdout and "-h, --help" in done.stdout
+        assert max(map(len, done.stdout.splitlines())) < 100, command
+        wrong = analyzer.run(command, "--no-such-option")
+        assert wrong.returncode == analyzer.EXIT_USAGE and not wrong.stdout
+        assert wrong.stderr == ("pystack-core: unknown or ambiguous option '--no-such-option'; "
+                                "see pystack-core %s --help\n" % command)
+
+
 def test_zsh_takes_the_script():
     found = run_shell("zsh", 'autoload -U compinit; compinit -D; source <("$1" --completion zsh);'
                       "print $_comps[pystack-core]", "-f")
@@ -74,6 +104,9 @@ def test_fish_offers():
     assert offers("pystack-core --format ") == {"text", "json"}
     assert offers("pystack-core --").issuperset(long_options() - {"--save-core=full"})
     assert "demangle" in offers("pystack-core dem")
+    assert offers("pystack-core triage --fail") == {"--fail-on"} and offers("pystack-core --fail") == set()
+    assert offers("pystack-core triage --fail-on ") == {"any", "new", "none"}
+    assert offers("pystack-core summary --") == long_options("summary")
 
 
 def test_unknown_shell():
