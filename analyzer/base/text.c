@@ -112,7 +112,7 @@ size_t utf8_decode(const char *text, size_t size, uint32_t *ret)
 
 static bool drives_terminal(uint32_t code_point)
 {
-    return code_point < 0x20 || (code_point >= 0x7f && code_point <= 0x9f) ||
+    return code_point < 0x20 || (code_point >= 0x7f && code_point <= 0x9f) || code_point == 0x61c ||
            code_point == 0x200e || code_point == 0x200f || code_point == 0x2028 ||
            code_point == 0x2029 || (code_point >= 0x202a && code_point <= 0x202e) ||
            (code_point >= 0x2066 && code_point <= 0x2069);

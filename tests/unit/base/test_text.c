@@ -25,7 +25,7 @@ static void test_escapes_controls(void **state)
     expect_escaped("a\nb\tc\rd", "a\\nb\\tc\\x0dd");
     expect_escaped("\x1b[31m\x07\x7f", "\\x1b[31m\\x07\\x7f");
     expect_escaped("\xc2\x9b\xc2\x80\xc2\xa0", "\\x9b\\x80\xc2\xa0");
-    expect_escaped("\u200e\u200f\u2028\u2029", "\\u200e\\u200f\\u2028\\u2029");
+    expect_escaped("\u061c\u200e\u200f\u2028\u2029", "\\u061c\\u200e\\u200f\\u2028\\u2029");
     expect_escaped("\u202a\u202e\u2066\u2069", "\\u202a\\u202e\\u2066\\u2069");
     expect_escaped("\u202f\u2065\u206a", "\u202f\u2065\u206a");
 }
