@@ -126,12 +126,13 @@ void location_cache_deinit(struct location_cache *cache)
 static bool is_listed_before(const struct trace_locals *locals, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (!strcmp(locals->items[i].name, locals->items[index].name))
+        if (json_is_same_string(locals->items[i].name, locals->items[index].name))
             return true;
     return false;
 }
 
-/* Names are few; one that is there twice (a comprehension's) has its first value. */
+/* Names are few; one that is there twice (a comprehension's, one that is damaged) has its first
+ * value. */
 static void put_locals(struct json_writer *writer, const struct trace_locals *locals)
 {
     json_open_object(writer, "locals");

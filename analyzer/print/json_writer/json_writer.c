@@ -21,24 +21,46 @@ static void dump_value(struct json_writer *writer, json_t *value)
     json_decref(value);
 }
 
+/* How many bytes the next character has that is written; one that is not UTF-8 is U+FFFD. */
+static size_t decode_repaired(const char *bytes, size_t left, uint32_t *ret)
+{
+    size_t used = utf8_decode(bytes, left, ret);
+    if (!used)
+        *ret = 0xfffd;
+    return used ? used : 1;
+}
+
 static json_t *make_repaired_string(const char *bytes)
 {
     struct text text = {0};
     size_t left = strlen(bytes);
     while (left) {
         uint32_t code_point;
-        size_t used = utf8_decode(bytes, left, &code_point);
-        if (used)
-            text_add(&text, bytes, used);
-        else
-            text_add_code_point(&text, 0xfffd);
-        used = used ? used : 1;
+        size_t used = decode_repaired(bytes, left, &code_point);
+        text_add_code_point(&text, code_point);
         bytes += used;
         left -= used;
     }
     json_t *value = text.failed ? NULL : json_string(text.data);
     text_deinit(&text);
     return value;
+}
+
+bool json_is_same_string(const char *one, const char *other)
+{
+    size_t left[2] = {strlen(one), strlen(other)};
+    while (left[0] && left[1]) {
+        uint32_t code_points[2];
+        size_t used[2] = {decode_repaired(one, left[0], &code_points[0]),
+                          decode_repaired(other, left[1], &code_points[1])};
+        if (code_points[0] != code_points[1])
+            return false;
+        one += used[0];
+        left[0] -= used[0];
+        other += used[1];
+        left[1] -= used[1];
+    }
+    return left[0] == left[1];
 }
 
 /* How many bytes stand for themselves in a string. */

@@ -26,6 +26,11 @@ void json_break_line(struct json_writer *writer);
 
 /** NULL is null; each byte that is not UTF-8 becomes U+FFFD. */
 void json_put_string(struct json_writer *writer, const char *key, const char *string);
+/**
+ * Whether two strings are written as the same one, as what is not UTF-8 can be: a member's name
+ * that is not ours has to differ in this way from all others of its object (RFC 8259, 4).
+ */
+bool json_is_same_string(const char *one, const char *other);
 /** null when it is not known. */
 void json_put_integer(struct json_writer *writer, const char *key, bool known, int64_t value);
 /** The same; null also above INT64_MAX, which is what readers of JSON take. */

@@ -193,6 +193,39 @@ static void damage_attribute(struct choice *choice, const struct dwarf_places *p
                           size);
 }
 
+/* Where the text of an attribute stands in the file; 0: it has none. */
+static size_t place_of_text(const struct dwarf_places *places, const struct damaged_file *file,
+                            const struct attribute_place *attribute)
+{
+    if (attribute->form == DW_FORM_string)
+        return attribute->at;
+    const char *section = attribute->form == DW_FORM_strp        ? ".debug_str"
+                          : attribute->form == DW_FORM_line_strp ? ".debug_line_str"
+                                                                 : "";
+    for (size_t i = 0; i < places->section_count; i++)
+        if (!strcmp(places->sections[i].name, section))
+            return places->sections[i].at + (size_t)file_number(file, attribute->at, 4);
+    return 0;
+}
+
+/* The names of entries that follow each other, as a function's variables do: what is not UTF-8,
+ * what drives a terminal, short ones, none. */
+static void damage_names(struct choice *choice, const struct dwarf_places *places,
+                         struct damaged_file *file)
+{
+    static const char *const names[] = {"",         "\xff",   "\x80\xfe", "\x1b[2J",
+                                        "\xd8\x9c", "\"\\\n", "self"};
+    size_t first = choose_below(choice, places->attribute_count);
+    for (size_t number = first; number < first + 200 && number < places->attribute_count;
+         number++) {
+        size_t at = place_of_text(places, file, &places->attributes[number]);
+        const char *name = names[choose_below(choice, sizeof(names) / sizeof(*names))];
+        size_t size = strlen(name) + choose_one_in(choice, 2); // With its end, or as its beginning.
+        if (at)
+            file_patch(file, at, name, size);
+    }
+}
+
 static void damage_unit(struct choice *choice, const struct dwarf_places *places,
                         struct damaged_file *file)
 {
@@ -228,9 +261,11 @@ void damage_dwarf(struct choice *choice, const struct dwarf_places *places,
                   struct damaged_file *file)
 {
     for (size_t times = 1 + choose_below(choice, 8); times; times--) {
-        size_t what = choose_below(choice, 8);
+        size_t what = choose_below(choice, 9);
         if (what < 4 && places->attribute_count)
             damage_attribute(choice, places, file);
+        else if (what == 8 && places->attribute_count)
+            damage_names(choice, places, file);
         else if (what == 4 && places->unit_count)
             damage_unit(choice, places, file);
         else if (places->section_count)

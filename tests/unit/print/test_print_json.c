@@ -182,6 +182,30 @@ static void test_exceptions_and_locals(void **state)
     json_decref(root);
 }
 
+/* Names of damaged debug information: what is not UTF-8 is one character, however it differs. */
+static void test_names_that_are_written_alike(void **state)
+{
+    (void)state;
+    static const struct trace_local items[] = {
+        {"n\x85", "1", true},         {"n\xff", "2", true}, {"n\xef\xbf\xbd", "3", false},
+        {"n\xff\xff", "4", false},    {"n", "5", false},    {"\xff", "6", false},
+        {"\xed\xa0\x80", "7", false}, {"", "8", true},      {"n\xc3\xbc", "9", false}};
+    const struct trace_locals list = {items, 9};
+    const struct trace_locals *locals[7] = {&list};
+    struct sample sample;
+    struct psc_trace *trace = sample_fill(&sample);
+    sample.threads[0].locals = locals;
+    json_t *root = load_sample(trace, true);
+    json_t *thread = json_array_get(json_object_get(root, "threads"), 0);
+    json_t *frame = json_array_get(json_object_get(thread, "frames"), 0);
+    expect_json(json_object_get(frame, "locals"),
+                "{\"n\xef\xbf\xbd\":\"1\",\"n\xef\xbf\xbd\xef\xbf\xbd\":\"4\",\"n\":\"5\","
+                "\"\xef\xbf\xbd\":\"6\",\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\":\"7\","
+                "\"\":\"8\",\"n\xc3\xbc\":\"9\"}");
+    expect_json(json_object_get(frame, "arguments"), "[\"n\xef\xbf\xbd\",\"\"]");
+    json_decref(root);
+}
+
 static void test_hidden_frames_only_with_all(void **state)
 {
     (void)state;
@@ -400,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_threads_and_frames),
         cmocka_unit_test(test_recursions),
         cmocka_unit_test(test_exceptions_and_locals),
+        cmocka_unit_test(test_names_that_are_written_alike),
         cmocka_unit_test(test_hidden_frames_only_with_all),
         cmocka_unit_test(test_odd_bytes_and_unknown_values),
         cmocka_unit_test(test_schema_takes_the_sample),
