@@ -1,6 +1,5 @@
 /* `pystack-core triage`: find cores, look at each, put them together, write what was asked for. */
 #include "messages.h"
-#include "output.h"
 #include "triage_private.h"
 
 #include <errno.h>
@@ -9,9 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Where a rule of --fail-on applies. */
-#define EXIT_FAIL_ON 3
-
 /* Progress is shown on work that takes longer. */
 #define PROGRESS_SECONDS 1
 
@@ -19,9 +15,11 @@
 struct triage {
     const struct triage_options *options;
     struct core_list cores;
-    struct core_report *reports;
+    struct core_report *reports; /* Of the cores, then of deaths without one. */
+    size_t report_count;
     struct report_lines *lines;
     size_t line_count;
+    struct kept_reports kept;
     struct report_groups groups;
     size_t done;
     time_t started;
@@ -31,8 +29,9 @@ struct triage {
 
 static void triage_deinit(struct triage *triage)
 {
-    for (size_t i = 0; triage->reports && i < triage->cores.count; i++)
+    for (size_t i = 0; triage->reports && i < triage->report_count; i++)
         core_report_deinit(&triage->reports[i]);
+    kept_reports_close(&triage->kept);
     report_lines_close(triage->lines, triage->line_count);
     report_groups_deinit(&triage->groups);
     free(triage->reports);
@@ -61,94 +60,25 @@ static void end_progress(struct triage *triage)
     triage->progress_shown = false;
 }
 
+/* Whole reports are for the outputs, of which most need little of each. */
+static bool keep(struct triage *triage, struct core_report *report)
+{
+    if (!kept_reports_add(&triage->kept, report))
+        complain("a report cannot be kept in a temporary file: %s", strerror(errno));
+    else if (!core_report_slim(report))
+        complain("out of memory");
+    else
+        return true;
+    return false;
+}
+
 /* A report_fn. */
 static bool take(void *context, struct core_report *report)
 {
     struct triage *triage = context;
     triage->done++;
     show_progress(triage);
-    if (!report_lines_add(triage->lines, triage->line_count, report))
-        return false;
-    if (core_report_slim(report))
-        return true;
-    complain("out of memory");
-    return false;
-}
-
-/* ---- what is written ---- */
-
-static bool wants_color(const struct triage_output *output)
-{
-    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return !output->path && !(no_color && *no_color) && isatty(STDOUT_FILENO) && terminal &&
-           strcmp(terminal, "dumb") != 0;
-}
-
-static void write_format(FILE *file, enum triage_format format, const struct triage_result *result)
-{
-    switch (format) {
-    case TRIAGE_TEXT:
-        write_group_text(file, result);
-        return;
-    case TRIAGE_GROUPS:
-        write_group_json(file, result);
-        return;
-    case TRIAGE_MARKDOWN:
-        write_markdown(file, result);
-        return;
-    case TRIAGE_GITHUB:
-        write_annotations(file, result);
-        return;
-    case TRIAGE_NDJSON:
-        return;
-    }
-}
-
-static bool write_bytes(const struct triage_options *options, const struct triage_output *output,
-                        const char *bytes, size_t size)
-{
-    struct output_file file;
-    bool good = open_output(&file, output->path, options->shows_values);
-    if (good)
-        good = !write_output(&file, bytes, size);
-    good = close_output(&file, good);
-    if (!good && !output->path && file.error == EPIPE)
-        return true;
-    if (!good)
-        complain("%s: %s", output->path ? output->path : "standard output", strerror(file.error));
-    return good;
-}
-
-static bool write_one(const struct triage *triage, const struct triage_output *output)
-{
-    const struct triage_result result = {
-        .reports = triage->reports,
-        .report_count = triage->cores.count,
-        .groups = &triage->groups,
-        .has_baseline = triage->options->baseline != NULL,
-        .color = wants_color(output),
-    };
-    char *bytes = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&bytes, &size);
-    if (file)
-        write_format(file, output->format, &result);
-    bool good = file && !ferror(file);
-    good = file && !fclose(file) && good;
-    if (!good)
-        complain("out of memory");
-    good = good && write_bytes(triage->options, output, bytes, size);
-    free(bytes);
-    return good;
-}
-
-static bool write_outputs(const struct triage *triage)
-{
-    bool good = true;
-    for (size_t i = 0; i < triage->options->output_count; i++)
-        if (triage->options->outputs[i].format != TRIAGE_NDJSON)
-            good = write_one(triage, &triage->options->outputs[i]) && good;
-    return good;
+    return report_lines_add(triage->lines, triage->line_count, report) && keep(triage, report);
 }
 
 /* ---- how it ended ---- */
@@ -164,8 +94,8 @@ static bool fails(const struct triage *triage)
 
 static int exit_code(const struct triage *triage)
 {
-    bool some = false, partial = triage->cores.missed != 0;
-    for (size_t i = 0; i < triage->cores.count; i++) {
+    bool some = !triage->report_count, partial = triage->cores.missed != 0;
+    for (size_t i = 0; i < triage->report_count; i++) {
         some |= triage->reports[i].code != EXIT_NOTHING;
         partial |= triage->reports[i].code != EXIT_COMPLETE;
     }
@@ -176,24 +106,73 @@ static int exit_code(const struct triage *triage)
     return partial ? EXIT_PARTIAL : EXIT_COMPLETE;
 }
 
-static bool look_at_all(struct triage *triage)
+/* ---- what is looked at ---- */
+
+static bool wants_whole_reports(const struct triage_options *options)
 {
-    const size_t count = triage->cores.count;
-    triage->reports = calloc(count + 1, sizeof(*triage->reports));
+    for (size_t i = 0; i < options->output_count; i++)
+        if (options->outputs[i].format->needs_whole)
+            return true;
+    return false;
+}
+
+static bool make_reports(struct triage *triage)
+{
+    triage->report_count = triage->cores.count + triage->options->exit_count;
+    triage->reports = calloc(triage->report_count + 1, sizeof(*triage->reports));
     if (!triage->reports) {
         complain("out of memory");
         return false;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < triage->report_count; i++)
+        triage->reports[i].kept_at = -1;
+    for (size_t i = 0; i < triage->cores.count; i++)
         triage->reports[i].path = triage->cores.paths[i];
-    if (!report_lines_open(triage->options, triage->reports, count, &triage->lines,
+    if (!wants_whole_reports(triage->options) || kept_reports_open(&triage->kept))
+        return true;
+    complain("a temporary file cannot be made: %s", strerror(errno));
+    return false;
+}
+
+/* What an earlier run has left. */
+static bool take_over(struct triage *triage)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < triage->cores.count; i++)
+        if (triage->reports[i].json) {
+            triage->done++;
+            good = keep(triage, &triage->reports[i]);
+        }
+    return good;
+}
+
+static bool take_exits(struct triage *triage)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < triage->options->exit_count; i++) {
+        struct core_report *report = &triage->reports[triage->cores.count + i];
+        const char *text = triage->options->exits[i];
+        report->path = "a death without a core";
+        good =
+            core_report_take(report, text, strlen(text), "no report of it") && take(triage, report);
+        // Its own name, in the report itself.
+        const char *path = report_text(report->json, "target", NULL, "path");
+        report->path = path ? path : report->path;
+    }
+    return good;
+}
+
+static bool look_at_all(struct triage *triage)
+{
+    if (!make_reports(triage) ||
+        !report_lines_open(triage->options, triage->reports, triage->cores.count, &triage->lines,
                            &triage->line_count))
         return false;
-    for (size_t i = 0; i < count; i++)
-        triage->done += triage->reports[i].json != NULL;
-    bool good = run_cores(triage->options, triage->reports, count, take, triage);
+    bool good = take_over(triage) &&
+                run_cores(triage->options, triage->reports, triage->cores.count, take, triage);
+    good = good && take_exits(triage);
     end_progress(triage);
-    if (good && !group_reports(triage->reports, count, &triage->groups)) {
+    if (good && !group_reports(triage->reports, triage->report_count, &triage->groups)) {
         complain("out of memory");
         good = false;
     }
@@ -201,16 +180,34 @@ static bool look_at_all(struct triage *triage)
            (!triage->options->baseline || mark_known(&triage->groups, triage->options->baseline));
 }
 
-static int run_triage(const struct triage_options *options)
+static bool write_all_outputs(const struct triage *triage)
+{
+    const struct triage_result result = {
+        .reports = triage->reports,
+        .report_count = triage->report_count,
+        .groups = &triage->groups,
+        .kept = &triage->kept,
+        .repository = triage->options->repository,
+        .junit_merge = triage->options->junit_merge,
+        .has_baseline = triage->options->baseline != NULL,
+        .shows_values = triage->options->shows_values,
+    };
+    bool good = true;
+    for (size_t i = 0; i < triage->options->output_count; i++)
+        good = write_output_file(&result, &triage->options->outputs[i]) && good;
+    return good;
+}
+
+int triage_run(const struct triage_options *options)
 {
     struct triage triage = {
         .options = options, .started = seconds_now(), .shows_progress = isatty(STDERR_FILENO)};
     int code = EXIT_NOTHING;
     if (!find_cores(options->words, options->word_count, &triage.cores))
         complain("out of memory");
-    else if (!triage.cores.count)
+    else if (!triage.cores.count && !options->exit_count && !options->may_find_nothing)
         complain("no core file was found");
-    else if (look_at_all(&triage) && write_outputs(&triage))
+    else if (look_at_all(&triage) && write_all_outputs(&triage))
         code = exit_code(&triage);
     triage_deinit(&triage);
     return code;
@@ -223,7 +220,7 @@ int command_triage(int argc, char **argv, report_one_fn *report_one)
     int code = command_line_exit_code(result);
     options.report_one = report_one;
     if (result == OPTIONS_RUN)
-        code = run_triage(&options);
+        code = triage_run(&options);
     triage_options_deinit(&options);
     return code;
 }

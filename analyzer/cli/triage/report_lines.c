@@ -68,7 +68,7 @@ bool report_lines_open(const struct triage_options *options, struct core_report 
     if (!good)
         complain("out of memory");
     for (size_t i = 0; good && i < options->output_count; i++)
-        if (options->outputs[i].format == TRIAGE_NDJSON) {
+        if (!options->outputs[i].format->write) {
             lines[*ret_count] = (struct report_lines){options->outputs[i].path, -1};
             good = open_lines(options, &lines[(*ret_count)++], reports, count);
         }

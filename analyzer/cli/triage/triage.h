@@ -9,10 +9,61 @@
 
 #include "options.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 extern const struct command_spec triage_command;
 
 /** Prints the report of one core. @return the exit code. */
 typedef int report_one_fn(struct options *options);
+
+/** --fail-on */
+enum fail_on { FAIL_ON_NONE, FAIL_ON_NEW, FAIL_ON_ANY };
+
+/** The exit code where a rule of --fail-on applies. */
+#define EXIT_FAIL_ON 3
+
+/** A row of the table in outputs/formats.c. */
+struct output_format;
+
+struct triage_output {
+    const struct output_format *format;
+    const char *path; /**< NULL: standard output. */
+};
+
+/** What to look at and what to write. Strings belong to the caller. */
+struct triage_options {
+    char **words; /**< Cores and directories. */
+    size_t word_count;
+    struct triage_output *outputs; /**< The main one first. */
+    size_t output_count;
+    char **forwarded; /**< Options of a single report, as argv has them, without the first word. */
+    size_t forwarded_count;
+    uint32_t jobs;
+    uint32_t seconds;   /**< Of one core. */
+    uint64_t megabytes; /**< The same. */
+    bool resumes;
+    bool shows_values; /**< A report holds values of the program. */
+    report_one_fn *report_one;
+    enum fail_on fail_on;
+    const char *baseline;    /**< A file of known signatures; or NULL. */
+    const char *repository;  /**< The folder of the sources; NULL: GITHUB_WORKSPACE, else here. */
+    const char *junit_merge; /**< A JUnit file that junit outputs go on with; or NULL. */
+    /**
+     * Deaths that left no core: a report each as JSON, of pystack-core-1.schema.json with
+     * "target": {"kind": "exit", ...}; target.path, where there is one, is what names it.
+     */
+    const char *const *exits;
+    size_t exit_count;
+    bool may_find_nothing; /**< No core at all is a result, too: it is written, and code 0. */
+};
+
+/**
+ * Looks at all, writes the outputs. @return the exit code.
+ * Children are made: to be called while there is one thread.
+ */
+int triage_run(const struct triage_options *options);
 
 /**
  * `pystack-core triage`. argv[0] is the command's name. @return the exit code.

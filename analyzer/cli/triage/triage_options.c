@@ -10,13 +10,6 @@
 #define DEFAULT_SECONDS 60u
 #define DEFAULT_MEMORY  4096u
 
-static const struct option_choice formats[] = {{"text", TRIAGE_TEXT},
-                                               {"ndjson", TRIAGE_NDJSON},
-                                               {"groups", TRIAGE_GROUPS},
-                                               {"markdown", TRIAGE_MARKDOWN},
-                                               {"github", TRIAGE_GITHUB},
-                                               {"json", TRIAGE_NDJSON},
-                                               {NULL, 0}};
 static const struct option_choice failures[] = {
     {"any", FAIL_ON_ANY}, {"new", FAIL_ON_NEW}, {"none", FAIL_ON_NONE}, {NULL, 0}};
 
@@ -27,7 +20,7 @@ static enum options_result take_format(void *request, const struct option_spec *
     int format;
     if (!option_choose(spec, value, &format))
         return OPTIONS_WRONG;
-    options->outputs[0].format = (enum triage_format)format;
+    options->outputs[0].format = &output_formats[format];
     return OPTIONS_RUN;
 }
 
@@ -48,7 +41,7 @@ static enum options_result take_output(void *request, const struct option_spec *
     int format;
     if (!option_parse_output(spec, value, &format, &output->path))
         return OPTIONS_WRONG;
-    output->format = (enum triage_format)format;
+    output->format = &output_formats[format];
     options->output_count++;
     return OPTIONS_RUN;
 }
@@ -127,14 +120,12 @@ static enum options_result take_forwarded(void *request, const struct option_spe
 }
 
 static const struct option_spec option_list[] = {
-    {NULL, "format", 0, OPTION_REQUIRED, "FORMAT",
-     "text (default), ndjson (one report a line; or json), groups (JSON),\n"
-     "markdown, or github (annotations of a workflow)",
-     take_format, COMPLETE_CHOICES, formats},
+    {NULL, "format", 0, OPTION_REQUIRED, "FORMAT", output_formats_help, take_format,
+     COMPLETE_CHOICES, output_choices},
     {NULL, NULL, 'o', OPTION_REQUIRED, "FILE", "write there instead of standard output", take_file,
      COMPLETE_FILES, NULL},
     {NULL, "output", 0, OPTION_REQUIRED, "FORMAT=FILE", "write FILE as well; may be repeated",
-     take_output, COMPLETE_FORMATS, formats},
+     take_output, COMPLETE_FORMATS, output_choices},
     {NULL, "jobs", 'j', OPTION_REQUIRED, "N",
      "so many cores at once (as many as there are processors)", take_jobs, COMPLETE_NOTHING, NULL},
     {NULL, "resume", 0, OPTION_FLAG, NULL,
@@ -206,7 +197,7 @@ static bool check(const struct triage_options *options)
 {
     size_t files = 0;
     for (size_t i = 0; i < options->output_count; i++)
-        files += options->outputs[i].format == TRIAGE_NDJSON && options->outputs[i].path;
+        files += !options->outputs[i].format->write && options->outputs[i].path;
     if (!options->word_count)
         complain_of_usage("triage: no core and no directory is named");
     else if (options->resumes && files != 1)
@@ -234,6 +225,7 @@ enum options_result triage_options_parse(struct triage_options *options, int arg
         complain("out of memory");
         return OPTIONS_NO_MEMORY;
     }
+    options->outputs[0].format = &output_formats[OUTPUT_TEXT];
     enum options_result result = command_line_parse(&triage_command, options, argc, argv, &first);
     if (result != OPTIONS_RUN)
         return result;

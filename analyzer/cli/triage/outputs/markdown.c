@@ -1,5 +1,5 @@
 /* Markdown, as a step's summary shows it. */
-#include "triage_private.h"
+#include "outputs_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void put_block(FILE *file, const json_t *frames)
     free(text);
 }
 
-void write_markdown(FILE *file, const struct triage_result *result)
+bool write_markdown(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
     fprintf(file, "## %zu core file%s, %zu cause%s\n", result->report_count,
@@ -53,9 +53,9 @@ void write_markdown(FILE *file, const struct triage_result *result)
         const struct core_report *first = &result->reports[group->first];
         if (ftell(file) > SUMMARY_LIMIT) {
             fprintf(file, "\n… %zu more groups\n", groups->count - i);
-            return;
+            return true;
         }
-        if (group->hash)
+        if (!group->unread)
             fprintf(file, "\n### %zu × ", group->count);
         else
             fputs("\n### not read: ", file);
@@ -70,7 +70,8 @@ void write_markdown(FILE *file, const struct triage_result *result)
         if (group->count > 1)
             fprintf(file, " and %zu more", group->count - 1);
         putc('\n', file);
-        if (group->hash)
+        if (!group->unread)
             put_block(file, core_report_frames(first));
     }
+    return true;
 }

@@ -1,6 +1,7 @@
-/* A report as JSON has it: the only file of the room that reads JSON. */
-#include "triage_private.h"
+/* A report as its JSON has it. */
+#include "grouping.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,14 +36,28 @@ bool core_report_take(struct core_report *report, const char *output, size_t siz
     return report->json != NULL;
 }
 
+const char *report_text(const json_t *object, const char *outer, const char *inner,
+                        const char *member)
+{
+    object = json_object_get(object, outer);
+    object = inner ? json_object_get(object, inner) : object;
+    return json_string_value(json_object_get(object, member));
+}
+
 static const char *signature_member(const struct core_report *report, const char *name)
 {
-    return json_string_value(json_object_get(json_object_get(report->json, "signature"), name));
+    return report_text(report->json, "signature", NULL, name);
 }
 
 const char *core_report_hash(const struct core_report *report)
 {
     return signature_member(report, "hash");
+}
+
+bool core_report_tells(const struct core_report *report)
+{
+    const char *kind = report_text(report->json, "target", NULL, "kind");
+    return core_report_hash(report) || (kind && !strcmp(kind, "exit"));
 }
 
 static const char *first_warning(const struct core_report *report)
@@ -54,6 +69,8 @@ static const char *first_warning(const struct core_report *report)
 const char *core_report_title(const struct core_report *report)
 {
     const char *title = signature_member(report, "title");
+    if (!title)
+        title = report_text(report->json, "crash", NULL, "summary");
     if (!title)
         title = first_warning(report);
     return title ? title : "no report";
@@ -71,15 +88,20 @@ static bool has_state(const json_t *thread, const char *wanted)
 }
 
 /* As signature/signature.c chooses. */
-const json_t *core_report_frames(const struct core_report *report)
+const json_t *core_report_thread(const json_t *report)
 {
     static const char *const wanted[] = {"crashed", "holds-gil", "main"};
-    const json_t *threads = json_object_get(report->json, "threads");
+    const json_t *threads = json_object_get(report, "threads");
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
         for (size_t j = 0; j < json_array_size(threads); j++)
             if (has_state(json_array_get(threads, j), wanted[i]))
-                return json_object_get(json_array_get(threads, j), "frames");
-    return json_object_get(json_array_get(threads, 0), "frames");
+                return json_array_get(threads, j);
+    return json_array_get(threads, 0);
+}
+
+const json_t *core_report_frames(const struct core_report *report)
+{
+    return json_object_get(core_report_thread(report->json), "frames");
 }
 
 char *core_report_line(const struct core_report *report)
@@ -88,19 +110,38 @@ char *core_report_line(const struct core_report *report)
     return json_dumps(report->json, JSON_COMPACT | JSON_REAL_PRECISION(10));
 }
 
+/* An object with those members of another that it has. */
+static json_t *pick(const json_t *object, const char *const *members)
+{
+    if (!json_is_object(object))
+        return json_null();
+    json_t *picked = json_object();
+    for (size_t i = 0; members[i]; i++)
+        if (json_object_get(object, members[i]))
+            json_object_set(picked, members[i], json_object_get(object, members[i]));
+    return picked;
+}
+
 bool core_report_slim(struct core_report *report)
 {
-    const json_t *frames = core_report_frames(report);
-    json_t *thread =
-        json_pack("{s:O?, s:[s]}", "frames", (json_t *)(uintptr_t)frames, "state", "crashed");
-    json_t *slim =
-        json_pack("{s:O?, s:O?, s:[o]}", "signature", json_object_get(report->json, "signature"),
-                  "warnings", json_object_get(report->json, "warnings"), "threads", thread);
-    if (!slim)
-        return false;
-    json_decref(report->json);
-    report->json = slim;
-    return true;
+    static const char *const of_report[] = {"signature", "crash", "deadlocks", "warnings", NULL};
+    static const char *const of_target[] = {"kind", "path", "pid", "executable", NULL};
+    static const char *const of_running[] = {"test", NULL};
+    json_t *thread = (json_t *)(uintptr_t)core_report_thread(report->json);
+    json_t *slim = pick(report->json, of_report);
+    json_t *threads = thread ? json_pack("[O]", thread) : json_array();
+    bool good = slim && !json_object_set_new(slim, "threads", threads) &&
+                !json_object_set_new(slim, "target",
+                                     pick(json_object_get(report->json, "target"), of_target)) &&
+                !json_object_set_new(slim, "running",
+                                     pick(json_object_get(report->json, "running"), of_running));
+    if (good)
+        json_decref(report->json);
+    else
+        json_decref(slim);
+    if (good)
+        report->json = slim;
+    return good;
 }
 
 bool core_report_read(struct core_report *reports, size_t count, const char *line, size_t size)
@@ -113,7 +154,7 @@ bool core_report_read(struct core_report *reports, size_t count, const char *lin
     for (size_t i = 0; path && i < count; i++)
         if (!reports[i].json && !strcmp(reports[i].path, path)) {
             reports[i].json = found.json;
-            reports[i].code = core_report_hash(&reports[i]) ? 0 : 2;
+            reports[i].code = core_report_tells(&reports[i]) ? 0 : 2;
             return true;
         }
     core_report_deinit(&found);

@@ -1,6 +1,6 @@
 /* Reports with one signature. */
 #include "messages.h"
-#include "triage_private.h"
+#include "grouping.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -31,8 +31,8 @@ static int compare_reports(const void *a, const void *b)
 static int compare_groups(const void *a, const void *b)
 {
     const struct report_group *one = a, *other = b;
-    if (!one->hash != !other->hash)
-        return one->hash ? -1 : 1;
+    if (one->unread != other->unread)
+        return one->unread ? 1 : -1;
     if (one->count != other->count)
         return one->count > other->count ? -1 : 1;
     return (one->first > other->first) - (one->first < other->first);
@@ -44,38 +44,56 @@ static bool begins_group(const struct sorted_report *sorted, size_t at)
            strcmp(sorted[at].hash, sorted[at - 1].hash) != 0;
 }
 
-static void fill_groups(struct report_groups *groups, const struct sorted_report *sorted,
-                        size_t count)
+static void fill_groups(const struct core_report *reports, struct report_groups *groups,
+                        const struct sorted_report *sorted, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        bool unread = !core_report_tells(&reports[sorted[i].index]);
         if (begins_group(sorted, i))
-            groups->items[groups->count++] =
-                (struct report_group){.hash = sorted[i].hash, .first = sorted[i].index};
+            groups->items[groups->count++] = (struct report_group){
+                .hash = sorted[i].hash, .first = sorted[i].index, .unread = unread};
         groups->items[groups->count - 1].count++;
-        groups->unread += !sorted[i].hash;
+        groups->unread += unread;
     }
     if (groups->count)
         qsort(groups->items, groups->count, sizeof(*groups->items), compare_groups);
 }
 
+/* The reports of each group, by counting. */
+static void list_members(const struct core_report *reports, size_t count,
+                         struct report_groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        groups->member_at[i + 1] = groups->member_at[i] + groups->items[i].count;
+    for (size_t i = 0; i < count; i++)
+        groups->members[groups->member_at[reports[i].group]++] = i;
+    // Each begin has become its end, which is where the next one begins.
+    for (size_t i = groups->count; i > 0; i--)
+        groups->member_at[i] = groups->member_at[i - 1];
+    groups->member_at[0] = 0;
+}
+
 bool group_reports(struct core_report *reports, size_t count, struct report_groups *ret)
 {
     struct sorted_report *sorted = calloc(count + 1, sizeof(*sorted));
-    *ret = (struct report_groups){.items = calloc(count + 1, sizeof(*ret->items))};
-    if (!sorted || !ret->items) {
+    *ret = (struct report_groups){.items = calloc(count + 1, sizeof(*ret->items)),
+                                  .members = calloc(count + 1, sizeof(*ret->members)),
+                                  .member_at = calloc(count + 2, sizeof(*ret->member_at))};
+    if (!sorted || !ret->items || !ret->members || !ret->member_at) {
         free(sorted);
         return false;
     }
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct sorted_report){core_report_hash(&reports[i]), i};
     qsort(sorted, count, sizeof(*sorted), compare_reports);
-    fill_groups(ret, sorted, count);
+    fill_groups(reports, ret, sorted, count);
     // In the order of the signatures a report's group is found by walking both.
     for (size_t i = 0; i < ret->count; i++)
         reports[ret->items[i].first].group = i;
     for (size_t i = 1; i < count; i++)
         if (!begins_group(sorted, i))
             reports[sorted[i].index].group = reports[sorted[i - 1].index].group;
+    list_members(reports, count, ret);
     free(sorted);
     return true;
 }
@@ -83,6 +101,8 @@ bool group_reports(struct core_report *reports, size_t count, struct report_grou
 void report_groups_deinit(struct report_groups *groups)
 {
     free(groups->items);
+    free(groups->members);
+    free(groups->member_at);
 }
 
 /* malloc'd and terminated; NULL, and said so, when there is none. */

@@ -1,5 +1,5 @@
 /* Names of a target, and its frames, as text that can drive nothing. */
-#include "triage_private.h"
+#include "outputs_private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Annotations of a GitHub workflow: "::error file=...,line=...,title=...::message". */
-#include "triage_private.h"
+#include "outputs_private.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static const json_t *find_frame(const json_t *frames, const char *folder, const 
     return NULL;
 }
 
-void write_annotations(FILE *file, const struct triage_result *result)
+bool write_annotations(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
     char *folder = getcwd(NULL, 0);
@@ -71,4 +71,5 @@ void write_annotations(FILE *file, const struct triage_result *result)
         putc('\n', file);
     }
     free(folder);
+    return true;
 }

@@ -1,5 +1,5 @@
 /* Groups as text and as JSON. */
-#include "triage_private.h"
+#include "outputs_private.h"
 
 #define FRAMES_SHOWN 12u
 #define PATHS_SHOWN  5u
@@ -12,16 +12,14 @@ static void put_count(FILE *file, size_t count, const char *what)
 
 static void put_paths(FILE *file, const struct triage_result *result, size_t group)
 {
-    size_t shown = 0;
-    for (size_t i = 0; i < result->report_count && shown < PATHS_SHOWN; i++) {
-        if (result->reports[i].group != group)
-            continue;
-        fputs(shown++ ? ", " : "", file);
-        put_safely(file, result->reports[i].path);
+    const size_t *members = result->groups->members + result->groups->member_at[group];
+    size_t count = result->groups->items[group].count;
+    for (size_t i = 0; i < count && i < PATHS_SHOWN; i++) {
+        fputs(i ? ", " : "", file);
+        put_safely(file, result->reports[members[i]].path);
     }
-    size_t left = result->groups->items[group].count - shown;
-    if (left)
-        fprintf(file, " and %zu more", left);
+    if (count > PATHS_SHOWN)
+        fprintf(file, " and %zu more", count - PATHS_SHOWN);
 }
 
 static void put_group(FILE *file, const struct triage_result *result, size_t index)
@@ -29,7 +27,7 @@ static void put_group(FILE *file, const struct triage_result *result, size_t ind
     const struct report_group *group = &result->groups->items[index];
     const struct core_report *first = &result->reports[group->first];
     const char *strong = result->color ? "\033[1m" : "", *plain = result->color ? "\033[0m" : "";
-    if (group->hash)
+    if (!group->unread)
         fprintf(file, "\n%s%zu ×  ", strong, group->count);
     else
         fprintf(file, "\n%snot read:  ", strong);
@@ -42,11 +40,11 @@ static void put_group(FILE *file, const struct triage_result *result, size_t ind
                                       : " (new)");
     put_paths(file, result, index);
     putc('\n', file);
-    if (group->hash)
+    if (!group->unread)
         put_frames(file, core_report_frames(first), "  ", FRAMES_SHOWN);
 }
 
-void write_group_text(FILE *file, const struct triage_result *result)
+bool write_group_text(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
     put_count(file, result->report_count, "core");
@@ -57,18 +55,19 @@ void write_group_text(FILE *file, const struct triage_result *result)
     putc('\n', file);
     for (size_t i = 0; i < groups->count; i++)
         put_group(file, result, i);
+    return true;
 }
 
-void write_group_json(FILE *file, const struct triage_result *result)
+bool write_group_json(FILE *file, const struct triage_result *result)
 {
     json_t *list = json_array();
     for (size_t i = 0; list && i < result->groups->count; i++) {
         const struct report_group *group = &result->groups->items[i];
         const struct core_report *first = &result->reports[group->first];
+        const size_t *members = result->groups->members + result->groups->member_at[i];
         json_t *paths = json_array();
-        for (size_t j = 0; j < result->report_count; j++)
-            if (result->reports[j].group == i)
-                json_array_append_new(paths, json_string(result->reports[j].path));
+        for (size_t j = 0; j < group->count; j++)
+            json_array_append_new(paths, json_string(result->reports[members[j]].path));
         json_t *one = json_pack("{s:s?, s:s, s:I, s:s, s:o}", "hash", group->hash, "title",
                                 core_report_title(first), "count", (json_int_t)group->count,
                                 "first", first->path, "reports", paths);
@@ -81,4 +80,5 @@ void write_group_json(FILE *file, const struct triage_result *result)
         json_dumpf(all, file, JSON_INDENT(1));
     putc('\n', file);
     json_decref(all);
+    return true;
 }
