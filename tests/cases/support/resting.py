@@ -1,4 +1,5 @@
 """Waits for conditions, with a deadline: for processes that wait, files that come. No test sleeps by itself."""
+import contextlib
 import os
 import time
 
@@ -20,11 +21,11 @@ def let_pass(seconds):
 def switches(pid, but):
     """
     State of each thread but one, and how often it was switched away from: the same again when all have
-    waited in between. Who waits for the GIL looks for it every 5 ms.
+    waited in between. Who waits for the GIL looks for it every 5 ms. A thread that is just ending is gone.
     """
     found = {}
     for tid in set(os.listdir("/proc/%d/task" % pid)) - {str(but)}:
-        with open("/proc/%d/task/%s/status" % (pid, tid)) as file:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open("/proc/%d/task/%s/status" % (pid, tid)) as file:
             found[tid] = [line for line in file if line.startswith(("State:", "voluntary", "nonvol"))]
     return found
 
