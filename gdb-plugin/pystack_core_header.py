@@ -153,7 +153,13 @@ if ctypes:
                     ("interrupted", OpenOptionsInterrupted),
                     ("interrupt_context", ctypes.c_void_p),
                     ("find_file", OpenOptionsFind_file),
-                    ("find_file_context", ctypes.c_void_p)]
+                    ("find_file_context", ctypes.c_void_p),
+                    ("core_name", ctypes.c_char_p),
+                    ("core_warning", ctypes.c_char_p),
+                    ("core_owner_known", ctypes.c_uint32),
+                    ("core_user", ctypes.c_uint32),
+                    ("core_group", ctypes.c_uint32),
+                    ("reserved_open", ctypes.c_uint32)]
 
     class ValueLimits(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),

@@ -68,6 +68,11 @@ static enum psc_status take_open_options(const struct psc_open_options *given,
         .find_file_context = open.find_file_context,
         .interrupted = open.interrupted,
         .interrupt_context = open.interrupt_context,
+        .core = {.name = open.core_name,
+                 .warning = open.core_warning,
+                 .owner_known = open.core_owner_known != 0,
+                 .user = open.core_user,
+                 .group = open.core_group},
     };
     return status;
 }

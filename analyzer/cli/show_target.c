@@ -3,6 +3,7 @@
 
 #include "bundle.h"
 #include "messages.h"
+#include "packed_core.h"
 #include "processes.h"
 #include "report_files.h"
 #include "sandbox.h"
@@ -290,24 +291,46 @@ static void check_directory(const char *path)
         complain("%s: there is no such directory", path);
 }
 
+/* A core, unpacked where it is not one that can be read; NULL, and said so, if it cannot be. */
+static struct psc_target *open_core(const struct options *options)
+{
+    struct psc_open_options open = options->open;
+    struct psc_target *target = NULL;
+    struct psc_error err = {0};
+    struct packed_core core;
+    if (packed_core_open(options->core, &core)) {
+        open.core_name = core.name;
+        open.core_warning = core.warning;
+        open.core_owner_known = core.owner_known;
+        open.core_user = core.user;
+        open.core_group = core.group;
+        if (psc_open_core(core.path, options->executable, &open, &target, &err) != PSC_OK)
+            complain("%s", err.message);
+    }
+    packed_core_close(&core);
+    return target;
+}
+
+static struct psc_target *open_process(const struct options *options)
+{
+    struct psc_target *target = NULL;
+    struct psc_error err = {0};
+    if (psc_open_process(one_pid(options), &options->open, &target, &err) != PSC_OK)
+        complain("%s", err.message);
+    return target;
+}
+
 static int show_opened(const struct options *options)
 {
     if (options->open.sysroot)
         check_directory(options->open.sysroot);
     for (size_t i = 0; i < options->open.library_directory_count; i++)
         check_directory(options->library_directories[i]);
-    struct psc_error err = {0};
-    struct psc_target *target = NULL;
     if (options_are_several(options))
         return options->interval > 0 ? watch(NULL, options) : show_processes(options);
-    enum psc_status status =
-        options->pid_count
-            ? psc_open_process(one_pid(options), &options->open, &target, &err)
-            : psc_open_core(options->core, options->executable, &options->open, &target, &err);
-    if (status != PSC_OK) {
-        complain("%s", err.message);
+    struct psc_target *target = options->pid_count ? open_process(options) : open_core(options);
+    if (!target)
         return EXIT_NOTHING;
-    }
     int code = options->interval > 0 ? watch(target, options) : show(target, options);
     psc_close(target);
     return code;

@@ -115,11 +115,20 @@ struct psc_open_options {
      */
     const char *(*find_file)(void *context, const char *path);
     void *find_file_context;
+    /** What messages and reports call the core file, where that is not its path; or NULL. */
+    const char *core_name;
+    /** A sentence on what is missing of the core file: a warning of each report; or NULL. */
+    const char *core_warning;
+    /** Non-zero: whose core it is, where the owner of the file is another. */
+    uint32_t core_owner_known;
+    uint32_t core_user;
+    uint32_t core_group;
+    uint32_t reserved_open; /**< 0 */
 };
 #define PSC_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                             \
         sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, \
-            NULL                                                                                  \
+            NULL, NULL, NULL, 0, 0, 0, 0                                                          \
     }
 
 /** Which of the two stacks to take. */

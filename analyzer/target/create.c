@@ -33,6 +33,11 @@ static bool copy_options(struct target *target, const struct target_options *opt
         copy->find_file_context = options->find_file_context;
         copy->interrupted = options->interrupted;
         copy->interrupt_context = options->interrupt_context;
+        copy->core = options->core;
+        if (copy->core.name)
+            copy->core.name = arena_strdup(arena, options->core.name);
+        if (copy->core.warning)
+            copy->core.warning = arena_strdup(arena, options->core.warning);
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||
             !copy_strings(arena, options->source_maps, options->source_map_count,

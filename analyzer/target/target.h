@@ -168,6 +168,13 @@ struct target_options {
     /** See psc_open_options; or NULL. */
     const char *(*find_file)(void *context, const char *path);
     void *find_file_context;
+    struct {
+        const char *name; /**< What the core file is called, where that is not its path; or NULL. */
+        const char *warning; /**< A sentence on what is missing of it; or NULL. */
+        bool owner_known;    /**< Whose it is, where the owner of the file is another. */
+        uint32_t user;
+        uint32_t group;
+    } core;
 };
 
 enum target_need {

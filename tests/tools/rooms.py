@@ -32,7 +32,7 @@ LIBRARIES: List[Tuple[str, str, Dict[str, Optional[int]]]] = [
     ("process_vm_readv", r"sys/uio\.h", {"target/live": None}),
     ("libdeflate", r"libdeflate\.h", {"elf": 1}),
     ("libiberty", r"libiberty/", {"modules": 1}),
-    ("libarchive", r"archive(_entry)?\.h", {"cli/bundle": 1}),
+    ("libarchive", r"archive(_entry)?\.h", {"cli/archive_calls": 1}),
     ("getopt", r"getopt\.h", {PROGRAM: 1}),
 ]
 

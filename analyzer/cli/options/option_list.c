@@ -131,7 +131,11 @@ static const struct option_spec option_list[] = {
      ".tar.zst), for --sysroot on another machine",
      take_bundle, COMPLETE_FILES, NULL},
 
-    {"", "unwinder", 0, OPTION_REQUIRED, "NAME", "libunwind (default) or libdw", take_unwinder,
+    {"", NULL, 'c', OPTION_REQUIRED, "CORE",
+     "the core, as gdb has it: EXECUTABLE -c CORE, also for coredumpctl\n"
+     "debug --debugger=pystack-core",
+     take_core, COMPLETE_FILES, NULL},
+    {NULL, "unwinder", 0, OPTION_REQUIRED, "NAME", "libunwind (default) or libdw", take_unwinder,
      COMPLETE_CHOICES, unwinder_choices},
     {NULL, "no-sandbox", 0, OPTION_FLAG, NULL,
      "parse with all rights of this program, in one process: for its own\n"
@@ -152,10 +156,12 @@ const struct command_spec report_command = {
     .about =
         "Prints the merged native, Cython and Python stack of every thread of a core file, or of\n"
         "a living process, which is stopped for some milliseconds.\n"
-        "EXECUTABLE is needed only when the program is not where the core says it was.",
+        "EXECUTABLE is needed only when the program is not where the core says it was.\n"
+        "CORE may be compressed (.gz, .xz, .zst, .lz4, .bz2); - is standard input.",
     .options = option_list,
     .option_count = sizeof(option_list) / sizeof(option_list[0]),
     .examples = "pystack-core core.4711                   how it died, and all stacks\n"
+                "coredumpctl dump 4711 | pystack-core -\n"
                 "pystack-core --pid 4711                  what it does now\n"
                 "pystack-core --thread crashed --locals core.4711\n"
                 "pystack-core --output json=report.json core.4711",

@@ -403,6 +403,14 @@ enum options_result take_rules(void *request, const struct option_spec *spec, co
     return OPTIONS_RUN;
 }
 
+enum options_result take_core(void *request, const struct option_spec *spec, const char *value)
+{
+    struct options *options = request;
+    (void)spec;
+    options->core = value;
+    return OPTIONS_RUN;
+}
+
 /* ---- about the program ---- */
 
 enum options_result take_version(void *request, const struct option_spec *spec, const char *value)

@@ -57,7 +57,11 @@ __attribute__((__format__(__printf__, 1, 2))) static bool refuse(const char *for
 static bool check_targets(const struct options *options, int word_count)
 {
     bool live = options_are_live(options);
-    if (live ? word_count != 0 : word_count < 1 || word_count > 2)
+    if (live && options->core)
+        return refuse("--pid and --match take no -c CORE");
+    if (options->core && word_count > 1)
+        return refuse("with -c CORE there is one more word, EXECUTABLE");
+    if (!options->core && (live ? word_count != 0 : word_count < 1 || word_count > 2))
         return refuse(live              ? "--pid and --match take neither CORE nor EXECUTABLE"
                       : word_count == 0 ? "neither a core file nor --pid is given"
                                         : "more than CORE and EXECUTABLE");
@@ -155,8 +159,9 @@ enum options_result options_parse(struct options *options, int argc, char **argv
         return OPTIONS_WRONG;
     options->print.one_line = options->interval > 0;
     if (!options_are_live(options)) {
-        options->core = argv[at];
-        options->executable = argv[at + 1];
+        if (!options->core)
+            options->core = argv[at++];
+        options->executable = argv[at];
     }
     finish_options(options);
     for (size_t i = 0; i < options->output_count; i++)

@@ -24,7 +24,7 @@ struct output {
 
 /** Strings belong to argv, arrays to this. */
 struct options {
-    const char *core; /**< NULL: living processes. */
+    const char *core; /**< NULL: living processes; "-": standard input. */
     int32_t *pids;    /**< Of --pid. */
     size_t pid_count;
     bool matches;                       /**< --match was given. */

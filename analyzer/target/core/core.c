@@ -126,10 +126,23 @@ bool core_is_truncated(const struct target *target)
 
 /* ---- opening ---- */
 
-static enum psc_status core_map(const char *path, struct target *target, struct core *core,
+static void set_owner(struct target *target, const struct stat *status)
+{
+    // What the file says of itself could be made up.
+    target->process.owner_known = true;
+    target->process.user = status->st_uid;
+    target->process.group = status->st_gid;
+    if (target->options.core.owner_known) {
+        target->process.user = target->options.core.user;
+        target->process.group = target->options.core.group;
+    }
+}
+
+static enum psc_status core_map(const char *file, struct target *target, struct core *core,
                                 struct psc_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const char *path = core->path;
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ENOENT && path[strspn(path, "0123456789")] == '\0' && path[0])
         return psc_fail(err, PSC_ERR_IO,
                         "%s: No such file or directory; a living process is named by --pid %s",
@@ -149,10 +162,7 @@ static enum psc_status core_map(const char *path, struct target *target, struct 
     else if (!status.st_size)
         result = psc_fail(err, PSC_ERR_FORMAT, "%s: the file is empty", path);
     if (result == PSC_OK) {
-        // What the file says of itself could be made up.
-        target->process.owner_known = true;
-        target->process.user = status.st_uid;
-        target->process.group = status.st_gid;
+        set_owner(target, &status);
         core->size = (size_t)status.st_size;
         const void *image = mmap(NULL, core->size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (image == MAP_FAILED)
@@ -405,6 +415,8 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
     core_check_executable(target);
     if (notes.auxv.size >= 16)
         target_read_arguments(target, notes.auxv.data);
+    if (target->options.core.warning)
+        target_warn(target, "core-incomplete", "%s", target->options.core.warning);
     if (core->truncated)
         target_warn(target, "core-truncated",
                     "the core file is cut off; what was cut is missing below");
@@ -426,7 +438,8 @@ enum psc_status core_open(const char *path, const char *executable,
         return psc_fail_memory(err);
     }
     target->backend = core;
-    core->path = arena_strdup(target->arena, path);
+    const char *name = options ? options->core.name : NULL;
+    core->path = arena_strdup(target->arena, name ? name : path);
     enum psc_status status = core_map(path, target, core, err);
     if (status == PSC_OK)
         status = core_check_header(target, core, err);

@@ -1,6 +1,6 @@
 /**
  * @file
- * libarchive, loaded when it is first needed: linked to the program it would load a dozen further
+ * Room `cli/archive_calls`: libarchive, loaded when it is first needed: linked to the program it would load a dozen further
  * libraries (libxml2, ICU, nettle, ...) at every start, which takes longer than the start itself.
  */
 #ifndef PSC_ARCHIVE_CALLS_H
@@ -14,11 +14,13 @@
     X(archive_error_string)                    \
     X(archive_read_new)                        \
     X(archive_read_support_format_tar)         \
+    X(archive_read_support_format_raw)         \
     X(archive_read_support_filter_gzip)        \
     X(archive_read_support_filter_zstd)        \
     X(archive_read_support_filter_xz)          \
     X(archive_read_support_filter_bzip2)       \
     X(archive_read_support_filter_lz4)         \
+    X(archive_read_open)                       \
     X(archive_read_open_fd)                    \
     X(archive_read_next_header)                \
     X(archive_read_data_block)                 \

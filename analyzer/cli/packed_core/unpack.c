@@ -1,0 +1,228 @@
+#include "unpack.h"
+
+#include "messages.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Bytes of a core: systemd-coredump keeps 32 GB of one at most (coredump.conf(5)), others all. */
+#define UNPACKED_LIMIT ((uint64_t)256 << 30)
+#define PAGE           4096u
+/* Progress is shown on work that takes longer, and then so often. */
+#define PROGRESS_SECONDS 1
+#define PROGRESS_BYTES   ((uint64_t)64 << 20)
+
+__attribute__((__format__(__printf__, 2, 3))) static bool stop(struct unpack_work *work,
+                                                               const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(work->result->problem, sizeof(work->result->problem), format, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- where it goes ---- */
+
+static bool is_zero(const unsigned char *bytes, size_t size)
+{
+    return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
+}
+
+static bool write_at(int file, const unsigned char *bytes, size_t size, uint64_t offset)
+{
+    while (size) {
+        ssize_t written = pwrite(file, bytes, size, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        bytes += written;
+        size -= (size_t)written;
+        offset += (uint64_t)written;
+    }
+    return true;
+}
+
+static bool store(struct unpack_work *work, const unsigned char *bytes, size_t size, uint64_t at)
+{
+    struct unpack_sink *sink = &work->sink;
+    if (!size)
+        return true;
+    if (size > sink->stored_limit - sink->stored)
+        return stop(work,
+                    "the core takes more than %llu MB, half of what is free where it is unpacked; "
+                    "what is behind them is missing (TMPDIR can name a larger place)",
+                    (unsigned long long)(sink->stored_limit >> 20));
+    sink->stored += size;
+    return write_at(sink->file, bytes, size, at) ||
+           stop(work, "the core cannot be unpacked whole: %s (TMPDIR can name a larger place)",
+                strerror(errno));
+}
+
+/* Pages of zeros stay holes, which are read as zeros. */
+static bool add_bytes(struct unpack_work *work, const unsigned char *bytes, size_t size)
+{
+    struct unpack_sink *sink = &work->sink;
+    size_t begin = 0, end = 0;
+    if (size > UNPACKED_LIMIT - sink->at)
+        return stop(work, "the core is larger than %llu GB; what is behind them is missing",
+                    (unsigned long long)(UNPACKED_LIMIT >> 30));
+    while (end < size) {
+        size_t piece = PAGE - (size_t)((sink->at + end) % PAGE);
+        if (piece > size - end)
+            piece = size - end;
+        if (is_zero(bytes + end, piece)) {
+            if (!store(work, bytes + begin, end - begin, sink->at + begin))
+                return false;
+            begin = end + piece;
+        }
+        end += piece;
+    }
+    if (!store(work, bytes + begin, end - begin, sink->at + begin))
+        return false;
+    sink->at += size;
+    return true;
+}
+
+/* Of what is no core the rest is not wanted: its begin tells the reader what it is. */
+static bool begins_as_core(const unsigned char *bytes, size_t size)
+{
+    if (size < EI_NIDENT + 2 || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return false;
+    unsigned low = bytes[EI_DATA] == ELFDATA2MSB;
+    return !bytes[EI_NIDENT + !low] && bytes[EI_NIDENT + low] == ET_CORE;
+}
+
+static void show_progress(struct unpack_work *work, uint64_t before)
+{
+    struct timespec now;
+    if (before / PROGRESS_BYTES == work->sink.at / PROGRESS_BYTES || !isatty(STDERR_FILENO))
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!work->started)
+        work->started = now.tv_sec;
+    if (now.tv_sec - work->started < PROGRESS_SECONDS)
+        return;
+    fprintf(stderr, "\runpacking: %llu MB, %llu MB of them not zero",
+            (unsigned long long)(work->sink.at >> 20),
+            (unsigned long long)(work->sink.stored >> 20));
+    work->progress_shown = true;
+}
+
+/* false: no more is wanted. */
+static bool take(struct unpack_work *work, const unsigned char *bytes, size_t size)
+{
+    uint64_t before = work->sink.at;
+    bool is_first = !before;
+    if (!size)
+        return true;
+    if (!add_bytes(work, bytes, size))
+        return false;
+    show_progress(work, before);
+    return !is_first || begins_as_core(bytes, size);
+}
+
+/* ---- where it comes from ---- */
+
+/* What was read before, then what comes; 0 at the end, -1 with errno. */
+static ssize_t next_bytes(struct unpack_source *source)
+{
+    ssize_t got = (ssize_t)source->size;
+    source->size = 0;
+    if (got)
+        return got;
+    do
+        got = read(source->fd, source->buffer, sizeof(source->buffer));
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+static void copy_plain(struct unpack_work *work)
+{
+    ssize_t got;
+    while ((got = next_bytes(&work->source)) > 0)
+        if (!take(work, work->source.buffer, (size_t)got))
+            return;
+    if (got < 0)
+        stop(work, "the core ends early: %s", strerror(errno));
+}
+
+/* An archive_read_callback. */
+static la_ssize_t read_packed(struct archive *archive, void *context, const void **ret)
+{
+    struct unpack_work *work = context;
+    (void)archive;
+    *ret = work->source.buffer;
+    return next_bytes(&work->source);
+}
+
+static struct archive *open_stream(struct unpack_work *work)
+{
+    const struct archive_calls *calls = work->calls;
+    struct archive *archive = calls->archive_read_new();
+    if (!archive)
+        return NULL;
+    calls->archive_read_support_filter_gzip(archive);
+    calls->archive_read_support_filter_xz(archive);
+    calls->archive_read_support_filter_zstd(archive);
+    calls->archive_read_support_filter_lz4(archive);
+    calls->archive_read_support_filter_bzip2(archive);
+    calls->archive_read_support_format_raw(archive);
+    return archive;
+}
+
+static void say_how_it_ended(struct unpack_work *work, struct archive *archive)
+{
+    const char *why = work->calls->archive_error_string(archive);
+    stop(work,
+         "the compressed core ends early or is damaged, after %llu KB%s%.100s%s; what is behind "
+         "them is missing",
+         (unsigned long long)(work->sink.at >> 10), why ? " (" : "", why ? why : "",
+         why ? ")" : "");
+}
+
+static int copy_packed(struct unpack_work *work)
+{
+    const struct archive_calls *calls = work->calls;
+    struct archive *archive = open_stream(work);
+    struct archive_entry *entry;
+    if (!archive) {
+        complain("out of memory");
+        return EXIT_NOTHING;
+    }
+    int result = calls->archive_read_open(archive, work, NULL, read_packed, NULL);
+    if (result == ARCHIVE_OK)
+        result = calls->archive_read_next_header(archive, &entry);
+    while (result == ARCHIVE_OK || result == ARCHIVE_WARN || result == ARCHIVE_RETRY) {
+        const void *block = NULL;
+        size_t size = 0;
+        la_int64_t offset;
+        result = calls->archive_read_data_block(archive, &block, &size, &offset);
+        if ((result == ARCHIVE_OK || result == ARCHIVE_WARN) && !take(work, block, size))
+            break;
+    }
+    if (result == ARCHIVE_FATAL || result == ARCHIVE_FAILED)
+        say_how_it_ended(work, archive);
+    calls->archive_read_free(archive);
+    return EXIT_COMPLETE;
+}
+
+int unpack(struct unpack_work *work)
+{
+    int code = EXIT_COMPLETE;
+    if (work->calls)
+        code = copy_packed(work);
+    else
+        copy_plain(work);
+    if (work->progress_shown)
+        fputs("\r\033[K", stderr);
+    // A hole may be its end.
+    if (ftruncate(work->sink.file, (off_t)work->sink.at))
+        stop(work, "the core cannot be unpacked whole: %s", strerror(errno));
+    return code;
+}
