@@ -55,8 +55,9 @@ static enum psc_status walk_thread(struct capture *capture, struct captured_thre
         merged->stack_end =
             target_find_stack_end(capture->target, merged->sp, thread->native->thread_pointer);
     merged->inside = capture->unpaused ? find_stack_address(capture, thread) : 0;
-    merged->native.keep_registers =
-        capture->options.locals || (thread->native && thread->native->crashed);
+    merged->native.kept_frames = capture->options.locals                     ? NATIVE_SAVED_LIMIT
+                                 : thread->native && thread->native->crashed ? DIAGNOSE_DEPTH
+                                                                             : 0;
     if (capture->native && thread->native && !thread->native->unreadable)
         status = native_walk(capture->native, thread->native_index, &merged->native);
     release_stack(capture, &merged->native);

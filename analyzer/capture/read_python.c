@@ -135,21 +135,45 @@ static enum psc_status read_tasks(struct capture *capture)
     return status;
 }
 
-/* What it waits for. Nothing is known of a thread that was not stopped. */
-static enum psc_status read_wait(struct capture *capture, const struct captured_thread *thread)
+/* Its first stack, for what it waits for. */
+static struct diagnose_wait_thread make_wait_thread(const struct captured_thread *thread)
 {
     const struct merged_stack *merged = &thread->merged;
     const struct python_stack *stack = NULL;
     for (size_t i = 0; i < merged->interpreter_count && !stack; i++)
         if (merged->interpreters[i].stack.count)
             stack = &merged->interpreters[i].stack;
-    if (!thread->native || !capture->waits)
+    return (struct diagnose_wait_thread){.native = thread->native,
+                                         .has_python = merged->interpreter_count,
+                                         .frames = stack ? stack->frames : NULL,
+                                         .frame_count = stack ? stack->count : 0};
+}
+
+/* What it waits for. Nothing is known of a thread that was not stopped. */
+static enum psc_status read_wait(struct capture *capture, const struct captured_thread *thread)
+{
+    const struct diagnose_wait_thread waiting = make_wait_thread(thread);
+    return thread->native && capture->waits ? diagnose_waits_read(capture->waits, &waiting)
+                                            : PSC_OK;
+}
+
+/* In which locks it stands. */
+static enum psc_status read_held(struct capture *capture, const struct captured_thread *thread)
+{
+    const struct diagnose_wait_thread waiting = make_wait_thread(thread);
+    return thread->native && capture->waits ? diagnose_waits_read_held(capture->waits, &waiting)
+                                            : PSC_OK;
+}
+
+/* The same of all, if somebody waits for a lock of which it matters. */
+static enum psc_status read_all_held(struct capture *capture)
+{
+    enum psc_status status = PSC_OK;
+    if (!capture->waits || !diagnose_waits_want_held(capture->waits))
         return PSC_OK;
-    return diagnose_waits_read(
-        capture->waits, &(struct diagnose_wait_thread){.native = thread->native,
-                                                       .has_python = merged->interpreter_count,
-                                                       .frames = stack ? stack->frames : NULL,
-                                                       .frame_count = stack ? stack->count : 0});
+    for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++)
+        status = read_held(capture, &capture->threads[i]);
+    return status;
 }
 
 static enum psc_status begin_waits(struct capture *capture)
@@ -190,9 +214,14 @@ enum psc_status read_python(struct capture *capture)
         if (status == PSC_OK)
             read_evaluations(capture, &capture->threads[i]);
         // It is not going to be merged: memory that is used again costs the stop less than new one.
-        if (capture->visits && !capture->native)
-            merged_stack_deinit(&capture->threads[i].merged);
+        if (!capture->visits || capture->native)
+            continue;
+        if (status == PSC_OK)
+            status = read_held(capture, &capture->threads[i]);
+        merged_stack_deinit(&capture->threads[i].merged);
     }
+    if (capture_goes_on(capture, status) && !(capture->visits && !capture->native))
+        status = read_all_held(capture);
     if (capture_goes_on(capture, status))
         status = python_read_futures(capture->python, capture->works, capture->work_count);
     if (capture_goes_on(capture, status) && capture->options.tasks)

@@ -47,13 +47,16 @@ PSC_MUST_CHECK enum psc_status diagnose_thread_fault(struct target *target,
                                                      struct arena *arena,
                                                      const struct trace_crash **ret);
 
+/** Frames of a stack, from the innermost, whose registers say something of a death. */
+#define DIAGNOSE_DEPTH ((size_t)128)
+
 /** What a death is explained from; all of it is walked and merged. */
 struct diagnose_input {
     struct target *target;
     struct modules *modules;          /**< NULL: not known. */
     struct python *python;            /**< NULL: none. */
     const struct native_stack *stack; /**< Of the thread that took the signal, walked with
-                                         keep_registers; NULL: it was not walked. */
+                                         kept_frames; NULL: it was not walked. */
     const struct first_fault *first;  /**< What a signal handler has passed on, if any. */
     struct psc_trace *trace;          /**< Whose threads are complete. */
 };
@@ -96,6 +99,14 @@ void diagnose_waits_destroy(struct waits *waits);
 /** Reads what may change when a living process goes on. */
 PSC_MUST_CHECK enum psc_status diagnose_waits_read(struct waits *waits,
                                                    const struct diagnose_wait_thread *thread);
+/**
+ * Whether a thread of which that was read sleeps in a lock that does not say who has it: then it
+ * has to be known of all threads in which locks they stand.
+ */
+bool diagnose_waits_want_held(const struct waits *waits);
+/** Reads in which locks a thread stands, of which diagnose_waits_read() was called. */
+PSC_MUST_CHECK enum psc_status diagnose_waits_read_held(struct waits *waits,
+                                                        const struct diagnose_wait_thread *thread);
 /** Whether a thread of which that was read sleeps until it gets the GIL. */
 bool diagnose_waits_for_gil(const struct waits *waits, int32_t tid);
 /** Fills trace_thread.waits_for of all threads, whose frames and states are there. */

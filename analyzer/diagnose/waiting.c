@@ -18,6 +18,17 @@ enum psc_status diagnose_waits_read(struct waits *waits, const struct diagnose_w
     return waits_read(waits, thread);
 }
 
+bool diagnose_waits_want_held(const struct waits *waits)
+{
+    return waits_want_held(waits);
+}
+
+enum psc_status diagnose_waits_read_held(struct waits *waits,
+                                         const struct diagnose_wait_thread *thread)
+{
+    return waits_read_held(waits, thread);
+}
+
 bool diagnose_waits_for_gil(const struct waits *waits, int32_t tid)
 {
     return waits && waits_is_for_gil(waits, tid);

@@ -90,8 +90,8 @@ struct native_stack {
         end_address; /**< For UNREADABLE and BLANK: the address; for NO_RULE and CYCLE: the pc. */
     /** Registers at the last frame, to reason about going on. */
     struct target_registers last;
-    /** Set before the walk: registers are kept, for native_get_context(). */
-    bool keep_registers;
+    /** Set before the walk: of so many frames registers are kept, for native_get_context(). */
+    size_t kept_frames;
     bool skips;             /**< Some frame is or was `skipped`, or is of NATIVE_TRUST_ANCHOR. */
     const uint8_t *vectors; /**< The thread's; see struct target_thread. */
     struct native_saved *saved; /**< Of the first frames, at most NATIVE_SAVED_LIMIT; malloc'd. */
@@ -160,7 +160,7 @@ struct native_context {
     uint8_t vectors[TARGET_VECTORS_LIMIT];
 };
 
-/** The registers of a frame of a stack that was walked with keep_registers. */
+/** The registers of a frame, of a stack that was walked with kept_frames. */
 void native_get_context(const struct target *target, const struct native_stack *stack, size_t index,
                         struct native_context *ret);
 /**

@@ -147,7 +147,7 @@ static void take_registers(struct walker *walker);
 static enum psc_status keep_registers(struct walker *walker)
 {
     struct native_saved saved;
-    if (!walker->stack->keep_registers)
+    if (walker->stack->count > walker->stack->kept_frames)
         return PSC_OK;
     if (walker->exact)
         take_registers(walker);

@@ -98,8 +98,8 @@ static void add_native(struct part_list *parts, const struct frame_names *names)
     text_deinit(&part);
 }
 
-/* Whether the next frame outward is wanted, too. */
-static bool take_frame(struct part_list *parts, const struct trace_frame *frame)
+/* Whether the next frame outward is wanted, too; *ret_passed where this one said nothing. */
+static bool take_frame(struct part_list *parts, const struct trace_frame *frame, bool *ret_passed)
 {
     const unsigned actions = 1u << RULE_SKIP | 1u << RULE_PREFIX | 1u << RULE_KEEP;
     PSC_CLEANUP(frame_names_deinit) struct frame_names names = {0};
@@ -109,11 +109,13 @@ static bool take_frame(struct part_list *parts, const struct trace_frame *frame)
     const struct rule *rule = find_rule(parts, actions, &names);
     if (rule && rule->action == RULE_SKIP) {
         parts_explain(parts, frame, "left out", rule);
+        *ret_passed = true;
         return true;
     }
     bool prefix = rule && rule->action == RULE_PREFIX;
     if (prefix && !names.function.size) {
         parts_explain(parts, frame, "has no name that could be told", rule);
+        *ret_passed = true;
         return true;
     }
     parts_explain(parts, frame, prefix ? "named, and its caller" : "named", rule);
@@ -121,18 +123,35 @@ static bool take_frame(struct part_list *parts, const struct trace_frame *frame)
     return prefix;
 }
 
+/* A location that says nothing: in a recursion it comes again and again. */
+struct passed_location {
+    uint64_t address;
+};
+
+static bool take_further(struct part_list *parts, const struct trace_frame *frame,
+                         struct hash_table *passed)
+{
+    bool is_passed = false;
+    bool more = take_frame(parts, frame, &is_passed);
+    if (is_passed && !hash_table_add(passed, (uintptr_t)frame->location))
+        parts->failed = true;
+    return more;
+}
+
 size_t add_native_parts(struct part_list *parts, const struct trace_thread *thread)
 {
     size_t before = parts->count;
     bool more = true;
+    struct hash_table passed = HASH_TABLE_OF(struct passed_location);
     for (size_t i = find_start(parts, thread); more && i < thread->frame_count; i++) {
         const struct trace_frame *frame = &thread->frames[i];
         if (frame->location->kind == TRACE_PYTHON || frame->location->kind == TRACE_CYTHON)
             break;
-        if (is_looked_at(frame))
-            more = take_frame(parts, frame);
+        if (is_looked_at(frame) && !hash_table_find(&passed, (uintptr_t)frame->location))
+            more = take_further(parts, frame, &passed);
         if (parts->failed || parts->count - before >= NATIVE_LIMIT)
             break;
     }
+    hash_table_deinit(&passed);
     return parts->count - before;
 }

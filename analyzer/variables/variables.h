@@ -45,7 +45,7 @@ struct variables *variables_create(const struct variables_input *input);
 void variables_destroy(struct variables *variables);
 /**
  * Arguments and variables of a level of a native frame, by debug information.
- * @param stack  with registers; see native_stack.keep_registers.
+ * @param stack  with registers; see native_stack.kept_frames.
  * @param ret    stays as it is when there are none.
  */
 PSC_MUST_CHECK enum psc_status variables_read(struct variables *variables,

@@ -18,7 +18,7 @@ struct abort_input {
     struct target *target;
     struct modules *modules;
     const struct target_thread *thread; /**< That died. */
-    const struct native_stack *stack;   /**< Its stack, walked with keep_registers. */
+    const struct native_stack *stack;   /**< Its stack, walked with kept_frames. */
     size_t first;                       /**< Its first frame that is no signal handler's. */
     struct arena *arena;                /**< For what is found. */
 };

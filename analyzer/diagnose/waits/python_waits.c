@@ -159,7 +159,7 @@ void waits_describe_python(struct wait_maker *maker)
     wait->address = python.object ? python.object : python.lock;
     wait->has_address = wait->address != 0;
     take_owner(maker, &python);
-    if (wait->kind == TRACE_WAIT_LOCK || wait->kind == TRACE_WAIT_SEMAPHORE)
+    if (waits_has_likely_owner(&python))
         take_likely_owner(maker);
     make_object(maker, &python);
 }

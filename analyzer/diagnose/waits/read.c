@@ -82,29 +82,16 @@ static enum psc_status read_python(struct waits *waits, const struct diagnose_wa
 {
     struct target *target = waits->input.target;
     const struct target_thread *native = thread->native;
-    struct python *python = waits->input.python;
-    psc_addr held[PYTHON_HELD_LIMIT];
-    if (!python || !thread->has_python)
+    if (!waits->input.python || !thread->has_python || !facts->sleeps || facts->for_gil)
         return PSC_OK;
-    if (facts->sleeps && !facts->for_gil) {
-        psc_addr sp = target_sp(target, &native->registers);
-        const struct python_wait_place place = {
-            .futex = is_futex(facts) ? facts->arguments[0] : 0,
-            .sp = sp,
-            .stack_end = target_find_stack_end(target, sp, native->thread_pointer),
-            .frames = thread->frames,
-            .count = thread->frame_count};
-        enum psc_status status = python_find_wait(python, &place, &facts->python);
-        if (status != PSC_OK)
-            return status;
-    }
-    facts->held_count = python_list_held(python, thread->frames, thread->frame_count, held);
-    psc_addr *copy = arena_array(waits->arena, facts->held_count + 1, sizeof(*copy));
-    if (!copy)
-        return PSC_ERR_MEMORY;
-    memcpy(copy, held, facts->held_count * sizeof(*copy));
-    facts->held = copy;
-    return PSC_OK;
+    psc_addr sp = target_sp(target, &native->registers);
+    const struct python_wait_place place = {
+        .futex = is_futex(facts) ? facts->arguments[0] : 0,
+        .sp = sp,
+        .stack_end = target_find_stack_end(target, sp, native->thread_pointer),
+        .frames = thread->frames,
+        .count = thread->frame_count};
+    return python_find_wait(waits->input.python, &place, &facts->python);
 }
 
 enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_thread *thread)
@@ -125,6 +112,28 @@ enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_threa
     if (!kept)
         return PSC_ERR_MEMORY;
     *kept = facts;
+    waits->want_held |= facts.sleeps && waits_has_likely_owner(&facts.python);
+    return PSC_OK;
+}
+
+bool waits_want_held(const struct waits *waits)
+{
+    return waits->want_held;
+}
+
+enum psc_status waits_read_held(struct waits *waits, const struct diagnose_wait_thread *thread)
+{
+    psc_addr held[PYTHON_HELD_LIMIT];
+    struct wait_facts *facts = hash_table_find(&waits->facts, (uint64_t)thread->native->tid);
+    if (!facts || !waits->input.python || !thread->has_python)
+        return PSC_OK;
+    size_t count = python_list_held(waits->input.python, thread->frames, thread->frame_count, held);
+    psc_addr *copy = arena_array(waits->arena, count + 1, sizeof(*copy));
+    if (!copy)
+        return PSC_ERR_MEMORY;
+    memcpy(copy, held, count * sizeof(*copy));
+    facts->held = copy;
+    facts->held_count = count;
     return PSC_OK;
 }
 

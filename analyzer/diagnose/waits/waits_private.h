@@ -48,6 +48,7 @@ struct waits {
     struct diagnose_wait_input input;
     struct arena *arena;
     struct hash_table facts; /**< struct wait_facts */
+    bool want_held;
 };
 
 /** A wait on its way into the trace. */
@@ -59,6 +60,12 @@ struct wait_maker {
     struct system *system; /**< NULL: of a core file, or when the thread has gone on. */
     struct trace_wait wait;
 };
+
+/** Whether what a thread sleeps in does not say who has it, but the stacks of others may. */
+static inline bool waits_has_likely_owner(const struct python_wait *python)
+{
+    return python->kind == PYTHON_WAIT_LOCK || python->kind == PYTHON_WAIT_SEMAPHORE;
+}
 
 /** For the thread of that pthread_self(); NULL: there is none. */
 const struct wait_facts *waits_find_pointer(const struct waits *waits, psc_addr thread_pointer);

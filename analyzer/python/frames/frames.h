@@ -45,8 +45,15 @@ struct py_code {
     enum py_first_argument first_argument;
     const char *named_class; /**< In `function`, of named_size; with first_argument. */
     size_t named_size;
-    psc_addr self_class;         /**< The last one that it ran for; 0: none yet. */
-    const char *self_class_name; /**< Of that, or NULL. */
+    psc_addr self_class;               /**< The last one that it ran for; 0: none yet. */
+    const char *self_class_name;       /**< Of that, or NULL. */
+    enum py_first_argument first_name; /**< As first_argument, of any function. */
+    uint8_t future_call; /**< For the room `leaves`, which alone looks at it; 0 at first. */
+    bool shape_read;     /**< The members below, see frame_kept_values(). */
+    int32_t stack_size;  /**< Values at most; 0: not known. */
+    size_t slot_count;
+    const uint8_t *handlers; /**< co_exceptiontable, from 3.11 on; NULL: none, or too large. */
+    size_t handlers_size;
 };
 
 /** Never NULL but when memory is out. */
@@ -147,6 +154,20 @@ psc_addr py_frame_variable(struct python *python, const struct python_frame *fra
 PSC_MUST_CHECK enum psc_status py_frame_dict_open(struct python *python, psc_addr frame,
                                                   enum py_field field, enum py_field object_field,
                                                   struct py_items *ret);
+
+/* ---- self_class.c ---- */
+
+/** As py_frame_variable() of "self", which is quick where that is the first argument. */
+psc_addr py_frame_self(struct python *python, const struct python_frame *frame);
+
+/* ---- kept_values.c ---- */
+
+/**
+ * How many values are on a frame's stack for certain: those that its handlers keep. Above them may
+ * be what is left of others.
+ * @param ret  where they begin.
+ */
+size_t frame_kept_values(struct python *python, const struct python_frame *frame, psc_addr *ret);
 
 /* ---- generator.c ---- */
 

@@ -82,3 +82,22 @@ const char *python_read_self_class(struct python *python, const struct python_fr
                 !memcmp(name, code->named_class, code->named_size);
     return same ? NULL : name;
 }
+
+psc_addr py_frame_self(struct python *python, const struct python_frame *frame)
+{
+    static const char self[] = "self";
+    struct py_code *code = frame->compiled ? NULL : code_find(python, frame->code);
+    psc_addr value;
+    if (!code || code->state != PY_CODE_VALID)
+        return 0;
+    if (code->first_name == PY_FIRST_UNKNOWN)
+        code->first_name = find_first_argument(python, code->address);
+    if (code->first_name != PY_FIRST_SELF ||
+        target_read_u64(python->target, py_frame_slots(python, frame->address), &value) != PSC_OK)
+        return py_frame_variable(python, frame, self);
+    value = py_untag(python, value);
+    // Of an argument that inner functions use the place, up to 3.10, is another one.
+    if (!py_is_object_address(value))
+        return py_frame_variable(python, frame, self);
+    return py_follow_cell(python, value);
+}

@@ -27,21 +27,30 @@ psc_addr py_follow_cell(struct python *python, psc_addr object)
 }
 
 /* Adds the names of one tuple of a code object. */
-static void take_names(struct python *python, psc_addr code, enum py_field field, bool cell,
-                       struct py_slots *slots)
+static enum psc_status take_names(struct python *python, psc_addr code, enum py_field field,
+                                  bool cell, struct py_slots *slots)
 {
     psc_addr tuple;
     psc_addr items;
     size_t count;
     if (py_read_u64(python, code, field, &tuple) != PSC_OK ||
-        py_read_tuple(python, tuple, &count, &items) != PSC_OK)
-        return;
-    for (size_t i = 0; i < count && slots->count < PY_SLOT_COUNT_LIMIT; i++) {
+        py_read_tuple(python, tuple, &count, &items) != PSC_OK || !count)
+        return PSC_OK;
+    size_t room = PY_SLOT_COUNT_LIMIT - slots->count;
+    if (count > room)
+        count = room;
+    struct py_slot_value *all =
+        realloc(slots->items, (slots->count + count + 1) * sizeof(*slots->items));
+    if (!all)
+        return PSC_ERR_MEMORY;
+    slots->items = all;
+    for (size_t i = 0; i < count; i++) {
         struct py_slot_value slot = {.cell = cell};
         if (target_read_u64(python->target, items + 8 * i, &slot.name) != PSC_OK)
             break;
         slots->items[slots->count++] = slot;
     }
+    return PSC_OK;
 }
 
 /* From 3.11: one tuple for all, and a byte each on what it is. */
@@ -58,21 +67,26 @@ static void take_kinds(struct python *python, psc_addr code, struct py_slots *sl
         slots->items[i].cell = bytes[i] & (PY_SLOT_CELL | PY_SLOT_FREE);
 }
 
-static void list_slots(struct python *python, psc_addr code, struct py_slots *slots)
+static enum psc_status list_slots(struct python *python, psc_addr code, struct py_slots *slots)
 {
     int32_t nlocals = 0;
+    enum psc_status status;
     if (python->layout.offset[PY_CODE_SLOT_NAMES] != PY_NO_OFFSET) {
-        take_names(python, code, PY_CODE_SLOT_NAMES, false, slots);
-        take_kinds(python, code, slots);
+        status = take_names(python, code, PY_CODE_SLOT_NAMES, false, slots);
+        if (status == PSC_OK)
+            take_kinds(python, code, slots);
     } else {
-        take_names(python, code, PY_CODE_VARNAMES, false, slots);
+        status = take_names(python, code, PY_CODE_VARNAMES, false, slots);
         nlocals = (int32_t)slots->count;
-        take_names(python, code, PY_CODE_CELLVARS, true, slots);
-        take_names(python, code, PY_CODE_FREEVARS, true, slots);
+        if (status == PSC_OK)
+            status = take_names(python, code, PY_CODE_CELLVARS, true, slots);
+        if (status == PSC_OK)
+            status = take_names(python, code, PY_CODE_FREEVARS, true, slots);
     }
     if (py_read_i32(python, code, PY_CODE_NLOCALS, &nlocals) != PSC_OK || nlocals < 0)
         nlocals = 0;
     slots->nlocals = (size_t)nlocals < slots->count ? (size_t)nlocals : slots->count;
+    return status;
 }
 
 psc_addr py_frame_slots(const struct python *python, psc_addr frame)
@@ -92,11 +106,11 @@ static bool read_values(struct python *python, psc_addr frame, struct py_slots *
 
 enum psc_status py_slots_list(struct python *python, psc_addr code, struct py_slots *ret)
 {
-    *ret = (struct py_slots){.items = calloc(PY_SLOT_COUNT_LIMIT, sizeof(*ret->items))};
-    if (!ret->items)
-        return PSC_ERR_MEMORY;
-    list_slots(python, code, ret);
-    return PSC_OK;
+    *ret = (struct py_slots){0};
+    enum psc_status status = list_slots(python, code, ret);
+    if (status != PSC_OK)
+        py_slots_deinit(ret);
+    return status;
 }
 
 enum psc_status py_slots_read(struct python *python, const struct python_frame *frame,
@@ -139,25 +153,69 @@ bool py_slots_count(struct python *python, psc_addr code, size_t *ret)
 void py_slots_deinit(struct py_slots *slots)
 {
     free(slots->items);
+    *slots = (struct py_slots){0};
+}
+
+/* A place in a frame by its name, among those of one tuple of its code. */
+struct named_slot {
+    psc_addr frame;
+    const char *name;
+    size_t first; /* Number of the tuple's first place in the frame. */
+};
+
+static bool is_cell(struct python *python, psc_addr code, size_t index)
+{
+    psc_addr kinds;
+    uint8_t kind;
+    return py_read_u64(python, code, PY_CODE_SLOT_KINDS, &kinds) == PSC_OK &&
+           py_has_flags(python, kinds, PY_FLAG_BYTES) &&
+           target_read(python->target, py_field_address(python, kinds, PY_BYTES_DATA) + index,
+                       &kind, 1) == PSC_OK &&
+           (kind & (PY_SLOT_CELL | PY_SLOT_FREE));
+}
+
+/* Its value; the first one of this name that has one. `first` goes on behind the tuple. */
+static psc_addr find_value(struct python *python, psc_addr code, enum py_field field,
+                           struct named_slot *slot)
+{
+    bool one_tuple = field == PY_CODE_SLOT_NAMES;
+    psc_addr at = py_frame_slots(python, slot->frame) + 8 * slot->first;
+    psc_addr tuple;
+    psc_addr items;
+    psc_addr value = 0;
+    size_t count;
+    if (py_read_u64(python, code, field, &tuple) != PSC_OK ||
+        py_read_tuple(python, tuple, &count, &items) != PSC_OK)
+        return 0;
+    for (size_t i = 0; !value && i < count && i < PY_SLOT_COUNT_LIMIT; i++) {
+        psc_addr name;
+        if (target_read_u64(python->target, items + 8 * i, &name) != PSC_OK)
+            return 0;
+        if (!py_string_equals(python, name, slot->name) ||
+            target_read_u64(python->target, at + 8 * i, &value) != PSC_OK || !value)
+            continue;
+        value = py_untag(python, value);
+        if (one_tuple ? is_cell(python, code, i) : field != PY_CODE_VARNAMES)
+            value = py_follow_cell(python, value);
+    }
+    slot->first += count;
+    return value;
 }
 
 psc_addr py_frame_variable(struct python *python, const struct python_frame *frame,
                            const char *name)
 {
-    struct py_slots slots;
-    bool readable;
+    static const enum py_field tuples[] = {PY_CODE_VARNAMES, PY_CODE_CELLVARS, PY_CODE_FREEVARS};
+    struct named_slot slot = {.frame = frame->address, .name = name};
     psc_addr found = 0;
-    if (py_slots_read(python, frame, &slots, &readable) != PSC_OK)
+    // A compiled function has its variables where its compiler wanted them.
+    if (frame->compiled)
         return 0;
-    for (size_t i = 0; readable && !found && i < slots.count; i++) {
-        const struct py_slot_value *slot = &slots.items[i];
-        if (!slot->value || !py_string_equals(python, slot->name, name))
-            continue;
-        found = py_untag(python, slot->value);
-        if (slot->cell)
-            found = py_follow_cell(python, found);
-    }
-    py_slots_deinit(&slots);
+    if (python->layout.offset[PY_CODE_SLOT_NAMES] != PY_NO_OFFSET)
+        found = find_value(python, frame->code, PY_CODE_SLOT_NAMES, &slot);
+    else
+        for (size_t i = 0; !found && i < PSC_ARRAY_SIZE(tuples); i++)
+            found = find_value(python, frame->code, tuples[i], &slot);
     return py_is_object_address(found) ? found : 0;
 }
 

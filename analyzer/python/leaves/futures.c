@@ -70,9 +70,28 @@ static const struct call calls[] = {
     {"asyncio/base_events.py", "run_forever", take_loop},
 };
 
-/* What a thread waits for is of its innermost frames: threading's alone may be below. */
-static bool is_waiting_frame(const struct py_code *code)
+/* Of py_code.future_call: one of these, from 1; or none. */
+enum { CALL_NONE = PSC_ARRAY_SIZE(calls) + 1 };
+
+static const struct call *find_call(struct python *python, struct py_code *code)
 {
+    const struct py_code *named = NULL;
+    if (!code->future_call)
+        named = code_find_named(python, code->address);
+    for (size_t k = 0; named && !code->future_call && k < PSC_ARRAY_SIZE(calls); k++)
+        if (code_is(named, calls[k].file, calls[k].name))
+            code->future_call = (uint8_t)(k + 1);
+    if (!code->future_call)
+        code->future_call = CALL_NONE;
+    return code->future_call == CALL_NONE ? NULL : &calls[code->future_call - 1];
+}
+
+/* What a thread waits for is of its innermost frames: threading's alone may be below. */
+static bool is_waiting_frame(struct python *python, psc_addr address)
+{
+    const struct py_code *code = code_find_named(python, address);
+    if (!code)
+        return false;
     return code_is(code, "threading.py", "wait") || code_is(code, "threading.py", "acquire");
 }
 
@@ -88,12 +107,11 @@ bool python_find_work(struct python *python, const struct python_thread *thread,
         if (frame->kind != PYTHON_FRAME_CODE || frame->compiled || frame->code == last)
             continue;
         last = frame->code;
-        const struct py_code *code = code_find_named(python, frame->code);
-        for (size_t k = 0; code && k < PSC_ARRAY_SIZE(calls); k++)
-            if (code_is(code, calls[k].file, calls[k].name) &&
-                (calls[k].take != take_result || (waits && i)))
-                found |= calls[k].take(python, frame, ret);
-        waits = waits && code && is_waiting_frame(code);
+        struct py_code *code = frame->code ? code_find(python, frame->code) : NULL;
+        const struct call *call = code ? find_call(python, code) : NULL;
+        if (call && (call->take != take_result || (waits && i)))
+            found |= call->take(python, frame, ret);
+        waits = waits && is_waiting_frame(python, frame->code);
     }
     return found;
 }

@@ -81,6 +81,13 @@ bool locks_describe(struct python *python, psc_addr object, struct python_wait *
     return true;
 }
 
+/* Not code: of the words on a stack many are return addresses. */
+static bool may_be_object(const struct target *target, psc_addr address)
+{
+    const struct target_mapping *mapping = target_find_mapping(target, address);
+    return mapping && !(mapping->permissions_known && mapping->executable && !mapping->writable);
+}
+
 /*
  * Locks whose first member points to the semaphore that is slept on: a function of theirs has the
  * object on its stack (Modules/_threadmodule.c, _queuemodule.c, _multiprocessing/semaphore.c).
@@ -104,7 +111,8 @@ static bool scan_stack(struct python *python, const struct python_wait_place *pl
                 words[i] >> 47)
                 continue;
             last = words[i];
-            if (target_read_u64(python->target, words[i] + first, &handle) == PSC_OK &&
+            if (may_be_object(python->target, words[i]) &&
+                target_read_u64(python->target, words[i] + first, &handle) == PSC_OK &&
                 handle == place->futex && locks_describe(python, words[i], ret))
                 return true;
         }

@@ -29,8 +29,6 @@ void locks_find_purpose(struct python *python, const struct python_wait_place *p
 
 /* ---- names_of_objects.c ---- */
 
-/** The value of a local variable of a frame, cells followed; 0: none. */
-psc_addr locks_local(struct python *python, const struct python_frame *frame, const char *name);
 /** A name by which code in the frame has the object: "jobs", "self.lock"; NULL: none. */
 const char *locks_name_of(struct python *python, const struct python_frame *frame, psc_addr object);
 

@@ -5,21 +5,6 @@
 #define ATTRIBUTES_LIMIT 200u
 #define NAME_LIMIT       100u
 
-psc_addr locks_local(struct python *python, const struct python_frame *frame, const char *name)
-{
-    struct py_slots slots PSC_CLEANUP(py_slots_deinit) = {0};
-    bool readable = false;
-    if (py_slots_read(python, frame, &slots, &readable) != PSC_OK || !readable)
-        return 0;
-    for (size_t i = 0; i < slots.count; i++) {
-        psc_addr value = py_untag(python, slots.items[i].value);
-        if (!value || !py_string_equals(python, slots.items[i].name, name))
-            continue;
-        return slots.items[i].cell ? py_follow_cell(python, value) : value;
-    }
-    return 0;
-}
-
 static const char *find_item(struct python *python, struct py_items *items, size_t limit,
                              psc_addr object)
 {
@@ -51,7 +36,6 @@ static const char *find_in_slots(struct python *python, const struct py_slots *s
                                  psc_addr object)
 {
     const char *name = NULL;
-    psc_addr self = 0;
     for (size_t i = 0; i < slots->count; i++) {
         psc_addr value = py_untag(python, slots->items[i].value);
         if (value && slots->items[i].cell)
@@ -59,10 +43,8 @@ static const char *find_in_slots(struct python *python, const struct py_slots *s
         if (value == object &&
             py_read_string(python, slots->items[i].name, NAME_LIMIT, &name) == PSC_OK)
             return name;
-        if (!self && value && py_string_equals(python, slots->items[i].name, "self"))
-            self = value;
     }
-    return self ? find_attribute(python, self, "self", object) : NULL;
+    return NULL;
 }
 
 const char *locks_name_of(struct python *python, const struct python_frame *frame, psc_addr object)
@@ -75,6 +57,9 @@ const char *locks_name_of(struct python *python, const struct python_frame *fram
         return NULL;
     if (py_slots_read(python, frame, &slots, &readable) == PSC_OK && readable)
         name = find_in_slots(python, &slots, object);
+    psc_addr self = name || frame->compiled ? 0 : py_frame_self(python, frame);
+    if (self)
+        name = find_attribute(python, self, "self", object);
     if (!name && py_frame_dict_open(python, frame->address, PY_FRAME_GLOBALS, PY_FRAMEOBJ_GLOBALS,
                                     &items) == PSC_OK)
         name = find_item(python, &items, GLOBALS_LIMIT, object);

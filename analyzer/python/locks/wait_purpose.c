@@ -128,7 +128,7 @@ static void read_owner(struct python *python, psc_addr object, const char *attri
 static void take_purpose(struct python *python, const struct purpose *purpose,
                          const struct python_frame *frame, struct python_wait *ret)
 {
-    psc_addr self = locks_local(python, frame, "self");
+    psc_addr self = py_frame_self(python, frame);
     uint64_t parked = ret->owner;
     ret->kind = purpose->kind;
     ret->type = purpose->type;
@@ -171,7 +171,7 @@ void locks_find_purpose(struct python *python, const struct python_wait_place *p
             take_purpose(python, purpose, &place->frames[i], ret);
             waits = true;
         }
-        psc_addr self = locks_local(python, &place->frames[i], "self");
+        psc_addr self = py_frame_self(python, &place->frames[i]);
         outer = self ? self : outer;
         is_part = !is_file(location.file, "multiprocessing/synchronize.py");
     }
