@@ -1,39 +1,13 @@
 #include "signatures.h"
 
+#include "input.h"
 #include "messages.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define RULES_LIMIT ((off_t)1 << 20) /* Bytes of a file of rules. */
-
-/* malloc'd; NULL, and said so, when it is none. A file may shrink while it is read. */
-static char *read_rules(const char *path)
-{
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool good = fd >= 0 && !fstat(fd, &status);
-    if (good && (!S_ISREG(status.st_mode) || status.st_size > RULES_LIMIT)) {
-        complain("--rules: %s: is no file of at most a megabyte", path);
-        close(fd);
-        return NULL;
-    }
-    char *text = good ? calloc((size_t)status.st_size + 1, 1) : NULL;
-    ssize_t size = text ? read(fd, text, (size_t)status.st_size) : -1;
-    if (size < 0) {
-        complain("--rules: %s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (fd >= 0)
-        close(fd);
-    return text;
-}
+#define RULES_LIMIT ((size_t)1 << 20) /* Bytes of a file of rules. */
 
 /* NULL stands for the built-in ones. */
 static bool open_rules(const char *path, struct psc_signature_rules **ret)
@@ -42,13 +16,13 @@ static bool open_rules(const char *path, struct psc_signature_rules **ret)
     *ret = NULL;
     if (!path)
         return true;
-    char *text = read_rules(path);
-    if (!text)
-        return false;
-    bool good = psc_signature_rules_create(text, path, ret, &err) == PSC_OK;
-    if (!good)
+    struct input text = {0};
+    bool good = input_read(&text, "--rules", path, RULES_LIMIT);
+    if (good && psc_signature_rules_create(text.bytes, path, ret, &err) != PSC_OK) {
         complain("--rules: %s", err.message);
-    free(text);
+        good = false;
+    }
+    input_deinit(&text);
     return good;
 }
 

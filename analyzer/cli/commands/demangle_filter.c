@@ -3,6 +3,7 @@
  * else comes, because other symbols tell what one leaves open, until the input ends or pauses.
  */
 #include "demangle_filter.h"
+#include "input.h"
 #include "messages.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes read at once. */
-#define READ_SIZE ((size_t)64 * 1024)
 /* Bytes of lines that are held back; a longer word or line goes through in pieces. */
 #define HELD_LIMIT ((size_t)16 * 1024 * 1024)
 /* No compiler makes longer symbols; a longer word stays as it is. */
@@ -24,12 +23,10 @@
 
 struct filter {
     struct psc_symbols *symbols;
-    char *data; /**< What was read and not printed. */
-    size_t size;
-    size_t capacity;
-    size_t seen; /**< Bytes, in whole lines, whose symbols are known. */
-    bool holds;  /**< There are Cython symbols among them. */
-    bool inside; /**< A word that is too long is being passed through. */
+    struct input input; /**< What was read and not printed. */
+    size_t seen;        /**< Bytes, in whole lines, whose symbols are known. */
+    bool holds;         /**< There are Cython symbols among them. */
+    bool inside;        /**< A word that is too long is being passed through. */
     bool no_memory;
 };
 
@@ -92,8 +89,9 @@ static size_t word_size(const char *text, size_t size)
 /** Where the last whole line ends. */
 static size_t lines_end(const struct filter *filter)
 {
-    const char *last = filter->size ? memrchr(filter->data, '\n', filter->size) : NULL;
-    return last ? (size_t)(last + 1 - filter->data) : 0;
+    const char *last =
+        filter->input.size ? memrchr(filter->input.bytes, '\n', filter->input.size) : NULL;
+    return last ? (size_t)(last + 1 - filter->input.bytes) : 0;
 }
 
 /** Tells the symbols that came last, up to a byte that is no word's. */
@@ -102,7 +100,7 @@ static void take_symbols(struct filter *filter, size_t limit)
     static const char mark[] = "__pyx_";
     static const char start[] = "PyInit";
     while (filter->seen < limit) {
-        char *word = filter->data + filter->seen;
+        char *word = filter->input.bytes + filter->seen;
         size_t size = word_size(word, limit - filter->seen);
         filter->seen += size + 1;
         if (!size || size > WORD_LIMIT)
@@ -125,22 +123,22 @@ static void take_symbols(struct filter *filter, size_t limit)
 static void put_text(struct filter *filter, size_t size)
 {
     for (size_t at = 0; at < size;) {
-        size_t length = word_size(filter->data + at, size - at);
+        size_t length = word_size(filter->input.bytes + at, size - at);
         if (length && (filter->inside || length > WORD_LIMIT))
-            fwrite(filter->data + at, 1, length, stdout);
+            fwrite(filter->input.bytes + at, 1, length, stdout);
         else if (length)
-            demangle_word(filter->symbols, filter->data + at, length);
+            demangle_word(filter->symbols, filter->input.bytes + at, length);
         at += length;
         size_t other = at;
-        while (other < size && !is_word(filter->data[other]))
+        while (other < size && !is_word(filter->input.bytes[other]))
             other++;
         if (other > at)
             filter->inside = false;
-        fwrite(filter->data + at, 1, other - at, stdout);
+        fwrite(filter->input.bytes + at, 1, other - at, stdout);
         at = other;
     }
-    filter->size -= size;
-    memmove(filter->data, filter->data + size, filter->size);
+    filter->input.size -= size;
+    memmove(filter->input.bytes, filter->input.bytes + size, filter->input.size);
     filter->seen -= filter->seen < size ? filter->seen : size;
     fflush(stdout);
 }
@@ -150,28 +148,15 @@ static void put_lines(struct filter *filter)
 {
     put_text(filter, lines_end(filter));
     filter->holds = false;
-    if (filter->size < HELD_LIMIT)
+    if (filter->input.size < HELD_LIMIT)
         return;
-    size_t size = filter->size;
-    while (size && filter->size - size <= WORD_LIMIT && is_word(filter->data[size - 1]))
+    size_t size = filter->input.size;
+    while (size && filter->input.size - size <= WORD_LIMIT &&
+           is_word(filter->input.bytes[size - 1]))
         size--;
-    bool too_long = !size || filter->size - size > WORD_LIMIT;
-    put_text(filter, too_long ? filter->size : size);
+    bool too_long = !size || filter->input.size - size > WORD_LIMIT;
+    put_text(filter, too_long ? filter->input.size : size);
     filter->inside = too_long;
-}
-
-/** Room for one more reading and a zero. */
-static bool make_room(struct filter *filter)
-{
-    if (filter->capacity - filter->size > READ_SIZE)
-        return true;
-    size_t capacity = (filter->capacity + READ_SIZE) * 2;
-    char *data = realloc(filter->data, capacity);
-    if (!data)
-        return false;
-    filter->data = data;
-    filter->capacity = capacity;
-    return true;
 }
 
 static bool is_pausing(void)
@@ -180,37 +165,34 @@ static bool is_pausing(void)
     return poll(&input, 1, PAUSE_MILLISECONDS) == 0;
 }
 
-/** Reads on to the end; false: errno tells why not. */
-static bool copy_input(struct filter *filter)
+/** Reads on to the end; 0 or errno. */
+static int copy_input(struct filter *filter)
 {
-    while (make_room(filter) && !ferror(stdout)) {
+    while (!ferror(stdout)) {
         if (filter->holds && is_pausing())
             put_lines(filter);
-        ssize_t count = read(STDIN_FILENO, filter->data + filter->size, READ_SIZE);
-        if (count < 0 && errno == EINTR)
-            continue;
+        ssize_t count = input_read_some(&filter->input, STDIN_FILENO);
         if (count <= 0)
-            return count == 0;
-        filter->size += (size_t)count;
+            return count ? errno : 0;
         take_symbols(filter, lines_end(filter));
-        if (!filter->holds || filter->size >= HELD_LIMIT)
+        if (!filter->holds || filter->input.size >= HELD_LIMIT)
             put_lines(filter);
     }
-    return ferror(stdout);
+    return 0;
 }
 
 int demangle_stdin(struct psc_symbols *symbols)
 {
     struct filter filter = {.symbols = symbols};
-    bool good = copy_input(&filter);
-    int reason = errno;
-    if (filter.size) {
-        take_symbols(&filter, filter.size);
-        put_text(&filter, filter.size);
+    int error = copy_input(&filter);
+    if (filter.input.size) {
+        take_symbols(&filter, filter.input.size);
+        put_text(&filter, filter.input.size);
     }
-    free(filter.data);
-    if (good && !filter.no_memory)
-        return EXIT_COMPLETE;
-    fprintf(stderr, "pystack-core: standard input: %s\n", strerror(good ? ENOMEM : reason));
-    return EXIT_NOTHING;
+    input_deinit(&filter.input);
+    if (!error && filter.no_memory)
+        error = ENOMEM;
+    if (error)
+        complain("standard input: %s", strerror(error));
+    return error ? EXIT_NOTHING : EXIT_COMPLETE;
 }

@@ -1,4 +1,5 @@
 /* Reports as they come, one a line; and what an earlier run has left of them. */
+#include "input.h"
 #include "messages.h"
 #include "triage_private.h"
 
@@ -6,9 +7,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define RESUMED_LIMIT ((size_t)64 << 30) /* Bytes of a file that is gone on with. */
 
 static bool fail(const struct report_lines *lines, const char *what)
 {
@@ -19,24 +21,24 @@ static bool fail(const struct report_lines *lines, const char *what)
 /* The whole lines of the file; what was cut in the midst of one is dropped. */
 static bool take_over(const struct report_lines *lines, struct core_report *reports, size_t count)
 {
-    struct stat status;
-    if (fstat(lines->fd, &status))
-        return fail(lines, "cannot be read");
-    size_t size = (size_t)status.st_size, kept = 0;
-    char *text = size ? malloc(size) : NULL;
-    ssize_t got = text ? pread(lines->fd, text, size, 0) : 0;
-    size = got > 0 ? (size_t)got : 0;
-    while (kept < size) {
-        const char *end = memchr(text + kept, '\n', size - kept);
+    struct input text = {0};
+    size_t kept = 0;
+    errno = input_read_all(&text, lines->fd, RESUMED_LIMIT);
+    bool good = !errno;
+    while (good && kept < text.size) {
+        const char *start = text.bytes + kept;
+        const char *end = memchr(start, '\n', text.size - kept);
         if (!end)
             break;
-        core_report_read(reports, count, text + kept, (size_t)(end - (text + kept)));
-        kept = (size_t)(end - text) + 1;
+        core_report_read(reports, count, start, (size_t)(end - start));
+        kept += (size_t)(end - start) + 1;
     }
-    free(text);
-    if (got < 0 || ftruncate(lines->fd, (off_t)kept) || lseek(lines->fd, (off_t)kept, SEEK_SET) < 0)
-        return fail(lines, "cannot be gone on with");
-    return true;
+    good =
+        good && !ftruncate(lines->fd, (off_t)kept) && lseek(lines->fd, (off_t)kept, SEEK_SET) >= 0;
+    if (!good)
+        fail(lines, "cannot be gone on with");
+    input_deinit(&text);
+    return good;
 }
 
 static bool open_lines(const struct triage_options *options, struct report_lines *lines,

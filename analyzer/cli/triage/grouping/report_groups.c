@@ -1,17 +1,13 @@
 /* Reports with one signature. */
-#include "messages.h"
+#include "input.h"
 #include "grouping.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define HASH_LENGTH    40u
-#define BASELINE_LIMIT ((off_t)64 << 20) /* Bytes. */
+#define BASELINE_LIMIT ((size_t)64 << 20) /* Bytes. */
 
 /* Reports in the order of their signatures; those without one last, each a group of its own. */
 struct sorted_report {
@@ -105,31 +101,6 @@ void report_groups_deinit(struct report_groups *groups)
     free(groups->member_at);
 }
 
-/* malloc'd and terminated; NULL, and said so, when there is none. */
-static char *read_baseline(const char *path, size_t *ret_size)
-{
-    struct stat status;
-    char *text = NULL;
-    ssize_t size = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    errno = fd < 0 ? errno : 0;
-    if (fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
-        status.st_size <= BASELINE_LIMIT) {
-        text = calloc((size_t)status.st_size + 1, 1);
-        size = text ? read(fd, text, (size_t)status.st_size) : -1;
-    }
-    if (size < 0) {
-        complain("--baseline: %s: %s", path,
-                 errno ? strerror(errno) : "is no file of at most 64 MB");
-        free(text);
-        text = NULL;
-    }
-    if (fd >= 0)
-        close(fd);
-    *ret_size = size < 0 ? 0 : (size_t)size;
-    return text;
-}
-
 static void mark(struct report_groups *groups, const char *hash)
 {
     for (size_t i = 0; i < groups->count; i++)
@@ -140,18 +111,16 @@ static void mark(struct report_groups *groups, const char *hash)
 /* Any text with hashes in it: lines of them, what --output groups wrote, or NDJSON. */
 bool mark_known(struct report_groups *groups, const char *path)
 {
-    size_t size;
-    char *text = read_baseline(path, &size);
-    if (!text)
-        return false;
-    for (size_t i = 0; i < size;) {
+    struct input text = {0};
+    bool good = input_read(&text, "--baseline", path, BASELINE_LIMIT);
+    for (size_t i = 0; good && i < text.size;) {
         size_t length = 0;
-        while (i + length < size && isxdigit((unsigned char)text[i + length]))
+        while (isxdigit((unsigned char)text.bytes[i + length]))
             length++;
         if (length == HASH_LENGTH)
-            mark(groups, text + i);
+            mark(groups, text.bytes + i);
         i += length + 1;
     }
-    free(text);
-    return true;
+    input_deinit(&text);
+    return good;
 }

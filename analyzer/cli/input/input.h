@@ -1,0 +1,35 @@
+/**
+ * @file
+ * Room `cli/input`: files that the user named, and standard input, read as a whole.
+ */
+#ifndef PSC_INPUT_H
+#define PSC_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/** What was read so far. Zero-initialise. */
+struct input {
+    char *bytes; /**< With a zero behind the last one once anything was read. */
+    size_t size;
+    size_t capacity;
+};
+
+/**
+ * Reads a file, or "-" for standard input, to its end; pipes and FIFOs are waited for.
+ * @param label  what names the file in the sentence that says what is wrong, "--rules"; or NULL.
+ * @param limit  bytes; a larger file is wrong.
+ * @return false, and said so on standard error: it is a folder, not there, not readable, too large.
+ */
+bool input_read(struct input *input, const char *label, const char *path, size_t limit);
+/** The same of an open file, from where it stands. @return 0 or errno; EFBIG: too large. */
+int input_read_all(struct input *input, int fd, size_t limit);
+/** Adds what one read(2) gives, which may be less than there is. @return as that; errno is set. */
+ssize_t input_read_some(struct input *input, int fd);
+void input_deinit(struct input *input);
+
+/** How messages name a path: "-" is standard input. */
+const char *input_name(const char *path);
+
+#endif
