@@ -42,7 +42,12 @@ enum psc_status py_read_u64(struct python *python, psc_addr base, enum py_field 
                             uint64_t *ret)
 {
     psc_addr address = py_field_address(python, base, field);
-    return address ? target_read_u64(python->target, address, ret) : PSC_ERR_UNSUPPORTED;
+    if (!address)
+        return PSC_ERR_UNSUPPORTED;
+    enum psc_status status = target_read_u64(python->target, address, ret);
+    if (status != PSC_OK)
+        (void)budget_spend(python, BUDGET_UNREADABLE);
+    return status;
 }
 
 enum psc_status py_read_i32(struct python *python, psc_addr base, enum py_field field, int32_t *ret)

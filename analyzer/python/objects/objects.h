@@ -16,6 +16,9 @@
 /** What reading values may cost in all, in words or so; and how much text locals may have. */
 #define BUDGET_WORK  (UINT64_C(200) << 20)
 #define BUDGET_BYTES ((size_t)64 << 20)
+/** What an address costs that cannot be read: of a living process that is a system call each time.
+ */
+#define BUDGET_UNREADABLE UINT64_C(8192)
 
 PSC_MUST_CHECK enum psc_status budget_create(struct python *python);
 /** Gives all of it again. */

@@ -24,6 +24,8 @@ enum psc_status py_set_next(struct python *python, struct py_set_items *items, p
     while (items->next < items->count) {
         psc_addr entry = items->table + PY_SET_ENTRY_SIZE * items->next++;
         uint64_t hash;
+        if (!budget_spend(python, 1))
+            return PSC_ERR_LIMIT;
         enum psc_status status = py_read_u64(python, entry, PY_SETENTRY_KEY, ret);
         if (status == PSC_OK)
             status = py_read_u64(python, entry, PY_SETENTRY_HASH, &hash);

@@ -285,6 +285,24 @@ static void check_text(const char *text, uint32_t hex, const char *version)
     assert_string_equal(found.text, version);
 }
 
+/* A table full of addresses where nothing is: each may cost a system call. */
+static void test_addresses_that_cannot_be_read_use_up_the_budget(void **state)
+{
+    struct memory *memory = memory_create(0x030b00f0);
+    uint64_t value, times = 0;
+    (void)state;
+    assert_int_equal(py_read_u64(&memory->python, memory->str_type, PY_OBJECT_TYPE, &value),
+                     PSC_OK);
+    assert_true(budget_spend(&memory->python, BUDGET_WORK - 10 * BUDGET_UNREADABLE));
+    for (; !budget_is_spent(&memory->python) && times < 1000; times++)
+        assert_int_not_equal(py_read_u64(&memory->python, 0x10, PY_OBJECT_TYPE, &value), PSC_OK);
+    assert_int_equal(times, 10);
+    // An empty table is not walked without end.
+    struct py_set_items items = {.table = MEMORY_BASE, .count = PY_SET_LIMIT};
+    assert_int_equal(py_set_next(&memory->python, &items, &value), PSC_ERR_LIMIT);
+    memory_destroy(memory);
+}
+
 static void test_version_texts(void **state)
 {
     (void)state;
@@ -325,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_ints_of_thread_size),
         cmocka_unit_test(test_dicts_of_every_layout),
         cmocka_unit_test(test_damaged_dicts_are_refused),
+        cmocka_unit_test(test_addresses_that_cannot_be_read_use_up_the_budget),
         cmocka_unit_test(test_version_texts),
         cmocka_unit_test(test_version_names),
     };
