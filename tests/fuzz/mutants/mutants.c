@@ -99,18 +99,25 @@ const char *__ubsan_default_options(void)
 
 /* ---- the worker ---- */
 
+/* Where it is: `addr2line -fie mutants OFFSET`. */
+static void print_callers(void)
+{
+    void *callers[40];
+    backtrace_symbols_fd(callers, backtrace(callers, 40), STDERR_FILENO);
+}
+
 static void end_slow(int number)
 {
+    print_callers();
     _exit(number == SIGPROF ? WORKER_SLOW : WORKER_STANDS);
 }
 
 #ifndef SANITIZED
-/* Where it died: `addr2line -fie mutants OFFSET`. A sanitizer says so itself. */
+/* A sanitizer says itself where it was. */
 // NOLINTBEGIN(bugprone-signal-handler): it has died already, and what calls this will see it die.
 static void end_crashed(int number)
 {
-    void *callers[40];
-    backtrace_symbols_fd(callers, backtrace(callers, 40), STDERR_FILENO);
+    print_callers();
     signal(number, SIG_DFL);
     raise(number);
 }

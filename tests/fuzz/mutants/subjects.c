@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static void add_map(struct subject *subject, char *value)
@@ -206,8 +207,11 @@ struct flicker {
     int stop;
 };
 
+/* Not without a pause: what it takes would count as the look's, the more the longer that has to
+ * wait for a processor. */
 static void *flicker_on(void *context)
 {
+    const struct timespec pause = {0, 20000};
     struct flicker *flicker = context;
     struct memory *memory = flicker->memory;
     while (!__atomic_load_n(&flicker->stop, __ATOMIC_RELAXED)) {
@@ -218,6 +222,7 @@ static void *flicker_on(void *context)
         if (pwrite(memory->descriptor, bytes, memory->kept[number].size,
                    (off_t)memory->kept[number].address) < 0)
             break;
+        nanosleep(&pause, NULL);
     }
     return NULL;
 }
