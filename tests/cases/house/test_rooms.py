@@ -132,7 +132,7 @@ SLEEPERS = {
     "tests/cases/programs/waiting_memory.py", "testdata/native/ways.c", "testdata/native/two_interpreters.c",
     "tests/cases/programs/stuck.py", "testdata/demo/train.py", "tests/cases/debuggers/test_lldb_plugin.py",
     "tests/bench/pause.py",
-    "tests/accuracy/wheels/wheels.py"}
+    "tests/accuracy/wheels/wheels.py", "tests/fuzz/mutants/subjects.c"}
 
 
 def test_no_fixed_sleep_decides():
