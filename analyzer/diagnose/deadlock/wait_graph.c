@@ -1,24 +1,18 @@
 /*
  * Knots of a graph. A node that needs all it waits for is stuck when one of these is; one that
  * needs any, when all are. What is stuck for ever is the largest set for which that holds: what is
- * not stuck is taken away until nothing more can be. In what is left, groups of nodes each of which
- * is reached from each are found by Tarjan's algorithm, without recursion.
+ * not stuck is taken away until nothing more can be. In what is left there are groups of nodes each
+ * of which is reached from each.
  */
 #include "wait_graph.h"
 
 #include <stdlib.h>
-
-#define NOT_MET SIZE_MAX
 
 struct node {
     size_t first;   /* Of its edges. */
     size_t pending; /* Edges that lead to stuck nodes. */
     bool stuck;
     bool told;
-    size_t number; /* In the order of meeting. */
-    size_t low;
-    size_t edge; /* The next one to follow. */
-    size_t group;
 };
 
 struct search {
@@ -27,12 +21,9 @@ struct search {
     struct node *nodes;
     const struct graph_edge **into; /* Edges by the node that they lead to, */
     size_t *into_first;             /* and where those of each begin. */
-    size_t *way;                    /* The nodes from the root to the one at hand; a queue. */
-    size_t *open;                   /* Nodes whose group is not known yet. */
+    size_t *way;                    /* A queue of nodes. */
+    size_t *group;                  /* Of each node. */
     const struct graph_edge **by;   /* How a node was reached. */
-    size_t way_count;
-    size_t open_count;
-    size_t met;
     size_t groups;
     struct graph_cycle *cycles;
     size_t cycle_count;
@@ -147,64 +138,25 @@ static void free_nodes(struct search *search)
 
 /* ---- groups ---- */
 
-static void enter(struct search *search, size_t at)
+/* graph.next: from a node that is not stuck nothing is followed. */
+static size_t next_stuck(const void *context, size_t node, size_t *edge)
 {
-    struct node *node = &search->nodes[at];
-    node->number = node->low = search->met++;
-    node->edge = node->first;
-    search->way[search->way_count++] = at;
-    search->open[search->open_count++] = at;
-}
-
-static void leave(struct search *search, size_t at)
-{
-    const struct node *node = &search->nodes[at];
-    search->way_count--;
-    if (search->way_count) {
-        struct node *before = &search->nodes[search->way[search->way_count - 1]];
-        before->low = node->low < before->low ? node->low : before->low;
-    }
-    if (node->low != node->number)
-        return;
-    size_t member;
-    do {
-        member = search->open[--search->open_count];
-        search->nodes[member].group = search->groups;
-    } while (member != at);
-    search->groups++;
-}
-
-static void walk(struct search *search, size_t root)
-{
+    const struct search *search = context;
     const struct wait_graph *graph = search->graph;
-    enter(search, root);
-    while (search->way_count) {
-        size_t at = search->way[search->way_count - 1];
-        struct node *node = &search->nodes[at];
-        if (node->edge >= graph->edge_count || graph->edges[node->edge].from != at) {
-            leave(search, at);
-            continue;
+    size_t i = search->nodes[node].first + *edge;
+    for (; search->nodes[node].stuck && i < graph->edge_count && graph->edges[i].from == node; i++)
+        if (is_followed(search, &graph->edges[i])) {
+            *edge = i + 1 - search->nodes[node].first;
+            return graph->edges[i].to;
         }
-        const struct graph_edge *edge = &graph->edges[node->edge++];
-        if (!is_followed(search, edge))
-            continue;
-        const struct node *next = &search->nodes[edge->to];
-        if (next->number == NOT_MET)
-            enter(search, edge->to);
-        else if (next->group == NOT_MET)
-            node->low = next->number < node->low ? next->number : node->low;
-    }
+    return GRAPH_NO_NODE;
 }
 
-static void find_groups(struct search *search)
+static enum psc_status find_groups(struct search *search)
 {
-    size_t count = search->graph->node_count;
-    search->met = search->groups = search->way_count = search->open_count = 0;
-    for (size_t i = 0; i < count; i++)
-        search->nodes[i].number = search->nodes[i].group = NOT_MET;
-    for (size_t i = 0; i < count; i++)
-        if (search->nodes[i].stuck && search->nodes[i].number == NOT_MET)
-            walk(search, i);
+    const struct graph graph = {
+        .node_count = search->graph->node_count, .context = search, .next = next_stuck};
+    return graph_find_groups(&graph, search->group, &search->groups);
 }
 
 /* ---- cycles ---- */
@@ -222,8 +174,7 @@ static const struct graph_edge *find_way_back(struct search *search, size_t root
         size_t i = search->nodes[at].first;
         for (; i < graph->edge_count && graph->edges[i].from == at; i++) {
             const struct graph_edge *edge = &graph->edges[i];
-            if (!is_followed(search, edge) ||
-                search->nodes[edge->to].group != search->nodes[root].group)
+            if (!is_followed(search, edge) || search->group[edge->to] != search->group[root])
                 continue;
             if (edge->to == root)
                 return edge;
@@ -276,11 +227,11 @@ static enum psc_status take_cycles(struct search *search)
     enum psc_status status = PSC_OK;
     for (size_t i = 0; i < count; i++)
         if (search->nodes[i].stuck) {
-            told[search->nodes[i].group] |= search->nodes[i].told;
-            sizes[search->nodes[i].group]++;
+            told[search->group[i]] |= search->nodes[i].told;
+            sizes[search->group[i]]++;
         }
     for (size_t i = 0; status == PSC_OK && i < count; i++) {
-        size_t group = search->nodes[i].group;
+        size_t group = search->group[i];
         size_t before = search->cycle_count;
         if (!search->nodes[i].stuck || told[group] || before == GRAPH_CYCLE_LIMIT ||
             (sizes[group] == 1 && !waits_for_itself(search, i)))
@@ -289,7 +240,7 @@ static enum psc_status take_cycles(struct search *search)
         told[group] = search->cycle_count != before;
     }
     for (size_t i = 0; i < count; i++)
-        search->nodes[i].told |= search->nodes[i].stuck && told[search->nodes[i].group];
+        search->nodes[i].told |= search->nodes[i].stuck && told[search->group[i]];
     return status;
 }
 
@@ -299,7 +250,7 @@ static void search_deinit(struct search *search)
     free(search->into);
     free(search->into_first);
     free(search->way);
-    free(search->open);
+    free(search->group);
     free(search->by);
 }
 
@@ -317,11 +268,11 @@ enum psc_status graph_find_cycles(struct wait_graph *graph, struct graph_cycle *
         .into = calloc(graph->edge_count, sizeof(const struct graph_edge *)),
         .into_first = calloc(nodes + 1, sizeof(*search.into_first)),
         .way = calloc(nodes, sizeof(*search.way)),
-        .open = calloc(nodes, sizeof(*search.open)),
+        .group = calloc(nodes, sizeof(*search.group)),
         .by = calloc(nodes, sizeof(const struct graph_edge *)),
         .cycles = ret,
     };
-    if (!search.nodes || !search.into || !search.into_first || !search.way || !search.open ||
+    if (!search.nodes || !search.into || !search.into_first || !search.way || !search.group ||
         !search.by)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < nodes; i++)
@@ -332,8 +283,9 @@ enum psc_status graph_find_cycles(struct wait_graph *graph, struct graph_cycle *
          level++) {
         search.level = level;
         free_nodes(&search);
-        find_groups(&search);
-        status = take_cycles(&search);
+        status = find_groups(&search);
+        if (status == PSC_OK)
+            status = take_cycles(&search);
     }
     *ret_count = search.cycle_count;
     return status;

@@ -3,9 +3,7 @@
 #ifndef PSC_WAIT_GRAPH_H
 #define PSC_WAIT_GRAPH_H
 
-#include "base.h"
-
-#define GRAPH_NO_NODE SIZE_MAX
+#include "graph.h"
 
 /** How sure an edge is, the surest first. */
 enum graph_level { GRAPH_CERTAIN, GRAPH_LIKELY, GRAPH_TIMED, GRAPH_LEVELS };
