@@ -292,7 +292,7 @@ static void check_directory(const char *path)
 }
 
 /* A core, unpacked where it is not one that can be read; NULL, and said so, if it cannot be. */
-static struct psc_target *open_core(const struct options *options)
+static struct psc_target *open_core(struct options *options)
 {
     struct psc_open_options open = options->open;
     struct psc_target *target = NULL;
@@ -307,6 +307,7 @@ static struct psc_target *open_core(const struct options *options)
         if (psc_open_core(core.path, options->executable, &open, &target, &err) != PSC_OK)
             complain("%s", err.message);
     }
+    options->is_no_core = core.is_none;
     packed_core_close(&core);
     return target;
 }
@@ -320,7 +321,7 @@ static struct psc_target *open_process(const struct options *options)
     return target;
 }
 
-static int show_opened(const struct options *options)
+static int show_opened(struct options *options)
 {
     if (options->open.sysroot)
         check_directory(options->open.sysroot);

@@ -43,6 +43,7 @@ struct options {
     bool no_sandbox;                    /**< Parses with all rights. */
     double interval;                    /**< Seconds between captures; 0: one capture. */
     const char *executable;
+    bool is_no_core; /**< Found out while it was shown: what is packed in the file is no core. */
     enum color_choice color;
     enum shell shell;       /**< Of --completion. */
     struct output *outputs; /**< The main one first. */

@@ -177,6 +177,7 @@ static bool unpack_to_file(struct packed_core *core, struct unpack_work *work)
     result->problem[sizeof(result->problem) - 1] = '\0';
     if (result->problem[0])
         snprintf(core->own_warning, sizeof(core->own_warning), "%s", result->problem);
+    core->is_none = good && !result->is_core && !result->problem[0];
     munmap(result, sizeof(*result));
     snprintf(core->own_path, sizeof(core->own_path), "/proc/self/fd/%d", core->file);
     core->path = core->own_path;

@@ -20,7 +20,8 @@ struct packed_core {
     bool owner_known;    /**< Whose it is, where the one who owns `path` is another. */
     uint32_t user;
     uint32_t group;
-    int file; /**< What was unpacked; or -1. */
+    bool is_none; /**< What was unpacked is no core. */
+    int file;     /**< What was unpacked; or -1. */
     char own_path[32];
     char own_warning[300];
 };

@@ -124,7 +124,9 @@ static bool take(struct unpack_work *work, const unsigned char *bytes, size_t si
     if (!add_bytes(work, bytes, size))
         return false;
     show_progress(work, before);
-    return !is_first || begins_as_core(bytes, size);
+    if (is_first)
+        work->result->is_core = begins_as_core(bytes, size);
+    return work->result->is_core;
 }
 
 /* ---- where it comes from ---- */

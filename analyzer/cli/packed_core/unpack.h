@@ -26,6 +26,7 @@ struct unpack_sink {
 /** What it says when it is done; shared with the parent. */
 struct unpack_result {
     char problem[300]; /**< A sentence on what is missing; "" where nothing is. */
+    bool is_core;      /**< It begins as an ELF core does. */
 };
 
 struct unpack_work {

@@ -78,6 +78,14 @@ static bool take(void *context, struct core_report *report)
     struct triage *triage = context;
     triage->done++;
     show_progress(triage);
+    if (report->is_none) {
+        triage->cores.others++;
+        return true;
+    }
+    if (!stored_core_describe(report)) {
+        complain("out of memory");
+        return false;
+    }
     return report_lines_add(triage->lines, triage->line_count, report) && keep(triage, report);
 }
 
@@ -127,7 +135,9 @@ static bool make_reports(struct triage *triage)
     for (size_t i = 0; i < triage->report_count; i++)
         triage->reports[i].kept_at = -1;
     for (size_t i = 0; i < triage->cores.count; i++)
-        triage->reports[i].path = triage->cores.paths[i];
+        triage->reports[i] = (struct core_report){.path = triage->cores.items[i].path,
+                                                  .may_be_none = triage->cores.items[i].packed,
+                                                  .kept_at = -1};
     if (!wants_whole_reports(triage->options) || kept_reports_open(&triage->kept))
         return true;
     complain("a temporary file cannot be made: %s", strerror(errno));
@@ -162,6 +172,19 @@ static bool take_exits(struct triage *triage)
     return good;
 }
 
+/* What turned out to be no core is none of the reports. */
+static void drop_none(struct triage *triage)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < triage->report_count; i++) {
+        if (triage->reports[i].is_none)
+            core_report_deinit(&triage->reports[i]);
+        else
+            triage->reports[kept++] = triage->reports[i];
+    }
+    triage->report_count = kept;
+}
+
 static bool look_at_all(struct triage *triage)
 {
     if (!make_reports(triage) ||
@@ -172,6 +195,7 @@ static bool look_at_all(struct triage *triage)
                 run_cores(triage->options, triage->reports, triage->cores.count, take, triage);
     good = good && take_exits(triage);
     end_progress(triage);
+    drop_none(triage);
     if (good && !group_reports(triage->reports, triage->report_count, &triage->groups)) {
         complain("out of memory");
         good = false;
@@ -189,6 +213,7 @@ static bool write_all_outputs(const struct triage *triage)
         .kept = &triage->kept,
         .repository = triage->options->repository,
         .junit_merge = triage->options->junit_merge,
+        .other_files = triage->cores.others,
         .has_baseline = triage->options->baseline != NULL,
         .shows_values = triage->options->shows_values,
     };

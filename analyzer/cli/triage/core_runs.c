@@ -19,6 +19,9 @@
 #define OUTPUT_LIMIT ((off_t)1 << 30) /* Bytes of one report. */
 #define SAID_LIMIT   1000u            /* Of what a child says of a core. */
 
+/* A child's exit code: what it was to look at is no core. */
+#define EXIT_NO_CORE 5
+
 /* A child at work. */
 struct run {
     pid_t pid; /* 0: none. */
@@ -74,6 +77,8 @@ static int report_core(const struct triage_options *options, const char *path)
     if (options_parse(&report, (int)count, words) == OPTIONS_RUN) {
         report.print.one_line = 1;
         code = options->report_one(&report);
+        if (code == EXIT_NOTHING && report.is_no_core)
+            code = EXIT_NO_CORE;
     }
     options_deinit(&report);
     free(core);
@@ -149,6 +154,10 @@ static void describe_end(const struct triage_options *options, const struct run 
         snprintf(ret, size, "the one who looked at it was ended by signal %d", WTERMSIG(status));
     else if (!*ret)
         snprintf(ret, size, "exit code %d without a word", WEXITSTATUS(status));
+    size_t used = strlen(ret);
+    if (strstr(ret, strerror(ENOMEM)) || strstr(ret, "out of memory"))
+        snprintf(ret + used, size - used, " (within %llu MB, --memory-limit)",
+                 (unsigned long long)options->megabytes);
 }
 
 static bool take_report(const struct triage_options *options, struct run *run, int status)
@@ -161,6 +170,8 @@ static bool take_report(const struct triage_options *options, struct run *run, i
     void *bytes =
         good ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, run->output, 0) : MAP_FAILED;
     describe_end(options, run, status, said, sizeof(said));
+    report->is_none =
+        report->may_be_none && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_CORE;
     report->code = good ? WEXITSTATUS(status) : EXIT_NOTHING;
     bool taken = bytes == MAP_FAILED ? core_report_take(report, "", 0, said)
                                      : core_report_take(report, bytes, (size_t)size, said);

@@ -1,5 +1,6 @@
 /* Which files are looked at. */
 #include "messages.h"
+#include "packed_core.h"
 #include "triage_private.h"
 
 #include <dirent.h>
@@ -14,36 +15,40 @@
 #define DEPTH_LIMIT 16u      /* Folders in folders. */
 #define CORE_LIMIT  1000000u /* Of a run. */
 
-/* Whether a file begins as an ELF core does: what else lies beside it is left alone. */
-static bool is_core(int folder, const char *name)
+enum file_kind { FILE_OTHER, FILE_CORE, FILE_PACKED };
+
+/* By how it begins: what else lies beside a core is left alone. */
+static enum file_kind find_kind(int folder, const char *name)
 {
     unsigned char head[18] = {0};
     struct stat status;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd < 0)
-        return false;
-    bool good = !fstat(fd, &status) && S_ISREG(status.st_mode) &&
-                read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
-                !memcmp(head, ELFMAG, SELFMAG);
+        return FILE_OTHER;
+    ssize_t got = !fstat(fd, &status) && S_ISREG(status.st_mode) ? read(fd, head, sizeof(head)) : 0;
     close(fd);
+    if (got > 0 && packed_core_is_packed(head, (uint64_t)got))
+        return FILE_PACKED;
     unsigned type = head[EI_DATA] == ELFDATA2MSB ? (unsigned)head[16] << 8 | head[17]
                                                  : (unsigned)head[17] << 8 | head[16];
-    return good && type == ET_CORE;
+    bool is_core =
+        got == (ssize_t)sizeof(head) && !memcmp(head, ELFMAG, SELFMAG) && type == ET_CORE;
+    return is_core ? FILE_CORE : FILE_OTHER;
 }
 
-static bool add_core(struct core_list *list, char *path)
+static bool add_core(struct core_list *list, char *path, bool packed)
 {
     if (!path || list->count >= CORE_LIMIT)
         return false;
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        char **grown = reallocarray(list->paths, capacity, sizeof(*grown));
+        struct found_core *grown = reallocarray(list->items, capacity, sizeof(*grown));
         if (!grown)
             return false;
-        list->paths = grown;
+        list->items = grown;
         list->capacity = capacity;
     }
-    list->paths[list->count++] = path;
+    list->items[list->count++] = (struct found_core){path, packed};
     return true;
 }
 
@@ -103,8 +108,13 @@ static bool look_into(const struct folder *folder, struct folder_list *folders,
             continue;
         if (S_ISDIR(status.st_mode) && folder->depth < DEPTH_LIMIT)
             good = push_folder(folders, join(folder->path, entry->d_name), folder->depth + 1);
-        else if (S_ISREG(status.st_mode) && is_core(dirfd(directory), entry->d_name))
-            good = add_core(list, join(folder->path, entry->d_name));
+        if (!S_ISREG(status.st_mode))
+            continue;
+        enum file_kind kind = find_kind(dirfd(directory), entry->d_name);
+        if (kind == FILE_OTHER)
+            list->others++;
+        else
+            good = add_core(list, join(folder->path, entry->d_name), kind == FILE_PACKED);
     }
     closedir(directory);
     return good;
@@ -127,19 +137,21 @@ static bool walk(const char *path, struct core_list *list)
 
 static int compare_paths(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp(((const struct found_core *)a)->path, ((const struct found_core *)b)->path);
 }
 
 static void drop_repeated(struct core_list *list)
 {
     size_t kept = 0;
     if (list->count)
-        qsort(list->paths, list->count, sizeof(*list->paths), compare_paths);
+        qsort(list->items, list->count, sizeof(*list->items), compare_paths);
     for (size_t i = 0; i < list->count; i++) {
-        if (kept && !strcmp(list->paths[kept - 1], list->paths[i]))
-            free(list->paths[i]);
-        else
-            list->paths[kept++] = list->paths[i];
+        if (kept && !strcmp(list->items[kept - 1].path, list->items[i].path)) {
+            list->items[kept - 1].packed &= list->items[i].packed; // One that is named is wanted.
+            free(list->items[i].path);
+        } else {
+            list->items[kept++] = list->items[i];
+        }
     }
     list->count = kept;
 }
@@ -150,13 +162,15 @@ bool find_cores(char *const *words, size_t word_count, struct core_list *ret)
     *ret = (struct core_list){0};
     for (size_t i = 0; good && i < word_count; i++) {
         struct stat status;
-        if (stat(words[i], &status)) {
+        if (!strcmp(words[i], "-")) {
+            good = add_core(ret, strdup(words[i]), false);
+        } else if (stat(words[i], &status)) {
             complain("%s: %s", words[i], strerror(errno));
             ret->missed++;
         } else if (S_ISDIR(status.st_mode)) {
             good = walk(words[i], ret);
         } else {
-            good = add_core(ret, strdup(words[i]));
+            good = add_core(ret, strdup(words[i]), false);
         }
     }
     drop_repeated(ret);
@@ -166,6 +180,6 @@ bool find_cores(char *const *words, size_t word_count, struct core_list *ret)
 void core_list_deinit(struct core_list *list)
 {
     while (list->count)
-        free(list->paths[--list->count]);
-    free(list->paths);
+        free(list->items[--list->count].path);
+    free(list->items);
 }

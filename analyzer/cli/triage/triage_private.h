@@ -18,18 +18,35 @@ void triage_options_deinit(struct triage_options *options);
 
 /* ---- find_cores.c ---- */
 
+struct found_core {
+    char *path;
+    bool packed; /**< Found in a directory, and packed: there may be no core in it. */
+};
+
 struct core_list {
-    char **paths; /**< Sorted, each once; malloc'd like the strings. */
+    struct found_core *items; /**< Sorted by path, each once; malloc'd like the paths. */
     size_t count;
     size_t capacity;
     size_t missed; /**< Words that are neither, each said on standard error. */
+    size_t others; /**< Files in directories that are no cores. */
 };
 
-/** The files that are named, and the ELF cores below directories. false: out of memory. */
+/**
+ * The files that are named, and the ELF cores below directories, packed ones too. false: out of
+ * memory.
+ */
 bool find_cores(char *const *words, size_t word_count, struct core_list *ret);
 void core_list_deinit(struct core_list *list);
 
 /* ---- core_runs.c ---- */
+
+/* ---- stored_core.c ---- */
+
+/**
+ * Adds what systemd-coredump says of a core that it stored, by its name and its attributes, to
+ * target.coredump of the report. false: out of memory.
+ */
+bool stored_core_describe(struct core_report *report);
 
 /** Called in the parent with each report that is there; false ends the run. */
 typedef bool report_fn(void *context, struct core_report *report);

@@ -144,6 +144,11 @@ bool core_report_slim(struct core_report *report)
     return good;
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(((const struct core_report *)a)->path, ((const struct core_report *)b)->path);
+}
+
 bool core_report_read(struct core_report *reports, size_t count, const char *line, size_t size)
 {
     struct core_report found = {0};
@@ -151,12 +156,14 @@ bool core_report_read(struct core_report *reports, size_t count, const char *lin
     found.json = json_loadb(line, size, 0, &error);
     const char *path =
         json_string_value(json_object_get(json_object_get(found.json, "target"), "path"));
-    for (size_t i = 0; path && i < count; i++)
-        if (!reports[i].json && !strcmp(reports[i].path, path)) {
-            reports[i].json = found.json;
-            reports[i].code = core_report_tells(&reports[i]) ? 0 : 2;
-            return true;
-        }
+    const struct core_report key = {.path = path};
+    struct core_report *report =
+        path ? bsearch(&key, reports, count, sizeof(*reports), compare_paths) : NULL;
+    if (report && !report->json) {
+        report->json = found.json;
+        report->code = core_report_tells(report) ? 0 : 2;
+        return true;
+    }
     core_report_deinit(&found);
     return false;
 }

@@ -17,6 +17,8 @@ struct core_report {
     const char *path; /**< The list's: of the core; of a death without one a name for it. */
     json_t *json;     /**< One object; NULL: not there yet. */
     int code;         /**< The exit code of the one who made it. */
+    bool may_be_none; /**< A packed file that was found: maybe with no core in it. */
+    bool is_none;     /**< Such a one without a core: no death is told of. */
     size_t group;     /**< Index of its group. */
     long kept_at;     /**< Where the whole of it is in struct kept_reports; -1: nowhere. */
 };
@@ -38,7 +40,10 @@ const char *core_report_title(const struct core_report *report);
 char *core_report_line(const struct core_report *report);
 /** Forgets all but what the outputs of groups need. false: out of memory. */
 bool core_report_slim(struct core_report *report);
-/** Takes a line that core_report_line() made for the report of its core; false: for none. */
+/**
+ * Takes a line that core_report_line() made for the report of its core, of reports that are sorted
+ * by path; false: for none.
+ */
 bool core_report_read(struct core_report *reports, size_t count, const char *line, size_t size);
 /** The thread that died, or the one that a hang's signature is of; or NULL. */
 const json_t *core_report_thread(const json_t *report);

@@ -55,6 +55,11 @@ bool write_group_text(FILE *file, const struct triage_result *result)
     putc('\n', file);
     for (size_t i = 0; i < groups->count; i++)
         put_group(file, result, i);
+    if (result->other_files) {
+        putc('\n', file);
+        put_count(file, result->other_files, "other file");
+        fputs(result->other_files == 1 ? " is no core\n" : " are no cores\n", file);
+    }
     return true;
 }
 

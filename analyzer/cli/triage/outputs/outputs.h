@@ -21,6 +21,7 @@ struct triage_result {
     const struct kept_reports *kept;
     const char *repository; /**< The folder whose files annotations are for; NULL: there is none. */
     const char *junit_merge; /**< A JUnit file that is gone on with; NULL: none. */
+    size_t other_files;      /**< In the directories, that are no cores. */
     bool has_baseline;
     bool color;
     bool shows_values; /**< Locals were asked for. */
