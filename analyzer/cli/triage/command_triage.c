@@ -21,6 +21,7 @@ struct triage {
     size_t line_count;
     struct kept_reports kept;
     struct report_groups groups;
+    struct sources *sources;
     size_t done;
     time_t started;
     bool shows_progress;
@@ -34,6 +35,7 @@ static void triage_deinit(struct triage *triage)
     kept_reports_close(&triage->kept);
     report_lines_close(triage->lines, triage->line_count);
     report_groups_deinit(&triage->groups);
+    sources_close(triage->sources);
     free(triage->reports);
     core_list_deinit(&triage->cores);
 }
@@ -211,14 +213,17 @@ static bool write_all_outputs(const struct triage *triage)
         .report_count = triage->report_count,
         .groups = &triage->groups,
         .kept = &triage->kept,
-        .repository = triage->options->repository,
+        .sources = triage->sources,
         .junit_merge = triage->options->junit_merge,
         .other_files = triage->cores.others,
         .has_baseline = triage->options->baseline != NULL,
         .shows_values = triage->options->shows_values,
+        .shows_source = !triage->options->hides_source,
     };
-    bool good = true;
-    for (size_t i = 0; i < triage->options->output_count; i++)
+    bool good = triage->sources != NULL;
+    if (!good)
+        complain("out of memory");
+    for (size_t i = 0; triage->sources && i < triage->options->output_count; i++)
         good = write_output_file(&result, &triage->options->outputs[i]) && good;
     return good;
 }
@@ -226,7 +231,11 @@ static bool write_all_outputs(const struct triage *triage)
 int triage_run(const struct triage_options *options)
 {
     struct triage triage = {
-        .options = options, .started = seconds_now(), .shows_progress = isatty(STDERR_FILENO)};
+        .options = options,
+        .sources = sources_open(options->repository),
+        .started = seconds_now(),
+        .shows_progress = isatty(STDERR_FILENO),
+    };
     int code = EXIT_NOTHING;
     if (!find_cores(options->words, options->word_count, &triage.cores))
         complain("out of memory");

@@ -45,6 +45,7 @@ struct triage_options {
     uint64_t megabytes; /**< The same. */
     bool resumes;
     bool shows_values; /**< A report holds values of the program. */
+    bool hides_source; /**< No lines of source. */
     report_one_fn *report_one;
     enum fail_on fail_on;
     const char *baseline;    /**< A file of known signatures; or NULL. */

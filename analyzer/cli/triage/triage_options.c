@@ -106,6 +106,15 @@ static enum options_result take_fail_on(void *request, const struct option_spec 
     return OPTIONS_RUN;
 }
 
+static enum options_result take_repository(void *request, const struct option_spec *spec,
+                                           const char *value)
+{
+    struct triage_options *options = request;
+    (void)spec;
+    options->repository = value;
+    return OPTIONS_RUN;
+}
+
 /* One of a single report, as one word: "--sysroot=DIR". */
 static enum options_result take_forwarded(void *request, const struct option_spec *spec,
                                           const char *value)
@@ -116,6 +125,7 @@ static enum options_result take_forwarded(void *request, const struct option_spe
         return OPTIONS_NO_MEMORY;
     options->forwarded[options->forwarded_count++] = word;
     options->shows_values |= !strcmp(spec->long_name, "locals");
+    options->hides_source |= !strcmp(spec->long_name, "no-source");
     return OPTIONS_RUN;
 }
 
@@ -140,6 +150,10 @@ static const struct option_spec option_list[] = {
      "exit with 3 where there is any death, a new one (one that the\n"
      "baseline does not have), or none (default)",
      take_fail_on, COMPLETE_CHOICES, failures},
+    {NULL, "repository", 0, OPTION_REQUIRED, "DIR",
+     "where the sources of what died are: annotations and SARIF name\n"
+     "its files (GITHUB_WORKSPACE, else the working directory)",
+     take_repository, COMPLETE_DIRECTORIES, NULL},
     {NULL, "time-limit", 0, OPTION_REQUIRED, "SECONDS", "of one core (60)", take_seconds,
      COMPLETE_NOTHING, NULL},
     {NULL, "memory-limit", 0, OPTION_REQUIRED, "MB", "of one core (4096)", take_memory,

@@ -8,6 +8,7 @@
 
 #include "command_line.h"
 #include "grouping.h"
+#include "sources.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,12 +20,13 @@ struct triage_result {
     size_t report_count;
     const struct report_groups *groups;
     const struct kept_reports *kept;
-    const char *repository; /**< The folder whose files annotations are for; NULL: there is none. */
+    struct sources *sources;
     const char *junit_merge; /**< A JUnit file that is gone on with; NULL: none. */
     size_t other_files;      /**< In the directories, that are no cores. */
     bool has_baseline;
     bool color;
     bool shows_values; /**< Locals were asked for. */
+    bool shows_source;
 };
 
 /** Writes a file; false, and said so: it cannot be made. Errors of `file` are the caller's. */

@@ -33,12 +33,6 @@ void put_safely(FILE *file, const char *text)
     }
 }
 
-static const char *string_of(const json_t *frame, const char *name)
-{
-    const char *text = json_string_value(json_object_get(frame, name));
-    return text ? text : "";
-}
-
 static const char *last_component(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -47,16 +41,16 @@ static const char *last_component(const char *path)
 
 static void put_place(FILE *file, const json_t *frame)
 {
-    const char *path = string_of(frame, "file");
+    const char *path = text_of(frame, "file");
     json_int_t line = json_integer_value(json_object_get(frame, "line"));
     if (*path) {
         put_safely(file, path);
         if (line)
             fprintf(file, ":%lld", (long long)line);
     } else {
-        put_safely(file, last_component(string_of(frame, "module")));
-        if (*string_of(frame, "offset"))
-            fprintf(file, "+%s", string_of(frame, "offset"));
+        put_safely(file, last_component(text_of(frame, "module")));
+        if (*text_of(frame, "offset"))
+            fprintf(file, "+%s", text_of(frame, "offset"));
     }
 }
 
@@ -75,12 +69,12 @@ static size_t name_column(const json_t *frames, size_t limit)
     size_t column = 0, shown = 0;
     for (size_t i = 0; i < json_array_size(frames) && shown < limit; i++) {
         const json_t *frame = json_array_get(frames, i);
-        size_t width = width_of(string_of(frame, "function"));
+        size_t width = width_of(text_of(frame, "function"));
         if (json_is_true(json_object_get(frame, "hidden")))
             continue;
         shown++;
         if (width > column && width <= NAME_COLUMN_LIMIT &&
-            strcmp(string_of(frame, "kind"), "gap") != 0)
+            strcmp(text_of(frame, "kind"), "gap") != 0)
             column = width;
     }
     return column;
@@ -91,7 +85,7 @@ bool put_frames(FILE *file, const json_t *frames, const char *indentation, size_
     size_t shown = 0, left = 0, column = name_column(frames, limit);
     for (size_t i = 0; i < json_array_size(frames); i++) {
         const json_t *frame = json_array_get(frames, i);
-        const char *kind = string_of(frame, "kind"), *function = string_of(frame, "function");
+        const char *kind = text_of(frame, "kind"), *function = text_of(frame, "function");
         if (json_is_true(json_object_get(frame, "hidden")))
             continue;
         if (shown == limit) {

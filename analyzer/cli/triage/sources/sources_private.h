@@ -1,0 +1,32 @@
+/** Shared by the files of room `cli/triage/sources` only. */
+#ifndef PSC_TRIAGE_SOURCES_PRIVATE_H
+#define PSC_TRIAGE_SOURCES_PRIVATE_H
+
+#include "sources.h"
+
+/* Files that are kept in memory. */
+#define CACHE_SIZE 32u
+
+/* A file that was read, or (without text) one that could not be. */
+struct source_file {
+    char *path;
+    char *text;
+    size_t size;
+    size_t *lines; /* Where each begins. */
+    size_t line_count;
+};
+
+struct sources {
+    char *folder; /* As it was named, absolute; NULL: it is not there. */
+    char *real;   /* The same without links. */
+    struct source_file cache[CACHE_SIZE];
+    size_t next; /* Of the cache: to be replaced. */
+    char *found; /* What sources_path() gave. */
+};
+
+/** The file, from the cache; its text is NULL where it cannot be read. NULL: out of memory. */
+const struct source_file *read_source(struct sources *sources, const char *path);
+/** Whether the name stands in the text, not as a part of another. */
+bool source_names(const struct source_file *file, const char *name);
+
+#endif

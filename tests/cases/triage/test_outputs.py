@@ -1,0 +1,203 @@
+"""The formats that others read, each read back: hostile names, many reports, long stacks, nothing at all."""
+import json
+import re
+import subprocess
+import sys
+import urllib.parse
+
+import pytest
+
+import analyzer
+import made_reports
+from made_reports import frame, report, thread
+
+HOSTILE = "</script><script>alert(1)</script>\"'`]]>&%0A::error::\n\x1b[31m\u202e|*_<!--"
+
+
+def stack(*more):
+    return [frame("__strlen", None, None, "native", module="/usr/lib/libc.so.6", pc="0x7f0000001000", offset="0x1000",
+                  build_id="ab" * 20, symbol="__strlen_evex", sp="0x7ffc00000000", trust="context"),
+            *more, frame("<module>", "/app/main.py", 1)]
+
+
+def sample(folder):
+    """Two deaths of one cause in the repository (below another prefix), one hostile, one unread."""
+    (folder / "pkg").mkdir()
+    (folder / "pkg" / "work.py").write_text("import os\n\ndef parse(text):\n    return text[0] & 1 < 2\n")
+    frames = stack(frame("parse", "/app/pkg/work.py", 4, column=12, end_line=4, end_column=19,
+                         locals={"token": "'s3cr3t'"}))
+    other = thread(78, [frame("wait", "/usr/lib/python3.11/threading.py", 320)], "worker-0", ["idle"])
+    unread = report("core.4", [], "x")
+    unread.update(signature=None, crash=None, warnings=[{"code": "no-report", "message": "it was cut off"}])
+    return [report("core.1", [thread(77, frames), other], "SIGSEGV in parse", test="tests/test_w.py::TestW::test_parse[a/b::c]"),
+            report("core.2", [thread(77, frames), other], "SIGSEGV in parse"),
+            report("core.3", [thread(77, [frame(HOSTILE, "/app/" + HOSTILE, 3, locals={HOSTILE: HOSTILE})], HOSTILE)],
+                   HOSTILE, test=HOSTILE, arguments=[HOSTILE]),
+            unread]
+
+
+def written(folder, reports, name, *arguments, **more):
+    result = made_reports.triage(folder, reports, "--output", "%s=out" % name, *arguments, **more)
+    assert not result.stderr, result.describe()
+    return (folder / "out").read_text()
+
+
+def test_sarif(tmp_path):
+    document = json.loads(written(tmp_path, sample(tmp_path), "sarif"))
+    run, = document["runs"]
+    rules, results = run["tool"]["driver"]["rules"], run["results"]
+    assert document["version"] == "2.1.0" and [one["occurrenceCount"] for one in results] == [2, 1, 1]
+    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in results)
+    place = results[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "pkg/work.py", "uriBaseId": "SRCROOT"}
+    assert place["region"] == {"startLine": 4, "startColumn": 12, "endLine": 4, "endColumn": 19,
+                               "snippet": {"text": "return text[0] & 1 < 2"}}
+    flow = results[0]["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert [one["location"]["message"]["text"].split()[0] for one in flow] == ["<module>", "parse", "__strlen"]
+    assert [len(one["frames"]) for one in results[0]["stacks"]] == [3, 1]
+    hashed = results[0]["fingerprints"]["pystackCore/v1"]
+    assert results[0]["partialFingerprints"]["primaryLocationLineHash"] == hashed[:16] + ":1"
+    assert "baselineState" not in results[0] and results[2]["ruleId"] == "unread" and "cut off" in results[2]["message"]["text"]
+    for uri in re.findall(r'"uri": "([^"]*)"', json.dumps(document)):
+        assert re.fullmatch(r"[A-Za-z0-9._~/:%-]*", uri), uri
+    place = results[1]["codeFlows"][0]["threadFlows"][0]["locations"][0]["location"]["physicalLocation"]
+    assert urllib.parse.unquote(place["artifactLocation"]["uri"]) == "file:///app/" + HOSTILE
+    (tmp_path / "known").write_text(hashed)
+    document = json.loads(written(tmp_path, sample_again(tmp_path), "sarif", "--baseline", "known"))
+    assert [one["baselineState"] for one in document["runs"][0]["results"]] == ["unchanged", "new", "new"]
+    assert "snippet" not in written(tmp_path, sample_again(tmp_path), "sarif", "--no-source")
+
+
+def sample_again(folder):
+    for path in sorted((folder / "pkg").iterdir()):
+        path.unlink()
+    (folder / "pkg").rmdir()
+    return sample(folder)
+
+
+def test_satyr(tmp_path):
+    lines = [json.loads(line) for line in written(tmp_path, sample(tmp_path), "satyr").splitlines()]
+    assert len(lines) == 3 and lines[0]["signal"] == 11 and lines[0]["executable"] == "/usr/bin/python3"
+    first, second = lines[0]["stacktrace"]
+    assert first["crash_thread"] is True and "crash_thread" not in second
+    assert first["frames"][0] == {"address": 0x7f0000001000, "build_id": "ab" * 20, "build_id_offset": 0x1000,
+                                  "function_name": "__strlen_evex", "file_name": "/usr/lib/libc.so.6"}
+    assert first["frames"][1] == {"function_name": "parse", "file_name": "/app/pkg/work.py"}
+
+
+def test_sentry(tmp_path):
+    text = written(tmp_path, sample(tmp_path), "sentry")
+    events = [json.loads(line) for line in text.splitlines()]
+    assert len(events) == 3 and len({event["event_id"] for event in events}) == 3
+    assert events[0]["fingerprint"] == events[1]["fingerprint"] != events[2]["fingerprint"]
+    exception, = events[0]["exception"]["values"]
+    assert exception["type"] == "SIGSEGV" and exception["thread_id"] == 77
+    main, parse, strlen = exception["stacktrace"]["frames"]
+    assert parse["in_app"] and parse["platform"] == "python" and parse["filename"] == "pkg/work.py" and parse["lineno"] == 4
+    assert strlen["platform"] == "native" and strlen["instruction_addr"] == "0x7f0000001000" and not strlen["in_app"]
+    assert events[0]["debug_meta"]["images"][0]["debug_id"] == "abababab-abab-abab-abab-abababababab"
+    assert events[0]["tags"]["test"].startswith("tests/test_w.py")
+    assert "s3cr3t" not in text and [one.get("crashed") for one in events[0]["threads"]["values"]] == [True, False]
+
+
+def test_values_only_when_asked(tmp_path):
+    """Also where the reports hold them."""
+    assert "s3cr3t" in written(tmp_path, sample(tmp_path), "sentry", "--locals")
+    for name in FORMATS:
+        assert "s3cr3t" not in written(tmp_path, sample_again(tmp_path), name)
+
+
+def scaled():
+    """A thousand reports in ten groups, one with a stack of 10,000 frames."""
+    deep = [frame("recurse", "/app/pkg/work.py", 4) for _ in range(10000)]
+    return [report("core.%d" % number, [thread(77, deep if number == 5 else stack())], "SIGSEGV in g%d" % (number % 10))
+            for number in range(1000)]
+
+
+FORMATS = ["text", "groups", "markdown", "github", "sarif", "satyr", "sentry"]
+
+
+def test_scale(tmp_path):
+    """All formats in one run, in little time and memory."""
+    outputs = [word for name in FORMATS for word in ("--output", "%s=out.%s" % (name, name))]
+    made_reports.triage(tmp_path, scaled(), *outputs, timeout=60, memory=analyzer.GIGABYTE)
+    sizes = {name: (tmp_path / ("out." + name)).stat().st_size for name in FORMATS}
+    assert sizes["markdown"] < 1 << 20 and sizes["sarif"] < 10 << 20, sizes
+    assert len((tmp_path / "out.sentry").read_text().splitlines()) == 1000
+    lines = (tmp_path / "out.github").read_text().splitlines()
+    assert len(lines) == 10
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_file_when_it_fails(tmp_path, name):
+    """A folder where the file should be: nothing is left, and the exit code says so."""
+    (tmp_path / "out").mkdir()
+    result = made_reports.triage(tmp_path, sample(tmp_path), "--output", "%s=out" % name)
+    assert result.returncode == analyzer.EXIT_NOTHING and "out: " in result.stderr
+    left = ["core.1", "core.2", "core.3", "core.4", "made.ndjson", "out", "pkg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
+
+
+# ---- by programs that others wrote; installed where there is a package index ----
+
+def installed(tmp_path, *packages):
+    if not analyzer.THOROUGH:
+        pytest.skip("installs %s: --thorough" % " ".join(packages))
+    done = subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", str(tmp_path / "venv")], capture_output=True)
+    python = str(tmp_path / "venv" / "bin" / "python")
+    if done.returncode == 0:
+        done = subprocess.run([python, "-m", "pip", "install", "-q", *packages], capture_output=True, timeout=600)
+    if done.returncode:
+        pytest.skip("pip: %s" % done.stderr.decode(errors="replace")[-300:])
+    return python
+
+
+NORMALIZE = """
+import json, sys
+from sentry_relay.processing import StoreNormalizer
+normalizer = StoreNormalizer(project_id=1, protocol_version="7", is_renormalize=False, remove_other=True, enable_trimming=True)
+def remarks(node, path=""):
+    if isinstance(node, dict):
+        if "_meta" in node:
+            yield path, node["_meta"]
+        for name, value in node.items():
+            yield from remarks(value, path + "/" + name)
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            yield from remarks(value, "%s/%d" % (path, number))
+for line in sys.stdin:
+    event = normalizer.normalize_event(json.loads(line))
+    assert not event.get("errors") and not list(remarks(event)), list(remarks(event))
+    print(len(event["exception"]["values"][0]["stacktrace"]["frames"]), len(event["debug_meta"]["images"]))
+"""
+
+
+def test_sentry_by_relay(tmp_path):
+    """Sentry's own normalization finds nothing that it has to drop."""
+    python = installed(tmp_path, "sentry-relay")
+    reports = [one for one in sample(tmp_path) if one["target"]["path"] != "core.3"]
+    done = subprocess.run([python, "-c", NORMALIZE], input=written(tmp_path, reports, "sentry"), capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["3 1", "3 1"], done.stderr
+
+
+def test_sarif_by_its_schema_and_a_viewer(tmp_path):
+    """sarif-tools reads it and makes its page; the schema is the one that npm's multitool brings."""
+    python = installed(tmp_path, "sarif-tools")
+    (tmp_path / "a.sarif").write_text(written(tmp_path, sample(tmp_path), "sarif"))
+    tool = str(tmp_path / "venv" / "bin" / "sarif")
+    done = subprocess.run([tool, "summary", "a.sarif"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "null-pointer" in done.stdout, done.stderr
+    done = subprocess.run([tool, "html", "-o", "a.html", "a.sarif"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "null-pointer" in (tmp_path / "a.html").read_text(), done.stderr
+    assert python
+    done = subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "@microsoft/sarif-multitool-linux"],
+                          cwd=tmp_path, capture_output=True, text=True)
+    schema = tmp_path / "node_modules/@microsoft/sarif-multitool-linux/sarif-2.1.0.json"
+    if not schema.exists():
+        pytest.skip("npm: %s" % done.stderr[-300:])
+    import jsonschema
+    validator = jsonschema.Draft202012Validator(json.loads(schema.read_text()))
+    for arguments in (), ("--locals",), ("--baseline", "made.ndjson"):
+        again = sample_again(tmp_path)
+        document = json.loads(written(tmp_path, again, "sarif", *arguments))
+        assert not [error.message for error in validator.iter_errors(document)]
