@@ -39,6 +39,7 @@ struct python_wait {
     bool records_owner;   /**< It keeps its owner; `owner` 0 is nobody then. */
     uint64_t owner;       /**< The pthread_self() of the thread that has it, or is joined. */
     const char *known_by; /**< How it was found. */
+    psc_addr given_back;  /**< The lock that Condition.wait() gave back while it waits; 0: none. */
 };
 
 /** Where a thread sleeps. */
@@ -61,7 +62,8 @@ PSC_MUST_CHECK enum psc_status python_find_wait(struct python *python,
 #define PYTHON_HELD_LIMIT 32u
 /**
  * The locks of which the blocks `with lock:` of these frames are being run or entered, by what
- * they left on the stacks of values: likely held, or waited for.
+ * they left on the stacks of values: likely held, or waited for. Of a Condition the lock that it
+ * has; a Semaphore itself.
  * @return how many; each once.
  */
 size_t python_list_held(struct python *python, const struct python_frame *frames, size_t count,

@@ -36,7 +36,8 @@ static void add_object(const struct trace_wait *wait, struct text *text)
 }
 
 static void add_reason(const struct waiting *waiting, const struct wait_label *label,
-                       const struct wait_node *next, struct text *text)
+                       const struct wait_node *node, const struct wait_node *next,
+                       struct text *text)
 {
     const char *held = label->certain ? ", held by " : ", likely held by ";
     switch (label->reason) {
@@ -74,7 +75,10 @@ static void add_reason(const struct waiting *waiting, const struct wait_label *l
     case REASON_CHOICE:
         break;
     }
-    add_node(waiting, next, text);
+    if (next == node)
+        text_add_string(text, "itself");
+    else
+        add_node(waiting, next, text);
 }
 
 static const char *why_known(const struct wait_label *label)
@@ -177,7 +181,7 @@ static enum psc_status describe_members(const struct waiting *waiting,
             next = &waiting->nodes[cycle->edges[(first + i + 1) % cycle->count]->to];
         struct trace_deadlock_member *member = &members[ret->count];
         *member = member_of(node);
-        add_reason(waiting, label, next, &text);
+        add_reason(waiting, label, node, next, &text);
         text_add_string(&sentence, ret->count ? "; " : "");
         add_node(waiting, node, &sentence);
         text_add_string(&sentence, " waits for ");

@@ -94,12 +94,15 @@ static bool has_lock(const struct wait_facts *facts, psc_addr lock)
 static void take_likely_owner(struct wait_maker *maker)
 {
     const struct waits *waits = maker->waits;
-    psc_addr lock = maker->facts->python.lock;
+    const struct python_wait *own = &maker->facts->python;
+    // A threading.Semaphore is not the lock that it is made of.
+    psc_addr lock =
+        maker->wait.kind == TRACE_WAIT_SEMAPHORE && own->object ? own->object : own->lock;
     const struct wait_facts *found = NULL;
     for (size_t i = 0; i < waits->facts.count; i++) {
         const struct wait_facts *facts = hash_table_at(&waits->facts, i);
-        if (facts == maker->facts || (facts->sleeps && facts->python.lock == lock) ||
-            !has_lock(facts, lock))
+        // One that is in Condition.wait() stands in the block, but has given the lock back.
+        if ((facts->sleeps && facts->python.given_back == lock) || !has_lock(facts, lock))
             continue;
         if (found)
             return;

@@ -77,6 +77,21 @@ static bool is_gil(const struct waits *waits, psc_addr address)
     return false;
 }
 
+/*
+ * Who waits for the GIL looks every few milliseconds whether it may ask for it
+ * (Python/ceval_gil.c): on a busy machine it is often met with the result of a sleep that is over,
+ * still in the kernel.
+ */
+static bool is_about_to_sleep(const struct waits *waits, const struct target_registers *registers)
+{
+    const struct target_machine *machine = waits->input.target->machine;
+    uint64_t arguments[SYSTEM_CALL_ARGUMENTS];
+    const char *call =
+        registers->in_system_call ? system_call_name(machine, registers->system_call) : NULL;
+    return call && !strncmp(call, "futex", 5) &&
+           system_call_get_arguments(machine, registers, arguments) && is_gil(waits, arguments[0]);
+}
+
 static enum psc_status read_python(struct waits *waits, const struct diagnose_wait_thread *thread,
                                    struct wait_facts *facts)
 {
@@ -104,7 +119,8 @@ enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_threa
                                .thread_pointer = native->thread_pointer};
     read_call(waits, native, &facts);
     read_inner_tid(waits->input.target, &facts);
-    facts.for_gil = is_futex(&facts) && is_gil(waits, facts.arguments[0]);
+    facts.for_gil = is_futex(&facts) ? is_gil(waits, facts.arguments[0])
+                                     : is_about_to_sleep(waits, &native->registers);
     enum psc_status status = read_python(waits, thread, &facts);
     if (status != PSC_OK)
         return status;

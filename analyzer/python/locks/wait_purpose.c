@@ -125,6 +125,16 @@ static void read_owner(struct python *python, psc_addr object, const char *attri
         ret->owner = 0;
 }
 
+/* Condition.wait() of both libraries: the waiter's semaphore is another one than the lock. */
+static void read_given_back(struct python *python, psc_addr condition, struct python_wait *ret)
+{
+    psc_addr lock;
+    psc_addr inner;
+    if (!condition || py_attribute_find(python, condition, "_lock", &lock) != PSC_OK)
+        return;
+    ret->given_back = py_attribute_find(python, lock, "_semlock", &inner) == PSC_OK ? inner : lock;
+}
+
 static void take_purpose(struct python *python, const struct purpose *purpose,
                          const struct python_frame *frame, struct python_wait *ret)
 {
@@ -167,7 +177,11 @@ void locks_find_purpose(struct python *python, const struct python_wait_place *p
             !location.file || !location.function || !is_library(location.file))
             break;
         const struct purpose *purpose = find_purpose(&location);
-        if (purpose && (waits || !purpose->outer)) {
+        if (purpose && !strcmp(purpose->function, "Condition.wait"))
+            read_given_back(python, py_frame_self(python, &place->frames[i]), ret);
+        // It was notified, or its time is over: it wants the lock again, and no more.
+        bool again = ret->given_back && ret->given_back == ret->lock;
+        if (purpose && !again && (waits || !purpose->outer)) {
             take_purpose(python, purpose, &place->frames[i], ret);
             waits = true;
         }

@@ -30,6 +30,16 @@ int hold_mutex_and_take_gil(int waits)
     return 0;
 }
 
+/* Without the GIL. */
+int hold_mutex_for(int seconds)
+{
+    pthread_mutex_lock(&mutex);
+    held = 1;
+    sleep((unsigned)seconds);
+    pthread_mutex_unlock(&mutex);
+    return 0;
+}
+
 /* With the GIL; says that it is ready before it waits. */
 int lock_with_gil(int says)
 {
