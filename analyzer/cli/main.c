@@ -1,4 +1,4 @@
-/* The program: a command, or a core or process to be shown. Uses the public header only. */
+/* The program: a command, or a core or process to be shown. */
 #include "commands.h"
 #include "messages.h"
 #include "options.h"

@@ -1,23 +1,23 @@
 #include "messages.h"
 
+#include "base.h"
+
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Of the command line that is read; see messages_set_command(). */
 static const char *command_name;
 
-static void put_line(const char *text)
+void put_safely(FILE *file, const char *text)
 {
-    for (const unsigned char *byte = (const unsigned char *)text; *byte; byte++) {
-        bool c1 = *byte == 0xc2 && byte[1] >= 0x80 && byte[1] <= 0x9f;
-        if (*byte < 0x20 || *byte == 0x7f || c1)
-            fprintf(stderr, "\\x%02x", c1 ? *++byte : *byte);
-        else
-            putc(*byte, stderr);
-    }
-    putc('\n', stderr);
+    struct text escaped = {0};
+    text_add_escaped(&escaped, text);
+    if (escaped.data)
+        fputs(escaped.data, file);
+    if (escaped.failed)
+        fputs("(out of memory)", file);
+    text_deinit(&escaped);
 }
 
 void complain(const char *format, ...)
@@ -28,7 +28,8 @@ void complain(const char *format, ...)
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     fputs("pystack-core: ", stderr);
-    put_line(message);
+    put_safely(stderr, message);
+    putc('\n', stderr);
 }
 
 void messages_set_command(const char *name)

@@ -6,6 +6,8 @@
 #ifndef PSC_MESSAGES_H
 #define PSC_MESSAGES_H
 
+#include <stdio.h>
+
 /** As eu-stack. */
 enum exit_code { EXIT_COMPLETE = 0, EXIT_PARTIAL = 1, EXIT_NOTHING = 2, EXIT_USAGE = 64 };
 
@@ -17,5 +19,8 @@ void messages_set_command(const char *name);
 void complain_of_usage(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 /** "LABEL: MESSAGE", or MESSAGE alone where it begins with the label. */
 void complain_about(const char *label, const char *message);
+
+/** Text of a target, with no character that could drive a terminal: text_add_escaped(). */
+void put_safely(FILE *file, const char *text);
 
 #endif

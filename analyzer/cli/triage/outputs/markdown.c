@@ -8,20 +8,22 @@
 #define SUMMARY_LIMIT 900000L
 #define FRAMES_SHOWN  20u
 
-/* A title in a line of its own: no character of it is markup. */
+/* A title in a line of its own: no character of it is markup, or drives anything. */
 static void put_title(FILE *file, const char *title)
 {
-    char piece[2] = {0};
-    for (; *title; title++) {
-        if (strchr("\\`*_{}[]<>()#+-.!|~&@", *title))
-            putc('\\', file);
-        if ((unsigned char)*title >= 0x20) {
-            piece[0] = *title;
-            fputs(piece, file);
-        } else {
-            fprintf(file, "\\x%02x", (unsigned)*title);
+    char *text = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return;
+    put_safely(memory, title);
+    if (!fclose(memory))
+        for (const char *at = text; *at; at++) {
+            if (strchr("\\`*_{}[]<>()#+-.!|~&@", *at))
+                putc('\\', file);
+            putc(*at, file);
         }
-    }
+    free(text);
 }
 
 /* In a block of code nothing is markup but its end. */

@@ -2,6 +2,7 @@
 #ifndef PSC_TRIAGE_OUTPUTS_PRIVATE_H
 #define PSC_TRIAGE_OUTPUTS_PRIVATE_H
 
+#include "messages.h"
 #include "outputs.h"
 
 write_result_fn write_group_text, write_group_json, write_markdown;
@@ -14,10 +15,8 @@ write_result_fn write_satyr;
 /** Events of Sentry, one a line. */
 write_result_fn write_sentry;
 
-/* ---- safe_text.c ---- */
+/* ---- frame_lines.c ---- */
 
-/** Text of a target, with no character that could drive a terminal. */
-void put_safely(FILE *file, const char *text);
 /** The visible frames, a line each, at most `limit`; false if there were none. */
 bool put_frames(FILE *file, const json_t *frames, const char *indentation, size_t limit);
 

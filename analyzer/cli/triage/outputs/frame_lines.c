@@ -1,37 +1,9 @@
-/* Names of a target, and its frames, as text that can drive nothing. */
+/* Frames of a target as lines. */
 #include "outputs_private.h"
 
 #include <string.h>
 
 #define NAME_COLUMN_LIMIT 40u
-
-/* Bytes of the character at `text` if it must not be printed as it is, else 0. */
-static size_t control_length(const unsigned char *text)
-{
-    if (text[0] < 0x20 || text[0] == 0x7f)
-        return 1;
-    if (text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f)
-        return 2;
-    // U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: the order of characters.
-    if (text[0] == 0xe2 && text[1] == 0x80 &&
-        (text[2] == 0x8e || text[2] == 0x8f || (text[2] >= 0xa8 && text[2] <= 0xae)))
-        return 3;
-    if (text[0] == 0xe2 && text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9)
-        return 3;
-    return 0;
-}
-
-void put_safely(FILE *file, const char *text)
-{
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        size_t length = control_length(at);
-        for (size_t i = 0; i < length; i++)
-            fprintf(file, "\\x%02x", at[i]);
-        if (!length)
-            putc(*at, file);
-        at += length ? length : 1;
-    }
-}
 
 static const char *last_component(const char *path)
 {
