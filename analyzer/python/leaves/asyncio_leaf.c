@@ -5,57 +5,44 @@
  */
 #include "leaves.h"
 
-#include <string.h>
-
-#define FILE_PART "/asyncio/"
-
-enum place_kind {
-    PLACE_SLEEP,
-    PLACE_ACQUIRE, /* Lock or Semaphore. */
-    PLACE_WAIT,    /* Event, Condition or Barrier. */
-    PLACE_QUEUE,
-    PLACE_SOCKET,
-    PLACE_READER,
-    PLACE_WRITER,
-    PLACE_CHILD,
-    PLACE_CHILD_OF_PROCESS,
-    PLACE_TASKS /* The tasks are known; a time limit may be: wait_for()'s cancels them. */
+enum wait_kind {
+    WAIT_SLEEP,
+    WAIT_ACQUIRE, /* Lock or Semaphore. */
+    WAIT_EVENT,   /* Event, Condition or Barrier. */
+    WAIT_QUEUE,
+    WAIT_SOCKET,
+    WAIT_READER,
+    WAIT_WRITER,
+    WAIT_CHILD,
+    WAIT_CHILD_OF_PROCESS,
+    WAIT_TASKS /* The tasks are known; a time limit may be: wait_for()'s cancels them. */
 };
 
-struct place {
-    const char *file;
-    const char *name;
-    enum place_kind kind;
-    const char *subject; /* The variable with what is waited for. */
-    const char *future;  /* The one that has to be the future; NULL: none. */
-    const char *action;
-};
-
-static const struct place places[] = {
-    {"asyncio/tasks.py", "sleep", PLACE_SLEEP, "h", "future", NULL},
-    {"asyncio/tasks.py", "wait_for", PLACE_TASKS, "timeout_handle", NULL, NULL},
-    {"asyncio/tasks.py", "_wait", PLACE_TASKS, "timeout_handle", "waiter", NULL},
-    {"asyncio/locks.py", "acquire", PLACE_ACQUIRE, "self", "fut", NULL},
-    {"asyncio/locks.py", "wait", PLACE_WAIT, "self", "fut", NULL},
-    {"asyncio/locks.py", "_block", PLACE_WAIT, "self", NULL, NULL},
-    {"asyncio/locks.py", "_wait", PLACE_WAIT, "self", NULL, NULL},
-    {"asyncio/queues.py", "get", PLACE_QUEUE, "self", "getter", "get"},
-    {"asyncio/queues.py", "put", PLACE_QUEUE, "self", "putter", "put"},
-    {"asyncio/queues.py", "join", PLACE_QUEUE, "self", NULL, "join"},
-    {"asyncio/selector_events.py", "sock_recv", PLACE_SOCKET, "sock", "fut", "recv"},
-    {"asyncio/selector_events.py", "sock_recv_into", PLACE_SOCKET, "sock", "fut", "recv_into"},
-    {"asyncio/selector_events.py", "sock_recvfrom", PLACE_SOCKET, "sock", "fut", "recvfrom"},
-    {"asyncio/selector_events.py", "sock_recvfrom_into", PLACE_SOCKET, "sock", "fut",
+static const struct library_function functions[] = {
+    {"asyncio/tasks.py", "sleep", WAIT_SLEEP, "h", "future", NULL},
+    {"asyncio/tasks.py", "wait_for", WAIT_TASKS, "timeout_handle", NULL, NULL},
+    {"asyncio/tasks.py", "_wait", WAIT_TASKS, "timeout_handle", "waiter", NULL},
+    {"asyncio/locks.py", "acquire", WAIT_ACQUIRE, "self", "fut", NULL},
+    {"asyncio/locks.py", "wait", WAIT_EVENT, "self", "fut", NULL},
+    {"asyncio/locks.py", "_block", WAIT_EVENT, "self", NULL, NULL},
+    {"asyncio/locks.py", "_wait", WAIT_EVENT, "self", NULL, NULL},
+    {"asyncio/queues.py", "get", WAIT_QUEUE, "self", "getter", "get"},
+    {"asyncio/queues.py", "put", WAIT_QUEUE, "self", "putter", "put"},
+    {"asyncio/queues.py", "join", WAIT_QUEUE, "self", NULL, "join"},
+    {"asyncio/selector_events.py", "sock_recv", WAIT_SOCKET, "sock", "fut", "recv"},
+    {"asyncio/selector_events.py", "sock_recv_into", WAIT_SOCKET, "sock", "fut", "recv_into"},
+    {"asyncio/selector_events.py", "sock_recvfrom", WAIT_SOCKET, "sock", "fut", "recvfrom"},
+    {"asyncio/selector_events.py", "sock_recvfrom_into", WAIT_SOCKET, "sock", "fut",
      "recvfrom_into"},
-    {"asyncio/selector_events.py", "sock_sendall", PLACE_SOCKET, "sock", "fut", "sendall"},
-    {"asyncio/selector_events.py", "sock_sendto", PLACE_SOCKET, "sock", "fut", "sendto"},
-    {"asyncio/selector_events.py", "sock_accept", PLACE_SOCKET, "sock", "fut", "accept"},
-    {"asyncio/selector_events.py", "sock_connect", PLACE_SOCKET, "sock", "fut", "connect"},
-    {"asyncio/streams.py", "_wait_for_data", PLACE_READER, "self", NULL, "read"},
-    {"asyncio/streams.py", "_drain_helper", PLACE_WRITER, "self", NULL, "drain"},
-    {"asyncio/streams.py", "drain", PLACE_WRITER, "self", NULL, "drain"},
-    {"asyncio/base_subprocess.py", "_wait", PLACE_CHILD, "self", "waiter", NULL},
-    {"asyncio/subprocess.py", "wait", PLACE_CHILD_OF_PROCESS, "self", NULL, NULL},
+    {"asyncio/selector_events.py", "sock_sendall", WAIT_SOCKET, "sock", "fut", "sendall"},
+    {"asyncio/selector_events.py", "sock_sendto", WAIT_SOCKET, "sock", "fut", "sendto"},
+    {"asyncio/selector_events.py", "sock_accept", WAIT_SOCKET, "sock", "fut", "accept"},
+    {"asyncio/selector_events.py", "sock_connect", WAIT_SOCKET, "sock", "fut", "connect"},
+    {"asyncio/streams.py", "_wait_for_data", WAIT_READER, "self", NULL, "read"},
+    {"asyncio/streams.py", "_drain_helper", WAIT_WRITER, "self", NULL, "drain"},
+    {"asyncio/streams.py", "drain", WAIT_WRITER, "self", NULL, "drain"},
+    {"asyncio/base_subprocess.py", "_wait", WAIT_CHILD, "self", "waiter", NULL},
+    {"asyncio/subprocess.py", "wait", WAIT_CHILD_OF_PROCESS, "self", NULL, NULL},
 };
 
 static bool is_exactly(psc_addr found, psc_addr wanted)
@@ -88,11 +75,12 @@ static bool has_part(struct leaf_search *search, psc_addr object, const char *na
     return py_part_find(search->leaves->python, object, name, &part);
 }
 
-static void take_object(struct leaf_search *search, psc_addr object, const struct place *place)
+static void take_object(struct leaf_search *search, psc_addr object,
+                        const struct library_function *function)
 {
     search->leaf->object = task_type_name(search->leaves->python, object);
     search->leaf->address = object;
-    search->leaf->action = place->action;
+    search->leaf->action = function->action;
     search->leaf->known_by = "the local variables of the method that waits";
 }
 
@@ -173,47 +161,40 @@ static bool take_tasks(struct leaf_search *search, psc_addr handle)
     return true;
 }
 
-static bool take_place(struct leaf_search *search, const struct place *place, psc_addr subject)
+static bool take_function(struct leaf_search *search, const struct library_function *function,
+                          psc_addr subject)
 {
     psc_addr transport;
-    if (place->kind != PLACE_SLEEP && place->kind != PLACE_TASKS)
-        take_object(search, subject, place);
-    switch (place->kind) {
-    case PLACE_SLEEP:
+    if (function->kind != WAIT_SLEEP && function->kind != WAIT_TASKS)
+        take_object(search, subject, function);
+    switch ((enum wait_kind)function->kind) {
+    case WAIT_SLEEP:
         return take_sleep(search, subject);
-    case PLACE_ACQUIRE:
+    case WAIT_ACQUIRE:
         return take_acquire(search, subject);
-    case PLACE_WAIT:
+    case WAIT_EVENT:
         return take_wait(search, subject);
-    case PLACE_QUEUE:
+    case WAIT_QUEUE:
         search->leaf->kind = PYTHON_LEAF_QUEUE;
         return true;
-    case PLACE_SOCKET:
+    case WAIT_SOCKET:
         return take_socket(search, subject);
-    case PLACE_READER:
+    case WAIT_READER:
         return take_reader(search, subject);
-    case PLACE_WRITER:
+    case WAIT_WRITER:
         return take_writer(search, subject);
-    case PLACE_CHILD:
+    case WAIT_CHILD:
         return take_child(search, subject);
-    case PLACE_CHILD_OF_PROCESS:
+    case WAIT_CHILD_OF_PROCESS:
         return leaf_part(search->leaves->python, subject, "_transport", &transport) &&
                take_child(search, transport);
-    case PLACE_TASKS:
+    case WAIT_TASKS:
         return take_tasks(search, subject);
     }
     return false;
 }
 
 /* ---- which of the frames ---- */
-
-static const struct place *find_place(const struct py_code *code)
-{
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(places); i++)
-        if (code_is(code, places[i].file, places[i].name))
-            return &places[i];
-    return NULL;
-}
 
 /* asyncio.wait(return_when=FIRST_COMPLETED), and FIRST_EXCEPTION. */
 static bool needs_one(struct python *python, const struct python_frame *frame)
@@ -222,40 +203,24 @@ static bool needs_one(struct python *python, const struct python_frame *frame)
     return when && !py_string_equals(python, when, "ALL_COMPLETED");
 }
 
-static bool try_frame(struct leaf_search *search, const struct place *place,
-                      const struct python_frame *frame)
+static bool take_frame(struct leaf_search *search, const struct library_function *function,
+                       const struct python_frame *frame)
 {
     struct python *python = search->leaves->python;
-    psc_addr subject = py_frame_variable(python, frame, place->subject);
-    if (!subject || (place->future && !is_exactly(py_frame_variable(python, frame, place->future),
-                                                  search->task->future)))
+    psc_addr subject = py_frame_variable(python, frame, function->subject);
+    if (!subject ||
+        (function->future &&
+         !is_exactly(py_frame_variable(python, frame, function->future), search->task->future)) ||
+        !take_function(search, function, subject))
         return false;
-    struct python_leaf before = *search->leaf;
-    if (take_place(search, place, subject)) {
-        bool waits = place->kind == PLACE_TASKS && place->future;
-        search->leaf->any = waits && needs_one(python, frame);
-        search->leaf->cancels = place->kind == PLACE_TASKS && !waits && search->leaf->timed;
-        return true;
-    }
-    *search->leaf = before;
-    return false;
+    bool waits = function->kind == WAIT_TASKS && function->future;
+    search->leaf->any = waits && needs_one(python, frame);
+    search->leaf->cancels = function->kind == WAIT_TASKS && !waits && search->leaf->timed;
+    return true;
 }
 
-/* Of functions of asyncio that call one another the outermost is what a person has called. */
-static bool search_frames(struct leaf_search *search)
-{
-    bool found = false;
-    for (size_t i = 0; i < search->task->frame_count; i++) {
-        const struct python_frame *frame = &search->task->frames[i];
-        const struct py_code *code = code_find_named(search->leaves->python, frame->code);
-        if (!code || !strstr(code->file, FILE_PART))
-            break;
-        const struct place *place = find_place(code);
-        if (place && !frame->compiled && try_frame(search, place, frame))
-            found = true;
-    }
-    return found;
-}
+static const struct library_functions asyncio_functions = {"/asyncio/", functions,
+                                                           PSC_ARRAY_SIZE(functions), take_frame};
 
 /* ---- what another thread works on ---- */
 
@@ -287,7 +252,7 @@ bool leaf_of_asyncio(struct leaf_search *search)
     struct python_leaf *leaf = search->leaf;
     if (!search->task->future)
         return false;
-    if (search_frames(search) || take_executor(search))
+    if (leaf_find_in_frames(search, &asyncio_functions) || take_executor(search))
         return true;
     *leaf = (struct python_leaf){.fd = -1,
                                  .kind = search->task->waits_for_count ? PYTHON_LEAF_TASKS

@@ -66,6 +66,33 @@ bool leaf_is_function(struct python *python, psc_addr object, const char *file, 
 /** Descriptor of a socket or file object; -1: none. */
 int32_t leaf_descriptor(struct python *python, psc_addr object);
 
+/* ---- library_frames.c ---- */
+
+/** A function of a library of tasks, in which a task waits. */
+struct library_function {
+    const char *file; /**< The end of its path. */
+    const char *name;
+    int kind;            /**< For its library's file. */
+    const char *subject; /**< The variable with what is waited for; NULL: none. */
+    const char *future;  /**< The one that has to be the future that the task awaits; NULL: none. */
+    const char *action;
+};
+
+/** The functions of a library, and what takes one of them over as the leaf; false: it is not. */
+struct library_functions {
+    const char *folder; /**< In the paths of all its files. */
+    const struct library_function *items;
+    size_t count;
+    bool (*take)(struct leaf_search *search, const struct library_function *function,
+                 const struct python_frame *frame);
+};
+
+/**
+ * Looks at the innermost frames of the task, as far as they are the library's. Of its functions
+ * that call one another the outermost is what a person has called: that is the leaf.
+ */
+bool leaf_find_in_frames(struct leaf_search *search, const struct library_functions *functions);
+
 /* ---- entered.c ---- */
 
 /** Tasks that stand inside of the locks and semaphores that others wait for; the timers of those.

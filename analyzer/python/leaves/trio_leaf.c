@@ -8,31 +8,22 @@
 #include <math.h>
 #include <string.h>
 
-#define FILE_PART   "/trio/"
 #define SCOPE_LIMIT 1000u /* Cancel scopes around a task. */
 
-struct place {
-    const char *file;
-    const char *name;
-    enum python_leaf_kind kind;
-    const char *subject; /* The variable with what is waited for. */
-    const char *action;
-};
-
-static const struct place places[] = {
-    {"trio/_timeouts.py", "sleep_until", PYTHON_LEAF_TIMER, NULL, NULL},
-    {"trio/_sync.py", "acquire", PYTHON_LEAF_LOCK, "self", NULL},
-    {"trio/_sync.py", "acquire_on_behalf_of", PYTHON_LEAF_SEMAPHORE, "self", NULL},
-    {"trio/_sync.py", "wait", PYTHON_LEAF_EVENT, "self", NULL},
-    {"trio/_channel.py", "send", PYTHON_LEAF_QUEUE, "self", "send"},
-    {"trio/_channel.py", "receive", PYTHON_LEAF_QUEUE, "self", "receive"},
-    {"trio/_core/_io_epoll.py", "_epoll_wait", PYTHON_LEAF_DESCRIPTOR, "fd", NULL},
-    {"trio/_socket.py", "_nonblocking_helper", PYTHON_LEAF_SOCKET, "self", NULL},
-    {"trio/_socket.py", "accept", PYTHON_LEAF_SOCKET, "self", "accept"},
-    {"trio/_socket.py", "connect", PYTHON_LEAF_SOCKET, "self", "connect"},
-    {"trio/_threads.py", "to_thread_run_sync", PYTHON_LEAF_EXECUTOR, "sync_fn", NULL},
-    {"trio/_subprocess.py", "wait", PYTHON_LEAF_CHILD, "self", NULL},
-    {"trio/_core/_run.py", "_nested_child_finished", PYTHON_LEAF_TASKS, "self", NULL},
+static const struct library_function functions[] = {
+    {"trio/_timeouts.py", "sleep_until", PYTHON_LEAF_TIMER, NULL, NULL, NULL},
+    {"trio/_sync.py", "acquire", PYTHON_LEAF_LOCK, "self", NULL, NULL},
+    {"trio/_sync.py", "acquire_on_behalf_of", PYTHON_LEAF_SEMAPHORE, "self", NULL, NULL},
+    {"trio/_sync.py", "wait", PYTHON_LEAF_EVENT, "self", NULL, NULL},
+    {"trio/_channel.py", "send", PYTHON_LEAF_QUEUE, "self", NULL, "send"},
+    {"trio/_channel.py", "receive", PYTHON_LEAF_QUEUE, "self", NULL, "receive"},
+    {"trio/_core/_io_epoll.py", "_epoll_wait", PYTHON_LEAF_DESCRIPTOR, "fd", NULL, NULL},
+    {"trio/_socket.py", "_nonblocking_helper", PYTHON_LEAF_SOCKET, "self", NULL, NULL},
+    {"trio/_socket.py", "accept", PYTHON_LEAF_SOCKET, "self", NULL, "accept"},
+    {"trio/_socket.py", "connect", PYTHON_LEAF_SOCKET, "self", NULL, "connect"},
+    {"trio/_threads.py", "to_thread_run_sync", PYTHON_LEAF_EXECUTOR, "sync_fn", NULL, NULL},
+    {"trio/_subprocess.py", "wait", PYTHON_LEAF_CHILD, "self", NULL, NULL},
+    {"trio/_core/_run.py", "_nested_child_finished", PYTHON_LEAF_TASKS, "self", NULL, NULL},
 };
 
 static bool take_number(struct python *python, psc_addr object, const char *name, int32_t *ret)
@@ -139,17 +130,18 @@ static bool take_socket(struct leaf_search *search, psc_addr object)
     return true;
 }
 
-static bool take_place(struct leaf_search *search, const struct place *place, psc_addr subject)
+static bool take_function(struct leaf_search *search, const struct library_function *function,
+                          psc_addr subject)
 {
     struct python_leaf *leaf = search->leaf;
-    leaf->kind = place->kind;
-    leaf->action = place->action;
+    leaf->kind = function->kind;
+    leaf->action = function->action;
     leaf->known_by = "the local variables of the method that waits";
     if (subject) {
         leaf->address = subject;
         leaf->object = task_type_name(search->leaves->python, subject);
     }
-    switch (place->kind) {
+    switch (function->kind) {
     case PYTHON_LEAF_LOCK:
         return take_acquire(search, subject);
     case PYTHON_LEAF_EVENT:
@@ -177,38 +169,20 @@ static bool take_place(struct leaf_search *search, const struct place *place, ps
     return false;
 }
 
-static const struct place *find_place(const struct py_code *code)
+static bool take_frame(struct leaf_search *search, const struct library_function *function,
+                       const struct python_frame *frame)
 {
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(places); i++)
-        if (code_is(code, places[i].file, places[i].name))
-            return &places[i];
-    return NULL;
+    psc_addr subject = 0;
+    if (function->subject) {
+        subject = py_frame_variable(search->leaves->python, frame, function->subject);
+        if (!subject)
+            return false;
+    }
+    return take_function(search, function, subject);
 }
 
-/* Of functions of trio that call one another the outermost is what a person has called. */
-static bool search_frames(struct leaf_search *search)
-{
-    struct python *python = search->leaves->python;
-    bool found = false;
-    for (size_t i = 0; i < search->task->frame_count; i++) {
-        const struct python_frame *frame = &search->task->frames[i];
-        const struct py_code *code = code_find_named(python, frame->code);
-        if (!code || !strstr(code->file, FILE_PART))
-            break;
-        const struct place *place = find_place(code);
-        if (!place || frame->compiled)
-            continue;
-        psc_addr subject = place->subject ? py_frame_variable(python, frame, place->subject) : 0;
-        if (place->subject && !subject)
-            continue;
-        struct python_leaf before = *search->leaf;
-        if (take_place(search, place, subject))
-            found = true;
-        else
-            *search->leaf = before;
-    }
-    return found;
-}
+static const struct library_functions trio_functions = {"/trio/", functions,
+                                                        PSC_ARRAY_SIZE(functions), take_frame};
 
 /* ---- when it ends ---- */
 
@@ -255,7 +229,7 @@ static void take_deadlines(struct leaf_search *search)
 
 bool leaf_of_trio(struct leaf_search *search)
 {
-    if (!search_frames(search))
+    if (!leaf_find_in_frames(search, &trio_functions))
         *search->leaf =
             (struct python_leaf){.kind = PYTHON_LEAF_FUTURE,
                                  .fd = -1,
