@@ -36,6 +36,8 @@ static void hold_standard_streams(void)
 
 static int report_one(struct options *options)
 {
+    if (options->redacts)
+        messages_redact();
     if (!options->no_sandbox)
         sandbox_begin();
     return show_target(options);

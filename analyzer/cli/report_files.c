@@ -155,9 +155,15 @@ static bool print_output(struct psc_trace *const *traces, size_t count, const st
     print.format = output->format;
     print.color = wants_color(options, output);
     const struct psc_trace *const *readable = (const struct psc_trace *const *)traces;
+    struct masked_output masked = {.file = file};
+    int (*write)(void *context, const char *bytes, size_t size) =
+        options->redacts ? write_masked : write_output;
+    void *where = options->redacts ? (void *)&masked : file;
     bool good = options_are_several(options)
-                    ? !psc_print_processes(readable, count, &print, write_output, file, &err)
-                    : !psc_print(traces[0], &print, write_output, file, &err);
+                    ? !psc_print_processes(readable, count, &print, write, where, &err)
+                    : !psc_print(traces[0], &print, write, where, &err);
+    if (options->redacts)
+        good = end_masked(&masked) && good;
     if (good && print.explain && print.format == PSC_FORMAT_TEXT)
         good = print_sandbox(file);
     /* The reader has closed the pipe: no error. */

@@ -1,13 +1,17 @@
 #include "messages.h"
 
 #include "base.h"
+#include "redact.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Of the command line that is read; see messages_set_command(). */
 static const char *command_name;
+/* Of messages_redact(). */
+static bool redacts;
 
 void put_safely(FILE *file, const char *text)
 {
@@ -20,6 +24,15 @@ void put_safely(FILE *file, const char *text)
     text_deinit(&escaped);
 }
 
+static void put_masked(const char *text)
+{
+    struct text masked = {0};
+    redact_text(text, strlen(text), &masked);
+    text_add_char(&masked, '\0');
+    put_safely(stderr, masked.failed ? "out of memory" : masked.data);
+    text_deinit(&masked);
+}
+
 void complain(const char *format, ...)
 {
     char message[2048];
@@ -28,8 +41,16 @@ void complain(const char *format, ...)
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     fputs("pystack-core: ", stderr);
-    put_safely(stderr, message);
+    if (redacts)
+        put_masked(message);
+    else
+        put_safely(stderr, message);
     putc('\n', stderr);
+}
+
+void messages_redact(void)
+{
+    redacts = true;
 }
 
 void messages_set_command(const char *name)

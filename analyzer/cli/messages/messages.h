@@ -15,6 +15,8 @@ enum exit_code { EXIT_COMPLETE = 0, EXIT_PARTIAL = 1, EXIT_NOTHING = 2, EXIT_USA
 void complain(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 /** Whose help complain_of_usage() names: a command's, or the program's (NULL). Lives on. */
 void messages_set_command(const char *name);
+/** From now on what is said is masked (room `redact`). */
+void messages_redact(void);
 /** Of a wrong command line: says where help is. */
 void complain_of_usage(const char *format, ...) __attribute__((__format__(__printf__, 1, 2)));
 /** "LABEL: MESSAGE", or MESSAGE alone where it begins with the label. */

@@ -64,6 +64,10 @@ static const struct option_spec option_list[] = {
      take_no_group, COMPLETE_NOTHING, NULL},
     {NULL, "no-source", 0, OPTION_FLAG, NULL, "no lines of source", take_no_source,
      COMPLETE_NOTHING, NULL},
+    {NULL, "redact", 0, OPTION_FLAG, NULL,
+     "mask home directories, user names, and passwords, tokens and keys\n"
+     "in arguments, URLs, values and text; for what is shared",
+     take_redact, COMPLETE_NOTHING, NULL},
     {NULL, "explain", 0, OPTION_FLAG, NULL, "how each thing was found", take_explain,
      COMPLETE_NOTHING, NULL},
 

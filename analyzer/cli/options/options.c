@@ -104,6 +104,8 @@ static bool check_content(const struct options *options)
     if (capture->evaluation_count && (capture->no_pause || options_are_several(options)))
         return refuse("--eval goes with %s",
                       capture->no_pause ? "a process that is stopped" : "one core file or process");
+    if (options->redacts && options->bundle)
+        return refuse("--redact does not go with --bundle, whose files are what they are");
     if (options->bundle && options->interval > 0)
         return refuse("--bundle does not go with --watch");
     return true;

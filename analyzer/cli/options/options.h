@@ -40,6 +40,7 @@ struct options {
     const char *rules;                  /**< Of signatures, a file; NULL: none. */
     const char *bundle;                 /**< The archive to write, or NULL. */
     struct psc_evaluation *evaluations; /**< Of --eval; capture.evaluation_count. */
+    bool redacts;                       /**< What is written and said is masked. */
     bool no_sandbox;                    /**< Parses with all rights. */
     double interval;                    /**< Seconds between captures; 0: one capture. */
     const char *executable;

@@ -1,5 +1,7 @@
 #include "output.h"
 
+#include "redact.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,4 +52,27 @@ int write_output(void *context, const char *bytes, size_t size)
         size -= (size_t)written;
     }
     return 0;
+}
+
+int write_masked(void *context, const char *bytes, size_t size)
+{
+    struct masked_output *output = context;
+    text_add(&output->held, bytes, size);
+    if (output->held.failed)
+        output->file->error = ENOMEM;
+    return output->held.failed;
+}
+
+bool end_masked(struct masked_output *output)
+{
+    struct text masked = {0};
+    if (!output->held.failed)
+        redact_text(output->held.data, output->held.size, &masked);
+    bool good = !output->held.failed && !masked.failed;
+    if (!good)
+        output->file->error = ENOMEM;
+    good = good && !write_output(output->file, masked.data, masked.size);
+    text_deinit(&masked);
+    text_deinit(&output->held);
+    return good;
 }

@@ -217,6 +217,7 @@ static bool write_all_outputs(const struct triage *triage)
         .junit_merge = triage->options->junit_merge,
         .other_files = triage->cores.others,
         .has_baseline = triage->options->baseline != NULL,
+        .redacts = triage->options->redacts,
         .shows_values = triage->options->shows_values,
         .shows_source = !triage->options->hides_source,
     };
@@ -237,6 +238,8 @@ int triage_run(const struct triage_options *options)
         .shows_progress = isatty(STDERR_FILENO),
     };
     int code = EXIT_NOTHING;
+    if (options->redacts)
+        messages_redact();
     if (!find_cores(options->words, options->word_count, &triage.cores))
         complain("out of memory");
     else if (!triage.cores.count && !options->exit_count && !options->may_find_nothing)

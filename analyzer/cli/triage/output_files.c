@@ -21,6 +21,17 @@ static ssize_t write_bytes(void *cookie, const char *bytes, size_t size)
     return write_output(cookie, bytes, size) ? 0 : (ssize_t)size;
 }
 
+static ssize_t hold_bytes(void *cookie, const char *bytes, size_t size)
+{
+    return write_masked(cookie, bytes, size) ? 0 : (ssize_t)size;
+}
+
+static FILE *open_stream(bool redacts, struct masked_output *masked)
+{
+    return redacts ? fopencookie(masked, "w", (cookie_io_functions_t){.write = hold_bytes})
+                   : fopencookie(masked->file, "w", (cookie_io_functions_t){.write = write_bytes});
+}
+
 bool write_output_file(const struct triage_result *result, const struct triage_output *output)
 {
     struct triage_result colored = *result;
@@ -30,14 +41,16 @@ bool write_output_file(const struct triage_result *result, const struct triage_o
         return true;
     colored.color = wants_color(output);
     good = open_output(&replacing, output->path, result->shows_values);
-    FILE *file =
-        good ? fopencookie(&replacing, "w", (cookie_io_functions_t){.write = write_bytes}) : NULL;
+    struct masked_output masked = {.file = &replacing};
+    FILE *file = good ? open_stream(result->redacts, &masked) : NULL;
     if (good && !file)
         replacing.error = errno;
     if (file) {
         made = output->format->write(file, &colored);
         good = made && !ferror(file);
         good = !fclose(file) && good;
+        if (result->redacts)
+            good = end_masked(&masked) && good;
     }
     good = close_output(&replacing, good && file);
     if (!made || good || (!output->path && replacing.error == EPIPE))

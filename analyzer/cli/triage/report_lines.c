@@ -1,6 +1,7 @@
 /* Reports as they come, one a line; and what an earlier run has left of them. */
 #include "input.h"
 #include "messages.h"
+#include "redact.h"
 #include "triage_private.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ bool report_lines_open(const struct triage_options *options, struct core_report 
         complain("out of memory");
     for (size_t i = 0; good && i < options->output_count; i++)
         if (!options->outputs[i].format->write) {
-            lines[*ret_count] = (struct report_lines){options->outputs[i].path, -1};
+            lines[*ret_count] =
+                (struct report_lines){options->outputs[i].path, -1, options->redacts};
             good = open_lines(options, &lines[(*ret_count)++], reports, count);
         }
     return good;
@@ -97,14 +99,19 @@ bool report_lines_add(const struct report_lines *lines, size_t count,
     if (!count)
         return true;
     char *line = core_report_line(report);
-    bool good = line != NULL;
+    struct text written = {0};
+    if (line && lines->redacts)
+        redact_text(line, strlen(line), &written);
+    else if (line)
+        text_add_string(&written, line);
+    text_add_char(&written, '\n');
+    bool good = line && !written.failed;
     if (!good)
         complain("out of memory");
-    size_t size = good ? strlen(line) : 0;
-    if (good)
-        line[size] = '\n'; // In place of its end, which is not needed any more.
     for (size_t i = 0; good && i < count; i++)
-        good = write_all(lines[i].fd, line, size + 1) || fail(&lines[i], "cannot be written");
+        good = write_all(lines[i].fd, written.data, written.size) ||
+               fail(&lines[i], "cannot be written");
+    text_deinit(&written);
     free(line);
     return good;
 }

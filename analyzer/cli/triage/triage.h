@@ -44,6 +44,7 @@ struct triage_options {
     uint32_t seconds;   /**< Of one core. */
     uint64_t megabytes; /**< The same. */
     bool resumes;
+    bool redacts;      /**< What is written is masked. */
     bool shows_values; /**< A report holds values of the program. */
     bool hides_source; /**< No lines of source. */
     report_one_fn *report_one;

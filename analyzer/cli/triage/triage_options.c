@@ -126,6 +126,7 @@ static enum options_result take_forwarded(void *request, const struct option_spe
     options->forwarded[options->forwarded_count++] = word;
     options->shows_values |= !strcmp(spec->long_name, "locals");
     options->hides_source |= !strcmp(spec->long_name, "no-source");
+    options->redacts |= !strcmp(spec->long_name, "redact");
     return OPTIONS_RUN;
 }
 
@@ -163,7 +164,7 @@ static const struct option_spec option_list[] = {
 
 static const char *const forwarded_names[] = {
     "rules",     "sysroot",     "lib-dir", "debug-dir", "source-map", "source-dir",
-    "no-source", "all-inlined", "tasks",   "locals",    NULL};
+    "no-source", "all-inlined", "tasks",   "locals",    "redact",     NULL};
 
 static const struct shared_options forwarded_options = {
     .from = &report_command,

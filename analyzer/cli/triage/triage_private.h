@@ -64,6 +64,7 @@ bool run_cores(const struct triage_options *options, struct core_report *reports
 struct report_lines {
     const char *path; /**< NULL: standard output. */
     int fd;           /**< -1: nowhere. */
+    bool redacts;     /**< The lines are masked. */
 };
 
 /**

@@ -1,6 +1,8 @@
 /* A report as its JSON has it. */
 #include "grouping.h"
 
+#include "redact.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +151,21 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(((const struct core_report *)a)->path, ((const struct core_report *)b)->path);
 }
 
+/* The first without a report whose path, masked, is that one. */
+static struct core_report *find_masked(struct core_report *reports, size_t count, const char *path)
+{
+    struct core_report *found = NULL;
+    for (size_t i = 0; !found && i < count; i++) {
+        struct text masked = {0};
+        redact_text(reports[i].path, strlen(reports[i].path), &masked);
+        if (!reports[i].json && !masked.failed && masked.size == strlen(path) &&
+            !memcmp(masked.data, path, masked.size))
+            found = &reports[i];
+        text_deinit(&masked);
+    }
+    return found;
+}
+
 bool core_report_read(struct core_report *reports, size_t count, const char *line, size_t size)
 {
     struct core_report found = {0};
@@ -159,6 +176,8 @@ bool core_report_read(struct core_report *reports, size_t count, const char *lin
     const struct core_report key = {.path = path};
     struct core_report *report =
         path ? bsearch(&key, reports, count, sizeof(*reports), compare_paths) : NULL;
+    if (!report && path && strchr(path, '['))
+        report = find_masked(reports, count, path);
     if (report && !report->json) {
         report->json = found.json;
         report->code = core_report_tells(report) ? 0 : 2;

@@ -25,6 +25,7 @@ struct triage_result {
     size_t other_files;      /**< In the directories, that are no cores. */
     bool has_baseline;
     bool color;
+    bool redacts;      /**< What is written is masked. */
     bool shows_values; /**< Locals were asked for. */
     bool shows_source;
 };

@@ -1,0 +1,371 @@
+/* One pass over the text. */
+#include "redact_private.h"
+
+#include <string.h>
+
+/* Between a name and its value. */
+#define BLANK_LIMIT 8u
+/* User and password in a URL. */
+#define USERINFO_LIMIT 512u
+
+static char byte_at(const struct scan *scan, size_t at)
+{
+    return at < scan->size ? scan->text[at] : '\0';
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+static bool is_quote(char byte)
+{
+    return byte == '"' || byte == '\'';
+}
+
+static size_t skip_blanks(const struct scan *scan, size_t at)
+{
+    size_t end = at + BLANK_LIMIT;
+    while (at < end && is_blank(byte_at(scan, at)))
+        at++;
+    return at;
+}
+
+static size_t skip_backslashes(const struct scan *scan, size_t at)
+{
+    while (byte_at(scan, at) == '\\')
+        at++;
+    return at;
+}
+
+/* ---- values ---- */
+
+/* A value that hides nothing, or is hidden already. */
+static bool is_harmless(const char *value, size_t size)
+{
+    static const char *const words[] = {"None",  "True", "False",  "null", "true",
+                                        "false", "...",  REDACTED, A_USER};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strlen(words[i]) == size && !memcmp(words[i], value, size))
+            return true;
+    return !size;
+}
+
+/* Behind a quote that stands behind so many backslashes: up to the next one like it. */
+static void measure_quoted(const struct scan *scan, size_t start, size_t backslashes, char quote,
+                           struct piece *ret)
+{
+    size_t at = start;
+    ret->start = start;
+    while (at < scan->size && scan->text[at] != '\n') {
+        size_t behind = skip_backslashes(scan, at);
+        char byte = byte_at(scan, behind);
+        size_t count = behind - at;
+        if (byte == quote && (count <= backslashes || (!backslashes && count % 2 == 0)))
+            break;
+        // Text within text ends where the text around it does.
+        if (byte == '"' && scan->is_json && count % 2 == 0)
+            break;
+        at = behind < scan->size ? behind + 1 : behind;
+    }
+    ret->end = at < scan->size ? at : scan->size;
+}
+
+static void measure_plain(const struct scan *scan, size_t start, bool to_line_end,
+                          struct piece *ret)
+{
+    size_t at = start;
+    if (scan->size - at >= sizeof(REDACTED) - 1 &&
+        !memcmp(scan->text + at, REDACTED, sizeof(REDACTED) - 1))
+        at += sizeof(REDACTED) - 1;
+    else if (scan->size - at >= sizeof(A_USER) - 1 &&
+             !memcmp(scan->text + at, A_USER, sizeof(A_USER) - 1))
+        at += sizeof(A_USER) - 1;
+    while (at < scan->size && !strchr("\n\r\"'\\<>", scan->text[at]) &&
+           (to_line_end || !strchr(" \t,;&)]}|", scan->text[at])))
+        at++;
+    *ret = (struct piece){start, at};
+}
+
+/* "b'...'": the letters before a quote. */
+static size_t skip_prefix(const struct scan *scan, size_t at)
+{
+    size_t behind = at;
+    while (behind < at + 2 && byte_at(scan, behind) && strchr("bBrRuUfF", byte_at(scan, behind)))
+        behind++;
+    return is_quote(byte_at(scan, skip_backslashes(scan, behind))) ? behind : at;
+}
+
+static void measure_value(const struct scan *scan, size_t at, bool to_line_end, struct piece *ret)
+{
+    size_t start = skip_prefix(scan, at), quote = skip_backslashes(scan, start);
+    if (is_quote(byte_at(scan, quote)))
+        measure_quoted(scan, quote + 1, quote - start, scan->text[quote], ret);
+    else
+        measure_plain(scan, at, to_line_end, ret);
+}
+
+/* ---- names and what follows ---- */
+
+struct named {
+    size_t start, end;
+    size_t behind;    /* A quote behind the name as well. */
+    bool quoted;      /* By a quote that no backslash stands before. */
+    bool any_quote;   /* By some. */
+    bool is_option;   /* "--name", "-name" */
+    bool after_space; /* A blank stands between a colon and the value. */
+};
+
+static void read_name(const struct scan *scan, struct named *ret)
+{
+    const char *text = scan->text;
+    size_t at = scan->at;
+    ret->start = at;
+    while (at < scan->size && at - scan->at <= NAME_LIMIT && (is_word(text[at]) || text[at] == '-'))
+        at++;
+    ret->end = at;
+    size_t before = scan->at;
+    while (before && text[before - 1] == '-')
+        before--;
+    ret->is_option = before < scan->at;
+    size_t quote = skip_backslashes(scan, at);
+    ret->any_quote = is_quote(byte_at(scan, quote));
+    ret->quoted = ret->any_quote && quote == at && text[quote] == '"';
+    ret->behind = ret->any_quote ? quote + 1 : at;
+}
+
+/* Where the value of an option begins that is a word of its own: --password X, "--password", "X".
+ */
+static size_t find_next_word(const struct scan *scan, const struct named *name)
+{
+    size_t at = skip_blanks(scan, name->behind);
+    if (name->any_quote) {
+        if (byte_at(scan, at) != ',')
+            return 0;
+        // A list may be written a line each.
+        for (at++; is_blank(byte_at(scan, at)) || byte_at(scan, at) == '\n'; at++)
+            ;
+        size_t quote = skip_backslashes(scan, at);
+        bool alike = byte_at(scan, quote) == scan->text[name->behind - 1] &&
+                     quote - at == name->behind - 1 - name->end;
+        return alike && byte_at(scan, quote + 1) != '-' ? at : 0;
+    }
+    return at > name->behind && byte_at(scan, at) != '-' ? at : 0;
+}
+
+/* Where the value of a name begins; 0: none follows. */
+static size_t find_value(const struct scan *scan, struct named *name)
+{
+    size_t at = skip_blanks(scan, name->behind);
+    char sign = byte_at(scan, at);
+    if (sign == '=' && byte_at(scan, at + 1) != '=')
+        return skip_blanks(scan, at + 1);
+    if (sign == ':') {
+        size_t behind = skip_blanks(scan, at + 1);
+        name->after_space = behind > at + 1;
+        return name->any_quote || name->after_space ? behind : 0;
+    }
+    return name->is_option ? find_next_word(scan, name) : 0;
+}
+
+/* Whether a quote that ends or begins a text of JSON itself was taken for one of the value. */
+static bool breaks_json(const struct scan *scan, const struct named *name, size_t at,
+                        const struct piece *value)
+{
+    size_t quote = skip_backslashes(scan, at);
+    bool opens = byte_at(scan, quote) == '"' && (quote - at) % 2 == 0;
+    if (!opens)
+        return false;
+    // It would be the name of a member.
+    return !name->quoted || byte_at(scan, skip_blanks(scan, value->end + 1)) == ':';
+}
+
+/* Masks what belongs to the name at scan->at; the end of that, 0: there is nothing. */
+static size_t mask_named(const struct scan *scan, struct text *ret)
+{
+    struct named name = {0};
+    struct piece value;
+    read_name(scan, &name);
+    enum name_kind kind = name_find_kind(scan->text + name.start, name.end - name.start);
+    size_t at = kind == NAME_PLAIN ? 0 : find_value(scan, &name);
+    if (!at || at >= scan->size)
+        return 0;
+    measure_value(scan, at, kind == NAME_HEADER && !name.any_quote, &value);
+    if (scan->is_json && breaks_json(scan, &name, at, &value))
+        return 0;
+    // Of JSON itself numbers, lists and objects stay what they are.
+    bool is_text = value.start > at;
+    if ((name.quoted && !is_text) || (!is_text && strchr("{[(<", byte_at(scan, at)) &&
+                                      strncmp(scan->text + at, "[redacted", 9) != 0))
+        return 0;
+    if (is_harmless(scan->text + value.start, value.end - value.start))
+        return 0;
+    text_add(ret, scan->text + scan->at, value.start - scan->at);
+    text_add_string(ret, kind == NAME_USER ? A_USER : REDACTED);
+    return value.end;
+}
+
+/* ---- others ---- */
+
+static bool begins(const struct scan *scan, const char *with)
+{
+    size_t size = strlen(with);
+    return scan->size - scan->at >= size && !memcmp(scan->text + scan->at, with, size);
+}
+
+/* "/home/NAME": NAME; false: it is none, or hidden already. */
+static bool find_home(const struct scan *scan, struct piece *ret)
+{
+    static const char *const folders[] = {"/home/", "/Users/"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (!begins(scan, folders[i]))
+            continue;
+        ret->start = ret->end = scan->at + strlen(folders[i]);
+        while (ret->end < scan->size &&
+               !strchr("/ \t\r\n\"'\\:,;()[]{}<>|&=`", scan->text[ret->end]))
+            ret->end++;
+        return ret->end > ret->start;
+    }
+    return false;
+}
+
+static size_t mask_home(const struct scan *scan, struct text *ret)
+{
+    struct piece name;
+    if (!find_home(scan, &name))
+        return 0;
+    text_add(ret, scan->text + scan->at, name.start - scan->at);
+    text_add_string(ret, A_USER);
+    return name.end;
+}
+
+static bool is_known_user(const struct scan *scan, const char *name, size_t size)
+{
+    for (size_t i = 0; i < scan->user_count; i++) {
+        const struct piece *user = &scan->users[i];
+        if (user->end - user->start == size && !memcmp(scan->text + user->start, name, size))
+            return true;
+    }
+    return false;
+}
+
+static void find_users(struct scan *scan)
+{
+    struct piece name;
+    for (scan->at = 0; scan->at < scan->size && scan->user_count < USER_LIMIT; scan->at++)
+        if (scan->text[scan->at] == '/' && find_home(scan, &name) && name.end - name.start > 1 &&
+            !is_known_user(scan, scan->text + name.start, name.end - name.start))
+            scan->users[scan->user_count++] = name;
+    scan->at = 0;
+}
+
+/* A folder that has the name of a user: "NAME/". */
+static size_t mask_folder(const struct scan *scan, struct text *ret)
+{
+    size_t end = scan->at;
+    while (end < scan->size && end - scan->at <= NAME_LIMIT &&
+           (is_word(scan->text[end]) || strchr("-.", scan->text[end])) && scan->text[end])
+        end++;
+    if (byte_at(scan, end) != '/' || !is_known_user(scan, scan->text + scan->at, end - scan->at))
+        return 0;
+    text_add_string(ret, A_USER);
+    return end;
+}
+
+/* "://USER:PASSWORD@": up to the sign. */
+static size_t mask_userinfo(const struct scan *scan, struct text *ret)
+{
+    size_t start = scan->at + 3, end = start;
+    while (end < scan->size && end - start < USERINFO_LIMIT &&
+           !strchr("/?#@ \t\r\n\"'\\<>", scan->text[end]))
+        end++;
+    if (byte_at(scan, end) != '@' || end == start || is_harmless(scan->text + start, end - start))
+        return 0;
+    text_add_string(ret, "://" REDACTED);
+    return end;
+}
+
+/* "Bearer TOKEN", "Basic TOKEN" (RFC 9110, 11.4). */
+static size_t mask_credentials(const struct scan *scan, struct text *ret)
+{
+    size_t word = begins(scan, "Bearer ") ? 7 : begins(scan, "Basic ") ? 6 : 0, end;
+    if (!word)
+        return 0;
+    for (end = scan->at + word; end < scan->size; end++)
+        if (!is_word(scan->text[end]) && !strchr("-._~+/=", scan->text[end]))
+            break;
+    if (end - scan->at - word < 8)
+        return 0;
+    text_add(ret, scan->text + scan->at, word);
+    text_add_string(ret, REDACTED);
+    return end;
+}
+
+static size_t mask_token(const struct scan *scan, struct text *ret)
+{
+    size_t size = token_measure(scan);
+    if (size)
+        text_add_string(ret, REDACTED);
+    return size ? scan->at + size : 0;
+}
+
+/* What begins here; the end of what was masked, 0: nothing was. */
+static size_t mask(const struct scan *scan, struct text *ret)
+{
+    char byte = scan->text[scan->at];
+    if (byte == '/')
+        return mask_home(scan, ret);
+    if (byte == ':')
+        return begins(scan, "://") ? mask_userinfo(scan, ret) : 0;
+    bool begins_word = !scan->at || !is_word(scan->text[scan->at - 1]);
+    if (!begins_word || (!is_word(byte) && byte != '-'))
+        return 0;
+    size_t end = mask_token(scan, ret);
+    if (!end && scan->user_count)
+        end = mask_folder(scan, ret);
+    if (!end && byte != '-')
+        end = mask_credentials(scan, ret);
+    if (!end && byte != '-')
+        end = mask_named(scan, ret);
+    return end;
+}
+
+/* Those that end or begin a text of JSON. */
+static size_t count_quotes(const char *text, size_t size)
+{
+    size_t count = 0, backslashes = 0;
+    for (size_t i = 0; i < size; i++) {
+        count += text[i] == '"' && backslashes % 2 == 0;
+        backslashes = text[i] == '\\' ? backslashes + 1 : 0;
+    }
+    return count;
+}
+
+static bool keeps_form(const struct scan *scan, size_t end, const struct text *masked)
+{
+    return !scan->is_json || count_quotes(scan->text + scan->at, end - scan->at) ==
+                                 count_quotes(masked->data, masked->size);
+}
+
+void redact_text(const char *text, size_t size, struct text *ret)
+{
+    struct scan scan = {.text = text, .size = size};
+    scan.is_json = size && (text[0] == '{' || text[0] == '[');
+    size_t kept = 0;
+    find_users(&scan);
+    while (scan.at < size) {
+        struct text masked = {0};
+        size_t end = mask(&scan, &masked);
+        if (end && !keeps_form(&scan, end, &masked))
+            end = 0;
+        if (end) {
+            text_add(ret, text + kept, scan.at - kept);
+            text_add(ret, masked.data, masked.size);
+            ret->failed |= masked.failed;
+            kept = end;
+        }
+        text_deinit(&masked);
+        scan.at = end > scan.at ? end : scan.at + 1;
+    }
+    text_add(ret, text + kept, size - kept);
+}

@@ -1,0 +1,23 @@
+/**
+ * @file
+ * Room `redact`: text that is to be shared, without what is nobody else's business. It works on
+ * text of any kind, JSON among it, which stays what it is: a report that was printed, whatever its
+ * format.
+ *
+ * Masked are
+ * - the user's name in a home directory (/home/NAME, /Users/NAME), wherever that name is a folder's
+ *   in the same text, and the values of names such as USER and `login`: [user];
+ * - the user and password of a URL, values whose name says secret (password, token, secret, key,
+ *   auth, cookie, ...) in assignments, arguments, environment, dictionaries, headers and the query
+ *   of a URL, and what is a key or token by its look, wherever it stands: [redacted].
+ * Names of machines and addresses stay: a fault of the network cannot be told without them.
+ */
+#ifndef PSC_REDACT_H
+#define PSC_REDACT_H
+
+#include "base.h"
+
+/** Adds the text, masked. Out of memory: ret->failed. */
+void redact_text(const char *text, size_t size, struct text *ret);
+
+#endif
