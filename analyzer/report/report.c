@@ -65,8 +65,11 @@ static void take_crash(struct reading *reading, const json_t *report)
     int64_t number;
     if (!crash)
         return;
+    const char *cause = reading_text(reading, object, "cause");
+    if (cause && !strcmp(cause, trace_cause_name(TRACE_CAUSE_SNAPSHOT)))
+        crash->cause = TRACE_CAUSE_SNAPSHOT;
     crash->signal = reading_text(reading, object, "signal");
-    if (!crash->signal)
+    if (!crash->signal && crash->cause != TRACE_CAUSE_SNAPSHOT)
         crash->signal = "a signal";
     crash->summary = reading_text(reading, object, "summary");
     crash->message = reading_text(reading, object, "message");

@@ -170,6 +170,18 @@ const struct rule *rules_find(const struct signature_rules *rules, unsigned acti
     return NULL;
 }
 
+static void add_rule(struct text *text, const struct rule *rule)
+{
+    text_printf(text, ", line %u of ", rule->line);
+    text_add_escaped(text, rule->source);
+    text_printf(text, ": %s ", action_names[rule->action]);
+    if (rule->module) {
+        text_add_escaped(text, rule->module);
+        text_add_char(text, '!');
+    }
+    text_add_escaped(text, rule->pattern);
+}
+
 void parts_explain(struct part_list *parts, const struct trace_frame *frame, const char *what,
                    const struct rule *rule)
 {
@@ -187,9 +199,7 @@ void parts_explain(struct part_list *parts, const struct trace_frame *frame, con
     }
     text_printf(text, ": %s", what);
     if (rule)
-        text_printf(text, ", line %u of %s: %s %s%s%s", rule->line, rule->source,
-                    action_names[rule->action], rule->module ? rule->module : "",
-                    rule->module ? "!" : "", rule->pattern);
+        add_rule(text, rule);
     text_add_char(text, '\n');
 }
 

@@ -74,7 +74,8 @@ static enum psc_status add_deaths(struct summary *summary)
     size_t count = 0;
     for (size_t i = 0; status == PSC_OK && i < summary->count; i++) {
         const struct trace_crash *crash = summary->traces[i]->crash;
-        if (!crash || ++count > DEATH_LIMIT)
+        // A core that was written of a process that lived on has no signal.
+        if (!crash || crash->cause == TRACE_CAUSE_SNAPSHOT || ++count > DEATH_LIMIT)
             continue;
         PSC_CLEANUP(cleanup_free) bool *member = calloc(summary->count, sizeof(*member));
         if (!member)
@@ -83,7 +84,7 @@ static enum psc_status add_deaths(struct summary *summary)
         text_add_string(text, "  ");
         status = summary_add_processes(summary, member);
         text_add_string(text, " died of ");
-        text_add_escaped(text, crash->signal);
+        text_add_escaped(text, crash->signal ? crash->signal : "a signal");
         if (crash->summary) {
             text_add_string(text, ": ");
             text_add_escaped(text, crash->summary);

@@ -102,6 +102,8 @@ def test_explanation_and_rules_of_a_project(known, tmp_path):
     assert "a:parse" not in found["parts"][1:-1] and "strlen" not in found["parts"] and found["parts"]
     explained = analyzer.run("--explain-signature", "--rules", rules, core).stdout
     assert "line 4 of %s: not-in-app */a.py" % rules in explained
+    rules.write_bytes(b"in-app [\x1b/]*a.py\n")
+    assert r"in-app [\x1b/]*a.py" in analyzer.run("--explain-signature", "--rules", rules, core).stdout
     rules.write_text("skip a\nskipp b\n")
     result = analyzer.run("--format", "json", "--rules", rules, core)
     assert result.returncode == analyzer.EXIT_NOTHING and not result.stdout

@@ -1,4 +1,5 @@
 /* Reports that are read back: what they say, and text that is none. */
+#include "print.h"
 #include "report.h"
 
 #include <setjmp.h>
@@ -29,6 +30,37 @@ static void assert_refused(const char *text, const char *words)
     assert_null(trace);
     assert_non_null(strstr(err.message, words));
     assert_null(strchr(err.message, '\n'));
+}
+
+static int append(void *text, const char *bytes, size_t size)
+{
+    text_add(text, bytes, size);
+    return 0;
+}
+
+/* A core that was written of a process that lived on says that by its cause, without a signal. */
+static void test_summary_of_snapshots(void **state)
+{
+    static const char snapshot[] =
+        HEAD "}, \"crash\": {\"signal\": null, \"cause\": \"snapshot\"}, \"threads\": []}";
+    static const char death[] =
+        HEAD "}, \"crash\": {\"signal\": null, \"cause\": \"unknown\"}, \"threads\": []}";
+    static const struct psc_print_options options = {.size = sizeof(options),
+                                                     .content = PSC_CONTENT_SUMMARY};
+    (void)state;
+    size_t used;
+    struct text text = {0};
+    struct psc_trace *traces[] = {read_back(snapshot, &used), read_back(death, &used)};
+    const struct print_output output = {append, &text};
+    assert_null(traces[0]->crash->signal);
+    assert_int_equal(
+        print_traces((const struct psc_trace *const *)traces, 2, &options, &output, NULL), PSC_OK);
+    const char *first = strstr(text.data, "died of");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "died of"));
+    text_deinit(&text);
+    trace_destroy(traces[0]);
+    trace_destroy(traces[1]);
 }
 
 static void test_a_report(void **state)
@@ -108,7 +140,8 @@ static void test_depth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_report), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_what_is_none), cmocka_unit_test(test_depth)};
+        cmocka_unit_test(test_a_report), cmocka_unit_test(test_summary_of_snapshots),
+        cmocka_unit_test(test_nothing), cmocka_unit_test(test_what_is_none),
+        cmocka_unit_test(test_depth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
