@@ -26,8 +26,8 @@ import fuzz_subjects
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # kind: how many, by weight; the kinds of cores, and those of files.
-CORES = {"memory": 6, "core": 3, "live": 1}
-FILES = {"elf": 3, "debug": 4, "text": 3}
+CORES = {"memory": 60, "core": 37, "live": 3}
+FILES = {"elf": 30, "debug": 40, "text": 30}
 EVERY_RUN = {False: 2500, True: 600}  # With sanitizers each costs several times as much.
 RELEASE_CORES, RELEASE_FILES = 100000, 20000
 

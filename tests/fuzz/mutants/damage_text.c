@@ -162,13 +162,9 @@ static void change_bytes(struct text *text)
             (uint8_t)choose_number(text->choice, 'a');
 }
 
-void damage_text(struct choice *choice, struct damaged_file *file)
+size_t damage_text_bytes(struct choice *choice, void *bytes, size_t size, size_t capacity)
 {
-    struct text text = {choice, malloc(file->size + GROWTH_MAX), file->size,
-                        file->size + GROWTH_MAX};
-    if (!text.bytes)
-        return;
-    memcpy(text.bytes, file->bytes, file->size);
+    struct text text = {choice, bytes, size, capacity};
     for (size_t times = 1 + choose_below(choice, 6); times; times--)
         switch (choose_below(choice, 12)) {
         case 0:
@@ -194,6 +190,16 @@ void damage_text(struct choice *choice, struct damaged_file *file)
         default:
             change_bytes(&text);
         }
-    file_rewrite(file, text.bytes, text.size);
-    free(text.bytes);
+    return text.size;
+}
+
+void damage_text(struct choice *choice, struct damaged_file *file)
+{
+    uint8_t *bytes = malloc(file->size + GROWTH_MAX);
+    if (!bytes)
+        return;
+    memcpy(bytes, file->bytes, file->size);
+    size_t size = damage_text_bytes(choice, bytes, file->size, file->size + GROWTH_MAX);
+    file_rewrite(file, bytes, size);
+    free(bytes);
 }

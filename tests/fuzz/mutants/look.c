@@ -6,100 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORT_MAX ((size_t)64 << 20)
-#define ASKED_MAX  8 /* Frames of which values are asked for. */
-
-struct text {
-    char *bytes;
-    size_t size, capacity;
-};
-
-static int take(void *context, const char *bytes, size_t size)
-{
-    struct text *text = context;
-    if (size > REPORT_MAX - text->size)
-        return 1;
-    if (text->size + size + 1 > text->capacity) {
-        size_t capacity = 2 * (text->size + size) + 4096;
-        char *grown = realloc(text->bytes, capacity);
-        if (!grown)
-            return 1;
-        text->bytes = grown;
-        text->capacity = capacity;
-    }
-    if (size)
-        memcpy(text->bytes + text->size, bytes, size);
-    text->size += size;
-    text->bytes[text->size] = '\0';
-    return 0;
-}
-
-/* ---- reports ---- */
-
-/* The character at *at, which is moved on; UINT32_MAX: not UTF-8 (Unicode 15, table 3-7). */
-static uint32_t next_character(const struct text *text, size_t *at)
-{
-    const uint8_t *bytes = (const uint8_t *)text->bytes + *at;
-    size_t left = text->size - *at, size = 1;
-    uint32_t character = bytes[0];
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (character >= 0xf0 && character < 0xf8)
-        size = 4, character &= 7;
-    else if (character >= 0xe0 && character < 0xf0)
-        size = 3, character &= 15;
-    else if (character >= 0xc0 && character < 0xe0)
-        size = 2, character &= 31;
-    else if (character >= 0x80)
-        return UINT32_MAX;
-    if (size > left)
-        return UINT32_MAX;
-    for (size_t i = 1; i < size; i++) {
-        if ((bytes[i] & 0xc0) != 0x80)
-            return UINT32_MAX;
-        character = character << 6 | (bytes[i] & 63);
-    }
-    *at += size;
-    return character < least[size] || character > 0x10ffff ||
-                   (character >= 0xd800 && character < 0xe000)
-               ? UINT32_MAX
-               : character;
-}
-
-/* Controls but line breaks, marks of direction, separators of lines: what drives a terminal. */
-static bool is_forbidden(uint32_t character)
-{
-    return (character < 0x20 && character != '\n') || (character >= 0x7f && character < 0xa0) ||
-           character == 0x61c || (character >= 0x200e && character <= 0x200f) ||
-           (character >= 0x2028 && character <= 0x202e) ||
-           (character >= 0x2066 && character <= 0x2069) || character == UINT32_MAX;
-}
-
-static void check_text(const struct text *text, struct complaint *complaint)
-{
-    for (size_t at = 0; at < text->size;) {
-        size_t before = at;
-        uint32_t character = next_character(text, &at);
-        if (is_forbidden(character)) {
-            complain(complaint, "text: byte %zu of the report begins %s %#x", before,
-                     character == UINT32_MAX ? "what is not UTF-8," : "the character",
-                     character == UINT32_MAX ? (uint8_t)text->bytes[before] : character);
-            return;
-        }
-    }
-}
-
-static void check_json(const struct text *text, const struct schema *schema,
-                       struct complaint *complaint)
-{
-    json_error_t error;
-    json_t *document = json_loadb(text->bytes ? text->bytes : "", text->size,
-                                  JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    if (!document)
-        complain(complaint, "JSON: %s, at byte %d", error.text, error.position);
-    else
-        schema_check(schema, document, complaint);
-    json_decref(document);
-}
+#define ASKED_MAX 8 /* Frames of which values are asked for. */
 
 static void print_all(const struct psc_trace *trace, const struct psc_print_options *chosen,
                       const struct look_options *options, struct complaint *complaint,
@@ -107,22 +14,22 @@ static void print_all(const struct psc_trace *trace, const struct psc_print_opti
 {
     for (int format = PSC_FORMAT_TEXT; format <= PSC_FORMAT_JSON; format++) {
         struct psc_error err = {0};
-        struct text text = {0};
+        struct report_text text = {0};
         struct psc_print_options print = *chosen;
         print.format = (enum psc_format)format;
         const struct schema *schema = print.content == PSC_CONTENT_FILES ? options->files_schema
                                       : print.content == PSC_CONTENT_VALUES
                                           ? options->values_schema
                                           : options->report_schema;
-        enum psc_status status = psc_print(trace, &print, take, &text, &err);
+        enum psc_status status = psc_print(trace, &print, report_take, &text, &err);
         if (status == PSC_ERR_IO)
             complain(complaint, "a report of more than %zu bytes", REPORT_MAX);
         else if (status != PSC_OK && status != PSC_ERR_MEMORY)
             complain(complaint, "not printed: %s", err.message);
         else if (status == PSC_OK && format == PSC_FORMAT_JSON)
-            check_json(&text, schema, complaint);
+            report_check_json(&text, schema, complaint);
         else if (status == PSC_OK)
-            check_text(&text, complaint);
+            report_check_text(&text, complaint);
         *reports += status == PSC_OK;
         free(text.bytes);
     }
@@ -195,13 +102,13 @@ static void ask_for_values(struct psc_target *target, const struct psc_trace *tr
         size_t thread = choose_below(choice, threads);
         size_t frame = choose_below(choice, psc_trace_frame_count(trace, thread));
         psc_addr address = psc_trace_python_frame(trace, thread, frame);
-        struct text names = {0}, value = {0};
+        struct report_text names = {0}, value = {0};
         if (!address)
             continue;
         asked++;
         const char *what = questions[choose_below(choice, sizeof(questions) / sizeof(*questions))];
-        if (psc_frame_names(target, address, NULL, take, &names, NULL) == PSC_OK && names.size &&
-            choose_one_in(choice, 2)) {
+        if (psc_frame_names(target, address, NULL, report_take, &names, NULL) == PSC_OK &&
+            names.size && choose_one_in(choice, 2)) {
             // A name that is there.
             char *line = strtok(names.bytes, "\n");
             for (size_t skip = choose_below(choice, 8); line && skip; skip--) {
@@ -210,10 +117,10 @@ static void ask_for_values(struct psc_target *target, const struct psc_trace *tr
             }
             what = line ? line : what;
         }
-        if (psc_frame_value(target, address, what, take, &value, NULL, NULL) == PSC_OK) {
+        if (psc_frame_value(target, address, what, report_take, &value, NULL, NULL) == PSC_OK) {
             free(value.bytes);
-            value = (struct text){0};
-            if (psc_frame_names(target, address, what, take, &value, NULL) != PSC_OK)
+            value = (struct report_text){0};
+            if (psc_frame_names(target, address, what, report_take, &value, NULL) != PSC_OK)
                 value.size = 0;
         }
         free(names.bytes);
@@ -293,6 +200,7 @@ void look_at(struct psc_target *target, struct choice *choice, const struct look
     }
     walk_trace(trace, complaint);
     print_all(trace, &print, options, complaint, ret_reports);
+    ask_what_else(trace, choice, options, complaint, ret_reports);
     if (!options->living)
         ask_for_values(target, trace, choice);
     psc_trace_destroy(trace);

@@ -99,6 +99,7 @@ const char *__ubsan_default_options(void)
 
 /* ---- the worker ---- */
 
+// NOLINTBEGIN(bugprone-signal-handler): it ends here, and what calls this will see it end.
 /* Where it is: `addr2line -fie mutants OFFSET`. */
 static void print_callers(void)
 {
@@ -114,15 +115,14 @@ static void end_slow(int number)
 
 #ifndef SANITIZED
 /* A sanitizer says itself where it was. */
-// NOLINTBEGIN(bugprone-signal-handler): it has died already, and what calls this will see it die.
 static void end_crashed(int number)
 {
     print_callers();
     signal(number, SIG_DFL);
     raise(number);
 }
-// NOLINTEND(bugprone-signal-handler)
 #endif
+// NOLINTEND(bugprone-signal-handler)
 
 static void start_clocks(void)
 {
@@ -212,17 +212,16 @@ static void search_leaks(const struct run *run, uint64_t number)
 
 static _Noreturn void work(const struct run *run, uint64_t from, uint64_t to, uint64_t leaks_every)
 {
-    char path[3][4096];
-    static const char *const names[] = {"", "-files", "-values"};
-    struct schema *schemas[3];
+    char path[4096];
+    static const char *const names[] = {"", "-files", "-values", "-summary"};
+    struct schema *schemas[4];
     limit_worker();
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path[i], sizeof(path[i]), "%s/pystack-core%s-1.schema.json", run->schemas,
-                 names[i]);
-        schemas[i] = schema_load(path[i]);
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof(path), "%s/pystack-core%s-1.schema.json", run->schemas, names[i]);
+        schemas[i] = schema_load(path);
     }
-    const struct look_options options = {run->kind == KIND_LIVE, schemas[0], schemas[1],
-                                         schemas[2]};
+    const struct look_options options = {run->kind == KIND_LIVE, schemas[0], schemas[1], schemas[2],
+                                         schemas[3]};
     long before = 0;
     for (uint64_t number = from; number < to; number++) {
         progress->number = number;
@@ -310,7 +309,7 @@ static void tell_failure(struct run *run, int status, const char *errors)
            (unsigned long long)number, (unsigned long long)run->seed, subject->name, what);
     printf("  again: %s --kind=%s --seed=%llu --first=%llu --count=%llu --schemas=%s %s\n",
            run->program, kind_names[run->kind], (unsigned long long)run->seed,
-           (unsigned long long)first, (unsigned long long)(number - first + 1), run->schemas,
+           (unsigned long long)first, (unsigned long long)number - first + 1, run->schemas,
            run->list);
     save_mutant(run, number);
     FILE *said = fopen(errors, "re");

@@ -134,6 +134,8 @@ void damage_dwarf(struct choice *choice, const struct dwarf_places *places,
 void dwarf_places_destroy(struct dwarf_places *places);
 /** Sources, XML, maps of names: bytes, numbers, lines, ends. */
 void damage_text(struct choice *choice, struct damaged_file *file);
+/** The same of a text in memory, where it may grow; returns its new size. */
+size_t damage_text_bytes(struct choice *choice, void *bytes, size_t size, size_t capacity);
 
 /* ---- reports ---- */
 
@@ -149,6 +151,23 @@ struct schema;
 struct schema *schema_load(const char *path);
 void schema_check(const struct schema *schema, const json_t *document, struct complaint *complaint);
 void schema_free(struct schema *schema);
+
+/* More than this is no report. */
+#define REPORT_MAX ((size_t)64 << 20)
+
+/** A report; a zero follows its bytes, which free() frees. */
+struct report_text {
+    char *bytes;
+    size_t size, capacity;
+};
+
+/** A psc_write_fn whose context is a struct report_text. */
+int report_take(void *context, const char *bytes, size_t size);
+/** UTF-8, and nothing that drives a terminal. */
+void report_check_text(const struct report_text *text, struct complaint *complaint);
+/** As its schema has it. */
+void report_check_json(const struct report_text *text, const struct schema *schema,
+                       struct complaint *complaint);
 
 /* ---- subjects ---- */
 
@@ -203,10 +222,15 @@ struct look_options {
     const struct schema *report_schema;
     const struct schema *files_schema;
     const struct schema *values_schema;
+    const struct schema *summary_schema;
 };
 
 /** Takes a trace, asks for everything that it has, prints it in each way; counts reports. */
 void look_at(struct psc_target *target, struct choice *choice, const struct look_options *options,
              struct complaint *complaint, uint64_t *ret_reports);
+/** Signatures, waits and cycles, what was running, summaries, the report read back. */
+void ask_what_else(struct psc_trace *trace, struct choice *choice,
+                   const struct look_options *options, struct complaint *complaint,
+                   uint64_t *reports);
 
 #endif
