@@ -42,6 +42,8 @@ bool kept_reports_add(struct kept_reports *kept, struct core_report *report)
     report->kept_at = ftell(kept->file);
     bool good = !json_dumpf(report->json, kept->file, JSON_COMPACT | JSON_REAL_PRECISION(10)) &&
                 putc('\n', kept->file) != EOF;
+    // A child that is made later shall have nothing of it to be written once more.
+    good = !fflush(kept->file) && good;
     errno = !good && !errno ? ENOMEM : errno;
     return good;
 }

@@ -1,5 +1,6 @@
 /* Frames of a target as lines. */
-#include "outputs_private.h"
+#include "facts.h"
+#include "messages.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What several formats say of a report. */
 #include "messages.h"
-#include "outputs_private.h"
+#include "facts.h"
 
 #include <stdint.h>
 #include <stdlib.h>
