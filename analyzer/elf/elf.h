@@ -56,6 +56,11 @@ struct elf_segment {
     uint64_t alignment;
 };
 
+/** Bytes up to the type, which ELF files of any class and byte order have at the same place. */
+#define ELF_TYPE_SIZE (EI_NIDENT + sizeof(uint16_t))
+
+/** ET_... of what begins as an ELF file of any class and byte order; false for what does not. */
+bool parse_elf_type(const uint8_t *bytes, size_t size, uint16_t *ret);
 /** Whether bytes begin as an ELF file of any kind, with a whole header. */
 bool elf_is_elf(const uint8_t *bytes, size_t size);
 /** False unless it is a whole header of a little-endian 64-bit file. */

@@ -1,6 +1,16 @@
 /* ELF header, program headers, the header of .eh_frame_hdr. */
 #include "elf.h"
 
+bool parse_elf_type(const uint8_t *bytes, size_t size, uint16_t *ret)
+{
+    if (size < ELF_TYPE_SIZE || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        return false;
+    const uint8_t *type = bytes + EI_NIDENT;
+    bool big = bytes[EI_DATA] == ELFDATA2MSB;
+    *ret = (uint16_t)(big ? type[0] << 8 | type[1] : type[1] << 8 | type[0]);
+    return true;
+}
+
 bool elf_is_elf(const uint8_t *bytes, size_t size)
 {
     return size >= ELF_HEADER_SIZE && memcmp(bytes, ELFMAG, SELFMAG) == 0;

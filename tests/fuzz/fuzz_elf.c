@@ -16,8 +16,12 @@ static void check_headers(const uint8_t *data, size_t size)
 {
     struct elf_header header;
     struct elf_segment segments[ELF_SEGMENT_LIMIT], segment;
+    uint16_t type;
+    bool is_elf = parse_elf_type(data, size, &type);
     if (!parse_elf_header(data, size, &header))
         return;
+    if (!is_elf || type != header.type)
+        abort();
     size_t count = elf_count_segments(data, size, &header);
     if (count > size / ELF_SEGMENT_SIZE)
         abort();

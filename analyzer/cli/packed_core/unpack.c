@@ -1,8 +1,8 @@
 #include "unpack.h"
 
+#include "elf.h"
 #include "messages.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,10 +92,8 @@ static bool add_bytes(struct unpack_work *work, const unsigned char *bytes, size
 /* Of what is no core the rest is not wanted: its begin tells the reader what it is. */
 static bool begins_as_core(const unsigned char *bytes, size_t size)
 {
-    if (size < EI_NIDENT + 2 || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-        return false;
-    unsigned low = bytes[EI_DATA] == ELFDATA2MSB;
-    return !bytes[EI_NIDENT + !low] && bytes[EI_NIDENT + low] == ET_CORE;
+    uint16_t type;
+    return parse_elf_type(bytes, size, &type) && type == ET_CORE;
 }
 
 static void show_progress(struct unpack_work *work, uint64_t before)

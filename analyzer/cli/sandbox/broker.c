@@ -5,9 +5,9 @@
  * another's core file, nor anything of /proc.
  */
 #include "broker.h"
+#include "elf.h"
 #include "foreign_file.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -46,13 +46,11 @@ static bool is_made_up(int fd)
 /* Programs, libraries, debug information; a core file is somebody's memory. */
 static bool is_code(int fd)
 {
-    unsigned char bytes[EI_NIDENT + 2];
+    uint8_t bytes[ELF_TYPE_SIZE];
+    uint16_t type;
     if (pread(fd, bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes) ||
-        memcmp(bytes, ELFMAG, SELFMAG) != 0)
+        !parse_elf_type(bytes, sizeof(bytes), &type))
         return false;
-    unsigned int type = bytes[EI_DATA] == ELFDATA2MSB
-                            ? (unsigned int)bytes[EI_NIDENT] << 8 | bytes[EI_NIDENT + 1]
-                            : (unsigned int)bytes[EI_NIDENT + 1] << 8 | bytes[EI_NIDENT];
     return type == ET_REL || type == ET_EXEC || type == ET_DYN;
 }
 

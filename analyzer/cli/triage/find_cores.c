@@ -1,10 +1,10 @@
 /* Which files are looked at. */
+#include "elf.h"
 #include "messages.h"
 #include "packed_core.h"
 #include "triage_private.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ enum file_kind { FILE_OTHER, FILE_CORE, FILE_PACKED };
 /* By how it begins: what else lies beside a core is left alone. */
 static enum file_kind find_kind(int folder, const char *name)
 {
-    unsigned char head[18] = {0};
+    uint8_t head[ELF_TYPE_SIZE];
+    uint16_t type;
     struct stat status;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd < 0)
@@ -29,10 +30,7 @@ static enum file_kind find_kind(int folder, const char *name)
     close(fd);
     if (got > 0 && packed_core_is_packed(head, (uint64_t)got))
         return FILE_PACKED;
-    unsigned type = head[EI_DATA] == ELFDATA2MSB ? (unsigned)head[16] << 8 | head[17]
-                                                 : (unsigned)head[17] << 8 | head[16];
-    bool is_core =
-        got == (ssize_t)sizeof(head) && !memcmp(head, ELFMAG, SELFMAG) && type == ET_CORE;
+    bool is_core = got > 0 && parse_elf_type(head, (size_t)got, &type) && type == ET_CORE;
     return is_core ? FILE_CORE : FILE_OTHER;
 }
 

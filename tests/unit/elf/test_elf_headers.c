@@ -5,6 +5,22 @@
 
 #include <cmocka.h>
 
+static void elf_type_of_any_class_and_order(void **state)
+{
+    (void)state;
+    uint8_t bytes[ELF_TYPE_SIZE] = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, 1};
+    uint16_t type = 0;
+    bytes[16] = ET_CORE;
+    assert_true(parse_elf_type(bytes, sizeof(bytes), &type));
+    assert_int_equal(type, ET_CORE);
+    bytes[EI_DATA] = ELFDATA2MSB;
+    assert_true(parse_elf_type(bytes, sizeof(bytes), &type));
+    assert_int_equal(type, ET_CORE << 8);
+    assert_false(parse_elf_type(bytes, sizeof(bytes) - 1, &type));
+    bytes[0] = 0;
+    assert_false(parse_elf_type(bytes, sizeof(bytes), &type));
+}
+
 static void elf_header_is_checked(void **state)
 {
     (void)state;
@@ -120,6 +136,7 @@ static void many_segments_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elf_type_of_any_class_and_order),
         cmocka_unit_test(elf_header_is_checked),
         cmocka_unit_test(many_segments_are_counted),
         cmocka_unit_test(a_segment_and_a_dynamic_entry_are_read),
