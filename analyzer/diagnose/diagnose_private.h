@@ -56,6 +56,15 @@ void diagnose_describe_system_call(struct target *target, const struct target_si
 PSC_MUST_CHECK enum psc_status diagnose_during(const struct trace_thread *thread,
                                                struct arena *arena, const char **ret);
 
+struct fault;
+
+/**
+ * The object of Python that was in hand: whose deallocation or visit by the collector is on the
+ * stack, by registers that agree with its type; NULL: none is certain. In the arena.
+ */
+PSC_MUST_CHECK enum psc_status diagnose_object(const struct diagnose_input *input,
+                                               const struct fault *fault, const char **ret);
+
 /** Whether the program is PyInstaller's bootloader, of a program in one file. */
 bool diagnose_is_bootloader(struct target *target);
 

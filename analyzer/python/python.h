@@ -393,6 +393,24 @@ struct python_location {
  */
 const char *python_read_self_class(struct python *python, const struct python_frame *frame);
 
+/** What a death may be about. */
+struct python_object_facts {
+    psc_addr type;         /**< What stands in the place of its type. */
+    const char *type_name; /**< "collections.OrderedDict"; NULL: that is no type. */
+    bool has_count;        /**< It has a count of references that can be one. */
+    int64_t count;
+    psc_addr deallocate; /**< The type's function of that purpose; 0: none. */
+    psc_addr traverse;
+};
+
+/** False when nothing can be read there. Strings live as long as the arena of python_open(). */
+bool python_read_object_facts(struct python *python, psc_addr object,
+                              struct python_object_facts *ret);
+/** Where types have the function that deallocates their objects; 0: not known. */
+uint64_t python_deallocate_offset(struct python *python);
+/** Bytes before an object that the collector's lists lead to; 0: not known. */
+uint64_t python_collector_head(struct python *python);
+
 /** The module with the machine code of a compiled frame's function; NULL: not known. */
 struct module *python_find_compiled_module(struct python *python, const struct python_frame *frame);
 /** Whether a linker's name is that of the code that Nuitka made of a function of that name. */

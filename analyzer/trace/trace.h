@@ -332,6 +332,8 @@ struct trace_crash {
     const char *handler_fault; /**< What then happened in the handler: "SIGSEGV: ..."; or NULL. */
     /** What the interpreter was about: "in Thing.__del__, in the garbage collector"; or NULL. */
     const char *during;
+    /** The object of Python that was being deallocated or visited by the collector; or NULL. */
+    const char *object;
 };
 
 /** Equal for deaths of one cause. */

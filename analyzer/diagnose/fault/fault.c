@@ -141,3 +141,42 @@ enum psc_status fault_describe(const struct fault *fault, struct arena *arena,
     disassembler_close(examination.disassembler);
     return status;
 }
+
+/* The only memory operand that is written out, if it is a register and a displacement. */
+static bool find_member(const struct examination *examination, uint8_t *ret_base,
+                        int64_t *ret_displacement)
+{
+    const struct memory_operand *found = NULL;
+    for (size_t i = 0; i < examination->instruction.memory_count; i++) {
+        const struct memory_operand *operand = &examination->instruction.memory[i];
+        if (operand->implied)
+            continue;
+        if (found || operand->base < 0 || operand->index >= 0 ||
+            operand->segment != MEMORY_SEGMENT_FLAT)
+            return false;
+        found = operand;
+    }
+    if (!found)
+        return false;
+    *ret_base = (uint8_t)found->base;
+    *ret_displacement = found->displacement;
+    return true;
+}
+
+bool fault_find_member(const struct fault *fault, struct arena *arena, uint8_t *ret_base,
+                       int64_t *ret_displacement)
+{
+    struct trace_crash crash = {.has_address =
+                                    fault->signal.has_info && fault->signal.has_address &&
+                                    fault->signal.code > 0 && fault->signal.code != CODE_KERNEL};
+    struct text summary PSC_CLEANUP(text_deinit) = {0};
+    struct examination examination = {
+        .fault = fault, .arena = arena, .crash = &crash, .summary = &summary};
+    if (!fault->registers ||
+        disassembler_open(fault->target->machine->elf_machine, &examination.disassembler) != PSC_OK)
+        return false;
+    describe(&examination);
+    bool found = examination.decoded && find_member(&examination, ret_base, ret_displacement);
+    disassembler_close(examination.disassembler);
+    return found;
+}

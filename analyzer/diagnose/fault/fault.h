@@ -24,6 +24,13 @@ struct fault {
 };
 
 /**
+ * The register and the displacement by which the instruction of a fault called, jumped to or read a
+ * member of a struct; false: it did not, or not for certain.
+ */
+bool fault_find_member(const struct fault *fault, struct arena *arena, uint8_t *ret_base,
+                       int64_t *ret_displacement);
+
+/**
  * Fills cause, access, instruction and operands of `crash`, in the arena, and appends to `summary`
  * what happened: of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGTRAP that the processor caused.
  */

@@ -153,6 +153,8 @@ void json_put_crash(struct json_writer *writer, const char *key, const struct tr
     json_close_object(writer);
     json_put_boolean(writer, "raised_again", crash->raised_again);
     json_put_string(writer, "during", crash->during);
+    if (crash->object)
+        json_put_string(writer, "object", crash->object);
     if (crash->handler_fault)
         json_put_string(writer, "handler_fault", crash->handler_fault);
     json_close_object(writer);
