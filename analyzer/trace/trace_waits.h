@@ -12,15 +12,13 @@ enum trace_wait_kind {
     TRACE_WAIT_CONDITION, /**< pthread_cond_t, or threading.Condition. */
     TRACE_WAIT_BARRIER,
     TRACE_WAIT_SEMAPHORE, /**< sem_t, threading's or multiprocessing's. */
-    TRACE_WAIT_SPIN,
-    TRACE_WAIT_LOCK,  /**< threading.Lock */
-    TRACE_WAIT_RLOCK, /**< threading.RLock */
-    TRACE_WAIT_EVENT, /**< threading.Event */
+    TRACE_WAIT_SPIN,      /**< pthread_spinlock_t, for which it runs. */
+    TRACE_WAIT_LOCK,      /**< threading.Lock */
+    TRACE_WAIT_RLOCK,     /**< threading.RLock */
+    TRACE_WAIT_EVENT,     /**< threading.Event */
     TRACE_WAIT_QUEUE,
     TRACE_WAIT_JOIN, /**< For the end of a thread. */
     TRACE_WAIT_PYTHON_MUTEX,
-    TRACE_WAIT_CRITICAL_SECTION,
-    TRACE_WAIT_STOP_THE_WORLD,
     TRACE_WAIT_IMPORT_LOCK,
     TRACE_WAIT_LOADER_LOCK,
     TRACE_WAIT_MALLOC_LOCK,

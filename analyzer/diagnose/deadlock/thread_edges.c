@@ -54,8 +54,6 @@ bool is_loop_blocked(const struct trace_thread *thread)
     case TRACE_WAIT_QUEUE:
     case TRACE_WAIT_JOIN:
     case TRACE_WAIT_PYTHON_MUTEX:
-    case TRACE_WAIT_CRITICAL_SECTION:
-    case TRACE_WAIT_STOP_THE_WORLD:
     case TRACE_WAIT_IMPORT_LOCK:
     case TRACE_WAIT_LOADER_LOCK:
     case TRACE_WAIT_MALLOC_LOCK:
@@ -103,12 +101,14 @@ static enum psc_status add_process_edge(struct waiting *waiting, size_t from, in
                                         const struct trace_wait *wait)
 {
     const struct psc_trace *process = find_process(waiting, wait->owner_pid);
-    struct wait_label label = {.reason = wait->kind == TRACE_WAIT_CHILD ? REASON_JOIN : REASON_END,
+    struct wait_label label = {.reason = wait->kind == TRACE_WAIT_CHILD       ? REASON_JOIN
+                                         : wait->kind == TRACE_WAIT_FILE_LOCK ? REASON_HELD
+                                                                              : REASON_END,
                                .wait = wait,
                                .certain = wait->owner_certain,
                                .timed = wait->timed};
     bool one = wait->kind == TRACE_WAIT_CHILD || wait->kind == TRACE_WAIT_PIPE ||
-               wait->kind == TRACE_WAIT_SOCKET;
+               wait->kind == TRACE_WAIT_SOCKET || wait->kind == TRACE_WAIT_FILE_LOCK;
     if (!one || !process || wait->owner_pid == own || process->unwanted_threads ||
         !process->thread_count)
         return PSC_OK;

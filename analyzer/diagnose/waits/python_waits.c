@@ -35,35 +35,10 @@ static enum trace_wait_kind find_kind(enum python_wait_kind kind)
     return TRACE_WAIT_FUTEX;
 }
 
-/*
- * glibc, nptl/descr.h: cancelhandling, whose bits say that a thread ends (EXITING, TERMINATED and
- * those of cancellation, the numbers of which changed with 2.35), beside the thread's own address.
- */
-#define CANCEL_HANDLING 776
-#define ENDING_BITS     0x3cu
-
-/*
- * A thread that is in no list, but whose struct pthread is still mapped, and does not say that it
- * has ended: it did not come along when the process was forked (nptl/allocatestack.c and
- * sysdeps/nptl/fork.h, reclaim_stacks(), clears its id only).
- */
-static bool was_left_by_fork(struct target *target, psc_addr thread_pointer)
-{
-    const struct target_machine *machine = target->machine;
-    psc_addr self;
-    uint32_t tid;
-    uint32_t handling;
-    return target_read_u64(target, thread_pointer + machine->pthread_self, &self) == PSC_OK &&
-           self == thread_pointer &&
-           target_read_u32(target, thread_pointer + machine->pthread_tid, &tid) == PSC_OK &&
-           target_read_u32(target, thread_pointer + CANCEL_HANDLING, &handling) == PSC_OK && !tid &&
-           !(handling & ENDING_BITS);
-}
-
 static void take_lost_owner(struct wait_maker *maker, psc_addr thread_pointer)
 {
     maker->wait.owner_text =
-        was_left_by_fork(maker->waits->input.target, thread_pointer)
+        waits_was_left_by_fork(maker->waits->input.target, thread_pointer)
             ? "held since fork() by a thread of the parent, which is not in this process"
             : "held by a thread that is not in this process";
 }
@@ -90,6 +65,27 @@ static bool has_lock(const struct wait_facts *facts, psc_addr lock)
     return false;
 }
 
+/*
+ * A plain lock that nobody here is seen to have, in a process that was forked while it had other
+ * threads: these left no more than their stacks, which do not say so.
+ */
+static void take_lost_holder(struct wait_maker *maker)
+{
+    struct waits *waits = maker->waits;
+    if (maker->trace->unwanted_threads || maker->facts->timed)
+        return;
+    if (!waits->lost_counted)
+        waits->lost = waits_count_lost(waits->input.target);
+    waits->lost_counted = true;
+    if (waits->lost)
+        maker->wait.owner_text =
+            waits->lost == 1
+                ? "held by nobody who is seen here, likely since fork() by a thread of the parent "
+                  "that is not in this process"
+                : "held by nobody who is seen here, likely since fork() by one of the threads of "
+                  "the parent that are not in this process";
+}
+
 /* Of a lock that does not say who has it: the only thread that stands inside of its block. */
 static void take_likely_owner(struct wait_maker *maker)
 {
@@ -108,6 +104,8 @@ static void take_likely_owner(struct wait_maker *maker)
             return;
         found = facts;
     }
+    if (!found && own->kind == PYTHON_WAIT_LOCK)
+        take_lost_holder(maker);
     if (!found)
         return;
     maker->wait.owner_tid = (int32_t)found->tid;

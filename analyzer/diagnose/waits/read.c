@@ -32,16 +32,34 @@ static bool is_futex(const struct wait_facts *facts)
     return facts->sleeps && facts->call && !strncmp(facts->call, "futex", 5);
 }
 
+/*
+ * A stop, as a signal, ends a write to a pipe or socket of which a part was written with the number
+ * of these bytes (fs/pipe.c, pipe_write()): it slept, and will be called for the rest.
+ */
+static bool has_written_a_part(const struct target_machine *machine,
+                               const struct target_registers *registers,
+                               const struct wait_facts *facts)
+{
+    uint64_t result = registers->value[machine->call_result];
+    return facts->call && (!strcmp(facts->call, "write") || !strcmp(facts->call, "sendto")) &&
+           result && result < facts->arguments[2];
+}
+
 static void read_call(struct waits *waits, const struct target_thread *native,
                       struct wait_facts *facts)
 {
     struct target *target = waits->input.target;
+    const struct target_registers *registers = &native->registers;
     struct text text PSC_CLEANUP(text_deinit) = {0};
-    facts->sleeps = target_find_waiting_call(target, &native->registers, &facts->number);
-    if (!facts->sleeps)
+    bool known = system_call_get_arguments(target->machine, registers, facts->arguments);
+    facts->sleeps = target_find_waiting_call(target, registers, &facts->number);
+    if (!facts->sleeps && registers->in_system_call)
+        facts->number = registers->system_call;
+    else if (!facts->sleeps)
         return;
     facts->call = system_call_name(target->machine, facts->number);
-    if (!system_call_get_arguments(target->machine, &native->registers, facts->arguments))
+    facts->sleeps |= known && has_written_a_part(target->machine, registers, facts);
+    if (!known || !facts->sleeps)
         return;
     system_call_add_text(target, facts->number, facts->arguments, &text);
     const char *open = text.data ? strchr(text.data, '(') : NULL;
@@ -82,14 +100,11 @@ static bool is_gil(const struct waits *waits, psc_addr address)
  * (Python/ceval_gil.c): on a busy machine it is often met with the result of a sleep that is over,
  * still in the kernel.
  */
-static bool is_about_to_sleep(const struct waits *waits, const struct target_registers *registers)
+static bool is_about_to_sleep(const struct waits *waits, const struct target_registers *registers,
+                              const struct wait_facts *facts)
 {
-    const struct target_machine *machine = waits->input.target->machine;
-    uint64_t arguments[SYSTEM_CALL_ARGUMENTS];
-    const char *call =
-        registers->in_system_call ? system_call_name(machine, registers->system_call) : NULL;
-    return call && !strncmp(call, "futex", 5) &&
-           system_call_get_arguments(machine, registers, arguments) && is_gil(waits, arguments[0]);
+    return registers->in_system_call && facts->call && !strncmp(facts->call, "futex", 5) &&
+           is_gil(waits, facts->arguments[0]);
 }
 
 static enum psc_status read_python(struct waits *waits, const struct diagnose_wait_thread *thread,
@@ -116,11 +131,12 @@ enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_threa
         hash_table_find(&waits->facts, (uint64_t)native->tid))
         return PSC_OK;
     struct wait_facts facts = {.tid = (uint64_t)native->tid,
-                               .thread_pointer = native->thread_pointer};
+                               .thread_pointer = native->thread_pointer,
+                               .pc = target_pc(waits->input.target, &native->registers)};
     read_call(waits, native, &facts);
     read_inner_tid(waits->input.target, &facts);
     facts.for_gil = is_futex(&facts) ? is_gil(waits, facts.arguments[0])
-                                     : is_about_to_sleep(waits, &native->registers);
+                                     : is_about_to_sleep(waits, &native->registers, &facts);
     enum psc_status status = read_python(waits, thread, &facts);
     if (status != PSC_OK)
         return status;

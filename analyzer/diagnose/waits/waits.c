@@ -83,15 +83,16 @@ static enum psc_status fill_thread(struct wait_maker *maker, struct system *syst
                                    struct trace_thread *thread)
 {
     bool gil = thread->state & TRACE_STATE_WAITS_FOR_GIL;
-    if (!gil && !(maker->facts && maker->facts->sleeps))
+    bool sleeps = maker->facts && maker->facts->sleeps;
+    if (!gil && !sleeps && !waits_describe_spin(maker))
         return PSC_OK;
-    if (maker->facts && maker->facts->sleeps) {
+    if (sleeps) {
         describe_call(maker);
         ask_system(maker, system);
     }
     if (gil)
         describe_gil(maker);
-    else
+    else if (sleeps)
         describe_sleep(maker);
     struct trace_wait *wait = arena_alloc(maker->trace->arena, sizeof(*wait));
     if (!wait || arena_is_exhausted(maker->trace->arena))

@@ -24,11 +24,12 @@ struct wait_facts {
     uint64_t tid;       /**< As it is seen from here. */
     uint32_t inner_tid; /**< As its process knows it, and keeps it in locks. */
     psc_addr thread_pointer;
+    psc_addr pc;
     bool sleeps; /**< The kernel was at work for it, and has no result yet. */
     uint32_t number;
-    const char *call; /**< Its name; NULL: not known. */
-    uint64_t arguments[SYSTEM_CALL_ARGUMENTS];
-    const char *arguments_text; /**< In the arena of waits; or NULL. */
+    const char *call;                          /**< Its name; NULL: not known. */
+    uint64_t arguments[SYSTEM_CALL_ARGUMENTS]; /**< Else what is in these registers. */
+    const char *arguments_text;                /**< In the arena of waits; or NULL. */
     bool timed;
     bool has_deadline; /**< A time of that clock (clock_gettime(2)), in seconds. */
     int clock;
@@ -48,6 +49,8 @@ struct waits {
     struct diagnose_wait_input input;
     struct arena *arena;
     struct hash_table facts; /**< struct wait_facts */
+    bool lost_counted;
+    size_t lost; /**< With lost_counted: see waits_count_lost(). */
     bool want_held;
 };
 
@@ -90,6 +93,18 @@ void waits_describe_futex(struct wait_maker *maker);
 
 /** Fills it by facts->python. */
 void waits_describe_python(struct wait_maker *maker);
+
+/* ---- lost_threads.c ---- */
+
+/** Whether a struct pthread is that of a thread that was not copied by fork(). */
+bool waits_was_left_by_fork(struct target *target, psc_addr thread_pointer);
+/** How many threads there were when the process was forked that did not come along. */
+size_t waits_count_lost(struct target *target);
+
+/* ---- spins.c ---- */
+
+/** Whether the thread runs in the loop of pthread_spin_lock(); fills the wait. */
+bool waits_describe_spin(struct wait_maker *maker);
 
 /* ---- waiting_calls.c ---- */
 

@@ -170,7 +170,9 @@ static bool is_entering(const struct leaves *leaves, size_t index)
             return false;
         if (!strcmp(code->name, "__aenter__") || code_is(code, "asyncio/locks.py", "wait"))
             return true;
-        if (strcmp(code->name, "acquire") != 0)
+        // Within acquire() of trio and curio their queues and traps follow.
+        if (strcmp(code->name, "acquire") != 0 && !strstr(code->file, "/curio/") &&
+            !strstr(code->file, "/trio/"))
             return false;
     }
     return false;

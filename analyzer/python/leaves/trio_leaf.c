@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SCOPE_LIMIT 1000u /* Cancel scopes around a task. */
+#define SCOPE_LIMIT    1000u /* Cancel scopes around a task. */
+#define BORROWER_LIMIT ((size_t)64)
 
 static const struct library_function functions[] = {
     {"trio/_timeouts.py", "sleep_until", PYTHON_LEAF_TIMER, NULL, NULL, NULL},
@@ -83,24 +84,19 @@ static bool take_child(struct leaf_search *search, psc_addr process)
            take_number(search->leaves->python, popen, "pid", &search->leaf->pid);
 }
 
-/* A nursery ends with the last of its tasks. */
-static bool take_nursery(struct leaf_search *search, psc_addr nursery)
+/* The tasks of a set, at most `limit`, as holders. */
+static bool take_set(struct leaf_search *search, psc_addr set, size_t limit)
 {
     struct python *python = search->leaves->python;
     struct py_set_items items;
-    psc_addr children;
-    psc_addr child;
-    const struct python_task *task = search->task;
-    search->leaf->kind = PYTHON_LEAF_TASKS;
-    search->leaf->known_by = "the tasks of the nursery that it stands at the end of";
-    if (!leaf_part(python, nursery, "_children", &children) ||
-        py_set_open(python, children, &items) != PSC_OK || !task->children_count)
+    psc_addr task;
+    if (!limit || py_set_open(python, set, &items) != PSC_OK)
         return true;
-    size_t *holders = arena_array(python->arena, task->children_count, sizeof(*holders));
+    size_t *holders = arena_array(python->arena, limit, sizeof(*holders));
     size_t count = 0;
-    while (holders && count < task->children_count && budget_spend(python, 4) &&
-           py_set_next(python, &items, &child) == PSC_OK) {
-        size_t index = leaf_find_task(search->leaves, child);
+    while (holders && count < limit && budget_spend(python, 4) &&
+           py_set_next(python, &items, &task) == PSC_OK) {
+        size_t index = leaf_find_task(search->leaves, task);
         if (index != SIZE_MAX)
             holders[count++] = index;
     }
@@ -108,6 +104,29 @@ static bool take_nursery(struct leaf_search *search, psc_addr nursery)
     search->leaf->holder_count = count;
     search->leaf->certain = true;
     return holders != NULL;
+}
+
+/* A nursery ends with the last of its tasks. */
+static bool take_nursery(struct leaf_search *search, psc_addr nursery)
+{
+    psc_addr children;
+    search->leaf->kind = PYTHON_LEAF_TASKS;
+    search->leaf->known_by = "the tasks of the nursery that it stands at the end of";
+    return !leaf_part(search->leaves->python, nursery, "_children", &children) ||
+           take_set(search, children, search->task->children_count);
+}
+
+/* CapacityLimiter notes who has borrowed of it: tasks, or whatever its caller named. */
+static bool take_limiter(struct leaf_search *search, psc_addr limiter)
+{
+    psc_addr borrowers;
+    if (!leaf_part(search->leaves->python, limiter, "_borrowers", &borrowers))
+        return true;
+    if (!take_set(search, borrowers, BORROWER_LIMIT))
+        return false;
+    if (search->leaf->holder_count)
+        search->leaf->known_by = "the borrowers that the limiter records";
+    return true;
 }
 
 static bool take_descriptor(struct leaf_search *search, psc_addr object)
@@ -158,6 +177,7 @@ static bool take_function(struct leaf_search *search, const struct library_funct
         leaf->known_by = "the cancel scope that trio.sleep() has opened";
         return true;
     case PYTHON_LEAF_SEMAPHORE:
+        return take_limiter(search, subject);
     case PYTHON_LEAF_CONDITION:
     case PYTHON_LEAF_BARRIER:
     case PYTHON_LEAF_QUEUE:

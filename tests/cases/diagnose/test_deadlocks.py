@@ -60,7 +60,8 @@ def assert_is(document, verdict, kinds):
     members = found[0]["members"]
     assert kinds in (None, "".join(sorted("k" if one["task"] else "t" for one in members))), members
     threads = {thread["tid"] for thread in document["threads"]}
-    assert all(one["tid"] in threads for one in members)
+    # trio does not say which thread runs its loop.
+    assert all(one["tid"] in threads or one["task"] and one["tid"] is None for one in members), members
     if verdict != "stall":
         assert all(one["certain"] for one in members) == (verdict == "deadlock")
     assert any(one["timed"] for one in members) == (verdict == "stall")

@@ -38,6 +38,8 @@ OF_THE_GIL = [("gil_and_mutex", "deadlock", ["a pthread mutex", "the GIL"]), ("g
 OF_PROCESSES = [
     ("pipes", "deadlock", ["room to write", "room to write"]),
     ("pipe_and_wait", "deadlock", ["room to write", "the end of thread"]),
+    ("queue_and_wait", "likely", ["the end of thread", "the end of thread", "room to write"]),
+    ("file_lock_and_wait", "deadlock", ["the lock on descriptor", "the end of thread"]),
     ("pipe_and_wait_timed", None, None),
     ("pipes_of_a_sleeper", None, None),
 ]
@@ -179,3 +181,59 @@ def test_processes(one, how, verdict, waits, tmp_path):
             assert all(any(one["waits_for"].startswith(wanted) for one in members) for wanted in waits), members
         # Of one alone it cannot be known.
         assert_is(living.report(process.pid, "--format", "json").json, None, None)
+
+
+@pytest.fixture(scope="module")
+def native_stuck():
+    if not shutil.which("gcc"):
+        pytest.skip("no compiler here")
+    source = os.path.join(cores.PROGRAMS, "native_stuck.c")
+    with open(source) as file:
+        key = cores.digest(file.read())
+
+    def make(where):
+        cores.compile_c([source], os.path.join(where, "native_stuck"), "-pthread", "-rdynamic")
+        cores.compile_c([source], os.path.join(where, "opened.so"), "-shared", "-fPIC", "-DOPENED")
+    return cores.made_once("native_stuck", key, make)
+
+
+def look_at_native(folder, how, tmp_path):
+    """Reports of the living process and of its core; without Python the exit code says that there is none."""
+    with living.running([os.path.join(folder, "native_stuck"), how, os.path.join(folder, "opened.so")]) as process:
+        if how == "spin":
+            resting.wait_until(lambda: living.cpu_ticks(process.pid) > 1, "spinning")
+        else:
+            resting.wait_until_at_rest(process.pid)
+        yield living.report(process.pid, "--format", "json").json
+        if shutil.which("gcore"):
+            subprocess.run(["gcore", "-o", str(tmp_path / "snapshot"), str(process.pid)], check=True,
+                           capture_output=True, stdin=subprocess.DEVNULL, timeout=600)
+            yield analyzer.json_of("%s.%d" % (tmp_path / "snapshot", process.pid)).json
+
+
+def test_the_loader(native_stuck, tmp_path):
+    """A constructor that waits for a thread which opens a library, too."""
+    for document in look_at_native(native_stuck, "loader", tmp_path):
+        assert_is(document, "deadlock", ["the end of thread", "the loader's lock"])
+        wait = document["threads"][1]["waits_for"] or document["threads"][0]["waits_for"]
+        assert {thread["waits_for"]["kind"] for thread in document["threads"]} == {"join", "loader-lock"}, wait
+        assert all(thread["waits_for"]["owner_certain"] for thread in document["threads"])
+
+
+def test_a_spin_lock(native_stuck, tmp_path):
+    for document in look_at_native(native_stuck, "spin", tmp_path):
+        assert_is(document, None, None)
+        spins, = (thread for thread in document["threads"] if not thread["state"] or "idle" not in thread["state"])
+        if spins["waits_for"] is None:  # met between two looks at the lock, which is no proof
+            continue
+        assert spins["waits_for"]["kind"] == "spin" and spins["waits_for"]["owner"] is None
+        assert spins["waits_for"]["object"] == "a pthread spin lock" and spins["waits_for"]["address"]
+
+
+def test_a_ring(native_stuck, tmp_path):
+    for document in look_at_native(native_stuck, "ring", tmp_path):
+        waits = [thread["waits_for"] for thread in document["threads"]]
+        if {wait["kind"] for wait in waits} == {"signal"}:
+            pytest.skip("the kernel has no io_uring for us")
+        ring, = (wait for wait in waits if wait["kind"] == "io-uring")
+        assert ring["system_call"] == "io_uring_enter" and ring["object"].startswith("io_uring descriptor ")

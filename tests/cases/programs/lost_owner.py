@@ -1,6 +1,6 @@
-"""Waits for an RLock whose owner is not in the process any more.
+"""Waits for an RLock whose owner is not in the process any more; or for a plain Lock, which does not know.
 
-Usage: lost_owner.py fork|end
+Usage: lost_owner.py fork|end|fork_plain|end_plain
 
 fork: a thread of the parent has it, and was not copied; end: a thread ended and did not give it back.
 Says "ready PID" of the process that waits.
@@ -9,14 +9,14 @@ import os
 import sys
 import threading
 
-guard = threading.RLock()
+guard = threading.Lock() if sys.argv[1].endswith("plain") else threading.RLock()
 held = threading.Event()
 
 
 def hold():
     guard.acquire()
     held.set()
-    if sys.argv[1] == "fork":
+    if sys.argv[1].startswith("fork"):
         threading.Event().wait()
 
 
@@ -24,7 +24,7 @@ thread = threading.Thread(target=hold)
 thread.daemon = True
 thread.start()
 held.wait()
-if sys.argv[1] == "end":
+if sys.argv[1].startswith("end"):
     thread.join()
     print("ready", flush=True)
     print(os.getpid(), flush=True)

@@ -501,6 +501,34 @@ def pipe_and_wait():
     one.wait()
 
 
+def put_much(queue):
+    queue.put("x" * 1000000)
+
+
+def queue_and_wait():
+    """From the documentation of multiprocessing: a process that is joined before its items are taken out."""
+    queue = multiprocessing.Queue()
+    process = multiprocessing.Process(target=put_much, args=(queue,))
+    process.start()
+    queue._reader.poll()
+    ready()
+    process.join()
+
+
+def file_lock_and_wait():
+    """A lock of a file that the child wants and the parent, who waits for the child, has."""
+    import fcntl
+    file = tempfile.NamedTemporaryFile()
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    pid = os.fork()
+    if not pid:
+        other = open(file.name, "w")
+        fcntl.lockf(other, fcntl.LOCK_EX)
+        os._exit(0)
+    ready()
+    os.waitpid(pid, 0)
+
+
 def pipe_and_wait_timed():
     one = child("while True: os.write(1, b'x' * 65536)")
     ready()

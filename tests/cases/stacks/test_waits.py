@@ -127,10 +127,13 @@ def test_locks_of_the_c_library(native_waits, tmp_path):
             assert_native_as_told(living.report(process.pid, "--format", "json").json, lines)
 
 
-@pytest.mark.parametrize("how,says", [
-    ("fork", "held since fork() by a thread of the parent, which is not in this process"),
-    ("end", "held by a thread that is not in this process")])
-def test_owner_that_is_not_there(interpreter, how, says):
+@pytest.mark.parametrize("how,kind,says", [
+    ("fork", "rlock", "held since fork() by a thread of the parent, which is not in this process"),
+    ("end", "rlock", "held by a thread that is not in this process"),
+    ("fork_plain", "lock", "held by nobody who is seen here, likely since fork() by a thread of the parent that is not in "
+     "this process"),
+    ("end_plain", "lock", None)])
+def test_owner_that_is_not_there(interpreter, how, kind, says):
     with living.running([interpreter.path, os.path.join(cores.PROGRAMS, "lost_owner.py"), how],
                         stderr=subprocess.DEVNULL) as process:
         pid = int(process.stdout.readline())
@@ -139,5 +142,5 @@ def test_owner_that_is_not_there(interpreter, how, says):
             wait = living.report(pid, "--format", "json").json["threads"][0]["waits_for"]
         finally:
             os.kill(pid, signal.SIGKILL)
-    assert wait["kind"] == "rlock" and wait["object"] == 'threading.RLock "guard"', wait
-    assert wait["owner"] == {"tid": None, "pid": None, "text": says} and not wait["owner_certain"], wait
+    assert wait["kind"] == kind and wait["object"] == 'threading.%s "guard"' % {"rlock": "RLock", "lock": "Lock"}[kind], wait
+    assert wait["owner"] == (says and {"tid": None, "pid": None, "text": says}) and not wait["owner_certain"], wait
