@@ -124,11 +124,7 @@ static int run_work(struct work *work, const struct sandbox_rules *rules)
 {
     int code = EXIT_NOTHING;
     bool is_open = reports_open(&work->reports, work->options, work->count);
-    // What a thread of a living process waits for is asked of the system, which answers those who
-    // may trace it.
-    if (is_open && options_are_live(work->options))
-        code = read_and_write(work);
-    else if (is_open)
+    if (is_open)
         code = sandbox_run(rules, read_and_write, work);
     if (work->reports.has_core && !keep_cores(work))
         code = EXIT_NOTHING;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/netlink.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,15 +256,26 @@ static int open_wish(const struct broker *broker, const struct broker_question *
         fd = open_own_state(broker, question->path);
         if (fd < 0)
             fd = open_named(broker->rules, question->path);
+        if (fd < 0)
+            fd = broker_open_process_file(broker->rules, question->path, false);
         return fd >= 0 ? fd : open_checked(broker->rules, NULL, question->path, false);
     case BROKER_IN_ROOT:
         return open_in_root(broker->rules, root, question->path);
     case BROKER_FOLDER:
-        return open_folder(broker->rules, question->path);
+        fd = broker_open_process_file(broker->rules, question->path, true);
+        return fd >= 0 ? fd : open_folder(broker->rules, question->path);
     case BROKER_STATUS:
-        return open(question->path, O_PATH | O_CLOEXEC);
+        return openat(root < 0 ? AT_FDCWD : root, question->path, O_PATH | O_CLOEXEC);
     case BROKER_STATUS_OF_LINK:
-        return open(question->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        return openat(root < 0 ? AT_FDCWD : root, question->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    case BROKER_SOCKETS:
+        if (broker_has_process(broker->rules))
+            return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+        break;
+    case BROKER_LINKS:
+        return broker_list_process_links(broker->rules, question->path);
+    case BROKER_LINK: // Its answer is text.
+        break;
     }
     errno = EINVAL;
     return -1;
@@ -299,11 +311,11 @@ static ssize_t receive(int socket, struct broker_question *question, int *ret_ro
     return got;
 }
 
-static bool reply(int socket, int fd, int error)
+static bool reply(int socket, int fd, struct broker_answer *answer, size_t text_size)
 {
     union control control;
-    int32_t answer = error;
-    struct iovec part = {&answer, sizeof(answer)};
+    size_t size = offsetof(struct broker_answer, text) + text_size;
+    struct iovec part = {answer, size};
     struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
     if (fd >= 0) {
         memset(&control, 0, sizeof(control));
@@ -315,24 +327,28 @@ static bool reply(int socket, int fd, int error)
         sent->cmsg_len = CMSG_LEN(sizeof(fd));
         memcpy(CMSG_DATA(sent), &fd, sizeof(fd));
     }
-    return sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(answer);
+    return sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
 void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules)
 {
     const struct broker broker = {socket, parser, rules};
     static struct broker_question question;
+    static struct broker_answer answer;
     bool goes_on = true;
     while (goes_on) {
-        int root;
-        ssize_t got = receive(socket, &question, &root);
+        int root, fd = -1;
+        ssize_t got = receive(socket, &question, &root), text = -1;
         if (got <= 0)
             break;
         errno = EINVAL;
-        int fd = (size_t)got > offsetof(struct broker_question, path)
-                     ? open_wish(&broker, &question, root)
-                     : -1;
-        goes_on = reply(socket, fd, fd < 0 ? errno : 0);
+        bool good = (size_t)got > offsetof(struct broker_question, path);
+        if (good && question.wish == BROKER_LINK)
+            text = broker_read_process_link(rules, question.path, answer.text, sizeof(answer.text));
+        else if (good)
+            fd = open_wish(&broker, &question, root);
+        answer.error = fd < 0 && text < 0 ? errno : 0;
+        goes_on = reply(socket, fd, &answer, text > 0 ? (size_t)text : 0);
         if (fd >= 0)
             close(fd);
         if (root >= 0)

@@ -12,21 +12,57 @@
 
 /** What is asked for. */
 enum broker_wish {
-    BROKER_FILE,          /**< A regular file. */
-    BROKER_IN_ROOT,       /**< One below the folder whose descriptor comes with the question. */
-    BROKER_FOLDER,        /**< A folder: as a root, or to be looked through. */
-    BROKER_STATUS,        /**< Whatever it is, to ask for its status alone (open(2), O_PATH). */
-    BROKER_STATUS_OF_LINK /**< The same of a link itself. */
+    BROKER_FILE,    /**< A regular file. */
+    BROKER_IN_ROOT, /**< One below the folder whose descriptor comes with the question. */
+    BROKER_FOLDER,  /**< A folder: as a root, or to be looked through. */
+    /** Whatever it is, to ask for its status alone (open(2), O_PATH); a folder may come with it. */
+    BROKER_STATUS,
+    BROKER_STATUS_OF_LINK, /**< The same of a link itself. */
+    BROKER_LINK,           /**< What a link of /proc leads to: the answer is text. */
+    BROKER_LINKS,          /**< All links of a folder /proc/PID/fd: a file of struct broker_link. */
+    BROKER_SOCKETS         /**< A socket of sock_diag(7), without a path. */
 };
 
-/** One message; the path ends with a zero. The answer is 0 and a descriptor, or errno, an int32. */
+/** One message; the path ends with a zero. */
 struct broker_question {
     uint32_t wish; /**< enum broker_wish */
     char path[PATH_MAX];
 };
 
+/** One link of BROKER_LINKS, with its text behind it. */
+struct broker_link {
+    int32_t descriptor;
+    uint32_t size; /**< Of the text; 0: all links up to this one that may be had are told. */
+};
+
+/** The other one: a descriptor with it, or text, unless there is an error. */
+struct broker_answer {
+    int32_t error; /**< errno; 0: none. */
+    char text[PATH_MAX];
+};
+
 /** Answers until the parser has closed its end. */
 void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules);
+
+/**
+ * The file or folder of /proc that a parser of a living process may have: of the process itself
+ * what its threads wait for, of its relatives which pipes and sockets they have, of all others what
+ * everybody may know. -1 and errno: ENOENT for a path that is none of these.
+ */
+int broker_open_process_file(const struct sandbox_rules *rules, const char *path, bool folder);
+/** A file with what the links of such a folder lead to; -1 and errno. */
+int broker_list_process_links(const struct sandbox_rules *rules, const char *path);
+/** What such a link leads to; the length of the text, or -1 and errno. */
+ssize_t broker_read_process_link(const struct sandbox_rules *rules, const char *path, char *ret,
+                                 size_t size);
+/** Whether one of the owners is a living process. */
+bool broker_has_process(const struct sandbox_rules *rules);
+
+/**
+ * In place of a folder's descriptor, with an absolute path, for which it says nothing: such a call
+ * of readlinkat(2) is the handler's own and passes the filter.
+ */
+#define BROKER_OWN_READLINK (-4711)
 
 /** Whether system calls that are trapped can be answered, on this machine. */
 bool broker_can_ask(void);

@@ -1,4 +1,5 @@
 #include "call_filters.h"
+#include "broker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -296,7 +297,7 @@ static const struct call harmless[] = {
     {SYS_clone, 0, CLONE_THREAD, CLONE_THREAD},
 };
 
-bool system_calls_allow_parsing(int broker)
+bool system_calls_allow_parsing(int broker, bool asks_system)
 {
     static struct filter filter;
     const struct call own[] = {{SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid()},
@@ -311,10 +312,26 @@ bool system_calls_allow_parsing(int broker)
         {SYS_openat2, 0, 0, 0},
         {SYS_newfstatat, 0, 0, 0},
     };
+    // Of a living process. What is sent has no address: to the kernel by a socket of sock_diag(7).
+    static const struct call asking[] = {{SYS_sendto, 5, UINT32_MAX, 0}, {SYS_recvfrom, 0, 0, 0}};
+    static const struct call own_links[] = {
+        {SYS_readlinkat, 0, UINT32_MAX, (uint32_t)BROKER_OWN_READLINK}};
+    static const struct call questions[] = {
+#ifdef SYS_readlink
+        {SYS_readlink, 0, 0, 0},
+#endif
+        {SYS_readlinkat, 0, 0, 0},
+        {SYS_socket, 2, UINT32_MAX, NETLINK_SOCK_DIAG},
+    };
     // Its flags are in memory, where a filter does not see them; clone(2) is used in its place.
     static const struct call unknown[] = {{SYS_clone3, 0, 0, 0}};
     filter.count = 0;
     put_begin(&filter);
+    if (asks_system) {
+        PUT(&filter, own_links, SECCOMP_RET_ALLOW);
+        PUT(&filter, questions, SECCOMP_RET_TRAP);
+        PUT(&filter, asking, SECCOMP_RET_ALLOW);
+    }
     PUT(&filter, harmless, SECCOMP_RET_ALLOW);
     PUT(&filter, own, SECCOMP_RET_ALLOW);
     PUT(&filter, opens, broker < 0 ? REFUSE(EPERM) : SECCOMP_RET_TRAP);

@@ -13,8 +13,9 @@ bool system_calls_forbid_foreign(void);
 /**
  * For a parser: allows what works with memory and with what is open already. open(2) and its like
  * raise SIGSYS where a broker is asked, else they fail with EPERM, as all others do.
- * @param broker  the socket to the broker, the only one that may be used; -1: there is none.
+ * @param broker       the socket to the broker, the only one that may be used; -1: there is none.
+ * @param asks_system  the broker is asked for what /proc and sock_diag(7) say of a process, too.
  */
-bool system_calls_allow_parsing(int broker);
+bool system_calls_allow_parsing(int broker, bool asks_system);
 
 #endif

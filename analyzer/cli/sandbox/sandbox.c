@@ -27,13 +27,13 @@ void sandbox_begin(void)
 }
 
 /* In the child. The order: each step takes away what the one before it needs. */
-static void enter(int broker)
+static void enter(int broker, bool asks_system)
 {
     dropped.user = rights_give_up();
     // Signals that the change of the user has taken back (prctl(2)).
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     dropped.files = rights_close_files();
-    dropped.calls = system_calls_allow_parsing(broker);
+    dropped.calls = system_calls_allow_parsing(broker, asks_system);
 }
 
 static int end_of(int status)
@@ -64,7 +64,7 @@ int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), v
     if (!child) {
         close(sockets[0]);
         broker_ask_for_traps(sockets[1]);
-        enter(sockets[1]);
+        enter(sockets[1], broker_has_process(rules));
         if (getppid() != parent)
             _exit(EXIT_NOTHING);
         int code = work(context);
@@ -87,7 +87,7 @@ void sandbox_close_all(void)
     dropped.no_new = rights_allow_no_new();
     dropped.user = rights_give_up();
     dropped.files = dropped.no_new && rights_close_files();
-    dropped.calls = dropped.no_new && system_calls_allow_parsing(-1);
+    dropped.calls = dropped.no_new && system_calls_allow_parsing(-1, false);
 #endif
 }
 

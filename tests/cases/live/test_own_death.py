@@ -16,8 +16,8 @@ import resting
 # A thorough run ends us at each system call, another at some of them and at all stages.
 EVERY = analyzer.THOROUGH and not analyzer.SANITIZED
 STOPS = 30 if EVERY else 5
-# In the order in which they are met; "write" prints the report.
-STAGES = ["seize", "interrupt", "wait4", "registers", "process_vm_readv", "detach", "write"]
+# In the order in which they are met; "sendmsg" answers the one who parses.
+STAGES = ["seize", "interrupt", "wait4", "registers", "process_vm_readv", "detach", "sendmsg"]
 
 
 def drive(process, visit, *options):
@@ -65,7 +65,7 @@ def test_our_death_at_any_system_call_leaves_the_process_running(number):
 def test_our_death_at_each_stage_leaves_the_process_running(stage, number):
     """At the first call of the stage, and at the second where there are several threads to it."""
     with living.one_busy() as process:
-        for which in range(1 if stage in ("process_vm_readv", "write") else 2):
+        for which in range(1 if stage in ("process_vm_readv", "sendmsg") else 2):
             met: list = []
 
             def end(call, which=which, met=met):

@@ -19,7 +19,8 @@ AT_FDCWD = -100
 CALLS = {"write": 1, "open": 2, "socket": 41, "connect": 42, "fork": 57, "execve": 59, "kill": 62, "rename": 82,
          "mkdir": 83, "unlink": 87, "chmod": 90, "ptrace": 101, "mount": 165, "openat": 257, "process_vm_readv": 310,
          "process_vm_writev": 311, "tgkill": 234, "memfd_create": 319, "bpf": 321, "io_uring_setup": 425,
-         "pidfd_open": 434, "openat2": 437, "unshare": 272, "setuid": 105, "symlink": 88, "creat": 85, "prlimit64": 302}
+         "pidfd_open": 434, "openat2": 437, "unshare": 272,
+         "sendto": 44, "readlink": 89, "setuid": 105, "symlink": 88, "creat": 85, "prlimit64": 302}
 
 SCRIPT = """set confirm off
 set pagination off
@@ -144,12 +145,53 @@ def test_parser_cannot_reach_others(tmp_path):
         assert victim.poll() is None
 
 
+SLEEPER = ["sh", "-c", "echo ready; exec sleep 600"]
+
+
 def test_parser_of_a_living_process(tmp_path):
-    """It may trace, to ask the system what a thread waits for; the rest of the program's filter holds."""
-    with living.running(["sh", "-c", "echo ready; exec sleep 600"]) as process:
-        calls = foreign_calls(process.pid)
-        assert ask(tmp_path, calls, ["--pid", process.pid], follow="parent") == [-errno.EPERM] * len(calls)
-        assert process.poll() is None
+    """Its memory is open; the parser may do no more than that of a core."""
+    with living.running(SLEEPER) as process, living.running(SLEEPER) as other:
+        for pid in (process.pid, other.pid):
+            calls = reach_others(pid)
+            assert ask(tmp_path, calls, ["--pid", process.pid]) == [-errno.EPERM] * len(calls)
+        calls = [("socket", family, kind, protocol) for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX)
+                 for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW) for protocol in (0, 4)]
+        calls += [("socket", 16, socket.SOCK_RAW, protocol) for protocol in (0, 9, 15, 16)]  # netlink's others
+        calls += [("connect", number, 0, 0) for number in range(12)] + [("sendto", 1, 0, 0, 0, 4096, 16)]
+        assert ask(tmp_path, calls, ["--pid", process.pid]) == [-errno.EPERM] * len(calls)
+        assert process.poll() is None and other.poll() is None
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_parser_of_a_living_process_cannot_open(several, tmp_path):
+    with living.running(SLEEPER) as process, living.running(SLEEPER) as other, \
+            living.running(SLEEPER, start_new_session=True) as stranger:
+        looked_at = ["--pid", process.pid] + (["--pid", other.pid] if several else [])
+        paths = secrets(tmp_path)
+        paths += ["/proc/%d/%s" % (process.pid, name)
+                  for name in ("mem", "environ", "auxv", "root/etc/shadow", "../%d/mem" % process.pid, "fd/0",
+                               "task/%d/../mem" % process.pid, "net/../mem", "net/packet", "clear_refs", "fdinfo/0x",
+                               "task/%d/mem" % process.pid, "oom_score_adj", "stack", "personality", "attr/current")]
+        # Of a process that is no relative only what everybody may know.
+        paths += ["/proc/%d/%s" % (stranger.pid, name)
+                  for name in ("fdinfo/0", "task/%d/syscall" % stranger.pid, "task/%d/wchan" % stranger.pid, "net/tcp")]
+        calls = [("openat", AT_FDCWD, path, 0) for path in paths]
+        calls += [("openat", AT_FDCWD, path, os.O_DIRECTORY)
+                  for path in ("/proc/%d/fd" % stranger.pid, "/proc/%d" % process.pid, "/proc/self", "/proc/sys",
+                               "/proc/%d/map_files" % process.pid)]
+        calls += [("openat", AT_FDCWD, "/proc/%d/oom_score_adj" % process.pid, os.O_WRONLY),
+                  ("readlink", "/proc/%d/fd/0" % stranger.pid, 0x1000, 16), ("readlink", "/proc/1/root", 0x1000, 16)]
+        results = ask(tmp_path, calls, looked_at)
+        assert not [call for call, result in zip(calls, results) if result >= 0]
+
+
+def test_parser_of_a_living_process_asks_the_system(tmp_path):
+    with living.running(SLEEPER) as process:
+        names = ("task/%d/syscall" % process.pid, "task/%d/wchan" % process.pid, "fdinfo/0", "net/tcp", "stat")
+        calls = [("openat", AT_FDCWD, "/proc/%d/%s" % (process.pid, name), 0) for name in names]
+        calls += [("openat", AT_FDCWD, "/proc/%d/fd" % process.pid, os.O_DIRECTORY), ("socket", 16, socket.SOCK_RAW, 4)]
+        results = ask(tmp_path, calls, ["--pid", process.pid])
+        assert all(result > 2 for result in results), list(zip(calls, results))
 
 
 def test_whole_program_has_no_network(tmp_path):

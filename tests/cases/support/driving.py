@@ -14,8 +14,8 @@ CALL_STOP = signal.SIGTRAP | 0x80
 WALL = 0x40000000
 
 # x86-64 numbers of what the tests name.
-CALLS = {0: "read", 1: "write", 9: "mmap", 12: "brk", 17: "pread64", 20: "writev", 61: "wait4", 101: "ptrace",
-         310: "process_vm_readv"}
+CALLS = {0: "read", 1: "write", 9: "mmap", 12: "brk", 17: "pread64", 20: "writev", 46: "sendmsg", 61: "wait4",
+         101: "ptrace", 310: "process_vm_readv"}
 REQUESTS = {0x4206: "seize", 0x4207: "interrupt", 0x4204: "registers", 17: "detach"}
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -1,0 +1,286 @@
+/*
+ * What the broker tells of processes: files of /proc by fixed names, whose numbers are read and
+ * written anew, so that no other path can be meant.
+ */
+#include "broker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Parents that are followed upwards, of one process. */
+#define ANCESTOR_LIMIT 64
+/* Links of one process that are told at once. */
+#define LINK_LIMIT 4096
+
+/* Whose file it is. */
+enum whose {
+    OF_ALL,       /* Everybody may read it. */
+    OF_RELATIVES, /* Of the process that is looked at, its ancestors, descendants and session. */
+    OF_TARGET     /* Of that process alone. */
+};
+
+/* proc(5); a # stands for a number, the first of them for the process. */
+struct process_file {
+    const char *path;
+    enum whose whose;
+    bool asks_reader; /* The kernel asks at each read whether the reader may trace the process. */
+};
+
+static const struct process_file files[] = {
+    {"/proc/#/stat", OF_ALL, false},
+    {"/proc/#/status", OF_ALL, false},
+    {"/proc/locks", OF_ALL, false},
+    {"/proc/#/fdinfo/#", OF_RELATIVES, false},
+    {"/proc/#/task/#/syscall", OF_TARGET, true},
+    {"/proc/#/task/#/wchan", OF_TARGET, true},
+    {"/proc/#/task/#/stat", OF_TARGET, false},
+    {"/proc/#/task/#/status", OF_TARGET, false},
+    {"/proc/#/task/#/comm", OF_TARGET, false},
+    {"/proc/#/net/tcp", OF_TARGET, false},
+    {"/proc/#/net/tcp6", OF_TARGET, false},
+    {"/proc/#/net/udp", OF_TARGET, false},
+    {"/proc/#/net/udp6", OF_TARGET, false},
+    {"/proc/#/net/unix", OF_TARGET, false},
+};
+
+static const struct process_file folders[] = {
+    {"/proc", OF_ALL, false},
+    {"/proc/#/fd", OF_RELATIVES, false},
+    {"/proc/#/task", OF_TARGET, false},
+};
+
+static const struct process_file links[] = {
+    {"/proc/#/fd/#", OF_RELATIVES, false},
+    {"/proc/#/ns/net", OF_TARGET, false},
+};
+
+static const struct process_file link_folders[] = {{"/proc/#/fd", OF_RELATIVES, false}};
+
+#define COUNT(items) (sizeof(items) / sizeof(*(items)))
+/* Digits of a number; one more does not fit into an int. */
+#define DIGIT_LIMIT 9
+/* A path of the tables with its numbers. */
+#define PATH_SIZE 128
+
+/* Whether the path is one of that form; the path is made anew, and the process told. */
+static bool fits(const char *form, const char *path, char made[PATH_SIZE], int *ret_process)
+{
+    size_t used = 0, numbers = 0;
+    *ret_process = 0;
+    for (; *form && used < PATH_SIZE - DIGIT_LIMIT - 2; form++) {
+        if (*form != '#') {
+            if (*path != *form)
+                return false;
+            made[used++] = *path++;
+            continue;
+        }
+        size_t digits = strspn(path, "0123456789");
+        if (!digits || digits > DIGIT_LIMIT)
+            return false;
+        int number = (int)strtol(path, NULL, 10);
+        used += (size_t)sprintf(made + used, "%d", number);
+        path += digits;
+        if (!numbers++)
+            *ret_process = number;
+    }
+    made[used] = '\0';
+    return !*form && !*path;
+}
+
+/* ---- relatives ---- */
+
+struct family {
+    int parent;
+    int session;
+};
+
+/* /proc/PID/stat: pid (name) state ppid pgrp session; the name may hold anything. */
+static bool read_family(int pid, struct family *ret)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end && sscanf(end + 1, " %*c %d %*d %d", &ret->parent, &ret->session) == 2;
+}
+
+static bool descends(int pid, int ancestor)
+{
+    struct family family;
+    for (size_t i = 0; i < ANCESTOR_LIMIT && pid > 1 && read_family(pid, &family); i++) {
+        pid = family.parent;
+        if (pid == ancestor)
+            return true;
+    }
+    return false;
+}
+
+static bool are_relatives(int pid, int target)
+{
+    struct family one, other;
+    return pid == target ||
+           (read_family(pid, &one) && read_family(target, &other) &&
+            one.session == other.session) ||
+           descends(pid, target) || descends(target, pid);
+}
+
+/* ---- what may be had ---- */
+
+bool broker_has_process(const struct sandbox_rules *rules)
+{
+    for (size_t i = 0; i < rules->owner_count; i++)
+        if (rules->owners[i].pid > 0)
+            return true;
+    return false;
+}
+
+static bool is_target(const struct sandbox_rules *rules, int pid)
+{
+    for (size_t i = 0; i < rules->owner_count; i++)
+        if (pid > 0 && rules->owners[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* All files of one process are mostly asked for one after the other. */
+static bool is_relative(const struct sandbox_rules *rules, int pid)
+{
+    static struct {
+        int pid;
+        bool may;
+    } last;
+    if (last.pid == pid)
+        return last.may;
+    last.pid = pid;
+    last.may = false;
+    for (size_t i = 0; !last.may && i < rules->owner_count; i++)
+        last.may = rules->owners[i].pid > 0 && are_relatives(pid, rules->owners[i].pid);
+    return last.may;
+}
+
+/*
+ * The row of the path, which is made anew; NULL and errno: it is none of the table, or not his.
+ */
+static const struct process_file *find_path(const struct sandbox_rules *rules,
+                                            const struct process_file *table, size_t count,
+                                            const char *path, char made[PATH_SIZE],
+                                            int *ret_process)
+{
+    errno = ENOENT;
+    for (size_t i = 0; broker_has_process(rules) && i < count; i++) {
+        if (!fits(table[i].path, path, made, ret_process))
+            continue;
+        enum whose whose = table[i].whose;
+        bool may = whose == OF_ALL || is_target(rules, *ret_process) ||
+                   (whose == OF_RELATIVES && is_relative(rules, *ret_process));
+        errno = EACCES;
+        return may ? &table[i] : NULL;
+    }
+    return NULL;
+}
+
+/* What fs/proc/base.c, proc_pid_syscall() and proc_pid_wchan(), tell this process alone. */
+static int copy_text(int fd)
+{
+    char text[4096]; // One line.
+    ssize_t got = read(fd, text, sizeof(text));
+    int copy = got < 0 ? -1 : memfd_create("process", MFD_CLOEXEC);
+    int error = errno;
+    close(fd);
+    if (copy >= 0 && got > 0 && pwrite(copy, text, (size_t)got, 0) != got) {
+        error = EIO;
+        close(copy);
+        copy = -1;
+    }
+    errno = error;
+    return copy;
+}
+
+int broker_open_process_file(const struct sandbox_rules *rules, const char *path, bool folder)
+{
+    char made[PATH_SIZE];
+    int pid;
+    const struct process_file *found =
+        folder ? find_path(rules, folders, COUNT(folders), path, made, &pid)
+               : find_path(rules, files, COUNT(files), path, made, &pid);
+    int fd = found ? open(made, O_RDONLY | O_CLOEXEC | (folder ? O_DIRECTORY : O_NOCTTY)) : -1;
+    return fd >= 0 && found->asks_reader ? copy_text(fd) : fd;
+}
+
+/* Of others than the process only what tells the ends of its own pipes and sockets. */
+static bool is_end(const char *text)
+{
+    return !strncmp(text, "pipe:[", 6) || !strncmp(text, "socket:[", 8);
+}
+
+static bool write_links(DIR *folder, FILE *file, bool of_target)
+{
+    char text[PATH_MAX];
+    const struct dirent *entry;
+    struct broker_link last = {0};
+    for (size_t i = 0; i < LINK_LIMIT && (entry = readdir(folder)); i++) {
+        ssize_t size = readlinkat(dirfd(folder), entry->d_name, text, sizeof(text) - 1);
+        last.descriptor = (int32_t)strtol(entry->d_name, NULL, 10);
+        text[size > 0 ? size : 0] = '\0';
+        if (size <= 0 || (!of_target && !is_end(text)))
+            continue;
+        const struct broker_link link = {last.descriptor, (uint32_t)size};
+        fwrite(&link, sizeof(link), 1, file);
+        fwrite(text, 1, (size_t)size, file);
+    }
+    fwrite(&last, sizeof(last), 1, file);
+    return !fflush(file);
+}
+
+int broker_list_process_links(const struct sandbox_rules *rules, const char *path)
+{
+    char made[PATH_SIZE];
+    int pid;
+    if (!find_path(rules, link_folders, COUNT(link_folders), path, made, &pid))
+        return -1;
+    DIR *folder = opendir(made);
+    int fd = folder ? memfd_create("links", MFD_CLOEXEC) : -1;
+    int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+    bool good = file && write_links(folder, file, is_target(rules, pid));
+    int error = errno;
+    if (file)
+        fclose(file);
+    else if (copy >= 0)
+        close(copy);
+    if (folder)
+        closedir(folder);
+    if (good)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return -1;
+}
+
+ssize_t broker_read_process_link(const struct sandbox_rules *rules, const char *path, char *ret,
+                                 size_t size)
+{
+    char made[PATH_SIZE];
+    int pid;
+    if (!find_path(rules, links, COUNT(links), path, made, &pid))
+        return -1;
+    ssize_t length = readlink(made, ret, size - 1);
+    if (length < 0)
+        return -1;
+    ret[length] = '\0';
+    if (is_target(rules, pid) || is_end(ret))
+        return length;
+    errno = EACCES;
+    return -1;
+}
