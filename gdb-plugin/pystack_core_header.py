@@ -159,7 +159,7 @@ if ctypes:
                     ("core_owner_known", ctypes.c_uint32),
                     ("core_user", ctypes.c_uint32),
                     ("core_group", ctypes.c_uint32),
-                    ("reserved_open", ctypes.c_uint32)]
+                    ("maps_files", ctypes.c_uint32)]
 
     class ValueLimits(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),

@@ -7,6 +7,7 @@
 #define PSC_FOREIGN_FILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /**
@@ -21,6 +22,18 @@ int foreign_file_open(const char *root, const char *path);
 int foreign_folder_open(const char *root, const char *path);
 /** foreign_file_open() by steps, as where the kernel has no openat2(2) (before Linux 5.6). */
 int foreign_file_open_by_steps(const char *root, const char *path);
+
+/**
+ * A copy of an opened file in memory, which nobody can make shorter (memfd_create(2), sealed): a
+ * mapping of a file that becomes shorter kills whoever reads it (SIGBUS, mmap(2)). Holes stay
+ * holes.
+ * @return the copy's descriptor, close-on-exec, the file's own being closed; the file's own where
+ *         it has more than FILE_COPY_LIMIT bytes beside its holes, or where memory is missing.
+ */
+int foreign_file_copy(int fd);
+
+/** Bytes of one file that are copied. */
+#define FILE_COPY_LIMIT ((uint64_t)512 * 1024 * 1024)
 
 /**
  * Whether a user may read an opened file by its rights alone (inode(7)); groups beside his first

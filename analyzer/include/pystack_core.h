@@ -123,7 +123,11 @@ struct psc_open_options {
     uint32_t core_owner_known;
     uint32_t core_user;
     uint32_t core_group;
-    uint32_t reserved_open; /**< 0 */
+    /**
+     * Non-zero: files are mapped where they lie, for a host whose handler of SIGBUS deals with those
+     * that become shorter meanwhile. Else files of up to 512 MB are copied into memory first.
+     */
+    uint32_t maps_files;
 };
 #define PSC_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                             \

@@ -38,6 +38,7 @@ static bool copy_options(struct target *target, const struct target_options *opt
             copy->core.name = arena_strdup(arena, options->core.name);
         if (copy->core.warning)
             copy->core.warning = arena_strdup(arena, options->core.warning);
+        copy->maps_files = options->maps_files;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||
             !copy_strings(arena, options->source_maps, options->source_map_count,

@@ -67,11 +67,18 @@ struct target_file *target_add_file(struct target *target, const char *path)
     return file;
 }
 
+static void unmap_file(const struct target_file *file)
+{
+    if (file->image)
+        munmap((void *)(uintptr_t)file->image, file->size);
+    if (file->spare)
+        munmap(file->spare, file->size);
+}
+
 void target_files_close(struct target *target)
 {
     for (size_t i = 0; i < target->file_count; i++)
-        if (target->files[i]->image)
-            munmap((void *)(uintptr_t)target->files[i]->image, target->files[i]->size);
+        unmap_file(target->files[i]);
 }
 
 /* ---- the mappings of a file ---- */
@@ -200,13 +207,17 @@ static enum target_file_state file_compare(const struct memory_view *memory,
 static bool file_try(const struct target *target, struct target_file *file,
                      const struct memory_view *memory, const char *path)
 {
-    int fd = target_open_local(target, path);
+    int fd = target_open_mapped(target, path);
     if (fd < 0)
         return false;
     struct stat status;
     const uint8_t *image = MAP_FAILED;
+    uint8_t *spare = MAP_FAILED;
     if (!fstat(fd, &status) && status.st_size > 0)
         image = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (image != MAP_FAILED && !target->options.maps_files)
+        spare = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     close(fd);
     if (image == MAP_FAILED)
         return false;
@@ -219,6 +230,7 @@ static bool file_try(const struct target *target, struct target_file *file,
         state = TARGET_FILE_MISMATCH;
     if (state == TARGET_FILE_FOUND || state == TARGET_FILE_UNVERIFIED) {
         file->image = image;
+        file->spare = spare == MAP_FAILED ? NULL : spare;
         file->size = size;
         file->state = state;
         return true;
@@ -226,6 +238,8 @@ static bool file_try(const struct target *target, struct target_file *file,
     if (state == TARGET_FILE_MISMATCH)
         file->state = TARGET_FILE_MISMATCH;
     munmap((void *)(uintptr_t)image, size);
+    if (spare != MAP_FAILED)
+        munmap(spare, size);
     return false;
 }
 

@@ -32,6 +32,12 @@ int target_open_local(const struct target *target, const char *path)
     return foreign_file_open(root, inside);
 }
 
+int target_open_mapped(const struct target *target, const char *path)
+{
+    int fd = target_open_local(target, path);
+    return target->options.maps_files ? fd : foreign_file_copy(fd);
+}
+
 int target_open_folder(const struct target *target, const char *path, char *ret, size_t size)
 {
     const char *roots[] = {target->options.sysroot,

@@ -54,6 +54,7 @@ struct target_file {
     enum target_file_state state;
     const char *local_path; /**< Where it was found here, or NULL. */
     const uint8_t *image;   /**< The local file, mapped; NULL unless FOUND or UNVERIFIED. */
+    uint8_t *spare;         /**< The same bytes, to be changed, where they are a copy; or NULL. */
     size_t size;
     struct target_build_id build_id; /**< From the target's memory, else from the file. */
     uint32_t first_mapping;          /**< Its number in target->chain, from 1; 0: none. */
@@ -175,6 +176,7 @@ struct target_options {
         uint32_t user;
         uint32_t group;
     } core;
+    bool maps_files; /**< Not copied: whoever calls handles SIGBUS. */
 };
 
 enum target_need {
@@ -315,6 +317,8 @@ bool target_file_is_whole(const struct target_file *file);
  * @return the descriptor, or -1 and errno.
  */
 int target_open_local(const struct target *target, const char *path);
+/** The same, to be mapped: a copy that cannot become shorter, unless the options do without. */
+int target_open_mapped(const struct target *target, const char *path);
 /**
  * Opens a folder of the target where it is on this machine (below the sysroot, below the root of
  * the process, here), for the names in it.

@@ -22,6 +22,7 @@ static bool options_init(struct options *options, int argc)
         .capture = PSC_CAPTURE_OPTIONS_INIT,
         .print = PSC_PRINT_OPTIONS_INIT,
     };
+    options->open.maps_files = 1; // shrunk_files.h
     options->open.library_directories = options->library_directories;
     options->open.source_maps = options->source_maps;
     options->open.source_directories = options->source_directories;

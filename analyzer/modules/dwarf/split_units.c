@@ -33,7 +33,7 @@ static bool has_unit(const struct target *target, const char *path, uint64_t id)
     uint64_t compressed, found;
     uint8_t type;
     Dwarf_CU *unit = NULL;
-    struct Elf *elf = path ? elf_file_open(target_open_local(target, path)) : NULL;
+    struct Elf *elf = path ? elf_file_open(target_open_mapped(target, path)) : NULL;
     Dwarf *dwarf =
         elf_file_is_sane(elf, &compressed) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
     bool same = dwarf && dwarf_get_units(dwarf, NULL, &unit, NULL, &type, NULL, NULL) == 0 &&

@@ -28,7 +28,7 @@ static bool is_wanted(struct Elf *elf, const struct wanted_file *wanted)
 static struct Elf *try_local(const struct target *target, const char *path,
                              const struct wanted_file *wanted)
 {
-    struct Elf *elf = path ? elf_file_open(target_open_local(target, path)) : NULL;
+    struct Elf *elf = path ? elf_file_open(target_open_mapped(target, path)) : NULL;
     if (elf && !is_wanted(elf, wanted)) {
         elf_file_close(elf);
         elf = NULL;

@@ -2,6 +2,7 @@
 #include "core.h"
 
 #include "elf.h"
+#include "foreign_file.h"
 #include "save.h"
 #include "target_private.h"
 
@@ -163,7 +164,9 @@ static enum psc_status core_map(const char *file, struct target *target, struct 
         result = psc_fail(err, PSC_ERR_FORMAT, "%s: the file is empty", path);
     if (result == PSC_OK) {
         set_owner(target, &status);
-        core->size = (size_t)status.st_size;
+        fd = target->options.maps_files ? fd : foreign_file_copy(fd);
+        // The copy may be shorter by now than the file was.
+        core->size = fstat(fd, &status) ? 0 : (size_t)status.st_size;
         const void *image = mmap(NULL, core->size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (image == MAP_FAILED)
             result = psc_fail(err, PSC_ERR_IO, "%s: cannot be mapped: %s", path,

@@ -1,12 +1,16 @@
 """Files that become shorter while they are mapped: one sentence, or a report with gaps, and never a signal."""
 import os
 import shutil
+import signal
 import subprocess
+import sys
+import threading
 
 import pytest
 
 import analyzer
 import cores
+import debuggers
 import interpreters
 import living
 
@@ -76,3 +80,104 @@ def test_source_that_becomes_shorter(tmp_path):
             source.write_text(text)
             code, errors = shorten_while_mapped(source, "--pid", process.pid)
             assert code == analyzer.EXIT_COMPLETE and "shorter" not in errors
+
+
+# ---- the library, whose host must live ----
+
+PROGRAM = """
+static const char text[1 << 20] = "x";
+__attribute__((noinline)) static int deeper(int a) { return a ? deeper(a - 1) + text[a] : *(volatile int *)8; }
+int main(int argc, char **argv) { (void)argv; return deeper(argc + 5) + 1; }
+"""
+# The file is cut off when the library asks for the n-th time whether it is to end; 0: once the core is open.
+HOST = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import pystack_core_header as c
+from pystack_core_loader import load
+core, path, maps_files, moment = sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+library, asked = load(), 0
+
+@c.OpenOptionsInterrupted
+def interrupted(context):
+    global asked
+    asked += 1
+    if asked == moment:
+        os.truncate(path, 0)
+    return 0
+
+options = c.OpenOptions(size=c.ctypes.sizeof(c.OpenOptions), interrupted=interrupted, maps_files=maps_files)
+target, trace, error = c.ctypes.c_void_p(), c.ctypes.c_void_p(), c.Error()
+status = library.psc_open_core(os.fsencode(core), None, options, target, error)
+if not moment:
+    os.truncate(path, 0)
+if not status:
+    library.psc_capture(target, None, trace, error)
+    library.psc_trace_destroy(trace)
+    library.psc_close(target)
+print("lives", status, asked > moment)
+"""
+
+
+@pytest.fixture(name="crashed")
+def _crashed(tmp_path):
+    """(core, program): one that gdb need not open to show the core."""
+    if not cores.kernel_writes_here() or analyzer.SANITIZED:
+        pytest.skip("the kernel writes no core files here, or the library is a sanitizer's")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    program = tmp_path / "program"
+    cores.compile_c([str(tmp_path / "program.c")], str(program), "-g", "-O0")
+    subprocess.run(["sh", "-c", 'ulimit -c unlimited; exec "$0"', program], cwd=tmp_path, check=False)
+    return [path for path in tmp_path.iterdir() if path.name.startswith("core")][0], program
+
+
+def run_host(core, path, maps_files, moment):
+    script = [sys.executable, "-c", HOST, debuggers.PLUGIN, core, path, str(maps_files), str(moment)]
+    return subprocess.run(script, capture_output=True, text=True, timeout=600, check=False,
+                          env=dict(os.environ, PYSTACK_CORE_LIBRARY=debuggers.LIBRARY, PYTHONDONTWRITEBYTECODE="1"))
+
+
+def test_host_of_a_core_that_becomes_shorter(crashed, tmp_path):
+    for maps_files, ends in ((1, -signal.SIGBUS), (0, 0)):
+        core = shutil.copy(crashed[0], tmp_path / "copy")
+        done = run_host(core, core, maps_files, 0)
+        assert done.returncode == ends, done.stderr
+    assert done.stdout.startswith("lives 0 ")
+
+
+def test_host_of_a_module_that_becomes_shorter(crashed):
+    core, program = crashed
+    whole, moments = program.read_bytes(), 0
+    for moment in list(range(1, 12)) + list(range(12, 200, 16)):
+        program.write_bytes(whole)
+        done = run_host(core, program, 0, moment)
+        assert done.returncode == 0 and done.stdout.startswith("lives 0 "), done.stderr
+        moments += "True" in done.stdout
+        if "True" not in done.stdout:
+            break
+    assert moments > 3
+
+
+def test_debugger_whose_modules_become_shorter(crashed):
+    """Again and again, from outside. gdb is told of the core alone, so that it opens none of them itself."""
+    core, program = crashed
+    whole, ends = program.read_bytes(), threading.Event()
+
+    def cut():
+        while not ends.is_set():
+            with open(program, "r+b") as file:
+                for _ in range(50):
+                    file.write(whole)
+                    file.flush()
+                    file.truncate(0)
+                    file.seek(0)
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
+    try:
+        answers = debuggers.gdb(["core-file %s" % core, "py-bt-merged --all"] * 25)
+    finally:
+        ends.set()
+        cutter.join()
+    shown = [answer for answer in answers[1::2] if "#0" in answer]
+    assert len(shown) == 25, answers
