@@ -123,8 +123,9 @@ native_end_gap(const struct merged_stack *merged, struct symbolizer *symbolizer,
                               "the callers are not known%s",
                               address, python);
     case NATIVE_END_LIMIT:
-        return symbolizer_gap(symbolizer, "more than %u native frames: the rest is not shown%s",
-                              PSC_NATIVE_FRAME_LIMIT, python);
+        return symbolizer_gap(symbolizer,
+                              "more than %u native frames in all stacks: the rest is not shown%s",
+                              PSC_NATIVE_FRAME_TOTAL, python);
     }
     return NULL;
 }
@@ -145,8 +146,9 @@ static const struct trace_location *python_end_gap(const struct python_stack *st
         return symbolizer_gap(symbolizer,
                               "the Python frames run in a circle through 0x%llx: damaged", address);
     case PYTHON_END_LIMIT:
-        return symbolizer_gap(symbolizer, "more than %u Python frames: the rest is not shown",
-                              PSC_PYTHON_FRAME_LIMIT);
+        return symbolizer_gap(symbolizer,
+                              "more than %u Python frames in all stacks: the rest is not shown",
+                              PSC_PYTHON_FRAME_TOTAL);
     }
     return NULL;
 }

@@ -66,8 +66,11 @@ enum native_end {
     NATIVE_END_BLANK       /**< The stack at `end_address` is all zeros: it was left out. */
 };
 
-/** Frames per thread after which a walk stops: deep recursion is a real crash, endless is not. */
+/** Frames of one stack after which a walk stops: deep recursion is a real crash, endless is not. */
 #define PSC_NATIVE_FRAME_LIMIT 4000000u
+/** Of all stacks; the first one may have more, and each has PSC_NATIVE_FRAME_LEAST. */
+#define PSC_NATIVE_FRAME_TOTAL 1000000u
+#define PSC_NATIVE_FRAME_LEAST 16u
 
 /** The registers that a call preserves, as they are in one frame: those of machine->saved. */
 struct native_saved {

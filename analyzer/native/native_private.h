@@ -251,6 +251,7 @@ struct native {
     struct hash_table rows;  /**< struct row */
     struct arena *rules;
     struct native_statistics statistics;
+    size_t frame_count; /**< Of all stacks that were walked. */
     /** Pages of the target that lie in this process, by page number. */
     struct {
         psc_addr page;

@@ -373,11 +373,16 @@ static enum psc_status walk(struct walker *walker, enum native_trust trust)
     struct row row;
     bool more = true;
     size_t first = walker->stack->count;
+    bool alone = !walker->native->frame_count;
     enum psc_status status = append(walker, trust, NATIVE_ENGINE_NONE);
     if (status == PSC_OK)
         status = row_find(walker->native, walker->pc, walker->exact, &row);
     while (status == PSC_OK && more) {
-        if (walker->stack->count - first >= PSC_NATIVE_FRAME_LIMIT) {
+        size_t count = walker->stack->count - first;
+        // Thousands of threads may have one deep stack.
+        if (count >= PSC_NATIVE_FRAME_LIMIT ||
+            (++walker->native->frame_count > PSC_NATIVE_FRAME_TOTAL && !alone &&
+             count >= PSC_NATIVE_FRAME_LEAST)) {
             status = PSC_ERR_LIMIT;
             break;
         }

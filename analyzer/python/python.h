@@ -180,7 +180,11 @@ struct python_seam {
     size_t word_count;
 };
 
+/** Frames of one stack that are walked. */
 #define PSC_PYTHON_FRAME_LIMIT 4000000u
+/** Of all stacks; the first one may have more, and each has PSC_PYTHON_FRAME_LEAST. */
+#define PSC_PYTHON_FRAME_TOTAL 1000000u
+#define PSC_PYTHON_FRAME_LEAST 16u
 
 struct python_stack {
     int64_t interpreter_id;      /**< Of the frames that are walked; set before. */

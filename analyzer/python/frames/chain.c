@@ -34,6 +34,7 @@ enum psc_status chain_walk(struct python *python, psc_addr first, struct python_
     psc_addr address = first;
     struct py_cycle cycle = {0};
     size_t foreign = 0;
+    bool alone = !python->frame_count;
 
     ret->count = 0;
     ret->end = PYTHON_END_COMPLETE;
@@ -45,7 +46,10 @@ enum psc_status chain_walk(struct python *python, psc_addr first, struct python_
             cut_cycle(ret, cycle.since);
             return PSC_OK;
         }
-        if (ret->count >= PSC_PYTHON_FRAME_LIMIT) {
+        // Thousands of threads may have one deep stack.
+        if (ret->count >= PSC_PYTHON_FRAME_LIMIT ||
+            (++python->frame_count > PSC_PYTHON_FRAME_TOTAL && !alone &&
+             ret->count >= PSC_PYTHON_FRAME_LEAST)) {
             ret->end = PYTHON_END_LIMIT;
             ret->end_address = address;
             return PSC_OK;

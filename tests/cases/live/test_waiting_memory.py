@@ -9,6 +9,7 @@ import pytest
 import analyzer
 import cores
 import interpreters
+import living
 
 PROGRAM = os.path.join(cores.PROGRAMS, "waiting_memory.py")
 # What a process may stand still, and a look may take, in seconds; and what a busy machine adds.
@@ -105,3 +106,17 @@ def test_without_a_stop():
         document = look(process, "--no-pause").json
         assert functions(document, "holder")[:2] == ["rest", "holder"]
         assert longest_stand(process) < HOLD + SPARE
+
+
+def test_command_lines_that_nobody_serves(tmp_path):
+    """--match reads those of all processes; the kernel gives a part of one, and does not wait (mm/memory.c, access_remote_vm())."""
+    word = "word%d" % os.getpid()
+    source = tmp_path / "program.py"
+    source.write_text("import signal\nprint('ready', flush=True)\nsignal.pause()\n")
+    interpreter = interpreters.find_system() or interpreters.find_wanted()[-1]
+    environment = {"ASAN_OPTIONS": "exitcode=%d:allocator_may_return_null=1:detect_leaks=0" % analyzer.SANITIZER_EXIT}
+    with waiting("arguments", "x" * 8192), living.running([interpreter.path, source, word]) as process:
+        begin = time.monotonic()
+        result = analyzer.run("--format", "json", "--match", word, env=environment)
+        assert time.monotonic() - begin < LOOK + SPARE
+        assert result.json["target"]["pid"] == process.pid, result.describe()
