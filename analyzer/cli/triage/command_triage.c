@@ -167,6 +167,8 @@ static bool take_exits(struct triage *triage)
         report->path = "a death without a core";
         good =
             core_report_take(report, text, strlen(text), "no report of it") && take(triage, report);
+        if (good && !core_report_tells(report))
+            report->code = EXIT_NOTHING;
         // Its own name, in the report itself.
         const char *path = report_text(report->json, "target", NULL, "path");
         report->path = path ? path : report->path;
@@ -187,6 +189,11 @@ static void drop_none(struct triage *triage)
     triage->report_count = kept;
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(((const struct core_report *)a)->path, ((const struct core_report *)b)->path);
+}
+
 static bool look_at_all(struct triage *triage)
 {
     if (!make_reports(triage) ||
@@ -198,6 +205,8 @@ static bool look_at_all(struct triage *triage)
     good = good && take_exits(triage);
     end_progress(triage);
     drop_none(triage);
+    if (good && triage->options->sorts_all)
+        qsort(triage->reports, triage->report_count, sizeof(*triage->reports), compare_paths);
     if (good && !group_reports(triage->reports, triage->report_count, &triage->groups)) {
         complain("out of memory");
         good = false;
@@ -240,13 +249,27 @@ int triage_run(const struct triage_options *options)
     int code = EXIT_NOTHING;
     if (options->redacts)
         messages_redact();
-    if (!find_cores(options->words, options->word_count, &triage.cores))
+    if (!find_cores(options, &triage.cores))
         complain("out of memory");
     else if (!triage.cores.count && !options->exit_count && !options->may_find_nothing)
         complain("no core file was found");
     else if (look_at_all(&triage) && write_all_outputs(&triage))
         code = exit_code(&triage);
     triage_deinit(&triage);
+    return code;
+}
+
+static int run_with_given(struct triage_options *options)
+{
+    struct given_reports given;
+    int code = EXIT_NOTHING;
+    if (given_reports_read(options, &given)) {
+        options->exits = given.lines;
+        options->exit_count = given.count;
+        options->sorts_all = options->may_find_nothing = options->report_file_count != 0;
+        code = triage_run(options);
+    }
+    given_reports_deinit(&given);
     return code;
 }
 
@@ -257,7 +280,7 @@ int command_triage(int argc, char **argv, report_one_fn *report_one)
     int code = command_line_exit_code(result);
     options.report_one = report_one;
     if (result == OPTIONS_RUN)
-        code = triage_run(&options);
+        code = run_with_given(&options);
     triage_options_deinit(&options);
     return code;
 }

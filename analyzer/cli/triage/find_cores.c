@@ -154,21 +154,32 @@ static void drop_repeated(struct core_list *list)
     list->count = kept;
 }
 
-bool find_cores(char *const *words, size_t word_count, struct core_list *ret)
+static bool add_named(const struct triage_options *options, const char *path,
+                      struct core_list *list)
+{
+    enum file_kind kind = options->skips_others ? find_kind(AT_FDCWD, path) : FILE_CORE;
+    if (kind != FILE_OTHER)
+        return add_core(list, strdup(path), kind == FILE_PACKED);
+    list->others++;
+    return true;
+}
+
+bool find_cores(const struct triage_options *options, struct core_list *ret)
 {
     bool good = true;
     *ret = (struct core_list){0};
-    for (size_t i = 0; good && i < word_count; i++) {
+    for (size_t i = 0; good && i < options->word_count; i++) {
+        const char *word = options->words[i];
         struct stat status;
-        if (!strcmp(words[i], "-")) {
-            good = add_core(ret, strdup(words[i]), false);
-        } else if (stat(words[i], &status)) {
-            complain("%s: %s", words[i], strerror(errno));
+        if (!strcmp(word, "-")) {
+            good = add_core(ret, strdup(word), false);
+        } else if (stat(word, &status)) {
+            complain("%s: %s", word, strerror(errno));
             ret->missed++;
         } else if (S_ISDIR(status.st_mode)) {
-            good = walk(words[i], ret);
+            good = walk(word, ret);
         } else {
-            good = add_core(ret, strdup(words[i]), false);
+            good = add_named(options, word, ret);
         }
     }
     drop_repeated(ret);

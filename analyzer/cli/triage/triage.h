@@ -44,11 +44,14 @@ struct triage_options {
     uint32_t seconds;   /**< Of one core. */
     uint64_t megabytes; /**< The same. */
     bool resumes;
+    bool skips_others; /**< Files that are named, too, are left out when they are no cores. */
     bool redacts;      /**< What is written is masked. */
     bool shows_values; /**< A report holds values of the program. */
     bool hides_source; /**< No lines of source. */
     report_one_fn *report_one;
     enum fail_on fail_on;
+    const char **report_files; /**< NDJSON of other runs, whose reports are put in the groups. */
+    size_t report_file_count;
     const char *baseline;    /**< A file of known signatures; or NULL. */
     const char *repository;  /**< The folder of the sources; NULL: GITHUB_WORKSPACE, else here. */
     const char *junit_merge; /**< A JUnit file that junit outputs go on with; or NULL. */
@@ -58,6 +61,7 @@ struct triage_options {
      */
     const char *const *exits;
     size_t exit_count;
+    bool sorts_all; /**< All in the order of their paths; else the deaths without a core last. */
     bool may_find_nothing; /**< No core at all is a result, too: it is written, and code 0. */
 };
 

@@ -86,6 +86,25 @@ static enum options_result take_resume(void *request, const struct option_spec *
     return OPTIONS_RUN;
 }
 
+static enum options_result take_reports(void *request, const struct option_spec *spec,
+                                        const char *value)
+{
+    struct triage_options *options = request;
+    (void)spec;
+    options->report_files[options->report_file_count++] = value;
+    return OPTIONS_RUN;
+}
+
+static enum options_result take_skip_others(void *request, const struct option_spec *spec,
+                                            const char *value)
+{
+    struct triage_options *options = request;
+    (void)spec;
+    (void)value;
+    options->skips_others = true;
+    return OPTIONS_RUN;
+}
+
 static enum options_result take_baseline(void *request, const struct option_spec *spec,
                                          const char *value)
 {
@@ -143,6 +162,13 @@ static const struct option_spec option_list[] = {
      "go on where an ndjson FILE ends: cores that it names are not\n"
      "looked at again",
      take_resume, COMPLETE_NOTHING, NULL},
+    {NULL, "reports", 0, OPTION_REQUIRED, "FILE",
+     "reports that other runs wrote (ndjson), also of other machines,\n"
+     "are put in the groups; may be repeated",
+     take_reports, COMPLETE_FILES, NULL},
+    {NULL, "skip-others", 0, OPTION_FLAG, NULL,
+     "leave out what is no core, as in directories, of named files, too", take_skip_others,
+     COMPLETE_NOTHING, NULL},
     {NULL, "baseline", 0, OPTION_REQUIRED, "FILE",
      "signatures that are known: their hashes, a line each, or what\n"
      "--output groups=FILE or ndjson=FILE wrote",
@@ -213,7 +239,7 @@ static bool check(const struct triage_options *options)
     size_t files = 0;
     for (size_t i = 0; i < options->output_count; i++)
         files += !options->outputs[i].format->write && options->outputs[i].path;
-    if (!options->word_count)
+    if (!options->word_count && !options->report_file_count)
         complain_of_usage("triage: no core and no directory is named");
     else if (options->resumes && files != 1)
         complain_of_usage("--resume goes on with one file of ndjson");
@@ -232,11 +258,12 @@ enum options_result triage_options_parse(struct triage_options *options, int arg
         .outputs = calloc((size_t)argc + 1, sizeof(*options->outputs)),
         .output_count = 1,
         .forwarded = calloc((size_t)argc + 1, sizeof(*options->forwarded)),
+        .report_files = calloc((size_t)argc + 1, sizeof(*options->report_files)),
         .jobs = processors > 0 && processors < JOBS_LIMIT ? (uint32_t)processors : 1,
         .seconds = DEFAULT_SECONDS,
         .megabytes = DEFAULT_MEMORY,
     };
-    if (!options->outputs || !options->forwarded) {
+    if (!options->outputs || !options->forwarded || !options->report_files) {
         complain("out of memory");
         return OPTIONS_NO_MEMORY;
     }
@@ -255,4 +282,5 @@ void triage_options_deinit(struct triage_options *options)
         free(options->forwarded[i]);
     free(options->forwarded);
     free(options->outputs);
+    free(options->report_files);
 }

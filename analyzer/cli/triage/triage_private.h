@@ -35,7 +35,7 @@ struct core_list {
  * The files that are named, and the ELF cores below directories, packed ones too. false: out of
  * memory.
  */
-bool find_cores(char *const *words, size_t word_count, struct core_list *ret);
+bool find_cores(const struct triage_options *options, struct core_list *ret);
 void core_list_deinit(struct core_list *list);
 
 /* ---- core_runs.c ---- */
@@ -77,6 +77,20 @@ bool report_lines_open(const struct triage_options *options, struct core_report 
 bool report_lines_add(const struct report_lines *lines, size_t count,
                       const struct core_report *report);
 void report_lines_close(struct report_lines *lines, size_t count);
+
+/* ---- given_reports.c ---- */
+
+/** Reports that other runs have made, as the `exits` of the options. */
+struct given_reports {
+    char **files; /**< Their bytes, in lines that are terminated; malloc'd, as the array. */
+    size_t file_count;
+    const char **lines;
+    size_t count;
+};
+
+/** Reads the files that the options name. false, and said so: one cannot be read. */
+bool given_reports_read(const struct triage_options *options, struct given_reports *ret);
+void given_reports_deinit(struct given_reports *given);
 
 /* ---- output_files.c ---- */
 
