@@ -18,6 +18,10 @@ target_link_libraries(psc_nettle INTERFACE ${NETTLE_LIBRARY})
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive>=3.3.3)
 option(PSC_LINK_LIBARCHIVE "Link libarchive to the program, as a static one needs it" OFF)
 
+# The same of JUnit files.
+pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0)
+option(PSC_LINK_LIBXML2 "Link libxml2 to the program, as a static one needs it" OFF)
+
 # libunwind-coredump.so is under-linked: it needs the other two named after it.
 find_path(UNWIND_COREDUMP_INCLUDE libunwind-coredump.h REQUIRED)
 find_library(UNWIND_COREDUMP_LIBRARY unwind-coredump REQUIRED)

@@ -134,6 +134,15 @@ static enum options_result take_repository(void *request, const struct option_sp
     return OPTIONS_RUN;
 }
 
+static enum options_result take_junit_merge(void *request, const struct option_spec *spec,
+                                            const char *value)
+{
+    struct triage_options *options = request;
+    (void)spec;
+    options->junit_merge = value;
+    return OPTIONS_RUN;
+}
+
 /* One of a single report, as one word: "--sysroot=DIR". */
 static enum options_result take_forwarded(void *request, const struct option_spec *spec,
                                           const char *value)
@@ -181,6 +190,10 @@ static const struct option_spec option_list[] = {
      "where the sources of what died are: annotations and SARIF name\n"
      "its files (GITHUB_WORKSPACE, else the working directory)",
      take_repository, COMPLETE_DIRECTORIES, NULL},
+    {NULL, "junit-merge", 0, OPTION_REQUIRED, "FILE",
+     "what a test runner wrote, or could not write: --output junit=FILE\n"
+     "goes on with it, and may name the same file",
+     take_junit_merge, COMPLETE_FILES, NULL},
     {NULL, "time-limit", 0, OPTION_REQUIRED, "SECONDS", "of one core (60)", take_seconds,
      COMPLETE_NOTHING, NULL},
     {NULL, "memory-limit", 0, OPTION_REQUIRED, "MB", "of one core (4096)", take_memory,

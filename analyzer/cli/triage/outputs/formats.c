@@ -1,5 +1,6 @@
 /* The table of formats. */
 #include "html.h"
+#include "junit.h"
 #include "outputs_private.h"
 
 #define FORMAT(id, name, what, write, needs_whole) [OUTPUT_##id] = {name, write, needs_whole},
