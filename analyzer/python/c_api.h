@@ -82,6 +82,7 @@ struct c_api_fatal {
     bool has_function;
     uint8_t function; /**< The name of the function that gave up, with has_function. */
     bool is_format;   /**< The text has places for further arguments in it, as printf(3) has. */
+    const char *more; /**< What it prints behind the text; NULL: nothing. */
 };
 
 /** NULL: it is none. */

@@ -43,20 +43,33 @@ static const char *words_of(const struct abort_stack *stack)
     return NULL;
 }
 
+/* False: the text is not certain. */
+static bool read_message(const struct abort_stack *stack, const struct c_api_fatal *fatal,
+                         size_t frame, const char **ret)
+{
+    const char *text, *function;
+    if (!read_argument(stack, frame, fatal->text, &text))
+        return false;
+    const char *more = fatal->more ? fatal->more : "";
+    if (fatal->has_function && read_argument(stack, frame, fatal->function, &function))
+        *ret = arena_printf(stack->input->arena, "%s: %s%s", function, text, more);
+    else
+        *ret = arena_printf(stack->input->arena, "%s%s", text, more);
+    return true;
+}
+
 enum psc_status python_fatal_read(const struct abort_stack *stack, struct abort_finding *ret)
 {
     size_t frame;
-    const char *text, *function;
     const struct c_api_fatal *fatal = find_outermost(stack, &frame);
     if (!fatal)
         return PSC_OK;
     ret->cause = TRACE_CAUSE_FATAL_ERROR;
     ret->words = words_of(stack);
-    if (!read_argument(stack, frame, fatal->text, &text))
-        return PSC_OK;
-    if (fatal->has_function && read_argument(stack, frame, fatal->function, &function))
-        ret->message = arena_printf(stack->input->arena, "%s: %s", function, text);
-    else
-        ret->message = text;
+    // What one of them hands on to another is made of its own text.
+    while (fatal && !read_message(stack, fatal, frame, &ret->message) && frame > stack->aborts) {
+        const char *name = stack->frames[--frame].symbol.name;
+        fatal = name ? c_api_find_fatal(name) : NULL;
+    }
     return PSC_OK;
 }

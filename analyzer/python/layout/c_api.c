@@ -284,6 +284,11 @@ static const struct c_api_fatal fatals[] = {
     {.symbol = "Py_FatalError"},
     {.symbol = "_Py_FatalErrorFunc", .text = 1, .has_function = true},
     {.symbol = "_Py_FatalErrorFormat", .text = 1, .has_function = true, .is_format = true},
+    /* Objects/object.c, from 3.10 on. */
+    {.symbol = "_Py_FatalRefcountErrorFunc",
+     .text = 1,
+     .has_function = true,
+     .more = ": bug likely caused by a refcount error in a C extension"},
 };
 
 const struct c_api_fatal *c_api_find_fatal(const char *symbol)

@@ -10,6 +10,9 @@ elif way == "own_function":
     api._Py_FatalErrorFunc(b"my_function", b"the end, as asked")
 elif way == "no_thread_state":
     api.PyThreadState_Get()
+elif way == "none":
+    for _ in range(10 ** 6):
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(None))
 elif way == "overrun":
     gil = ctypes.PyDLL(ctypes.pythonapi._name)
     gil.PyMem_Malloc.restype = ctypes.c_void_p
