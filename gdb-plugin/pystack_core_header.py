@@ -24,6 +24,22 @@ PSC_ERR_FAULT = 7
 PSC_ERR_LIMIT = 8
 PSC_ERR_INTERRUPTED = 9
 
+# enum psc_debugger_permission
+PSC_DEBUGGER_READ = 1
+PSC_DEBUGGER_WRITE = 2
+PSC_DEBUGGER_EXECUTE = 4
+PSC_DEBUGGER_PERMISSIONS_KNOWN = 8
+
+# enum psc_evaluated_thread
+PSC_EVALUATED_CRASHED = 0
+PSC_EVALUATED_MAIN = -1
+
+# enum psc_scope
+PSC_SCOPE_LOCAL = 0
+PSC_SCOPE_CLOSURE = 1
+PSC_SCOPE_GLOBAL = 2
+PSC_SCOPE_BUILTIN = 3
+
 # enum psc_mode
 PSC_MODE_MERGED = 0
 PSC_MODE_PYTHON = 1
@@ -43,29 +59,26 @@ PSC_LOCALS_NONE = 0
 PSC_LOCALS_ALL = 1
 PSC_LOCALS_PYTHON = 2
 
-# enum psc_evaluated_thread
-PSC_EVALUATED_CRASHED = 0
-PSC_EVALUATED_MAIN = -1
-
-# enum psc_format
-PSC_FORMAT_TEXT = 0
-PSC_FORMAT_JSON = 1
-
-# enum psc_content
-PSC_CONTENT_REPORT = 0
-PSC_CONTENT_FILES = 1
-PSC_CONTENT_VALUES = 2
-PSC_CONTENT_SUMMARY = 3
-
-# enum psc_debugger_permission
-PSC_DEBUGGER_READ = 1
-PSC_DEBUGGER_WRITE = 2
-PSC_DEBUGGER_EXECUTE = 4
-PSC_DEBUGGER_PERMISSIONS_KNOWN = 8
-
 # enum psc_target_kind
 PSC_TARGET_CORE = 0
 PSC_TARGET_PROCESS = 1
+
+# enum psc_file_kind
+PSC_FILE_EXECUTABLE = 0
+PSC_FILE_LIBRARY = 1
+PSC_FILE_DEBUG = 2
+PSC_FILE_CYTHON = 3
+PSC_FILE_SOURCE = 4
+
+# enum psc_file_state
+PSC_FILE_FOUND = 0
+PSC_FILE_MISSING = 1
+PSC_FILE_MISMATCH = 2
+
+# enum psc_running_list
+PSC_RUNNING_MEMORY = 0
+PSC_RUNNING_PACKAGES = 1
+PSC_RUNNING_ENVIRONMENT = 2
 
 # enum psc_thread_state
 PSC_THREAD_CRASHED = 1 << 0
@@ -106,28 +119,15 @@ PSC_FRAME_INLINED = 1 << 1
 PSC_FRAME_HAS_PC = 1 << 2
 PSC_FRAME_HAS_OFFSET = 1 << 3
 
-# enum psc_file_kind
-PSC_FILE_EXECUTABLE = 0
-PSC_FILE_LIBRARY = 1
-PSC_FILE_DEBUG = 2
-PSC_FILE_CYTHON = 3
-PSC_FILE_SOURCE = 4
+# enum psc_format
+PSC_FORMAT_TEXT = 0
+PSC_FORMAT_JSON = 1
 
-# enum psc_file_state
-PSC_FILE_FOUND = 0
-PSC_FILE_MISSING = 1
-PSC_FILE_MISMATCH = 2
-
-# enum psc_running_list
-PSC_RUNNING_MEMORY = 0
-PSC_RUNNING_PACKAGES = 1
-PSC_RUNNING_ENVIRONMENT = 2
-
-# enum psc_scope
-PSC_SCOPE_LOCAL = 0
-PSC_SCOPE_CLOSURE = 1
-PSC_SCOPE_GLOBAL = 2
-PSC_SCOPE_BUILTIN = 3
+# enum psc_content
+PSC_CONTENT_REPORT = 0
+PSC_CONTENT_FILES = 1
+PSC_CONTENT_VALUES = 2
+PSC_CONTENT_SUMMARY = 3
 
 if ctypes:
     WriteFn = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -160,56 +160,6 @@ if ctypes:
                     ("core_user", ctypes.c_uint32),
                     ("core_group", ctypes.c_uint32),
                     ("maps_files", ctypes.c_uint32)]
-
-    class ValueLimits(ctypes.Structure):
-        _fields_ = [("size", ctypes.c_uint32),
-                    ("length", ctypes.c_uint32),
-                    ("items", ctypes.c_uint32),
-                    ("depth", ctypes.c_uint32)]
-
-    class Evaluation(ctypes.Structure):
-        _fields_ = [("thread_id", ctypes.c_int32),
-                    ("frame", ctypes.c_uint32),
-                    ("expression", ctypes.c_char_p)]
-
-    class CaptureOptions(ctypes.Structure):
-        _fields_ = [("size", ctypes.c_uint32),
-                    ("mode", ctypes.c_int),
-                    ("unwinder", ctypes.c_int),
-                    ("detail_hidden", ctypes.c_uint32),
-                    ("all_inlined", ctypes.c_uint32),
-                    ("no_source", ctypes.c_uint32),
-                    ("all_modules", ctypes.c_uint32),
-                    ("threads", ctypes.c_int),
-                    ("thread_ids", ctypes.POINTER(ctypes.c_int32)),
-                    ("thread_id_count", ctypes.c_uint32),
-                    ("no_pause", ctypes.c_uint32),
-                    ("locals", ctypes.c_uint32),
-                    ("core_path", ctypes.c_char_p),
-                    ("core_full", ctypes.c_uint32),
-                    ("tasks", ctypes.c_uint32),
-                    ("value_length", ctypes.c_uint32),
-                    ("value_items", ctypes.c_uint32),
-                    ("value_depth", ctypes.c_uint32),
-                    ("list_files", ctypes.c_uint32),
-                    ("evaluation_count", ctypes.c_uint32),
-                    ("evaluations", ctypes.POINTER(Evaluation)),
-                    ("evaluation_size", ctypes.c_uint32),
-                    ("python_optional", ctypes.c_uint32)]
-
-    class PrintOptions(ctypes.Structure):
-        _fields_ = [("size", ctypes.c_uint32),
-                    ("format", ctypes.c_int),
-                    ("all", ctypes.c_uint32),
-                    ("color", ctypes.c_uint32),
-                    ("outermost_first", ctypes.c_uint32),
-                    ("no_group", ctypes.c_uint32),
-                    ("explain", ctypes.c_uint32),
-                    ("one_line", ctypes.c_uint32),
-                    ("max_frames", ctypes.c_uint32),
-                    ("no_fold", ctypes.c_uint32),
-                    ("content", ctypes.c_int),
-                    ("running", ctypes.c_uint32)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),
@@ -251,6 +201,52 @@ if ctypes:
                     ("signal_sender", ctypes.c_int32),
                     ("reserved", ctypes.c_uint32),
                     ("fault_address", ctypes.c_uint64)]
+
+    class ValueLimits(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("length", ctypes.c_uint32),
+                    ("items", ctypes.c_uint32),
+                    ("depth", ctypes.c_uint32)]
+
+    class Evaluation(ctypes.Structure):
+        _fields_ = [("thread_id", ctypes.c_int32),
+                    ("frame", ctypes.c_uint32),
+                    ("expression", ctypes.c_char_p)]
+
+    class Evaluated(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("thread_id", ctypes.c_int32),
+                    ("frame", ctypes.c_uint32),
+                    ("scope", ctypes.c_int),
+                    ("function", ctypes.c_char_p),
+                    ("expression", ctypes.c_char_p),
+                    ("value", ctypes.c_char_p),
+                    ("problem", ctypes.c_char_p)]
+
+    class CaptureOptions(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("mode", ctypes.c_int),
+                    ("unwinder", ctypes.c_int),
+                    ("detail_hidden", ctypes.c_uint32),
+                    ("all_inlined", ctypes.c_uint32),
+                    ("no_source", ctypes.c_uint32),
+                    ("all_modules", ctypes.c_uint32),
+                    ("threads", ctypes.c_int),
+                    ("thread_ids", ctypes.POINTER(ctypes.c_int32)),
+                    ("thread_id_count", ctypes.c_uint32),
+                    ("no_pause", ctypes.c_uint32),
+                    ("locals", ctypes.c_uint32),
+                    ("core_path", ctypes.c_char_p),
+                    ("core_full", ctypes.c_uint32),
+                    ("tasks", ctypes.c_uint32),
+                    ("value_length", ctypes.c_uint32),
+                    ("value_items", ctypes.c_uint32),
+                    ("value_depth", ctypes.c_uint32),
+                    ("list_files", ctypes.c_uint32),
+                    ("evaluation_count", ctypes.c_uint32),
+                    ("evaluations", ctypes.POINTER(Evaluation)),
+                    ("evaluation_size", ctypes.c_uint32),
+                    ("python_optional", ctypes.c_uint32)]
 
     class TargetInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
@@ -302,6 +298,40 @@ if ctypes:
                     ("reserved", ctypes.c_uint32),
                     ("name", ctypes.c_char_p),
                     ("value", ctypes.c_uint64)]
+
+    class FileInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("kind", ctypes.c_int),
+                    ("state", ctypes.c_int),
+                    ("reserved", ctypes.c_uint32),
+                    ("path", ctypes.c_char_p),
+                    ("build_id", ctypes.c_char_p),
+                    ("here", ctypes.c_char_p)]
+
+    class RunningInfo(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("has_uptime", ctypes.c_uint32),
+                    ("uptime_milliseconds", ctypes.c_uint64),
+                    ("working_directory", ctypes.c_char_p),
+                    ("host", ctypes.c_char_p),
+                    ("test", ctypes.c_char_p),
+                    ("test_phase", ctypes.c_char_p),
+                    ("test_worker", ctypes.c_char_p),
+                    ("rank_variable", ctypes.c_char_p),
+                    ("rank", ctypes.c_uint64),
+                    ("environment_known", ctypes.c_uint32),
+                    ("environment_initial", ctypes.c_uint32),
+                    ("memory_count", ctypes.c_uint32),
+                    ("package_count", ctypes.c_uint32),
+                    ("variable_count", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32)]
+
+    class RunningItem(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("name", ctypes.c_char_p),
+                    ("value", ctypes.c_char_p),
+                    ("bytes", ctypes.c_uint64)]
 
     class ThreadInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
@@ -394,49 +424,19 @@ if ctypes:
                     ("timed", ctypes.c_uint32),
                     ("reserved", ctypes.c_uint32)]
 
-    class FileInfo(ctypes.Structure):
+    class PrintOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
-                    ("kind", ctypes.c_int),
-                    ("state", ctypes.c_int),
-                    ("reserved", ctypes.c_uint32),
-                    ("path", ctypes.c_char_p),
-                    ("build_id", ctypes.c_char_p),
-                    ("here", ctypes.c_char_p)]
-
-    class RunningInfo(ctypes.Structure):
-        _fields_ = [("size", ctypes.c_uint32),
-                    ("has_uptime", ctypes.c_uint32),
-                    ("uptime_milliseconds", ctypes.c_uint64),
-                    ("working_directory", ctypes.c_char_p),
-                    ("host", ctypes.c_char_p),
-                    ("test", ctypes.c_char_p),
-                    ("test_phase", ctypes.c_char_p),
-                    ("test_worker", ctypes.c_char_p),
-                    ("rank_variable", ctypes.c_char_p),
-                    ("rank", ctypes.c_uint64),
-                    ("environment_known", ctypes.c_uint32),
-                    ("environment_initial", ctypes.c_uint32),
-                    ("memory_count", ctypes.c_uint32),
-                    ("package_count", ctypes.c_uint32),
-                    ("variable_count", ctypes.c_uint32),
-                    ("reserved", ctypes.c_uint32)]
-
-    class RunningItem(ctypes.Structure):
-        _fields_ = [("size", ctypes.c_uint32),
-                    ("reserved", ctypes.c_uint32),
-                    ("name", ctypes.c_char_p),
-                    ("value", ctypes.c_char_p),
-                    ("bytes", ctypes.c_uint64)]
-
-    class Evaluated(ctypes.Structure):
-        _fields_ = [("size", ctypes.c_uint32),
-                    ("thread_id", ctypes.c_int32),
-                    ("frame", ctypes.c_uint32),
-                    ("scope", ctypes.c_int),
-                    ("function", ctypes.c_char_p),
-                    ("expression", ctypes.c_char_p),
-                    ("value", ctypes.c_char_p),
-                    ("problem", ctypes.c_char_p)]
+                    ("format", ctypes.c_int),
+                    ("all", ctypes.c_uint32),
+                    ("color", ctypes.c_uint32),
+                    ("outermost_first", ctypes.c_uint32),
+                    ("no_group", ctypes.c_uint32),
+                    ("explain", ctypes.c_uint32),
+                    ("one_line", ctypes.c_uint32),
+                    ("max_frames", ctypes.c_uint32),
+                    ("no_fold", ctypes.c_uint32),
+                    ("content", ctypes.c_int),
+                    ("running", ctypes.c_uint32)]
 
     # Every public function, its result and its arguments.
     FUNCTIONS = {
@@ -460,6 +460,26 @@ if ctypes:
         "psc_close": (
             None,
             [ctypes.c_void_p]),
+        "psc_target_owner": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint32)]),
+        "psc_frame_value": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p,
+             ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
+        "psc_frame_value_within": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.POINTER(ValueLimits), WriteFn, ctypes.c_void_p,
+             ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
+        "psc_trace_evaluation_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_get_evaluation": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Evaluated), ctypes.POINTER(Error)]),
+        "psc_frame_names": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p, ctypes.POINTER(Error)]),
         "psc_capture": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(CaptureOptions), ctypes.POINTER(ctypes.c_void_p),
@@ -477,9 +497,6 @@ if ctypes:
         "psc_snapshot_destroy": (
             None,
             [ctypes.c_void_p]),
-        "psc_target_owner": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint32)]),
         "psc_trace_destroy": (
             None,
             [ctypes.c_void_p]),
@@ -528,6 +545,27 @@ if ctypes:
         "psc_trace_get_operand": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Operand), ctypes.POINTER(Error)]),
+        "psc_trace_file_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_get_file": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(FileInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_running": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(RunningInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_running_item": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.POINTER(RunningItem), ctypes.POINTER(Error)]),
+        "psc_trace_warning_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_trace_warning": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_trace_warning_code": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p, ctypes.c_size_t]),
         "psc_trace_thread_count": (
             ctypes.c_size_t,
             [ctypes.c_void_p]),
@@ -550,6 +588,9 @@ if ctypes:
         "psc_trace_get_recursion": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.POINTER(Recursion), ctypes.POINTER(Error)]),
+        "psc_trace_python_frame": (
+            ctypes.c_uint64,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t]),
         "psc_trace_get_wait": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Wait), ctypes.POINTER(Error)]),
@@ -566,27 +607,6 @@ if ctypes:
         "psc_find_deadlocks": (
             ctypes.c_int,
             [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.POINTER(Error)]),
-        "psc_trace_file_count": (
-            ctypes.c_size_t,
-            [ctypes.c_void_p]),
-        "psc_trace_get_file": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(FileInfo), ctypes.POINTER(Error)]),
-        "psc_trace_get_running": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.POINTER(RunningInfo), ctypes.POINTER(Error)]),
-        "psc_trace_get_running_item": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.POINTER(RunningItem), ctypes.POINTER(Error)]),
-        "psc_trace_warning_count": (
-            ctypes.c_size_t,
-            [ctypes.c_void_p]),
-        "psc_trace_warning": (
-            ctypes.c_char_p,
-            [ctypes.c_void_p, ctypes.c_size_t]),
-        "psc_trace_warning_code": (
-            ctypes.c_char_p,
-            [ctypes.c_void_p, ctypes.c_size_t]),
         "psc_read_report": (
             ctypes.c_int,
             [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p),
@@ -598,26 +618,6 @@ if ctypes:
             ctypes.c_int,
             [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.POINTER(PrintOptions), WriteFn, ctypes.c_void_p,
              ctypes.POINTER(Error)]),
-        "psc_trace_python_frame": (
-            ctypes.c_uint64,
-            [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t]),
-        "psc_frame_value": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p,
-             ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
-        "psc_frame_value_within": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.POINTER(ValueLimits), WriteFn, ctypes.c_void_p,
-             ctypes.POINTER(ctypes.c_int), ctypes.POINTER(Error)]),
-        "psc_trace_evaluation_count": (
-            ctypes.c_size_t,
-            [ctypes.c_void_p]),
-        "psc_trace_get_evaluation": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Evaluated), ctypes.POINTER(Error)]),
-        "psc_frame_names": (
-            ctypes.c_int,
-            [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p, ctypes.POINTER(Error)]),
         "psc_demangle": (
             ctypes.c_size_t,
             [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),

@@ -113,9 +113,26 @@ class Header:
         return "".join(parts) + "    }\n"
 
 
+def read(path):
+    """The header's text, with that of the headers which it includes in their places."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    seen = set()
+
+    def included(found):
+        name = os.path.join(os.path.dirname(path), found.group(1))
+        if name in seen:
+            return ""
+        seen.add(name)
+        with open(name, encoding="utf-8") as part:
+            return part.read()
+
+    # A part includes parts that stand before it, which are there then.
+    return re.sub(r'^#include "([^"]+)"\n', "", re.sub(r'^#include "([^"]+)"\n', included, text, flags=re.M), flags=re.M)
+
+
 def generate():
-    with open(HEADER, encoding="utf-8") as file:
-        return Header(file.read()).module()
+    return Header(read(HEADER)).module()
 
 
 if __name__ == "__main__":

@@ -286,7 +286,7 @@ def check_call_arrows(house: House) -> Iterator[str]:
 
 def check_sizes(house: House) -> Iterator[str]:
     for path in house.files:
-        if house.lines[path] > MOST_LINES and room_of(path) != PUBLIC:
+        if house.lines[path] > MOST_LINES:
             yield "%s has %d lines" % (path, house.lines[path])
     for room, count in sorted(collections.Counter(map(room_of, house.files)).items()):
         if count > MOST_FILES:

@@ -11,6 +11,8 @@ import cores
 
 BUILD = os.environ.get("PSC_BUILD_DIR", os.path.join(cores.SOURCE, "build"))
 HEADER = os.path.join(cores.SOURCE, "analyzer", "include")
+# pystack_core.h, and the parts that it includes.
+HEADERS = sorted(os.listdir(HEADER))
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic-errors"]
 
 
@@ -27,7 +29,8 @@ def compiles(compiler, flags, source, folder):
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("standard", ["c99", "c11", "c17"])
 def test_header_alone_in_c(compiler, standard, tmp_path):
-    compiles(compiler, ["-std=" + standard], ("alone.c", "#include <pystack_core.h>\nint x;\n"), tmp_path)
+    for part in HEADERS:
+        compiles(compiler, ["-std=" + standard], ("alone.c", "#include <%s>\nint x;\n" % part), tmp_path)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
@@ -54,13 +57,22 @@ def one_below(folder, pattern):
     return found[0]
 
 
+def test_all_parts_are_installed_and_included(installed):
+    folder = one_below(installed, "pystack_core.h").parent
+    assert sorted(os.listdir(folder)) == HEADERS and len(HEADERS) > 5
+    included = re.findall(r'^#include "(\S+)"$', (folder / "pystack_core.h").read_text(), re.M)
+    assert sorted(included + ["pystack_core.h"]) == HEADERS
+
+
 def test_exported_symbols(installed):
     library = one_below(installed, "libpystack_core.so")
     listed = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True)
     names = [line.split()[-1].split("@")[0] for line in listed.stdout.decode().splitlines()
              if line.split()[1] != "A"]
-    with open(os.path.join(HEADER, "pystack_core.h")) as file:
-        promised = set(re.findall(r"PSC_API[^;(]*?\b(psc_\w+)\(", file.read()))
+    promised = set()
+    for part in HEADERS:
+        with open(os.path.join(HEADER, part)) as file:
+            promised |= set(re.findall(r"PSC_API[^;(]*?\b(psc_\w+)\(", file.read()))
     assert promised and set(names) == promised
     with open(os.path.join(cores.SOURCE, "analyzer", "pystack_core.map")) as file:
         assert set(re.findall(r"^ +(psc_\w+);", file.read(), re.M)) == promised
