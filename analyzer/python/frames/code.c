@@ -149,12 +149,13 @@ struct py_code *code_find(struct python *python, psc_addr address)
 
 /* ---- names ---- */
 
-static const char *read_name(struct python *python, psc_addr code, enum py_field field)
+static const char *read_name(struct python *python, psc_addr code, enum py_field field,
+                             size_t limit)
 {
     psc_addr string;
     const char *name = NULL;
     if (py_read_u64(python, code, field, &string) != PSC_OK ||
-        py_read_string(python, string, PY_NAME_LIMIT, &name) != PSC_OK)
+        py_read_string(python, string, limit, &name) != PSC_OK)
         return NULL;
     return name;
 }
@@ -162,9 +163,9 @@ static const char *read_name(struct python *python, psc_addr code, enum py_field
 static void read_names(struct python *python, struct py_code *code)
 {
     code->names_read = true;
-    code->name = read_name(python, code->address, PY_CODE_NAME);
-    code->file = read_name(python, code->address, PY_CODE_FILENAME);
-    code->function = read_name(python, code->address, PY_CODE_QUALNAME);
+    code->name = read_name(python, code->address, PY_CODE_NAME, PY_NAME_LIMIT);
+    code->file = read_name(python, code->address, PY_CODE_FILENAME, PY_PATH_LIMIT);
+    code->function = read_name(python, code->address, PY_CODE_QUALNAME, PY_NAME_LIMIT);
 }
 
 /* Before co_qualname the frame may tell; one whose arguments are cleared does not. */

@@ -1,6 +1,8 @@
 /* Strings, ints and dicts of every layout, from memory laid out by hand. */
 #include "python_memory.h"
 
+#include <stdio.h>
+
 #include <setjmp.h>
 #include <cmocka.h>
 
@@ -9,6 +11,19 @@ static void check_string(struct memory *memory, psc_addr string, const char *exp
     const char *text = NULL;
     assert_int_equal(py_read_string(&memory->python, string, PY_NAME_LIMIT, &text), PSC_OK);
     assert_string_equal(text, expected);
+}
+
+/* A length that is damaged makes a name of whatever follows: it is cut, for it is shown with each
+ * frame. */
+static void test_long_names_are_cut(void **state)
+{
+    char name[PY_NAME_LIMIT + 6] = {0}, expected[PY_NAME_LIMIT + 4];
+    (void)state;
+    memset(name, 'n', sizeof(name) - 1);
+    snprintf(expected, sizeof(expected), "%.*s...", (int)PY_NAME_LIMIT, name);
+    struct memory *memory = memory_create(0x030b00f0);
+    check_string(memory, memory_ascii(memory, name), expected);
+    memory_destroy(memory);
 }
 
 static void test_strings_of_every_width(void **state)
@@ -334,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings_of_every_width),
+        cmocka_unit_test(test_long_names_are_cut),
         cmocka_unit_test(test_strings_of_2),
         cmocka_unit_test(test_numbers_of_2),
         cmocka_unit_test(test_dicts_of_2),
