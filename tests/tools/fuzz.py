@@ -26,7 +26,7 @@ import fuzz_subjects
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # kind: how many, by weight; the kinds of cores, and those of files.
-CORES = {"memory": 60, "core": 37, "live": 3}
+CORES = {"memory": 54, "core": 33, "debugger": 10, "live": 3}
 FILES = {"elf": 30, "debug": 40, "text": 30}
 EVERY_RUN = {False: 2500, True: 600}  # With sanitizers each costs several times as much.
 RELEASE_CORES, RELEASE_FILES = 100000, 20000
@@ -80,7 +80,7 @@ def run(options, scratch_folder):
     skipped: list = []
     for kind, count in how_many(options).items():
         with contextlib.ExitStack() as stack:
-            if kind in ("memory", "core"):
+            if kind in ("memory", "core", "debugger"):
                 subjects = fuzz_subjects.core_subjects(scratch, few, skipped)
             elif kind == "live":
                 subjects = stack.enter_context(fuzz_subjects.live_subjects(few and 3, skipped))
@@ -101,7 +101,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"), help="the build folder (build)")
     parser.add_argument("--kinds", default=",".join([*CORES, *FILES]), type=lambda text: text.split(","),
-                        help="memory, core, live, elf, debug, text; all of them")
+                        help="memory, core, debugger, live, elf, debug, text; all of them")
     parser.add_argument("--mutants", type=int, help="how many of all kinds together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--release-check", action="store_true", help="100,000 of cores, 20,000 of files")

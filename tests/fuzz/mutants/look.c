@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ASKED_MAX 8 /* Frames of which values are asked for. */
 
@@ -173,6 +174,42 @@ static struct psc_print_options choose_print(struct choice *choice,
     return print;
 }
 
+/* Where a look at a living process may write a core file; it is gone when that was looked at. */
+static const char *choose_core_path(struct choice *choice,
+                                    const struct psc_capture_options *capture, char *buffer,
+                                    size_t size)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(buffer, size, "%s/mutants-%d.core", folder ? folder : "/tmp", (int)getpid());
+    return capture->no_pause || !choose_one_in(choice, 6) ? NULL : buffer;
+}
+
+/* A core file that was written of a damaged process is one that can be looked at. */
+static void look_at_saved(const struct psc_trace *trace, const char *path,
+                          const struct look_options *options, struct complaint *complaint,
+                          uint64_t *reports)
+{
+    const struct psc_print_options print = PSC_PRINT_OPTIONS_INIT;
+    struct psc_error err = {0};
+    struct psc_target *target = NULL;
+    struct psc_trace *again = NULL;
+    enum psc_status status = psc_trace_core(trace, &err);
+    if (status != PSC_OK && !err.message[0])
+        complain(complaint, "psc_trace_core: %s", psc_status_name(status));
+    if (status != PSC_OK)
+        return;
+    status = psc_open_core(path, NULL, NULL, &target, &err);
+    if (status == PSC_OK)
+        status = psc_capture(target, NULL, &again, &err);
+    if (status != PSC_OK)
+        complain(complaint, "the core that was saved: %s", err.message);
+    else
+        print_all(again, &print, options, complaint, reports);
+    psc_trace_destroy(again);
+    psc_close(target);
+    unlink(path);
+}
+
 void look_at(struct psc_target *target, struct choice *choice, const struct look_options *options,
              struct complaint *complaint, uint64_t *ret_reports)
 {
@@ -186,6 +223,9 @@ void look_at(struct psc_target *target, struct choice *choice, const struct look
         capture.evaluation_size = sizeof(wanted);
         capture.locals = PSC_LOCALS_ALL;
     }
+    char core_path[4096];
+    if (options->living)
+        capture.core_path = choose_core_path(choice, &capture, core_path, sizeof(core_path));
     struct psc_print_options print = choose_print(choice, &capture);
     if (evaluates && choose_one_in(choice, 2))
         print.content = PSC_CONTENT_VALUES;
@@ -201,6 +241,8 @@ void look_at(struct psc_target *target, struct choice *choice, const struct look
     walk_trace(trace, complaint);
     print_all(trace, &print, options, complaint, ret_reports);
     ask_what_else(trace, choice, options, complaint, ret_reports);
+    if (capture.core_path)
+        look_at_saved(trace, capture.core_path, options, complaint, ret_reports);
     if (!options->living)
         ask_for_values(target, trace, choice);
     psc_trace_destroy(trace);

@@ -55,8 +55,8 @@ enum worker_exit {
     WORKER_COMPLAINT = 94
 };
 
-static const char *const kind_names[KIND_COUNT] = {"memory", "core", "elf",
-                                                   "debug",  "text", "live"};
+static const char *const kind_names[KIND_COUNT] = {"memory", "core", "elf",     "debug",
+                                                   "text",   "live", "debugger"};
 
 struct run {
     enum kind kind;
@@ -188,7 +188,7 @@ static void run_mutant(const struct run *run, uint64_t number, const struct look
     if (status == PSC_OK)
         look_at(subject->target, &choice, options, &progress->complaint, &progress->reports);
     else if (!err.message[0] || err.status != status)
-        complain(&progress->complaint, "psc_open_core: %s, \"%s\"", psc_status_name(status),
+        complain(&progress->complaint, "not opened: %s, \"%s\"", psc_status_name(status),
                  err.message);
     progress->refused += status != PSC_OK;
     flicker_stop(flicker);
@@ -445,7 +445,7 @@ static struct run take_options(int argc, char **argv)
     run.list = optind < argc ? argv[optind] : NULL;
     if (!run.list || run.kind == KIND_COUNT) {
         fprintf(stderr,
-                "usage: %s --kind=memory|core|elf|debug|text|live [--seed=N] [--first=N] "
+                "usage: %s --kind=memory|core|elf|debug|text|live|debugger [--seed=N] [--first=N] "
                 "[--count=N] [--save=FOLDER] [--keep] [--schemas=FOLDER] LIST\n",
                 argv[0]);
         exit(2);

@@ -171,10 +171,21 @@ void report_check_json(const struct report_text *text, const struct schema *sche
 
 /* ---- subjects ---- */
 
-enum kind { KIND_MEMORY, KIND_CORE, KIND_ELF, KIND_DEBUG, KIND_TEXT, KIND_LIVE, KIND_COUNT };
+enum kind {
+    KIND_MEMORY,
+    KIND_CORE,
+    KIND_ELF,
+    KIND_DEBUG,
+    KIND_TEXT,
+    KIND_LIVE,
+    KIND_DEBUGGER,
+    KIND_COUNT
+};
 
 #define SUBJECTS_MAX 256
 #define FILES_MAX    8 /* Of each kind of thing that a subject has. */
+
+struct liar;
 
 /** What is looked at: a core file or a process that stands, and the files of it that are damaged.
  */
@@ -194,6 +205,7 @@ struct subject {
     struct places places;
     bool prepared;
     struct dwarf_places *dwarf[FILES_MAX];
+    struct liar *liar;         /**< Through which it is opened, or NULL. */
     struct psc_target *target; /**< While it is open. */
 };
 
@@ -214,6 +226,13 @@ void subject_mend(struct subject *subject);
 struct flicker;
 struct flicker *flicker_start(struct memory *memory, uint64_t seed);
 void flicker_stop(struct flicker *flicker);
+
+/** A debugger that holds what an undamaged core has, and lies about it. */
+struct liar *liar_create(const struct damaged_file *core, struct choice *choice);
+enum psc_status liar_open(struct liar *liar, const struct psc_open_options *open,
+                          struct psc_target **ret, struct psc_error *err);
+/** Once its target is closed. */
+void liar_destroy(struct liar *liar);
 
 /* ---- looks ---- */
 

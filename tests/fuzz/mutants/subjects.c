@@ -121,6 +121,8 @@ enum psc_status subject_open(struct subject *subject, struct psc_error *err)
     open.library_directory_count = subject->library_directory_count;
     if (subject->target)
         return PSC_OK;
+    if (subject->liar)
+        return liar_open(subject->liar, &open, &subject->target, err);
     return subject->core ? psc_open_core(subject->core, NULL, &open, &subject->target, err)
                          : psc_open_process(subject->pid, &open, &subject->target, err);
 }
@@ -182,6 +184,9 @@ void subject_damage(struct subject *subject, enum kind kind, struct choice *choi
     case KIND_TEXT:
         damage_text(choice, file);
         break;
+    case KIND_DEBUGGER:
+        subject->liar = liar_create(file, choice);
+        break;
     case KIND_MEMORY:
     case KIND_LIVE:
     case KIND_COUNT:
@@ -196,6 +201,8 @@ void subject_mend(struct subject *subject)
         file_mend(&subject->files[i]);
     if (subject->memory)
         memory_mend(subject->memory);
+    liar_destroy(subject->liar);
+    subject->liar = NULL;
 }
 
 /* ---- memory that changes while it is read ---- */
