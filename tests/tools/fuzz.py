@@ -22,12 +22,13 @@ import tempfile
 import time
 
 import fuzz_coverage
+import fuzz_program
 import fuzz_subjects
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # kind: how many, by weight; the kinds of cores, and those of files.
 CORES = {"memory": 54, "core": 33, "debugger": 10, "live": 3}
-FILES = {"elf": 30, "debug": 40, "text": 30}
+FILES = {"elf": 29, "debug": 39, "text": 29, "program": 3}
 EVERY_RUN = {False: 2500, True: 600}  # With sanitizers each costs several times as much.
 RELEASE_CORES, RELEASE_FILES = 100000, 20000
 
@@ -88,6 +89,11 @@ def run(options, scratch_folder):
                 subjects = fuzz_subjects.module_subjects(scratch, skipped)
             elif kind == "debug":
                 subjects = fuzz_subjects.file_subjects(scratch, skipped)
+            elif kind == "program":
+                paths = [dict(one)["core"] for one in fuzz_subjects.core_subjects(scratch, 4, skipped)]
+                dump = fuzz_subjects.jit_dump(skipped)
+                good = fuzz_program.run(options, scratch_folder, paths, dump, count) and good
+                continue
             else:
                 subjects = fuzz_subjects.text_subjects(scratch, skipped)
             sys.stdout.flush()
@@ -101,7 +107,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(SOURCE, "build"), help="the build folder (build)")
     parser.add_argument("--kinds", default=",".join([*CORES, *FILES]), type=lambda text: text.split(","),
-                        help="memory, core, debugger, live, elf, debug, text; all of them")
+                        help="memory, core, debugger, live, elf, debug, text, program; all of them")
     parser.add_argument("--mutants", type=int, help="how many of all kinds together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--release-check", action="store_true", help="100,000 of cores, 20,000 of files")

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -187,6 +188,42 @@ def text_subjects(scratch, skipped):
             source = os.path.join(cores.PROGRAMS, cores.CASES[case][0])
             subjects.append(module_subject(scratch, "%s of %s" % (case, one), core.path, [source]))
     return subjects
+
+
+JIT_PROGRAM = """
+import ctypes
+
+def inner(depth):
+    return inner(depth - 1) if depth else ctypes.string_at(0)
+
+inner(5)
+"""
+
+
+def jit_dump(skipped):
+    """A core of an interpreter that makes code for perf, its jitdump, and the id of its process; or None."""
+    def make(folder):
+        how = cores.run_to_core([one.path, "-s", "-X", "perf_jit", "-c", JIT_PROGRAM], folder)
+        dumps = [path for path in glob.glob("/tmp/jit-*.dump") if os.path.getmtime(path) >= begun]
+        with open(os.path.join(folder, "core"), "rb") as file:
+            core = file.read()
+        mine = [path for path in dumps if path.encode() + b"\0" in core]
+        if not mine:
+            raise cores.NoCore("no jitdump is mapped in the core")
+        shutil.move(mine[0], os.path.join(folder, os.path.basename(mine[0])))
+        with open(os.path.join(folder, "made.json"), "w") as file:
+            json.dump({"by": how}, file)
+
+    found = [one for one in interpreters.find_all() if one.minor >= (3, 13)]
+    if not found:
+        skipped.append("jitdump: no interpreter has -X perf_jit")
+        return None
+    one, begun = found[0], time.time() - 1
+    folder = without_failure(cores.made_once, skipped, "fuzz-jit", cores.digest(str(one), JIT_PROGRAM), make)
+    dumps = glob.glob(os.path.join(folder, "jit-*.dump")) if folder else []
+    if not folder or not dumps:
+        return None
+    return os.path.join(folder, "core"), dumps[0], int(os.path.basename(dumps[0])[4:-5])
 
 
 @contextlib.contextmanager
