@@ -53,6 +53,7 @@ static const struct command commands[] = {
     {&triage_command, run_triage},
     {&summary_command, command_summary},
     {&demangle_command, command_demangle},
+    {&schema_command, command_schema},
     {NULL, NULL},
 };
 

@@ -1,5 +1,6 @@
 """The formats that others read, each read back: hostile names, many reports, long stacks, nothing at all."""
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import urllib.parse
 import pytest
 
 import analyzer
+import cores
 import made_reports
 from made_reports import frame, report, thread
 
@@ -40,6 +42,14 @@ def written(folder, reports, name, *arguments, **more):
     result = made_reports.triage(folder, reports, "--output", "%s=out" % name, *arguments, **more)
     assert not result.stderr, result.describe()
     return (folder / "out").read_text()
+
+
+def test_groups(tmp_path):
+    document = json.loads(written(tmp_path, sample(tmp_path), "groups"))
+    analyzer.assert_fits_schema(document)
+    assert [one["reports"] for one in document["groups"]] == [["core.1", "core.2"], ["core.3"], ["core.4"]]
+    for one in sample_again(tmp_path):
+        analyzer.assert_fits_schema(one)
 
 
 def test_sarif(tmp_path):
@@ -114,7 +124,17 @@ def scaled():
             for number in range(1000)]
 
 
-FORMATS = ["text", "groups", "markdown", "github", "sarif", "satyr", "sentry"]
+FORMATS = ["text", "groups", "markdown", "github", "html", "junit", "sarif", "satyr", "sentry"]
+
+
+def test_all_formats_are_tried():
+    """Those of --help."""
+    text = analyzer.run("triage", "--help").stdout
+    found = re.findall(r"^ {30}(\w+): ", text[:text.index("-o FILE")], re.M)
+    assert sorted(found) == sorted([*FORMATS, "ndjson"])
+    with open(os.path.join(cores.SOURCE, "docs/triage.md")) as file:
+        described = re.findall(r"^\| `(\w+)` \|", file.read(), re.M)
+    assert set(found) <= set(described)
 
 
 def test_scale(tmp_path):
