@@ -13,6 +13,7 @@ import analyzer
 import cores
 import interpreters
 import living
+import resting
 
 PROGRAM = os.path.join(cores.PROGRAMS, "running.py")
 TEST = {"id": "tests/test_a.py::TestB::test_c[x (1) \u00e9]", "phase": "call", "worker": "gw7"}
@@ -215,9 +216,13 @@ PACKAGES = {"xdist": "pytest-xdist"}
 
 
 def python_with(*modules):
-    """This Python, or a venv of another that pip fills, which takes its time."""
+    """This Python or the system's, or a venv of another that pip fills, which takes its time."""
     if all(importlib.util.find_spec(module) for module in modules):
         return sys.executable
+    system = interpreters.find_system()
+    if system and subprocess.run([system.path, "-c", "import " + ", ".join(modules)], capture_output=True, check=False,
+                                 timeout=resting.WAIT).returncode == 0:
+        return system.path
     if not analyzer.THOROUGH:
         pytest.skip("%s has no %s; --thorough installs it" % (sys.executable, modules[-1]))
     found = interpreters.find_version(3, 13) or interpreters.find_wanted()[-1]
