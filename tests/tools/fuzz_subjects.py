@@ -190,13 +190,20 @@ def text_subjects(scratch, skipped):
     return subjects
 
 
+# The file is written a buffer at a time.
 JIT_PROGRAM = """
 import ctypes
 
-def inner(depth):
-    return inner(depth - 1) if depth else ctypes.string_at(0)
+def inner(last):
+    return last and ctypes.string_at(0)
 
-inner(5)
+def outer(last):
+    return list(map(inner, [last]))
+
+outer(False)
+for number in range(800):
+    exec("def f%d_%s(): pass\\nf%d_%s()" % (number, "x" * 60, number, "x" * 60))
+outer(True)
 """
 
 
