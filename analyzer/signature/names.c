@@ -119,6 +119,46 @@ static void add_qualified(const char *name, size_t size, struct text *ret)
     }
 }
 
+/*
+ * What libraries append to the functions that they choose by the processor: numpy
+ * (numpy/_core/meson.build, CPU features; X86_V2 to V4 since 2.4), OpenBLAS (cpuid names of
+ * driver/others/dynamic.c).
+ */
+static size_t measure_processor(const char *word)
+{
+    static const char *const endings[] = {
+        "_SSE",      "_SSE2",       "_SSE3",       "_SSSE3",      "_SSE41",
+        "_SSE42",    "_AVX",        "_AVX2",       "_FMA3",       "_AVX512F",
+        "_AVX512CD", "_AVX512_SKX", "_AVX512_CLX", "_AVX512_ICL", "_AVX512_SPR",
+        "_X86_V2",   "_X86_V3",     "_X86_V4",     "_NEON",       "_ASIMD",
+        "_ASIMDHP",  "_SVE",        "_PRESCOTT",   "_NEHALEM",    "_SANDYBRIDGE",
+        "_HASWELL",  "_ZEN",        "_SKYLAKEX",   "_COOPERLAKE", "_SAPPHIRERAPIDS",
+        "_ARMV8",    "_NEOVERSEN1", "_NEOVERSEV1", "_BULLDOZER",  "_EXCAVATOR",
+    };
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(endings); i++) {
+        size_t size = strlen(endings[i]);
+        if (starts_with(word, endings[i]) && !is_word(word[size]))
+            return size;
+    }
+    return 0;
+}
+
+/* At the end of each word that has a begin before it. */
+static void drop_processors(struct text *name)
+{
+    size_t kept = 0;
+    text_add_char(name, '\0');
+    for (size_t at = 0; !name->failed && at < name->size;) {
+        size_t size = at && is_word(name->data[at - 1]) ? measure_processor(name->data + at) : 0;
+        if (size)
+            at += size;
+        else
+            name->data[kept++] = name->data[at++];
+    }
+    if (!name->failed)
+        name->size = kept - 1;
+}
+
 void signature_name_function(const char *function, struct text *ret)
 {
     text_add_string(ret, "");
@@ -129,6 +169,7 @@ void signature_name_function(const char *function, struct text *ret)
     }
     if (!add_variant(function, size, ret))
         add_qualified(function, size, ret);
+    drop_processors(ret);
 }
 
 /* ---- modules and files ---- */

@@ -1,6 +1,7 @@
 /* The native functions at the end of the stack. */
 #include "signature_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NATIVE_LIMIT 4u /* With prefixes. */
@@ -153,5 +154,40 @@ size_t add_native_parts(struct part_list *parts, const struct trace_thread *thre
             break;
     }
     hash_table_deinit(&passed);
+    return parts->count - before;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* What of the parts from `first` on is there once, in the order of the names. */
+static void sort_from(struct part_list *parts, size_t first)
+{
+    size_t kept = first;
+    if (parts->count > first)
+        qsort(parts->items + first, parts->count - first, sizeof(*parts->items), compare_names);
+    for (size_t i = first; i < parts->count; i++)
+        if (kept == first || strcmp(parts->items[i], parts->items[kept - 1]) != 0)
+            parts->items[kept++] = parts->items[i];
+    parts->count = kept;
+    if (parts->count - first > NATIVE_LIMIT)
+        parts->count = first + NATIVE_LIMIT;
+}
+
+size_t add_native_recursion_parts(struct part_list *parts, const struct trace_thread *thread)
+{
+    const struct trace_recursion *recursion = &thread->recursions[0];
+    size_t before = parts->count, shown = 0;
+    for (size_t i = recursion->first;
+         i <= recursion->last && shown < recursion->frames && !parts->failed; i++) {
+        const struct trace_frame *frame = &thread->frames[i];
+        bool is_passed = false;
+        shown += !frame->hidden;
+        if (is_looked_at(frame))
+            (void)take_frame(parts, frame, &is_passed);
+    }
+    sort_from(parts, before);
     return parts->count - before;
 }

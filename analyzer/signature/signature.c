@@ -141,7 +141,11 @@ static void add_frames(struct part_list *parts, const struct psc_trace *trace,
         return;
     if (thread && overflowed(trace) && add_recursion_parts(parts, thread))
         return;
-    if (thread) {
+    bool recursed = thread && overflowed(trace) && thread->recursion_count;
+    if (recursed) {
+        native = add_native_recursion_parts(parts, thread);
+        python = add_python_parts(parts, thread, !native);
+    } else if (thread) {
         // A thread that waits is where its Python code is; how it waits is in the cause.
         native = died(trace) ? add_native_parts(parts, thread) : 0;
         python = add_python_parts(parts, thread, !native);

@@ -80,6 +80,11 @@ void parts_explain(struct part_list *parts, const struct trace_frame *frame, con
  * @return how many were added.
  */
 size_t add_native_parts(struct part_list *parts, const struct trace_thread *thread);
+/**
+ * Adds the native functions of a recursion that overflowed the stack, in the order of their names:
+ * where in it the stack ended, and in what it had called, is by chance. @return how many.
+ */
+size_t add_native_recursion_parts(struct part_list *parts, const struct trace_thread *thread);
 /** Adds the nearest Python and Cython frames of the application. @return how many. */
 size_t add_python_parts(struct part_list *parts, const struct trace_thread *thread,
                         bool without_native);

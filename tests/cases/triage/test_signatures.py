@@ -176,3 +176,35 @@ class Even(Odd):
         hashes.add(report["signature"]["hash"])
         assert report["signature"]["parts"] == ["SIGSEGV stack-overflow", "a:Even.__repr__", "a:Odd.__repr__"]
     assert len(hashes) == 1
+
+
+NESTED = """
+import json, sys
+sys.setrecursionlimit(10 ** 8)
+def dump(%(argument)s):
+    nested = []
+    for _ in range(10 ** 6):
+        nested = [nested]
+    return json.dumps(nested)
+%(before)s
+dump()
+"""
+
+
+def test_overflow_of_native_code(tmp_path):
+    """The C code of json recurses without Python: what it had called when the stack ended is by chance."""
+    interpreter = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    found = set()
+    for number in range(4):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        text = NESTED % {"argument": "unused=1" if number % 2 else "", "before": "import os\n" * number}
+        (folder / "nests.py").write_text(text)
+        # The environment moves the stack.
+        done = subprocess.run(["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", interpreter.path, "-s", "nests.py"],
+                              cwd=folder, env={**os.environ, "MOVES": "x" * (number * 1000 + number)}, capture_output=True, timeout=600)
+        if done.returncode >= 0:
+            pytest.skip("its encoder ends by itself")
+        report = analyzer.run("--format", "json", folder / "core", timeout=240)
+        found.add(tuple(report.json["signature"]["parts"]))
+    assert len(found) == 1 and found.pop()[-2:] == ("nests:dump", "nests:<module>"), found
