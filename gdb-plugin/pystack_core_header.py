@@ -283,7 +283,8 @@ if ctypes:
                     ("access", ctypes.c_char_p),
                     ("instruction", ctypes.c_char_p),
                     ("operand_count", ctypes.c_uint32),
-                    ("raised_again", ctypes.c_uint32)]
+                    ("raised_again", ctypes.c_uint32),
+                    ("during", ctypes.c_char_p)]
 
     class SignatureInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
@@ -503,6 +504,9 @@ if ctypes:
         "psc_trace_is_complete": (
             ctypes.c_int,
             [ctypes.c_void_p]),
+        "psc_trace_is_snapshot": (
+            ctypes.c_int,
+            [ctypes.c_void_p]),
         "psc_trace_pid": (
             ctypes.c_int32,
             [ctypes.c_void_p]),
@@ -542,6 +546,9 @@ if ctypes:
         "psc_trace_get_crash": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(CrashInfo), ctypes.POINTER(Error)]),
+        "psc_trace_get_fault": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(CrashInfo), ctypes.POINTER(Error)]),
         "psc_trace_get_operand": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Operand), ctypes.POINTER(Error)]),

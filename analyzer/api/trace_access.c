@@ -102,14 +102,9 @@ enum psc_status psc_trace_get_python(const struct psc_trace *trace, struct psc_p
     return sized_give(SIZED_TYPE(psc_python_info, PSC_PYTHON_INFO_INIT), &info, ret, err);
 }
 
-enum psc_status psc_trace_get_crash(const struct psc_trace *trace, struct psc_crash_info *ret,
-                                    struct psc_error *err)
+static enum psc_status give_crash(const struct trace_crash *crash, struct psc_crash_info *ret,
+                                  struct psc_error *err)
 {
-    if (!trace || !ret)
-        return refuse(err, "psc_trace_get_crash", trace);
-    const struct trace_crash *crash = trace->crash;
-    if (!crash || !crash->signal_number)
-        return psc_fail(err, PSC_ERR_NOT_FOUND, "no signal ended or stopped it");
     const struct psc_crash_info info = {
         .signal_number = crash->signal_number,
         .signal = crash->signal,
@@ -126,8 +121,25 @@ enum psc_status psc_trace_get_crash(const struct psc_trace *trace, struct psc_cr
         .instruction = crash->instruction,
         .operand_count = (uint32_t)crash->operand_count,
         .raised_again = crash->raised_again,
+        .during = crash->during,
     };
     return sized_give(SIZED_TYPE(psc_crash_info, PSC_CRASH_INFO_INIT), &info, ret, err);
+}
+
+enum psc_status psc_trace_get_crash(const struct psc_trace *trace, struct psc_crash_info *ret,
+                                    struct psc_error *err)
+{
+    if (!trace || !ret)
+        return refuse(err, "psc_trace_get_crash", trace);
+    const struct trace_crash *crash = trace->crash;
+    if (!crash || !crash->signal_number)
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "no signal ended or stopped it");
+    return give_crash(crash, ret, err);
+}
+
+int psc_trace_is_snapshot(const struct psc_trace *trace)
+{
+    return trace && trace->crash && trace->crash->cause == TRACE_CAUSE_SNAPSHOT;
 }
 
 /* ---- threads ---- */
@@ -303,6 +315,19 @@ enum psc_status psc_trace_get_recursion(const struct psc_trace *trace, size_t th
 }
 
 /* ---- waits ---- */
+
+enum psc_status psc_trace_get_fault(const struct psc_trace *trace, size_t thread,
+                                    struct psc_crash_info *ret, struct psc_error *err)
+{
+    if (!trace || !ret)
+        return refuse(err, "psc_trace_get_fault", trace);
+    const struct trace_thread *found = find_thread(trace, thread, err);
+    if (!found)
+        return PSC_ERR_ARGUMENT;
+    if (!found->fault)
+        return psc_fail(err, PSC_ERR_NOT_FOUND, "it is not known to meet a fault");
+    return give_crash(found->fault, ret, err);
+}
 
 enum psc_status psc_trace_get_wait(const struct psc_trace *trace, size_t thread,
                                    struct psc_wait *ret, struct psc_error *err)

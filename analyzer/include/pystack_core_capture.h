@@ -146,6 +146,10 @@ PSC_API void psc_trace_destroy(struct psc_trace *trace);
 /** 1 when everything was readable, 0 when parts are missing (each has a warning or a gap). */
 PSC_API int psc_trace_is_complete(const struct psc_trace *trace);
 
+/** 1 when it is of a core file that was written of a process which went on, as gcore does, else 0.
+ */
+PSC_API int psc_trace_is_snapshot(const struct psc_trace *trace);
+
 /** The id of the process; 0 when it is not known. */
 PSC_API int32_t psc_trace_pid(const struct psc_trace *trace);
 

@@ -76,11 +76,13 @@ struct psc_crash_info {
     uint32_t operand_count;  /**< Registers in it, see psc_trace_get_operand(). */
     /** Non-zero: a signal handler passed an earlier fault on, which is the one described. */
     uint32_t raised_again;
+    /** What the interpreter was about in that thread, "in a __del__() method"; or NULL. */
+    const char *during;
 };
 #define PSC_CRASH_INFO_INIT                                                                        \
     {                                                                                              \
         sizeof(struct psc_crash_info), 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, \
-            0, 0                                                                                   \
+            0, 0, NULL                                                                             \
     }
 
 /** What each frame is to a signature; see docs/signatures.md. */
@@ -138,6 +140,15 @@ PSC_API const char *psc_trace_explain_signature(const struct psc_trace *trace);
 
 /** Fills *ret; PSC_ERR_NOT_FOUND when there was no signal. */
 PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_crash(const struct psc_trace *trace,
+                                                           struct psc_crash_info *ret,
+                                                           struct psc_error *err);
+
+/**
+ * The fault that a thread meets again and again without dying of it: a signal handler returns to
+ * it, or runs. Fills *ret; PSC_ERR_NOT_FOUND when there is none.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_trace_get_fault(const struct psc_trace *trace,
+                                                           size_t thread,
                                                            struct psc_crash_info *ret,
                                                            struct psc_error *err);
 

@@ -114,6 +114,7 @@ static void take_report(struct reading *reading, const json_t *report)
     take_crash(reading, report);
     take_running(reading, report);
     reading_take_threads(reading, report);
+    reading_take_deadlocks(reading, report);
     if (arena_is_exhausted(reading->trace->arena))
         reading_fail(reading, PSC_ERR_MEMORY, "out of memory");
 }

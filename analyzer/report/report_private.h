@@ -34,4 +34,11 @@ bool reading_flag(struct reading *reading, const json_t *parent, const char *key
 /** Fills trace->threads. */
 void reading_take_threads(struct reading *reading, const json_t *report);
 
+/* ---- report_waits.c ---- */
+
+/** What a thread waits for, in the trace's arena; NULL: nothing that is known. */
+const struct trace_wait *reading_take_wait(struct reading *reading, const json_t *thread);
+/** Fills trace->deadlocks. */
+void reading_take_deadlocks(struct reading *reading, const json_t *report);
+
 #endif

@@ -132,6 +132,7 @@ static void take_thread(struct reading *reading, const json_t *value, struct tra
     thread->python_thread_id = (uint64_t)number;
     thread->name = reading_text(reading, value, "name");
     thread->state = take_states(reading, value);
+    thread->waits_for = reading_take_wait(reading, value);
     take_frames(reading, value, thread);
     if (reading->status == PSC_OK && trace_find_recursions(reading->trace->arena, thread) != PSC_OK)
         reading_fail(reading, PSC_ERR_MEMORY, "out of memory");

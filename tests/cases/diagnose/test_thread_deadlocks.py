@@ -119,7 +119,12 @@ def assert_cores_are(process, folder, gcore, verdict, waits):
 def test_threads(one, how, verdict, waits, tmp_path):
     with stuck(one, how, tmp_path) as process:
         resting.wait_until_at_rest(process.pid)
-        assert_is(living.report(process.pid, "--format", "json").json, verdict, waits)
+        report = living.report(process.pid, "--format", "json")
+        assert_is(report.json, verdict, waits)
+        (tmp_path / "report.json").write_text(report.stdout)
+        stored = analyzer.run("summary", tmp_path / "report.json").stdout
+        assert_text_is(stored, verdict)
+        assert not verdict or stored.count(" waits for ") >= 2 * len(waits), stored
         assert_cores_are(process, tmp_path, is_first(one, how), verdict, waits)
 
 

@@ -128,7 +128,7 @@ def test_ranks_stand_where_pids_do(system, tmp_path):
     (tmp_path / "b.json").write_text("\n".join(json.dumps(one, indent=1) for one in second))
     merged = analyzer.run("summary", tmp_path / "b.json", tmp_path / "a.json")
     assert merged.returncode == 0 and merged.stderr == "", merged.describe()
-    assert "= ranks 0-4, 6, 7\n" in merged.stdout and " of rank 5\n" in merged.stdout, merged.stdout
+    assert "= ranks 0-4, 6, 7 \u00b7 sleeps" in merged.stdout and " of rank 5 \u00b7 sleeps" in merged.stdout, merged.stdout
     document = analyzer.run("summary", "--format", "json", tmp_path / "a.json", tmp_path / "b.json").json
     assert_adds_up(document)
     assert sorted(process["rank"] for process in document["processes"]) == list(range(8))
