@@ -130,6 +130,8 @@ enum psc_status parse_report(const char *text, size_t size, size_t *ret_used,
     *ret_used = size;
     if (blank == size)
         return PSC_OK;
+    if (!json_is_affordable(text + blank, size - blank))
+        return psc_fail(err, PSC_ERR_LIMIT, "its values would take too much memory");
     json_t *report = json_loadb(text + blank, size - blank, JSON_DISABLE_EOF_CHECK, &error);
     if (!report)
         return psc_fail(err, PSC_ERR_FORMAT, "it is no JSON: line %d: %.100s", error.line,

@@ -15,6 +15,8 @@
 /* Attributes of a DIE: compilers have up to 30. libdw reads all before the one that is wanted. */
 #define ATTRIBUTE_LIMIT   64
 #define ATTRIBUTES_A_STEP 32
+/* libdw keeps the abbreviations of each unit, also of a table that thousands of them share. */
+#define ABBREVIATION_STEPS 4
 
 bool module_walk_step(struct module *module, uint64_t steps)
 {
@@ -30,13 +32,39 @@ bool module_walk_step(struct module *module, uint64_t steps)
     return modules->walked <= limit;
 }
 
+/* Where a unit ends; false: its header is damaged. */
+static bool find_end(Dwarf_Die *unit, Dwarf_Off *ret_start, Dwarf_Off *ret_end)
+{
+    size_t header;
+    *ret_start = dwarf_dieoffset(unit) - dwarf_cuoffset(unit);
+    return dwarf_next_unit(dwarf_cu_getdwarf(unit->cu), *ret_start, ret_end, &header, NULL, NULL,
+                           NULL, NULL, NULL, NULL) == 0;
+}
+
+bool unit_is_read_soon(struct module *module, Dwarf_Die *unit)
+{
+    Dwarf_Off start, end, at = dwarf_dieoffset(unit);
+    if (!find_end(unit, &start, &end) || end <= at)
+        return false;
+    struct byte_cursor cursor = cursor_over(unit->addr, end - at < 10 ? end - at : 10);
+    uint64_t code = cursor_uleb(&cursor);
+    Dwarf_Abbrev *abbreviation;
+    size_t size;
+    for (Dwarf_Off offset = 0;
+         (abbreviation = dwarf_getabbrev(unit, offset, &size)) != NULL &&
+         abbreviation != DWARF_END_ABBREV && dwarf_getabbrevcode(abbreviation) != code;
+         offset += size)
+        if (!module_walk_step(module, ABBREVIATION_STEPS))
+            return false;
+    return true;
+}
+
 uint64_t unit_open_walk(struct module *module, Dwarf_Die *unit, Dwarf_Off *ret_end)
 {
-    Dwarf_Off start = dwarf_dieoffset(unit) - dwarf_cuoffset(unit);
+    Dwarf_Off start;
     Dwarf_Abbrev *abbreviation;
-    size_t header, size, most = 0;
-    if (dwarf_next_unit(dwarf_cu_getdwarf(unit->cu), start, ret_end, &header, NULL, NULL, NULL,
-                        NULL, NULL, NULL) != 0)
+    size_t size, most = 0;
+    if (!find_end(unit, &start, ret_end))
         return 0;
     module->owner->walk_bytes += *ret_end - start;
     for (Dwarf_Off offset = 0; module_walk_step(module, 1) &&

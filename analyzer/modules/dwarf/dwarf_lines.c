@@ -92,6 +92,8 @@ static const char *find_compilation_directory(struct module *module, struct line
          i++) {
         uint64_t list;
         Dwarf_Attribute attribute;
+        if (!unit_is_read_soon(module, &die))
+            break;
         if (!unit_statement_list(&die, &list) || find_known(&cache->directories, list, 0))
             continue;
         const char *directory = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));

@@ -55,6 +55,13 @@ Dwarf *module_dwarf_if_cheap(struct module *module);
 /** Before each DIE or range of a walk; false (and once a warning) when there were too many. */
 bool module_walk_step(struct module *module, uint64_t steps);
 /**
+ * Before attributes of a unit's own DIE are asked for: libdw reads the abbreviations up to that of
+ * the DIE, which is the first one in what compilers write. False (and once a warning) when there
+ * were too many.
+ */
+bool unit_is_read_soon(struct module *module, Dwarf_Die *unit);
+
+/**
  * Before the first walk in a unit.
  * @param ret_end  where the unit ends.
  * @return the steps that a DIE of it counts for; 0: it is so damaged that it is not walked.

@@ -112,8 +112,11 @@ static bool find_unit(struct module *module, struct inline_index *index, Dwarf *
         Dwarf_Die die;
         for (size_t i = 0;
              i < UNIT_LIMIT && dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0;
-             i++)
+             i++) {
+            if (!unit_is_read_soon(module, &die))
+                break;
             add_die_ranges(module, &index->units, &die);
+        }
         sort_ranges(&index->units);
     }
     Dwarf_Off offset;

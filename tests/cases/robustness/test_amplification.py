@@ -1,7 +1,12 @@
 """Input of a few megabytes that a careless reader multiplies: seconds and megabytes, and a word about what is left out."""
+import os
+import struct
+import subprocess
+
 import pytest
 
 import analyzer
+import cores
 import hostile
 import interpreters
 import living
@@ -108,3 +113,97 @@ def test_tasks_that_all_wait_for_all(wait, tmp_path):
         assert len(result.json["tasks"]) > 3000
         text = analyzer.run("--tasks", "--no-sandbox", "--pid", process.pid, **LIMITS)
         assert "not all of what tasks wait for is shown" in text.stderr
+
+
+# ---- files of code, and what is walked by them ----
+
+DEEP = """
+#include <stdlib.h>
+__attribute__((noinline)) static int deeper(int a)
+{
+    volatile char room[16] = {(char)a};
+    if (!a)
+        abort();
+    return deeper(a - 1) + room[0];
+}
+int main(void) { return deeper(100000) + 1; }
+"""
+
+
+def crash(folder, source, change=None):
+    """The core of a program that is changed before it runs."""
+    if not cores.kernel_writes_here():
+        pytest.skip("the kernel writes no core files here")
+    (folder / "program.c").write_text(source)
+    cores.compile_c([str(folder / "program.c")], str(folder / "program"), "-g", "-O1", "-fno-optimize-sibling-calls")
+    if change:
+        change(folder / "program")
+    subprocess.run(["sh", "-c", "ulimit -c unlimited; exec ./program"], cwd=folder, check=False, stderr=subprocess.DEVNULL)
+    return [path for path in folder.iterdir() if path.name.startswith("core")][0]
+
+
+def repeat_thread(core, times):
+    """More threads, all with the registers of the first one."""
+    data = bytearray(core.read_bytes())
+    first, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    for at in range(first, first + count * hostile.SEGMENT.size, hostile.SEGMENT.size):
+        segment = list(hostile.SEGMENT.unpack_from(data, at))
+        if segment[0] != hostile.PT_NOTE:
+            continue
+        notes = bytes(data[segment[2]:segment[2] + segment[5]])
+        size = len(hostile.note(hostile.NT_PRSTATUS, bytes(hostile.STATUS_SIZE)))
+        tid = size - hostile.STATUS_SIZE + hostile.STATUS_PID
+        notes += b"".join(notes[:tid] + struct.pack("<I", 1 << 20 | i) + notes[tid + 4:size] for i in range(times))
+        segment[2], segment[5] = len(data), len(notes)
+        hostile.SEGMENT.pack_into(data, at, *segment)
+        data += notes
+    core.write_bytes(data)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="a core of x86-64 is written")
+def test_threads_that_share_one_deep_stack(tmp_path):
+    core = crash(tmp_path, DEEP)
+    repeat_thread(core, 2000)
+    result = analyzer.run("--all", core, **LIMITS)
+    assert result.stdout.count("more than 1000000 native frames in all stacks") >= 1
+    assert "main" in result.stdout
+
+
+def uleb(value):
+    data = bytearray()
+    while value >= 128:
+        data.append(value & 127 | 128)
+        value >>= 7
+    return bytes(data) + bytes([value])
+
+
+def share_abbreviations(program):
+    """DWARF 4, 7.5: half a million units whose entry is the last of a table of 250,000."""
+    count = 250000
+    table = b"".join(uleb(i) + b"\x34\0\0\0" for i in range(1, count)) + uleb(count) + b"\x11\0\x11\x01\x12\x06\0\0\0"
+    entry = uleb(count) + struct.pack("<QI", 0x401000, 16)
+    unit = struct.pack("<IHIB", len(entry) + 7, 4, 0, 8) + entry
+    for name, data in ((".debug_info", unit * 400000), (".debug_abbrev", table)):
+        part = program.with_name("part" + name)
+        part.write_bytes(data)
+        subprocess.run(["objcopy", "--update-section", "%s=%s" % (name, part), program], check=True)
+        part.unlink()
+    subprocess.run(["objcopy", "--remove-section", ".debug_aranges", program], check=True)
+
+
+def test_units_that_share_one_table(tmp_path):
+    core = crash(tmp_path, DEEP.replace("100000", "5"), share_abbreviations)
+    result = analyzer.run("--format", "json", core, **LIMITS)
+    assert warned(result, "debug-info-limit")
+
+
+# ---- JSON ----
+
+@pytest.mark.parametrize("value", ["{}", "[]", "1"])
+def test_reports_of_small_values(value, tmp_path):
+    """An empty object takes 65 times as much memory as text."""
+    report = tmp_path / "report.json"
+    report.write_text("[" + (value + ",") * (20000000 // (len(value) + 1)) + "1]")
+    result = analyzer.run("summary", report, **LIMITS)
+    assert result.returncode == analyzer.EXIT_NOTHING
+    assert "would take too much memory" in result.stderr
