@@ -148,6 +148,32 @@ def test_scale(tmp_path):
     assert len(lines) == 10
 
 
+def test_limits_of_github(tmp_path):
+    """A step's summary has at most 1 MiB; ten errors and ten warnings are shown of a step."""
+    wide = [thread(77, [frame("f" * 900, "/" + "`\n" * 900, 1) for _ in range(40)])]
+    reports = [report("core.%03d" % number, wide, "SIGSEGV in h%d" % number, test="a/b.py::c,d:e%") for number in range(100)]
+    (tmp_path / "known").write_text("\n".join(one["signature"]["hash"] for one in reports[:30]))
+    text = written(tmp_path, reports, "markdown")
+    assert 900000 < len(text.encode()) < 1 << 20 and re.search(r"\n… \d+ more groups\n$", text)
+    assert text.count("```") % 2 == 0
+    lines = written(tmp_path, reports, "github", "--baseline", "known").splitlines()
+    assert [line.split()[0] for line in lines] == ["::warning"] * 10 + ["::error"] * 10
+    assert all(line.endswith("in the test a/b.py::c,d:e%25") for line in lines)
+
+
+def test_hostile_titles(tmp_path):
+    """No name begins a command of a workflow, ends a block of code, or is markup."""
+    reports = sample(tmp_path)
+    for line in written(tmp_path, reports, "github").splitlines():
+        command = re.fullmatch(r"::error ((?:\w+=[^,:]*)(?:,\w+=[^,:]*)*)::(.*)", line)
+        assert command and not analyzer.forbidden_characters(line), line
+    text = written(tmp_path, sample_again(tmp_path), "markdown")
+    outside = "".join(text.split("```")[::2])
+    assert not re.search(r"(?<!\\)[<>\[\]|*]", outside.replace("**new**", "")) and not analyzer.forbidden_characters(text)
+    for name in FORMATS:
+        assert not analyzer.forbidden_characters(written(tmp_path, sample_again(tmp_path), name)), name
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_file_when_it_fails(tmp_path, name):
     """A folder where the file should be: nothing is left, and the exit code says so."""

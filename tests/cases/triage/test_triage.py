@@ -1,9 +1,12 @@
 """Many cores: each looked at alone, put together by their causes, written in several formats."""
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -120,7 +123,7 @@ def test_annotations(folder, tmp_path):
     result = triage(folder, "--format", "github", "cores")
     lines = result.stdout.splitlines()
     assert re.match(r"::error file=work0/a\.py,line=3,title=SIGSEGV [^:]*a%3Aparse.*::4 core files, signature [0-9a-f]{12}, "
-                    r"the first is cores/core\.a1$", lines[0]), lines[0]
+                    r"the first is cores/core\.a1\b", lines[0]), lines[0]
     elsewhere = analyzer.run("triage", "--format", "github", folder / "cores", cwd=tmp_path).stdout
     assert "file=" not in elsewhere and elsewhere.startswith("::error title=")
 
@@ -171,3 +174,51 @@ def test_help():
     result = analyzer.run("triage", "--help")
     assert result.returncode == 0 and result.stdout.startswith("Usage: pystack-core triage")
     assert "pystack-core triage" in analyzer.run("--help").stdout
+
+
+def on_terminal(folder, *arguments, **environment):
+    """What a terminal of a run gets: (standard output, standard error), one terminal each."""
+    said = []
+    ends = [pty.openpty(), pty.openpty()]
+    command = [analyzer.PROGRAM, "triage", *map(str, arguments)]
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=ends[0][1], stderr=ends[1][1],
+                               env={"PATH": "/usr/bin:/bin", "TERM": "xterm", **environment})
+    threads = [threading.Thread(target=lambda end=end: said.append((end, drain(end)))) for end, _ in ends]
+    for _, other in ends:
+        os.close(other)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert process.wait() in (0, 1)
+    texts = dict(said)
+    return texts[ends[0][0]].decode(), texts[ends[1][0]].decode()
+
+
+def drain(end):
+    parts = []
+    while True:
+        try:
+            part = os.read(end, 65536)
+        except OSError:  # Nobody has the other end any more.
+            part = b""
+        if not part:
+            os.close(end)
+            return b"".join(parts)
+        parts.append(part)
+
+
+def test_on_a_terminal(folder, tmp_path):
+    """Titles are bold; what takes long shows how far it is, and leaves nothing of that."""
+    for number in range(60):
+        os.link(folder / "cores" / "core.a1", tmp_path / ("core.%d" % number))
+    started = time.monotonic()
+    out, progress = on_terminal(tmp_path, "-j", 1, ".")
+    seconds = time.monotonic() - started
+    assert "\x1b[1m60 ×  SIGSEGV" in out and out.count("\x1b[1m") == out.count("\x1b[0m") == 1
+    assert bool(re.search(r"\r\d+ of 60 cores", progress)) or seconds < 3
+    assert not progress or progress.endswith("\r\x1b[K")
+    for environment in {"NO_COLOR": "1"}, {"TERM": "dumb"}:
+        assert "\x1b" not in on_terminal(tmp_path, "core.1", **environment)[0]
+    assert "\x1b[1m" in on_terminal(tmp_path, "core.1", NO_COLOR="")[0]
+    assert "\x1b" not in triage(tmp_path, "core.1").stdout

@@ -115,7 +115,7 @@ bool put_json(FILE *file, json_t *json, size_t flags)
     if (!made)
         complain("out of memory");
     else
-        json_dumpf(json, file, flags); // Its errors are the file's.
+        json_dumpf(json, file, flags | JSON_ENSURE_ASCII); // Its errors are the file's.
     if (made)
         putc('\n', file);
     json_decref(json);

@@ -109,7 +109,7 @@ const json_t *core_report_frames(const struct core_report *report)
 char *core_report_line(const struct core_report *report)
 {
     // Seconds and milliseconds: more digits are noise.
-    return json_dumps(report->json, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    return json_dumps(report->json, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(10));
 }
 
 /* An object with those members of another that it has. */

@@ -1,7 +1,10 @@
 /* Annotations of a GitHub workflow: "::error file=...,line=...,title=...::message". */
 #include "outputs_private.h"
 
-#define ANNOTATION_LIMIT 10u /* GitHub shows ten of a step. */
+#include <stdlib.h>
+
+/* GitHub shows ten of a step, of errors and of warnings. */
+#define ANNOTATION_LIMIT 10u
 
 /* Values are escaped as actions/toolkit does (packages/core/src/command.ts). */
 static void put_escaped(FILE *file, const char *text, bool property)
@@ -15,28 +18,52 @@ static void put_escaped(FILE *file, const char *text, bool property)
     }
 }
 
+/* For people: what drives a terminal or a log is escaped before. */
+static void put_words(FILE *file, const char *text, bool property)
+{
+    char *safe = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&safe, &size);
+    if (!memory)
+        return;
+    put_safely(memory, text);
+    if (!fclose(memory))
+        put_escaped(file, safe, property);
+    free(safe);
+}
+
+static void put_annotation(FILE *file, const struct triage_result *result,
+                           const struct report_group *group)
+{
+    const struct core_report *first = &result->reports[group->first];
+    const char *path, *test = report_text(first->json, "running", "test", "id");
+    const json_t *frame = sources_nearest(result->sources, core_report_frames(first), &path);
+    fputs(group->known ? "::warning " : "::error ", file);
+    if (frame) {
+        fputs("file=", file);
+        put_escaped(file, path, true);
+        fprintf(file, ",line=%lld,", number_of(frame, "line") > 0 ? number_of(frame, "line") : 1);
+    }
+    fputs("title=", file);
+    put_words(file, core_report_title(first), true);
+    fputs("::", file);
+    if (group->hash)
+        fprintf(file, "%zu core file%s, signature %.12s, the first is ", group->count,
+                group->count == 1 ? "" : "s", group->hash);
+    put_words(file, first->path, false);
+    if (test) {
+        fputs(", in the test ", file);
+        put_words(file, test, false);
+    }
+    putc('\n', file);
+}
+
 bool write_annotations(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
-    for (size_t i = 0; i < groups->count && i < ANNOTATION_LIMIT; i++) {
-        const struct core_report *first = &result->reports[groups->items[i].first];
-        const char *path = NULL;
-        const json_t *frame = sources_nearest(result->sources, core_report_frames(first), &path);
-        fputs(groups->items[i].known ? "::warning " : "::error ", file);
-        if (frame) {
-            fputs("file=", file);
-            put_escaped(file, path, true);
-            json_int_t line = json_integer_value(json_object_get(frame, "line"));
-            fprintf(file, ",line=%lld,", line > 0 ? (long long)line : 1);
-        }
-        fputs("title=", file);
-        put_escaped(file, core_report_title(first), true);
-        fputs("::", file);
-        if (groups->items[i].hash)
-            fprintf(file, "%zu core file%s, signature %.12s, the first is ", groups->items[i].count,
-                    groups->items[i].count == 1 ? "" : "s", groups->items[i].hash);
-        put_escaped(file, first->path, false);
-        putc('\n', file);
-    }
+    size_t counts[2] = {0}; // New ones are errors, known ones warnings.
+    for (size_t i = 0; i < groups->count; i++)
+        if (counts[groups->items[i].known]++ < ANNOTATION_LIMIT)
+            put_annotation(file, result, &groups->items[i]);
     return true;
 }

@@ -82,7 +82,7 @@ bool write_group_json(FILE *file, const struct triage_result *result)
     }
     json_t *all = json_pack("{s:s, s:o}", "schema", "pystack-core-groups/1", "groups", list);
     if (all)
-        json_dumpf(all, file, JSON_INDENT(1));
+        json_dumpf(all, file, JSON_INDENT(1) | JSON_ENSURE_ASCII);
     putc('\n', file);
     json_decref(all);
     return true;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* GitHub refuses a summary of a step that is longer than 1 MiB. */
-#define SUMMARY_LIMIT 900000L
+#define SUMMARY_LIMIT 1000000u
 #define FRAMES_SHOWN  20u
 
 /* A title in a line of its own: no character of it is markup, or drives anything. */
@@ -44,36 +44,72 @@ static void put_block(FILE *file, const json_t *frames)
     free(text);
 }
 
+static void put_group(FILE *file, const struct triage_result *result,
+                      const struct report_group *group)
+{
+    const struct core_report *first = &result->reports[group->first];
+    const char *test = report_text(first->json, "running", "test", "id");
+    if (!group->unread)
+        fprintf(file, "\n### %zu × ", group->count);
+    else
+        fputs("\n### not read: ", file);
+    put_title(file, core_report_title(first));
+    fputs("\n\n", file);
+    if (group->hash)
+        fprintf(file, "`%.12s`%s · ", group->hash,
+                !result->has_baseline ? ""
+                : group->known        ? " (known)"
+                                      : " (**new**)");
+    put_title(file, first->path);
+    if (group->count > 1)
+        fprintf(file, " and %zu more", group->count - 1);
+    if (test) {
+        fputs(" · test ", file);
+        put_title(file, test);
+    }
+    putc('\n', file);
+    if (!group->unread)
+        put_block(file, core_report_frames(first));
+}
+
+/* Of a group; malloc'd. */
+static char *make_section(const struct triage_result *result, const struct report_group *group,
+                          size_t *ret_size)
+{
+    char *text = NULL;
+    FILE *memory = open_memstream(&text, ret_size);
+    if (!memory)
+        return NULL;
+    put_group(memory, result, group);
+    if (!fclose(memory))
+        return text;
+    free(text);
+    return NULL;
+}
+
 bool write_markdown(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
+    size_t written = 0;
     fprintf(file, "## %zu core file%s, %zu cause%s\n", result->report_count,
             result->report_count == 1 ? "" : "s", groups->count - groups->unread,
             groups->count - groups->unread == 1 ? "" : "s");
     for (size_t i = 0; i < groups->count; i++) {
-        const struct report_group *group = &groups->items[i];
-        const struct core_report *first = &result->reports[group->first];
-        if (ftell(file) > SUMMARY_LIMIT) {
-            fprintf(file, "\n… %zu more groups\n", groups->count - i);
-            return true;
+        size_t size = 0;
+        char *section = make_section(result, &groups->items[i], &size);
+        if (!section) {
+            complain("out of memory");
+            return false;
         }
-        if (!group->unread)
-            fprintf(file, "\n### %zu × ", group->count);
-        else
-            fputs("\n### not read: ", file);
-        put_title(file, core_report_title(first));
-        fputs("\n\n", file);
-        if (group->hash)
-            fprintf(file, "`%.12s`%s · ", group->hash,
-                    !result->has_baseline ? ""
-                    : group->known        ? " (known)"
-                                          : " (**new**)");
-        put_title(file, first->path);
-        if (group->count > 1)
-            fprintf(file, " and %zu more", group->count - 1);
-        putc('\n', file);
-        if (!group->unread)
-            put_block(file, core_report_frames(first));
+        const bool fits = written + size <= SUMMARY_LIMIT;
+        if (fits)
+            fwrite(section, 1, size, file);
+        free(section);
+        written += size;
+        if (!fits) {
+            fprintf(file, "\n… %zu more groups\n", groups->count - i);
+            break;
+        }
     }
     return true;
 }
