@@ -13,7 +13,7 @@ import living
 
 PROGRAM = os.path.join(cores.PROGRAMS, "waiting_memory.py")
 # What a process may stand still, and a look may take, in seconds; and what a busy machine adds.
-HOLD, LOOK, SPARE = 1.0, 3.0, 1.0
+HOLD, LOOK, SPARE = 1.0, 3.0, 20.0
 WARNING = "memory-waits"
 
 

@@ -14,6 +14,7 @@ import resting
 
 CALLS = os.path.join(cores.PROGRAMS, "waiting_calls.py")
 PROGRAM = os.path.join(cores.PROGRAMS, "waits.py")
+TRIES = 20
 
 
 def brief(wait):
@@ -81,8 +82,15 @@ def assert_calls_as_told(document, told, alive):
 def test_living_in_system_calls(interpreter, tmp_path):
     told = tmp_path / "told"
     with living.running([interpreter.path, CALLS, str(told)]) as process:
-        found = living.report(process.pid, "--format", "json")
-    assert_calls_as_told(found.json, json.loads(told.read_text()), True)
+        # The system is asked for some milliseconds at most: on a busy machine not all is known each time.
+        for tries_left in reversed(range(TRIES)):
+            found = living.report(process.pid, "--format", "json")
+            try:
+                assert_calls_as_told(found.json, json.loads(told.read_text()), True)
+                break
+            except AssertionError:
+                if not tries_left:
+                    raise
 
 
 def test_core_in_system_calls(interpreter, tmp_path):
