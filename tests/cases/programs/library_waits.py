@@ -14,7 +14,8 @@ SAID = {}
 
 
 def say(name, kind, thing=None, holders=(), certain=False, timed=False):
-    SAID[name] = {"kind": kind, "address": None if thing is None else id(thing), "holders": list(holders), "certain": certain, "timed": timed}
+    SAID[name] = {"kind": kind, "address": None if thing is None else id(thing), "holders": list(holders),
+                  "certain": certain, "timed": timed}
 
 
 def ready():
