@@ -98,6 +98,26 @@ def print_table(runner, program, pystack, core):
             peak / base[1], note), flush=True)
 
 
+def print_triage(runner, program, core, folder):
+    """200 cores (links to one): all of them by one call, and one by one; in turns, the ratio pair by pair."""
+    place = os.path.join(folder, "many")
+    shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(place)
+    for number in range(200):
+        os.link(core.path, os.path.join(place, "core.%d" % number))
+    triage = [program, "triage", "-j", "2", place]
+    each = ["sh", "-c", "ls %s/* | xargs -P2 -n1 eu-stack --core" % place]
+    pairs = [(measure(runner, triage)[0], measure(runner, each)[0]) for _ in range(RUNS)]
+    shutil.rmtree(place)
+    print("\n200 cores, %s" % describe(core))
+    if any(None in pair for pair in pairs):
+        print("  longer than the limit of %d s" % LIMIT)
+        return
+    print("  triage -j2 %.2f s, xargs -P2 eu-stack %.2f s, ratio %s" % (
+        statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs),
+        " ".join("%.2f" % ratio for ratio in sorted(pair[0] / pair[1] for pair in pairs))), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True)
@@ -126,6 +146,8 @@ def main():
             print("\n%s: not measured, its interpreter is not here" % case)
             continue
         print_table(runner, options.program, pystack, cores.make_core(case, interpreter))
+    if system and shutil.which("eu-stack"):
+        print_triage(runner, options.program, cores.make_core("worker_crash", system), options.folder)
 
 
 if __name__ == "__main__":

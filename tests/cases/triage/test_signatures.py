@@ -202,9 +202,11 @@ def test_overflow_of_native_code(tmp_path):
         (folder / "nests.py").write_text(text)
         # The environment moves the stack.
         done = subprocess.run(["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", interpreter.path, "-s", "nests.py"],
-                              cwd=folder, env={**os.environ, "MOVES": "x" * (number * 1000 + number)}, capture_output=True, timeout=600)
+                              cwd=folder, env={**os.environ, "MOVES": "x" * (number * 1000 + number)},
+                              capture_output=True, timeout=600)
         if done.returncode >= 0:
             pytest.skip("its encoder ends by itself")
         report = analyzer.run("--format", "json", folder / "core", timeout=240)
         found.add(tuple(report.json["signature"]["parts"]))
-    assert len(found) == 1 and found.pop()[-2:] == ("nests:dump", "nests:<module>"), found
+    assert len(found) == 1, found
+    assert found.pop()[-2:] == ("nests:dump", "nests:<module>")
