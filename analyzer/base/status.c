@@ -54,6 +54,10 @@ enum psc_status psc_fail_status(struct psc_error *err, enum psc_status status)
 
 const char *describe_errno(int error, struct errno_text *text)
 {
+#ifdef __GLIBC__
     // The GNU function: words without parameters are not copied.
     return strerror_r(error, text->bytes, sizeof(text->bytes));
+#else
+    return strerror_r(error, text->bytes, sizeof(text->bytes)) ? "unknown error" : text->bytes;
+#endif
 }

@@ -65,7 +65,7 @@ void text_printf(struct text *text, const char *format, ...)
     text->size += (size_t)size;
 }
 
-size_t utf8_encode(uint32_t code_point, char ret[4])
+size_t utf8_put(uint32_t code_point, char ret[4])
 {
     if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff))
         code_point = 0xfffd;
@@ -83,7 +83,7 @@ size_t utf8_encode(uint32_t code_point, char ret[4])
 void text_add_code_point(struct text *text, uint32_t code_point)
 {
     char bytes[4];
-    text_add(text, bytes, utf8_encode(code_point, bytes));
+    text_add(text, bytes, utf8_put(code_point, bytes));
 }
 
 size_t utf8_decode(const char *text, size_t size, uint32_t *ret)

@@ -40,7 +40,7 @@ size_t utf8_decode(const char *text, size_t size, uint32_t *ret);
  * Writes a code point as UTF-8; surrogates and out-of-range ones become U+FFFD.
  * @return bytes written, 1 to 4.
  */
-size_t utf8_encode(uint32_t code_point, char ret[4]);
+size_t utf8_put(uint32_t code_point, char ret[4]);
 
 /** Whether a byte is the second or a later one of a character. */
 static inline bool utf8_continues(char byte)

@@ -15,6 +15,15 @@
 
 #include <elf.h>
 
+/* Of the generic ABI and the x86-64 psABI; musl 1.2.3 does not name them. */
+#ifndef DT_RELR
+#define DT_RELRSZ 35
+#define DT_RELR   36
+#endif
+#ifndef SHT_X86_64_UNWIND
+#define SHT_X86_64_UNWIND 0x70000001
+#endif
+
 /** Bytes of an ELF64 header, of one program header, and of one symbol. */
 #define ELF_HEADER_SIZE  sizeof(Elf64_Ehdr)
 #define ELF_SEGMENT_SIZE sizeof(Elf64_Phdr)

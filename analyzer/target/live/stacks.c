@@ -8,6 +8,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14, madvise(2); musl 1.2.3 does not name it. */
+#endif
+
 #define ROOM           ((size_t)1024 * 1024 * 1024) /* Of addresses; memory only as it is used. */
 #define READY_AT_LEAST ((size_t)4 * 1024 * 1024)
 #define READY_AT_MOST  ((size_t)64 * 1024 * 1024)

@@ -66,7 +66,7 @@ static void add_units(struct text *text, const uint8_t *bytes, size_t count, uns
         if (i + 1 < count && join_units(&point, bytes + (i + 1) * width, width))
             i++;
         if (is_plain(point))
-            text_add(text, encoded, utf8_encode(point, encoded));
+            text_add(text, encoded, utf8_put(point, encoded));
         else
             add_escaped(text, point);
     }
@@ -157,7 +157,7 @@ bool c_add_code_point(struct text *text, uint64_t value)
     if (value != '"' && (value > UINT32_MAX || value == '\'' || !is_plain((uint32_t)value)))
         return false;
     text_add_char(text, '\'');
-    text_add(text, encoded, utf8_encode((uint32_t)value, encoded));
+    text_add(text, encoded, utf8_put((uint32_t)value, encoded));
     text_add_char(text, '\'');
     return true;
 }

@@ -88,8 +88,8 @@ static void read_info(int32_t pid, int fd, struct system_descriptor *ret)
     const char *flags = strstr(info, "flags:");
     if (flags) {
         unsigned long bits = strtoul(flags + 6, NULL, 8);
-        ret->reads = (bits & O_ACCMODE) != O_WRONLY;
-        ret->writes = (bits & O_ACCMODE) != O_RDONLY;
+        ret->reads = (bits & (O_WRONLY | O_RDWR)) != O_WRONLY;
+        ret->writes = (bits & (O_WRONLY | O_RDWR)) != O_RDONLY;
     }
     const char *process = strstr(info, "\nPid:");
     if (ret->kind == SYSTEM_PROCESS && process)
