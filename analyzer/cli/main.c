@@ -69,6 +69,8 @@ static int run_report(int argc, char **argv)
         help_print(&report_command, commands);
     else if (result == OPTIONS_COMPLETE)
         completion_print(options.shell, &report_command, commands);
+    else if (result == OPTIONS_MANUAL)
+        manual_print(psc_version(), &report_command, commands);
     options_deinit(&options);
     return result == OPTIONS_RUN || finish_stdout() == EXIT_COMPLETE ? code : EXIT_NOTHING;
 }

@@ -18,6 +18,7 @@ enum options_result {
     OPTIONS_DONE,     /**< --version and the like: nothing else is wanted. */
     OPTIONS_HELP,     /**< --help; of a command's own parsing: OPTIONS_DONE, it was printed. */
     OPTIONS_COMPLETE, /**< --completion; the caller prints it. */
+    OPTIONS_MANUAL,   /**< --manual; the same. */
     OPTIONS_WRONG,    /**< Said so on standard error. */
     OPTIONS_NO_MEMORY /**< The same. */
 };
@@ -144,6 +145,11 @@ bool option_parse_number(const struct option_spec *spec, const char *word, uint6
 
 /** @param commands  of the program; NULL for the help of a command. */
 void help_print(const struct command_spec *command, const struct command *commands);
+
+/** The manual page in the macros of man(7), for install: what --help says of the program and of
+ * each command. */
+void manual_print(const char *version, const struct command_spec *program,
+                  const struct command *commands);
 
 enum shell { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 

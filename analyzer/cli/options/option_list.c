@@ -150,6 +150,8 @@ static const struct option_spec option_list[] = {
     {NULL, "completion", 0, OPTION_REQUIRED, "SHELL",
      "what makes a shell complete this: bash, zsh or fish", take_completion, COMPLETE_CHOICES,
      shell_choices},
+    {NULL, "manual", 0, OPTION_FLAG, NULL, "this and the help of all commands, as a page for man",
+     take_manual, COMPLETE_NOTHING, NULL},
 };
 
 const struct command_spec report_command = {

@@ -423,6 +423,14 @@ enum options_result take_version(void *request, const struct option_spec *spec, 
     return OPTIONS_DONE;
 }
 
+enum options_result take_manual(void *request, const struct option_spec *spec, const char *value)
+{
+    (void)request;
+    (void)spec;
+    (void)value;
+    return OPTIONS_MANUAL;
+}
+
 enum options_result take_completion(void *request, const struct option_spec *spec,
                                     const char *value)
 {

@@ -26,6 +26,6 @@ option_fn take_core, take_pid, take_match, take_depth, take_children, take_no_pa
     take_save_core;
 option_fn take_sysroot, take_library_directory, take_debug_directory, take_source_map;
 option_fn take_source_directory, take_unwinder, take_version;
-option_fn take_completion;
+option_fn take_completion, take_manual;
 
 #endif
