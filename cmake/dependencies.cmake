@@ -1,5 +1,9 @@
 # Every outside library, once, as an imported target. Debian 12 names in README.md.
+# PSC_STATIC takes all of them from the folder that packaging/static/libraries has made.
 find_package(PkgConfig REQUIRED)
+if(PSC_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf)
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw)
 pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
@@ -38,3 +42,12 @@ find_library(IBERTY_LIBRARY iberty REQUIRED)
 add_library(psc_iberty INTERFACE)
 target_include_directories(psc_iberty INTERFACE ${IBERTY_INCLUDE})
 target_link_libraries(psc_iberty INTERFACE ${IBERTY_LIBRARY})
+
+# What archives need in turn is not in pkg-config's imported targets.
+add_library(psc_static INTERFACE)
+if(PSC_STATIC)
+  set(PSC_LINK_LIBARCHIVE ON)
+  target_link_options(psc_static INTERFACE -static -Wl,--gc-sections)
+  target_link_libraries(psc_static INTERFACE ${ARCHIVE_STATIC_LDFLAGS} ${DW_STATIC_LDFLAGS}
+    ${ELF_STATIC_LDFLAGS})
+endif()
