@@ -14,8 +14,7 @@
 #define ASKED_LIMIT    384
 #define ASKED_EACH     4
 #define FUNCTION_LIMIT 65536
-/* Functions' heads and statements have no more lines. */
-#define HEAD_LINES      24
+/* Statements have no more lines. */
 #define STATEMENT_LINES 3
 /* Behind a call objects are released before its result is looked at. */
 #define RELEASE_LINES 16

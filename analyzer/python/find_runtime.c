@@ -8,7 +8,7 @@
 
 /* ---- where to look first ---- */
 
-enum { RANK_EXECUTABLE, RANK_PYTHON, RANK_OTHER, RANK_COUNT };
+enum { RANK_EXECUTABLE, RANK_PYTHON, RANK_OTHER };
 
 static int module_rank(const struct module *module)
 {

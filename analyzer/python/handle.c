@@ -25,7 +25,8 @@ enum psc_status handle_init(struct python *python)
     return status;
 }
 
-void handle_forget(struct python *python)
+/* Forgets what was read of frames, code and types, and gives the whole budget again. */
+static void handle_forget(struct python *python)
 {
     for (size_t i = 0; i < PSC_ARRAY_SIZE(owners); i++)
         owners[i].forget(python);

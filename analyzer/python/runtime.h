@@ -8,8 +8,6 @@
 
 /** Makes what the handle's owners keep; on failure handle_deinit() is called all the same. */
 PSC_MUST_CHECK enum psc_status handle_init(struct python *python);
-/** Forgets what was read of frames, code and types, and gives the whole budget again. */
-void handle_forget(struct python *python);
 void handle_deinit(struct python *python);
 
 /* ---- thread_names.c ---- */

@@ -66,7 +66,8 @@ static void read_semlock(struct python *python, psc_addr object, struct python_w
     ret->owner = ret->records_owner ? ret->owner : 0;
 }
 
-bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret)
+/* Fills kind, type and what is known of its owner by a lock's address. */
+static bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret)
 {
     const struct lock_type *type = find_type(python, object);
     if (!type)

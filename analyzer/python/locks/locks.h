@@ -15,8 +15,6 @@ void locks_find_object(struct python *python, const struct python_wait_place *pl
                        struct python_wait *ret);
 /** PYTHON_WAIT_NONE: it is no lock. */
 enum python_wait_kind locks_kind_of(struct python *python, psc_addr object);
-/** Fills kind, type and what is known of its owner by a lock's address. */
-bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret);
 
 /* ---- wait_purpose.c ---- */
 

@@ -218,7 +218,8 @@ void format_float(double value, struct text *text)
     format_float_as(value, &(struct float_style){FLOAT_DOUBLE, true, 0, FLOAT_MOST}, text);
 }
 
-void format_float_part(double value, struct text *text)
+/* The same as in a complex number: no ".0". */
+static void format_float_part(double value, struct text *text)
 {
     format_float_as(value, &(struct float_style){FLOAT_DOUBLE, false, 0, FLOAT_MOST}, text);
 }

@@ -83,8 +83,6 @@ void value_add_float(struct value_writer *writer, const struct py_type *type, ps
 void value_add_complex(struct value_writer *writer, const struct py_type *type, psc_addr object);
 /** repr() of a float: the shortest text that reads back as the same. */
 void format_float(double value, struct text *text);
-/** The same as in a complex number: no ".0". */
-void format_float_part(double value, struct text *text);
 /** The shortest text that reads back as the same float32; `point`: with ".0" at least. */
 void format_single(float value, bool point, struct text *text);
 
