@@ -425,6 +425,23 @@ if ctypes:
                     ("timed", ctypes.c_uint32),
                     ("reserved", ctypes.c_uint32)]
 
+    class Exit(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("pid", ctypes.c_int32),
+                    ("signal", ctypes.c_int32),
+                    ("status", ctypes.c_int32),
+                    ("out_of_memory", ctypes.c_uint32),
+                    ("argument_count", ctypes.c_uint32),
+                    ("executable", ctypes.c_char_p),
+                    ("arguments", ctypes.POINTER(ctypes.c_char_p)),
+                    ("working_directory", ctypes.c_char_p),
+                    ("test", ctypes.c_char_p),
+                    ("worker", ctypes.c_char_p),
+                    ("known_by", ctypes.c_char_p),
+                    ("without_core", ctypes.c_char_p),
+                    ("test_age_milliseconds", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32)]
+
     class PrintOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("format", ctypes.c_int),
@@ -614,6 +631,12 @@ if ctypes:
         "psc_find_deadlocks": (
             ctypes.c_int,
             [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.POINTER(Error)]),
+        "psc_describe_exit": (
+            ctypes.c_int,
+            [ctypes.POINTER(Exit), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Error)]),
+        "psc_find_environment": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint64), ctypes.POINTER(Error)]),
         "psc_read_report": (
             ctypes.c_int,
             [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_void_p),

@@ -119,6 +119,10 @@ PSC_MUST_CHECK enum psc_status diagnose_waits(struct waits *waits, struct psc_tr
 void diagnose_read_ahead(struct modules *modules);
 /** Fills trace->running when the threads are there; opens files of this machine. */
 PSC_MUST_CHECK enum psc_status diagnose_what_runs(struct modules *modules, struct psc_trace *trace);
+/** Where the variable `environ` of the C library is; false: not known. */
+bool diagnose_find_environment(struct modules *modules, psc_addr *ret);
+/** Splits the value of PYTEST_CURRENT_TEST into test and phase, in the arena. */
+void diagnose_name_test(struct arena *arena, const char *text, struct trace_running *ret);
 
 /**
  * Fills the deadlocks of a trace, or those among the processes of several, when what their threads

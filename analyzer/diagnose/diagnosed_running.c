@@ -12,3 +12,13 @@ enum psc_status diagnose_what_runs(struct modules *modules, struct psc_trace *tr
 {
     return running_describe(modules, trace);
 }
+
+bool diagnose_find_environment(struct modules *modules, psc_addr *ret)
+{
+    return running_find_environment(modules, ret);
+}
+
+void diagnose_name_test(struct arena *arena, const char *text, struct trace_running *ret)
+{
+    running_take_test(arena, text, ret);
+}

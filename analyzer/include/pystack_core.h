@@ -47,6 +47,7 @@
 #include "pystack_core_trace.h"
 #include "pystack_core_frames.h"
 #include "pystack_core_waits.h"
+#include "pystack_core_exits.h"
 #include "pystack_core_print.h"
 #include "pystack_core_symbols.h"
 

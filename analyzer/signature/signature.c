@@ -72,6 +72,7 @@ static const char *name_cause(enum trace_cause cause)
     case TRACE_CAUSE_SECCOMP:
     case TRACE_CAUSE_SENT:
     case TRACE_CAUSE_SNAPSHOT:
+    case TRACE_CAUSE_OUT_OF_MEMORY:
         return trace_cause_name(cause);
     }
     return NULL;
@@ -81,6 +82,10 @@ static void describe_cause(const struct psc_trace *trace, const struct trace_thr
                            struct text *ret)
 {
     const struct trace_crash *crash = trace->crash;
+    if (trace->exit && !crash) {
+        text_printf(ret, "exit %d", trace->exit->status);
+        return;
+    }
     if (!died(trace)) {
         text_add_string(ret, find_deadlock(trace) ? "deadlock" : "hang");
         if (find_deadlock(trace))
@@ -126,6 +131,23 @@ static void add_modules(struct part_list *parts, const struct trace_thread *thre
         parts_add(parts, "no stack");
 }
 
+/* A test of a parametrized function is that function. */
+static void add_exit(struct part_list *parts, const struct psc_trace *trace)
+{
+    PSC_CLEANUP(text_deinit) struct text part = {0};
+    const char *test = trace->running ? trace->running->test : NULL;
+    if (test)
+        text_add(&part, test, strcspn(test, "["));
+    else if (trace->executable)
+        signature_name_module(strrchr(trace->executable, '/') ? strrchr(trace->executable, '/') + 1
+                                                              : trace->executable,
+                              &part);
+    if (part.failed)
+        parts->failed = true;
+    else
+        parts_add(parts, part.size ? part.data : "a program");
+}
+
 static bool overflowed(const struct psc_trace *trace)
 {
     return trace->crash && trace->crash->cause == TRACE_CAUSE_STACK_OVERFLOW;
@@ -136,6 +158,10 @@ static void add_frames(struct part_list *parts, const struct psc_trace *trace,
 {
     size_t native = 0, python = 0;
     *ret_native = 0;
+    if (trace->exit) {
+        add_exit(parts, trace);
+        return;
+    }
     const struct trace_deadlock *deadlock = find_deadlock(trace);
     if (deadlock && add_deadlock_parts(parts, trace, deadlock))
         return;
@@ -218,7 +244,8 @@ static enum psc_status finish(struct psc_trace *trace, const struct part_list *p
     *signature = (struct trace_signature){
         .version = SIGNATURE_VERSION,
         .hash = digest_strings(arena, parts->items, parts->count),
-        .exact = make_exact_key(arena, thread, died(trace) ? trace->crash : NULL),
+        .exact = trace->exit ? digest_strings(arena, parts->items, parts->count)
+                             : make_exact_key(arena, thread, died(trace) ? trace->crash : NULL),
         .title = make_title(arena, parts, native),
         .parts = items,
         .part_count = parts->count,

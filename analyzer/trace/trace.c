@@ -62,6 +62,7 @@ const char *trace_cause_name(enum trace_cause cause)
         [TRACE_CAUSE_SECCOMP] = "seccomp",
         [TRACE_CAUSE_SENT] = "sent",
         [TRACE_CAUSE_SNAPSHOT] = "snapshot",
+        [TRACE_CAUSE_OUT_OF_MEMORY] = "out-of-memory",
         [TRACE_CAUSE_OTHER] = "other",
     };
     return names[cause];

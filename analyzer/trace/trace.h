@@ -292,9 +292,10 @@ enum trace_cause {
     TRACE_CAUSE_DIVISION,
     TRACE_CAUSE_ILLEGAL_INSTRUCTION,
     TRACE_CAUSE_SECCOMP,
-    TRACE_CAUSE_SENT,     /**< By somebody else. */
-    TRACE_CAUSE_SNAPSHOT, /**< It did not die. */
-    TRACE_CAUSE_OTHER     /**< It is known, and none of these. */
+    TRACE_CAUSE_SENT,          /**< By somebody else. */
+    TRACE_CAUSE_SNAPSHOT,      /**< It did not die. */
+    TRACE_CAUSE_OUT_OF_MEMORY, /**< The kernel ended it, for lack of memory. */
+    TRACE_CAUSE_OTHER          /**< It is known, and none of these. */
 };
 
 /** What was done with memory. */
@@ -336,6 +337,13 @@ struct trace_crash {
     const char *object;
 };
 
+/** How a process ended that left no core. */
+struct trace_exit {
+    int32_t status;           /**< What it gave to exit(); where there was no signal. */
+    const char *known_by;     /**< Or NULL. */
+    const char *without_core; /**< Why it left none; or NULL. */
+};
+
 /** Equal for deaths of one cause. */
 struct trace_signature {
     uint32_t version;         /**< Of the way it is made. */
@@ -372,7 +380,7 @@ struct trace_python {
 
 struct psc_trace {
     struct arena *arena;
-    const char *kind; /**< "core" or "process" */
+    const char *kind; /**< "core", "process" or "exit" */
     const char *path; /**< Of the core file, or NULL. */
     bool paused;      /**< A living process was stopped for `pause` milliseconds. */
     double pause;
@@ -410,6 +418,7 @@ struct psc_trace {
     size_t deadlock_count;
     struct text explain; /**< How things were found, a line each; printed by --explain. */
     const struct trace_running *running; /**< NULL: nothing was asked for it. */
+    const struct trace_exit *exit;       /**< Of kind "exit", else NULL. */
 };
 
 /** One without threads, complete until something is found to be missing; NULL: out of memory. */

@@ -40,6 +40,8 @@ struct trace_running {
     size_t environment_count;
     const char *test;    /**< Of pytest: its node id; NULL: none. */
     const char *phase;   /**< Of that test: "setup", "call", "teardown"; or NULL. */
+    bool has_test_age;   /**< The test is the one that was seen last: */
+    double test_age;     /**< so many seconds before the end. */
     const char *worker;  /**< Of pytest-xdist: "gw0"; or NULL. */
     const char *rank_by; /**< The variable that `rank` is of; NULL: there is none. */
     uint64_t rank;

@@ -34,6 +34,13 @@ static void split_test(struct arena *arena, const char *text, struct trace_runni
     running->phase = arena_strndup(arena, open + 1, (size_t)(text + size - open) - 2);
 }
 
+void running_take_test(struct arena *arena, const char *text, struct trace_running *ret)
+{
+    const char *kept = arena_strdup(arena, text);
+    if (kept)
+        split_test(arena, kept, ret);
+}
+
 void running_name_test(struct arena *arena, struct trace_running *running)
 {
     const char *test = running_find_variable(running, "PYTEST_CURRENT_TEST");

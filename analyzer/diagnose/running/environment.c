@@ -151,7 +151,7 @@ static bool is_libc(const struct module *module)
  * As the loader looks names up: a program that is not position-independent has a copy of the
  * variable (R_X86_64_COPY), and libc's own stays NULL then; so does one that is linked statically.
  */
-static bool find_environ(struct modules *modules, psc_addr *ret)
+bool running_find_environment(struct modules *modules, psc_addr *ret)
 {
     struct module *program = NULL, *libc = NULL;
     for (size_t i = 0; i < modules_count(modules); i++) {
@@ -171,7 +171,7 @@ bool running_read_environment(struct modules *modules, struct arena *arena,
 {
     struct target *target = modules_target(modules);
     psc_addr symbol, array = 0;
-    return find_environ(modules, &symbol) &&
+    return running_find_environment(modules, &symbol) &&
            target_read_pointer(target, symbol, &array) == PSC_OK && array &&
            read_array(target, array, arena, ret);
 }

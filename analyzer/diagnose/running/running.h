@@ -19,4 +19,9 @@ void running_read_ahead(struct modules *modules);
 /** Fills trace->running; the threads are there. Opens files of this machine. */
 PSC_MUST_CHECK enum psc_status running_describe(struct modules *modules, struct psc_trace *trace);
 
+/** Where the variable `environ` of the C library is; false: not known. */
+bool running_find_environment(struct modules *modules, psc_addr *ret);
+/** Splits the value of PYTEST_CURRENT_TEST, in the arena. */
+void running_take_test(struct arena *arena, const char *text, struct trace_running *ret);
+
 #endif

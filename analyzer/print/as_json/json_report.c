@@ -57,6 +57,17 @@ static void put_python(struct json_writer *writer, const struct trace_python *py
     json_close_object(writer);
 }
 
+/* Of a process that left no core. */
+static void put_exit(struct json_writer *writer, const struct psc_trace *trace)
+{
+    const struct trace_exit *exit = trace->exit;
+    json_open_object(writer, "exit");
+    json_put_integer(writer, "status", !trace->crash, exit->status);
+    json_put_string(writer, "known_by", exit->known_by);
+    json_put_string(writer, "without_core", exit->without_core);
+    json_close_object(writer);
+}
+
 static void put_target(struct json_writer *writer, struct print_sink *sink,
                        const struct psc_trace *trace)
 {
@@ -66,6 +77,8 @@ static void put_target(struct json_writer *writer, struct print_sink *sink,
     json_put_integer(writer, "pid", trace->pid > 0, trace->pid);
     if (trace->paused)
         json_put_real(writer, "pause", trace->pause);
+    if (trace->exit)
+        put_exit(writer, trace);
     json_put_string(writer, "executable", trace->executable);
     json_open_array(writer, "arguments");
     for (size_t i = 0; i < trace->argument_count; i++)

@@ -25,6 +25,8 @@ static void put_test(struct json_writer *writer, const struct trace_running *run
     json_put_string(writer, "id", running->test);
     json_put_string(writer, "phase", running->phase);
     json_put_string(writer, "worker", running->worker);
+    if (running->has_test_age)
+        json_put_real(writer, "last_seen_s", running->test_age);
     json_close_object(writer);
 }
 

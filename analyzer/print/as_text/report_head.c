@@ -64,6 +64,10 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
     struct text *text = &sink->buffer;
     const struct trace_crash *crash = trace->crash;
     text_add_string(text, "  ");
+    if (trace->exit && !crash) {
+        text_printf(text, "exited with status %d, without a core file\n", trace->exit->status);
+        return;
+    }
     if (!crash || crash->cause == TRACE_CAUSE_SNAPSHOT) {
         if (trace->path)
             text_add_string(text, "a snapshot, taken from a running process\n");
@@ -79,7 +83,7 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
         return;
     }
     print_add_style(&sink->buffer, options, PRINT_ALARM);
-    bool is_dead = !trace->kind || !strcmp(trace->kind, "core");
+    bool is_dead = !trace->kind || strcmp(trace->kind, "process") != 0;
     text_add_string(text, is_dead ? "died of " : "stopped by ");
     text_add_escaped(text, crash->signal);
     if (crash->tid)
@@ -274,7 +278,13 @@ void print_text_header(const struct psc_trace *trace, bool one_of_many,
 {
     print_text_name(trace, options, sink);
     add_cause(sink, trace, options);
-    add_interpreter_line(&sink->buffer, trace);
+    if (trace->exit && trace->exit->without_core) {
+        text_add_string(&sink->buffer, "  no core file: ");
+        text_add_escaped(&sink->buffer, trace->exit->without_core);
+        text_add_char(&sink->buffer, '\n');
+    }
+    if (!trace->exit)
+        add_interpreter_line(&sink->buffer, trace);
     add_deadlocks(sink, trace, one_of_many, options);
     what_runs_add_lines(&sink->buffer, trace->running, options->running);
     add_explanation(sink, trace, options);

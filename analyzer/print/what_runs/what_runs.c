@@ -29,6 +29,8 @@ static void add_test(struct text *text, const struct trace_running *running)
         text_add_string(text, "worker ");
         text_add_escaped(text, running->worker);
     }
+    if (running->has_test_age)
+        text_printf(text, "%slast seen %.1f s before the end", separator, running->test_age);
     text_add_char(text, '\n');
 }
 

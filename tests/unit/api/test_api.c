@@ -33,6 +33,7 @@ static void test_initializers_are_zeros_behind_the_size(void **state)
     EXPECT_DEFAULT(psc_local, PSC_LOCAL_INIT);
     EXPECT_DEFAULT(psc_recursion, PSC_RECURSION_INIT);
     EXPECT_DEFAULT(psc_wait, PSC_WAIT_INIT);
+    EXPECT_DEFAULT(psc_exit, PSC_EXIT_INIT);
     EXPECT_DEFAULT(psc_value_limits, PSC_VALUE_LIMITS_INIT);
     // But for the sizes of what its arrays hold, for which zeros mean those of version 0.1.
     struct psc_debugger debugger = PSC_DEBUGGER_INIT;
