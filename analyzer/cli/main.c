@@ -1,5 +1,7 @@
 /* The program: a command, or a core or process to be shown. */
+#include "ci.h"
 #include "commands.h"
+#include "doctor.h"
 #include "messages.h"
 #include "options.h"
 #include "sandbox.h"
@@ -48,9 +50,16 @@ static int run_triage(int argc, char **argv)
     return command_triage(argc, argv, report_one);
 }
 
+static int run_ci(int argc, char **argv)
+{
+    return command_ci(argc, argv, report_one);
+}
+
 /* All commands, in the order of --help. */
 static const struct command commands[] = {
     {&triage_command, run_triage},
+    {&ci_command, run_ci},
+    {&doctor_command, command_doctor},
     {&summary_command, command_summary},
     {&demangle_command, command_demangle},
     {&schema_command, command_schema},

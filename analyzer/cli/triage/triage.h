@@ -65,6 +65,10 @@ struct triage_options {
     bool may_find_nothing; /**< No core at all is a result, too: it is written, and code 0. */
 };
 
+/** Reads argv; prints help or what is wrong with it. At least one word has to be there. */
+enum options_result triage_options_parse(struct triage_options *options, int argc, char **argv);
+void triage_options_deinit(struct triage_options *options);
+
 /**
  * Looks at all, writes the outputs. @return the exit code.
  * Children are made: to be called while there is one thread.

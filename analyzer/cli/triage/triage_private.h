@@ -12,10 +12,6 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/** Reads argv; prints help or what is wrong with it. */
-enum options_result triage_options_parse(struct triage_options *options, int argc, char **argv);
-void triage_options_deinit(struct triage_options *options);
-
 /* ---- find_cores.c ---- */
 
 struct found_core {

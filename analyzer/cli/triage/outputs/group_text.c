@@ -1,9 +1,13 @@
 /* Groups as text and as JSON. */
 #include "outputs_private.h"
 
+#include <string.h>
+
 #define FRAMES_SHOWN 12u
 #define PATHS_SHOWN  5u
 #define HASH_SHOWN   12
+/* Of many members in tests of one name, those behind may be named again. */
+#define TESTS_COMPARED 1000u
 
 static void put_count(FILE *file, size_t count, const char *what)
 {
@@ -20,6 +24,50 @@ static void put_paths(FILE *file, const struct triage_result *result, size_t gro
     }
     if (count > PATHS_SHOWN)
         fprintf(file, " and %zu more", count - PATHS_SHOWN);
+}
+
+static const char *test_of(const struct core_report *report)
+{
+    return report_text(report->json, "running", "test", "id");
+}
+
+/* Whether one of the members before it was at the same test. */
+static bool is_named(const struct triage_result *result, const size_t *members, size_t index)
+{
+    const char *test = test_of(&result->reports[members[index]]);
+    for (size_t i = 0; i < index && i < TESTS_COMPARED; i++) {
+        const char *other = test_of(&result->reports[members[i]]);
+        if (other && !strcmp(other, test))
+            return true;
+    }
+    return false;
+}
+
+/* The tests that the processes were at. */
+static void put_tests(FILE *file, const struct triage_result *result, size_t group)
+{
+    const size_t *members = result->groups->members + result->groups->member_at[group];
+    size_t shown = 0, left = 0;
+    for (size_t i = 0; i < result->groups->items[group].count; i++) {
+        const struct core_report *report = &result->reports[members[i]];
+        if (!test_of(report) || is_named(result, members, i))
+            continue;
+        if (shown == PATHS_SHOWN) {
+            left++;
+            continue;
+        }
+        fputs(shown++ ? ", " : "      in the test ", file);
+        put_safely(file, test_of(report));
+        const char *worker = report_text(report->json, "running", "test", "worker");
+        if (worker) {
+            fputs(" of ", file);
+            put_safely(file, worker);
+        }
+    }
+    if (left)
+        fprintf(file, " and %zu more", left);
+    if (shown)
+        putc('\n', file);
 }
 
 static void put_group(FILE *file, const struct triage_result *result, size_t index)
@@ -40,14 +88,26 @@ static void put_group(FILE *file, const struct triage_result *result, size_t ind
                                       : " (new)");
     put_paths(file, result, index);
     putc('\n', file);
+    put_tests(file, result, index);
     if (!group->unread)
         put_frames(file, core_report_frames(first), "  ", FRAMES_SHOWN);
+}
+
+/* Others ended without one, or hang. */
+static bool all_are_cores(const struct triage_result *result)
+{
+    for (size_t i = 0; i < result->report_count; i++) {
+        const char *kind = report_text(result->reports[i].json, "target", NULL, "kind");
+        if (kind && strcmp(kind, "core") != 0)
+            return false;
+    }
+    return true;
 }
 
 bool write_group_text(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
-    put_count(file, result->report_count, "core");
+    put_count(file, result->report_count, all_are_cores(result) ? "core" : "death");
     fputs(": ", file);
     put_count(file, groups->count - groups->unread, "cause");
     if (groups->unread)

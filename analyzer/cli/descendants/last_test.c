@@ -1,0 +1,116 @@
+/* Which test a process of pytest is at: PYTEST_CURRENT_TEST, in its memory as it is now. */
+#include "descendants_private.h"
+
+#include <pystack_core.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VARIABLES_LIMIT 4096u
+#define TRIES_LIMIT     4u
+/* Seconds that a process needs to load its libraries, before the first try. */
+#define LOADING_SECONDS 0.1
+
+static const char test_name[] = "PYTEST_CURRENT_TEST=", worker_name[] = "PYTEST_XDIST_WORKER=";
+
+/* Without stopping it: where the C library has its environment. */
+static void find_environment(struct descendant *process)
+{
+    struct psc_error err;
+    struct psc_target *target = NULL;
+    psc_addr address = 0;
+    char path[64];
+    process->tries++;
+    if (psc_open_process(process->pid, NULL, &target, &err) != PSC_OK)
+        return;
+    if (psc_find_environment(target, &address, &err) == PSC_OK) {
+        snprintf(path, sizeof(path), "/proc/%d/mem", process->pid);
+        process->memory = open(path, O_RDONLY | O_CLOEXEC);
+        process->environment = process->memory >= 0 ? address : 0;
+    }
+    psc_close(target);
+}
+
+static ssize_t read_memory(const struct descendant *process, uint64_t address, void *ret,
+                           size_t size)
+{
+    return pread(process->memory, ret, size, (off_t)address);
+}
+
+/* The string up to its end or the limit; what lies on the page behind it need not be there. */
+static size_t read_text(const struct descendant *process, uint64_t address, char *ret, size_t size)
+{
+    size_t done = 0;
+    while (done < size - 1) {
+        size_t piece = 4096 - (size_t)((address + done) % 4096);
+        if (piece > size - 1 - done)
+            piece = size - 1 - done;
+        ssize_t got = read_memory(process, address + done, ret + done, piece);
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+        if (memchr(ret + done - got, 0, (size_t)got))
+            return strlen(ret);
+    }
+    ret[done] = '\0';
+    return done;
+}
+
+static void set(char **ret, const char *text)
+{
+    if (*ret && !strcmp(*ret, text))
+        return;
+    char *copy = strdup(text);
+    if (!copy)
+        return;
+    free(*ret);
+    *ret = copy;
+}
+
+/*
+ * Variables that it was started with are those of its parent: they lie together above the start
+ * of its stack (execve(2)); what putenv(3) and setenv(3) add is elsewhere.
+ */
+static bool is_inherited(const struct descendant *process, uint64_t address)
+{
+    return process->image && address > process->image && address - process->image < (8u << 20);
+}
+
+static void look(struct descendant *process, const uint64_t *variables, size_t count, double now)
+{
+    char text[TEST_LIMIT];
+    bool in_test = false;
+    for (size_t i = 0; i < count && variables[i]; i++) {
+        if (is_inherited(process, variables[i]))
+            continue;
+        size_t size = read_text(process, variables[i], text, sizeof(text));
+        if (size > sizeof(test_name) - 1 && !strncmp(text, test_name, sizeof(test_name) - 1)) {
+            set(&process->test, text + sizeof(test_name) - 1);
+            process->test_seen = now;
+            in_test = true;
+        } else if (!strncmp(text, worker_name, sizeof(worker_name) - 1)) {
+            set(&process->worker, text + sizeof(worker_name) - 1);
+        }
+    }
+    process->in_test = in_test;
+}
+
+void last_test_read(struct descendant *process, double now)
+{
+    uint64_t array = 0, variables[VARIABLES_LIMIT];
+    double age = now - process->seen;
+    if (!process->environment && process->tries < TRIES_LIMIT &&
+        age > LOADING_SECONDS * (double)(1u << (2 * process->tries)))
+        find_environment(process);
+    if (!process->environment ||
+        read_memory(process, process->environment, &array, sizeof(array)) != sizeof(array) ||
+        !array)
+        return;
+    // Up to the end of a page that is there.
+    ssize_t got = read_memory(process, array, variables, sizeof(variables));
+    if (got > 0)
+        look(process, variables, (size_t)got / sizeof(*variables), now);
+}
