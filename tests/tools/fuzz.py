@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """
-Damages cores, modules, debug information, sources and the memory of processes, and looks at them: no crash, no
-sanitizer's report, no leak, no hang, bounded time and memory, every report well-formed.
+Damages cores, modules, debug information, sources, the memory of processes, what debuggers say and what the program is
+given, and looks at them: no crash, no sanitizer's report, no leak, no hang, bounded time and memory, every report
+well-formed.
 
     tests/tools/fuzz.py                          a few thousand mutants, as in every test run
     tests/tools/fuzz.py --release-check          100,000 of cores, 20,000 of files: once for each release
