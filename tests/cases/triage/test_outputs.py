@@ -174,6 +174,26 @@ def test_hostile_titles(tmp_path):
         assert not analyzer.forbidden_characters(written(tmp_path, sample_again(tmp_path), name)), name
 
 
+@pytest.mark.parametrize("count", [0, 2])
+def test_deaths_without_a_core(tmp_path, count):
+    """And none at all: each format has a file that its readers take."""
+    reports = [report(None, [], kind="exit", test="a/test_b.py::test_%d" % number) for number in range(count)]
+    for number, one in enumerate(reports):
+        one["signature"] = None
+        one["target"]["pid"] = 100 + number
+        one["crash"].update(signal="SIGKILL", signal_number=9, summary="killed: out of memory", cause=None)
+    (tmp_path / "in.ndjson").write_text("".join(json.dumps(one) + "\n" for one in reports))
+    outputs = [word for name in FORMATS for word in ("--output", "%s=out.%s" % (name, name))]
+    result = analyzer.run("triage", *outputs, "--reports", "in.ndjson", cwd=tmp_path)
+    assert result.returncode == analyzer.EXIT_COMPLETE and not result.stderr, result.describe()
+    text = {name: (tmp_path / ("out." + name)).read_text() for name in FORMATS}
+    assert len(json.loads(text["groups"])["groups"]) == len(json.loads(text["sarif"])["runs"][0]["results"]) == count
+    assert len({json.loads(line)["event_id"] for line in text["sentry"].splitlines()}) == count
+    assert text["satyr"].count('"signal":9') == text["junit"].count('type="SIGKILL"') == count
+    assert text["html"].count("<article") == text["github"].count("::error ") == text["markdown"].count("### ") == count
+    assert "not read" not in "".join(text.values())
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_file_when_it_fails(tmp_path, name):
     """A folder where the file should be: nothing is left, and the exit code says so."""

@@ -192,7 +192,10 @@ static uint64_t add_bytes(uint64_t hash, const char *text)
 static json_t *make_id(const struct core_report *report)
 {
     const char *exact = report_text(report->json, "signature", NULL, "exact");
-    uint64_t one = add_bytes(add_bytes(0xcbf29ce484222325u, report->path), exact);
+    const json_t *target = json_object_get(report->json, "target");
+    char pid[24]; // What tells deaths without a core apart.
+    snprintf(pid, sizeof(pid), "%lld", number_of(target, "pid"));
+    uint64_t one = add_bytes(add_bytes(add_bytes(0xcbf29ce484222325u, report->path), exact), pid);
     uint64_t other = add_bytes(add_bytes(one ^ 0x9e3779b97f4a7c15u, exact), report->path);
     return json_sprintf("%016llx%016llx", (unsigned long long)one, (unsigned long long)other);
 }
