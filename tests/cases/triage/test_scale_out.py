@@ -128,7 +128,7 @@ def test_dask_worker_killed(folder, expected, python, tmp_path):
         with drive(python, folder, "--scheduler", address, "--reports", str(reports)) as driver:
             until = time.monotonic() + 900
             while not (reports.exists() and reports.stat().st_size) and driver.poll() is None and time.monotonic() < until:
-                time.sleep(0.001)
+                os.sched_yield()
             os.kill(int(first), signal.SIGKILL)
             stdout, stderr = driver.communicate(timeout=900)
         cluster.stdin.close()

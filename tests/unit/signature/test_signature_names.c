@@ -31,7 +31,8 @@ static void test_functions(void **state)
     expect(signature_name_function, "__memcpy_avx_unaligned_erms", "memcpy");
     expect(signature_name_function, "__strlen_evex", "strlen");
     expect(signature_name_function, "DOUBLE_add_AVX512_SKX", "DOUBLE_add");
-    expect(signature_name_function, "np::qsort_simd::QSort_X86_V4<double>", "np::qsort_simd::QSort<T>");
+    expect(signature_name_function, "np::qsort_simd::QSort_X86_V4<double>",
+           "np::qsort_simd::QSort<T>");
     expect(signature_name_function, "dgemm_kernel_SKYLAKEX", "dgemm_kernel");
     expect(signature_name_function, "set_AVX2_mode", "set_AVX2_mode");
     expect(signature_name_function, "_AVX2", "_AVX2");

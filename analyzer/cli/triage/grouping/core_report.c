@@ -16,12 +16,12 @@ void core_report_deinit(struct core_report *report)
 /* Of a core that nothing is known of: it fits the schema of reports. */
 static json_t *make_empty(const char *path, const char *problem)
 {
-    return json_pack("{s:s, s:{s:s, s:s%, s:n, s:n, s:[], s:n, s:n, s:[]}, s:n, s:[], s:n, "
+    return json_pack("{s:s, s:{s:s, s:s%, s:n, s:n, s:[], s:n, s:n, s:[]}, s:n, s:[], s:[], s:n, "
                      "s:[{s:s, s:s}]}",
                      "schema", "pystack-core/1", "target", "kind", "core", "path", path,
                      strlen(path), "pid", "executable", "arguments", "architecture", "python",
-                     "modules", "crash", "threads", "signature", "warnings", "code", "no-report",
-                     "message", problem);
+                     "modules", "crash", "threads", "deadlocks", "signature", "warnings", "code",
+                     "no-report", "message", problem);
 }
 
 bool core_report_take(struct core_report *report, const char *output, size_t size,
