@@ -136,12 +136,15 @@ static void add_exit(struct part_list *parts, const struct psc_trace *trace)
 {
     PSC_CLEANUP(text_deinit) struct text part = {0};
     const char *test = trace->running ? trace->running->test : NULL;
-    if (test)
+    if (test) {
         text_add(&part, test, strcspn(test, "["));
-    else if (trace->executable)
+        // Another may have begun and ended it since.
+        text_add_string(&part, trace->running->has_test_age ? " (last seen)" : "");
+    } else if (trace->executable) {
         signature_name_module(strrchr(trace->executable, '/') ? strrchr(trace->executable, '/') + 1
                                                               : trace->executable,
                               &part);
+    }
     if (part.failed)
         parts->failed = true;
     else

@@ -298,7 +298,7 @@ def test_pytest_that_exits(tmp_path):
     (tmp_path / "test_it.py").write_text("import os, time\ndef test_one(): pass\n"
                                          "def test_exit():\n    time.sleep(1)\n    os._exit(9)\n")
     run = ci(tmp_path, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
-    assert run.code == 9 and run.titles() == ["exit 9 in test_it.py::test_exit"], run.err
+    assert run.code == 9 and run.titles() == ["exit 9 in test_it.py::test_exit (last seen)"], run.err
     assert run.reports[0]["running"]["test"]["last_seen_s"] < 60
     # Tests that fail are no deaths.
     (tmp_path / "test_it.py").write_text("def test_fails(): assert False\n")

@@ -63,6 +63,8 @@ static void put_tests(FILE *file, const struct triage_result *result, size_t gro
             fputs(" of ", file);
             put_safely(file, worker);
         }
+        const json_t *test = json_object_get(json_object_get(report->json, "running"), "test");
+        fputs(json_object_get(test, "last_seen_s") ? " (last seen)" : "", file);
     }
     if (left)
         fprintf(file, " and %zu more", left);
