@@ -9,7 +9,6 @@
  * - hash_table.h: the hash table;
  * - cursor.h: reading forward through bytes, LEB128;
  * - file_bytes.h: a file's bytes, copied;
- * - json_cost.h: how much memory a text of JSON would take;
  * - warnings.h: sentences about what could not be done.
  */
 #ifndef PSC_BASE_H
@@ -19,7 +18,6 @@
 #include "cursor.h"
 #include "file_bytes.h"
 #include "hash_table.h"
-#include "json_cost.h"
 #include "sorted.h"
 #include "status.h"
 #include "text.h"

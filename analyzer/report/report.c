@@ -1,4 +1,5 @@
 /* What was looked at, and how it died. */
+#include "json_cost.h"
 #include "report_private.h"
 
 #include <stdlib.h>

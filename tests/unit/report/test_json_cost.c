@@ -1,4 +1,5 @@
 #include "base.h"
+#include "json_cost.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
