@@ -120,7 +120,7 @@ def test_names_of_cpython_only_behind_its_door():
         with open(path) as file:
             text = file.read()
         names = [name for name in comment_or_text.findall(text) if re.match(r"_?Py[A-Z_][^ ]*$", name)]
-        names += compared.findall(text)
+        names += [name for name in compared.findall(text) if name != "python"]  # a frame's kind in reports
         found = [name for name in names if not (path.startswith(by_cython) and name.startswith("PyInit"))]
         assert not found, "%s: %s" % (path, found[0])
 
