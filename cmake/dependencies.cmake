@@ -47,7 +47,9 @@ target_link_libraries(psc_iberty INTERFACE ${IBERTY_LIBRARY})
 add_library(psc_static INTERFACE)
 if(PSC_STATIC)
   set(PSC_LINK_LIBARCHIVE ON)
+  set(PSC_LINK_LIBXML2 ON)
   target_link_options(psc_static INTERFACE -static -Wl,--gc-sections)
-  target_link_libraries(psc_static INTERFACE ${ARCHIVE_STATIC_LDFLAGS} ${DW_STATIC_LDFLAGS}
+  target_link_libraries(psc_static INTERFACE ${ARCHIVE_STATIC_LDFLAGS} ${XML2_STATIC_LDFLAGS}
+    ${DW_STATIC_LDFLAGS}
     ${ELF_STATIC_LDFLAGS})
 endif()
