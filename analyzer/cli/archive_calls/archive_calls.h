@@ -1,7 +1,8 @@
 /**
  * @file
- * Room `cli/archive_calls`: libarchive, loaded when it is first needed: linked to the program it would load a dozen further
- * libraries (libxml2, ICU, nettle, ...) at every start, which takes longer than the start itself.
+ * Room `cli/archive_calls`: libarchive, loaded when it is first needed: linked to the program it
+ * would load a dozen further libraries (libxml2, ICU, nettle, ...) at every start, which takes
+ * longer than the start itself.
  */
 #ifndef PSC_ARCHIVE_CALLS_H
 #define PSC_ARCHIVE_CALLS_H

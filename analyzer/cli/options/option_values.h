@@ -20,8 +20,7 @@ option_fn take_max_frames, take_running, take_summary, take_no_fold, take_no_gro
     take_explain;
 option_fn take_no_sandbox;
 option_fn take_value_length, take_value_items, take_value_depth;
-option_fn take_list_files, take_bundle, take_eval, take_explain_signature, take_rules,
-    take_redact;
+option_fn take_list_files, take_bundle, take_eval, take_explain_signature, take_rules, take_redact;
 option_fn take_core, take_pid, take_match, take_depth, take_children, take_no_pause, take_watch,
     take_save_core;
 option_fn take_sysroot, take_library_directory, take_debug_directory, take_source_map;

@@ -13,8 +13,8 @@ enum { PY_HEADER_PLAIN = 16, PY_HEADER_TRACED = 32, PY_HEADER_TRACED_TYPE = 24 }
 /** From ob_type back to the count of references. */
 #define PY_REFCNT_BEFORE_TYPE 8u
 
-/* Include/cpython/object.h, struct _typeobject: from tp_flags to tp_dealloc and tp_traverse; the same
-   in 2.7 to 3.15. */
+/* Include/cpython/object.h, struct _typeobject: from tp_flags to tp_dealloc and tp_traverse; the
+   same in 2.7 to 3.15. */
 #define PY_DEALLOC_BEFORE_FLAGS  120u
 #define PY_TRAVERSE_BEHIND_FLAGS 16u
 

@@ -67,8 +67,8 @@ PSC_MUST_CHECK enum psc_status py_read_tuple(struct python *python, psc_addr obj
 
 /* ---- string.c ---- */
 
-#define PY_NAME_LIMIT 1024u /**< Characters of a function's name: each of its frames repeats it. \
-                             */
+/** Characters of a function's name: each of its frames repeats it. */
+#define PY_NAME_LIMIT 1024u
 #define PY_PATH_LIMIT 4096u /**< Of a source file's: PATH_MAX of linux/limits.h. */
 
 /** Where the characters of a str are, and how many bytes each has: 1, 2 or 4. */

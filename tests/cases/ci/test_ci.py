@@ -407,7 +407,7 @@ def test_documented_workflow(tmp_path):
         pytest.skip("no pytest-xdist, or no cores here")
     with open(os.path.join(cores.SOURCE, "docs/ci.md")) as file:
         workflow = file.read().split("```yaml\n")[1].split("```")[0]
-    steps = []
+    steps: list[list[str]] = []
     for line in workflow.splitlines():
         if line.strip() == "run: |":
             steps.append([])

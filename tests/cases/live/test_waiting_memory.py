@@ -109,7 +109,7 @@ def test_without_a_stop():
 
 
 def test_command_lines_that_nobody_serves(tmp_path):
-    """--match reads those of all processes; the kernel gives a part of one, and does not wait (mm/memory.c, access_remote_vm())."""
+    """--match reads those of all; the kernel gives a part of one, and does not wait (mm/memory.c, access_remote_vm())."""
     word = "word%d" % os.getpid()
     source = tmp_path / "program.py"
     source.write_text("import signal\nprint('ready', flush=True)\nsignal.pause()\n")

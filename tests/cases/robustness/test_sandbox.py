@@ -175,7 +175,7 @@ def test_parser_of_a_living_process_cannot_open(several, tmp_path):
         # Of a process that is no relative only what everybody may know.
         paths += ["/proc/%d/%s" % (stranger.pid, name)
                   for name in ("fdinfo/0", "task/%d/syscall" % stranger.pid, "task/%d/wchan" % stranger.pid, "net/tcp")]
-        calls = [("openat", AT_FDCWD, path, 0) for path in paths]
+        calls: list[tuple[object, ...]] = [("openat", AT_FDCWD, path, 0) for path in paths]
         calls += [("openat", AT_FDCWD, path, os.O_DIRECTORY)
                   for path in ("/proc/%d/fd" % stranger.pid, "/proc/%d" % process.pid, "/proc/self", "/proc/sys",
                                "/proc/%d/map_files" % process.pid)]
@@ -188,7 +188,7 @@ def test_parser_of_a_living_process_cannot_open(several, tmp_path):
 def test_parser_of_a_living_process_asks_the_system(tmp_path):
     with living.running(SLEEPER) as process:
         names = ("task/%d/syscall" % process.pid, "task/%d/wchan" % process.pid, "fdinfo/0", "net/tcp", "stat")
-        calls = [("openat", AT_FDCWD, "/proc/%d/%s" % (process.pid, name), 0) for name in names]
+        calls: list[tuple[object, ...]] = [("openat", AT_FDCWD, "/proc/%d/%s" % (process.pid, name), 0) for name in names]
         calls += [("openat", AT_FDCWD, "/proc/%d/fd" % process.pid, os.O_DIRECTORY), ("socket", 16, socket.SOCK_RAW, 4)]
         results = ask(tmp_path, calls, ["--pid", process.pid])
         assert all(result > 2 for result in results), list(zip(calls, results))

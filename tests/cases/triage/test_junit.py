@@ -174,6 +174,6 @@ def test_by_others(tmp_path):
     code = ("import xmlschema, junitparser\nxmlschema.validate('out.xml', 'junit.xsd')\n"
             "suites = junitparser.JUnitXml.fromfile('out.xml')\n"
             "print(sum(len(list(suite)) for suite in suites), sum(suite.errors for suite in suites))\n")
-    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout.split() == ["4", "4"], done.stderr
+    read = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert read.stdout.split() == ["4", "4"], read.stderr
     assert not re.search("[\x00-\x08\x0b-\x1f\ufffe\uffff]", (tmp_path / "out.xml").read_text())

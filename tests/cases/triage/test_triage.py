@@ -196,7 +196,7 @@ def on_terminal(folder, *arguments, **environment):
 
 
 def drain(end):
-    parts = []
+    parts: list[bytes] = []
     while True:
         try:
             part = os.read(end, 65536)

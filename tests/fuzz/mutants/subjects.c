@@ -111,7 +111,8 @@ static const char *find_mapped(void *context, const char *path)
 enum psc_status subject_open(struct subject *subject, struct psc_error *err)
 {
     struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
-    open.maps_files = 1; // Bytes are damaged where they are mapped; none of the files becomes shorter.
+    open.maps_files =
+        1; // Bytes are damaged where they are mapped; none of the files becomes shorter.
     open.debug_directory = "/nonexistent"; // That of libc is large, and none of the subject.
     open.find_file = find_mapped;
     open.find_file_context = subject;
