@@ -17,28 +17,29 @@
 #define EVENTS_A_TIME 100000u
 
 /* The message of connector(4): a netlink header, a connector header, and what to do. */
-struct listen_request {
+union listen_request {
     struct nlmsghdr netlink;
-    struct cn_msg connector;
-    enum proc_cn_mcast_op what;
-} __attribute__((__packed__));
+    char bytes[NLMSG_HDRLEN + sizeof(struct cn_msg) + sizeof(enum proc_cn_mcast_op)];
+};
 
 int process_events_open(void)
 {
     struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC};
-    struct listen_request request = {
-        .netlink = {.nlmsg_len = sizeof(request), .nlmsg_type = NLMSG_DONE},
-        .connector = {.id = {.idx = CN_IDX_PROC, .val = CN_VAL_PROC},
-                      .len = sizeof(enum proc_cn_mcast_op)},
-        .what = PROC_CN_MCAST_LISTEN,
-    };
+    union listen_request request = {.bytes = {0}};
+    const struct cn_msg connector = {.id = {.idx = CN_IDX_PROC, .val = CN_VAL_PROC},
+                                     .len = sizeof(enum proc_cn_mcast_op)};
+    const enum proc_cn_mcast_op what = PROC_CN_MCAST_LISTEN;
     int buffer = BUFFER_BYTES;
+    request.netlink =
+        (struct nlmsghdr){.nlmsg_len = sizeof(request.bytes), .nlmsg_type = NLMSG_DONE};
+    memcpy(request.bytes + NLMSG_HDRLEN, &connector, sizeof(connector));
+    memcpy(request.bytes + NLMSG_HDRLEN + sizeof(connector), &what, sizeof(what));
     int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
     if (bind(fd, (struct sockaddr *)&address, sizeof(address)) ||
-        send(fd, &request, sizeof(request), 0) != (ssize_t)sizeof(request)) {
+        send(fd, request.bytes, sizeof(request.bytes), 0) != (ssize_t)sizeof(request.bytes)) {
         close(fd);
         return -1;
     }
