@@ -52,16 +52,17 @@ static size_t count_in(struct target *target, const struct target_mapping *mappi
     return count;
 }
 
-size_t waits_count_lost(struct target *target)
+void waits_read_lost(struct waits *waits)
 {
-    size_t count = 0;
+    struct target *target = waits->input.target;
     size_t seen = 0;
-    for (size_t i = 0; i < target->mapping_count && seen < MAPPING_LIMIT; i++) {
+    for (size_t i = 0; !waits->lost_counted && i < target->mapping_count && seen < MAPPING_LIMIT;
+         i++) {
         const struct target_mapping *mapping = &target->mappings[i];
         if (mapping->file || (mapping->permissions_known && !mapping->writable))
             continue;
         seen++;
-        count += count_in(target, mapping);
+        waits->lost += count_in(target, mapping);
     }
-    return count;
+    waits->lost_counted = true;
 }

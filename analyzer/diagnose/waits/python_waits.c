@@ -74,9 +74,9 @@ static void take_lost_holder(struct wait_maker *maker)
     struct waits *waits = maker->waits;
     if (maker->trace->unwanted_threads || maker->facts->timed)
         return;
-    if (!waits->lost_counted)
-        waits->lost = waits_count_lost(waits->input.target);
-    waits->lost_counted = true;
+    // A living process goes on by now: what was not read while it stood is not known.
+    if (waits->input.target->kind != TARGET_PROCESS)
+        waits_read_lost(waits);
     if (waits->lost)
         maker->wait.owner_text =
             waits->lost == 1

@@ -144,7 +144,13 @@ enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_threa
     if (!kept)
         return PSC_ERR_MEMORY;
     *kept = facts;
-    waits->want_held |= facts.sleeps && waits_has_likely_owner(&facts.python);
+    bool wants_held = facts.sleeps && waits_has_likely_owner(&facts.python);
+    waits->want_held |= wants_held;
+    // Of a living process while it stands, where there is little to read: what fork() leaves is one
+    // thread.
+    if (wants_held && waits->input.target->kind == TARGET_PROCESS &&
+        waits->input.target->thread_count == 1)
+        waits_read_lost(waits);
     return PSC_OK;
 }
 

@@ -50,7 +50,7 @@ struct waits {
     struct arena *arena;
     struct hash_table facts; /**< struct wait_facts */
     bool lost_counted;
-    size_t lost; /**< With lost_counted: see waits_count_lost(). */
+    size_t lost; /**< With lost_counted: see waits_read_lost(). */
     bool want_held;
 };
 
@@ -98,8 +98,8 @@ void waits_describe_python(struct wait_maker *maker);
 
 /** Whether a struct pthread is that of a thread that was not copied by fork(). */
 bool waits_was_left_by_fork(struct target *target, psc_addr thread_pointer);
-/** How many threads there were when the process was forked that did not come along. */
-size_t waits_count_lost(struct target *target);
+/** Counts, once, the threads there were when the process was forked that did not come along. */
+void waits_read_lost(struct waits *waits);
 
 /* ---- spins.c ---- */
 

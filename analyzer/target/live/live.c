@@ -150,6 +150,7 @@ static void *snapshot_thread(void *argument)
     reader_set_limit(live->reader, HOLD_LIMIT);
     hold_and_copy(snapshot);
     live->pages.closed |= reader_is_over(live->reader);
+    live->save.held_pages = live->pages.table.count;
     reader_set_limit(live->reader, 0);
     live->stands = live->held = false;
     double start = now_in_milliseconds();

@@ -225,11 +225,33 @@ static void keep_constants(struct target *target)
 
 /* ---- writing ---- */
 
-static void add_pages(struct live_save *save, const struct live_pages *pages)
+/*
+ * All pages that were read, but those of memory that somebody may write to which were read when the
+ * process went on again: beside what it was before, a list of threads would have no end.
+ */
+static struct live_page *list_saved_pages(struct target *target, size_t *ret_count)
+{
+    const struct live *live = live_of(target);
+    size_t count = live->pages.table.count, kept = 0;
+    struct live_page *list = calloc(count + 1, sizeof(*list));
+    for (size_t i = 0; list && i < count; i++) {
+        const struct live_page *page = pages_at(&live->pages, i);
+        const struct target_mapping *mapping =
+            i < live->save.held_pages ? NULL : target_find_mapping(target, page->address);
+        if (!mapping || !mapping->writable)
+            list[kept++] = *page;
+    }
+    if (list)
+        qsort(list, kept, sizeof(*list), compare_pages);
+    *ret_count = list ? kept : 0;
+    return list;
+}
+
+static void add_pages(struct target *target)
 {
     size_t count;
-    struct live_page *list PSC_CLEANUP(cleanup_free) = list_pages(pages, &count);
-    struct core_file *file = &save->file;
+    struct live_page *list PSC_CLEANUP(cleanup_free) = list_saved_pages(target, &count);
+    struct core_file *file = &live_of(target)->save.file;
     if (!list && !file->error)
         file->error = ENOMEM;
     const size_t copied = file->count;
@@ -284,7 +306,7 @@ enum psc_status live_save_core(struct target *target, struct psc_error *err)
     if (!save->taken)
         return psc_fail(err, PSC_ERR_NOT_FOUND, "the process was not looked at for a core file");
     keep_constants(target);
-    add_pages(save, &live_of(target)->pages);
+    add_pages(target);
     put_threads(target, &notes);
     core_file_finish(&save->file, target->mappings, target->mapping_count, &notes);
     text_deinit(&notes);
