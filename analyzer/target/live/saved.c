@@ -225,20 +225,31 @@ static void keep_constants(struct target *target)
 
 /* ---- writing ---- */
 
-/*
- * All pages that were read, but those of memory that somebody may write to which were read when the
- * process went on again: beside what it was before, a list of threads would have no end.
- */
-static struct live_page *list_saved_pages(struct target *target, size_t *ret_count)
+/* Whether there is a page without rights below it, as below the stack of each thread. */
+static bool is_stack(const struct target *target, psc_addr address)
 {
-    const struct live *live = live_of(target);
-    size_t count = live->pages.table.count, kept = 0;
+    const struct target_mapping *mapping = target_find_mapping(target, address);
+    if (!mapping || mapping == target->mappings || !mapping->writable || mapping->file)
+        return false;
+    const struct target_mapping *below = mapping - 1;
+    return below->end == mapping->start && !below->readable && !below->writable &&
+           !below->executable;
+}
+
+/*
+ * All pages that were read, but those of stacks that were read when the process went on again:
+ * beside what stood there before, glibc's list of threads, which goes through them, would lead
+ * round in a circle.
+ */
+static struct live_page *list_saved_pages(const struct target *target, const struct live *live,
+                                          size_t *ret_count)
+{
+    size_t count = live->pages.table.count;
+    size_t kept = 0;
     struct live_page *list = calloc(count + 1, sizeof(*list));
     for (size_t i = 0; list && i < count; i++) {
         const struct live_page *page = pages_at(&live->pages, i);
-        const struct target_mapping *mapping =
-            i < live->save.held_pages ? NULL : target_find_mapping(target, page->address);
-        if (!mapping || !mapping->writable)
+        if (i < live->save.held_pages || !is_stack(target, page->address))
             list[kept++] = *page;
     }
     if (list)
@@ -250,7 +261,8 @@ static struct live_page *list_saved_pages(struct target *target, size_t *ret_cou
 static void add_pages(struct target *target)
 {
     size_t count;
-    struct live_page *list PSC_CLEANUP(cleanup_free) = list_saved_pages(target, &count);
+    struct live_page *list PSC_CLEANUP(cleanup_free) =
+        list_saved_pages(target, live_of(target), &count);
     struct core_file *file = &live_of(target)->save.file;
     if (!list && !file->error)
         file->error = ENOMEM;

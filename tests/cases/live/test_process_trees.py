@@ -101,6 +101,8 @@ def test_tree_with_processes_without_python(mode):
                "child = subprocess.Popen(['sh', '-c', 'read x; exit'], stdin=subprocess.PIPE)\n"
                "print('ready', flush=True); child.wait()\n")
     with living.running([system.path, "-s", "-c", program]) as process:
+        # The child may still be loading its libraries, with a stack that nothing describes.
+        resting.wait_until_at_rest(process.pid, *children_of(process))
         result = living.report(process.pid, "--children", "--mode", mode)
     assert result.returncode == analyzer.EXIT_COMPLETE and not result.stderr, result.describe()
     assert "no Python interpreter found" in result.stdout and "Popen.wait" in result.stdout

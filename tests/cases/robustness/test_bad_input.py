@@ -67,10 +67,11 @@ PACKED = {
 
 @pytest.mark.parametrize("tool", PACKED)
 def test_packed(tmp_path, tool):
-    """What systemd-coredump and apport leave: the sentence names the tool that unpacks it."""
+    """What is no more than the head of something packed; of apport's the sentence names the tool that unpacks it."""
     path = tmp_path / "packed"
     path.write_bytes(PACKED[tool] + bytes(1000))
-    assert " %s " % tool in assert_refused(path)
+    wanted = " apport-unpack " if tool == "apport-unpack" else "compressed"
+    assert wanted in assert_refused(path)
 
 
 def test_process_id_as_core(tmp_path, monkeypatch):
