@@ -129,7 +129,18 @@ static void swap_bytes(const struct numpy_number *number, uint8_t *bytes)
 /* ---- time ---- */
 
 /* NPY_DATETIMEUNIT; 3 was business days. */
-enum { UNIT_YEAR, UNIT_MONTH, UNIT_WEEK, UNIT_DAY = 4, UNIT_HOUR, UNIT_MINUTE, UNIT_SECOND };
+enum {
+    UNIT_YEAR,
+    UNIT_MONTH,
+    UNIT_WEEK,
+    UNIT_DAY = 4,
+    UNIT_HOUR,
+    UNIT_MINUTE,
+    UNIT_SECOND,
+    UNIT_ATTOSECOND = 13
+};
+
+__extension__ typedef __int128 wide;
 
 bool numpy_is_no_time(int64_t number)
 {
@@ -137,19 +148,19 @@ bool numpy_is_no_time(int64_t number)
 }
 
 /* Days since 1970-01-01 as a date of the Gregorian calendar: eras of 400 years, from a March on. */
-static void add_date(int64_t days, struct text *text)
+static void add_date(wide days, struct text *text)
 {
     const int64_t era_days = 146097;
     days += 719468;
-    int64_t era = (days >= 0 ? days : days - era_days + 1) / era_days;
-    int64_t day_of_era = days - era * era_days;
+    wide era = (days >= 0 ? days : days - era_days + 1) / era_days;
+    int64_t day_of_era = (int64_t)(days - era * era_days);
     int64_t year =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     int64_t day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
     int64_t march_month = (5 * day_of_year + 2) / 153;
     int64_t day = day_of_year - (153 * march_month + 2) / 5 + 1;
     int64_t month = march_month < 10 ? march_month + 3 : march_month - 9;
-    year += era * 400 + (month <= 2);
+    year = (int64_t)(era * 400 + year + (month <= 2));
     text_printf(text, year < 0 ? "%05" PRId64 : "%04" PRId64, year);
     text_printf(text, "-%02" PRId64 "-%02" PRId64, month, day);
 }
@@ -168,20 +179,21 @@ static void add_clock(int32_t unit, uint64_t seconds, uint64_t fraction, struct 
 
 void numpy_add_moment(const struct numpy_time *time, int64_t number, struct text *text)
 {
-    __extension__ typedef __int128 wide;
     wide value = (wide)number * time->count;
     if (numpy_is_no_time(number)) {
         text_add_string(text, "NaT");
+    } else if (time->unit < UNIT_YEAR || time->unit > UNIT_ATTOSECOND) {
+        text_printf(text, "%" PRId64, number); // Generic, or damaged.
     } else if (time->unit == UNIT_YEAR) {
-        int64_t year = (int64_t)value + 1970;
+        int64_t year = (int64_t)(value + 1970);
         text_printf(text, year < 0 ? "%05" PRId64 : "%04" PRId64, year);
     } else if (time->unit == UNIT_MONTH) {
         wide year = (value >= 0 ? value : value - 11) / 12;
-        int64_t shown = (int64_t)year + 1970;
+        int64_t shown = (int64_t)(year + 1970);
         text_printf(text, shown < 0 ? "%05" PRId64 "-%02d" : "%04" PRId64 "-%02d", shown,
                     (int)(value - year * 12) + 1);
     } else if (time->unit == UNIT_WEEK) {
-        add_date((int64_t)(value * 7), text);
+        add_date(value * 7, text);
     } else {
         wide in_second = 1;
         for (int32_t unit = UNIT_SECOND; unit < time->unit; unit++)
@@ -192,7 +204,7 @@ void numpy_add_moment(const struct numpy_time *time, int64_t number, struct text
                                                   : 86400 * in_second;
         wide days = (value >= 0 ? value : value - in_day + 1) / in_day;
         wide rest = value - days * in_day;
-        add_date((int64_t)days, text);
+        add_date(days, text);
         if (time->unit == UNIT_HOUR || time->unit == UNIT_MINUTE)
             rest *= time->unit == UNIT_HOUR ? 3600 : 60;
         if (time->unit > UNIT_DAY)
