@@ -7,6 +7,11 @@
 #include <libelf.h>
 
 /**
+ * A copy of a section's header: libelf's own stands where the file has it, which need not be a
+ * multiple of eight. False: there is none.
+ */
+bool elf_section_header(Elf_Scn *section, Elf64_Shdr *ret);
+/**
  * Decompresses a section if it is compressed: zlib's data into the arena, which *ret tells; what
  * else there is in place.
  */

@@ -1,5 +1,5 @@
 /* Files by libelf: opening, and what a separate debug file is known by. */
-#include "elf.h"
+#include "elf_private.h"
 
 #include <gelf.h>
 #include <unistd.h>
@@ -46,11 +46,12 @@ struct elf_bytes elf_file_bytes(struct Elf *elf)
 bool elf_file_build_id(struct Elf *elf, struct elf_bytes *ret)
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
-        const Elf64_Shdr *header = elf64_getshdr(section);
-        const Elf_Data *data =
-            header && header->sh_type == SHT_NOTE ? elf_rawdata(section, NULL) : NULL;
+        Elf64_Shdr header;
+        const Elf_Data *data = elf_section_header(section, &header) && header.sh_type == SHT_NOTE
+                                   ? elf_rawdata(section, NULL)
+                                   : NULL;
         if (data && data->d_buf &&
-            parse_build_id_note(data->d_buf, data->d_size, header->sh_addralign, ret))
+            parse_build_id_note(data->d_buf, data->d_size, header.sh_addralign, ret))
             return true;
     }
     struct elf_bytes file = elf_file_bytes(elf);

@@ -25,9 +25,9 @@ static bool inflate_bytes(const struct elf_bytes *bytes, uint64_t inflated_size,
 
 static bool read_compression(Elf_Scn *section, GElf_Chdr *ret)
 {
-    const Elf64_Shdr *header = elf64_getshdr(section);
-    return header && gelf_getchdr(section, ret) &&
-           ret->ch_size / COMPRESSION_RATIO_LIMIT <= header->sh_size;
+    Elf64_Shdr header;
+    return elf_section_header(section, &header) && gelf_getchdr(section, ret) &&
+           ret->ch_size / COMPRESSION_RATIO_LIMIT <= header.sh_size;
 }
 
 bool elf_compression_is_sane(Elf_Scn *section)
@@ -53,13 +53,15 @@ static bool decompress_flagged(Elf_Scn *section, struct arena *arena, struct elf
 
 bool elf_decompress(struct Elf *elf, Elf_Scn *section, struct arena *arena, struct elf_bytes *ret)
 {
-    const Elf64_Shdr *header = elf64_getshdr(section);
+    Elf64_Shdr header;
     size_t names;
-    if (header->sh_flags & SHF_COMPRESSED)
+    if (!elf_section_header(section, &header))
+        return false;
+    if (header.sh_flags & SHF_COMPRESSED)
         return decompress_flagged(section, arena, ret);
     if (elf_getshdrstrndx(elf, &names) != 0)
         return false;
-    const char *name = elf_strptr(elf, names, header->sh_name);
+    const char *name = elf_strptr(elf, names, header.sh_name);
     if (!name || strncmp(name, ".zdebug", 7) != 0)
         return true;
     /* "ZLIB" and the size, big-endian. */

@@ -20,10 +20,11 @@ static void describe(const Elf64_Shdr *header, struct elf_section *ret)
 bool elf_file_get_section(struct Elf *elf, size_t index, struct elf_section *ret)
 {
     Elf_Scn *section = elf_getscn(elf, index);
-    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
-    if (header)
-        describe(header, ret);
-    return header != NULL;
+    Elf64_Shdr header;
+    if (!elf_section_header(section, &header))
+        return false;
+    describe(&header, ret);
+    return true;
 }
 
 static bool is_gnu_compressed(const char *found, const char *name)
@@ -38,8 +39,9 @@ static Elf_Scn *find_section(struct Elf *elf, const char *name, bool *ret_gnu_co
     if (!elf || elf_getshdrstrndx(elf, &names) != 0)
         return NULL;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
-        const Elf64_Shdr *header = elf64_getshdr(section);
-        const char *found = header ? elf_strptr(elf, names, header->sh_name) : NULL;
+        Elf64_Shdr header;
+        const char *found =
+            elf_section_header(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
         *ret_gnu_compressed = found && is_gnu_compressed(found, name);
         if (found && (*ret_gnu_compressed || strcmp(found, name) == 0))
             return section;
@@ -51,17 +53,20 @@ static Elf_Scn *find_section_with_bytes(struct Elf *elf, const char *name)
 {
     bool gnu_compressed;
     Elf_Scn *section = find_section(elf, name, &gnu_compressed);
-    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
-    return header && header->sh_type != SHT_NOBITS && header->sh_size > 0 ? section : NULL;
+    Elf64_Shdr header;
+    return elf_section_header(section, &header) && header.sh_type != SHT_NOBITS &&
+                   header.sh_size > 0
+               ? section
+               : NULL;
 }
 
 bool elf_file_find_section(struct Elf *elf, const char *name, struct elf_section *ret)
 {
     bool gnu_compressed;
-    Elf_Scn *section = find_section(elf, name, &gnu_compressed);
-    if (!section)
+    Elf64_Shdr header;
+    if (!elf_section_header(find_section(elf, name, &gnu_compressed), &header))
         return false;
-    describe(elf64_getshdr(section), ret);
+    describe(&header, ret);
     ret->gnu_compressed = gnu_compressed;
     return true;
 }
@@ -93,8 +98,8 @@ bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *aren
 bool elf_file_replace_section(struct Elf *elf, const char *name, uint8_t *bytes, size_t size)
 {
     Elf_Scn *section = find_section_with_bytes(elf, name);
-    const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
-    if (!header || header->sh_flags & SHF_COMPRESSED)
+    Elf64_Shdr header;
+    if (!elf_section_header(section, &header) || header.sh_flags & SHF_COMPRESSED)
         return false;
     // libdw takes the one or the other, as its version has it.
     Elf_Data *raw = elf_rawdata(section, NULL);
@@ -109,11 +114,11 @@ bool elf_file_replace_section(struct Elf *elf, const char *name, uint8_t *bytes,
 bool elf_file_find_symbols(struct Elf *elf, uint32_t type, struct elf_symbols *ret)
 {
     for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section)) != NULL;) {
-        const Elf64_Shdr *header = elf64_getshdr(section);
-        if (!header || header->sh_type != type)
+        Elf64_Shdr header;
+        if (!elf_section_header(section, &header) || header.sh_type != type)
             continue;
         const Elf_Data *symbols = elf_getdata(section, NULL);
-        Elf_Scn *name_section = elf_getscn(elf, header->sh_link);
+        Elf_Scn *name_section = elf_getscn(elf, header.sh_link);
         const Elf_Data *names = name_section ? elf_getdata(name_section, NULL) : NULL;
         if (!symbols || !symbols->d_buf || !names || !names->d_buf || !names->d_size)
             continue;
@@ -135,15 +140,16 @@ bool elf_file_is_sane(struct Elf *elf, uint64_t *ret_compressed)
     if (!elf || elf_getshdrstrndx(elf, &names) != 0)
         return false;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
-        const Elf64_Shdr *header = elf64_getshdr(section);
-        const char *name = header ? elf_strptr(elf, names, header->sh_name) : NULL;
-        if (!name || header->sh_type == SHT_NOBITS)
+        Elf64_Shdr header;
+        const char *name =
+            elf_section_header(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (!name || header.sh_type == SHT_NOBITS)
             continue;
         if (strncmp(name, ".zdebug", 7) == 0)
-            *ret_compressed += header->sh_size;
-        if (!(header->sh_flags & SHF_COMPRESSED))
+            *ret_compressed += header.sh_size;
+        if (!(header.sh_flags & SHF_COMPRESSED))
             continue;
-        *ret_compressed += header->sh_size;
+        *ret_compressed += header.sh_size;
         if (!elf_compression_is_sane(section))
             return false;
     }
