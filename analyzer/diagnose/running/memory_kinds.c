@@ -63,7 +63,7 @@ static enum kind classify(const struct target_mapping *mapping)
 
 /*
  * The kernel's own: [vdso], [vvar] before it (arch/x86/entry/vdso/vma.c), [vsyscall], and whatever
- * a damaged core has in the upper half, where no memory of a process is: sums stay below 2^63.
+ * a damaged core has in the upper half, where no memory of a process is.
  */
 static bool is_of_kernel(const struct target *target, size_t index)
 {
@@ -116,10 +116,16 @@ void running_sum_memory(const struct target *target, const struct live_facts *fa
     if (!memory || !stacks || !target->mapping_count)
         return;
     mark_stacks(target, stacks);
-    for (size_t i = 0; i < target->mapping_count; i++)
-        if (!is_of_kernel(target, i))
-            bytes[stacks[i] ? KIND_STACK : classify(&target->mappings[i])] +=
-                target->mappings[i].end - target->mappings[i].start;
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        uint64_t *sum = &bytes[stacks[i] ? KIND_STACK : classify(&target->mappings[i])];
+        uint64_t size = target->mappings[i].end - target->mappings[i].start;
+        if (is_of_kernel(target, i))
+            continue;
+        // A list that is damaged: no process has so much.
+        if (size > INT64_MAX - *sum)
+            return;
+        *sum += size;
+    }
     if (last == KIND_COUNT)
         add_facts(facts, bytes);
     for (size_t i = 0; i < last; i++)

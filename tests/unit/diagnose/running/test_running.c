@@ -167,12 +167,34 @@ static void test_test_and_rank(void **state)
     arena_destroy(arena);
 }
 
+/* Of a damaged core: mappings lie on each other. */
+static void test_more_memory_than_there_is(void **state)
+{
+    struct target_mapping mappings[] = {
+        {.start = 0x1000, .end = INT64_MAX, .writable = true},
+        {.start = 0x2000, .end = INT64_MAX, .writable = true},
+    };
+    struct target target = {.mappings = mappings, .mapping_count = 1};
+    struct trace_running running = {0};
+    struct arena *arena = arena_create();
+    (void)state;
+    running_sum_memory(&target, NULL, arena, &running);
+    assert_true(running.memory_count > 0);
+    assert_string_equal(running.memory[0].kind, "anonymous");
+    assert_int_equal(running.memory[0].bytes, INT64_MAX - 0x1000);
+    target.mapping_count = 2;
+    running = (struct trace_running){0};
+    running_sum_memory(&target, NULL, arena, &running);
+    assert_int_equal(running.memory_count, 0);
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),       cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_lines),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_environment),  cmocka_unit_test(test_long_value),
-        cmocka_unit_test(test_test_and_rank)};
+        cmocka_unit_test(test_record),        cmocka_unit_test(test_metadata),
+        cmocka_unit_test(test_lines),         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_environment),   cmocka_unit_test(test_long_value),
+        cmocka_unit_test(test_test_and_rank), cmocka_unit_test(test_more_memory_than_there_is)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
