@@ -7,8 +7,12 @@ import json
 import os
 import random
 import shutil
+import sys
 import tarfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cases", "support"))
+import analyzer  # noqa: E402
 
 ODD: list = [None, True, -1, 0, 1 << 63, 1e300, "", "x" * 100000, "\x1b[2J", "\u202e", [], {}, [[[[]]]], {"a": {"a": 1}}]
 ODD_BYTES = [b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[31m", b"\n", b"\r\n", b"\"", b"{", b"[" * 3000, b"-", b"1e999",
@@ -67,8 +71,8 @@ def damaged_json(choice, text):
 class Program:
     """The program, and undamaged files of it."""
 
-    def __init__(self, analyzer, scratch, cores, jit_dump):
-        self.analyzer, self.cores, self.jit_dump = analyzer, cores, jit_dump
+    def __init__(self, scratch, cores, jit_dump):
+        self.cores, self.jit_dump = cores, jit_dump
         self.folder = os.path.join(scratch, "program")
         os.makedirs(self.folder)
         self.reports = [analyzer.run("--format", "json", core).stdout for core in cores]
@@ -101,10 +105,10 @@ class Program:
 
     def run(self, *arguments):
         """Exit 0 to 3, and text that drives no terminal; a crash and a hang are failures of run()."""
-        result = self.analyzer.run(*arguments)
+        result = analyzer.run(*arguments)
         if result.returncode not in (0, 1, 2, 3):
             raise Failed(result.describe())
-        odd = self.analyzer.forbidden_characters((result.stdout + result.stderr).replace("\t", ""))
+        odd = analyzer.forbidden_characters((result.stdout + result.stderr).replace("\t", ""))
         if odd:
             raise Failed("%s\nhas %s" % (result.describe(), odd))
         return result
@@ -112,7 +116,7 @@ class Program:
     def run_json(self, *arguments):
         result = self.run("--format", "json", *arguments)
         if result.returncode < 2:
-            self.analyzer.assert_fits_schema(json.loads(result.stdout), result.describe())
+            analyzer.assert_fits_schema(json.loads(result.stdout), result.describe())
 
     # ---- the kinds ----
 
@@ -121,7 +125,7 @@ class Program:
                  for number in range(choice.randint(1, 3))]
         result = self.run("summary", "--format", choice.choice(("json", "text")), *paths)
         if result.returncode < 2 and result.stdout.startswith("{"):
-            self.analyzer.assert_fits_schema(json.loads(result.stdout), result.describe())
+            analyzer.assert_fits_schema(json.loads(result.stdout), result.describe())
 
     def triage(self, choice):
         store = os.path.join(self.folder, "store")
@@ -137,7 +141,7 @@ class Program:
         if result.returncode != 2 and kind in ("groups", "sarif"):
             document = json.loads(result.stdout)
             if kind == "groups":
-                self.analyzer.assert_fits_schema(document, result.describe())
+                analyzer.assert_fits_schema(document, result.describe())
         elif result.returncode != 2 and kind in ("ndjson", "satyr", "sentry"):
             for line in result.stdout.splitlines():
                 json.loads(line)
@@ -179,10 +183,9 @@ class Program:
 
 def run(options, scratch, cores, jit_dump, count):
     """Whether none of `count` mutants failed. `jit_dump` is a core, its jitdump and its process; or None."""
-    os.environ.setdefault("PSC_BUILD_DIR", options.build)
-    import analyzer  # pylint: disable=import-outside-toplevel
+    analyzer.PROGRAM = os.path.join(options.build, "analyzer/pystack-core")
     begun, failed = time.monotonic(), 0
-    program = Program(analyzer, scratch, cores, jit_dump)
+    program = Program(scratch, cores, jit_dump)
     kinds = [program.summary, program.triage, program.resume, program.rule_file, program.sysroot, program.bundle]
     if jit_dump:
         kinds.append(program.names)
