@@ -6,6 +6,8 @@
 #define PIECE_SIZE  ((size_t)1 << 20)
 #define PIECE_EXTRA ((size_t)1024) /* Longer than anything that is looked for. */
 #define SCAN_LIMIT  (UINT64_C(4) << 30)
+/* What a page counts that a debugger cannot read: each is a question to it. */
+#define ASKED_IN_VAIN (UINT64_C(64) << 10)
 
 struct scan {
     struct python *python;
@@ -46,9 +48,11 @@ static void scan_range(struct scan *scan, psc_addr start, psc_addr end)
             scan->stopped = true;
         /* Over a hole, on at the next page. */
         size_t step = size > PIECE_SIZE ? PIECE_SIZE : size & ~(page - 1);
+        uint64_t cost = !step && !scan->python->target->ops->piece ? ASKED_IN_VAIN : page;
         if (!step || (size < wanted && size == step))
             step += page;
-        scan->left -= step < scan->left ? step : scan->left;
+        cost = cost > step ? cost : step;
+        scan->left -= cost < scan->left ? cost : scan->left;
         at += step;
     }
 }
