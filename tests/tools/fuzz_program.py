@@ -2,6 +2,7 @@
 Damaged files that the program itself reads and no target has: reports (summary, triage --resume), groups and
 baselines, rules, bundles, maps of names; and what it makes of damaged cores: bundles, triage in each format.
 """
+import copy
 import io
 import json
 import os
@@ -61,9 +62,9 @@ def damaged_json(choice, text):
             if choice.randrange(4) == 0:
                 del node[key]
             elif choice.randrange(4) == 0 and isinstance(node, list):
-                node.extend(node[:50])
+                node.extend(copy.deepcopy(node[:50]))
             else:
-                node[key] = choice.choice(ODD)
+                node[key] = copy.deepcopy(choice.choice(ODD))
             break
     return json.dumps(document, ensure_ascii=choice.randrange(2) == 0).encode("utf-8", "surrogatepass")
 
