@@ -423,7 +423,9 @@ def test_documented_workflow(tmp_path):
     (tools / "sudo").chmod(0o755)
     (tmp_path / "test_it.py").write_text("import ctypes\ndef test_boom():\n    ctypes.string_at(0)\n")
     env = {"PATH": "%s:/usr/bin:/bin" % tools, "HOME": str(tmp_path), "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(tmp_path),
-           "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "PYTHONDONTWRITEBYTECODE": "1"}
+           "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "PYTHONDONTWRITEBYTECODE": "1",
+           # A sanitizer's program sets its own limit of core files to 0 otherwise.
+           "ASAN_OPTIONS": "disable_coredump=0:exitcode=%d" % analyzer.SANITIZER_EXIT}
     codes = []
     for step in steps:
         done = subprocess.run(["bash", "-e", "-c", "\n".join(step)], cwd=tmp_path, env=env, stdin=subprocess.DEVNULL,
