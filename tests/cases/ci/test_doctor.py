@@ -11,6 +11,8 @@ import cores
 import living
 
 SCHEMA = os.path.join(cores.SOURCE, "schema/pystack-core-doctor-1.schema.json")
+# A sanitizer's program sets its own limit of core files to 0 otherwise.
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "ASAN_OPTIONS": "disable_coredump=0"}
 UNLIMITED = "ulimit -S -c unlimited 2>/dev/null || ulimit -S -c $(ulimit -H -c)"
 
 
@@ -18,7 +20,7 @@ def doctor(folder, before, *arguments):
     """Runs a line of shell, then doctor; its checks by their names, and its exit code."""
     command = ["sh", "-c", '%s && exec "$@"' % before, "sh", analyzer.PROGRAM, "doctor", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=600,
-                          env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"})
+                          env=ENVIRONMENT)
     assert b"Sanitizer" not in done.stderr, done.stderr
     return done
 
@@ -49,7 +51,7 @@ def mounted(folder, path, text):
         instead = "instead"
     script = 'mount --bind ' + instead + ' "$1" && shift && { %s; } && exec "$@"' % UNLIMITED
     done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", path, analyzer.PROGRAM, "doctor", "--json"], cwd=folder,
-                          capture_output=True, stdin=subprocess.DEVNULL, timeout=600)
+                          capture_output=True, stdin=subprocess.DEVNULL, timeout=600, env=ENVIRONMENT)
     assert done.returncode in (0, 1), done.stderr
     document = json.loads(done.stdout)
     analyzer.schema_validator(path=SCHEMA).validate(document)
