@@ -283,7 +283,7 @@ struct live_save {
     bool taken; /**< Of the last snapshot. */
     bool full;
     size_t held_pages; /**< The first of live.pages: read while the process stood. */
-    const char *path; /**< As it was given. */
+    const char *path;  /**< As it was given. */
     struct new_file output;
     struct core_file file;
     struct core_identity identity;

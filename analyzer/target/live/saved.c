@@ -225,19 +225,24 @@ static void keep_constants(struct target *target)
 
 /* ---- writing ---- */
 
-/* Whether there is a page without rights below it, as below the stack of each thread. */
-static bool is_stack(const struct target *target, psc_addr address)
+/* A stack, by the page without rights below it, on which no thread stands: what ended has left it.
+ */
+static bool is_left_stack(const struct target *target, psc_addr address)
 {
     const struct target_mapping *mapping = target_find_mapping(target, address);
     if (!mapping || mapping == target->mappings || !mapping->writable || mapping->file)
         return false;
+    for (size_t i = 0; i < target->thread_count; i++)
+        if (target_find_mapping(target, target_sp(target, &target->threads[i].registers)) ==
+            mapping)
+            return false;
     const struct target_mapping *below = mapping - 1;
     return below->end == mapping->start && !below->readable && !below->writable &&
            !below->executable;
 }
 
 /*
- * All pages that were read, but those of stacks that were read when the process went on again:
+ * All pages that were read, but those of left stacks that were read when the process went on again:
  * beside what stood there before, glibc's list of threads, which goes through them, would lead
  * round in a circle.
  */
@@ -249,7 +254,7 @@ static struct live_page *list_saved_pages(const struct target *target, const str
     struct live_page *list = calloc(count + 1, sizeof(*list));
     for (size_t i = 0; list && i < count; i++) {
         const struct live_page *page = pages_at(&live->pages, i);
-        if (i < live->save.held_pages || !is_stack(target, page->address))
+        if (i < live->save.held_pages || !is_left_stack(target, page->address))
             list[kept++] = *page;
     }
     if (list)
