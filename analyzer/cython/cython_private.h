@@ -24,9 +24,6 @@ struct cython_module {
 void cython_module_deinit(struct cython_module *known);
 bool cython_module_name_of(struct cython_module *known, const char *symbol, struct arena *arena,
                            struct arena *keep, struct cython_name *ret);
-/** cython_module_name(), with the names at hand. */
-const char *cython_module_find_name(struct cython_module *known, struct arena *arena);
-
 const char *cython_module_get_name(struct cython_module *known, struct arena *keep);
 
 /** Questions about the machine code of a module, in the file's own addresses. */

@@ -102,7 +102,8 @@ static const char *name_from_path(struct slice last, struct slice directory, str
     return bare;
 }
 
-const char *cython_module_find_name(struct cython_module *known, struct arena *arena)
+/* cython_module_name(), with the names at hand. */
+static const char *find_module_name(struct cython_module *known, struct arena *arena)
 {
     struct module *module = known->module;
     struct slice directory;
@@ -124,7 +125,7 @@ const char *cython_module_find_name(struct cython_module *known, struct arena *a
 const char *cython_module_name(struct module *module, struct arena *arena)
 {
     struct cython_module known = {.module = module};
-    const char *name = cython_module_find_name(&known, arena);
+    const char *name = find_module_name(&known, arena);
     cython_module_deinit(&known);
     return name;
 }
@@ -155,7 +156,7 @@ static bool may_be_cython(const char *symbol)
 const char *cython_module_get_name(struct cython_module *known, struct arena *keep)
 {
     if (!known->module_name_known) {
-        known->module_name = cython_module_find_name(known, keep);
+        known->module_name = find_module_name(known, keep);
         known->module_name_known = true;
     }
     return known->module_name;

@@ -9,6 +9,9 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* What is used of it; a member of struct archive_calls each, of the header's type. */
 #define ARCHIVE_CALLS(X)                       \
@@ -55,5 +58,11 @@ struct archive_calls {
 
 /** Loaded once, for good; NULL: *ret_problem is a sentence. */
 const struct archive_calls *archive_calls_load(const char **ret_problem);
+
+/**
+ * Writes unpacked bytes to their place in a file; what lies before it and was never written is a
+ * hole. False: errno says why.
+ */
+bool unpacked_write_at(int fd, const void *bytes, size_t size, uint64_t offset);
 
 #endif

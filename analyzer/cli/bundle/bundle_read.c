@@ -64,21 +64,6 @@ struct reader {
     struct bundle_error *error;
 };
 
-static bool write_at(int fd, const char *bytes, size_t size, uint64_t offset)
-{
-    while (size) {
-        ssize_t written = pwrite(fd, bytes, size, (off_t)offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-        offset += (uint64_t)written;
-    }
-    return true;
-}
-
 /* The bytes of a member go behind those of the ones before it; holes stay holes. */
 static bool unpack(struct reader *reader, struct member *member)
 {
@@ -98,7 +83,7 @@ static bool unpack(struct reader *reader, struct member *member)
         uint64_t end = (uint64_t)offset + size;
         if (offset < 0 || end > SIZE_LIMIT - bundle->size)
             return fail(reader->error, reader->path, "more than 64 GB when it is unpacked");
-        if (!write_at(bundle->bytes, block, size, bundle->size + (uint64_t)offset))
+        if (!unpacked_write_at(bundle->bytes, block, size, bundle->size + (uint64_t)offset))
             return fail(reader->error, reader->path,
                         errno == ENOSPC
                             ? "no space for what is in it; TMPDIR can name a larger place"
@@ -331,7 +316,7 @@ static bool copy_out(const struct bundle *bundle, const struct member *member, i
         // The end of the last one may be a hole.
         if (!got)
             return !ftruncate(fd, (off_t)member->size);
-        if (!write_at(fd, bytes, (size_t)got, at))
+        if (!unpacked_write_at(fd, bytes, (size_t)got, at))
             return false;
         at += (uint64_t)got;
         left -= (uint64_t)got;

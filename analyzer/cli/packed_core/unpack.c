@@ -33,21 +33,6 @@ static bool is_zero(const unsigned char *bytes, size_t size)
     return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
 }
 
-static bool write_at(int file, const unsigned char *bytes, size_t size, uint64_t offset)
-{
-    while (size) {
-        ssize_t written = pwrite(file, bytes, size, (off_t)offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-        offset += (uint64_t)written;
-    }
-    return true;
-}
-
 static bool store(struct unpack_work *work, const unsigned char *bytes, size_t size, uint64_t at)
 {
     struct unpack_sink *sink = &work->sink;
@@ -59,7 +44,7 @@ static bool store(struct unpack_work *work, const unsigned char *bytes, size_t s
                     "what is behind them is missing (TMPDIR can name a larger place)",
                     (unsigned long long)(sink->stored_limit >> 20));
     sink->stored += size;
-    return write_at(sink->file, bytes, size, at) ||
+    return unpacked_write_at(sink->file, bytes, size, at) ||
            stop(work, "the core cannot be unpacked whole: %s (TMPDIR can name a larger place)",
                 strerror(errno));
 }

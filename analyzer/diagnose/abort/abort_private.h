@@ -43,7 +43,6 @@ void abort_stack_deinit(struct abort_stack *stack);
 /** The innermost frame from `first` on of one of the functions; stack->count: none. */
 size_t abort_stack_find(const struct abort_stack *stack, size_t first, const char *const *names,
                         size_t name_count);
-bool abort_frame_is(const struct abort_frame *frame, const char *name);
 /**
  * Copies a text of the target into the arena, without line ends behind it. False when it cannot be
  * read, is empty, or is no UTF-8.

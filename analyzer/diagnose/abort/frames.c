@@ -12,7 +12,7 @@ static struct abort_frame look_up(struct modules *modules, const struct native_f
     return frame;
 }
 
-bool abort_frame_is(const struct abort_frame *frame, const char *name)
+static bool frame_is(const struct abort_frame *frame, const char *name)
 {
     // A compiler's part of a function has its name and a suffix: ".cold".
     const char *symbol = frame->symbol.name;
@@ -25,7 +25,7 @@ size_t abort_stack_find(const struct abort_stack *stack, size_t first, const cha
 {
     for (size_t i = first; i < stack->count; i++)
         for (size_t j = 0; j < name_count; j++)
-            if (abort_frame_is(&stack->frames[i], names[j]))
+            if (frame_is(&stack->frames[i], names[j]))
                 return i;
     return stack->count;
 }

@@ -14,7 +14,6 @@
 #define FUTEX_WAIT     0u
 #define FUTEX_LOCK_PI  6u
 #define FUTEX_BITSET   9u
-#define FUTEX_LOCK_PI2 13u
 #define FUTEX_TID_MASK 0x3fffffffu
 
 /* struct __pthread_mutex_s: offsets from its lock word; bits of __kind. */
