@@ -55,7 +55,7 @@ def how_many(options):
     """{kind: mutants}"""
     if options.release_check:
         return {**shares(CORES, options.kinds, RELEASE_CORES), **shares(FILES, options.kinds, RELEASE_FILES)}
-    total = options.mutants or EVERY_RUN[is_sanitized(options.build)]
+    total = options.mutants or EVERY_RUN[options.sanitized]
     return shares({**CORES, **FILES}, options.kinds, total)
 
 
@@ -117,6 +117,7 @@ def main():
     parser.add_argument("--keep-subjects", action="store_true", help="keep the subjects, too, to repeat a failure")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
+    options.sanitized = is_sanitized(options.build)
     options.save = os.path.abspath(options.save or os.path.join(options.build, "tests/fuzz/failed"))
     unknown = set(options.kinds) - {*CORES, *FILES}
     if unknown:

@@ -185,6 +185,7 @@ class Program:
 def run(options, scratch, cores, jit_dump, count):
     """Whether none of `count` mutants failed. `jit_dump` is a core, its jitdump and its process; or None."""
     analyzer.PROGRAM = os.path.join(options.build, "analyzer/pystack-core")
+    analyzer.SANITIZED = options.sanitized
     begun, failed = time.monotonic(), 0
     program = Program(scratch, cores, jit_dump)
     kinds = [program.summary, program.triage, program.resume, program.rule_file, program.sysroot, program.bundle]
