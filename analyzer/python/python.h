@@ -427,4 +427,6 @@ PSC_MUST_CHECK enum psc_status python_read_location(struct python *python,
 
 #include "python_tasks.h"
 
+#include "python_heap.h"
+
 #endif
