@@ -27,7 +27,7 @@ LIBRARIES: List[Tuple[str, str, Dict[str, Optional[int]]]] = [
     ("libunwind", r"libunwind", {"native": None}),
     ("libdw", r"elfutils/", {"modules/dwarf": None, "native": 1}),
     ("libelf", r"(libelf|gelf)\.h", {"elf": None}),
-    ("jansson", r"jansson\.h", {"print": None, "report": None, "cli/triage": None, "cli/doctor": 1, "cli/ci": 1}),
+    ("jansson", r"jansson\.h", {"json_writer": None, "report": None, "cli/triage": None, "cli/doctor": 1, "cli/ci": 1}),
     ("ptrace", r"sys/ptrace\.h", {"target/live": None}),
     ("process_vm_readv", r"sys/uio\.h", {"target/live": None}),
     ("libdeflate", r"libdeflate\.h", {"elf": 1}),
