@@ -1,0 +1,22 @@
+/** @file What the files of room `profile` share. */
+#ifndef PSC_PROFILE_PRIVATE_H
+#define PSC_PROFILE_PRIVATE_H
+
+#include "profile.h"
+
+/** The samples: the last ones here, those before in a file without a name. */
+struct profile_spill {
+    struct profile_sample *items;
+    size_t count;
+    size_t capacity;
+    uint64_t spilled; /**< Samples in the file. */
+    int fd;           /**< -1: there is no file yet. */
+};
+
+/** Samples that are kept in memory before they go to the file. */
+#define PROFILE_HELD_LIMIT ((size_t)1 << 15)
+
+struct profile_spill *spill_create(void);
+void spill_destroy(struct profile_spill *spill);
+
+#endif

@@ -1,0 +1,143 @@
+/* The samples of a profile: a file without a name takes what memory should not hold. */
+#include "profile_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct profile_spill *spill_create(void)
+{
+    struct profile_spill *spill = calloc(1, sizeof(*spill));
+    if (spill)
+        spill->fd = -1;
+    return spill;
+}
+
+void spill_destroy(struct profile_spill *spill)
+{
+    if (!spill)
+        return;
+    if (spill->fd >= 0)
+        close(spill->fd);
+    free(spill->items);
+    free(spill);
+}
+
+/* O_TMPFILE: open(2); a file system without it has the file for a moment under a name. */
+static int open_unnamed(void)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!folder || folder[0] != '/')
+        folder = "/tmp";
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+    if (fd < 0)
+        fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+    return fd >= 0 ? fd : memfd_create("samples", MFD_CLOEXEC);
+}
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    while (size) {
+        ssize_t done = write(fd, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+static enum psc_status spill_out(struct profile_spill *spill)
+{
+    if (spill->fd < 0)
+        spill->fd = open_unnamed();
+    off_t end = (off_t)(spill->spilled * sizeof(*spill->items));
+    if (spill->fd < 0 || lseek(spill->fd, end, SEEK_SET) != end ||
+        !write_all(spill->fd, (const char *)spill->items, spill->count * sizeof(*spill->items)))
+        return PSC_ERR_IO;
+    spill->spilled += spill->count;
+    spill->count = 0;
+    return PSC_OK;
+}
+
+enum psc_status profile_add_sample(struct profile *profile, const struct profile_sample *sample)
+{
+    struct profile_spill *spill = profile->spill;
+    if (spill->count >= PROFILE_HELD_LIMIT) {
+        enum psc_status status = spill_out(spill);
+        if (status != PSC_OK)
+            return status;
+    }
+    if (!array_reserve(&spill->items, &spill->capacity, spill->count + 1, sizeof(*spill->items)))
+        return PSC_ERR_MEMORY;
+    spill->items[spill->count++] = *sample;
+    return PSC_OK;
+}
+
+uint64_t profile_sample_count(const struct profile *profile)
+{
+    return profile->spill->spilled + profile->spill->count;
+}
+
+/* Samples in the file; fewer when it cannot be read. */
+static size_t read_spilled(const struct profile_spill *spill, uint64_t first,
+                           struct profile_sample *ret, size_t count)
+{
+    size_t done = 0, size = count * sizeof(*ret);
+    while (done < size) {
+        ssize_t got =
+            pread(spill->fd, (char *)ret + done, size - done, (off_t)(first * sizeof(*ret) + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    return done / sizeof(*ret);
+}
+
+size_t profile_read_samples(const struct profile *profile, uint64_t first,
+                            struct profile_sample *ret, size_t count)
+{
+    const struct profile_spill *spill = profile->spill;
+    size_t got = 0;
+    if (first < spill->spilled) {
+        uint64_t left = spill->spilled - first;
+        size_t wanted = left < count ? (size_t)left : count;
+        got = read_spilled(spill, first, ret, wanted);
+        if (got < wanted)
+            return got;
+    }
+    for (uint64_t at = first + got - spill->spilled; got < count && at < spill->count; at++)
+        ret[got++] = spill->items[at];
+    return got;
+}
+
+void profile_start_reading(struct profile_reader *reader, const struct profile *profile)
+{
+    *reader = (struct profile_reader){.profile = profile};
+}
+
+bool profile_next_sample(struct profile_reader *reader, struct profile_sample *ret)
+{
+    if (reader->at == reader->count) {
+        reader->count = profile_read_samples(reader->profile, reader->next, reader->held,
+                                             PSC_ARRAY_SIZE(reader->held));
+        reader->next += reader->count;
+        reader->at = 0;
+        if (!reader->count)
+            return false;
+    }
+    *ret = reader->held[reader->at++];
+    return true;
+}
+
+void profile_drop_samples(struct profile *profile)
+{
+    profile->spill->count = 0;
+    profile->spill->spilled = 0;
+}

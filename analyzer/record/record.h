@@ -1,0 +1,55 @@
+/**
+ * @file
+ * Room `record`: samples a living process over time into a profile. At each moment the threads that
+ * have run since the last one are stopped, one at a time, copied, and let go at once; the others
+ * keep the stack that they had.
+ *
+ * The process is never held between two moments: its signals and debuggers go on as ever, and it
+ * runs on if this program is killed anywhere.
+ */
+#ifndef PSC_RECORD_H
+#define PSC_RECORD_H
+
+#include "profile.h"
+
+/** What is to be recorded. */
+struct record_options {
+    int32_t pid;
+    double rate;      /**< Moments a second. */
+    double duration;  /**< Seconds; 0: until the process ends, or `tick` says so. */
+    bool python_only; /**< Python frames alone. */
+    bool no_pause;    /**< Nothing is stopped; Python frames alone. */
+    bool idle;        /**< Threads that wait, too. */
+    bool only_gil;    /**< Only who holds the GIL. */
+    bool by_cpu;      /**< Weights are processor time. */
+    bool splits_threads;
+    bool children; /**< Descendants, too, as they come and go. */
+    bool folds_lines;
+    bool tasks;    /**< The chain of tasks that await a running one stands below its frames. */
+    uint64_t seed; /**< Of the jitter; 0: by the clock. */
+    const struct psc_open_options *open; /**< Where files are; or NULL. */
+    /**
+     * Called after each moment, and at least ten times a second while nothing can be sampled. The
+     * profile is whole and may be read, profile_drop_samples() may be called.
+     * @return 0 to go on; anything else ends the recording, which is no error.
+     */
+    int (*tick)(void *context, struct profile *profile);
+    void *tick_context;
+};
+
+/** Why it ended. */
+enum record_end {
+    RECORD_DURATION, /**< Its time was over. */
+    RECORD_EXITED,   /**< The process (with `children`, the last of them) is gone. */
+    RECORD_ASKED     /**< By `tick`. */
+};
+
+/**
+ * Records until the end. What was recorded up to an error stays in the profile.
+ * @param profile  a new one.
+ */
+PSC_MUST_CHECK enum psc_status record_run(const struct record_options *options,
+                                          struct profile *profile, enum record_end *ret_end,
+                                          struct psc_error *err);
+
+#endif
