@@ -50,6 +50,9 @@ enum {
     HEAP_FLAG_TRACKED = 2,  /**< It is in one of the collector's lists. */
     HEAP_FLAG_IMMORTAL = 4, /**< Its count of references means nothing (3.12+). */
     HEAP_FLAG_STATIC = 8,   /**< In a module's data, not in a block. */
+    /** A str that is interned, and not for good: two of the references of the table of those do not
+     * count, so that `found` may be two more than refcount. */
+    HEAP_FLAG_INTERNED = 32,
     HEAP_FLAG_EXACT = 16 /**< Its references are known by layout, not by what its words lead to. */
 };
 
@@ -131,6 +134,7 @@ struct heap_glibc {
     uint64_t used;        /**< uordblks, without what lies in a tcache or fastbin */
     uint64_t chunks;      /**< In use. */
     uint64_t kept;        /**< Of tcache and fastbins. */
+    uint64_t kept_fast;   /**< Of these, of fastbins, which mallinfo2() counts as free. */
     uint64_t free;        /**< fordblks, without those, with the top */
     uint64_t mapped;      /**< hblks */
     uint64_t mapped_bytes;
@@ -152,6 +156,7 @@ struct heap {
     struct python *python;
     struct arena *arena;
     struct python_heap_layout layout;
+    struct arena *copies;      /**< Memory of a target that has none in place. */
     struct heap_range *ranges; /**< Sorted. */
     size_t range_count;
     size_t recent;             /**< The range that was asked for last. */
@@ -168,6 +173,8 @@ struct heap {
     struct heap_damage *damage;
     size_t damage_count;
     uint64_t damage_left_out;
+    uint32_t hook_size;    /**< Of what the hooks for debugging put before a block; 0: none. */
+    const char *allocator; /**< What stands in for glibc's malloc(), and is not read; or NULL. */
     struct heap_pymalloc pymalloc;
     struct heap_glibc glibc;
     struct heap_part parts[HEAP_PART_LIMIT];
@@ -175,11 +182,14 @@ struct heap {
     struct hash_table statics;      /**< Address to index of the objects without a block. */
     struct hash_table type_indices; /**< Address of a type to its index. */
     struct heap_type_facts *facts;  /**< For each type; of the rooms inside. */
+    uint8_t *type_marks;
+    uint64_t tuple_items; /**< From a tuple to its first item. */
     size_t range_capacity;
     size_t block_capacity;
     size_t object_capacity;
     size_t edge_capacity;
     size_t type_capacity;
+    size_t facts_capacity;
     size_t damage_capacity;
     void (*progress)(void *context, const char *stage);
     void *progress_context;

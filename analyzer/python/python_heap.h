@@ -62,6 +62,9 @@ enum {
  * big-endian, which allocator it is of, and seven bytes of 0xfd. */
 enum { PYTHON_HOOK_SIZE = 16, PYTHON_HOOK_LETTER = 8, PYTHON_HOOK_FILL = 0xfd };
 
+/** numpy/ndarraytypes.h: NPY_ARRAY_OWNDATA, NPY_OBJECTLTR. */
+enum { PYTHON_NDARRAY_OWNS = 4, PYTHON_DTYPE_OBJECTS = 'O', PYTHON_NDARRAY_DIMENSIONS = 64 };
+
 /** All offsets are from the start of the struct. */
 struct python_heap_layout {
     psc_addr type_type; /**< &PyType_Type */
@@ -70,11 +73,11 @@ struct python_heap_layout {
     enum python_attributes attributes;
     uint64_t pool_size;
     uint64_t slot_tags; /**< Low bits of a word in a frame's slots that are no part of a pointer. */
-    bool size_has_head; /**< sys.getsizeof() counts all that stands before an object (3.11). */
-    bool size_has_values; /**< And attributes that are kept behind it, see ATTRIBUTES_INLINE. */
-    bool int_tag;         /**< The number of digits is above three bits of flags. */
-    uint32_t head_size;   /**< Of the collector's head: next and previous. */
-    uint64_t head_flags;  /**< Low bits of its links. */
+    bool size_has_static_head; /**< sys.getsizeof() counts what no static type has before it. */
+    bool int_has_digit;        /**< A zero has a digit, too. */
+    bool int_tag;              /**< The number of digits is above three bits of flags. */
+    uint32_t head_size;        /**< Of the collector's head: next and previous. */
+    uint64_t head_flags;       /**< Low bits of its links. */
     /* From the object back. */
     uint32_t managed_dict;
     uint32_t managed_values; /**< NONE: the same word, or behind the object. */
@@ -88,6 +91,7 @@ struct python_heap_layout {
     uint32_t type_base;
     uint32_t type_dict;
     uint32_t type_dictoffset;
+    uint32_t type_doc;
     uint32_t type_bases;
     uint32_t type_mro;
     uint32_t type_cache;
@@ -102,6 +106,7 @@ struct python_heap_layout {
     uint32_t str_ascii_size;
     uint32_t str_compact_size;
     uint32_t str_data;
+    uint32_t str_utf8;        /**< Of one that is not ASCII: behind its length. */
     uint32_t str_wide;        /**< wstr; NONE. */
     uint32_t str_wide_length; /**< Of one that is not ASCII. */
     /* Dicts. */
@@ -141,14 +146,26 @@ struct python_heap_layout {
     uint32_t memoryview_buffer;
     uint32_t odict_nodes; /**< Then how many; a word. */
     uint32_t odict_first; /**< Of the list of nodes: key, hash, next, previous. */
+    uint32_t dict_used;
+    uint32_t code_slot_count; /**< 3.11+: names of a function; NONE. */
+    uint32_t code_stack_size;
+    /* numpy's arrays. */
+    uint32_t ndarray_data;
+    uint32_t ndarray_dimension_count;
+    uint32_t ndarray_dimensions; /**< A block of its own, with the strides. */
+    uint32_t ndarray_base;
+    uint32_t ndarray_dtype;
+    uint32_t ndarray_flags; /**< An int, in which NDARRAY_OWNS says that data is its own. */
+    uint32_t ndarray_end;   /**< Behind the list of weak references. */
+    uint32_t dtype_kind;
     /* Frames and generators. */
     uint32_t frame_skip;      /**< Up to 3.10: f_gen, which is borrowed. */
     uint32_t frame_stack_end; /**< Up to 3.9: a pointer behind the last value. */
     uint32_t frame_inner;     /**< From 3.11 on: to the frame, which may lie in the object; */
-    uint32_t frame_first;     /**< members of the object; */
-    uint32_t frame_behind;
+    uint32_t frame_size;      /**< Of a frame object without it. */
     uint32_t generator_frame; /**< a generator has one at its end. */
     uint32_t inner_owned[4];  /**< What such a frame refers to and counts. */
+    uint32_t inner_code;
     uint32_t inner_slots;
     uint32_t inner_slot_count; /**< How many of them are in use; NONE: */
     uint32_t inner_stack_end;  /**< a pointer behind the last. */
@@ -163,6 +180,8 @@ PSC_MUST_CHECK enum psc_status python_get_heap_layout(struct python *python,
                                                       struct python_heap_layout *ret,
                                                       struct psc_error *err);
 
+/** The name in __slots__ of what an object of a type has so far from its start; or false. */
+bool python_add_slot_name(struct python *python, psc_addr type, uint64_t offset, struct text *text);
 /** Adds "module.Class", or "Class" of builtins; false, and nothing added, where it is not known. */
 bool python_add_type_name(struct python *python, psc_addr type, struct text *text);
 

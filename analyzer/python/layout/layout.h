@@ -262,6 +262,11 @@ struct py_path_attributes {
 
 const struct py_path_attributes *layout_path_attributes(void);
 
+/* ---- heap_offsets.c ---- */
+
+/** What walks over all objects need; false: of this version, or build, they are not known. */
+bool layout_of_heap(const struct py_layout *layout, struct python_heap_layout *ret);
+
 /* ---- frame_state.c ---- */
 
 enum py_generator_state {

@@ -1,0 +1,126 @@
+/* Memory of the target that may be written, in pieces whose bytes lie here. */
+#include "heap_memory.h"
+
+#include <stdlib.h>
+
+#define PAGE ((psc_addr)4096)
+
+struct collection {
+    struct heap *heap;
+    uint64_t copied;
+};
+
+static bool add_range(struct heap *heap, const struct heap_range *range)
+{
+    struct heap_range *last = heap->range_count ? &heap->ranges[heap->range_count - 1] : NULL;
+    // Mappings that the kernel split, or the end of one segment of a core and the next.
+    if (last && last->end == range->start && last->file == range->file &&
+        last->module == range->module && last->bytes + (last->end - last->start) == range->bytes) {
+        last->end = range->end;
+        return true;
+    }
+    if (heap->range_count >= HEAP_RANGE_LIMIT)
+        return true;
+    if (!array_reserve(&heap->ranges, &heap->range_capacity, heap->range_count + 1,
+                       sizeof(*heap->ranges)))
+        return false;
+    heap->ranges[heap->range_count++] = *range;
+    return true;
+}
+
+/* Of a target whose bytes lie here, like a core's. */
+static bool add_pieces(struct collection *into, struct heap_range range)
+{
+    struct target *target = into->heap->target;
+    const psc_addr end = range.end;
+    for (psc_addr at = range.start; at < end;) {
+        size_t size = 0;
+        const uint8_t *bytes = target->ops->piece(target, at, &size);
+        if (!bytes || !size) {
+            at = (at & ~(PAGE - 1)) + PAGE;
+            if (target_interrupted(target))
+                return true;
+            continue;
+        }
+        size = size < end - at ? size : (size_t)(end - at);
+        range.start = at;
+        range.end = at + size;
+        range.bytes = bytes;
+        if (!add_range(into->heap, &range))
+            return false;
+        at += size;
+    }
+    return true;
+}
+
+/* Of one whose bytes have to be asked for: what can be read from the start on. */
+static bool add_copy(struct collection *into, struct heap_range range)
+{
+    struct target *target = into->heap->target;
+    size_t size = (size_t)(range.end - range.start);
+    if (size > HEAP_COPY_LIMIT - into->copied)
+        return true;
+    uint8_t *bytes = arena_array(into->heap->copies, size, 1);
+    if (!bytes)
+        return false;
+    for (size_t done = 0; done < size;) {
+        size_t got = target_read_some(target, range.start + done, bytes + done, size - done);
+        if (got) {
+            struct heap_range piece = range;
+            piece.start = range.start + done;
+            piece.end = piece.start + got;
+            piece.bytes = bytes + done;
+            if (!add_range(into->heap, &piece))
+                return false;
+        }
+        done += got;
+        done = done < size ? (done / PAGE + 1) * PAGE : done;
+    }
+    into->copied += size;
+    return true;
+}
+
+enum psc_status heap_ranges_find(struct heap *heap)
+{
+    struct target *target = heap->target;
+    struct collection into = {.heap = heap};
+    psc_addr module_end = 0;
+    heap->copies = arena_create();
+    if (!heap->copies)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < target->mapping_count; i++) {
+        const struct target_mapping *mapping = &target->mappings[i];
+        if (!mapping->permissions_known || !mapping->writable) {
+            module_end = mapping->file ? mapping->end : 0;
+            continue;
+        }
+        // The .bss of a module follows its data.
+        bool module = mapping->file != NULL || mapping->start == module_end;
+        struct heap_range range = {
+            .start = mapping->start, .end = mapping->end, .file = mapping->file, .module = module};
+        module_end = mapping->file ? mapping->end : 0;
+        if (!(target->ops->piece ? add_pieces(&into, range) : add_copy(&into, range)))
+            return PSC_ERR_MEMORY;
+    }
+    return heap->range_count ? PSC_OK : PSC_ERR_NOT_FOUND;
+}
+
+void heap_ranges_destroy(struct heap *heap)
+{
+    for (size_t i = 0; i < heap->range_count; i++) {
+        free(heap->ranges[i].bits);
+        free(heap->ranges[i].ranks);
+    }
+    free(heap->ranges);
+    arena_destroy(heap->copies);
+}
+
+const uint8_t *heap_bytes(struct heap *heap, psc_addr address, uint64_t size)
+{
+    return heap_at(heap, address, size);
+}
+
+uint64_t heap_word(struct heap *heap, psc_addr address)
+{
+    return heap_u64(heap, address);
+}

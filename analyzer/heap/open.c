@@ -1,0 +1,139 @@
+/* From a target to all that its heap holds. */
+#include "blocks.h"
+#include "heap_parts.h"
+#include "references.h"
+
+#include <stdlib.h>
+
+/* Allocators that stand in for malloc(), by the names of their libraries. */
+static const struct {
+    const char *file;
+    const char *name;
+} allocators[] = {{"libjemalloc", "jemalloc"}, {"libtcmalloc", "tcmalloc"},
+                  {"libmimalloc", "mimalloc"}, {"libhoard", "Hoard"},
+                  {"libscudo", "Scudo"},       {"ld-musl", "musl"}};
+
+static const char *find_allocator(const struct target *target)
+{
+    for (size_t i = 0; i < target->file_count; i++) {
+        const char *slash = strrchr(target->files[i]->path, '/');
+        const char *name = slash ? slash + 1 : target->files[i]->path;
+        for (size_t k = 0; k < PSC_ARRAY_SIZE(allocators); k++)
+            if (!strncmp(name, allocators[k].file, strlen(allocators[k].file)))
+                return allocators[k].name;
+    }
+    return NULL;
+}
+
+static void warn_of_allocator(struct heap *heap)
+{
+    heap->allocator = find_allocator(heap->target);
+    if (heap->allocator)
+        target_warn(heap->target, "heap-allocator",
+                    "malloc() is %s's, whose memory is not read: objects above 512 bytes and what "
+                    "objects keep there are not found, nor counted",
+                    heap->allocator);
+    else if (!heap->glibc.arenas)
+        target_warn(heap->target, "heap-arenas",
+                    "no heap of glibc's malloc() was found: objects above 512 bytes and what "
+                    "objects keep there are not found, nor counted");
+    if (!heap->pymalloc.pools && heap->glibc.arenas)
+        target_warn(heap->target, "heap-pools",
+                    "no pools of CPython's own allocator were found, as with PYTHONMALLOC=malloc: "
+                    "all objects are looked for in malloc()'s memory");
+}
+
+static void sum_types(struct heap *heap)
+{
+    for (uint32_t i = 0; i < heap->object_count; i++) {
+        const struct heap_object *object = &heap->objects[i];
+        struct heap_type *type = &heap->types[object->type];
+        type->count++;
+        type->bytes += heap_object_size(heap, i);
+        type->occupied += heap_object_bytes(heap, i);
+        type->owned += object->owned;
+    }
+}
+
+static void tell(const struct heap *heap, const char *stage)
+{
+    if (heap->progress)
+        heap->progress(heap->progress_context, stage);
+}
+
+static enum psc_status find_all(struct heap *heap)
+{
+    tell(heap, "memory");
+    enum psc_status status = heap_ranges_find(heap);
+    if (status == PSC_OK)
+        status = heap_blocks_find(heap);
+    tell(heap, "types");
+    if (status == PSC_OK)
+        status = heap_types_find(heap);
+    if (status != PSC_OK)
+        return status;
+    heap_types_set_kinds(heap);
+    tell(heap, "objects");
+    status = heap_objects_find(heap);
+    if (status == PSC_OK && !heap_objects_add_types(heap))
+        status = PSC_ERR_MEMORY;
+    tell(heap, "references");
+    if (status == PSC_OK)
+        status = heap_references_find(heap);
+    if (status != PSC_OK)
+        return status;
+    warn_of_allocator(heap);
+    sum_types(heap);
+    heap_parts_find(heap);
+    return heap_types_name(heap);
+}
+
+enum psc_status heap_open(struct target *target, struct modules *modules, struct python *python,
+                          struct arena *arena, const struct heap_options *options,
+                          struct heap **ret, struct psc_error *err)
+{
+    struct python_heap_layout layout;
+    enum psc_status status = python_get_heap_layout(python, &layout, err);
+    if (status != PSC_OK)
+        return status;
+    struct heap *heap = calloc(1, sizeof(*heap));
+    if (!heap)
+        return psc_fail_memory(err);
+    heap->target = target;
+    heap->modules = modules;
+    heap->python = python;
+    heap->arena = arena;
+    heap->layout = layout;
+    if (options) {
+        heap->progress = options->progress;
+        heap->progress_context = options->progress_context;
+    }
+    status = find_all(heap);
+    if (status == PSC_OK && !heap->in_blocks)
+        status = PSC_ERR_NOT_FOUND;
+    if (status == PSC_OK) {
+        *ret = heap;
+        return PSC_OK;
+    }
+    heap_close(heap);
+    if (status == PSC_ERR_NOT_FOUND)
+        return psc_fail(err, status,
+                        "no objects were found in it: the memory of the heap is not there, as in "
+                        "a core file that was written without it");
+    return psc_fail_status(err, status);
+}
+
+void heap_close(struct heap *heap)
+{
+    if (!heap)
+        return;
+    heap_types_destroy(heap);
+    heap_ranges_destroy(heap);
+    hash_table_deinit(&heap->statics);
+    free(heap->blocks);
+    free(heap->block_kinds);
+    free(heap->objects);
+    free(heap->edges);
+    free(heap->damage);
+    free(heap);
+}

@@ -1,0 +1,73 @@
+/* All references in rows, the counts of them, and who keeps which block. */
+#include "references.h"
+
+#include <stdlib.h>
+
+struct collection {
+    struct heap *heap;
+    bool failed;
+};
+
+static bool add_edge(struct heap_walk *walk, uint32_t target, const struct heap_reference *what)
+{
+    struct collection *into = walk->context;
+    struct heap *heap = into->heap;
+    (void)what;
+    if (heap->edge_count >= HEAP_REFERENCE_LIMIT)
+        return false;
+    if ((size_t)heap->edge_count + 1 > heap->edge_capacity &&
+        !array_reserve(&heap->edges, &heap->edge_capacity, (size_t)heap->edge_count + 1,
+                       sizeof(*heap->edges))) {
+        into->failed = true;
+        return false;
+    }
+    heap->edges[heap->edge_count++] = target;
+    if (heap->objects[walk->object].flags & HEAP_FLAG_EXACT)
+        heap->objects[target].found++;
+    return true;
+}
+
+/* Memory that the core does not have may hold what it will. */
+static void note_dangling(struct heap_walk *walk, psc_addr word)
+{
+    struct heap *heap = walk->heap;
+    const struct heap_range *range = heap_range_at(heap, word);
+    const struct target_mapping *mapping = range ? NULL : target_find_mapping(heap->target, word);
+    if (!(heap->objects[walk->object].flags & HEAP_FLAG_EXACT) || mapping)
+        return;
+    heap_note_damage(heap, &(struct heap_damage){.kind = HEAP_DAMAGE_DANGLING,
+                                                 .object = walk->object,
+                                                 .address = walk->address,
+                                                 .value = word});
+}
+
+static void set_interned(struct heap *heap, uint32_t object)
+{
+    struct heap_object *at = &heap->objects[object];
+    if (heap->facts[at->type].kind == HEAP_KIND_STR &&
+        heap_read_str(heap, at->address).interned == 1)
+        at->flags |= HEAP_FLAG_INTERNED;
+}
+
+enum psc_status heap_references_find(struct heap *heap)
+{
+    struct collection into = {.heap = heap};
+    struct heap_walk walk = {
+        .heap = heap, .visit = add_edge, .context = &into, .dangling = note_dangling, .owns = true};
+    // Walking adds the static objects that it meets behind those that are there.
+    for (uint32_t i = 0; i < heap->object_count; i++) {
+        walk.object = i;
+        heap->objects[i].first_edge = heap->edge_count;
+        heap_walk_object(&walk);
+        heap->objects[i].owned = walk.owned;
+        set_interned(heap, i);
+        if (into.failed)
+            return PSC_ERR_MEMORY;
+        if (!(i & 0xffff) && target_interrupted(heap->target))
+            return PSC_ERR_INTERRUPTED;
+    }
+    // There is room for one more.
+    if (heap->object_count)
+        heap->objects[heap->object_count] = (struct heap_object){.first_edge = heap->edge_count};
+    return PSC_OK;
+}
