@@ -1,0 +1,132 @@
+/* Samples sorted by their thread, in memory while they are few, else in a file without a name. */
+#include "samples.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define IN_MEMORY_LIMIT 65536u
+
+struct thread_samples {
+    const struct profile *profile;
+    struct profile_sample *items; /* Mapped. */
+    size_t size;                  /* Bytes of it. */
+    uint64_t *starts;             /* By thread, and one behind the last. */
+};
+
+/* Room that is read and written as memory. A file's blocks are taken at once: a page that the
+ * disk has no room for would kill (SIGBUS). */
+static void *map_room(size_t size, bool is_large, int *ret_error)
+{
+    void *room = MAP_FAILED;
+    if (!is_large) {
+        room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        *ret_error = errno;
+    } else {
+        FILE *file = tmpfile();
+        *ret_error = file ? posix_fallocate(fileno(file), 0, (off_t)size) : errno;
+        if (file && !*ret_error) {
+            room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+            *ret_error = errno;
+        }
+        if (file)
+            fclose(file);
+    }
+    return room == MAP_FAILED ? NULL : room;
+}
+
+static enum psc_status count_samples(struct thread_samples *samples, struct psc_error *err)
+{
+    const struct profile *profile = samples->profile;
+    struct profile_reader reader;
+    struct profile_sample sample;
+    uint64_t count = 0;
+    profile_start_reading(&reader, profile);
+    while (profile_next_sample(&reader, &sample)) {
+        if (sample.thread < profile->thread_count)
+            samples->starts[sample.thread + 1]++;
+        count++;
+    }
+    if (count != profile_sample_count(profile))
+        return psc_fail(err, PSC_ERR_IO, "the samples cannot be read back");
+    for (uint32_t i = 0; i < profile->thread_count; i++)
+        samples->starts[i + 1] += samples->starts[i];
+    return PSC_OK;
+}
+
+static enum psc_status sort_samples(struct thread_samples *samples, struct psc_error *err)
+{
+    const struct profile *profile = samples->profile;
+    uint64_t total = samples->starts[profile->thread_count];
+    if (!total)
+        return PSC_OK;
+    int error = 0;
+    samples->size = (size_t)total * sizeof(*samples->items);
+    samples->items = map_room(samples->size, total > IN_MEMORY_LIMIT, &error);
+    if (!samples->items)
+        return psc_fail(err, PSC_ERR_IO, "no room for the samples by thread: %s",
+                        describe_errno(error, &(struct errno_text){0}));
+    uint64_t *at = calloc(profile->thread_count, sizeof(*at));
+    if (!at)
+        return psc_fail_memory(err);
+    struct profile_reader reader;
+    struct profile_sample sample;
+    profile_start_reading(&reader, profile);
+    while (profile_next_sample(&reader, &sample))
+        if (sample.thread < profile->thread_count)
+            samples->items[samples->starts[sample.thread] + at[sample.thread]++] = sample;
+    free(at);
+    return PSC_OK;
+}
+
+enum psc_status thread_samples_create(const struct profile *profile, struct thread_samples **ret,
+                                      struct psc_error *err)
+{
+    struct thread_samples *samples = calloc(1, sizeof(*samples));
+    if (!samples)
+        return psc_fail_memory(err);
+    samples->profile = profile;
+    samples->starts = calloc((size_t)profile->thread_count + 1, sizeof(*samples->starts));
+    if (!samples->starts) {
+        thread_samples_destroy(samples);
+        return psc_fail_memory(err);
+    }
+    enum psc_status status = count_samples(samples, err);
+    if (status == PSC_OK)
+        status = sort_samples(samples, err);
+    if (status == PSC_OK)
+        *ret = samples;
+    else
+        thread_samples_destroy(samples);
+    return status;
+}
+
+void thread_samples_destroy(struct thread_samples *samples)
+{
+    if (!samples)
+        return;
+    if (samples->items)
+        munmap(samples->items, samples->size);
+    free(samples->starts);
+    free(samples);
+}
+
+void cleanup_thread_samples(struct thread_samples **samples)
+{
+    thread_samples_destroy(*samples);
+}
+
+const struct profile_sample *thread_samples_of(const struct thread_samples *samples,
+                                               uint32_t thread, size_t *ret_count)
+{
+    *ret_count = (size_t)(samples->starts[thread + 1] - samples->starts[thread]);
+    return *ret_count ? samples->items + samples->starts[thread] : NULL;
+}
+
+bool sample_has_stack(const struct profile_sample *sample)
+{
+    return sample->stack && !(sample->flags & PROFILE_FAILED);
+}
