@@ -2,9 +2,10 @@
  * @file
  * Room `profile_formats`: a finished profile as a file that others open. Reads only profile.h.
  *
- * To add a format: a file (or a room inside) with one function of type profile_write_fn, its
- * declaration in profile_formats_private.h, a row in profile_formats.c; the option's choices and
- * help follow from the row. What another tool reads is tested with that tool.
+ * To add a format: a file (or a room inside) with one function write_NAME of type
+ * profile_write_fn, its declaration in profile_formats_private.h (or the room's door), and a row in
+ * PROFILE_FORMATS; the option's choices and its help follow from the row. What another tool reads
+ * is tested with that tool.
  */
 #ifndef PSC_PROFILE_FORMATS_H
 #define PSC_PROFILE_FORMATS_H
@@ -35,7 +36,18 @@ struct profile_format {
     profile_write_fn *write;
 };
 
-/** All formats, in the order of --help. */
+/** All formats, in the order of --help: name, some words. */
+#define PROFILE_FORMATS(ROW)                                                         \
+    ROW(collapsed, "one line for each stack, with its count")                        \
+    ROW(flamegraph, "a page (HTML) of all stacks, by name and in the order of time") \
+    ROW(speedscope, "for speedscope.app")                                            \
+    ROW(firefox, "for profiler.firefox.com: threads and processes on one time line") \
+    ROW(pprof, "for go tool pprof")                                                  \
+    ROW(lines, "own and total time of each line of source, as text")                 \
+    ROW(heat, "the same as a page (HTML), each line in its place in the source")     \
+    ROW(ndjson, "each sample, one JSON object a line")
+
+/** The same, as functions. */
 extern const struct profile_format profile_formats[];
 
 #endif

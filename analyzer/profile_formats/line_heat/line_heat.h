@@ -6,6 +6,6 @@
 
 profile_write_fn write_lines;
 /** The same as a page, each line in its place in the source. */
-profile_write_fn write_lines_page;
+profile_write_fn write_heat;
 
 #endif

@@ -138,8 +138,8 @@ static void put_page(struct lines_page *page)
     text_add_string(text, "</main>\n</body>\n</html>\n");
 }
 
-enum psc_status write_lines_page(const struct profile *profile, const struct profile_output *output,
-                                 struct psc_error *err)
+enum psc_status write_heat(const struct profile *profile, const struct profile_output *output,
+                           struct psc_error *err)
 {
     struct heat heat PSC_CLEANUP(heat_deinit);
     enum psc_status status = heat_read(profile, &heat, err);

@@ -109,7 +109,7 @@ def test_speedscope_indices(folder):
 def test_lines(folder):
     text = write(folder, "lines", "lines.txt").read_text()
     assert re.search(r"^ *[0-9.]+ +100\.0 +12  main +\| +line_12 = 12 < 2$", text, re.M), text
-    page = write(folder, "lines-html", "lines.html").read_text()
+    page = write(folder, "heat", "lines.html").read_text()
     assert "line_12 = 12 &lt; 2" in page and "line_15" in page and "line_16" not in page
     assert "<script" not in page and not set(analyzer.forbidden_characters(page.replace("\n", "")))
     with browser.Page(folder / "lines.html") as shown:
