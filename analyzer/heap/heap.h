@@ -246,6 +246,15 @@ uint64_t heap_object_bytes(struct heap *heap, uint32_t object);
 /** What sys.getsizeof() says of it in this version. */
 uint64_t heap_object_size(struct heap *heap, uint32_t object);
 
+/**
+ * How many items or characters it has, as len() says of it; false: it is of no type of which that
+ * is known.
+ */
+bool heap_object_length(struct heap *heap, uint32_t object, uint64_t *ret);
+/** Whether it has items: a list, a dict and so on, or what is derived from one. */
+bool heap_object_is_container(const struct heap *heap, uint32_t object);
+/** Where the characters of a compact str are, as they are in memory; NULL: it is none. */
+const uint8_t *heap_object_text(struct heap *heap, uint32_t object, uint64_t *ret_size);
 /** What leads from an object to another. */
 enum heap_edge_kind {
     HEAP_EDGE_TYPE,      /**< Its class. */

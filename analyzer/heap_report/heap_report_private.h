@@ -34,10 +34,50 @@ enum psc_status listed_put_json(struct heap_page *page, struct psc_error *err);
 enum psc_status object_put_text(struct heap_page *page, struct psc_error *err);
 enum psc_status object_put_json(struct heap_page *page, struct psc_error *err);
 
-/* ---- held_ways.c: PSC_HEAP_HOLDERS; findings.c; growth.c; retained_page.c ---- */
+/* ---- heap_report.c ---- */
 
-enum psc_status holders_put_text(struct heap_page *page, struct psc_error *err);
+/** Who holds what; made when it is first asked for. */
+enum psc_status heap_page_holders(struct heap_page *page, struct holders **ret);
+/** "35.2 MB"; exact below a kilobyte. */
+void heap_add_bytes(struct text *text, uint64_t bytes);
+/** The value of an object as python.h has it, on one line, escaped, at most `limit` bytes. */
+void heap_add_value(struct heap *heap, uint32_t object, size_t limit, struct text *text);
+
+/* ---- held_ways.c: PSC_HEAP_HOLDERS ---- */
+
+enum psc_status held_ways_put_text(struct heap_page *page, struct psc_error *err);
 /** The member paths. */
-enum psc_status holders_put_json(struct heap_page *page, struct psc_error *err);
+enum psc_status held_ways_put_json(struct heap_page *page, struct psc_error *err);
+/** An array of steps, the outermost first, as the member `key`. */
+enum psc_status held_way_put_json(struct heap_page *page, const char *key, uint32_t node,
+                                  uint64_t objects);
+/** The way to a node as one line. */
+enum psc_status held_way_add_line(struct heap_page *page, uint32_t node, struct text *text);
+
+/* ---- heap_findings.c: PSC_HEAP_FINDINGS ---- */
+
+enum psc_status heap_findings_put_text(struct heap_page *page, size_t *ret_count,
+                                       struct psc_error *err);
+/** The member findings. */
+enum psc_status heap_findings_put_json(struct heap_page *page, size_t *ret_count,
+                                       struct psc_error *err);
+
+/* ---- growth.c: PSC_HEAP_GROWTH ---- */
+
+enum psc_status growth_put_text(struct heap_page *page, struct heap_view *older,
+                                struct psc_error *err);
+/** The member growth. */
+enum psc_status growth_put_json(struct heap_page *page, struct heap_view *older,
+                                struct psc_error *err);
+
+/* ---- suspects_report.c: what retains more than a tenth ---- */
+
+enum psc_status suspects_put_text(struct heap_page *page, struct psc_error *err);
+/** The members suspects, retained and garbage. */
+enum psc_status suspects_put_json(struct heap_page *page, struct psc_error *err);
+
+/* ---- retained_page.c ---- */
+
+enum psc_status retained_page_put(struct heap_page *page, struct psc_error *err);
 
 #endif

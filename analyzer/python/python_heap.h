@@ -180,6 +180,15 @@ PSC_MUST_CHECK enum psc_status python_get_heap_layout(struct python *python,
                                                       struct python_heap_layout *ret,
                                                       struct psc_error *err);
 
+/**
+ * The object that an expression on another leads to: a name is an attribute of that, "self" the
+ * object itself; it may go on ("rows[-1]['name']"). Nothing in the target is called: what only its
+ * code can give is PSC_ERR_UNSUPPORTED; PSC_ERR_ARGUMENT: that is no such expression.
+ */
+PSC_MUST_CHECK enum psc_status python_find_part(struct python *python, psc_addr object,
+                                                const char *typed, psc_addr *ret,
+                                                struct psc_error *err);
+
 /** The name in __slots__ of what an object of a type has so far from its start; or false. */
 bool python_add_slot_name(struct python *python, psc_addr type, uint64_t offset, struct text *text);
 /** Adds "module.Class", or "Class" of builtins; false, and nothing added, where it is not known. */
