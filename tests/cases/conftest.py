@@ -28,6 +28,12 @@ def wanted_interpreters(suites=False, older=False):
         for version in missing]
 
 
+def some_of(ones, name):
+    """Every third interpreter, beginning with another one for another test."""
+    first = sum(name.encode()) % 3
+    return ones[first::3] or ones
+
+
 def case_parameters(cases, when=lambda case, interpreter: True, suites=False, slow=False):
     """(case, interpreter) for all of which when() is true.
 
@@ -60,8 +66,11 @@ def pytest_generate_tests(metafunc):
         settings = {"suites": getattr(metafunc.module, "OTHER_SUITES", False), **marker.kwargs}
         metafunc.parametrize("case,interpreter", case_parameters(*marker.args, **settings))
     elif "interpreter" in metafunc.fixturenames:
-        older = getattr(metafunc.module, "ALSO_OLDER", False)
-        metafunc.parametrize("interpreter", wanted_interpreters(older=older))
+        ones = wanted_interpreters(older=getattr(metafunc.module, "ALSO_OLDER", False))
+        slow = analyzer.SANITIZED or getattr(metafunc.module, "SLOW", False)
+        if slow and not analyzer.THOROUGH:
+            ones = some_of(ones, metafunc.function.__name__)
+        metafunc.parametrize("interpreter", ones)
 
 
 @pytest.fixture

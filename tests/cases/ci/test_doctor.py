@@ -16,8 +16,14 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "ASAN_OPTIONS": 
 UNLIMITED = "ulimit -S -c unlimited 2>/dev/null || ulimit -S -c $(ulimit -H -c)"
 
 
+def without_sanitizers():
+    if analyzer.SANITIZED:
+        pytest.skip("of the crash that is tried, the kernel walks terabytes of shadow memory: half a minute each time")
+
+
 def doctor(folder, before, *arguments):
     """Runs a line of shell, then doctor; its checks by their names, and its exit code."""
+    without_sanitizers()
     command = ["sh", "-c", '%s && exec "$@"' % before, "sh", analyzer.PROGRAM, "doctor", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, stdin=subprocess.DEVNULL, timeout=600,
                           env=ENVIRONMENT)
@@ -43,6 +49,7 @@ def writes_relative_cores():
 
 def mounted(folder, path, text):
     """What it finds where a file of /proc has another text (None: where a folder is this one), in a mount name space."""
+    without_sanitizers()
     if os.geteuid() or not living.can_unshare():
         pytest.skip("only root can put another file in its place")
     instead = "."

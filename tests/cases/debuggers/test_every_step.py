@@ -20,6 +20,7 @@ import pystack_core_library as psc  # noqa: E402
 
 PROGRAM = os.path.join(cores.PROGRAMS, "steps.py")
 ALSO_OLDER = True
+SLOW = True  # A third of the interpreters, unless thoroughly.
 KINDS = ["call", "call_through_c", "iterate", "throw", "finalize", "unwind"]
 # PSC_TEST_STEPS=3000 looks at nearly all that the program does.
 LOOKS = int(os.environ.get("PSC_TEST_STEPS", "150"))

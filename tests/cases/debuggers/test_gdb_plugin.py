@@ -10,7 +10,7 @@ import cores
 import debuggers
 
 
-@pytest.mark.cases(["threads", "language", "alive", "callbacks"])
+@pytest.mark.cases(["threads", "language", "alive", "callbacks"], slow=True)
 def test_same_core_same_answer(core):
     answers = debuggers.gdb(debuggers.open_core(core) + [
         "py-bt-merged all", "py-bt-merged", "py-bt-merged all --all", "py-bt-merged all --json",
@@ -24,7 +24,7 @@ def test_same_core_same_answer(core):
         json.loads(debuggers.show("--format", "json", *program))
 
 
-@pytest.mark.cases(["threads"])
+@pytest.mark.cases(["threads"], slow=True)
 def test_moving_along(core):
     """Every native frame of the merged stack is gdb's frame with that pc and stack pointer."""
     document = analyzer.json_of(core.path).json
@@ -45,7 +45,7 @@ def test_moving_along(core):
             assert selected == place, (number, frame)
 
 
-@pytest.mark.cases(["threads"])
+@pytest.mark.cases(["threads"], slow=True)
 def test_up_and_down(core):
     answers = debuggers.gdb(debuggers.open_core(core) + [
         "py-down-merged", "py-up-merged", "py-up-merged 2", "py-down-merged", "py-frame-merged",
@@ -61,7 +61,7 @@ def test_up_and_down(core):
     assert answers[11].startswith("error: ")
 
 
-@pytest.mark.cases(["threads"])
+@pytest.mark.cases(["threads"], slow=True)
 def test_every_native_frame_is_gdbs(core):
     """eu-stack-like: the native frames of all threads, hidden ones too, are those gdb has."""
     answers = debuggers.gdb(debuggers.open_core(core) + debuggers.WALK + ["py-bt-merged all --all --json"])
@@ -160,7 +160,7 @@ def test_help_and_completion():
     assert answers[-1].split("\n")[:3] == ["py-bt-merged --all", "py-bt-merged --json", "py-bt-merged --locals"]
 
 
-@pytest.mark.cases(["callbacks", "generators"])
+@pytest.mark.cases(["callbacks", "generators"], slow=True)
 def test_backtrace_of_gdb(core):
     """Python frames stand in bt in the order of the merged stack; nothing else of bt goes."""
     settings = ["set style enabled off", "set backtrace past-main on", "set backtrace past-entry on"]
@@ -185,7 +185,7 @@ def test_backtrace_of_gdb(core):
     assert python_lines(disabled) == [] and levels(disabled) == levels(plain)
 
 
-@pytest.mark.cases(["threads"])
+@pytest.mark.cases(["threads"], slow=True)
 def test_beside_pythons_own_commands(core):
     """CPython's python-gdb.py and these scripts do not know of each other; in either order."""
     theirs = core.interpreter.path + "-gdb.py"

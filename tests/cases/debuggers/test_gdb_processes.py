@@ -10,6 +10,8 @@ import cores
 import debuggers
 import interpreters
 
+SLOW = True  # A third of the interpreters, unless thoroughly.
+
 
 def frames_of(document, tid):
     return [(frame["kind"], frame["function"], frame["file"], frame["line"])

@@ -143,12 +143,12 @@ MEMORY = ("python-value int([line for line in open('/proc/self/status') if line.
 
 def test_a_hundred_calls():
     core = debuggers.some_core("threads")
-    calls = ["py-bt-merged all"] * 5 + ["py-why", "core-file " + core.path, "py-up-merged", "py-locals-merged"]
+    calls = ["py-bt-merged all"] * 3 + ["py-why", "core-file " + core.path, "py-up-merged", "py-locals-merged"]
     with debuggers.living(interpreters.find_wanted()[-1]) as (pid, _):
         on_core = debuggers.gdb(debuggers.open_core(core) + calls * 4 + [MEMORY] +
-                                (calls * 10 + [MEMORY]) * 3, timeout=600)
+                                (calls * 7 + [MEMORY]) * 3, timeout=600)
         attached = debuggers.gdb(["attach %d" % pid] + ["py-bt-merged all"] * 10 + [MEMORY] +
-                                 (["py-bt-merged all"] * 50 + [MEMORY]) * 3, timeout=600)
+                                 (["py-bt-merged all"] * 30 + [MEMORY]) * 3, timeout=600)
     for answers in (on_core, attached):
         sizes = [answer for answer in answers if isinstance(answer, int)]
         assert len(sizes) == 4

@@ -24,7 +24,7 @@ def in_gdb(core, commands):
     return debuggers.gdb(setup + commands)[3:]
 
 
-@pytest.mark.cases(["frame_values"])
+@pytest.mark.cases(["frame_values"], slow=True)
 def test_locals_of_all_frames(core):
     """As --locals has them; frames of C are left to gdb."""
     document = analyzer.json_of(core.path, "--locals").json
@@ -46,7 +46,7 @@ def test_locals_of_all_frames(core):
     assert seen > 20
 
 
-@pytest.mark.cases(["frame_values"])
+@pytest.mark.cases(["frame_values"], slow=True)
 def test_single_values(core):
     promised = core.truth["promises"]["values"]
     numbers = {frame["name"]: number for number, frame in enumerate(

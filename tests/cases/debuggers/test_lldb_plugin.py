@@ -14,6 +14,7 @@ import debuggers
 import interpreters
 import resting
 
+SLOW = True  # A third of the interpreters, unless thoroughly.
 SCRIPT = os.path.join(debuggers.PLUGIN, "pystack_core_lldb.py")
 
 # Runs in lldb's Python: what each command says, and the selected frame after it.
@@ -69,7 +70,7 @@ def open_core(core):
     return "target create %s --core %s" % (core.interpreter.path, core.path)
 
 
-@pytest.mark.cases(["threads"])
+@pytest.mark.cases(["threads"], slow=True)
 def test_same_core_same_answer(core):
     answers = lldb([open_core(core), "py-bt-merged all", "py-bt-merged", "py-bt-merged all --json --all",
                     "py-bt-merged 2 --json"])
@@ -119,7 +120,7 @@ def test_list_threads_and_why():
     assert sorted(strip[0]) == sorted(strip[1]) and ours[6].startswith("* 1 ")
 
 
-@pytest.mark.cases(["frame_values"])
+@pytest.mark.cases(["frame_values"], slow=True)
 def test_values(core):
     """py-bt-merged --locals, py-locals-merged and py-print-merged."""
     document = analyzer.json_of(core.path, "--locals").json

@@ -8,6 +8,7 @@ import analyzer
 import cores
 import debuggers
 
+SLOW = True  # A third of the interpreters, unless thoroughly.
 HEADER = os.path.join(cores.SOURCE, "analyzer", "include")
 
 

@@ -14,6 +14,7 @@ import living
 import resting
 
 ALSO_OLDER = True
+SLOW = True  # A third of the interpreters, unless thoroughly.
 LOOKS = 5 if analyzer.SANITIZED else 20
 
 

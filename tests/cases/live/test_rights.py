@@ -16,6 +16,7 @@ import interpreters
 import living
 import resting
 
+SLOW = True  # A third of the interpreters, unless thoroughly.
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 SYS_PTRACE, SYS_READV = 101, 310  # arch/x86/entry/syscalls/syscall_64.tbl
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

@@ -15,6 +15,7 @@ import interpreters
 import living
 import resting
 
+SLOW = True  # A third of the interpreters, unless thoroughly.
 LOOKS = 2 if analyzer.SANITIZED else 4
 
 

@@ -46,7 +46,7 @@ def test_python_frames_are_all_there_in_order(core):
         assert found == expected, "thread %#x" % ident
 
 
-@pytest.mark.cases(cores.CASES)
+@pytest.mark.cases(cores.CASES, slow=True)
 def test_default_view_is_the_whole_view_without_what_is_hidden(core):
     whole = analyzer.json_of(core.path, "--all").json
     usual = analyzer.json_of(core.path).json

@@ -33,7 +33,7 @@ def test_frames_equal_the_truth(core):
         assert found == expected, "thread %#x" % ident
 
 
-@pytest.mark.cases(cores.CASES)
+@pytest.mark.cases(cores.CASES, slow=True)
 def test_mode_python_equals_the_truth(core):
     """Without an unwinder: what f_back loses (3.9 throw()) stays lost, and only that."""
     document = analyzer.json_of(core.path, "--mode", "python").json

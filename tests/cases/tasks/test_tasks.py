@@ -8,6 +8,7 @@ import elf
 import living
 
 OTHER_SUITES = True
+SLOW = True  # A third of the interpreters, unless thoroughly.
 
 
 def key_of(frame):
