@@ -11,7 +11,7 @@ import living
 import resting
 from index_packages import packages_of
 
-PROGRAM = os.path.join(cores.PROGRAMS, "stuck.py")
+PROGRAM = os.path.join(cores.PROGRAMS, "stuck_tasks.py")
 THOROUGH = os.environ.get("PSC_TEST_THOROUGH") == "1"
 VERSIONS = [(3, 8), (3, 11), (3, 12), (3, 13)]
 
