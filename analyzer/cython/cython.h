@@ -104,9 +104,6 @@ bool mypyc_is_symbol(const char *symbol);
 bool mypyc_name_of(struct module *module, const char *symbol, struct arena *arena,
                    struct cython_name *ret);
 
-/** Dotted name of a Cython extension module, from its symbols or its path; NULL if not one. */
-const char *cython_module_name(struct module *module, struct arena *arena);
-
 /**
  * The name that a variable, argument or attribute of the generated C has in the .pyx ("__pyx_v_x":
  * "x"), in the arena; NULL for what Cython made for itself.

@@ -102,7 +102,6 @@ static const char *name_from_path(struct slice last, struct slice directory, str
     return bare;
 }
 
-/* cython_module_name(), with the names at hand. */
 static const char *find_module_name(struct cython_module *known, struct arena *arena)
 {
     struct module *module = known->module;
@@ -120,14 +119,6 @@ static const char *find_module_name(struct cython_module *known, struct arena *a
         return NULL;
     name = cython_names_find_module(module_names(known), last, arena);
     return name ? name : name_from_path(last, directory, arena);
-}
-
-const char *cython_module_name(struct module *module, struct arena *arena)
-{
-    struct cython_module known = {.module = module};
-    const char *name = find_module_name(&known, arena);
-    cython_module_deinit(&known);
-    return name;
 }
 
 /* ---- names of functions ---- */

@@ -119,12 +119,6 @@ const char *core_get_path(const struct target *target)
     return core ? core->path : NULL;
 }
 
-bool core_is_truncated(const struct target *target)
-{
-    const struct core *core = target->kind == TARGET_CORE ? target->backend : NULL;
-    return core && core->truncated;
-}
-
 /* ---- opening ---- */
 
 static void set_owner(struct target *target, const struct stat *status)

@@ -17,7 +17,5 @@ PSC_MUST_CHECK enum psc_status core_open(const char *path, const char *executabl
                                          struct psc_error *err);
 /** Of the core file; NULL for a target of another kind. */
 const char *core_get_path(const struct target *target);
-/** Whether parts of the core file are missing. */
-bool core_is_truncated(const struct target *target);
 
 #endif

@@ -2,7 +2,7 @@
  * The room seen from a module: its name, the names of its functions, and where generated C and
  * .pyx are looked for. The doors below (symbols of a module, files of a target) are played here.
  */
-#include "cython.h"
+#include "cython_private.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -123,9 +123,11 @@ static void check_module_name(const char *path, const char *image, const char *w
     struct module module = module_at(path);
     module.image = (const uint8_t *)image;
     module.image_size = image ? strlen(image) + 1 : 0;
-    const char *got = cython_module_name(&module, arena);
+    struct cython_module known = {.module = &module};
+    const char *got = cython_module_get_name(&known, arena);
     if (got != want && (!got || !want || strcmp(got, want) != 0))
         fail_msg("%s: %s, not %s", path, got ? got : "NULL", want ? want : "NULL");
+    cython_module_deinit(&known);
     arena_destroy(arena);
 }
 
