@@ -8,6 +8,8 @@
 #include "report_files.h"
 #include "sandbox.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,7 @@ struct look {
     struct psc_target *target;
     struct psc_snapshot *snapshot;
     int32_t pid; /* 0: a core file. */
+    int folder;  /* Of the process, in /proc; or -1. */
 };
 
 /* The first step, with its core file if one is wanted. */
@@ -63,8 +66,17 @@ static enum psc_status take_snapshot(struct look *look, const struct options *op
 
 /* ---- the second step ---- */
 
+/* A core file that is open, and whose it is: all that is in it is read without rights. */
+struct core_input {
+    const struct packed_core *file;
+    char path[32]; /* To be opened again by. */
+    uint32_t user;
+    uint32_t group;
+};
+
 struct work {
     const struct options *options;
+    const struct core_input *core; /* NULL: processes. */
     const struct look *looks;
     size_t count;
     struct reports reports;
@@ -105,6 +117,44 @@ static int read_and_write(void *context)
     return code;
 }
 
+static enum psc_status open_input(const struct work *work, struct psc_target **ret,
+                                  struct psc_error *err)
+{
+    const struct packed_core *file = work->core->file;
+    struct psc_open_options open = work->options->open;
+    open.core_name = file->name;
+    open.core_warning = file->warning;
+    open.core_owner_known = 1;
+    open.core_user = work->core->user;
+    open.core_group = work->core->group;
+    return psc_open_core(work->core->path, work->options->executable, &open, ret, err);
+}
+
+/* Both steps of a core file. */
+static int read_and_write_core(void *context)
+{
+    struct work *work = context;
+    struct look look = {.folder = -1};
+    struct psc_trace *trace = NULL;
+    struct psc_error err = {0};
+    int code = EXIT_NOTHING;
+    enum psc_status status = open_input(work, &look.target, &err);
+    bool opened = status == PSC_OK;
+    if (status == PSC_OK)
+        status = take_snapshot(&look, work->options, &err);
+    if (status == PSC_OK)
+        status = psc_read_snapshot(look.snapshot, &trace, &err);
+    if (status == PSC_OK)
+        code = reports_write(&work->reports, &trace, 1);
+    else if (opened)
+        complain_about(work->options->core, err.message);
+    else
+        complain("%s", err.message);
+    psc_snapshot_destroy(look.snapshot);
+    psc_close(look.target);
+    return code;
+}
+
 /* Those that were written get their names here, where there are rights to do that. */
 static bool keep_cores(const struct work *work)
 {
@@ -125,44 +175,63 @@ static int run_work(struct work *work, const struct sandbox_rules *rules)
     int code = EXIT_NOTHING;
     bool is_open = reports_open(&work->reports, work->options, work->count);
     if (is_open)
-        code = sandbox_run(rules, read_and_write, work);
+        code = sandbox_run(rules, work->core ? read_and_write_core : read_and_write, work);
     if (work->reports.has_core && !keep_cores(work))
         code = EXIT_NOTHING;
     return reports_close(&work->reports, code);
 }
 
-/* Folders that are looked through are those of options alone. */
-static int show_looks(const struct look *looks, size_t count, const struct options *options)
+/*
+ * With the owners of what is looked at. Folders that are looked through are those of options alone.
+ */
+static int run_with_rules(struct work *work, const struct sandbox_owner *owners, size_t owner_count)
 {
-    size_t folder_count = 0, owner_count = 0;
+    size_t folder_count = 0, file_count = 0;
+    const struct options *options = work->options;
     const struct psc_open_options *open = &options->open;
     size_t most = open->library_directory_count + open->source_directory_count + 1;
     const char **folders = calloc(most, sizeof(*folders));
-    struct sandbox_owner *owners = calloc(count + 1, sizeof(*owners));
-    struct work work = {.options = options, .looks = looks, .count = count};
-    int code = EXIT_NOTHING;
-    for (size_t i = 0; folders && i < open->library_directory_count; i++)
-        folders[folder_count++] = options->library_directories[i];
-    for (size_t i = 0; folders && i < open->source_directory_count; i++)
-        folders[folder_count++] = options->source_directories[i];
-    for (size_t i = 0; owners && i < count; i++) {
-        uint32_t user, group;
-        if (psc_target_owner(looks[i].target, &user, &group))
-            owners[owner_count++] = (struct sandbox_owner){user, group, looks[i].pid};
+    const char *files[2];
+    if (!folders) {
+        complain("out of memory");
+        return EXIT_NOTHING;
     }
-    const char *files[] = {options->rules};
+    for (size_t i = 0; i < open->library_directory_count; i++)
+        folders[folder_count++] = options->library_directories[i];
+    for (size_t i = 0; i < open->source_directory_count; i++)
+        folders[folder_count++] = options->source_directories[i];
+    if (options->rules)
+        files[file_count++] = options->rules;
+    if (options->executable)
+        files[file_count++] = options->executable;
     const struct sandbox_rules rules = {.owners = owners,
                                         .owner_count = owner_count,
                                         .sysroot = open->sysroot,
                                         .folders = folders,
                                         .folder_count = folder_count,
                                         .files = files,
-                                        .file_count = options->rules != NULL};
-    if (folders && owners)
-        code = run_work(&work, &rules);
+                                        .file_count = file_count};
+    int code = run_work(work, &rules);
+    free(folders);
+    return code;
+}
+
+static int show_looks(const struct look *looks, size_t count, const struct options *options)
+{
+    size_t owner_count = 0;
+    struct sandbox_owner *owners = calloc(count + 1, sizeof(*owners));
+    struct work work = {.options = options, .looks = looks, .count = count};
+    int code = EXIT_NOTHING;
+    for (size_t i = 0; owners && i < count; i++) {
+        uint32_t user, group;
+        if (psc_target_owner(looks[i].target, &user, &group))
+            owners[owner_count++] =
+                (struct sandbox_owner){user, group, looks[i].pid, looks[i].folder};
+    }
+    if (owners)
+        code = run_with_rules(&work, owners, owner_count);
     else
         complain("out of memory");
-    free(folders);
     free(owners);
     return code;
 }
@@ -174,33 +243,54 @@ static int32_t one_pid(const struct options *options)
     return options->pid_count ? options->pids[0] : 0;
 }
 
-static int show(struct psc_target *target, const struct options *options)
+/* Nothing that is read below it later is of another process of that number. */
+static int open_folder(int32_t pid)
 {
-    struct psc_error err = {0};
-    struct look look = {.target = target, .pid = one_pid(options)};
-    int code = EXIT_NOTHING;
-    if (take_snapshot(&look, options, &err) == PSC_OK) {
-        code = show_looks(&look, 1, options);
-    } else {
-        char label[32];
-        snprintf(label, sizeof(label), "process %d", look.pid);
-        complain_about(options->core ? options->core : label, err.message);
-    }
-    psc_snapshot_destroy(look.snapshot);
-    return code;
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* False, and said so, when it cannot be looked at. */
-static bool look_at_process(struct look *look, const struct options *options)
+static void end_look(struct look *look)
+{
+    psc_snapshot_destroy(look->snapshot);
+    psc_close(look->target);
+    if (look->folder >= 0)
+        close(look->folder);
+    *look = (struct look){.folder = -1};
+}
+
+/* False, and said so, when it cannot be looked at; to be ended nevertheless. */
+static bool open_look(struct look *look, int32_t pid, const struct options *options)
 {
     struct psc_error err = {0};
-    if (psc_open_process(look->pid, &options->open, &look->target, &err) == PSC_OK &&
-        take_snapshot(look, options, &err) == PSC_OK)
+    *look = (struct look){.pid = pid, .folder = open_folder(pid)};
+    if (psc_open_process(pid, &options->open, &look->target, &err) == PSC_OK)
         return true;
     complain("%s", err.message);
-    psc_close(look->target);
-    look->target = NULL;
     return false;
+}
+
+static bool take_look(struct look *look, const struct options *options)
+{
+    struct psc_error err = {0};
+    char label[32];
+    if (take_snapshot(look, options, &err) == PSC_OK)
+        return true;
+    snprintf(label, sizeof(label), "process %d", look->pid);
+    if (options_are_several(options))
+        complain("%s", err.message);
+    else
+        complain_about(label, err.message);
+    return false;
+}
+
+static int show_process(struct look *look, const struct options *options)
+{
+    int code = take_look(look, options) ? show_looks(look, 1, options) : EXIT_NOTHING;
+    psc_snapshot_destroy(look->snapshot);
+    look->snapshot = NULL;
+    return code;
 }
 
 /* One that cannot be shown does not keep the others from it. */
@@ -211,8 +301,10 @@ static int show_processes(const struct options *options)
     struct look *looks = calloc(count + 1, sizeof(*looks));
     int code = EXIT_NOTHING;
     for (size_t i = 0; pids && looks && i < count; i++) {
-        looks[shown] = (struct look){.pid = pids[i]};
-        shown += look_at_process(&looks[shown], options);
+        if (open_look(&looks[shown], pids[i], options) && take_look(&looks[shown], options))
+            shown++;
+        else
+            end_look(&looks[shown]);
     }
     if (!pids || !looks)
         complain("out of memory");
@@ -222,10 +314,8 @@ static int show_processes(const struct options *options)
         code = show_looks(looks, shown, options);
     if (code == EXIT_COMPLETE && shown < count)
         code = EXIT_PARTIAL;
-    for (size_t i = 0; looks && i < shown; i++) {
-        psc_snapshot_destroy(looks[i].snapshot);
-        psc_close(looks[i].target);
-    }
+    for (size_t i = 0; looks && i < shown; i++)
+        end_look(&looks[i]);
     free(looks);
     free(pids);
     return code;
@@ -239,17 +329,17 @@ static bool is_closed(int fd)
 }
 
 /*
- * Until nothing can be shown any more; what was shown until then counts. Without a target the
+ * Until nothing can be shown any more; what was shown until then counts. Without a process the
  * processes are looked for each time.
  */
-static int watch(struct psc_target *target, const struct options *options)
+static int watch(struct look *one, const struct options *options)
 {
     const double whole = (double)(time_t)options->interval;
     const struct timespec pause = {(time_t)options->interval,
                                    (long)((options->interval - whole) * 1e9)};
     int worst = EXIT_NOTHING;
     for (;;) {
-        int code = target ? show(target, options) : show_processes(options);
+        int code = one ? show_process(one, options) : show_processes(options);
         if (code == EXIT_NOTHING)
             return worst;
         if (worst == EXIT_NOTHING || code > worst)
@@ -287,34 +377,59 @@ static void check_directory(const char *path)
         complain("%s: there is no such directory", path);
 }
 
-/* A core, unpacked where it is not one that can be read; NULL, and said so, if it cannot be. */
-static struct psc_target *open_core(struct options *options)
+/* ---- a core file ---- */
+
+static bool find_owner(const struct packed_core *file, int fd, struct core_input *ret)
 {
-    struct psc_open_options open = options->open;
-    struct psc_target *target = NULL;
-    struct psc_error err = {0};
-    struct packed_core core;
-    if (packed_core_open(options->core, &core)) {
-        open.core_name = core.name;
-        open.core_warning = core.warning;
-        open.core_owner_known = core.owner_known;
-        open.core_user = core.user;
-        open.core_group = core.group;
-        if (psc_open_core(core.path, options->executable, &open, &target, &err) != PSC_OK)
-            complain("%s", err.message);
-    }
-    options->is_no_core = core.is_none;
-    packed_core_close(&core);
-    return target;
+    struct stat status;
+    if (fstat(fd, &status))
+        return false;
+    ret->user = file->owner_known ? file->user : status.st_uid;
+    ret->group = file->owner_known ? file->group : status.st_gid;
+    return true;
 }
 
-static struct psc_target *open_process(const struct options *options)
+static int show_input(const struct packed_core *file, int fd, const struct options *options)
+{
+    struct core_input input = {.file = file};
+    struct work work = {.options = options, .core = &input, .count = 1};
+    if (!find_owner(file, fd, &input)) {
+        complain("%s: %s", file->name, strerror(errno));
+        return EXIT_NOTHING;
+    }
+    snprintf(input.path, sizeof(input.path), "/proc/self/fd/%d", fd);
+    const struct sandbox_owner owner = {input.user, input.group, 0, -1};
+    return run_with_rules(&work, &owner, 1);
+}
+
+/* Why it cannot be opened, the library says. */
+static void complain_of_core(const struct packed_core *file, const struct options *options)
 {
     struct psc_target *target = NULL;
     struct psc_error err = {0};
-    if (psc_open_process(one_pid(options), &options->open, &target, &err) != PSC_OK)
-        complain("%s", err.message);
-    return target;
+    if (psc_open_core(file->path, options->executable, &options->open, &target, &err) == PSC_OK)
+        snprintf(err.message, sizeof(err.message), "%s: changed while it was opened", file->name);
+    complain("%s", err.message);
+    psc_close(target);
+}
+
+/* Unpacked where it is not one that can be read. */
+static int show_core(struct options *options)
+{
+    struct packed_core file;
+    int code = EXIT_NOTHING;
+    if (packed_core_open(options->core, &file)) {
+        int fd = open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0)
+            code = show_input(&file, fd, options);
+        else
+            complain_of_core(&file, options);
+        if (fd >= 0)
+            close(fd);
+    }
+    options->is_no_core = file.is_none;
+    packed_core_close(&file);
+    return code;
 }
 
 static int show_opened(struct options *options)
@@ -325,11 +440,13 @@ static int show_opened(struct options *options)
         check_directory(options->library_directories[i]);
     if (options_are_several(options))
         return options->interval > 0 ? watch(NULL, options) : show_processes(options);
-    struct psc_target *target = options->pid_count ? open_process(options) : open_core(options);
-    if (!target)
-        return EXIT_NOTHING;
-    int code = options->interval > 0 ? watch(target, options) : show(target, options);
-    psc_close(target);
+    if (!options->pid_count)
+        return show_core(options);
+    struct look look;
+    int code = EXIT_NOTHING;
+    if (open_look(&look, one_pid(options), options))
+        code = options->interval > 0 ? watch(&look, options) : show_process(&look, options);
+    end_look(&look);
     return code;
 }
 

@@ -51,6 +51,7 @@ struct elf_header {
     uint16_t machine; /**< EM_... */
     uint64_t entry;
     uint64_t segments_offset;
+    uint64_t sections_offset; /**< Of the section headers; 0: none. */
     /** As the header has it; 0 when they are not of the usual size, unless in a core file. */
     size_t segment_count;
 };

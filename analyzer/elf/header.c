@@ -29,6 +29,7 @@ bool parse_elf_header(const uint8_t *bytes, size_t size, struct elf_header *ret)
         .machine = load_u16(bytes + offsetof(Elf64_Ehdr, e_machine)),
         .entry = load_u64(bytes + offsetof(Elf64_Ehdr, e_entry)),
         .segments_offset = load_u64(bytes + offsetof(Elf64_Ehdr, e_phoff)),
+        .sections_offset = load_u64(bytes + offsetof(Elf64_Ehdr, e_shoff)),
         .segment_count = usual ? load_u16(bytes + offsetof(Elf64_Ehdr, e_phnum)) : 0,
     };
     return true;
@@ -47,7 +48,7 @@ size_t elf_count_segments(const uint8_t *image, size_t size, const struct elf_he
     size_t count = header->segment_count;
     if (count == PN_XNUM) {
         /* gABI: the number is in the first section header. */
-        uint64_t sections = load_u64(image + offsetof(Elf64_Ehdr, e_shoff));
+        uint64_t sections = header->sections_offset;
         if (sections && size >= sizeof(Elf64_Shdr) && sections <= size - sizeof(Elf64_Shdr))
             count = load_u32(image + sections + offsetof(Elf64_Shdr, sh_info));
     }

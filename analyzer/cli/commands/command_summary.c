@@ -4,6 +4,7 @@
 #include "json_reports.h"
 #include "messages.h"
 #include "output.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -80,37 +81,70 @@ const struct command_spec summary_command = {
         "shown, 64 wrong usage.",
 };
 
-static bool print_list(const struct report_list *list, const struct request *request)
+/* What the child is given: the output is open, and its name is given by the parent. */
+struct work {
+    const struct request *request;
+    struct output_file *file;
+};
+
+static const char *name_of(const struct request *request)
 {
-    const char *name = request->path ? request->path : "standard output";
-    struct psc_error err = {0};
-    struct output_file file;
-    if (!open_output(&file, request->path, false)) {
-        close_output(&file, false);
-        complain("%s: cannot be written: %s", name, strerror(file.error));
-        return false;
-    }
-    bool good = psc_print_processes((const struct psc_trace *const *)list->traces, list->count,
-                                    &request->print, write_output, &file, &err) == PSC_OK;
-    good = close_output(&file, good);
-    if (!good && !request->path && file.error == EPIPE)
-        return true;
-    if (!good)
-        complain("%s: %s", name, file.error ? strerror(file.error) : err.message);
-    return good;
+    return request->path ? request->path : "standard output";
 }
 
-static int summarize(const struct request *request)
+/* The exit code, with what was read: worse is larger. */
+static int print_list(const struct report_list *list, const struct work *work, int code)
 {
+    const char *name = name_of(work->request);
+    struct output_file *file = work->file;
+    struct psc_error err = {0};
+    bool good = psc_print_processes((const struct psc_trace *const *)list->traces, list->count,
+                                    &work->request->print, write_output, file, &err) == PSC_OK;
+    if (file->taken >= PSC_PRINT_LIMIT) {
+        code = EXIT_PARTIAL;
+        complain("%s: the summary is cut: it would have more than %llu MB", name,
+                 (unsigned long long)PSC_PRINT_LIMIT >> 20);
+    }
+    // Who read a pipe and has gone needs no more of it.
+    if (good || (!work->request->path && file->error == EPIPE))
+        return code;
+    complain("%s: %s", name, file->error ? strerror(file->error) : err.message);
+    return EXIT_NOTHING;
+}
+
+/* Without rights: a report can be anybody's. */
+static int read_and_print(void *context)
+{
+    const struct work *work = context;
+    const struct request *request = work->request;
     struct report_list list = {0};
     int code = EXIT_COMPLETE;
     for (int i = 0; i < request->file_count; i++)
         if (!report_list_add_file(&list, request->files[i]))
             code = EXIT_PARTIAL;
-    if (!list.count || !print_list(&list, request))
-        code = EXIT_NOTHING;
+    code = list.count ? print_list(&list, work, code) : EXIT_NOTHING;
     report_list_deinit(&list);
     return code;
+}
+
+static int summarize(const struct request *request)
+{
+    struct output_file file;
+    struct work work = {request, &file};
+    const struct sandbox_rules rules = {.files = (const char *const *)request->files,
+                                        .file_count = (size_t)request->file_count};
+    if (!open_output(&file, request->path, false)) {
+        close_output(&file, false);
+        complain("%s: cannot be written: %s", name_of(request), strerror(file.error));
+        return EXIT_NOTHING;
+    }
+    sandbox_begin();
+    int code = sandbox_run(&rules, read_and_print, &work);
+    bool good = code != EXIT_NOTHING;
+    if (close_output(&file, good) || !good)
+        return code;
+    complain("%s: %s", name_of(request), strerror(file.error));
+    return EXIT_NOTHING;
 }
 
 int command_summary(int argc, char **argv)

@@ -152,18 +152,6 @@ static int open_own_state(const struct broker *broker, const char *path)
     return open(own, O_RDONLY | O_CLOEXEC);
 }
 
-/* The root of a process that is looked at, as the library names it. */
-static bool is_process_root(const struct sandbox_rules *rules, const char *path)
-{
-    int pid = 0, thread = 0, end = 0;
-    if (sscanf(path, "/proc/%d/task/%d/root%n", &pid, &thread, &end) != 2 || !end || path[end])
-        return false;
-    for (size_t i = 0; i < rules->owner_count; i++)
-        if (pid > 0 && rules->owners[i].pid == pid)
-            return true;
-    return false;
-}
-
 /* Whether a folder is one that the user named or below it; links are followed by now. */
 static bool is_named_folder(const struct sandbox_rules *rules, int fd)
 {
@@ -201,30 +189,30 @@ static int open_checked(const struct sandbox_rules *rules, const char *root, con
 
 static int open_folder(const struct sandbox_rules *rules, const char *path)
 {
-    bool is_root =
-        (rules->sysroot && !strcmp(path, rules->sysroot)) || is_process_root(rules, path);
-    int fd = open(path, (is_root ? O_PATH : O_RDONLY | O_NONBLOCK) | O_DIRECTORY | O_CLOEXEC);
+    bool is_root = rules->sysroot && !strcmp(path, rules->sysroot);
+    int fd = broker_open_process_root(rules, path);
+    if (fd >= 0)
+        return fd;
+    fd = open(path, (is_root ? O_PATH : O_RDONLY | O_NONBLOCK) | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 || is_root ? fd : check_folder(rules, fd, false);
 }
 
-static bool is_same(const struct stat *status, const char *path)
+static bool is_same(const struct stat *status, int folder, const char *path)
 {
     struct stat other;
-    return !stat(path, &other) && other.st_dev == status->st_dev && other.st_ino == status->st_ino;
+    return !fstatat(folder, path, &other, 0) && other.st_dev == status->st_dev &&
+           other.st_ino == status->st_ino;
 }
 
 /* A root whose folders have other names here, so that they are not looked at by their names. */
 static bool is_other_root(const struct sandbox_rules *rules, int root)
 {
     struct stat status;
-    char path[64];
-    if (fstat(root, &status) || is_same(&status, "/"))
+    if (fstat(root, &status) || is_same(&status, AT_FDCWD, "/"))
         return false;
-    bool known = rules->sysroot && is_same(&status, rules->sysroot);
-    for (size_t i = 0; i < rules->owner_count && !known; i++) {
-        snprintf(path, sizeof(path), "/proc/%d/root", (int)rules->owners[i].pid);
-        known = rules->owners[i].pid > 0 && is_same(&status, path);
-    }
+    bool known = rules->sysroot && is_same(&status, AT_FDCWD, rules->sysroot);
+    for (size_t i = 0; i < rules->owner_count && !known; i++)
+        known = rules->owners[i].pid > 0 && is_same(&status, rules->owners[i].folder, "root");
     return known;
 }
 

@@ -50,6 +50,8 @@ void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules);
  * everybody may know. -1 and errno: ENOENT for a path that is none of these.
  */
 int broker_open_process_file(const struct sandbox_rules *rules, const char *path, bool folder);
+/** The root of a process that is looked at, as the library names it, to open files in; -1. */
+int broker_open_process_root(const struct sandbox_rules *rules, const char *path);
 /** A file with what the links of such a folder lead to; -1 and errno. */
 int broker_list_process_links(const struct sandbox_rules *rules, const char *path);
 /** What such a link leads to; the length of the text, or -1 and errno. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Parents that are followed upwards, of one process. */
@@ -54,6 +55,8 @@ static const struct process_file folders[] = {
     {"/proc/#/fd", OF_RELATIVES, false},
     {"/proc/#/task", OF_TARGET, false},
 };
+
+static const struct process_file roots[] = {{"/proc/#/task/#/root", OF_TARGET, false}};
 
 static const struct process_file links[] = {
     {"/proc/#/fd/#", OF_RELATIVES, false},
@@ -100,12 +103,11 @@ struct family {
     int session;
 };
 
-/* /proc/PID/stat: pid (name) state ppid pgrp session; the name may hold anything. */
-static bool read_family(int pid, struct family *ret)
+/* stat of proc(5): pid (name) state ppid pgrp session; the name may hold anything. */
+static bool read_family(int folder, const char *path, struct family *ret)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[512];
+    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (fd >= 0)
         close(fd);
@@ -114,24 +116,78 @@ static bool read_family(int pid, struct family *ret)
     return end && sscanf(end + 1, " %*c %d %*d %d", &ret->parent, &ret->session) == 2;
 }
 
-static bool descends(int pid, int ancestor)
+static bool descends(struct family family, int ancestor)
 {
-    struct family family;
-    for (size_t i = 0; i < ANCESTOR_LIMIT && pid > 1 && read_family(pid, &family); i++) {
-        pid = family.parent;
-        if (pid == ancestor)
+    char path[64];
+    for (size_t i = 0; i < ANCESTOR_LIMIT; i++) {
+        if (family.parent == ancestor)
             return true;
+        snprintf(path, sizeof(path), "/proc/%d/stat", family.parent);
+        if (family.parent <= 1 || !read_family(AT_FDCWD, path, &family))
+            return false;
     }
     return false;
 }
 
-static bool are_relatives(int pid, int target)
+static bool are_relatives(int pid, int folder, const struct sandbox_owner *target)
 {
     struct family one, other;
-    return pid == target ||
-           (read_family(pid, &one) && read_family(target, &other) &&
-            one.session == other.session) ||
-           descends(pid, target) || descends(target, pid);
+    return read_family(folder, "stat", &one) && read_family(target->folder, "stat", &other) &&
+           (one.session == other.session || descends(one, target->pid) || descends(other, pid));
+}
+
+/* ---- one process ---- */
+
+/*
+ * A process is named by its number once: what is read of it is read below the folder that was
+ * opened then, which tells nothing any more when another process has got the number (proc(5)).
+ */
+struct process {
+    int pid;
+    int folder; /* -1: there is none. */
+    bool is_target;
+    bool asked; /* Whether it is a relative: */
+    bool is_relative;
+};
+
+static int open_process(int pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d", pid);
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool is_alive(const struct process *process)
+{
+    struct stat status;
+    return process->folder >= 0 && !fstatat(process->folder, "stat", &status, 0);
+}
+
+/* All files of one process are mostly asked for one after the other: the last one is kept. */
+static struct process *find_process(const struct sandbox_rules *rules, int pid)
+{
+    static struct process target, other = {.folder = -1};
+    for (size_t i = 0; i < rules->owner_count; i++)
+        if (pid > 0 && rules->owners[i].pid == pid) {
+            target = (struct process){pid, rules->owners[i].folder, true, true, true};
+            return &target;
+        }
+    if (other.pid == pid && is_alive(&other))
+        return &other;
+    if (other.folder >= 0)
+        close(other.folder);
+    other = (struct process){.pid = pid, .folder = open_process(pid)};
+    return &other;
+}
+
+/* Of one that is looked at. */
+static bool is_relative(const struct sandbox_rules *rules, struct process *process)
+{
+    for (size_t i = 0; !process->asked && i < rules->owner_count; i++)
+        process->is_relative |= rules->owners[i].pid > 0 &&
+                                are_relatives(process->pid, process->folder, &rules->owners[i]);
+    process->asked = true;
+    return process->is_relative;
 }
 
 /* ---- what may be had ---- */
@@ -144,49 +200,47 @@ bool broker_has_process(const struct sandbox_rules *rules)
     return false;
 }
 
-static bool is_target(const struct sandbox_rules *rules, int pid)
+/* What was asked for. */
+struct found {
+    const struct process_file *row;
+    const struct process *process; /* NULL: of none. */
+    char made[PATH_SIZE];          /* The path, made anew. */
+};
+
+static bool may_have(const struct sandbox_rules *rules, const struct process_file *row,
+                     struct process *process)
 {
-    for (size_t i = 0; i < rules->owner_count; i++)
-        if (pid > 0 && rules->owners[i].pid == pid)
-            return true;
+    return row->whose == OF_ALL || process->is_target ||
+           (row->whose == OF_RELATIVES && is_relative(rules, process));
+}
+
+/* False and errno: the path is none of the table, or not his. */
+static bool find_path(const struct sandbox_rules *rules, const struct process_file *table,
+                      size_t count, const char *path, struct found *ret)
+{
+    int pid;
+    errno = ENOENT;
+    for (size_t i = 0; broker_has_process(rules) && i < count; i++) {
+        if (!fits(table[i].path, path, ret->made, &pid))
+            continue;
+        ret->row = &table[i];
+        struct process *process = pid > 0 ? find_process(rules, pid) : NULL;
+        ret->process = process;
+        errno = EACCES;
+        return !process || may_have(rules, ret->row, process);
+    }
     return false;
 }
 
-/* All files of one process are mostly asked for one after the other. */
-static bool is_relative(const struct sandbox_rules *rules, int pid)
+/* For openat(2) and its like: what is left of the path below the folder of the process. */
+static int place_of(const struct found *found, const char **ret_path)
 {
-    static struct {
-        int pid;
-        bool may;
-    } last;
-    if (last.pid == pid)
-        return last.may;
-    last.pid = pid;
-    last.may = false;
-    for (size_t i = 0; !last.may && i < rules->owner_count; i++)
-        last.may = rules->owners[i].pid > 0 && are_relatives(pid, rules->owners[i].pid);
-    return last.may;
-}
-
-/*
- * The row of the path, which is made anew; NULL and errno: it is none of the table, or not his.
- */
-static const struct process_file *find_path(const struct sandbox_rules *rules,
-                                            const struct process_file *table, size_t count,
-                                            const char *path, char made[PATH_SIZE],
-                                            int *ret_process)
-{
-    errno = ENOENT;
-    for (size_t i = 0; broker_has_process(rules) && i < count; i++) {
-        if (!fits(table[i].path, path, made, ret_process))
-            continue;
-        enum whose whose = table[i].whose;
-        bool may = whose == OF_ALL || is_target(rules, *ret_process) ||
-                   (whose == OF_RELATIVES && is_relative(rules, *ret_process));
-        errno = EACCES;
-        return may ? &table[i] : NULL;
-    }
-    return NULL;
+    *ret_path = found->made;
+    if (!found->process)
+        return AT_FDCWD;
+    const char *below = strchr(found->made + strlen("/proc/"), '/');
+    *ret_path = below ? below + 1 : ".";
+    return found->process->folder;
 }
 
 /* What fs/proc/base.c, proc_pid_syscall() and proc_pid_wchan(), tell this process alone. */
@@ -206,15 +260,28 @@ static int copy_text(int fd)
     return copy;
 }
 
+static int open_found(const struct found *found, int flags)
+{
+    const char *path;
+    int folder = place_of(found, &path);
+    return openat(folder, path, O_RDONLY | O_CLOEXEC | flags);
+}
+
 int broker_open_process_file(const struct sandbox_rules *rules, const char *path, bool folder)
 {
-    char made[PATH_SIZE];
-    int pid;
-    const struct process_file *found =
-        folder ? find_path(rules, folders, COUNT(folders), path, made, &pid)
-               : find_path(rules, files, COUNT(files), path, made, &pid);
-    int fd = found ? open(made, O_RDONLY | O_CLOEXEC | (folder ? O_DIRECTORY : O_NOCTTY)) : -1;
-    return fd >= 0 && found->asks_reader ? copy_text(fd) : fd;
+    struct found found;
+    bool is_there = folder ? find_path(rules, folders, COUNT(folders), path, &found)
+                           : find_path(rules, files, COUNT(files), path, &found);
+    int fd = is_there ? open_found(&found, folder ? O_DIRECTORY : O_NOCTTY) : -1;
+    return fd >= 0 && found.row->asks_reader ? copy_text(fd) : fd;
+}
+
+int broker_open_process_root(const struct sandbox_rules *rules, const char *path)
+{
+    struct found found;
+    return find_path(rules, roots, COUNT(roots), path, &found)
+               ? open_found(&found, O_PATH | O_DIRECTORY)
+               : -1;
 }
 
 /* Of others than the process only what tells the ends of its own pipes and sockets. */
@@ -244,15 +311,17 @@ static bool write_links(DIR *folder, FILE *file, bool of_target)
 
 int broker_list_process_links(const struct sandbox_rules *rules, const char *path)
 {
-    char made[PATH_SIZE];
-    int pid;
-    if (!find_path(rules, link_folders, COUNT(link_folders), path, made, &pid))
+    struct found found;
+    if (!find_path(rules, link_folders, COUNT(link_folders), path, &found))
         return -1;
-    DIR *folder = opendir(made);
+    int names = open_found(&found, O_DIRECTORY);
+    DIR *folder = names < 0 ? NULL : fdopendir(names);
+    if (names >= 0 && !folder)
+        close(names);
     int fd = folder ? memfd_create("links", MFD_CLOEXEC) : -1;
     int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
-    bool good = file && write_links(folder, file, is_target(rules, pid));
+    bool good = file && write_links(folder, file, found.process->is_target);
     int error = errno;
     if (file)
         fclose(file);
@@ -271,15 +340,16 @@ int broker_list_process_links(const struct sandbox_rules *rules, const char *pat
 ssize_t broker_read_process_link(const struct sandbox_rules *rules, const char *path, char *ret,
                                  size_t size)
 {
-    char made[PATH_SIZE];
-    int pid;
-    if (!find_path(rules, links, COUNT(links), path, made, &pid))
+    struct found found;
+    const char *below;
+    if (!find_path(rules, links, COUNT(links), path, &found))
         return -1;
-    ssize_t length = readlink(made, ret, size - 1);
+    int folder = place_of(&found, &below);
+    ssize_t length = readlinkat(folder, below, ret, size - 1);
     if (length < 0)
         return -1;
     ret[length] = '\0';
-    if (is_target(rules, pid) || is_end(ret))
+    if (found.process->is_target || is_end(ret))
         return length;
     errno = EACCES;
     return -1;

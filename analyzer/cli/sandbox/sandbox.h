@@ -19,6 +19,8 @@ struct sandbox_owner {
     uid_t user;
     gid_t group;
     pid_t pid; /**< Of a living process, whose root is looked into; 0: none. */
+    /** Its folder in /proc, opened before it was looked at: no other has it; or -1. */
+    int folder;
 };
 
 /** What the child may ask for; all of it is the caller's. */

@@ -1,5 +1,6 @@
 /* `pystack-core triage`: find cores, look at each, put them together, write what was asked for. */
 #include "messages.h"
+#include "sandbox.h"
 #include "triage_private.h"
 
 #include <errno.h>
@@ -273,12 +274,22 @@ static int run_with_given(struct triage_options *options)
     return code;
 }
 
+static bool gives_up_nothing(const struct triage_options *options)
+{
+    for (size_t i = 0; i < options->forwarded_count; i++)
+        if (!strcmp(options->forwarded[i], "--no-sandbox"))
+            return true;
+    return false;
+}
+
 int command_triage(int argc, char **argv, report_one_fn *report_one)
 {
     struct triage_options options;
     enum options_result result = triage_options_parse(&options, argc, argv);
     int code = command_line_exit_code(result);
     options.report_one = report_one;
+    if (result == OPTIONS_RUN && !gives_up_nothing(&options))
+        sandbox_begin();
     if (result == OPTIONS_RUN)
         code = run_with_given(&options);
     triage_options_deinit(&options);

@@ -1,5 +1,6 @@
 /* A core file as a target: mapped, never read whole. */
 #include "core.h"
+#include "core_image.h"
 
 #include "elf.h"
 #include "foreign_file.h"
@@ -10,23 +11,26 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Bytes at the beginning of a table that are looked at before it is known how many it has. */
+#define HEAD_SIZE ((size_t)64 * 1024)
+/* Of a core that is not there as a whole: what is lent at once. */
+#define PIECE_SIZE ((size_t)1024 * 1024)
 
 struct core_segment {
     psc_addr start;
     psc_addr end;      /* Of the memory. */
     psc_addr file_end; /* Of what the file holds of it. */
-    const uint8_t *bytes;
+    size_t offset;     /* Of its bytes in the file. */
     uint32_t flags;
 };
 
 struct core {
     const char *path;
     bool truncated; /* Parts of the file are missing. */
-    const uint8_t *image;
-    size_t size;
+    struct core_image image;
     struct core_segment *segments; /* Sorted, not overlapping. */
     size_t segment_count;
     size_t last_segment;
@@ -53,8 +57,10 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
     struct core *core = target->backend;
     const struct core_segment *segment = core_find_segment(core, address);
     if (segment && address < segment->file_end) {
-        *ret_size = (size_t)(segment->file_end - address);
-        return segment->bytes + (address - segment->start);
+        size_t offset = segment->offset + (size_t)(address - segment->start);
+        *ret_size = core_image_load(&core->image, offset, (size_t)(segment->file_end - address),
+                                    PIECE_SIZE);
+        return core->image.bytes + offset;
     }
     const struct target_mapping *mapping = NULL;
     if (core->last_mapping < target->mapping_count) {
@@ -75,7 +81,7 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
     return target_mapped_bytes(mapping, address, ret_size);
 }
 
-static void core_advise(struct target *target, psc_addr address, size_t size, int advice)
+static void core_advise(struct target *target, psc_addr address, size_t size, bool soon)
 {
     struct core *core = target->backend;
     const struct core_segment *segment = core_find_segment(core, address);
@@ -83,20 +89,19 @@ static void core_advise(struct target *target, psc_addr address, size_t size, in
         return;
     if (size > segment->file_end - address)
         size = (size_t)(segment->file_end - address);
-    uintptr_t start = (uintptr_t)(segment->bytes + (address - segment->start));
-    uintptr_t page = start & ~(uintptr_t)4095;
-    madvise((void *)page, size + (start - page), advice);
+    core_image_advise(&core->image, segment->offset + (size_t)(address - segment->start), size,
+                      soon);
 }
 
 static void core_prefetch(struct target *target, psc_addr address, size_t size)
 {
-    core_advise(target, address, size, MADV_WILLNEED);
+    core_advise(target, address, size, true);
 }
 
 /* The mapping is private and never written to: the pages come back from the file. */
 static void core_release(struct target *target, psc_addr address, size_t size)
 {
-    core_advise(target, address, size, MADV_DONTNEED);
+    core_advise(target, address, size, false);
 }
 
 static void core_close(struct target *target)
@@ -104,8 +109,7 @@ static void core_close(struct target *target)
     struct core *core = target->backend;
     if (!core)
         return;
-    if (core->image)
-        munmap((void *)(uintptr_t)core->image, core->size);
+    core_image_close(&core->image);
     free(core->segments);
     free(core);
 }
@@ -156,20 +160,15 @@ static enum psc_status core_map(const char *file, struct target *target, struct 
         result = psc_fail(err, PSC_ERR_FORMAT, "%s: not a regular file", path);
     else if (!status.st_size)
         result = psc_fail(err, PSC_ERR_FORMAT, "%s: the file is empty", path);
-    if (result == PSC_OK) {
-        set_owner(target, &status);
-        fd = target->options.maps_files ? fd : foreign_file_copy(fd);
-        // The copy may be shorter by now than the file was.
-        core->size = fstat(fd, &status) ? 0 : (size_t)status.st_size;
-        const void *image = mmap(NULL, core->size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (image == MAP_FAILED)
-            result = psc_fail(err, PSC_ERR_IO, "%s: cannot be mapped: %s", path,
-                              describe_errno(errno, &(struct errno_text){0}));
-        else
-            core->image = image;
+    if (result != PSC_OK) {
+        close(fd);
+        return result;
     }
-    close(fd);
-    return result;
+    set_owner(target, &status);
+    if (!core_image_open(fd, target->options.maps_files, &core->image))
+        return psc_fail(err, PSC_ERR_IO, "%s: cannot be mapped: %s", path,
+                        describe_errno(errno, &(struct errno_text){0}));
+    return PSC_OK;
 }
 
 static const char *elf_type_name(unsigned type)
@@ -196,8 +195,8 @@ static enum psc_status core_refuse(const char *path, const struct core *core, st
         {12, "ProblemType:", "a report of apport; the tool apport-unpack unpacks it"},
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(packed); i++)
-        if (core->image && core->size >= packed[i].size &&
-            memcmp(core->image, packed[i].begins, packed[i].size) == 0)
+        if (core->image.size >= packed[i].size &&
+            memcmp(core->image.bytes, packed[i].begins, packed[i].size) == 0)
             return psc_fail(err, PSC_ERR_FORMAT, "%s: %s", path, packed[i].is);
     return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file (not an ELF file)", path);
 }
@@ -206,13 +205,15 @@ static enum psc_status core_check_header(struct target *target, struct core *cor
                                          struct psc_error *err)
 {
     const char *path = core->path;
-    const uint8_t *ident = core->image;
-    if (!ident || core->size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
+    const uint8_t *ident = core->image.bytes;
+    const size_t size = core->image.size;
+    core_image_load(&core->image, 0, HEAD_SIZE, HEAD_SIZE);
+    if (size < SELFMAG || memcmp(ident, ELFMAG, SELFMAG) != 0)
         return core_refuse(path, core, err);
-    if (!elf_is_elf(ident, core->size))
+    if (!elf_is_elf(ident, size))
         return psc_fail(err, PSC_ERR_FORMAT, "%s: the file ends within its ELF header", path);
     struct elf_header header;
-    if (!parse_elf_header(core->image, core->size, &header))
+    if (!parse_elf_header(ident, size, &header))
         return psc_fail(err, PSC_ERR_UNSUPPORTED,
                         "%s: a %s-endian %s-bit ELF file; only %s core files are handled", path,
                         ident[EI_DATA] == ELFDATA2MSB ? "big" : "little",
@@ -234,26 +235,29 @@ static void core_add_segment(struct core *core, const struct elf_segment *segmen
         return;
     uint64_t have =
         segment->file_size < segment->memory_size ? segment->file_size : segment->memory_size;
-    uint64_t left = segment->offset < core->size ? core->size - segment->offset : 0;
+    const size_t size = core->image.size;
+    uint64_t left = segment->offset < size ? size - segment->offset : 0;
     if (have > left) {
         have = left;
         *truncated = true;
     }
     core->segments[core->segment_count++] = (struct core_segment){
         segment->address, segment->address + segment->memory_size, segment->address + have,
-        have ? core->image + segment->offset : NULL, segment->flags};
+        have ? (size_t)segment->offset : 0, segment->flags};
 }
 
 static enum psc_status core_read_notes(struct core *core, const struct elf_segment *segment,
                                        struct core_notes *notes, bool *truncated)
 {
-    if (segment->offset >= core->size) {
+    const size_t left =
+        segment->offset < core->image.size ? core->image.size - (size_t)segment->offset : 0;
+    if (!left) {
         *truncated = true;
         return PSC_OK;
     }
     uint64_t size = segment->file_size;
-    if (size > core->size - segment->offset) {
-        size = core->size - segment->offset;
+    if (size > left) {
+        size = left;
         *truncated = true;
     }
     // Headers may list the same notes any number of times.
@@ -263,7 +267,8 @@ static enum psc_status core_read_notes(struct core *core, const struct elf_segme
         return PSC_OK;
     }
     notes->bytes_left -= (size_t)size;
-    struct byte_cursor cursor = cursor_over(core->image + segment->offset, (size_t)size);
+    core_image_load(&core->image, (size_t)segment->offset, (size_t)size, SIZE_MAX);
+    struct byte_cursor cursor = cursor_over(core->image.bytes + segment->offset, (size_t)size);
     struct elf_note note;
     while (parse_elf_note(&cursor, 4, &note)) {
         enum psc_status status = core_notes_add(notes, &note);
@@ -280,18 +285,23 @@ static enum psc_status core_read_headers(const char *path, struct core *core,
 {
     struct elf_header header;
     size_t count = 0;
-    if (core->image && parse_elf_header(core->image, core->size, &header) &&
-        core->image[EI_VERSION] == EV_CURRENT)
-        count = elf_count_segments(core->image, core->size, &header);
+    const uint8_t *bytes = core->image.bytes;
+    const size_t size = core->image.size;
+    if (parse_elf_header(bytes, size, &header) && bytes[EI_VERSION] == EV_CURRENT) {
+        core_image_load(&core->image, (size_t)header.sections_offset, HEAD_SIZE, HEAD_SIZE);
+        count = elf_count_segments(bytes, size, &header);
+        core_image_load(&core->image, (size_t)header.segments_offset, count * ELF_SEGMENT_SIZE,
+                        SIZE_MAX);
+    }
     if (!count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without program headers%s", path,
-                        core->size < 65536 ? "; it was probably cut off" : "");
+                        size < 65536 ? "; it was probably cut off" : "");
     core->segments = calloc(count, sizeof(*core->segments));
     if (!core->segments)
         return psc_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
         struct elf_segment segment;
-        parse_elf_segment(core->image + header.segments_offset + i * ELF_SEGMENT_SIZE, &segment);
+        parse_elf_segment(bytes + header.segments_offset + i * ELF_SEGMENT_SIZE, &segment);
         enum psc_status status = PSC_OK;
         if (segment.type == PT_LOAD)
             core_add_segment(core, &segment, truncated);
@@ -380,18 +390,21 @@ static void core_check_executable(struct target *target)
             return;
         break;
     }
-    if (access(here, R_OK))
+    int fd = open(here, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
         target_warn(target, "executable-missing", "%s: cannot be opened: %s", here,
                     describe_errno(errno, &(struct errno_text){0}));
     else
         target_warn(target, "executable-mismatch",
                     "%s: not the program that the core file is of; it is not used", here);
+    if (fd >= 0)
+        close(fd);
 }
 
 static enum psc_status core_fill(struct target *target, struct core *core, struct psc_error *err)
 {
     struct core_notes notes = {
-        .target = target, .tids = HASH_TABLE_OF(uint64_t), .bytes_left = core->size};
+        .target = target, .tids = HASH_TABLE_OF(uint64_t), .bytes_left = core->image.size};
     enum psc_status status = core_read_headers(core->path, core, &notes, &core->truncated, err);
     hash_table_deinit(&notes.tids);
     if (status != PSC_OK)

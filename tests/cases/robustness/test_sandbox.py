@@ -93,6 +93,24 @@ def test_parser_cannot_open(tmp_path):
     assert -errno.EACCES in results
 
 
+def test_parser_of_the_core_itself(tmp_path):
+    """The header and the notes, too, are read by the child."""
+    calls: list = [("openat", AT_FDCWD, path, 0) for path in secrets(tmp_path)]
+    results = ask(tmp_path, calls, [core_of_python()], at="core_open")
+    assert all(result < 0 for result in results), list(zip(calls, results))
+
+
+def test_parser_of_reports(tmp_path):
+    report = tmp_path / "report.json"
+    report.write_bytes(analyzer.run("--format", "json", core_of_python()).stdout.encode())
+    calls: list = [("openat", AT_FDCWD, path, 0) for path in secrets(tmp_path)]
+    calls += [("openat", AT_FDCWD, str(tmp_path / "new"), os.O_CREAT | os.O_WRONLY, 0o600),
+              ("socket", socket.AF_INET, socket.SOCK_STREAM, 0), ("execve", "/bin/true", 0, 0)]
+    results = ask(tmp_path, calls, ["summary", report], at="psc_read_report")
+    assert all(result < 0 for result in results), list(zip(calls, results))
+    assert "1 thread" in analyzer.run("summary", report).stdout or "threads" in analyzer.run("summary", report).stdout
+
+
 def test_parser_gets_code_and_source(tmp_path):
     source = make_foreign(tmp_path / "source.py", b"pass\n")
     public = make_foreign(tmp_path / "notes", mode=0o644)
@@ -197,7 +215,7 @@ def test_parser_of_a_living_process_asks_the_system(tmp_path):
 def test_whole_program_has_no_network(tmp_path):
     """Nor programs, nor the memory and the signals of others."""
     calls = foreign_calls(os.getpid())
-    results = ask(tmp_path, calls, [core_of_python()], at="psc_open_core", follow="parent")
+    results = ask(tmp_path, calls, [core_of_python()], at="sandbox_run", follow="parent")
     assert results == [-errno.EPERM] * len(calls)
 
 

@@ -15,6 +15,17 @@ import interpreters
 import living
 
 
+def has_mapped(pid, path):
+    """The program, or its child that reads."""
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        pids = [pid, *map(int, file.read().split())]
+    for one in pids:
+        with open("/proc/%d/maps" % one) as maps:
+            if path in maps.read():
+                return True
+    return False
+
+
 def shorten_while_mapped(path, *arguments):
     """Runs the program; cuts the file off as soon as it has mapped it. (exit code, standard error)"""
     process = subprocess.Popen([analyzer.PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -23,10 +34,9 @@ def shorten_while_mapped(path, *arguments):
     mapped = False
     while not mapped and process.poll() is None:
         try:
-            with open("/proc/%d/maps" % process.pid) as maps:
-                mapped = path in maps.read()
-        except OSError:
-            break
+            mapped = has_mapped(process.pid, path)
+        except OSError:  # one of them has ended
+            continue
     if mapped:
         os.truncate(path, 0)
     _, errors = process.communicate()
