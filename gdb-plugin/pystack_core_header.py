@@ -454,7 +454,8 @@ if ctypes:
                     ("max_frames", ctypes.c_uint32),
                     ("no_fold", ctypes.c_uint32),
                     ("content", ctypes.c_int),
-                    ("running", ctypes.c_uint32)]
+                    ("running", ctypes.c_uint32),
+                    ("size_limit", ctypes.c_uint64)]
 
     # Every public function, its result and its arguments.
     FUNCTIONS = {

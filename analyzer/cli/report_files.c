@@ -143,7 +143,7 @@ static bool print_sandbox(struct output_file *file)
 }
 
 static bool print_output(struct psc_trace *const *traces, size_t count, const struct reports *all,
-                         size_t number)
+                         size_t number, int *code)
 {
     const struct options *options = all->options;
     const struct output *output = &options->outputs[number];
@@ -162,6 +162,12 @@ static bool print_output(struct psc_trace *const *traces, size_t count, const st
     bool good = options_are_several(options)
                     ? !psc_print_processes(readable, count, &print, write, where, &err)
                     : !psc_print(traces[0], &print, write, where, &err);
+    const uint64_t limit = print.size_limit ? print.size_limit : PSC_PRINT_LIMIT;
+    if (file->taken >= limit) {
+        *code = EXIT_PARTIAL;
+        complain("%s: the report is cut: it would have more than %llu MB", name_of(output),
+                 (unsigned long long)limit >> 20);
+    }
     if (options->redacts)
         good = end_masked(&masked) && good;
     if (good && print.explain && print.format == PSC_FORMAT_TEXT)
@@ -236,7 +242,7 @@ int reports_write(struct reports *reports, struct psc_trace **traces, size_t cou
     if (is_signed && options->explains_signature)
         good = explain_signatures(traces, count) && good;
     for (size_t i = 0; is_signed && i < reports->count; i++) {
-        reports->is_good[i] = print_output(traces, count, reports, i);
+        reports->is_good[i] = print_output(traces, count, reports, i, &code);
         good = reports->is_good[i] && good;
     }
     for (size_t i = 0; i < count; i++) {

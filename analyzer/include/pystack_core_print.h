@@ -37,11 +37,18 @@ struct psc_print_options {
     enum psc_content content;
     /** Also uptime, working directory, memory and environment (text only; JSON has them). */
     uint32_t running;
+    /**
+     * Bytes behind which lists (frames, threads, tasks, ...) are cut, which the report then says;
+     * 0: PSC_PRINT_LIMIT. It has as much at least when it was cut.
+     */
+    uint64_t size_limit;
 };
+/** A small core file can name a long path in each of many frames. */
+#define PSC_PRINT_LIMIT (UINT64_C(128) * 1024 * 1024)
 #define PSC_PRINT_OPTIONS_INIT                                                     \
     {                                                                              \
         sizeof(struct psc_print_options), PSC_FORMAT_TEXT, 0, 0, 0, 0, 0, 0, 0, 0, \
-            PSC_CONTENT_REPORT, 0                                                  \
+            PSC_CONTENT_REPORT, 0, 0                                               \
     }
 
 /**

@@ -88,6 +88,11 @@ static void add_quoted(struct json_writer *writer, const char *string)
 
 /* ---- structure ---- */
 
+bool json_takes(const struct json_writer *writer)
+{
+    return !writer->takes || writer->takes(writer->context);
+}
+
 /* What stands before a value: a comma, and the name of a member. */
 static void begin(struct json_writer *writer, const char *key)
 {

@@ -15,7 +15,13 @@ struct json_writer {
     bool one_line; /**< Without line breaks. */
     bool follows;  /**< A member or item stands before the next one: a comma comes between. */
     bool failed;   /**< Out of memory. */
+    /** Whether one more item may be written, and where room can be made; NULL: yes. */
+    bool (*takes)(void *context);
+    void *context; /**< What it is given. */
 };
+
+/** Whether a list goes on: to be asked before each item of those that foreign data fills. */
+bool json_takes(const struct json_writer *writer);
 
 void json_open_object(struct json_writer *writer, const char *key);
 void json_close_object(struct json_writer *writer);

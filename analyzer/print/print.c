@@ -41,8 +41,12 @@ enum psc_status print_traces(const struct psc_trace *const *traces, size_t count
     if ((size_t)known->content >= CONTENT_COUNT && known->content != PSC_CONTENT_SUMMARY)
         return psc_fail(err, PSC_ERR_ARGUMENT, "no such content: %d", (int)known->content);
 
-    struct print_sink sink = {.write = output->write, .context = output->context};
+    struct print_sink sink = {.write = output->write,
+                              .context = output->context,
+                              .limit = known->size_limit ? known->size_limit : PSC_PRINT_LIMIT};
     enum psc_status status = print_each(traces, count, known, &sink);
+    if (sink.left_out && known->format == PSC_FORMAT_TEXT)
+        print_text_cut(known, &sink);
     print_sink_flush(&sink, true);
     if (!status && sink.buffer.failed)
         status = PSC_ERR_MEMORY;

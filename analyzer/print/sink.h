@@ -4,6 +4,7 @@
 
 #include "trace.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /** Writes to the caller's function; buffers, remembers the first failure. */
@@ -12,6 +13,9 @@ struct print_sink {
     void *context;
     struct text buffer;
     bool stopped;
+    uint64_t limit;    /**< Bytes behind which lists are cut. */
+    uint64_t written;  /**< Of them; those in the buffer are not counted. */
+    uint64_t left_out; /**< Items of lists that were not taken. */
 };
 
 #define PRINT_SINK_FLUSH_SIZE ((size_t)64 * 1024)
@@ -23,7 +27,27 @@ static inline void print_sink_flush(struct print_sink *sink, bool force)
         return;
     if (!sink->stopped && sink->write(sink->context, sink->buffer.data, sink->buffer.size))
         sink->stopped = true;
+    sink->written += sink->buffer.size;
     text_clear(&sink->buffer);
+}
+
+/** Whether one more item of a list may be written; counts those that may not. */
+static inline bool print_sink_takes(struct print_sink *sink)
+{
+    print_sink_flush(sink, false);
+    if (!sink->stopped && sink->written + sink->buffer.size < sink->limit)
+        return true;
+    sink->left_out++;
+    return false;
+}
+
+/** One sentence on what was not taken. */
+static inline void print_add_cut(struct text *text, const struct print_sink *sink)
+{
+    text_printf(text,
+                "the report is cut: it would have more than %" PRIu64 " MB (--thread and "
+                "--mode show less of it)",
+                sink->limit >> 20);
 }
 
 /** Whether the options let this frame be seen. */

@@ -40,6 +40,7 @@ bool close_output(struct output_file *file, bool good)
 int write_output(void *context, const char *bytes, size_t size)
 {
     struct output_file *file = context;
+    file->taken += size;
     while (size) {
         ssize_t written = write(file->fd, bytes, size);
         if (written < 0 && errno == EINTR)
@@ -57,6 +58,7 @@ int write_output(void *context, const char *bytes, size_t size)
 int write_masked(void *context, const char *bytes, size_t size)
 {
     struct masked_output *output = context;
+    output->file->taken += size;
     text_add(&output->held, bytes, size);
     if (output->held.failed)
         output->file->error = ENOMEM;

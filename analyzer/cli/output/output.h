@@ -11,8 +11,9 @@
 /** Standard output, a special file, or a new one that will replace what has its name. */
 struct output_file {
     int fd;
-    int error;   /**< errno of what failed. */
-    bool is_new; /**< `replacing` is in use. */
+    int error;      /**< errno of what failed. */
+    uint64_t taken; /**< Bytes that were given to write_output() or write_masked(). */
+    bool is_new;    /**< `replacing` is in use. */
     struct new_file replacing;
 };
 

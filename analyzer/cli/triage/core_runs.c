@@ -13,11 +13,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define OUTPUT_LIMIT ((off_t)1 << 30) /* Bytes of one report. */
 #define SAID_LIMIT   1000u            /* Of what a child says of a core. */
+/* Of one report behind which its lists are cut: as a tree it takes ten times as much memory. */
+#define REPORT_SIZE_LIMIT ((uint64_t)32 * 1024 * 1024)
 
 /* A child's exit code: what it was to look at is no core. */
 #define EXIT_NO_CORE 5
@@ -27,17 +28,8 @@ struct run {
     pid_t pid; /* 0: none. */
     int alive; /* The child holds the other end while it lives. */
     int output, said;
-    double until; /* Of CLOCK_MONOTONIC. */
-    bool late;
     struct core_report *report;
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 /* ---- in the child ---- */
 
@@ -76,6 +68,7 @@ static int report_core(const struct triage_options *options, const char *path)
     int code = EXIT_NOTHING;
     if (options_parse(&report, (int)count, words) == OPTIONS_RUN) {
         report.print.one_line = 1;
+        report.print.size_limit = REPORT_SIZE_LIMIT;
         code = options->report_one(&report);
         if (code == EXIT_NOTHING && report.is_no_core)
             code = EXIT_NO_CORE;
@@ -92,6 +85,8 @@ static void be_child(const struct triage_options *options, const struct run *run
     if (getppid() != parent)
         _exit(EXIT_NOTHING);
     signal(SIGINT, SIG_DFL);
+    signal(SIGALRM, SIG_DFL);
+    alarm(options->seconds);
     if (dup2(run->output, STDOUT_FILENO) < 0 || dup2(run->said, STDERR_FILENO) < 0)
         _exit(EXIT_NOTHING);
     limit_child(options);
@@ -125,7 +120,6 @@ static bool start(const struct triage_options *options, struct run *run, struct 
         return false;
     }
     run->alive = ends[0];
-    run->until = now() + options->seconds;
     run->pid = fork();
     if (!run->pid) {
         close(ends[0]);
@@ -148,7 +142,7 @@ static void describe_end(const struct triage_options *options, const struct run 
     char *line = strncmp(ret, name, strlen(name)) ? ret : ret + strlen(name);
     line[strcspn(line, "\n")] = '\0';
     memmove(ret, line, strlen(line) + 1);
-    if (run->late)
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         snprintf(ret, size, "no report within %u s (--time-limit)", options->seconds);
     else if (WIFSIGNALED(status))
         snprintf(ret, size, "the one who looked at it was ended by signal %d", WTERMSIG(status));
@@ -192,32 +186,13 @@ static bool finish(const struct triage_options *options, struct run *run, bool *
     return !*failed;
 }
 
-/* Milliseconds until the next one is late. */
-static int wait_time(const struct run *runs, size_t count)
-{
-    double next = -1;
-    for (size_t i = 0; i < count; i++)
-        if (runs[i].pid && (next < 0 || runs[i].until < next))
-            next = runs[i].until;
-    double left = next - now();
-    return left <= 0 ? 0 : left > 1000 ? 1000 : (int)(left * 1000) + 1;
-}
-
-static void kill_late(struct run *runs, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (runs[i].pid && !runs[i].late && now() > runs[i].until) {
-            runs[i].late = true;
-            kill(runs[i].pid, SIGKILL);
-        }
-}
-
 static void end_all(struct run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (runs[i].pid) {
-            kill(runs[i].pid, SIGKILL);
-            waitpid(runs[i].pid, NULL, 0);
+            // Who may signal nobody leaves them to PR_SET_PDEATHSIG.
+            if (!kill(runs[i].pid, SIGKILL))
+                waitpid(runs[i].pid, NULL, 0);
             close_run(&runs[i]);
         }
 }
@@ -254,7 +229,7 @@ static bool end_some(const struct triage_options *options, struct run_list *runs
 {
     for (size_t i = 0; i < runs->count; i++)
         runs->ends[i] = (struct pollfd){.fd = runs->items[i].pid ? runs->items[i].alive : -1};
-    if (poll(runs->ends, runs->count, wait_time(runs->items, runs->count)) < 0)
+    if (poll(runs->ends, runs->count, -1) < 0)
         return errno == EINTR;
     for (size_t i = 0; i < runs->count; i++) {
         struct core_report *report = runs->items[i].report;
@@ -267,7 +242,6 @@ static bool end_some(const struct triage_options *options, struct run_list *runs
         if (!done(context, report))
             return false;
     }
-    kill_late(runs->items, runs->count);
     return true;
 }
 

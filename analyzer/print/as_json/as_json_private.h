@@ -7,10 +7,14 @@
 
 /* ---- json_report.c ---- */
 
+/** One that writes to the sink, and whose lists end where that takes no more. */
+struct json_writer json_writer_of(struct print_sink *sink, const struct psc_print_options *options);
+
 /** "found", "missing", "mismatch"; static. */
 const char *json_file_state(enum trace_file_state state);
-/** The member "warnings". */
-void json_put_warnings(struct json_writer *writer, const struct warnings *warnings);
+/** The member "warnings", with one more where lists were cut. */
+void json_put_warnings(struct json_writer *writer, const struct warnings *warnings,
+                       const struct print_sink *sink);
 
 /* ---- json_frames.c ---- */
 
@@ -33,8 +37,7 @@ void json_put_location(struct json_writer *writer, const struct trace_location *
 
 /** The member "frames" of a thread. */
 void json_put_frames(struct json_writer *writer, struct location_cache *cache,
-                     struct print_sink *sink, const struct trace_thread *thread,
-                     const struct psc_print_options *options);
+                     const struct trace_thread *thread, const struct psc_print_options *options);
 
 /* ---- json_threads.c ---- */
 

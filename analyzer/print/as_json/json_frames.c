@@ -1,5 +1,6 @@
 #include "as_json_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -147,10 +148,8 @@ static void put_locals(struct json_writer *writer, const struct trace_locals *lo
     json_close_array(writer);
 }
 
-static void put_frame(struct json_writer *writer, struct location_cache *cache,
-                      const struct trace_frame *frame, const struct trace_locals *locals)
+static void put_frame_members(struct json_writer *writer, const struct trace_frame *frame)
 {
-    open_frame(writer, cache, frame->location);
     json_put_address(writer, "pc", frame->has_pc, frame->pc);
     json_put_address(writer, "sp", frame->has_pc, frame->sp);
     json_put_boolean(writer, "hidden", frame->hidden);
@@ -158,22 +157,50 @@ static void put_frame(struct json_writer *writer, struct location_cache *cache,
     json_put_integer(writer, "interpreter", frame->interpreter_id >= 0, frame->interpreter_id);
     if (frame->self_class)
         json_put_string(writer, "self_class", frame->self_class);
+}
+
+static void put_frame(struct json_writer *writer, struct location_cache *cache,
+                      const struct trace_frame *frame, const struct trace_locals *locals)
+{
+    open_frame(writer, cache, frame->location);
+    put_frame_members(writer, frame);
     if (locals)
         put_locals(writer, locals);
     json_close_object(writer);
 }
 
-void json_put_frames(struct json_writer *writer, struct location_cache *cache,
-                     struct print_sink *sink, const struct trace_thread *thread,
+/* In the place of those from one on, which are no more in the report. */
+static void put_rest(struct json_writer *writer, const struct trace_thread *thread, size_t from,
                      const struct psc_print_options *options)
 {
+    char words[96];
+    size_t count = 0;
+    for (size_t i = from; i < thread->frame_count; i++)
+        count += print_shows_frame(options, &thread->frames[i]);
+    snprintf(words, sizeof(words), "%zu more frame%s: the report would be too long", count,
+             count == 1 ? "" : "s");
+    const struct trace_location location = {.kind = TRACE_GAP, .function = words};
+    const struct trace_frame frame = {.location = &location, .interpreter_id = -1};
+    json_break_line(writer);
+    json_open_object(writer, NULL);
+    put_location_members(writer, &location);
+    put_frame_members(writer, &frame);
+    json_close_object(writer);
+}
+
+void json_put_frames(struct json_writer *writer, struct location_cache *cache,
+                     const struct trace_thread *thread, const struct psc_print_options *options)
+{
     json_open_array(writer, "frames");
-    for (size_t i = 0; i < thread->frame_count && !sink->stopped; i++) {
+    for (size_t i = 0; i < thread->frame_count; i++) {
         if (!print_shows_frame(options, &thread->frames[i]))
             continue;
+        if (!json_takes(writer)) {
+            put_rest(writer, thread, i, options);
+            break;
+        }
         json_break_line(writer);
         put_frame(writer, cache, &thread->frames[i], thread->locals ? thread->locals[i] : NULL);
-        print_sink_flush(sink, false);
     }
     json_close_array(writer);
 }

@@ -16,11 +16,12 @@ static void open_document(struct json_writer *writer, const char *schema,
     json_break_line(writer);
 }
 
-static enum psc_status close_document(struct json_writer *writer, const struct psc_trace *trace)
+static enum psc_status close_document(struct json_writer *writer, const struct psc_trace *trace,
+                                      const struct print_sink *sink)
 {
     json_close_array(writer);
     json_break_line(writer);
-    json_put_warnings(writer, &trace->warnings);
+    json_put_warnings(writer, &trace->warnings, sink);
     json_close_object(writer);
     text_add_char(writer->out, '\n');
     return writer->failed ? PSC_ERR_MEMORY : PSC_OK;
@@ -34,10 +35,10 @@ enum psc_status print_json_files(const struct psc_trace *trace,
         [TRACE_FILE_DEBUG] = "debug",           [TRACE_FILE_CYTHON] = "cython",
         [TRACE_FILE_SOURCE] = "source",
     };
-    struct json_writer writer = {.out = &sink->buffer, .one_line = options->one_line};
+    struct json_writer writer = json_writer_of(sink, options);
     open_document(&writer, "pystack-core-files/1", trace);
     json_open_array(&writer, "files");
-    for (size_t i = 0; i < trace->file_count; i++) {
+    for (size_t i = 0; i < trace->file_count && json_takes(&writer); i++) {
         const struct trace_file *file = &trace->files[i];
         json_break_line(&writer);
         json_open_object(&writer, NULL);
@@ -47,9 +48,8 @@ enum psc_status print_json_files(const struct psc_trace *trace,
         json_put_string(&writer, "file", json_file_state(file->state));
         json_put_string(&writer, "here", print_file_place(file));
         json_close_object(&writer);
-        print_sink_flush(sink, false);
     }
-    return close_document(&writer, trace);
+    return close_document(&writer, trace, sink);
 }
 
 enum psc_status print_json_values(const struct psc_trace *trace,
@@ -61,10 +61,10 @@ enum psc_status print_json_values(const struct psc_trace *trace,
         [TRACE_SCOPE_GLOBAL] = "global",
         [TRACE_SCOPE_BUILTIN] = "builtin",
     };
-    struct json_writer writer = {.out = &sink->buffer, .one_line = options->one_line};
+    struct json_writer writer = json_writer_of(sink, options);
     open_document(&writer, "pystack-core-values/1", trace);
     json_open_array(&writer, "values");
-    for (size_t i = 0; i < trace->value_count; i++) {
+    for (size_t i = 0; i < trace->value_count && json_takes(&writer); i++) {
         const struct trace_value *value = &trace->values[i];
         json_break_line(&writer);
         json_open_object(&writer, NULL);
@@ -76,7 +76,6 @@ enum psc_status print_json_values(const struct psc_trace *trace,
         json_put_string(&writer, "value", value->text);
         json_put_string(&writer, "problem", value->problem);
         json_close_object(&writer);
-        print_sink_flush(sink, false);
     }
-    return close_document(&writer, trace);
+    return close_document(&writer, trace, sink);
 }

@@ -5,6 +5,17 @@
 
 #define SCHEMA_NAME "pystack-core/1"
 
+static bool takes(void *sink)
+{
+    return print_sink_takes(sink);
+}
+
+struct json_writer json_writer_of(struct print_sink *sink, const struct psc_print_options *options)
+{
+    return (struct json_writer){
+        .out = &sink->buffer, .one_line = options->one_line, .takes = takes, .context = sink};
+}
+
 /* ---- target ---- */
 
 const char *json_file_state(enum trace_file_state state)
@@ -40,7 +51,7 @@ static void put_python(struct json_writer *writer, const struct trace_python *py
     json_put_boolean(writer, "debug", python->debug);
     json_put_boolean(writer, "free_threaded", python->free_threaded);
     json_open_array(writer, "interpreters");
-    for (size_t i = 0; i < python->interpreter_count; i++) {
+    for (size_t i = 0; i < python->interpreter_count && json_takes(writer); i++) {
         const struct trace_interpreter *interpreter = &python->interpreters[i];
         int32_t holder = interpreter->gil_holder_tid;
         json_open_object(writer, NULL);
@@ -68,8 +79,7 @@ static void put_exit(struct json_writer *writer, const struct psc_trace *trace)
     json_close_object(writer);
 }
 
-static void put_target(struct json_writer *writer, struct print_sink *sink,
-                       const struct psc_trace *trace)
+static void put_target(struct json_writer *writer, const struct psc_trace *trace)
 {
     json_open_object(writer, "target");
     json_put_string(writer, "kind", trace->kind);
@@ -81,16 +91,15 @@ static void put_target(struct json_writer *writer, struct print_sink *sink,
         put_exit(writer, trace);
     json_put_string(writer, "executable", trace->executable);
     json_open_array(writer, "arguments");
-    for (size_t i = 0; i < trace->argument_count; i++)
+    for (size_t i = 0; i < trace->argument_count && json_takes(writer); i++)
         json_put_string(writer, NULL, trace->arguments[i]);
     json_close_array(writer);
     json_put_string(writer, "architecture", trace->architecture);
     put_python(writer, trace->python);
     json_open_array(writer, "modules");
-    for (size_t i = 0; i < trace->module_count; i++) {
+    for (size_t i = 0; i < trace->module_count && json_takes(writer); i++) {
         json_break_line(writer);
         put_module(writer, trace->modules[i]);
-        print_sink_flush(sink, false);
     }
     json_close_array(writer);
     json_close_object(writer);
@@ -126,52 +135,65 @@ static void put_threads(struct json_writer *writer, struct print_sink *sink,
     }
     json_open_array(writer, "threads");
     for (size_t i = 0; i < trace->thread_count && !sink->stopped; i++) {
+        if (!json_takes(writer))
+            continue;
         json_break_line(writer);
         json_open_object(writer, NULL);
         json_put_thread(writer, &trace->threads[i], options);
-        json_put_frames(writer, cache, sink, &trace->threads[i], options);
+        json_put_frames(writer, cache, &trace->threads[i], options);
         json_close_object(writer);
-        print_sink_flush(sink, false);
     }
     json_close_array(writer);
     location_cache_deinit(cache);
 }
 
-static void put_tasks(struct json_writer *writer, struct print_sink *sink,
-                      const struct trace_tasks *tasks)
+static void put_tasks(struct json_writer *writer, const struct trace_tasks *tasks)
 {
     json_open_array(writer, "tasks");
-    for (size_t i = 0; i < tasks->count && !sink->stopped; i++) {
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (!json_takes(writer))
+            continue;
         json_break_line(writer);
         json_put_task(writer, tasks, &tasks->items[i]);
-        print_sink_flush(sink, false);
     }
     json_close_array(writer);
     json_break_line(writer);
     json_put_task_cycles(writer, tasks);
 }
 
-static void put_greenlets(struct json_writer *writer, struct print_sink *sink,
-                          const struct trace_tasks *greenlets)
+static void put_greenlets(struct json_writer *writer, const struct trace_tasks *greenlets)
 {
     json_open_array(writer, "greenlets");
-    for (size_t i = 0; i < greenlets->count && !sink->stopped; i++) {
+    for (size_t i = 0; i < greenlets->count; i++) {
+        if (!json_takes(writer))
+            continue;
         json_break_line(writer);
         json_put_greenlet(writer, &greenlets->items[i]);
-        print_sink_flush(sink, false);
     }
     json_close_array(writer);
 }
 
-void json_put_warnings(struct json_writer *writer, const struct warnings *warnings)
+static void put_warning(struct json_writer *writer, const char *code, const char *message)
+{
+    json_break_line(writer);
+    json_open_object(writer, NULL);
+    json_put_string(writer, "code", code);
+    json_put_string(writer, "message", message);
+    json_close_object(writer);
+}
+
+void json_put_warnings(struct json_writer *writer, const struct warnings *warnings,
+                       const struct print_sink *sink)
 {
     json_open_array(writer, "warnings");
-    for (size_t i = 0; i < warnings->count; i++) {
-        json_break_line(writer);
-        json_open_object(writer, NULL);
-        json_put_string(writer, "code", warnings->items[i].code);
-        json_put_string(writer, "message", warnings->items[i].message);
-        json_close_object(writer);
+    for (size_t i = 0; i < warnings->count; i++)
+        put_warning(writer, warnings->items[i].code, warnings->items[i].message);
+    if (sink->left_out) {
+        struct text cut = {0};
+        print_add_cut(&cut, sink);
+        put_warning(writer, "report-cut", cut.data ? cut.data : "");
+        writer->failed |= cut.failed;
+        text_deinit(&cut);
     }
     json_close_array(writer);
 }
@@ -179,11 +201,11 @@ void json_put_warnings(struct json_writer *writer, const struct warnings *warnin
 enum psc_status print_json(const struct psc_trace *trace, const struct psc_print_options *options,
                            struct print_sink *sink)
 {
-    struct json_writer writer = {.out = &sink->buffer, .one_line = options->one_line};
+    struct json_writer writer = json_writer_of(sink, options);
     json_open_object(&writer, NULL);
     json_put_string(&writer, "schema", SCHEMA_NAME);
     json_break_line(&writer);
-    put_target(&writer, sink, trace);
+    put_target(&writer, trace);
     json_break_line(&writer);
     json_put_crash(&writer, "crash", trace->crash);
     json_break_line(&writer);
@@ -192,18 +214,18 @@ enum psc_status print_json(const struct psc_trace *trace, const struct psc_print
     put_threads(&writer, sink, trace, options);
     json_break_line(&writer);
     if (trace->tasks) {
-        put_tasks(&writer, sink, trace->tasks);
+        put_tasks(&writer, trace->tasks);
         json_break_line(&writer);
     }
     if (trace->greenlets) {
-        put_greenlets(&writer, sink, trace->greenlets);
+        put_greenlets(&writer, trace->greenlets);
         json_break_line(&writer);
     }
     json_put_running(&writer, trace->running);
     json_break_line(&writer);
     put_signature(&writer, trace->signature);
     json_break_line(&writer);
-    json_put_warnings(&writer, &trace->warnings);
+    json_put_warnings(&writer, &trace->warnings, sink);
     json_close_object(&writer);
     text_add_char(&sink->buffer, '\n');
     return writer.failed ? PSC_ERR_MEMORY : PSC_OK;

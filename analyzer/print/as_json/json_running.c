@@ -9,7 +9,7 @@ static void put_environment(struct json_writer *writer, const struct trace_runni
         return;
     }
     json_open_object(writer, "environment");
-    for (size_t i = 0; i < running->environment_count; i++)
+    for (size_t i = 0; i < running->environment_count && json_takes(writer); i++)
         json_put_string(writer, running->environment[i].name, running->environment[i].value);
     json_close_object(writer);
     json_put_string(writer, "environment_of", running->environment_initial ? "start" : "now");
@@ -60,7 +60,7 @@ void json_put_running(struct json_writer *writer, const struct trace_running *ru
         json_put_unsigned(writer, running->memory[i].kind, true, running->memory[i].bytes);
     json_close_object(writer);
     json_open_array(writer, "packages");
-    for (size_t i = 0; i < running->package_count; i++) {
+    for (size_t i = 0; i < running->package_count && json_takes(writer); i++) {
         json_open_object(writer, NULL);
         json_put_string(writer, "name", running->packages[i].name);
         json_put_string(writer, "version", running->packages[i].version);

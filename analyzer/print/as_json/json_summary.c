@@ -15,7 +15,7 @@ static void put_process(struct json_writer *writer, const struct psc_trace *trac
     json_put_string(writer, "host", running ? running->host : NULL);
     json_put_string(writer, "executable", trace->executable);
     json_open_array(writer, "arguments");
-    for (size_t i = 0; i < trace->argument_count; i++)
+    for (size_t i = 0; i < trace->argument_count && json_takes(writer); i++)
         json_put_string(writer, NULL, trace->arguments[i]);
     json_close_array(writer);
     json_put_string(writer, "signal", crash ? crash->signal : NULL);
@@ -28,7 +28,8 @@ static void put_ends(struct json_writer *writer, const struct stack_tree *tree,
                      const struct stack_node *node)
 {
     json_open_array(writer, "ends");
-    for (size_t at = node->first_end; at != STACK_TREE_NONE; at = tree->ends[at].next) {
+    for (size_t at = node->first_end; at != STACK_TREE_NONE && json_takes(writer);
+         at = tree->ends[at].next) {
         const struct stack_end *end = &tree->ends[at];
         json_open_object(writer, NULL);
         json_put_unsigned(writer, "process", true, end->process);
@@ -67,8 +68,7 @@ static void put_node(struct json_writer *writer, const struct stack_tree *tree, 
     json_close_object(writer);
 }
 
-static void put_nodes(struct json_writer *writer, const struct stack_tree *tree,
-                      struct print_sink *sink)
+static void put_nodes(struct json_writer *writer, const struct stack_tree *tree)
 {
     PSC_CLEANUP(cleanup_free) size_t *numbers = NULL;
     size_t capacity = 0, number = 0;
@@ -77,11 +77,11 @@ static void put_nodes(struct json_writer *writer, const struct stack_tree *tree,
         return;
     }
     json_open_array(writer, "nodes");
-    for (size_t at = 0; at != STACK_TREE_NONE && !sink->stopped; at = stack_tree_next(tree, at)) {
+    for (size_t at = 0; at != STACK_TREE_NONE && json_takes(writer);
+         at = stack_tree_next(tree, at)) {
         numbers[at] = number++;
         json_break_line(writer);
         put_node(writer, tree, at, numbers);
-        print_sink_flush(sink, false);
     }
     json_close_array(writer);
 }
@@ -89,7 +89,7 @@ static void put_nodes(struct json_writer *writer, const struct stack_tree *tree,
 enum psc_status print_json_summary(const struct psc_trace *const *traces, size_t count,
                                    const struct psc_print_options *options, struct print_sink *sink)
 {
-    struct json_writer writer = {.out = &sink->buffer, .one_line = options->one_line};
+    struct json_writer writer = json_writer_of(sink, options);
     struct stack_tree *tree = stack_tree_create(traces, count, options);
     if (!tree)
         return PSC_ERR_MEMORY;
@@ -97,7 +97,7 @@ enum psc_status print_json_summary(const struct psc_trace *const *traces, size_t
     json_put_string(&writer, "schema", "pystack-core-summary/1");
     json_break_line(&writer);
     json_open_array(&writer, "processes");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && json_takes(&writer); i++) {
         json_break_line(&writer);
         put_process(&writer, traces[i]);
     }
@@ -106,7 +106,7 @@ enum psc_status print_json_summary(const struct psc_trace *const *traces, size_t
     json_put_unsigned(&writer, "threads", true, tree->end_count);
     json_put_unsigned(&writer, "stacks", true, tree->stacks);
     json_break_line(&writer);
-    put_nodes(&writer, tree, sink);
+    put_nodes(&writer, tree);
     json_close_object(&writer);
     text_add_char(&sink->buffer, '\n');
     stack_tree_destroy(tree);

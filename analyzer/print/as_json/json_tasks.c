@@ -42,10 +42,11 @@ static void put_owner(struct json_writer *writer, const struct trace_task *task)
 static void put_frames(struct json_writer *writer, const struct trace_task *task)
 {
     json_open_array(writer, "frames");
-    for (size_t i = 0; i < task->frame_count; i++)
-        json_put_location(writer, task->frames[i]);
+    size_t put = 0;
+    for (; put < task->frame_count && json_takes(writer); put++)
+        json_put_location(writer, task->frames[put]);
     json_close_array(writer);
-    json_put_boolean(writer, "frames_cut", task->frames_cut);
+    json_put_boolean(writer, "frames_cut", task->frames_cut || put < task->frame_count);
 }
 
 void json_put_task(struct json_writer *writer, const struct trace_tasks *tasks,
@@ -60,11 +61,11 @@ void json_put_task(struct json_writer *writer, const struct trace_tasks *tasks,
     json_put_string(writer, "awaits", task->awaits);
     json_put_address(writer, "future", task->future != 0, task->future);
     json_open_array(writer, "waits_for");
-    for (size_t i = 0; i < task->waits_for_count; i++)
+    for (size_t i = 0; i < task->waits_for_count && json_takes(writer); i++)
         json_put_address(writer, NULL, true, tasks->items[task->waits_for[i]].id);
     json_close_array(writer);
     json_open_array(writer, "children");
-    for (size_t i = 0; i < task->children_count; i++)
+    for (size_t i = 0; i < task->children_count && json_takes(writer); i++)
         json_put_address(writer, NULL, true, tasks->items[task->children[i]].id);
     json_close_array(writer);
     json_put_leaf(writer, tasks, task->leaf);
@@ -86,10 +87,10 @@ void json_put_greenlet(struct json_writer *writer, const struct trace_task *gree
 void json_put_task_cycles(struct json_writer *writer, const struct trace_tasks *tasks)
 {
     json_open_array(writer, "task_cycles");
-    for (size_t i = 0; i < tasks->cycle_count; i++) {
+    for (size_t i = 0; i < tasks->cycle_count && json_takes(writer); i++) {
         const struct trace_cycle *cycle = &tasks->cycles[i];
         json_open_array(writer, NULL);
-        for (size_t k = 0; k < cycle->count; k++)
+        for (size_t k = 0; k < cycle->count && json_takes(writer); k++)
             json_put_address(writer, NULL, true, tasks->items[cycle->tasks[k]].id);
         json_close_array(writer);
     }

@@ -32,7 +32,7 @@ static void put_exception_members(struct json_writer *writer,
     json_put_string(writer, "type", exception->type);
     json_put_string(writer, "message", exception->message);
     json_open_array(writer, "traceback");
-    for (size_t i = 0; i < exception->traceback_count; i++)
+    for (size_t i = 0; i < exception->traceback_count && json_takes(writer); i++)
         json_put_location(writer, exception->traceback[i]);
     json_close_array(writer);
     json_put_boolean(writer, "traceback_cut", exception->traceback_cut);

@@ -57,7 +57,7 @@ void json_put_leaf(struct json_writer *writer, const struct trace_tasks *tasks,
     put_members(writer, &leaf->wait);
     json_put_integer(writer, "descriptor", leaf->fd >= 0, leaf->fd);
     json_open_array(writer, "tasks");
-    for (size_t i = 0; i < leaf->holder_count; i++)
+    for (size_t i = 0; i < leaf->holder_count && json_takes(writer); i++)
         json_put_address(writer, NULL, true, tasks->items[leaf->holders[i]].id);
     json_close_array(writer);
     json_close_object(writer);
@@ -81,13 +81,13 @@ static void put_deadlock_member(struct json_writer *writer,
 void json_put_deadlocks(struct json_writer *writer, const struct psc_trace *trace)
 {
     json_open_array(writer, "deadlocks");
-    for (size_t i = 0; i < trace->deadlock_count; i++) {
+    for (size_t i = 0; i < trace->deadlock_count && json_takes(writer); i++) {
         const struct trace_deadlock *deadlock = &trace->deadlocks[i];
         json_open_object(writer, NULL);
         json_put_string(writer, "verdict", trace_verdict_name(deadlock->verdict));
         json_put_string(writer, "summary", deadlock->summary);
         json_open_array(writer, "members");
-        for (size_t k = 0; k < deadlock->count; k++)
+        for (size_t k = 0; k < deadlock->count && json_takes(writer); k++)
             put_deadlock_member(writer, &deadlock->members[k]);
         json_close_array(writer);
         json_close_object(writer);

@@ -9,6 +9,15 @@ enum psc_status print_text(const struct psc_trace *trace, const struct psc_print
     return status == PSC_OK ? print_text_tasks(trace, false, options, sink) : status;
 }
 
+void print_text_cut(const struct psc_print_options *options, struct print_sink *sink)
+{
+    struct text remark = {0};
+    print_add_cut(&remark, sink);
+    print_add_remark(&sink->buffer, options, remark.data ? remark.data : "");
+    sink->buffer.failed |= remark.failed;
+    text_deinit(&remark);
+}
+
 void print_text_head(const struct psc_trace *trace, const struct psc_print_options *options,
                      struct print_sink *sink)
 {
@@ -54,10 +63,9 @@ enum psc_status print_text_files(const struct psc_trace *trace,
     struct text *text = &sink->buffer;
     size_t counts[PSC_ARRAY_SIZE(states)] = {0};
     print_text_name(trace, options, sink);
-    for (size_t i = 0; i < trace->file_count; i++) {
+    for (size_t i = 0; i < trace->file_count && print_sink_takes(sink); i++) {
         counts[trace->files[i].state]++;
         add_file(text, options, &trace->files[i]);
-        print_sink_flush(sink, false);
     }
     text_printf(text, "  %zu files", trace->file_count);
     for (size_t i = TRACE_FILE_MISSING; i < PSC_ARRAY_SIZE(states); i++)
@@ -80,7 +88,7 @@ enum psc_status print_text_values(const struct psc_trace *trace,
     };
     struct text *text = &sink->buffer;
     (void)options;
-    for (size_t i = 0; i < trace->value_count; i++) {
+    for (size_t i = 0; i < trace->value_count && print_sink_takes(sink); i++) {
         const struct trace_value *value = &trace->values[i];
         if (!value->text)
             continue;

@@ -14,6 +14,9 @@ enum psc_status print_text(const struct psc_trace *trace, const struct psc_print
 void print_text_head(const struct psc_trace *trace, const struct psc_print_options *options,
                      struct print_sink *sink);
 
+/** The line at the end of a report whose lists were cut. */
+void print_text_cut(const struct psc_print_options *options, struct print_sink *sink);
+
 /** The files that the report needs, a line each. */
 enum psc_status print_text_files(const struct psc_trace *trace,
                                  const struct psc_print_options *options, struct print_sink *sink);

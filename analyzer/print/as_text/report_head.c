@@ -259,6 +259,8 @@ static void add_deadlocks(struct print_sink *sink, const struct psc_trace *trace
         const struct trace_deadlock *deadlock = &trace->deadlocks[i];
         if (one_of_many && deadlock->members[0].pid != trace->pid)
             continue;
+        if (!print_sink_takes(sink))
+            break;
         text_add_string(&sink->buffer, "  ");
         print_add_style(&sink->buffer, options,
                         deadlock->verdict == TRACE_VERDICT_DEADLOCK ? PRINT_ALARM : PRINT_NOTICE);

@@ -49,6 +49,18 @@ static void print_rest(size_t rest, const struct psc_print_options *options,
     text_deinit(&remark);
 }
 
+/* Those from an item on, in the order in which they are printed. */
+static void print_too_long(size_t items, const struct psc_print_options *options,
+                           struct print_sink *sink)
+{
+    struct text remark = {0};
+    text_add_string(&remark, "gap: ");
+    add_count(&remark, items);
+    text_printf(&remark, " more line%s: the report would be too long", items == 1 ? "" : "s");
+    print_remark(&remark, options, sink);
+    text_deinit(&remark);
+}
+
 static void print_shown(const struct print_shown *shown, struct text_layout *layout,
                         const struct psc_print_options *options, struct print_sink *sink)
 {
@@ -58,13 +70,16 @@ static void print_shown(const struct print_shown *shown, struct text_layout *lay
     for (size_t i = 0; i < shown->count && !sink->stopped; i++) {
         size_t at = options->outermost_first ? shown->count - 1 - i : i;
         const struct print_shown_item *item = &shown->items[at];
+        if (!print_sink_takes(sink)) {
+            print_too_long(shown->count - i, options, sink);
+            break;
+        }
         if (item->times) {
             add_fold(&remark, item, options->outermost_first);
             print_remark(&remark, options, sink);
         } else {
             print_text_frame(layout, item);
         }
-        print_sink_flush(sink, false);
     }
     if (shown->rest && !options->outermost_first)
         print_rest(shown->rest, options, sink);

@@ -124,12 +124,16 @@ void task_add_frames(struct task_writer *writer, const struct trace_task *task)
     size_t count = task->frame_count;
     int width = snprintf(NULL, 0, "#%zu", count ? count - 1 : 0);
     size_t widest = function_width(task);
-    for (size_t i = 0; i < count && !writer->sink->stopped; i++) {
+    size_t i = 0;
+    for (; i < count && print_sink_takes(writer->sink); i++) {
         size_t at = writer->options->outermost_first ? count - 1 - i : i;
         add_frame(writer, task->frames[at], at, width, widest);
-        print_sink_flush(writer->sink, false);
     }
-    if (task->frames_cut)
+    if (i < count)
+        text_printf(&writer->sink->buffer,
+                    "%s  --  gap: %zu more frames: the report would be too long\n",
+                    writer->prefix.data ? writer->prefix.data : "", count - i);
+    else if (task->frames_cut)
         text_printf(&writer->sink->buffer, "%s  --  gap: further frames could not be read\n",
                     writer->prefix.data ? writer->prefix.data : "");
 }

@@ -208,6 +208,8 @@ static bool show_next(struct task_printer *printer)
                          : below && !deeper                ? "shown below"
                                                            : NULL;
     level->next += count;
+    if (!print_sink_takes(printer->writer.sink))
+        return true;
     make_prefix(printer, true);
     if (printer->depth == 1)
         text_add_char(&printer->writer.sink->buffer, '\n');
@@ -271,7 +273,7 @@ static void add_cycles(struct task_printer *printer)
 {
     struct text *text = &printer->writer.sink->buffer;
     const struct trace_tasks *tasks = printer->tasks;
-    for (size_t i = 0; i < tasks->cycle_count; i++) {
+    for (size_t i = 0; i < tasks->cycle_count && print_sink_takes(printer->writer.sink); i++) {
         const struct trace_cycle *cycle = &tasks->cycles[i];
         text_add_string(text, "  ");
         print_add_style(text, printer->writer.options, PRINT_ALARM);

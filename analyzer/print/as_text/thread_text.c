@@ -186,13 +186,12 @@ static enum psc_status print_threads(const struct psc_trace *trace,
 {
     enum psc_status status = PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < trace->thread_count && !sink->stopped; i++) {
-        if (links[i].follower)
+        if (links[i].follower || !print_sink_takes(sink))
             continue;
         add_thread_heading(sink, trace, i, links, options);
         add_fault(sink, trace->threads[i].fault, options);
         print_text_exceptions(&trace->threads[i], options, sink);
         status = print_text_frames(&trace->threads[i], names, options, sink);
-        print_sink_flush(sink, false);
     }
     return status;
 }

@@ -238,7 +238,7 @@ static enum psc_status add_tree(struct summary *summary)
     struct row row = {0};
     enum psc_status status = add_ends(summary, 0);
     size_t at = tree->nodes[0].first_child;
-    while (status == PSC_OK && at != STACK_TREE_NONE && !summary->sink->stopped) {
+    while (status == PSC_OK && at != STACK_TREE_NONE && print_sink_takes(summary->sink)) {
         if (!summary->shown[at]) {
             add_hidden(summary, at);
             at = stack_tree_skip(tree, at);
@@ -248,7 +248,6 @@ static enum psc_status add_tree(struct summary *summary)
             row = begin_row(tree, at);
         add_row_frame(summary, &row, at);
         status = add_ends(summary, at);
-        print_sink_flush(summary->sink, false);
         at = stack_tree_next(tree, at);
     }
     return status;

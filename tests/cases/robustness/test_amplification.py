@@ -170,6 +170,19 @@ def test_threads_that_share_one_deep_stack(tmp_path):
     assert "main" in result.stdout
 
 
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="a core of x86-64 is written")
+def test_report_of_a_million_frames(tmp_path):
+    """300 megabytes of JSON: it is cut, and says so."""
+    core, report = crash(tmp_path, DEEP), tmp_path / "report.json"
+    repeat_thread(core, 2000)
+    result = analyzer.run("--format", "json", "-o", report, core, **LIMITS)
+    assert result.returncode == analyzer.EXIT_PARTIAL and "the report is cut" in result.stderr
+    assert report.stat().st_size < 129 << 20
+    with open(report, "rb") as file:
+        file.seek(-3000, os.SEEK_END)
+        assert b'"report-cut"' in file.read()
+
+
 def uleb(value):
     data = bytearray()
     while value >= 128:

@@ -76,8 +76,8 @@ static void test_a_newer_struct(void **state)
     assert_int_equal(err.status, PSC_ERR_ARGUMENT);
     assert_string_equal(err.message,
                         "this library, version " PSC_VERSION ", is older than the header that the "
-                        "program was compiled with: struct psc_print_options has 52 bytes there "
-                        "and 48 here, and something is set that is not known here; use a library "
+                        "program was compiled with: struct psc_print_options has 64 bytes there "
+                        "and 56 here, and something is set that is not known here; use a library "
                         "as new as the header");
     assert_int_equal(text.size, 0);
 }

@@ -417,6 +417,37 @@ static void test_many_frames(void **state)
     free(places);
 }
 
+/* What is left is a report of that form, which says that it was cut, and where. */
+static void test_report_that_is_cut(void **state)
+{
+    (void)state;
+    struct sample sample;
+    const struct psc_trace *trace = sample_fill(&sample);
+    struct text whole = print_sample(trace, false);
+    bool cut_frames = false;
+    for (size_t limit = 1; limit <= whole.size; limit += 37) {
+        struct psc_print_options options = {
+            .size = sizeof(options), .format = PSC_FORMAT_JSON, .size_limit = limit};
+        struct text text = {0};
+        json_error_t error;
+        assert_int_equal(print_trace(trace, &options, sample_append, &text, NULL), PSC_OK);
+        json_t *root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &error);
+        if (!root)
+            fail_msg("%s in:\n%s", error.text, text.data);
+        json_t *warnings = json_object_get(root, "warnings");
+        json_t *last = json_array_get(warnings, json_array_size(warnings) - 1);
+        if (json_array_size(json_object_get(root, "threads")) < trace->thread_count) {
+            expect_json(json_object_get(last, "code"), "\"report-cut\"");
+            assert_true(text.size >= limit);
+        }
+        cut_frames |= strstr(text.data, "more frames: the report would be too long") != NULL;
+        json_decref(root);
+        text_deinit(&text);
+    }
+    assert_true(cut_frames);
+    text_deinit(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_signature),
         cmocka_unit_test(test_schema_takes_unknown_values),
         cmocka_unit_test(test_many_frames),
+        cmocka_unit_test(test_report_that_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

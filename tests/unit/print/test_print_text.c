@@ -319,6 +319,16 @@ static void test_color_only_when_asked(void **state)
     free(colored);
 }
 
+static void test_report_that_is_cut(void **state)
+{
+    (void)state;
+    struct sample sample;
+    const struct psc_trace *trace = sample_fill(&sample);
+    const struct psc_print_options head = {.size_limit = 1}, frames = {.size_limit = 700};
+    expect_part(trace, &head, "\n  --  the report is cut: it would have more than 0 MB");
+    expect_part(trace, &frames, ": the report would be too long\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_several_interpreters),
         cmocka_unit_test(test_explanation),
         cmocka_unit_test(test_color_only_when_asked),
+        cmocka_unit_test(test_report_that_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
