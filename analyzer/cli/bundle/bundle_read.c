@@ -17,6 +17,11 @@
 #define MEMBER_LIMIT ((size_t)2000000)
 /* Unpacked bytes in all: more than the libraries of a large program with their debug files. */
 #define SIZE_LIMIT ((uint64_t)64 << 30)
+/* As many in any case, and for each byte of the archive: files of code become a fifth at best. */
+#define SIZE_FREE     ((uint64_t)512 << 20)
+#define SIZE_PER_BYTE 40
+/* Bytes of all names and links. */
+#define NAMES_LIMIT ((size_t)64 << 20)
 /* path_resolution(7): the kernel follows so many links in one path. */
 #define LINK_LIMIT   40
 #define READ_AT_ONCE ((size_t)64 * 1024)
@@ -38,6 +43,8 @@ struct bundle {
     size_t capacity;
     int bytes;
     uint64_t size;
+    uint64_t size_limit;
+    size_t names; /* Bytes of all names and links. */
 };
 
 static bool fail(struct bundle_error *error, const char *path, const char *why)
@@ -81,8 +88,10 @@ static bool unpack(struct reader *reader, struct member *member)
         if (result < ARCHIVE_WARN)
             return fail(reader->error, reader->path, "the archive is damaged or cut off");
         uint64_t end = (uint64_t)offset + size;
-        if (offset < 0 || end > SIZE_LIMIT - bundle->size)
-            return fail(reader->error, reader->path, "more than 64 GB when it is unpacked");
+        if (offset < 0 || end > bundle->size_limit - bundle->size)
+            return fail(reader->error, reader->path,
+                        "too large when it is unpacked: more than 64 GB, or than 512 MB and 40 "
+                        "times the archive");
         if (!unpacked_write_at(bundle->bytes, block, size, bundle->size + (uint64_t)offset))
             return fail(reader->error, reader->path,
                         errno == ENOSPC
@@ -94,6 +103,20 @@ static bool unpack(struct reader *reader, struct member *member)
     member->offset = bundle->size;
     bundle->size += member->size;
     return true;
+}
+
+/* malloc'd; NULL, and said so. */
+static char *keep_name(struct reader *reader, const char *name)
+{
+    struct bundle *bundle = reader->bundle;
+    size_t size = strlen(name) + 1;
+    char *copy = size <= NAMES_LIMIT - bundle->names ? strdup(name) : NULL;
+    if (copy)
+        bundle->names += size;
+    else
+        fail(reader->error, reader->path,
+             size > NAMES_LIMIT - bundle->names ? "too many names in it" : "out of memory");
+    return copy;
 }
 
 static struct member *add_member(struct reader *reader, const char *name)
@@ -112,11 +135,9 @@ static struct member *add_member(struct reader *reader, const char *name)
         bundle->capacity = capacity;
     }
     struct member *member = &bundle->members[bundle->count];
-    *member = (struct member){.name = strdup(name), .number = bundle->count, .fd = -1};
-    if (!member->name) {
-        fail(reader->error, reader->path, "out of memory");
+    *member = (struct member){.name = keep_name(reader, name), .number = bundle->count, .fd = -1};
+    if (!member->name)
         return NULL;
-    }
     bundle->count++;
     return member;
 }
@@ -136,9 +157,9 @@ static bool take_member(struct reader *reader, struct archive_entry *entry)
         return false;
     if (!hard && !soft)
         return unpack(reader, member);
-    member->link = strdup(hard ? hard : soft);
+    member->link = keep_name(reader, hard ? hard : soft);
     member->from_root = hard != NULL;
-    return member->link || fail(reader->error, reader->path, "out of memory");
+    return member->link != NULL;
 }
 
 static bool read_members(struct reader *reader)
@@ -197,6 +218,15 @@ static bool read_archive(struct reader *reader, int fd)
     return good;
 }
 
+static void limit_size(struct bundle *bundle, int fd)
+{
+    struct stat status;
+    uint64_t size = fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
+    bundle->size_limit = SIZE_LIMIT;
+    if (size < (SIZE_LIMIT - SIZE_FREE) / SIZE_PER_BYTE)
+        bundle->size_limit = SIZE_FREE + size * SIZE_PER_BYTE;
+}
+
 struct bundle *bundle_open(const char *path, struct bundle_error *error)
 {
     const char *problem;
@@ -210,6 +240,8 @@ struct bundle *bundle_open(const char *path, struct bundle_error *error)
     }
     bundle->bytes = open_without_name();
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0)
+        limit_size(bundle, fd);
     bool good = fd >= 0 && bundle->bytes >= 0 ? read_archive(&reader, fd)
                                               : fail(error, path, strerror(errno));
     if (fd >= 0)

@@ -5,6 +5,8 @@
 
 #define TABLE_SIZE_LIMIT      (UINT64_C(64) << 20)
 #define FUNCTION_ATTEMPTS     4u
+#define NAME_BYTES_LIMIT      (64 << 20) /* Of the names of functions and files of all code. */
+#define SHORT_NAME_LIMIT      40u        /* Characters of one once that many are read. */
 #define FIRST_TRACEABLE_LIMIT 65536
 
 /* ---- the tables ---- */
@@ -20,9 +22,18 @@ struct position_entry {
     struct py_position position;
 };
 
+/* Of code objects of one file there are many. */
+struct text_entry {
+    psc_addr string;
+    uint64_t limit;
+    const char *text; /* NULL: it cannot be read. */
+};
+
 struct python_codes {
     struct hash_table codes;
     struct hash_table positions;
+    struct hash_table texts;
+    size_t text_bytes;
     psc_addr type; /* Of code objects; 0: not known. */
 };
 
@@ -32,7 +43,8 @@ enum psc_status python_codes_create(struct python *python)
     if (!python->code_table)
         return PSC_ERR_MEMORY;
     *python->code_table = (struct python_codes){.codes = HASH_TABLE_OF(struct code_entry),
-                                                .positions = HASH_TABLE_OF(struct position_entry)};
+                                                .positions = HASH_TABLE_OF(struct position_entry),
+                                                .texts = HASH_TABLE_OF(struct text_entry)};
     return PSC_OK;
 }
 
@@ -40,6 +52,8 @@ void python_codes_forget(struct python *python)
 {
     hash_table_clear(&python->code_table->codes);
     hash_table_clear(&python->code_table->positions);
+    hash_table_clear(&python->code_table->texts);
+    python->code_table->text_bytes = 0;
     python->code_table->type = 0;
 }
 
@@ -49,6 +63,7 @@ void python_codes_destroy(struct python *python)
         return;
     hash_table_deinit(&python->code_table->codes);
     hash_table_deinit(&python->code_table->positions);
+    hash_table_deinit(&python->code_table->texts);
     free(python->code_table);
     python->code_table = NULL;
 }
@@ -149,15 +164,38 @@ struct py_code *code_find(struct python *python, psc_addr address)
 
 /* ---- names ---- */
 
+/* Objects may lie over each other, so that their texts have more bytes than the core. */
+static const char *read_text(struct python *python, psc_addr string, size_t limit)
+{
+    struct python_codes *table = python->code_table;
+    const char *text = NULL;
+    if (table->text_bytes >= NAME_BYTES_LIMIT) {
+        target_warn(python->target, "python-names",
+                    "names of functions and files are cut: there are more than %d MB of them",
+                    NAME_BYTES_LIMIT >> 20);
+        limit = limit < SHORT_NAME_LIMIT ? limit : SHORT_NAME_LIMIT;
+    }
+    if (py_read_string(python, string, limit, &text) != PSC_OK)
+        return NULL;
+    table->text_bytes += strlen(text);
+    return text;
+}
+
 static const char *read_name(struct python *python, psc_addr code, enum py_field field,
                              size_t limit)
 {
     psc_addr string;
-    const char *name = NULL;
-    if (py_read_u64(python, code, field, &string) != PSC_OK ||
-        py_read_string(python, string, limit, &name) != PSC_OK)
+    if (py_read_u64(python, code, field, &string) != PSC_OK)
         return NULL;
-    return name;
+    struct hash_table *texts = &python->code_table->texts;
+    struct text_entry *entry = hash_table_find_pair(texts, string, limit);
+    if (entry)
+        return entry->text;
+    const char *text = read_text(python, string, limit);
+    entry = hash_table_add_pair(texts, string, limit);
+    if (entry)
+        entry->text = text;
+    return text;
 }
 
 static void read_names(struct python *python, struct py_code *code)
