@@ -400,6 +400,8 @@ def add_python_cases():
     for python in interpreters():
         # How it ends is the kernel's matter and gdb's, seldom the interpreter's.
         few = os.environ.get("PSC_TEST_THOROUGH") != "1" and python not in interpreters()[-2:]
+        if few and os.environ.get("PSC_SANITIZED") == "ON":
+            continue
         for way in ("abort",) if few else ("abort", "segv", "gcore"):
             CASES.append(("%s %s" % (python, way),
                           lambda c, p=python, w=way: check_python(c, p, w)))
