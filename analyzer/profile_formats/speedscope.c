@@ -10,7 +10,7 @@
 
 struct speedscope {
     const struct profile *profile;
-    const struct thread_samples *samples;
+    struct thread_samples *samples;
     struct profile_printer *printer;
     struct json_writer *writer;
     struct text label;

@@ -33,7 +33,7 @@ struct other_category {
 
 struct firefox {
     const struct profile *profile;
-    const struct thread_samples *samples;
+    struct thread_samples *samples;
     struct profile_printer *printer;
     struct json_writer *writer;
     struct hash_table other_stacks; /**< struct other_category */

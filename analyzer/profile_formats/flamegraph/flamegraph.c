@@ -17,7 +17,7 @@ extern const char flame_style[], flame_script[];
 
 struct flame {
     const struct profile *profile;
-    const struct thread_samples *samples;
+    struct thread_samples *samples;
     struct profile_printer *printer;
     struct json_writer *writer;
     struct call_tree tree;

@@ -9,12 +9,16 @@
 #include <unistd.h>
 
 #define IN_MEMORY_LIMIT 65536u
+/* Samples after which pages of the file are let go: they are read again when they are wanted. */
+#define PAGES_HELD 65536u
 
 struct thread_samples {
     const struct profile *profile;
     struct profile_sample *items; /* Mapped. */
     size_t size;                  /* Bytes of it. */
-    uint64_t *starts;             /* By thread, and one behind the last. */
+    bool in_file;
+    uint32_t read;    /* The thread that was read last. */
+    uint64_t *starts; /* By thread, and one behind the last. */
 };
 
 /* Room that is read and written as memory. A file's blocks are taken at once: a page that the
@@ -36,6 +40,12 @@ static void *map_room(size_t size, bool is_large, int *ret_error)
             fclose(file);
     }
     return room == MAP_FAILED ? NULL : room;
+}
+
+static void let_pages_go(const struct thread_samples *samples)
+{
+    if (samples->in_file)
+        madvise(samples->items, samples->size, MADV_DONTNEED);
 }
 
 static enum psc_status count_samples(struct thread_samples *samples, struct psc_error *err)
@@ -65,7 +75,8 @@ static enum psc_status sort_samples(struct thread_samples *samples, struct psc_e
         return PSC_OK;
     int error = 0;
     samples->size = (size_t)total * sizeof(*samples->items);
-    samples->items = map_room(samples->size, total > IN_MEMORY_LIMIT, &error);
+    samples->in_file = total > IN_MEMORY_LIMIT;
+    samples->items = map_room(samples->size, samples->in_file, &error);
     if (!samples->items)
         return psc_fail(err, PSC_ERR_IO, "no room for the samples by thread: %s",
                         describe_errno(error, &(struct errno_text){0}));
@@ -75,9 +86,12 @@ static enum psc_status sort_samples(struct thread_samples *samples, struct psc_e
     struct profile_reader reader;
     struct profile_sample sample;
     profile_start_reading(&reader, profile);
-    while (profile_next_sample(&reader, &sample))
+    for (uint64_t i = 1; profile_next_sample(&reader, &sample); i++) {
         if (sample.thread < profile->thread_count)
             samples->items[samples->starts[sample.thread] + at[sample.thread]++] = sample;
+        if (i % PAGES_HELD == 0)
+            let_pages_go(samples);
+    }
     free(at);
     return PSC_OK;
 }
@@ -119,9 +133,12 @@ void cleanup_thread_samples(struct thread_samples **samples)
     thread_samples_destroy(*samples);
 }
 
-const struct profile_sample *thread_samples_of(const struct thread_samples *samples,
-                                               uint32_t thread, size_t *ret_count)
+const struct profile_sample *thread_samples_of(struct thread_samples *samples, uint32_t thread,
+                                               size_t *ret_count)
 {
+    if (samples->read != thread)
+        let_pages_go(samples);
+    samples->read = thread;
     *ret_count = (size_t)(samples->starts[thread + 1] - samples->starts[thread]);
     return *ret_count ? samples->items + samples->starts[thread] : NULL;
 }

@@ -18,8 +18,8 @@ PSC_MUST_CHECK enum psc_status thread_samples_create(const struct profile *profi
                                                      struct psc_error *err);
 void thread_samples_destroy(struct thread_samples *samples);
 /** Those of a thread, in the order of their times; valid until all are destroyed. */
-const struct profile_sample *thread_samples_of(const struct thread_samples *samples,
-                                               uint32_t thread, size_t *ret_count);
+const struct profile_sample *thread_samples_of(struct thread_samples *samples, uint32_t thread,
+                                               size_t *ret_count);
 /** For PSC_CLEANUP. */
 void cleanup_thread_samples(struct thread_samples **samples);
 /** The stack was taken, and there is one. */
