@@ -101,6 +101,7 @@ struct heap_range {
     psc_addr start;
     psc_addr end;
     const uint8_t *bytes;
+    psc_addr readable; /**< How far bytes follow, in the next ranges too: a type may lie in both. */
     const struct target_file *file; /**< Mapped there; NULL. */
     /** Data of a module: of its file, or the memory without a file right behind it. */
     bool module;

@@ -34,7 +34,8 @@ static inline struct heap_range *heap_range_at(struct heap *heap, psc_addr addre
 static inline const uint8_t *heap_at(struct heap *heap, psc_addr address, uint64_t size)
 {
     const struct heap_range *range = heap_range_at(heap, address);
-    return range && size <= range->end - address ? range->bytes + (address - range->start) : NULL;
+    return range && size <= range->readable - address ? range->bytes + (address - range->start)
+                                                      : NULL;
 }
 
 /** As heap_word(). */

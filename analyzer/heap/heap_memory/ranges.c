@@ -80,6 +80,17 @@ static bool add_copy(struct collection *into, struct heap_range range)
     return true;
 }
 
+static void join_ranges(struct heap *heap)
+{
+    for (size_t i = heap->range_count; i-- > 0;) {
+        struct heap_range *range = &heap->ranges[i];
+        const struct heap_range *next = i + 1 < heap->range_count ? range + 1 : NULL;
+        bool follows = next && next->start == range->end &&
+                       range->bytes + (range->end - range->start) == next->bytes;
+        range->readable = follows ? next->readable : range->end;
+    }
+}
+
 enum psc_status heap_ranges_find(struct heap *heap)
 {
     struct target *target = heap->target;
@@ -102,6 +113,7 @@ enum psc_status heap_ranges_find(struct heap *heap)
         if (!(target->ops->piece ? add_pieces(&into, range) : add_copy(&into, range)))
             return PSC_ERR_MEMORY;
     }
+    join_ranges(heap);
     return heap->range_count ? PSC_OK : PSC_ERR_NOT_FOUND;
 }
 

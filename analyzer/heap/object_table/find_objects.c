@@ -72,6 +72,15 @@ static uint32_t flags_of(const struct heap *heap, uint32_t type, enum refcount_s
            (state == REFCOUNT_IMMORTAL ? HEAP_FLAG_IMMORTAL : 0u);
 }
 
+/* A type that an extension keeps in memory of its own, as numpy's, is static all the same: it has no
+ * head. */
+static uint32_t head_before(struct heap *heap, psc_addr object, uint32_t type)
+{
+    bool is_static = heap->facts[type].kind == HEAP_KIND_TYPE &&
+                     !(heap_u64(heap, object + heap->layout.type_flags) & PYTHON_TYPE_HEAP);
+    return is_static ? 0 : heap->facts[type].head;
+}
+
 /* Looks for an object so many bytes into a block. False: go on with another place. */
 static bool try_place(struct heap *heap, uint32_t block, uint32_t before, uint32_t hooks,
                       bool *ret_failed)
@@ -80,7 +89,7 @@ static bool try_place(struct heap *heap, uint32_t block, uint32_t before, uint32
     uint64_t bytes = heap_block_bytes(found);
     psc_addr object = found->address + before;
     uint32_t type = before + 16u <= bytes ? heap_type_of(heap, object) : HEAP_NONE;
-    if (type == HEAP_NONE || heap->facts[type].head + hooks != before)
+    if (type == HEAP_NONE || head_before(heap, object, type) + hooks != before)
         return false;
     uint64_t needed = heap_needed_bytes(heap, object, type);
     uint64_t room = bytes - before + (heap_block_layer(heap, block) == HEAP_PYMALLOC ? 0 : 8);
@@ -97,7 +106,8 @@ static bool try_place(struct heap *heap, uint32_t block, uint32_t before, uint32
         return true;
     }
     bool tracked = false;
-    if (heap->facts[type].flags & PYTHON_TYPE_GC && !has_good_head(heap, object, &tracked))
+    if (before != hooks && heap->facts[type].flags & PYTHON_TYPE_GC &&
+        !has_good_head(heap, object, &tracked))
         return true;
     added.flags = flags_of(heap, type, state) | (tracked ? HEAP_FLAG_TRACKED : 0u);
     heap_block_set_use(heap, block, HEAP_OBJECT, heap->object_count);
@@ -119,17 +129,37 @@ static bool look_into_block(struct heap *heap, uint32_t block)
     return true;
 }
 
-/* What a dict or a list names as its table is a buffer, even if it looks like an object. */
-static void demote(struct heap *heap, psc_addr table, uint8_t *demoted)
+/* What a dict or a list names as its table is a buffer, even if it looks like an object; so far as
+ * the table that they tell of fits there. */
+static void demote(struct heap *heap, psc_addr table, uint64_t bytes, uint8_t *demoted)
 {
     for (uint32_t hooks = 0; hooks <= 2 * heap->hook_size; hooks += HEAD_STEP) {
         uint32_t block = heap_block_at(heap, table - hooks);
-        if (block != HEAP_NONE && heap_block_use(heap, block) == HEAP_OBJECT) {
+        if (block == HEAP_NONE)
+            continue;
+        if (heap_block_use(heap, block) == HEAP_OBJECT && bytes &&
+            bytes + hooks <= heap_block_bytes(&heap->blocks[block])) {
             demoted[heap->blocks[block].owner] = 1;
             heap_block_set_use(heap, block, HEAP_UNOWNED, HEAP_NONE);
         }
-        if (block != HEAP_NONE)
-            return;
+        return;
+    }
+}
+
+static void demote_table_of(struct heap *heap, const struct heap_object *object, uint8_t *demoted)
+{
+    const struct python_heap_layout *layout = &heap->layout;
+    enum heap_kind kind = heap->facts[object->type].kind;
+    struct heap_keys keys;
+    if (kind == HEAP_KIND_DICT || kind == HEAP_KIND_ODICT) {
+        psc_addr table = heap_u64(heap, object->address + layout->dict_keys);
+        if (heap_read_keys(heap, table, &keys))
+            demote(heap, table, keys.bytes, demoted);
+    } else if (kind == HEAP_KIND_LIST) {
+        uint64_t allocated = heap_u64(heap, object->address + layout->list_allocated);
+        if (allocated < UINT32_MAX)
+            demote(heap, heap_u64(heap, object->address + layout->list_items), 8 * allocated,
+                   demoted);
     }
 }
 
@@ -139,16 +169,9 @@ static bool demote_buffers(struct heap *heap)
     uint32_t left = 0;
     if (!demoted)
         return false;
-    for (uint32_t i = 0; i < heap->object_count; i++) {
-        const struct heap_object *object = &heap->objects[i];
-        enum heap_kind kind = heap->facts[object->type].kind;
-        if (demoted[i])
-            continue;
-        if (kind == HEAP_KIND_DICT || kind == HEAP_KIND_ODICT)
-            demote(heap, heap_u64(heap, object->address + heap->layout.dict_keys), demoted);
-        else if (kind == HEAP_KIND_LIST)
-            demote(heap, heap_u64(heap, object->address + heap->layout.list_items), demoted);
-    }
+    for (uint32_t i = 0; i < heap->object_count; i++)
+        if (!demoted[i])
+            demote_table_of(heap, &heap->objects[i], demoted);
     for (uint32_t i = 0; i < heap->object_count; i++) {
         if (demoted[i])
             continue;
