@@ -67,7 +67,7 @@ static bool keep_list(struct heap *heap, psc_addr first, bool fastbin, size_t li
     return true;
 }
 
-/* The chunks of one of the 64 bins have its size. */
+/* The chunks of one of the 64 bins have its size, and up to 2.41 the bin has a count of them. */
 static bool is_cache(struct heap *heap, psc_addr entries, uint32_t bins, uint32_t *ret_lists)
 {
     *ret_lists = 0;
@@ -83,24 +83,38 @@ static bool is_cache(struct heap *heap, psc_addr entries, uint32_t bins, uint32_
     return true;
 }
 
+/* Each list has a count, and what has none is empty. */
+static bool has_counts(struct heap *heap, psc_addr entries, uint32_t width)
+{
+    for (uint32_t i = 0; width && i < CACHE_BINS; i++) {
+        psc_addr at = entries - (psc_addr)width * (CACHE_BINS - i);
+        uint32_t count = heap_u8(heap, at) | (width > 1 ? (uint32_t)heap_u8(heap, at + 1) << 8 : 0);
+        if (!count != !heap_u64(heap, entries + 8 * (psc_addr)i))
+            return false;
+    }
+    return true;
+}
+
 bool heap_take_cache(struct heap *heap, psc_addr chunk, uint64_t size, struct heap_kept *kept)
 {
     static const struct {
         uint32_t bins;
         uint32_t entries; /* Behind the counts. */
+        uint32_t count;   /* Bytes of one; 0: it is of what may still come. */
         uint64_t least;   /* Of the chunk. */
         uint64_t most;
     } shapes[] = {
-        {CACHE_BINS, CACHE_BINS, 0x250, 0x250},                /* 2.26: counts of a byte */
-        {CACHE_BINS, 2 * CACHE_BINS, 0x290, 0x290},            /* 2.30 */
-        {CACHE_BINS_LARGE, 2 * CACHE_BINS_LARGE, 0x2f0, 0x310} /* 2.42 */
+        {CACHE_BINS, CACHE_BINS, 1, 0x250, 0x250},                /* 2.26: counts of a byte */
+        {CACHE_BINS, 2 * CACHE_BINS, 2, 0x290, 0x290},            /* 2.30 */
+        {CACHE_BINS_LARGE, 2 * CACHE_BINS_LARGE, 0, 0x2f0, 0x310} /* 2.42 */
     };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(shapes); i++) {
         psc_addr entries = chunk + CHUNK_HEADER + shapes[i].entries;
         uint32_t lists;
         if (size < shapes[i].least || size > shapes[i].most ||
             !heap_at(heap, entries, 8 * (uint64_t)shapes[i].bins) ||
-            !is_cache(heap, entries, shapes[i].bins, &lists) || !lists)
+            !is_cache(heap, entries, shapes[i].bins, &lists) || !lists ||
+            !has_counts(heap, entries, shapes[i].count))
             continue;
         for (uint32_t bin = 0; bin < shapes[i].bins; bin++)
             if (!keep_list(heap, heap_u64(heap, entries + 8 * (psc_addr)bin), false,

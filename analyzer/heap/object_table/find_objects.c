@@ -72,8 +72,8 @@ static uint32_t flags_of(const struct heap *heap, uint32_t type, enum refcount_s
            (state == REFCOUNT_IMMORTAL ? HEAP_FLAG_IMMORTAL : 0u);
 }
 
-/* A type that an extension keeps in memory of its own, as numpy's, is static all the same: it has no
- * head. */
+/* A type that an extension keeps in memory of its own, as numpy's, is static all the same: it has
+ * no head. */
 static uint32_t head_before(struct heap *heap, psc_addr object, uint32_t type)
 {
     bool is_static = heap->facts[type].kind == HEAP_KIND_TYPE &&
@@ -93,7 +93,7 @@ static bool try_place(struct heap *heap, uint32_t block, uint32_t before, uint32
         return false;
     uint64_t needed = heap_needed_bytes(heap, object, type);
     uint64_t room = bytes - before + (heap_block_layer(heap, block) == HEAP_PYMALLOC ? 0 : 8);
-    if (needed > room)
+    if (needed > room + heap->facts[type].cut)
         return false;
     // An array of types in the state of a module.
     uint64_t word = heap_u64(heap, object);

@@ -44,6 +44,7 @@ struct heap_type_facts {
     uint64_t weaklist;   /**< From the object's start; 0: none, or not there. */
     int64_t dict_offset; /**< 0: none. */
     uint32_t base;       /**< Index; HEAP_NONE. */
+    uint32_t cut;        /**< Bytes at the end that an object may be without. */
     uint32_t head;       /**< Bytes before an object. */
     enum heap_kind kind;
     bool exact; /**< All that its objects refer to is known by layout. */

@@ -150,6 +150,12 @@ static uint64_t int_size(struct heap *heap, const struct heap_object *object)
     return INT_DIGITS + 4 * (digits || !heap->layout.int_has_digit ? digits : 1);
 }
 
+static uint64_t bytearray_size(struct heap *heap, psc_addr bytearray)
+{
+    uint64_t allocated = word_of(heap, bytearray, heap->layout.bytearray_allocated);
+    return allocated ? allocated + heap->layout.bytearray_head : 0;
+}
+
 static uint64_t own_size(struct heap *heap, const struct heap_object *object)
 {
     const struct python_heap_layout *layout = &heap->layout;
@@ -169,7 +175,7 @@ static uint64_t own_size(struct heap *heap, const struct heap_object *object)
     case HEAP_KIND_STR:
         return str_size(heap, at);
     case HEAP_KIND_BYTEARRAY:
-        return facts->basic_size + word_of(heap, at, layout->bytearray_allocated);
+        return facts->basic_size + bytearray_size(heap, at);
     case HEAP_KIND_TYPE:
         return type_size(heap, at);
     case HEAP_KIND_INT:

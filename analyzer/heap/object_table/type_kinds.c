@@ -11,6 +11,7 @@ static const struct {
     enum heap_kind kind;
 } kinds[] = {
     {"dict", HEAP_KIND_DICT},
+    {"frozendict", HEAP_KIND_DICT},
     {"collections.OrderedDict", HEAP_KIND_ODICT},
     {"list", HEAP_KIND_LIST},
     {"tuple", HEAP_KIND_TUPLE},
@@ -118,6 +119,10 @@ static bool find_kind(const struct heap *heap, uint32_t type, enum heap_kind *re
     return false;
 }
 
+/* Modules/_datetimemodule.c, _PyDateTime_BaseTime: a time without a tzinfo ends before that. */
+#define CUT_TYPE "datetime.time"
+#define CUT_SIZE 8u
+
 static bool is_exact_name(const char *name)
 {
     for (size_t i = 0; i < PSC_ARRAY_SIZE(exact_names); i++)
@@ -130,6 +135,7 @@ static void set_kind(struct heap *heap, uint32_t type)
 {
     struct heap_type_facts *facts = &heap->facts[type];
     uint32_t at = type;
+    facts->cut = is_of_c(heap, type) && !strcmp(heap->types[type].name, CUT_TYPE) ? CUT_SIZE : 0;
     for (unsigned depth = 0; at != HEAP_NONE && depth < BASE_LIMIT; depth++) {
         if (is_of_c(heap, at) && find_kind(heap, at, &facts->kind)) {
             facts->own = at == type;

@@ -26,6 +26,7 @@ enum {
     /* Include/cpython/bytearrayobject.h, Modules/arraymodule.c */
     BYTEARRAY_ALLOCATED = 24,
     BYTEARRAY_BYTES = 32,
+    BYTES_SIZE = 33,
     ARRAY_ALLOCATED = 32,
     /* Include/cpython/weakrefobject.h: wr_callback; up to the vectorcall of 3.11. */
     WEAKREF_CALLBACK = 24,
@@ -81,6 +82,10 @@ static void set_version(const struct py_rules *rules, struct python_heap_layout 
     ret->heap_module = rules->minor >= 9;
     /* 3.8 still has tp_print, 3.12 has tp_watched and tp_versions_used. */
     ret->type_size = rules->minor == 8 || rules->minor >= 12 ? TYPE_SIZE + 8 : TYPE_SIZE;
+    if (rules->minor >= 15)
+        ret->type_size = TYPE_SIZE + 16;
+    /* 3.15: the memory of a bytearray is a bytes object (Objects/bytearrayobject.c). */
+    ret->bytearray_head = rules->minor >= 15 ? BYTES_SIZE : 0;
     /* Python/sysmodule.c, _PySys_GetSizeOf(); Objects/longobject.c, int___sizeof___impl(). */
     ret->size_has_static_head = rules->minor == 11 || rules->minor == 12;
     ret->int_has_digit = rules->minor >= 11;
