@@ -145,6 +145,14 @@ def main():
     for index, typed in enumerate((b"self.rows[-1]['name']", b' a . b [ "it\'s" ] [ 7 ]', b".0[00012]",
                                    b"d['\\'\\\\']", b"\xc3\xbc.x" + b"[0]" * 31)):
         write(folder, "fuzz_value_path", str(index), typed)
+    for index, typed in enumerate((b"len(self.rows['a b'][-1]) >= 1e3", b"'x' in name and owner is not None",
+                                   b"a < -1 and len(b) and c != \"d and e\"")):
+        write(folder, "fuzz_where", str(index), typed)
+    pool = bytearray(4096)
+    struct.pack_into("<IIQ", pool, 0, 8, 0, 0x7f0000001000 + 48 + 128)
+    struct.pack_into("<III", pool, 36, 3, 48 + 640, 4096 - 64)
+    struct.pack_into("<Q", pool, 48 + 128, 0x7f0000001000 + 48)
+    write(folder, "fuzz_pool", "good", bytes(pool))
     for index, known in enumerate((
             b"std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, int, "
             b"std::less<int> >::at(int)::{lambda(int)#1}::operator()(a<b> const&) const",
