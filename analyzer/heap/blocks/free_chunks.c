@@ -9,6 +9,15 @@ enum {
     CACHE_BINS = 64,      /* 2.26 to 2.41 */
     CACHE_BINS_LARGE = 76 /* 2.42: twelve more, of larger chunks of several sizes each. */
 };
+
+struct cache_shape {
+    uint32_t bins;
+    uint32_t entries; /* Behind the counts. */
+    bool counts_rest; /* A count is of what may still come. */
+    uint64_t least;   /* Of the chunk. */
+    uint64_t most;
+};
+
 #define CACHE_LENGTH_LIMIT 65535u /* A bin's; UINT16_MAX is what the tunable may have. */
 
 /* malloc_state: fastbinsY, then top, and bins, whose first is a list. */
@@ -83,40 +92,51 @@ static bool is_cache(struct heap *heap, psc_addr entries, uint32_t bins, uint32_
     return true;
 }
 
-/* Each list has a count, and what has none is empty. */
-static bool has_counts(struct heap *heap, psc_addr entries, uint32_t width)
+static uint32_t read_count(struct heap *heap, psc_addr at, uint32_t width)
 {
-    for (uint32_t i = 0; width && i < CACHE_BINS; i++) {
-        psc_addr at = entries - (psc_addr)width * (CACHE_BINS - i);
-        uint32_t count = heap_u8(heap, at) | (width > 1 ? (uint32_t)heap_u8(heap, at + 1) << 8 : 0);
-        if (!count != !heap_u64(heap, entries + 8 * (psc_addr)i))
+    return heap_u8(heap, at) | (width > 1 ? (uint32_t)heap_u8(heap, at + 1) << 8 : 0);
+}
+
+/*
+ * Each list has a count, and what has none is empty; from 2.42 on it is how many may still come,
+ * the same for all that are empty.
+ */
+static bool has_counts(struct heap *heap, psc_addr counts, const struct cache_shape *shape)
+{
+    uint32_t of_empty = 0;
+    for (uint32_t i = 0; i < shape->bins; i++) {
+        uint32_t width = shape->entries / shape->bins;
+        uint32_t count = read_count(heap, counts + (psc_addr)width * i, width);
+        bool empty = !heap_u64(heap, counts + shape->entries + 8 * (psc_addr)i);
+        if (!shape->counts_rest && empty != !count)
+            return false;
+        if (shape->counts_rest && empty && of_empty && count != of_empty)
+            return false;
+        of_empty = empty ? count : of_empty;
+        if (shape->counts_rest && empty && !count)
             return false;
     }
     return true;
 }
 
+static const struct cache_shape shapes[] = {
+    {CACHE_BINS, CACHE_BINS, false, 0x250, 0x250},                 /* 2.26: counts of a byte */
+    {CACHE_BINS, 2 * CACHE_BINS, false, 0x290, 0x290},             /* 2.30 */
+    {CACHE_BINS_LARGE, 2 * CACHE_BINS_LARGE, true, 0x2f0, 0x310}}; /* 2.42 */
+
 bool heap_take_cache(struct heap *heap, psc_addr chunk, uint64_t size, struct heap_kept *kept)
 {
-    static const struct {
-        uint32_t bins;
-        uint32_t entries; /* Behind the counts. */
-        uint32_t count;   /* Bytes of one; 0: it is of what may still come. */
-        uint64_t least;   /* Of the chunk. */
-        uint64_t most;
-    } shapes[] = {
-        {CACHE_BINS, CACHE_BINS, 1, 0x250, 0x250},                /* 2.26: counts of a byte */
-        {CACHE_BINS, 2 * CACHE_BINS, 2, 0x290, 0x290},            /* 2.30 */
-        {CACHE_BINS_LARGE, 2 * CACHE_BINS_LARGE, 0, 0x2f0, 0x310} /* 2.42 */
-    };
     for (size_t i = 0; i < PSC_ARRAY_SIZE(shapes); i++) {
-        psc_addr entries = chunk + CHUNK_HEADER + shapes[i].entries;
+        const struct cache_shape *shape = &shapes[i];
+        psc_addr counts = chunk + CHUNK_HEADER;
+        psc_addr entries = counts + shape->entries;
         uint32_t lists;
-        if (size < shapes[i].least || size > shapes[i].most ||
-            !heap_at(heap, entries, 8 * (uint64_t)shapes[i].bins) ||
-            !is_cache(heap, entries, shapes[i].bins, &lists) || !lists ||
-            !has_counts(heap, entries, shapes[i].count))
+        if (size < shape->least || size > shape->most ||
+            !heap_at(heap, counts, shape->entries + 8 * (uint64_t)shape->bins) ||
+            !is_cache(heap, entries, shape->bins, &lists) || !lists ||
+            !has_counts(heap, counts, shape))
             continue;
-        for (uint32_t bin = 0; bin < shapes[i].bins; bin++)
+        for (uint32_t bin = 0; bin < shape->bins; bin++)
             if (!keep_list(heap, heap_u64(heap, entries + 8 * (psc_addr)bin), false,
                            CACHE_LENGTH_LIMIT, kept))
                 return false;
