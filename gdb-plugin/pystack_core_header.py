@@ -24,6 +24,8 @@ PSC_ERR_FAULT = 7
 PSC_ERR_LIMIT = 8
 PSC_ERR_INTERRUPTED = 9
 
+# enum psc_fetched
+
 # enum psc_debugger_permission
 PSC_DEBUGGER_READ = 1
 PSC_DEBUGGER_WRITE = 2
@@ -140,6 +142,8 @@ if ctypes:
 
     OpenOptionsFind_file = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p)
 
+    OpenOptionsFetch_file = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
     class OpenOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("library_directory_count", ctypes.c_uint32),
@@ -159,7 +163,10 @@ if ctypes:
                     ("core_owner_known", ctypes.c_uint32),
                     ("core_user", ctypes.c_uint32),
                     ("core_group", ctypes.c_uint32),
-                    ("maps_files", ctypes.c_uint32)]
+                    ("maps_files", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("fetch_file", OpenOptionsFetch_file),
+                    ("fetch_context", ctypes.c_void_p)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),

@@ -1,6 +1,7 @@
 /* The program: a command, or a core or process to be shown. */
 #include "ci.h"
 #include "commands.h"
+#include "debuginfod.h"
 #include "doctor.h"
 #include "messages.h"
 #include "options.h"
@@ -40,9 +41,17 @@ static int report_one(struct options *options)
 {
     if (options->redacts)
         messages_redact();
+    // What runs another program is made before the right to do so is given up.
+    const struct debuginfod_request request = {options->debuginfod_urls,
+                                               options->debuginfod_seconds};
+    struct debuginfod *debuginfod = options->debuginfod ? debuginfod_begin(&request) : NULL;
+    options->open.fetch_file = debuginfod ? debuginfod_fetch : NULL;
+    options->open.fetch_context = debuginfod;
     if (!options->no_sandbox)
         sandbox_begin();
-    return show_target(options);
+    int code = show_target(options);
+    debuginfod_end(debuginfod);
+    return code;
 }
 
 static int run_triage(int argc, char **argv)

@@ -54,6 +54,19 @@ bool elf_file_replace_section(struct Elf *elf, const char *name, uint8_t *bytes,
 /** The first symbol section of a type (SHT_SYMTAB, SHT_DYNSYM), with its names. */
 bool elf_file_find_symbols(struct Elf *elf, uint32_t type, struct elf_symbols *ret);
 /**
+ * The file that is packed in .gnu_debugdata: symbols of functions, and no other bytes of them. NULL
+ * when there is none.
+ * @param ret_bytes  what it lies in, malloc'd; to be freed behind elf_file_close().
+ */
+struct Elf *elf_file_open_debugdata(struct Elf *elf, uint8_t **ret_bytes);
+/**
+ * The symbols of two files, the second ones behind, whose sections are counted on from `sections`.
+ * In the arena; false without memory for it.
+ */
+bool elf_symbols_join(const struct elf_symbols *first, size_t sections,
+                      const struct elf_symbols *second, struct arena *arena,
+                      struct elf_symbols *ret);
+/**
  * False when a section claims a size that it cannot have when it is decompressed: libdw would
  * believe it.
  * @param ret_compressed  bytes of the file that would have to be decompressed.

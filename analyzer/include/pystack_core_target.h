@@ -9,6 +9,13 @@
 extern "C" {
 #endif
 
+/** What psc_open_options.fetch_file is asked for. */
+enum psc_fetched {
+    PSC_FETCHED_PROGRAM,    /**< A program or library. */
+    PSC_FETCHED_DEBUG_INFO, /**< A separate debug file. */
+    PSC_FETCHED_SOURCE
+};
+
 /** Where the files of the dead machine are now; begin with PSC_OPEN_OPTIONS_INIT. */
 struct psc_open_options {
     uint32_t size;                    /**< sizeof(struct psc_open_options) */
@@ -53,11 +60,22 @@ struct psc_open_options {
      * those that become shorter meanwhile. Else files of up to 512 MB are copied into memory first.
      */
     uint32_t maps_files;
+    uint32_t reserved;
+    /**
+     * Asked for a file that was found nowhere, as debuginfod(8) names it, and never while a living
+     * process stands still: by the build-id of the program, library or debug file (hexadecimal),
+     * of a source the one of the code that was made of it. `path` is where the target had it. The
+     * path of a file here, which is copied, or NULL; what has another build-id is not used. May be
+     * NULL. Threads as for find_file.
+     */
+    const char *(*fetch_file)(void *context, enum psc_fetched what, const char *build_id,
+                              const char *path);
+    void *fetch_context;
 };
 #define PSC_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                             \
         sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, \
-            NULL, NULL, NULL, 0, 0, 0, 0                                                          \
+            NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL                                           \
     }
 
 /**

@@ -7,21 +7,25 @@
 
 /* ---- where they come from ---- */
 
+/* Behind those that are listed already. */
 static bool list_sections(struct Elf *elf, struct symbol_table *table)
 {
-    size_t count = elf_file_section_count(elf);
-    if (count > SHN_LORESERVE)
-        count = SHN_LORESERVE;
-    table->sections = count ? calloc(count, sizeof(*table->sections)) : NULL;
-    if (!table->sections)
+    size_t count = elf_file_section_count(elf), known = table->section_count;
+    if (count > SHN_LORESERVE - known)
+        count = SHN_LORESERVE - known;
+    struct section_bounds *sections =
+        count ? realloc(table->sections, (known + count) * sizeof(*sections)) : NULL;
+    if (!sections)
         return false;
-    table->section_count = count;
+    table->sections = sections;
+    table->section_count = known + count;
+    memset(sections + known, 0, count * sizeof(*sections));
     for (size_t i = 1; i < count; i++) {
         struct elf_section section;
         if (!elf_file_get_section(elf, i, &section) || !(section.flags & SHF_ALLOC))
             continue;
-        table->sections[i].executable = (section.flags & SHF_EXECINSTR) != 0;
-        table->sections[i].end = section.address + section.size;
+        sections[known + i].executable = (section.flags & SHF_EXECINSTR) != 0;
+        sections[known + i].end = section.address + section.size;
     }
     return true;
 }
@@ -34,7 +38,17 @@ static bool find_dynamic(struct module *module, struct elf_symbols *ret)
            parse_dynamic_symbols(module->image, module->image_size, ret);
 }
 
-/** .symtab of the file, of the separate debug file, or .dynsym. */
+/* .dynsym, and what .gnu_debugdata has beside it. */
+static bool join_mini(struct module *module, struct symbol_table *table)
+{
+    struct Elf *mini = module_mini_elf(module);
+    struct elf_symbols more;
+    size_t own = table->section_count;
+    return own && elf_file_find_symbols(mini, SHT_SYMTAB, &more) && list_sections(mini, table) &&
+           elf_symbols_join(&table->all, own, &more, module->owner->target->arena, &table->all);
+}
+
+/** .symtab of the file, of the separate debug file, or .dynsym with .gnu_debugdata. */
 static bool choose_source(struct module *module, struct symbol_table *table)
 {
     struct Elf *elf = module_elf(module);
@@ -47,7 +61,10 @@ static bool choose_source(struct module *module, struct symbol_table *table)
     table->complete = false;
     if (find_dynamic(module, &table->all))
         return true;
-    return elf_file_find_symbols(elf, SHT_DYNSYM, &table->all) && list_sections(elf, table);
+    if (!elf_file_find_symbols(elf, SHT_DYNSYM, &table->all) || !list_sections(elf, table))
+        return false;
+    table->complete = join_mini(module, table);
+    return true;
 }
 
 /* ---- one symbol ---- */

@@ -134,15 +134,19 @@ static enum psc_status warn_about_all(const struct symbolizer *symbolizer)
 static bool look_for_files(const struct symbolizer *symbolizer)
 {
     bool absent = false;
+    struct target *target = symbolizer->input.target;
     for (size_t i = 0; i < symbolizer->record_count; i++) {
         const struct module_record *record = &symbolizer->records[i];
+        target->local_only = !record->used;
         if (record->used || symbolizer->input.all_modules)
             module_open(record->module);
         absent |= record->used && file_state(record->module) != TRACE_FILE_FOUND;
     }
+    target->local_only = true;
     for (size_t i = 0; absent && i < symbolizer->record_count; i++)
         if (symbolizer->records[i].module->file)
-            target_file_open(symbolizer->input.target, symbolizer->records[i].module->file);
+            target_file_open(target, symbolizer->records[i].module->file);
+    target->local_only = false;
     return absent;
 }
 

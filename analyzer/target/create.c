@@ -31,6 +31,8 @@ static bool copy_options(struct target *target, const struct target_options *opt
         copy->source_directory_count = options->source_directory_count;
         copy->find_file = options->find_file;
         copy->find_file_context = options->find_file_context;
+        copy->fetch_file = options->fetch_file;
+        copy->fetch_context = options->fetch_context;
         copy->interrupted = options->interrupted;
         copy->interrupt_context = options->interrupt_context;
         copy->core = options->core;

@@ -28,15 +28,6 @@ void target_parse_build_id(const uint8_t *image, size_t size, struct target_buil
         set_build_id(&found, ret);
 }
 
-const char *target_build_id_text(const struct target_build_id *id,
-                                 char buffer[TARGET_BUILD_ID_TEXT])
-{
-    buffer[0] = '\0';
-    for (size_t i = 0; i < id->size; i++)
-        snprintf(buffer + 2 * i, 3, "%02x", id->bytes[i]);
-    return buffer;
-}
-
 bool target_file_is_whole(const struct target_file *file)
 {
     size_t index = 0;
@@ -377,6 +368,10 @@ void target_file_open(struct target *target, struct target_file *file)
         taken = file_try_paths(target, file, &memory);
     if (!taken && file->path[0] == '/')
         taken = file_try_printf(target, file, &memory, "%s", file->path);
+    const char *fetched =
+        taken ? NULL : target_fetch(target, PSC_FETCHED_PROGRAM, &file->build_id, file->path);
+    if (fetched)
+        taken = file_try_printf(target, file, &memory, "%s", fetched);
     if (taken && !file->build_id.size)
         target_parse_build_id(file->image, file->size, &file->build_id);
 }

@@ -55,6 +55,19 @@ int target_open_folder(const struct target *target, const char *path, char *ret,
     return -1;
 }
 
+const char *target_fetch(struct target *target, enum psc_fetched what,
+                         const struct target_build_id *id, const char *path)
+{
+    char hex[TARGET_BUILD_ID_TEXT];
+    const struct target_options *options = &target->options;
+    if (!options->fetch_file || target->stands || target->local_only || target->interrupted ||
+        id->size < 2)
+        return NULL;
+    const char *fetched =
+        options->fetch_file(options->fetch_context, what, target_build_id_text(id, hex), path);
+    return fetched ? arena_strdup(target->arena, fetched) : NULL;
+}
+
 bool target_user_may_read(const struct target *target, const char *path, int fd)
 {
     const struct target_process *process = &target->process;

@@ -169,6 +169,10 @@ struct target_options {
     /** See psc_open_options; or NULL. */
     const char *(*find_file)(void *context, const char *path);
     void *find_file_context;
+    /** See psc_open_options; or NULL. */
+    const char *(*fetch_file)(void *context, enum psc_fetched what, const char *build_id,
+                              const char *path);
+    void *fetch_context;
     struct {
         const char *name; /**< What the core file is called, where that is not its path; or NULL. */
         const char *warning; /**< A sentence on what is missing of it; or NULL. */
@@ -220,6 +224,8 @@ struct target {
     struct hash_table
         needed; /**< struct target_needed_file, in the order in which it was needed. */
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
+    bool stands;                 /**< A living process stands still just now. */
+    bool local_only;             /**< What is looked for now is not worth to be fetched. */
     bool interrupted;            /**< The caller wants no more: nothing can be read. */
     size_t unasked; /**< Reads, or pages of large ones, since `interrupted` was called. */
     void *backend;  /**< Of the kind, whose files alone use it. */
@@ -309,6 +315,14 @@ bool target_is_executable(struct target *target, psc_addr address);
 
 /** Finds and checks the local file, once. Warns of nothing: the caller does, if it needs it. */
 void target_file_open(struct target *target, struct target_file *file);
+/**
+ * A file that is nowhere here, from where the caller gets such; the last thing that is tried.
+ * @param id    of the file; of a source that of the code which was made of it.
+ * @param path  where the target had it.
+ * @return its path here, to be checked as any other; NULL: it is not to be had.
+ */
+const char *target_fetch(struct target *target, enum psc_fetched what,
+                         const struct target_build_id *id, const char *path);
 /** Whether an opened file holds all that its program headers load; false for one not found. */
 bool target_file_is_whole(const struct target_file *file);
 /**
@@ -366,8 +380,18 @@ void target_parse_build_id(const uint8_t *image, size_t size, struct target_buil
 /** Bytes of a build-id as text. */
 #define TARGET_BUILD_ID_TEXT (2 * TARGET_BUILD_ID_MAX + 1)
 /** In lower case, as the files below .build-id/ are named; "" without one. @return `buffer`. */
-const char *target_build_id_text(const struct target_build_id *id,
-                                 char buffer[TARGET_BUILD_ID_TEXT]);
+static inline const char *target_build_id_text(const struct target_build_id *id,
+                                               char buffer[TARGET_BUILD_ID_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+    char *end = buffer;
+    for (size_t i = 0; i < id->size; i++) {
+        *end++ = digits[id->bytes[i] >> 4];
+        *end++ = digits[id->bytes[i] & 15];
+    }
+    *end = '\0';
+    return buffer;
+}
 
 /** Adds a warning to target->warnings. */
 #define target_warn(target, ...) warnings_add(&(target)->warnings, __VA_ARGS__)

@@ -127,6 +127,10 @@ def main():
           b'c_linenos="20 21 12" /><LineNumber cython_lineno="9" c_linenos="30" /></Module>')
     for index, text in enumerate((b"3.11.2 (main, ", b"2.7.18rc1 (default, ", b"libpython3.7m.so.1.0", b"python3.11")):
         write(folder, "fuzz_version_text", str(index), text)
+    # One unit in two slots, three sections: version 5, and GNU's 2.
+    for version in (2, 5):
+        write(folder, "fuzz_unit_index", str(version), struct.pack("<Q4I2Q2I", 9, version, 3, 1, 2, 0, 9, 0, 1) +
+              struct.pack("<9I", 1, 3, 6, 0, 10, 20, 10, 10, 4))
     common = bytes([1]) + b"zR\0" + bytes([1, 0x78, 0x10, 1, 0x1B, 0x0C, 7, 8, 0x90, 1, 0, 0])
     entry = bytes(8) + bytes([0, 0x41, 0x0E, 0x10, 0x86, 2, 0x43, 0x0D, 6, 0x5A, 0x0C, 7, 8])
     write(folder, "fuzz_cfi", "both", bytes([len(common)]) + common + entry)

@@ -103,9 +103,11 @@ static const struct option_spec option_list[] = {
 };
 
 static const char *const forwarded_names[] = {
-    "output",      "baseline", "fail-on", "repository", "jobs",       "time-limit", "memory-limit",
-    "rules",       "sysroot",  "lib-dir", "debug-dir",  "source-map", "source-dir", "no-source",
-    "all-inlined", "tasks",    "locals",  "redact",     NULL};
+    "output",     "baseline",     "fail-on",    "repository", "jobs",
+    "time-limit", "memory-limit", "rules",      "sysroot",    "lib-dir",
+    "debug-dir",  "source-map",   "source-dir", "no-source",  "all-inlined",
+    "tasks",      "locals",       "redact",     "debuginfod", "debuginfod-limit",
+    NULL};
 /* So many of the first ones are triage's own, and none of a single report. */
 #define OWN_OF_TRIAGE 7u
 

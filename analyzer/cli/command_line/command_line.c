@@ -124,7 +124,7 @@ enum options_result command_line_parse(const struct command_spec *command, void 
 
 int command_line_exit_code(enum options_result result)
 {
-    if (result == OPTIONS_NO_MEMORY)
+    if (result == OPTIONS_NO_MEMORY || result == OPTIONS_FAILED)
         return EXIT_NOTHING;
     return result == OPTIONS_WRONG ? EXIT_USAGE : EXIT_COMPLETE;
 }

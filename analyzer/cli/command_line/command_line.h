@@ -20,6 +20,7 @@ enum options_result {
     OPTIONS_COMPLETE, /**< --completion; the caller prints it. */
     OPTIONS_MANUAL,   /**< --manual; the same. */
     OPTIONS_WRONG,    /**< Said so on standard error. */
+    OPTIONS_FAILED,   /**< What was asked for cannot be done; said so. */
     OPTIONS_NO_MEMORY /**< The same. */
 };
 

@@ -126,6 +126,15 @@ static const struct option_spec option_list[] = {
      "DIR; may be repeated",
      take_source_directory, COMPLETE_DIRECTORIES, NULL},
 
+    {NULL, "debuginfod", 0, OPTION_OPTIONAL, "URL",
+     "fetch programs, libraries, debug files and sources that are not\n"
+     "here by their build-ids, with debuginfod-find, which keeps them;\n"
+     "of the server URL, else of those in DEBUGINFOD_URLS; also by\n"
+     "PYSTACK_CORE_DEBUGINFOD=1",
+     take_debuginfod, COMPLETE_NOTHING, NULL},
+    {NULL, "debuginfod-limit", 0, OPTION_REQUIRED, "SECONDS",
+     "for all files of a report together (120)", take_debuginfod_limit, COMPLETE_NOTHING, NULL},
+
     {NULL, "list-files", 0, OPTION_FLAG, NULL,
      "in place of the report all files that it needs, build-ids, and\n"
      "whether they are here",
@@ -152,6 +161,10 @@ static const struct option_spec option_list[] = {
      shell_choices},
     {NULL, "manual", 0, OPTION_FLAG, NULL, "this and the help of all commands, as a page for man",
      take_manual, COMPLETE_NOTHING, NULL},
+    {NULL, "gdb-script", 0, OPTION_FLAG, NULL, "the path of the commands for gdb, for its source",
+     take_gdb_script, COMPLETE_NOTHING, NULL},
+    {NULL, "lldb-script", 0, OPTION_FLAG, NULL, "the same for lldb's command script import",
+     take_lldb_script, COMPLETE_NOTHING, NULL},
 };
 
 const struct command_spec report_command = {
@@ -170,7 +183,8 @@ const struct command_spec report_command = {
                 "coredumpctl dump 4711 | pystack-core -\n"
                 "pystack-core --pid 4711                  what it does now\n"
                 "pystack-core --thread crashed --locals core.4711\n"
-                "pystack-core --output json=report.json core.4711",
+                "pystack-core --output json=report.json core.4711\n"
+                "pystack-core --debuginfod=https://debuginfod.debian.net core.4711",
     .exit_status =
         "Exit status: 0 everything shown, 1 shown with parts missing (each is named),\n"
         "2 nothing could be shown or a file that was asked for not be written, 64 wrong usage.",

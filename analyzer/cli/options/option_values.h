@@ -25,6 +25,7 @@ option_fn take_core, take_pid, take_match, take_depth, take_children, take_no_pa
     take_save_core;
 option_fn take_sysroot, take_library_directory, take_debug_directory, take_source_map;
 option_fn take_source_directory, take_unwinder, take_version;
-option_fn take_completion, take_manual;
+option_fn take_completion, take_manual, take_gdb_script, take_lldb_script;
+option_fn take_debuginfod, take_debuginfod_limit;
 
 #endif

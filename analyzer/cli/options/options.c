@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include "debuginfod.h"
 #include "messages.h"
 
 #include <stdarg.h>
@@ -21,6 +22,7 @@ static bool options_init(struct options *options, int argc)
         .open = PSC_OPEN_OPTIONS_INIT,
         .capture = PSC_CAPTURE_OPTIONS_INIT,
         .print = PSC_PRINT_OPTIONS_INIT,
+        .debuginfod = debuginfod_is_configured(),
     };
     options->open.maps_files = 1; // shrunk_files.h
     options->open.library_directories = options->library_directories;

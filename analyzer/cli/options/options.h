@@ -42,6 +42,9 @@ struct options {
     struct psc_evaluation *evaluations; /**< Of --eval; capture.evaluation_count. */
     bool redacts;                       /**< What is written and said is masked. */
     bool no_sandbox;                    /**< Parses with all rights. */
+    bool debuginfod;                    /**< Files that are not here are fetched. */
+    const char *debuginfod_urls;        /**< See struct debuginfod_request. */
+    unsigned debuginfod_seconds;        /**< The same. */
     double interval;                    /**< Seconds between captures; 0: one capture. */
     const char *executable;
     bool is_no_core; /**< Found out while it was shown: what is packed in the file is no core. */

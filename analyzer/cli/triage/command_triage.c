@@ -1,4 +1,5 @@
 /* `pystack-core triage`: find cores, look at each, put them together, write what was asked for. */
+#include "debuginfod.h"
 #include "messages.h"
 #include "sandbox.h"
 #include "triage_private.h"
@@ -274,12 +275,15 @@ static int run_with_given(struct triage_options *options)
     return code;
 }
 
+/* What --debuginfod runs is made by each child, which gives up its own rights then. */
 static bool gives_up_nothing(const struct triage_options *options)
 {
+    static const char fetches[] = "--debuginfod";
     for (size_t i = 0; i < options->forwarded_count; i++)
-        if (!strcmp(options->forwarded[i], "--no-sandbox"))
+        if (!strcmp(options->forwarded[i], "--no-sandbox") ||
+            !strncmp(options->forwarded[i], fetches, sizeof(fetches) - 1))
             return true;
-    return false;
+    return debuginfod_is_configured();
 }
 
 int command_triage(int argc, char **argv, report_one_fn *report_one)

@@ -202,8 +202,8 @@ static const struct option_spec option_list[] = {
 };
 
 static const char *const forwarded_names[] = {
-    "rules",     "sysroot",     "lib-dir", "debug-dir", "source-map", "source-dir",
-    "no-source", "all-inlined", "tasks",   "locals",    "redact",     NULL};
+    "rules",       "sysroot", "lib-dir", "debug-dir", "source-map", "source-dir",       "no-source",
+    "all-inlined", "tasks",   "locals",  "redact",    "debuginfod", "debuginfod-limit", NULL};
 
 static const struct shared_options forwarded_options = {
     .from = &report_command,

@@ -106,7 +106,7 @@ static const char *find_built_file(const struct module *module, struct target *t
 }
 
 /** Visits those that are there, each once. */
-static void visit_each(const struct cython_file_search *search, const char *const *paths,
+static bool visit_each(const struct cython_file_search *search, const char *const *paths,
                        size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -114,8 +114,9 @@ static void visit_each(const struct cython_file_search *search, const char *cons
         for (size_t k = 0; k < i && !known; k++)
             known = paths[k] && strcmp(paths[k], paths[i]) == 0;
         if (!known && search->visit(search->context, paths[i]))
-            return;
+            return true;
     }
+    return false;
 }
 
 void cython_each_c_file(const struct cython_file_search *search)
@@ -135,7 +136,12 @@ void cython_each_c_file(const struct cython_file_search *search)
             : NULL,
         target_find_source(target, c_file, 1),
     };
-    visit_each(search, paths, PSC_ARRAY_SIZE(paths));
+    if (visit_each(search, paths, PSC_ARRAY_SIZE(paths)) || c_file[0] != '/')
+        return;
+    const char *fetched = target_fetch(target, PSC_FETCHED_SOURCE, &module->build_id, c_file);
+    if (fetched)
+        target_add_home(target, fetched, c_file);
+    (void)visit_each(search, &fetched, 1);
 }
 
 void cython_each_xml(const struct cython_file_search *search, const char *module_name)
@@ -151,7 +157,7 @@ void cython_each_xml(const struct cython_file_search *search, const char *module
         find_above(target, search->c_file, name, arena),
         target_find_source(target, name, 2),
     };
-    visit_each(search, paths, PSC_ARRAY_SIZE(paths));
+    (void)visit_each(search, paths, PSC_ARRAY_SIZE(paths));
 }
 
 /* ---- the .pyx ---- */
@@ -190,6 +196,11 @@ const char *cython_source_path(struct module *module, const char *c_file, const 
     const char *found = find_source(module, c_file, pyx_file, arena);
     if (!found)
         found = target_find_source(target, pyx_file, 1);
+    if (!found && pyx_file[0] == '/') {
+        found = target_fetch(target, PSC_FETCHED_SOURCE, &module->build_id, pyx_file);
+        if (found)
+            target_add_home(target, found, pyx_file);
+    }
     if (!found)
         return arena_strdup(arena, pyx_file);
     const char *home = target_home_of(target, found);

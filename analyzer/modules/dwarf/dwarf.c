@@ -14,5 +14,6 @@ void module_dwarf_destroy(struct module_dwarf *dwarf)
     dwarf_end(dwarf->dwarf);
     dwarf_end(dwarf->shared);
     elf_file_close(dwarf->shared_elf);
+    elf_file_close(dwarf->package);
     free(dwarf);
 }

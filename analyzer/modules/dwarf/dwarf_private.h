@@ -31,7 +31,8 @@ struct module_dwarf {
     Dwarf *shared;
     struct split_names split_names;
     const char *split_missing; /**< A file with the DIEs of a unit that was asked for. */
-    const char *split_package; /**< Where it may be: a .dwp that is here. */
+    const char *split_package; /**< A .dwp that is here, but does not have it. */
+    struct Elf *package;       /**< What is opened of it. */
     bool split_warned;
 
     /* Each made and read by one file. */
@@ -109,6 +110,16 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
 bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret);
 /** Says once what was not there. */
 void module_warn_split(struct module *module);
+
+/* ---- split_package.c ---- */
+
+/** Opens the .dwp of a module, once; false when it is none. */
+bool split_package_open(struct module *module, const char *path);
+/**
+ * The unit of that id out of the opened .dwp, as a .dwo file in memory.
+ * @return its descriptor, to be closed; -1: it is not in it, or damaged.
+ */
+int split_package_extract(struct module *module, uint64_t id);
 
 /* ---- split_names.c ---- */
 

@@ -2,6 +2,7 @@
 #include "dwarf_private.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,16 +65,49 @@ static bool is_found_by_rule(const struct target *target, const char *local, con
     return fd < 0 && ((beside && !strcmp(local, beside)) || (home && !strcmp(local, home)));
 }
 
-/* All units in one file (dwp), beside the program; libdw 0.188 does not read it. */
+/* All units in one file (dwp), beside the program, or beside its separate debug file. */
 static const char *find_package(struct module *module)
 {
     struct target *target = module->owner->target;
     const char *path = arena_printf(target->arena, "%s.dwp", module->path);
     const char *local = path ? target_find_local_path(target, path) : NULL;
+    const char *beside = !local && module->file && module->file->local_path
+                             ? arena_printf(target->arena, "%s.dwp", module->file->local_path)
+                             : NULL;
+    int fd = beside ? target_open_local(target, beside) : -1;
+    if (fd >= 0) {
+        close(fd);
+        local = beside;
+    }
     if (local)
         target_need_file(target, &(struct target_needed_file){
                                      .kind = TARGET_NEED_DEBUG, .path = path, .local = local});
     return local;
+}
+
+/* The unit's DIE, where libdw opens the file that it is told. */
+static bool attach(struct module *module, const struct split_unit *split, const char *path,
+                   Dwarf_Die *ret)
+{
+    uint8_t type;
+    return split_names_set(&module->dwarf->split_names, (Dwarf_Attribute *)&split->name,
+                           split->unit, path) &&
+           dwarf_cu_info(split->unit->cu, NULL, &type, NULL, ret, NULL, NULL, NULL) == 0 &&
+           ret->addr;
+}
+
+/* Out of the package: a file in memory, which libdw has opened when this returns. */
+static bool attach_packed(struct module *module, const struct split_unit *split,
+                          const char *package, Dwarf_Die *ret)
+{
+    char path[64];
+    int fd = split_package_open(module, package) ? split_package_extract(module, split->id) : -1;
+    if (fd < 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    bool good = attach(module, split, path, ret);
+    close(fd);
+    return good;
 }
 
 bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
@@ -102,6 +136,8 @@ bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
          is_found_by_rule(target, local, beside, home)) &&
         dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr)
         return true;
+    if (package && attach_packed(module, &split, package, ret))
+        return true;
     module->dwarf->split_missing = split.file;
     module->dwarf->split_package = package;
     return false;
@@ -116,7 +152,7 @@ void module_warn_split(struct module *module)
     if (dwarf->split_package) {
         target_warn(module->owner->target, "debug-info-split",
                     "%s: its variables are described in %s, which is not at hand or of another "
-                    "build; what dwp put into %s is not read: the .dwo file itself is needed",
+                    "build, and %s does not have it",
                     module->name, dwarf->split_missing, dwarf->split_package);
         return;
     }

@@ -17,6 +17,8 @@ struct target_build_id;
 void module_files_destroy(struct module_files *files);
 /** The separate debug file, looked for once; NULL when there is none. */
 struct Elf *module_separate_elf(struct module *module);
+/** The file inside of .gnu_debugdata of the module's own, looked for once; NULL: there is none. */
+struct Elf *module_mini_elf(struct module *module);
 /** Whichever of the two files has debug information; else the module's own, which may be NULL. */
 struct Elf *module_debug_elf(struct module *module);
 /**

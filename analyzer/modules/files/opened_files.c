@@ -8,13 +8,18 @@ struct module_files {
     bool separate_searched;
     struct Elf *elf;
     struct Elf *separate; /* The separate debug file. */
-    uint8_t *memory;      /* The file as memory has it, where it is not at hand. */
+    bool mini_searched;
+    struct Elf *mini;    /* In .gnu_debugdata. */
+    uint8_t *mini_bytes; /* What it lies in. */
+    uint8_t *memory;     /* The file as memory has it, where it is not at hand. */
 };
 
 void module_files_destroy(struct module_files *files)
 {
     if (!files)
         return;
+    elf_file_close(files->mini);
+    free(files->mini_bytes);
     elf_file_close(files->separate);
     elf_file_close(files->elf);
     free(files->memory);
@@ -88,6 +93,17 @@ struct Elf *module_separate_elf(struct module *module)
             files->separate = files_find_separate(module, elf);
     }
     return files ? files->separate : NULL;
+}
+
+struct Elf *module_mini_elf(struct module *module)
+{
+    struct Elf *elf = module_elf(module);
+    struct module_files *files = files_of(module);
+    if (files && !files->mini_searched) {
+        files->mini_searched = true;
+        files->mini = elf_file_open_debugdata(elf, &files->mini_bytes);
+    }
+    return files ? files->mini : NULL;
 }
 
 struct Elf *module_debug_elf(struct module *module)

@@ -100,6 +100,15 @@ static struct Elf *find_by_link(struct module *module, const char *link, struct 
     return elf;
 }
 
+/* Of the kernel's vdso nobody has one. */
+static struct Elf *fetch(struct module *module, struct wanted_file *wanted, const char *path)
+{
+    struct target *target = module->owner->target;
+    const char *local =
+        module->file ? target_fetch(target, PSC_FETCHED_DEBUG_INFO, wanted->build_id, path) : NULL;
+    return local ? try_path(target, false, wanted, "%s", local) : NULL;
+}
+
 /* Notes it in the list of all files, under the path where any machine looks for it first. */
 static void need_file(struct target *target, const struct wanted_file *wanted, const char *path)
 {
@@ -131,6 +140,8 @@ struct Elf *files_find_separate(struct module *module, struct Elf *own)
         home = arena_printf(target->arena, "%.*s%s", (int)(module->name - module->path),
                             module->path, link);
     }
+    if (!elf)
+        elf = fetch(module, &wanted, module->path);
     if (module->file)
         need_file(target, &wanted, home);
     return elf;
@@ -144,6 +155,8 @@ struct Elf *module_open_shared(struct module *module, const char *path,
     struct Elf *elf = find_by_build_id(target, &wanted);
     if (!elf && path[0] == '/')
         elf = try_path(target, true, &wanted, "%s", path);
+    if (!elf)
+        elf = fetch(module, &wanted, path);
     need_file(target, &wanted, path);
     return elf;
 }

@@ -146,13 +146,13 @@ static void *snapshot_thread(void *argument)
     prctl(PR_SET_TIMERSLACK, 1UL);
     // Of this thread only, where it is allowed: whoever takes the processor makes the target wait.
     (void)setpriority(PRIO_PROCESS, 0, -20);
-    live->stands = live->held = true;
+    snapshot->target->stands = live->held = true;
     reader_set_limit(live->reader, HOLD_LIMIT);
     hold_and_copy(snapshot);
     live->pages.closed |= reader_is_over(live->reader);
     live->save.held_pages = live->pages.table.count;
     reader_set_limit(live->reader, 0);
-    live->stands = live->held = false;
+    snapshot->target->stands = live->held = false;
     double start = now_in_milliseconds();
     stop_release(&live->stop);
     live->pause.resume = now_in_milliseconds() - start;

@@ -338,7 +338,6 @@ struct live {
     struct live_stop stop;
     struct live_save save;
     struct live_pause pause;
-    bool stands; /**< The target stands still just now. */
 };
 
 extern const struct target_ops live_ops;

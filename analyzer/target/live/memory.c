@@ -17,12 +17,11 @@
  */
 static const uint8_t *live_file_piece(struct target *target, psc_addr address, size_t *ret_size)
 {
-    const struct live *live = live_of(target);
     const struct target_mapping *mapping = target_find_mapping(target, address);
     if (!mapping || !mapping->file || mapping->writable)
         return NULL;
     struct target_file *file = mapping->file;
-    if (!live->stands)
+    if (!target->stands)
         target_file_open(target, file);
     size_t left, page = (size_t)(LIVE_PAGE - (address & (LIVE_PAGE - 1)));
     const uint8_t *bytes = target_mapped_bytes(mapping, address, &left);

@@ -52,10 +52,9 @@ static size_t estimate_stacks(struct target *target)
 
 void visit_now(struct target *target, const struct live_request *request)
 {
-    struct live *live = live_of(target);
-    live->stands = true;
+    target->stands = true;
     request->visit(request->context);
-    live->stands = false;
+    target->stands = false;
 }
 
 /* More than this is not copied beforehand. */

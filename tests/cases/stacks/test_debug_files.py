@@ -204,18 +204,60 @@ def test_split_units_on_another_machine(compiler, dwarf, tmp_path):
     assert [file["file"] for file in files if file["path"] == str(made / "values.dwo")] == ["missing"]
 
 
-def test_package_of_split_units(tmp_path):
-    """It is carried along, and why it is not read is told."""
+@pytest.mark.parametrize("packer", ["dwp", "llvm-dwp"])
+@pytest.mark.parametrize("dwarf", ["-gdwarf-5", "-gdwarf-4"])
+def test_split_units_in_one_package(packer, dwarf, tmp_path):
+    """All .dwo files of a program in PROGRAM.dwp, as dwp(1) and llvm-dwp put them there; two units of one program."""
     folder = tmp_path / "home"
     folder.mkdir()
-    run(folder, "gcc", "-w", "-g", "-gdwarf-4", "-gsplit-dwarf", "-c", SOURCE, "-o", "values.o")
-    run(folder, "gcc", "values.o", "-Wl,--build-id", "-o", "values", "-lm")
-    run(folder, "dwp", "-e", "values", "-o", "values.dwp")
-    os.remove(folder / "values.dwo")
+    (folder / "more.c").write_text("int more(int x) { volatile int twice = 2 * x; return twice; }\n")
+    for name in SOURCE, "more.c":
+        run(folder, "gcc", "-w", "-g", dwarf, "-O0", "-gsplit-dwarf", "-c", name)
+    run(folder, "gcc", "more.o", "values.o", "-Wl,--build-id", "-o", "values", "-lm")
     cores.run_to_core([str(folder / "values")], str(folder))
+    expected, warnings = frames_of(folder)
+    assert any(frame[3] for frame in expected) and "debug-info-split" not in warnings
+    if shutil.which(packer) is None:
+        pytest.skip("no %s here" % packer)
+    done = subprocess.run([packer, "-e", "values", "-o", "values.dwp"], cwd=folder, capture_output=True)
+    if done.returncode:
+        pytest.skip("%s does not take this: %s" % (packer, done.stderr.decode()[-200:]))
+    for name in "values.dwo", "more.dwo":
+        (folder / name).unlink()
     found, warnings = frames_of(folder)
-    assert found and not any(frame[3] for frame in found)
-    assert str(folder / "values.dwp") in warnings["debug-info-split"]
+    assert found == expected and "debug-info-split" not in warnings
     files = analyzer.run("--list-files", "--format", "json", folder / "core").json["files"]
     assert [file["file"] for file in files if file["path"] == str(folder / "values.dwp")] == ["found"]
     assert not [file for file in files if file["path"].endswith(".dwo")]
+    # Damaged, and of another program: the lines are left, and a sentence.
+    whole = (folder / "values.dwp").read_bytes()
+    (folder / "values.dwp").write_bytes(whole[:len(whole) // 2])
+    found, warnings = frames_of(folder)
+    assert not any(frame[3] for frame in found) and "values.dwo" in warnings["debug-info-split"]
+
+
+def test_mini_debug_info(taken, tmp_path):
+    """Fedora's .gnu_debugdata: an xz stream in the file itself, with the symbols that .dynsym has not."""
+    folder, mapped, expected = taken
+    run(folder, "objcopy", "--only-keep-debug", "values", tmp_path / "debug")
+    kept = [line.split()[-1] for line in run(folder, "nm", "--defined-only", "values").splitlines() if line.split()[1] in "tT"]
+    (tmp_path / "kept").write_text("\n".join(kept))
+    run(folder, "objcopy", "-S", "--remove-section", ".gdb_index", "--remove-section", ".comment",
+        "--keep-symbols=%s" % (tmp_path / "kept"), tmp_path / "debug", tmp_path / "mini")
+    run(folder, "xz", tmp_path / "mini")
+    run(folder, "strip", "values")
+
+    def names():
+        frames = analyzer.run("--format", "json", "--mode", "native", os.path.join(folder, "core")).json["threads"][0]["frames"]
+        return [frame["function"] for frame in frames if frame["module"] == mapped]
+
+    assert set(names()) == {None}
+    plain = shutil.copy(mapped, tmp_path / "plain")
+    run(folder, "objcopy", "--add-section", ".gnu_debugdata=%s" % (tmp_path / "mini.xz"), "values")
+    assert names() == [frame[0] for frame in expected if frame[0] != "inlined"] + ["_start"]
+    # What is no such stream is as none.
+    packed = (tmp_path / "mini.xz").read_bytes()
+    for damage in packed[:len(packed) // 2], b"no xz", b"":
+        (tmp_path / "bad").write_bytes(damage)
+        run(folder, "objcopy", "--add-section", ".gnu_debugdata=%s" % (tmp_path / "bad"), plain, "values")
+        assert set(names()) == {None}
