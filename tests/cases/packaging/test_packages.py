@@ -1,0 +1,218 @@
+"""What packaging/release makes, installed where users install it.
+
+Behind a switch, since it builds and downloads for minutes: `./run-tests --static` builds the static program, whose
+wheel is tried; with PSC_TEST_SUITES=1 packages are installed in fresh roots of three suites, too.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import cores
+import interpreters
+
+STATIC = os.environ.get("PSC_TEST_STATIC_FOLDER", os.path.join(cores.SOURCE, "build-static"))
+PACKAGING = os.path.join(cores.SOURCE, "packaging")
+SUITES = os.environ.get("PSC_TEST_SUITES") == "1"
+pytestmark = pytest.mark.skipif(not os.access(os.path.join(STATIC, "prefix", "bin", "pystack-core"), os.X_OK),
+                                reason="no static program here (./run-tests --static)")
+in_suites = pytest.mark.skipif(not SUITES or os.geteuid() != 0, reason="needs root and PSC_TEST_SUITES=1")
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **more)
+    text = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, (command, text[-3000:])
+    return text
+
+
+def text_of(text):
+    """A report without what differs from machine to machine."""
+    return [line for line in text.splitlines() if line.startswith("  #")]
+
+
+@pytest.fixture(scope="module")
+def dead():
+    """A core of the newest interpreter, and the stack of its crashed thread."""
+    core = cores.make_core("worker_crash", interpreters.find_wanted()[-1]).path
+    return core, text_of(run_any(os.path.join(STATIC, "pystack-core"), core))
+
+
+def run_any(program, core):
+    """Whose files may be missing: exit code 0 or 1."""
+    done = subprocess.run([str(program), str(core)], stdin=subprocess.DEVNULL, capture_output=True)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout.decode()
+
+
+# ---- the wheel ----
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    run(os.path.join(PACKAGING, "wheel", "build"), STATIC, folder)
+    found, = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory):
+    """An environment with auditwheel, twine and uv."""
+    folder = tmp_path_factory.mktemp("tools")
+    run(sys.executable, "-m", "venv", folder)
+    done = subprocess.run([folder / "bin" / "pip", "install", "-q", "auditwheel", "twine", "uv"], capture_output=True)
+    if done.returncode:
+        pytest.skip("PyPI is out of reach: %s" % done.stderr.decode()[-200:])
+    return folder / "bin"
+
+
+def test_auditwheel_accepts_it(wheel, tools):
+    said = run(tools / "auditwheel", "show", wheel, env=dict(os.environ, PATH="%s:%s" % (tools, os.environ["PATH"])))
+    assert "is consistent" in said and "manylinux" in said, said
+    assert "PASSED" in run(tools / "twine", "check", "--strict", wheel)
+
+
+def oldest_and_newest():
+    found = [one for one in interpreters.find_all() if one.minor >= (3,) and not one.debug]
+    return [found[0], found[-1]] if found else []
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["oldest", "newest"])
+def test_pip(which, wheel, dead, tmp_path):
+    python = oldest_and_newest()[which]
+    run(python.path, "-m", "venv", tmp_path / "venv")
+    run(tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "-q", "--no-index", wheel)
+    program = tmp_path / "venv" / "bin" / "pystack-core"
+    assert text_of(run_any(program, dead[0])) == dead[1]
+    commands_work(run(program, "--gdb-script").strip(), dead[0])
+
+
+def test_uv_tool(wheel, tools, dead, tmp_path):
+    env = dict(os.environ, UV_TOOL_DIR=str(tmp_path / "tools"), UV_TOOL_BIN_DIR=str(tmp_path / "bin"),
+               UV_CACHE_DIR=str(tmp_path / "cache"))
+    run(tools / "uv", "tool", "install", "--offline", "--python", interpreters.find_wanted()[-1].path, wheel, env=env)
+    program = tmp_path / "bin" / "pystack-core"
+    assert text_of(run_any(program, dead[0])) == dead[1]
+    commands_work(run(program, "--gdb-script").strip(), dead[0])
+
+
+def commands_work(script, core):
+    """gdb has them, by that script; the program serves where no library is."""
+    if not shutil.which("gdb"):
+        return
+    said = run("gdb", "-nx", "-batch", "-ex", "source " + script, "-ex", "py-bt-merged", "-c", core)
+    assert re.search(r"#\d+ +Python ", said), said
+
+
+# ---- Debian's packages, and RPM ----
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("packages")
+    run(os.path.join(PACKAGING, "deb", "build"), "static", folder, STATIC)
+    run(os.path.join(PACKAGING, "rpm", "build"), STATIC, folder)
+    if SUITES:
+        run(os.path.join(PACKAGING, "deb", "build"), "split", folder)
+    return folder
+
+
+def test_lintian(packages):
+    if not shutil.which("lintian"):
+        pytest.skip("no lintian here")
+    said = run("lintian", "--fail-on", "error", "--allow-root", *packages.glob("*.deb"))
+    assert not re.search(r"^[EW]:", said, re.M), said
+
+
+def test_rpm(packages, tmp_path):
+    package, = packages.glob("*.rpm")
+    database = ["--root", tmp_path, "--dbpath", "/db"]
+    names = run("rpm", "-qlp", package).splitlines()
+    assert "/usr/bin/pystack-core" in names and "/etc/gdbinit.d/pystack-core.gdb" in names
+    run("rpm", *database, "--initdb")
+    run("rpm", *database, "-i", "--test", package)
+
+
+def mirror():
+    for line in run("apt-get", "indextargets", "--format", "$(REPO_URI) $(CODENAME)").splitlines():
+        if not re.search("security|updates|backports", line):
+            return line.split()[0]
+    pytest.skip("no Debian source is configured")
+
+
+@pytest.fixture(scope="module")
+def root_of(tmp_path_factory):
+    """A fresh root of a suite, made by mmdebstrap."""
+    if SUITES and not shutil.which("mmdebstrap"):
+        pytest.skip("no mmdebstrap here")
+
+    def make(suite):
+        root = tmp_path_factory.mktemp(suite) / "root"
+        run("mmdebstrap", "--mode=root", "--variant=apt", "--quiet", suite, root, mirror())
+        return root
+
+    return make
+
+
+def install(root, packages, *more):
+    """By apt, in the root: packages of that suite are fetched, too."""
+    names = []
+    for package in packages:
+        shutil.copy(package, root / "tmp")
+        names.append("/tmp/" + package.name)
+    run("chroot", root, "apt-get", "-q", "-y", "--no-install-recommends", "install", *names, *more,
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"})
+
+
+def try_in_root(root, core, stack):
+    """The program reads a core, gdb has the commands without being told."""
+    shutil.copy(core, root / "tmp" / "core")
+    said = subprocess.run(["chroot", root, "pystack-core", "/tmp/core"], capture_output=True)
+    assert said.returncode in (0, 1), said.stderr
+    names = [re.search(r"Python +(\S+)", line).group(1) for line in stack if " Python " in line]
+    assert names and all(name in said.stdout.decode() for name in names)
+    said = run("chroot", root, "gdb", "-batch", "-ex", "py-bt-merged", "-c", "/tmp/core")
+    assert re.search(r"#\d+ +Python ", said), said
+
+
+@in_suites
+@pytest.mark.parametrize("suite", ["bookworm", "trixie", "sid"])
+def test_static_package_installs_everywhere(suite, packages, root_of, dead):
+    root = root_of(suite)
+    install(root, list(packages.glob("pystack-core-static_*.deb")), "gdb")
+    try_in_root(root, *dead)
+    run("chroot", root, "dpkg", "--purge", "pystack-core-static")
+    assert not (root / "etc" / "gdb" / "gdbinit.d" / "pystack-core.gdb").exists()
+
+
+@in_suites
+def test_split_packages(packages, root_of, dead):
+    root = root_of("bookworm")
+    install(root, [one for one in packages.glob("*pystack-core*.deb") if "static" not in one.name], "gdb", "gcc",
+            "libc6-dev", "pkg-config")
+    try_in_root(root, *dead)
+    shutil.copy(os.path.join(cores.SOURCE, "docs", "examples", "print_stacks.c"), root / "tmp")
+    run("chroot", root, "sh", "-c", "gcc /tmp/print_stacks.c $(pkg-config --cflags --libs pystack-core) -o /tmp/print_stacks")
+    assert "Python" in run("chroot", root, "/tmp/print_stacks", "/tmp/core")
+
+
+# ---- a whole release ----
+
+@in_suites
+def test_release_is_reproducible(tmp_path):
+    """Twice, of the static program that is here; the same bytes. Building that twice is for a person (docs/releasing.md)."""
+    for name in "once", "again":
+        run(os.path.join(PACKAGING, "release"), "--output", tmp_path / name, "--static", STATIC)
+    names = sorted(os.listdir(tmp_path / "once"))
+    assert names == sorted(os.listdir(tmp_path / "again"))
+    different = [name for name in names
+                 if (tmp_path / "once" / name).read_bytes() != (tmp_path / "again" / name).read_bytes()]
+    assert different == []
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=tmp_path / "once")
+    bill, = (tmp_path / "once").glob("*.cdx.json")
+    document = json.loads(bill.read_text())
+    assert {"elfutils", "musl", "libunwind"} <= {one["name"] for one in document["components"]}
