@@ -9,6 +9,7 @@ import pystack_core_commands as commands
 import pystack_core_frames as frames
 import pystack_core_gdb_filter as frame_filter
 import pystack_core_gdb_target as target
+import pystack_core_heap_commands as heap_commands
 import pystack_core_library as psc
 from pystack_core_gdb_target import parameter, read_register
 from pystack_core_session import Session, Wrong
@@ -45,6 +46,7 @@ class Debugger:
         "sources": "`set substitute-path' or `directory'",
         "locals": "`info locals'",
         "print": "`print'",
+        "last": "The address of\nthe first object that is shown is $_ then.",
         "more": "  pipe py-bt-merged all --json | jq .crash\n\nPython's debug information is not needed.  "
                 "`with style enabled off -- py-bt-merged' leaves out colors.",
     }
@@ -140,6 +142,10 @@ class Debugger:
     def number(self, word):
         return int(gdb.parse_and_eval(word))
 
+    def set_last(self, address):
+        """$_, as `x' and `info line' leave it."""
+        gdb.set_convenience_variable("_", gdb.Value(address).cast(gdb.lookup_type("char").pointer().pointer()))
+
     def write(self, text):
         # In pieces, so that an interrupt is seen between them.
         for start in range(0, len(text), 65536):
@@ -210,7 +216,7 @@ def register():
         registry = getattr(gdb.events, name, None)
         if registry is not None:
             registry.connect(session.forget)
-    for command in commands.COMMANDS:
+    for command in commands.COMMANDS + heap_commands.COMMANDS:
         Command(command(session))
     CurrentLine(session)
     frame_filter.register(lambda: session.position(by_program=False).stack)

@@ -131,6 +131,19 @@ PSC_CONTENT_FILES = 1
 PSC_CONTENT_VALUES = 2
 PSC_CONTENT_SUMMARY = 3
 
+# enum psc_heap_format
+PSC_HEAP_TEXT = 0
+PSC_HEAP_JSON = 1
+PSC_HEAP_HTML = 2
+
+# enum psc_heap_content
+PSC_HEAP_LARGEST = 1
+PSC_HEAP_LISTED = 2
+PSC_HEAP_OBJECT = 4
+PSC_HEAP_HOLDERS = 8
+PSC_HEAP_FINDINGS = 16
+PSC_HEAP_GROWTH = 32
+
 if ctypes:
     WriteFn = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
@@ -464,6 +477,27 @@ if ctypes:
                     ("running", ctypes.c_uint32),
                     ("size_limit", ctypes.c_uint64)]
 
+    HeapOptionsProgress = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+    class HeapOptions(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32),
+                    ("progress", HeapOptionsProgress),
+                    ("progress_context", ctypes.c_void_p)]
+
+    class HeapPrintOptions(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("format", ctypes.c_int),
+                    ("contents", ctypes.c_uint32),
+                    ("limit", ctypes.c_uint32),
+                    ("type", ctypes.c_char_p),
+                    ("where", ctypes.c_char_p),
+                    ("object", ctypes.c_uint64),
+                    ("held", ctypes.c_char_p),
+                    ("older", ctypes.c_void_p),
+                    ("color", ctypes.c_uint32),
+                    ("one_line", ctypes.c_uint32)]
+
     # Every public function, its result and its arguments.
     FUNCTIONS = {
         "psc_version": (
@@ -671,4 +705,23 @@ if ctypes:
         "psc_symbols_demangle": (
             ctypes.c_size_t,
             [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]),
+        "psc_heap_open": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(HeapOptions), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Error)]),
+        "psc_heap_close": (
+            None,
+            [ctypes.c_void_p]),
+        "psc_heap_print": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.POINTER(HeapPrintOptions), WriteFn, ctypes.c_void_p,
+             ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(Error)]),
+        "psc_heap_is_complete": (
+            ctypes.c_int,
+            [ctypes.c_void_p]),
+        "psc_heap_warning_count": (
+            ctypes.c_size_t,
+            [ctypes.c_void_p]),
+        "psc_heap_warning": (
+            ctypes.c_char_p,
+            [ctypes.c_void_p, ctypes.c_size_t]),
     }

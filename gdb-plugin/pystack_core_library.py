@@ -274,8 +274,34 @@ class Trace(_Handle):
         return reader.document()
 
 
+class Heap(_Handle):
+    _release = "psc_heap_close"
+
+    def text(self, as_json=False, limit=0, **wanted):
+        """What psc_heap_print() writes. `wanted` has some of largest, type, where, object, held, findings."""
+        contents = 0
+        for name, bit in (("largest", c.PSC_HEAP_LARGEST), ("type", c.PSC_HEAP_LISTED), ("where", c.PSC_HEAP_LISTED),
+                          ("object", c.PSC_HEAP_OBJECT), ("held", c.PSC_HEAP_HOLDERS),
+                          ("findings", c.PSC_HEAP_FINDINGS)):
+            contents |= bit if wanted.get(name) else 0
+        options = c.HeapPrintOptions(size=ctypes.sizeof(c.HeapPrintOptions), contents=contents, limit=limit,
+                                     format=c.PSC_HEAP_JSON if as_json else c.PSC_HEAP_TEXT,
+                                     type=_bytes(wanted.get("type")), where=_bytes(wanted.get("where")),
+                                     object=wanted.get("object") or 0, held=_bytes(wanted.get("held")))
+        return self._text("psc_heap_print", [self.pointer, ctypes.byref(options)], [None])
+
+    def warnings(self):
+        library = load()
+        return [library.psc_heap_warning(self.pointer, i).decode("utf-8", "replace")
+                for i in range(library.psc_heap_warning_count(self.pointer))]
+
+
 class Target(_Handle):
     _release = "psc_close"
+
+    def heap(self):
+        """A Heap: all objects; it is read now, which may take seconds."""
+        return self._make(Heap(self.interrupts), "psc_heap_open", self.pointer, None)
 
     def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
                 limits=None, with_tasks=False):

@@ -4,6 +4,7 @@ The stacks come from libpystack_core: of a core file it opens the file itself, o
 machine it reads memory and lldb gives registers. What the commands do is in pystack_core_commands.py.
 """
 import os
+import re
 import sys
 from typing import Any, Dict, Type
 
@@ -13,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import pystack_core_commands as commands
     import pystack_core_frames as frames
+    import pystack_core_heap_commands as heap_commands
     import pystack_core_library as psc
     import pystack_core_lldb_target as of_lldb
     import pystack_core_session as session
@@ -31,6 +33,7 @@ class Debugger:
         "sources": "the setting target.source-map",
         "locals": "`frame variable'",
         "print": "`frame variable'",
+        "last": "",
         "more": "\nPython's debug information is not needed.",
     }
 
@@ -138,9 +141,18 @@ class Debugger:
         return []
 
     def number(self, word):
-        if not word.isdigit():
+        """A number; of a register or a variable its value."""
+        if re.match(r"\d+$|0[xX][0-9a-fA-F]+$", word):
+            return int(word, 0)
+        frame = self.thread.GetSelectedFrame()
+        register = frame.FindRegister(word.lstrip("$")) if word.startswith("$") else None
+        value = register if register and register.IsValid() else frame.EvaluateExpression(word)
+        if not value.IsValid() or value.GetError().Fail():
             raise session.Wrong("Not a number: %s" % word)
-        return int(word)
+        return value.GetValueAsUnsigned()
+
+    def set_last(self, address):
+        """lldb has no variable for what was shown last."""
 
     def write(self, text):
         self.result.AppendMessage(text[:-1] if text.endswith("\n") else text)
@@ -181,7 +193,7 @@ sessions: Dict[int, session.Session] = {}
 
 
 def __lldb_init_module(debugger, _dictionary):
-    for command in commands.COMMANDS:
+    for command in commands.COMMANDS + heap_commands.COMMANDS:
         name = "Command_" + command.name.replace("-", "_")
         globals()[name] = type(name, (Command,), {"kind": command})
         debugger.HandleCommand("command script add -c %s.%s %s" % (__name__, name, command.name))

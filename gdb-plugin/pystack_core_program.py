@@ -93,6 +93,30 @@ class Trace:
         return 0
 
 
+class Heap:
+    def __init__(self, ask):
+        self.ask = ask
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def text(self, as_json=False, limit=0, **wanted):
+        words = ["heap"] + (["--format", "json"] if as_json else []) + (["--limit", str(limit)] if limit else [])
+        for name in ("type", "where"):
+            words += ["--" + name, wanted[name]] if wanted.get(name) else []
+        words += ["--largest"] if wanted.get("largest") else []
+        words += ["--object", hex(wanted["object"])] if wanted.get("object") else []
+        words += ["--who-holds", wanted["held"]] if wanted.get("held") else []
+        words += ["--verify"] if wanted.get("findings") else []
+        return self.ask(words)
+
+    def warnings(self):
+        return []
+
+
 class Target:
     def __init__(self, ask, takes_thread):
         self.ask, self.takes_thread = ask, takes_thread
@@ -102,6 +126,9 @@ class Target:
 
     def __exit__(self, *_):
         pass
+
+    def heap(self):
+        return Heap(self.ask)
 
     def capture(self, threads=None, show_all=False, no_source=False, all_modules=False, with_locals=False,
                 limits=None, with_tasks=False):

@@ -21,6 +21,7 @@ The commands (pystack_core_commands.py) work on a Session, which holds the debug
     select(stack, frame)      selects the debugger's own frame for a native one of ours; false: it has none
     use_color(), list_size(), source_folders()
     number(word)              of a command's argument
+    set_last(address)         what the debugger calls the last address that was shown, where it does
     write(text), warn(sentence)
     show_locals()             the debugger's own locals of its selected frame
 """

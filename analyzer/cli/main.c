@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "debuginfod.h"
 #include "doctor.h"
+#include "heap_command.h"
 #include "messages.h"
 #include "options.h"
 #include "sandbox.h"
@@ -68,6 +69,7 @@ static int run_ci(int argc, char **argv)
 static const struct command commands[] = {
     {&triage_command, run_triage},
     {&ci_command, run_ci},
+    {&heap_command, command_heap},
     {&doctor_command, command_doctor},
     {&summary_command, command_summary},
     {&demangle_command, command_demangle},

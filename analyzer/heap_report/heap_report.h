@@ -7,8 +7,6 @@
 
 #include "heap.h"
 
-#include <pystack_core_heap.h>
-
 struct holders;
 
 /** A heap, and what is made of it once it is asked for. */

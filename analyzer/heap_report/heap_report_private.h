@@ -34,7 +34,7 @@ enum psc_status listed_put_json(struct heap_page *page, struct psc_error *err);
 enum psc_status object_put_text(struct heap_page *page, struct psc_error *err);
 enum psc_status object_put_json(struct heap_page *page, struct psc_error *err);
 
-/* ---- heap_report.c ---- */
+/* ---- shared_parts.c ---- */
 
 /** Who holds what; made when it is first asked for. */
 enum psc_status heap_page_holders(struct heap_page *page, struct holders **ret);

@@ -50,5 +50,6 @@
 #include "pystack_core_exits.h"
 #include "pystack_core_print.h"
 #include "pystack_core_symbols.h"
+#include "pystack_core_heap.h"
 
 #endif

@@ -162,6 +162,10 @@ struct python_heap_layout {
     /* Frames and generators. */
     uint32_t frame_skip;      /**< Up to 3.10: f_gen, which is borrowed. */
     uint32_t frame_stack_end; /**< Up to 3.9: a pointer behind the last value. */
+    uint32_t frame_values;    /**< Up to 3.10: a pointer to the values behind the variables; */
+    uint32_t frame_depth;     /**< 3.10: how many they are, negative while it runs; NONE. */
+    uint32_t frame_blocks;    /**< Up to 3.10: from here on are no references up to */
+    uint32_t frame_slots;     /**< the variables. */
     uint32_t frame_inner;     /**< From 3.11 on: to the frame, which may lie in the object; */
     uint32_t frame_size;      /**< Of a frame object without it. */
     uint32_t generator_frame; /**< a generator has one at its end. */
@@ -192,6 +196,24 @@ PSC_MUST_CHECK enum psc_status python_find_part(struct python *python, psc_addr 
 
 /** The name in __slots__ of what an object of a type has so far from its start; or false. */
 bool python_add_slot_name(struct python *python, psc_addr type, uint64_t offset, struct text *text);
+/** An object that a name of a frame has, or the cell of it. */
+struct python_frame_object {
+    const char *name; /**< As python_location's. */
+    psc_addr object;
+};
+
+struct python_frame_objects {
+    struct python_frame_object *items; /**< malloc'd, see python_frame_objects_deinit(). */
+    size_t count;
+    psc_addr end; /**< Behind the last word that the frame may use; 0: not known. */
+};
+
+/** Of a frame that stands on some stack. */
+PSC_MUST_CHECK enum psc_status python_list_frame_objects(struct python *python,
+                                                         const struct python_frame *frame,
+                                                         struct python_frame_objects *ret);
+void python_frame_objects_deinit(struct python_frame_objects *objects);
+
 /** Adds "module.Class", or "Class" of builtins; false, and nothing added, where it is not known. */
 bool python_add_type_name(struct python *python, psc_addr type, struct text *text);
 

@@ -78,7 +78,7 @@ class Header:
 
     def callback(self, name, result, declared):
         """What ctypes calls gets addresses: of a char * it would make bytes up to the first zero."""
-        types = [self.type_of(result)] + [one.replace("c_char_p", "c_void_p") for one in self.parameters(declared)]
+        types = [str(self.type_of(result))] + [one.replace("c_char_p", "c_void_p") for one in self.parameters(declared)]
         return "\n    %s = ctypes.CFUNCTYPE(%s)\n" % (name, ", ".join(types))
 
     def struct(self, name, body):

@@ -54,6 +54,22 @@ void heap_walk_generator(struct heap_walk *walk)
     walk_inner(walk, walk->address + frame);
 }
 
+/* Up to 3.10. A frame that is run has not noted how many values are on its stack: none is certain.
+ */
+static uint64_t end_of_values(struct heap_walk *walk, uint64_t bytes)
+{
+    const struct python_heap_layout *layout = &walk->heap->layout;
+    psc_addr end = word_of(walk, layout->frame_values);
+    if (layout->frame_stack_end != PYTHON_HEAP_NONE) {
+        const psc_addr top = word_of(walk, layout->frame_stack_end);
+        end = top ? top : end;
+    } else if (layout->frame_depth != PYTHON_HEAP_NONE) {
+        const int32_t depth = (int32_t)heap_u32(walk->heap, walk->address + layout->frame_depth);
+        end += depth > 0 ? 8 * (uint64_t)depth : 0;
+    }
+    return end >= walk->address && end - walk->address <= bytes ? end - walk->address : bytes;
+}
+
 void heap_walk_frame(struct heap_walk *walk)
 {
     const struct python_heap_layout *layout = &walk->heap->layout;
@@ -73,11 +89,6 @@ void heap_walk_frame(struct heap_walk *walk)
             heap_scan(walk, layout->frame_inner + UINT64_C(8), layout->frame_size, 0);
         return;
     }
-    uint64_t end = bytes;
-    if (layout->frame_stack_end != PYTHON_HEAP_NONE) {
-        psc_addr top = word_of(walk, layout->frame_stack_end);
-        if (top >= walk->address && top - walk->address <= bytes)
-            end = top - walk->address;
-    }
-    heap_scan(walk, 16, end, layout->frame_skip);
+    heap_scan(walk, 16, layout->frame_blocks, layout->frame_skip);
+    heap_scan(walk, layout->frame_slots, end_of_values(walk, bytes), 0);
 }

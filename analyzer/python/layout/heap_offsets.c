@@ -190,6 +190,10 @@ static void set_frames(const uint32_t *offset, struct python_heap_layout *ret)
 {
     ret->frame_skip = offset[PY_FRAMEOBJ_GEN];
     ret->frame_stack_end = offset[PY_FRAMEOBJ_STACKTOP];
+    ret->frame_values = offset[PY_FRAMEOBJ_VALUES];
+    ret->frame_depth = offset[PY_FRAMEOBJ_STACKDEPTH];
+    ret->frame_blocks = offset[PY_FRAMEOBJ_BLOCKS];
+    ret->frame_slots = offset[PY_FRAMEOBJ_LOCALSPLUS];
     ret->frame_inner = offset[PY_FRAMEOBJ_FRAME];
     ret->frame_size = FRAME_OBJECT_SIZE;
     ret->generator_frame = offset[PY_GEN_IFRAME];

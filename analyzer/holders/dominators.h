@@ -1,6 +1,6 @@
 /**
  * @file
- * Room `holders/dominators`: references the other way round, dominators, and what would
+ * References the other way round, dominators, and what would
  * go with a node. A node is a number from 0 on; what it stands for is the caller's.
  */
 #ifndef PSC_DOMINATORS_H
@@ -13,9 +13,9 @@
 /** Nodes that lead to nodes: row i is nodes[first[i]] up to nodes[first[i + 1]]. */
 struct holder_rows {
     uint32_t count;
-    const uint64_t *first; /**< count + 1 of them. */
+    const uint32_t *first; /**< count + 1 of them. */
     const uint32_t *nodes;
-    uint64_t *own_first; /**< What holder_rows_deinit() frees; or NULL. */
+    uint32_t *own_first; /**< What holder_rows_deinit() frees; or NULL. */
     uint32_t *own_nodes;
 };
 
@@ -27,10 +27,17 @@ void holder_rows_deinit(struct holder_rows *rows);
 PSC_MUST_CHECK enum psc_status holder_rows_reverse(const struct holder_rows *forward,
                                                    struct holder_rows *ret);
 
+/** Bits of dominator_input.flags. */
+enum {
+    DOMINATOR_ROOT = 1,  /**< Something that is no node holds it. */
+    DOMINATOR_OWNED = 2, /**< It counts to its owner alone, whoever else holds it. */
+    DOMINATOR_OWNER = 4
+};
+
 struct dominator_input {
     struct holder_rows forward;
-    struct holder_rows holders; /**< holder_rows_reverse() of it. */
-    const uint8_t *is_root;     /**< Of each node whether something that is none holds it. */
+    struct holder_rows holders;                           /**< holder_rows_reverse() of it. */
+    const uint8_t *flags;                                 /**< Of each node. */
     uint64_t (*size)(const void *context, uint32_t node); /**< Bytes of its own. */
     const void *context;
 };
@@ -66,29 +73,5 @@ PSC_MUST_CHECK enum psc_status dominators_list_children(const struct dominators 
 PSC_MUST_CHECK enum psc_status dominators_sum_groups(const struct dominators *dominators,
                                                      const uint32_t *group, size_t group_count,
                                                      uint64_t *ret);
-
-/** A way from a holder to what it holds. */
-struct holder_way {
-    uint32_t *nodes; /**< malloc'd; the outermost first. */
-    size_t count;
-};
-
-/** What ends a way; also looked at for the node that is asked for, where `steps` is 0. */
-struct holder_search {
-    struct holder_rows holders;
-    /** How good a holder is as the end of a way: 0 is none, more is better. */
-    unsigned (*rank)(const void *context, uint32_t node);
-    const void *context;
-    unsigned best;       /**< A rank that nothing is better than. */
-    uint32_t most_nodes; /**< That are looked at. */
-};
-
-/**
- * The shortest way from a node with a rank: one of rank `best` wherever it is, else the best that
- * was met, the nearest of those.
- * @return PSC_ERR_NOT_FOUND: there is none. PSC_ERR_LIMIT: there was none among most_nodes.
- */
-PSC_MUST_CHECK enum psc_status holder_way_find(const struct holder_search *search, uint32_t node,
-                                               struct holder_way *ret);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct step {
     uint32_t node;
-    uint64_t edge;
+    uint32_t edge;
 };
 
 struct search {
@@ -65,6 +65,12 @@ static void meet(struct search *search, uint32_t node, uint32_t parent)
     search->semi[number] = search->label[number] = number;
 }
 
+/* Whether a reference counts. */
+static bool counts(const struct dominator_input *input, uint32_t holder, uint32_t held)
+{
+    return !(input->flags[held] & DOMINATOR_OWNED) || (input->flags[holder] & DOMINATOR_OWNER);
+}
+
 /* Everything that one root leads to and that was not met before. */
 static bool walk_from(struct search *search, uint32_t root)
 {
@@ -81,7 +87,7 @@ static bool walk_from(struct search *search, uint32_t root)
             continue;
         }
         const uint32_t to = forward->nodes[step->edge++];
-        if (search->number[to])
+        if (search->number[to] || !counts(search->input, step->node, to))
             continue;
         meet(search, to, search->number[step->node]);
         if (!array_reserve(&search->way, &search->way_capacity, depth + 1, sizeof(*search->way)))
@@ -126,11 +132,13 @@ static bool find_semidominator(struct search *search, uint32_t number)
     const struct holder_rows *holders = &search->input->holders;
     const uint32_t node = search->node[number];
     uint32_t semi = search->ancestor[number];
-    if (search->input->is_root[node])
+    if (search->input->flags[node] & DOMINATOR_ROOT)
         semi = ROOT;
-    for (uint64_t i = holders->first[node]; semi > ROOT && i < holders->first[node + 1]; i++) {
+    for (uint32_t i = holders->first[node]; semi > ROOT && i < holders->first[node + 1]; i++) {
         const uint32_t holder = search->number[holders->nodes[i]];
         uint32_t best;
+        if (!counts(search->input, holders->nodes[i], node))
+            continue;
         // What is held by garbage goes without it, too.
         if (number <= search->last_reached && holder > search->last_reached)
             continue;
@@ -158,7 +166,8 @@ static enum psc_status search_all(struct search *search, uint32_t *ret_reached)
 {
     const struct dominator_input *input = search->input;
     for (uint32_t node = 0; node < input->forward.count; node++)
-        if (input->is_root[node] && !search->number[node] && !walk_from(search, node))
+        if ((input->flags[node] & DOMINATOR_ROOT) && !search->number[node] &&
+            !walk_from(search, node))
             return PSC_ERR_MEMORY;
     search->last_reached = search->last;
     *ret_reached = search->last - ROOT;

@@ -5,7 +5,7 @@
 
 struct place {
     uint32_t node;
-    uint64_t child;
+    uint32_t child;
 };
 
 static bool enter(struct place **way, size_t *capacity, size_t *depth, struct place place)

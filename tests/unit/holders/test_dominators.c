@@ -19,18 +19,22 @@ static uint32_t random_below(uint32_t most)
 struct sample {
     uint32_t count;
     bool leads[MOST_NODES][MOST_NODES];
-    uint8_t is_root[MOST_NODES];
-    uint64_t first[MOST_NODES + 1];
+    uint8_t flags[MOST_NODES];
+    uint32_t first[MOST_NODES + 1];
     uint32_t nodes[MOST_NODES * MOST_NODES];
     struct holder_rows forward;
 };
 
 static void make_sample(struct sample *sample, uint32_t count, uint32_t density)
 {
-    uint64_t edges = 0;
+    uint32_t edges = 0;
     *sample = (struct sample){.count = count};
     for (uint32_t i = 0; i < count; i++) {
-        sample->is_root[i] = !random_below(4);
+        sample->flags[i] = !random_below(4) ? DOMINATOR_ROOT : 0;
+        if (!sample->flags[i] && !random_below(6))
+            sample->flags[i] = DOMINATOR_OWNED;
+        if (!random_below(3))
+            sample->flags[i] |= DOMINATOR_OWNER;
         sample->first[i] = edges;
         for (uint32_t j = 0; j < count; j++)
             if (random_below(10) < density) {
@@ -51,9 +55,11 @@ static void reach_without(const struct sample *sample, uint32_t without, bool *r
         for (uint32_t i = 0; i < sample->count; i++) {
             if (i == without)
                 continue;
-            ret[i] |= sample->is_root[i] != 0;
+            ret[i] |= sample->flags[i] & DOMINATOR_ROOT;
             for (uint32_t j = 0; ret[i] && j < sample->count; j++)
-                ret[j] |= j != without && sample->leads[i][j];
+                ret[j] |=
+                    j != without && sample->leads[i][j] &&
+                    (!(sample->flags[j] & DOMINATOR_OWNED) || (sample->flags[i] & DOMINATOR_OWNER));
         }
 }
 
@@ -67,7 +73,7 @@ static uint64_t size_of_sample(const void *context, uint32_t node)
 static void check_sample(const struct sample *sample)
 {
     struct dominator_input input = {
-        .forward = sample->forward, .is_root = sample->is_root, .size = size_of_sample};
+        .forward = sample->forward, .flags = sample->flags, .size = size_of_sample};
     struct dominators dominators = {0};
     bool reached[MOST_NODES], left[MOST_NODES];
     uint32_t count = 0;
@@ -110,7 +116,7 @@ static void test_reversed_twice_is_sorted(void **state)
         assert_int_equal(holder_rows_reverse(&sample.forward, &once), PSC_OK);
         assert_int_equal(holder_rows_reverse(&once, &twice), PSC_OK);
         assert_int_equal(twice.first[sample.count], sample.first[sample.count]);
-        assert_memory_equal(twice.first, sample.first, (sample.count + 1) * sizeof(uint64_t));
+        assert_memory_equal(twice.first, sample.first, (sample.count + 1) * sizeof(uint32_t));
         assert_memory_equal(twice.nodes, sample.nodes,
                             sample.first[sample.count] * sizeof(uint32_t));
         holder_rows_deinit(&once);
@@ -131,18 +137,18 @@ static uint64_t one_byte(const void *context, uint32_t node)
 static void test_a_long_chain_needs_no_deep_stack(void **state)
 {
     (void)state;
-    uint64_t *first = calloc(LONG + 1, sizeof(*first));
+    uint32_t *first = calloc(LONG + 1, sizeof(*first));
     uint32_t *nodes = calloc(LONG, sizeof(*nodes)), *group = calloc(LONG, sizeof(*group));
-    uint8_t *is_root = calloc(LONG, 1);
+    uint8_t *flags = calloc(LONG, 1);
     uint64_t sums[2];
     for (uint32_t i = 0; i < LONG; i++) {
         first[i + 1] = i + 1 < LONG ? i + 1 : i;
         nodes[i] = i + 1;
         group[i] = i % 2;
     }
-    is_root[0] = 1;
+    flags[0] = DOMINATOR_ROOT;
     struct dominator_input input = {.forward = {.count = LONG, .first = first, .nodes = nodes},
-                                    .is_root = is_root,
+                                    .flags = flags,
                                     .size = one_byte};
     struct dominators dominators = {0};
     assert_int_equal(holder_rows_reverse(&input.forward, &input.holders), PSC_OK);
@@ -157,49 +163,7 @@ static void test_a_long_chain_needs_no_deep_stack(void **state)
     free(first);
     free(nodes);
     free(group);
-    free(is_root);
-}
-
-struct ranks {
-    unsigned rank[5];
-};
-
-static unsigned rank_of(const void *context, uint32_t node)
-{
-    return ((const struct ranks *)context)->rank[node];
-}
-
-/* 0 -> 1 -> 2 -> 3, 4 -> 3. */
-static void test_the_nearest_way_from_the_best(void **state)
-{
-    (void)state;
-    const uint64_t first[] = {0, 1, 2, 3, 3, 4};
-    const uint32_t nodes[] = {1, 2, 3, 3};
-    const struct holder_rows forward = {.count = 5, .first = first, .nodes = nodes};
-    struct ranks ranks = {{2, 0, 0, 0, 1}};
-    struct holder_search search = {
-        .rank = rank_of, .context = &ranks, .best = 2, .most_nodes = 100};
-    struct holder_way way;
-    assert_int_equal(holder_rows_reverse(&forward, &search.holders), PSC_OK);
-    assert_int_equal(holder_way_find(&search, 3, &way), PSC_OK);
-    assert_int_equal(way.count, 4);
-    for (uint32_t i = 0; i < 4; i++)
-        assert_int_equal(way.nodes[i], i);
-    free(way.nodes);
-    ranks.rank[0] = 0;
-    assert_int_equal(holder_way_find(&search, 3, &way), PSC_OK);
-    assert_int_equal(way.count, 2);
-    assert_int_equal(way.nodes[0], 4);
-    free(way.nodes);
-    ranks.rank[4] = 0;
-    assert_int_equal(holder_way_find(&search, 3, &way), PSC_ERR_NOT_FOUND);
-    search.most_nodes = 2;
-    assert_int_equal(holder_way_find(&search, 3, &way), PSC_ERR_LIMIT);
-    ranks.rank[3] = 2;
-    assert_int_equal(holder_way_find(&search, 3, &way), PSC_OK);
-    assert_int_equal(way.count, 1);
-    free(way.nodes);
-    holder_rows_deinit(&search.holders);
+    free(flags);
 }
 
 int main(void)
@@ -208,7 +172,6 @@ int main(void)
         cmocka_unit_test(test_dominators_by_leaving_each_node_out),
         cmocka_unit_test(test_reversed_twice_is_sorted),
         cmocka_unit_test(test_a_long_chain_needs_no_deep_stack),
-        cmocka_unit_test(test_the_nearest_way_from_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,13 +29,13 @@ enum psc_status holder_rows_reverse(const struct holder_rows *forward, struct ho
     if (!make_rows(ret, forward->count, edges))
         return PSC_ERR_MEMORY;
     // Row i ends where row i + 1 begins: counted two further on, then moved back by filling.
-    uint64_t *const first = ret->own_first;
+    uint32_t *const first = ret->own_first;
     for (uint64_t i = 0; i < edges; i++)
         first[(size_t)forward->nodes[i] + 2]++;
     for (size_t i = 0; i < forward->count; i++)
         first[i + 2] += first[i + 1];
     for (uint32_t node = 0; node < forward->count; node++)
-        for (uint64_t i = forward->first[node]; i < forward->first[node + 1]; i++)
+        for (uint32_t i = forward->first[node]; i < forward->first[node + 1]; i++)
             ret->own_nodes[first[(size_t)forward->nodes[i] + 1]++] = node;
     return PSC_OK;
 }
@@ -47,7 +47,7 @@ enum psc_status dominators_list_children(const struct dominators *dominators,
     const uint32_t count = dominators->count;
     if (!make_rows(ret, count + 1, count))
         return PSC_ERR_MEMORY;
-    uint64_t *const first = ret->own_first;
+    uint32_t *const first = ret->own_first;
     for (uint32_t node = 0; node < count; node++) {
         const uint32_t above = dominators->dominator[node];
         first[(above == HOLDERS_NO_NODE ? (size_t)count : above) + 2]++;

@@ -1,0 +1,77 @@
+"""heap --verify: damage that was planted is named by its address; heap --diff: a leak that was."""
+import shutil
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+KINDS = {"decref": ("refcount-too-low", "lists"), "freed": ("dangling", "things"), "freed_text": ("dangling", "texts"),
+         "overwritten": ("overwritten", "texts"), "gc_link": ("collector-list", None), "chunk": ("chunk", None),
+         "free_block": ("free-block", None)}
+
+
+def subjects():
+    found = [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded and not one.debug]
+    return found if analyzer.THOROUGH else [found[0], found[-1]]
+
+
+@pytest.mark.parametrize("python", subjects(), ids=str)
+@pytest.mark.parametrize("kind", [*KINDS, "none"])
+def test_planted(kind, python, tmp_path):
+    cores.run_to_core([python.path, cores.PROGRAMS + "/heap_damage.py", kind], str(tmp_path))
+    core = cores.Core(str(tmp_path), python, "heap_damage")
+    result = analyzer.run("heap", "--format", "json", "--verify", core.path)
+    assert result.returncode in (0, 1), result.describe()
+    analyzer.assert_fits_schema(result.json)
+    findings = result.json["findings"]
+    if kind == "none":
+        assert findings == []
+        return
+    wanted, holder = KINDS[kind]
+    address = int(core.truth["address"], 16)
+    found = [one for one in findings if one["kind"] == wanted and abs(int(one["address"], 16) - address) <= 16]
+    assert len(found) == 1, findings
+    if holder:
+        assert core.truth[holder] in [one["address"] for one in found[0]["holders"]]
+    assert found[0]["around"]["words"]
+    # Nothing that is whole is accused: what else is said is of the same place.
+    assert len(findings) <= 3, findings
+    text = analyzer.run("heap", "--verify", core.path).stdout
+    assert "\n%s %s: " % (wanted, found[0]["address"]) in text
+
+
+@pytest.mark.skipif(not shutil.which("gcore"), reason="no gcore here")
+@pytest.mark.parametrize("python", subjects()[-1:], ids=str)
+def test_leak(python, tmp_path):
+    """1500 entries more: they come first, and exactly; the dict that holds them is named."""
+    process = subprocess.Popen([python.path, cores.PROGRAMS + "/heap_leak.py"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    try:
+        for name in ("old", "new"):
+            assert process.stdout.readline() == b"ready\n"
+            subprocess.run(["gcore", "-o", str(tmp_path / name), str(process.pid)], check=True, capture_output=True)
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+    old, new = (tmp_path / ("%s.%d" % (name, process.pid)) for name in ("old", "new"))
+    result = analyzer.run("heap", "--format", "json", "--diff", old, new)
+    analyzer.assert_fits_schema(result.json)
+    growth = result.json["growth"]
+    assert growth["same_process"]
+    by_type = {one["type"]: one for one in growth["types"]}
+    assert by_type["__main__.Entry"]["objects"] == 1500
+    assert growth["types"][0]["type"] == "bytearray" and growth["types"][0]["objects"] == 1500
+    first = growth["holders"][0]
+    assert first["way"] == "module __main__: cache" and first["type"] == "dict"
+    assert (first["of_type"], first["of_type_objects"]) == ("__main__.Entry", 1500)
+    text = analyzer.run("heap", "--diff", old, new).stdout
+    assert "+1500" in text and "module __main__: cache" in text
+    assert not [one for one in analyzer.run("heap", "--format", "json", "--diff", new, new).json["growth"]["types"]
+                if one["objects"]]
