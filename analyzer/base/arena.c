@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ARENA_FIRST_SIZE ((size_t)2 * 1024) /* Each block is twice as large as the one before. */
 #define ARENA_BLOCK_SIZE ((size_t)64 * 1024)
 #define ARENA_ALIGNMENT  _Alignof(max_align_t)
 
@@ -64,7 +65,9 @@ void *arena_alloc(struct arena *arena, size_t size)
     size = (size + ARENA_ALIGNMENT - 1) & ~(ARENA_ALIGNMENT - 1);
     struct arena_block *block = arena->blocks;
     if (!block || block->size - block->used < size) {
-        block = arena_add_block(arena, size > ARENA_BLOCK_SIZE ? size : ARENA_BLOCK_SIZE);
+        size_t least = block ? 2 * block->size : ARENA_FIRST_SIZE;
+        least = least < ARENA_BLOCK_SIZE ? least : ARENA_BLOCK_SIZE;
+        block = arena_add_block(arena, size > least ? size : least);
         if (!block) {
             arena->exhausted = true;
             return NULL;

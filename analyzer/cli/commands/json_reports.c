@@ -7,6 +7,8 @@
 
 /* Of one file: a report of a thousand threads has some megabytes. */
 #define FILE_LIMIT ((size_t)2 << 30)
+/* Of all files: each takes some kilobytes, however small its text is. */
+#define REPORT_LIMIT ((size_t)65536)
 
 static bool add_trace(struct report_list *list, struct psc_trace *trace)
 {
@@ -26,6 +28,11 @@ static bool add_reports(struct report_list *list, const char *path, const struct
 {
     size_t at = 0, number = 0, before = list->count;
     while (at < input->size) {
+        if (list->count == REPORT_LIMIT) {
+            complain("%s: more than %zu reports; the rest is left out", input_name(path),
+                     REPORT_LIMIT);
+            return false;
+        }
         struct psc_error err = {0};
         struct psc_trace *trace = NULL;
         size_t used = 0;

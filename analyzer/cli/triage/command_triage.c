@@ -270,6 +270,8 @@ static int run_with_given(struct triage_options *options)
         options->exit_count = given.count;
         options->sorts_all = options->may_find_nothing = options->report_file_count != 0;
         code = triage_run(options);
+        if (code == EXIT_COMPLETE && given.cut)
+            code = EXIT_PARTIAL;
     }
     given_reports_deinit(&given);
     return code;

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_LIMIT ((size_t)64 << 30) /* Bytes of one. */
+#define FILE_LIMIT  ((size_t)64 << 30) /* Bytes of one. */
+#define GIVEN_LIMIT ((size_t)100000)   /* Reports of all of them: each takes some kilobytes. */
 
 static bool add_line(struct given_reports *given, size_t *capacity, const char *line)
 {
@@ -30,6 +31,10 @@ static bool add_lines(struct given_reports *given, size_t *capacity, char *bytes
         char *end = memchr(line, '\n', (size_t)(last - line));
         if (end)
             *end = '\0';
+        if (*line && given->count == GIVEN_LIMIT) {
+            given->cut = true;
+            return true;
+        }
         if (*line)
             good = add_line(given, capacity, line);
         line = end ? end + 1 : last;
@@ -44,7 +49,7 @@ bool given_reports_read(const struct triage_options *options, struct given_repor
     bool good = ret->files != NULL;
     if (!good)
         complain("out of memory");
-    for (size_t i = 0; good && i < options->report_file_count; i++) {
+    for (size_t i = 0; good && !ret->cut && i < options->report_file_count; i++) {
         struct input input = {0};
         good = input_read(&input, "--reports", options->report_files[i], FILE_LIMIT);
         ret->files[ret->file_count++] = input.bytes;
@@ -53,6 +58,8 @@ bool given_reports_read(const struct triage_options *options, struct given_repor
             good = false;
         }
     }
+    if (ret->cut)
+        complain("--reports: more than %zu reports; the rest is left out", GIVEN_LIMIT);
     return good;
 }
 

@@ -82,6 +82,7 @@ struct given_reports {
     size_t file_count;
     const char **lines;
     size_t count;
+    bool cut; /**< There are more. */
 };
 
 /** Reads the files that the options name. false, and said so: one cannot be read. */

@@ -1,5 +1,6 @@
 /* A report as its JSON has it. */
 #include "grouping.h"
+#include "json_cost.h"
 
 #include "redact.h"
 
@@ -28,7 +29,9 @@ bool core_report_take(struct core_report *report, const char *output, size_t siz
                       const char *problem)
 {
     json_error_t error;
-    report->json = size ? json_loadb(output, size, 0, &error) : NULL;
+    bool fits = json_is_affordable(output, size);
+    report->json = size && fits ? json_loadb(output, size, 0, &error) : NULL;
+    problem = fits ? problem : "its report would take too much memory";
     if (report->json && !json_is_object(report->json))
         core_report_deinit(report);
     if (!report->json)
@@ -170,7 +173,8 @@ bool core_report_read(struct core_report *reports, size_t count, const char *lin
 {
     struct core_report found = {0};
     json_error_t error;
-    found.json = json_loadb(line, size, 0, &error);
+    if (json_is_affordable(line, size))
+        found.json = json_loadb(line, size, 0, &error);
     const char *path =
         json_string_value(json_object_get(json_object_get(found.json, "target"), "path"));
     const struct core_report key = {.path = path};

@@ -1,6 +1,8 @@
 /* Reports with one signature. */
+#include "base.h"
 #include "input.h"
 #include "grouping.h"
+#include "messages.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -101,26 +103,55 @@ void report_groups_deinit(struct report_groups *groups)
     free(groups->member_at);
 }
 
-static void mark(struct report_groups *groups, const char *hash)
+/* A group, found by its hash. */
+struct hashed_group {
+    const char *hash;
+    struct report_group *group;
+};
+
+static bool has_hash(const void *item, const void *key)
 {
-    for (size_t i = 0; i < groups->count; i++)
-        if (groups->items[i].hash && !memcmp(groups->items[i].hash, hash, HASH_LENGTH))
-            groups->items[i].known = true;
+    return !memcmp(((const struct hashed_group *)item)->hash, key, HASH_LENGTH);
+}
+
+static bool index_groups(struct report_groups *groups, struct hash_table *ret)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        struct report_group *group = &groups->items[i];
+        // Reports that others have made may have anything as a hash.
+        if (!group->hash || strlen(group->hash) != HASH_LENGTH)
+            continue;
+        struct hashed_group *item = hash_table_add_by(ret, hash_text(group->hash, HASH_LENGTH));
+        if (!item)
+            return false;
+        *item = (struct hashed_group){group->hash, group};
+    }
+    return true;
 }
 
 /* Any text with hashes in it: lines of them, what --output groups wrote, or NDJSON. */
 bool mark_known(struct report_groups *groups, const char *path)
 {
     struct input text = {0};
+    struct hash_table hashes = HASH_TABLE_OF(struct hashed_group);
     bool good = input_read(&text, "--baseline", path, BASELINE_LIMIT);
+    if (good && !index_groups(groups, &hashes)) {
+        complain("out of memory");
+        good = false;
+    }
     for (size_t i = 0; good && i < text.size;) {
         size_t length = 0;
         while (isxdigit((unsigned char)text.bytes[i + length]))
             length++;
+        struct hashed_group *found = NULL;
         if (length == HASH_LENGTH)
-            mark(groups, text.bytes + i);
+            found = hash_table_find_by(&hashes, hash_text(text.bytes + i, HASH_LENGTH), has_hash,
+                                       text.bytes + i);
+        if (found)
+            found->group->known = true;
         i += length + 1;
     }
+    hash_table_deinit(&hashes);
     input_deinit(&text);
     return good;
 }

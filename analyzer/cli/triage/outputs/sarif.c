@@ -3,12 +3,15 @@
  * and partialFingerprints.primaryLocationLineHash ("SARIF support for code scanning"), viewers the
  * stacks as well.
  */
+#include "messages.h"
 #include "outputs_private.h"
 #include "pystack_core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Twice as many as GitHub shows (docs.github.com, "SARIF support for code scanning"). */
+#define RESULT_LIMIT 10000
 #define SCHEMA \
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #define THREAD_LIMIT 20u  /* Stacks of a result. */
@@ -243,11 +246,13 @@ static size_t take_rule(json_t *rules, const struct death_kind *kind)
 bool write_sarif(FILE *file, const struct triage_result *result)
 {
     json_t *rules = json_array(), *results = json_array();
-    for (size_t i = 0; i < result->groups->count; i++) {
+    for (size_t i = 0; i < result->groups->count && i < RESULT_LIMIT; i++) {
         const struct core_report *first = &result->reports[result->groups->items[i].first];
         size_t rule = take_rule(rules, death_kind_of(first));
         json_array_append_new(results, make_result(result, i, rule));
     }
+    if (result->groups->count > RESULT_LIMIT)
+        complain("SARIF has the first %d groups alone", RESULT_LIMIT);
     json_t *driver = json_pack("{s:s, s:s, s:s, s:o}", "name", "pystack-core", "version",
                                psc_version(), "semanticVersion", psc_version(), "rules", rules);
     json_t *run = json_pack("{s:{s:o}, s:s, s:{s:{s:{s:s}}}, s:{s:s}, s:o}", "tool", "driver",

@@ -1,4 +1,7 @@
-/** @file What JSON would take as a tree of values, told before there is one. */
+/**
+ * @file
+ * Room `json_cost`: what JSON would take as a tree of values, told before there is one.
+ */
 #ifndef PSC_JSON_COST_H
 #define PSC_JSON_COST_H
 
@@ -10,7 +13,7 @@
  * Bytes that a tree of any text may take, and more for each byte of it: reports take at most ten,
  * nothing but empty objects eighty.
  */
-#define JSON_COST_LIMIT    ((uint64_t)256 * 1024 * 1024)
+#define JSON_COST_LIMIT    ((uint64_t)128 * 1024 * 1024)
 #define JSON_COST_PER_BYTE 12
 
 /**
