@@ -31,7 +31,7 @@ LIBRARIES: List[Tuple[str, str, Dict[str, Optional[int]]]] = [
     ("ptrace", r"sys/ptrace\.h", {"target/live": None}),
     ("process_vm_readv", r"sys/uio\.h", {"target/live": None}),
     ("libdeflate", r"libdeflate\.h", {"elf": 1}),
-    ("zlib", r"zlib\.h", {"profile_formats/pprof": 1}),
+    ("zlib", r"zlib\.h", {"profile_formats/pprof": 1, "cli/packed_core": 1}),
     ("libiberty", r"libiberty/", {"modules": 1}),
     ("libarchive", r"archive(_entry)?\.h", {"cli/archive_calls": 1}),
     ("libxml2", r"libxml/", {"cli/triage/outputs/junit": 1}),

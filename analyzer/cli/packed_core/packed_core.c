@@ -45,6 +45,11 @@ bool packed_core_is_packed(const unsigned char *bytes, uint64_t size)
     return false;
 }
 
+static bool is_gzip(const unsigned char *bytes, size_t size)
+{
+    return size >= formats[0].size && !memcmp(bytes, formats[0].begins, formats[0].size);
+}
+
 /* ---- where it comes from ---- */
 
 /* Pipes that a shell made: "<(...)", "/dev/stdin". Others have no writer yet, maybe never. */
@@ -153,7 +158,8 @@ static int run_unpack(struct unpack_work *work)
 static bool load_library(const char *name, struct unpack_work *work)
 {
     const char *problem;
-    if (!packed_core_is_packed(work->source.buffer, work->source.size))
+    work->is_gzip = is_gzip(work->source.buffer, work->source.size);
+    if (work->is_gzip || !packed_core_is_packed(work->source.buffer, work->source.size))
         return true;
     work->calls = archive_calls_load(&problem);
     if (!work->calls)

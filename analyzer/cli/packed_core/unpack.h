@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 /** Bytes as they come, with those that were read already before the others. */
@@ -32,12 +33,23 @@ struct unpack_result {
 struct unpack_work {
     struct unpack_source source;
     struct unpack_sink sink;
-    const struct archive_calls *calls; /**< NULL: it is not compressed. */
-    const char *name;                  /**< For its progress. */
+    const struct archive_calls *calls; /**< NULL: it is not compressed, or by gzip. */
+    bool is_gzip;
+    const char *name; /**< For its progress. */
     struct unpack_result *result;
     time_t started;
     bool progress_shown;
 };
+
+/** Says what is missing; false. */
+bool unpack_stop(struct unpack_work *work, const char *format, ...)
+    __attribute__((__format__(__printf__, 2, 3)));
+/** So many bytes more; false: no more is wanted. */
+bool unpack_take(struct unpack_work *work, const unsigned char *bytes, size_t size);
+/** What was read before, then what comes; 0 at the end, -1 with errno. */
+ssize_t unpack_next_bytes(struct unpack_source *source);
+/** The sentence on what is missing, for a stream that ends early or is damaged; why: or NULL. */
+void unpack_say_how_it_ended(struct unpack_work *work, const char *why);
 
 /** @return an exit code: EXIT_COMPLETE with what there was, EXIT_NOTHING for no memory. */
 int unpack(struct unpack_work *work);
