@@ -240,7 +240,7 @@ int reports_write(struct reports *reports, struct psc_trace **traces, size_t cou
     bool is_signed = sign_traces(traces, count, options);
     bool good = code != EXIT_NOTHING && is_signed;
     if (is_signed && options->explains_signature)
-        good = explain_signatures(traces, count) && good;
+        good = explain_signatures(traces, count, options->redacts) && good;
     for (size_t i = 0; is_signed && i < reports->count; i++) {
         reports->is_good[i] = print_output(traces, count, reports, i, &code);
         good = reports->is_good[i] && good;

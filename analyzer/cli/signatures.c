@@ -2,6 +2,7 @@
 
 #include "input.h"
 #include "messages.h"
+#include "redact.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,10 +43,22 @@ bool sign_traces(struct psc_trace *const *traces, size_t count, const struct opt
     return good;
 }
 
-bool explain_signatures(struct psc_trace *const *traces, size_t count)
+static void explain(const char *text, bool redacts)
+{
+    struct text masked = {0};
+    if (redacts)
+        redact_text(text, strlen(text), &masked);
+    if (masked.failed)
+        complain("out of memory");
+    else
+        fputs(redacts ? (masked.data ? masked.data : "") : text, stdout);
+    text_deinit(&masked);
+}
+
+bool explain_signatures(struct psc_trace *const *traces, size_t count, bool redacts)
 {
     for (size_t i = 0; i < count; i++)
-        fputs(psc_trace_explain_signature(traces[i]), stdout);
+        explain(psc_trace_explain_signature(traces[i]), redacts);
     if (!fflush(stdout) || errno == EPIPE)
         return true;
     complain("standard output: %s", strerror(errno));

@@ -68,6 +68,16 @@ def test_report(core, form, options):
         assert "5432" in masked.stdout and "text/plain" in masked.stdout and "[redacted]" in masked.stdout
 
 
+def test_explained_signature(core, tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text("not-in-app /home/alice/*\n")
+    plain = analyzer.run("--explain-signature", "--rules", rules, core)
+    masked = analyzer.run("--explain-signature", "--rules", rules, "--redact", core)
+    assert "alice" in plain.stdout and masked.returncode == plain.returncode
+    assert not leaks(masked.stdout + masked.stderr) and "/home/alice" not in masked.stdout, masked.stdout
+    assert masked.stdout.splitlines()[1] == plain.stdout.splitlines()[1], "the hash stays"
+
+
 def test_values_are_asked_for(core):
     """Without a word of redaction no shared format has values of the program or of its environment."""
     for form in FORMATS:
