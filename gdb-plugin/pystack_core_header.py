@@ -179,7 +179,8 @@ if ctypes:
                     ("maps_files", ctypes.c_uint32),
                     ("reserved", ctypes.c_uint32),
                     ("fetch_file", OpenOptionsFetch_file),
-                    ("fetch_context", ctypes.c_void_p)]
+                    ("fetch_context", ctypes.c_void_p),
+                    ("kept", ctypes.c_void_p)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),
@@ -513,6 +514,15 @@ if ctypes:
         "psc_open_process": (
             ctypes.c_int,
             [ctypes.c_int32, ctypes.POINTER(OpenOptions), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Error)]),
+        "psc_kept_create": (
+            ctypes.c_int,
+            [ctypes.POINTER(OpenOptions), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(Error)]),
+        "psc_kept_destroy": (
+            None,
+            [ctypes.c_void_p]),
+        "psc_kept_learn": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(Error)]),
         "psc_open_debugger": (
             ctypes.c_int,
             [ctypes.POINTER(Debugger), ctypes.c_char_p, ctypes.POINTER(OpenOptions), ctypes.POINTER(ctypes.c_void_p),
@@ -523,6 +533,9 @@ if ctypes:
         "psc_target_owner": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.POINTER(ctypes.c_uint32)]),
+        "psc_target_lessons": (
+            ctypes.c_int,
+            [ctypes.c_void_p, WriteFn, ctypes.c_void_p, ctypes.POINTER(Error)]),
         "psc_frame_value": (
             ctypes.c_int,
             [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_char_p, WriteFn, ctypes.c_void_p,

@@ -49,8 +49,8 @@ enum psc_status end_call(const struct target *target, enum psc_status status, st
     return target->interrupted ? psc_fail(err, PSC_ERR_INTERRUPTED, "interrupted") : status;
 }
 
-static enum psc_status take_open_options(const struct psc_open_options *given,
-                                         struct target_options *ret, struct psc_error *err)
+enum psc_status take_open_options(const struct psc_open_options *given, struct target_options *ret,
+                                  struct psc_error *err)
 {
     struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
     enum psc_status status =
@@ -69,6 +69,8 @@ static enum psc_status take_open_options(const struct psc_open_options *given,
         .fetch_file = open.fetch_file,
         .fetch_context = open.fetch_context,
         .maps_files = open.maps_files != 0,
+        .kept = open.kept ? open.kept->modules : NULL,
+        .find_kept = kept_modules_find,
         .interrupted = open.interrupted,
         .interrupt_context = open.interrupt_context,
         .core = {.name = open.core_name,

@@ -9,6 +9,13 @@ struct psc_target {
     struct modules *modules;
 };
 
+struct psc_kept {
+    struct kept_modules *modules;
+};
+
+/** What callers ask for of all targets. */
+PSC_MUST_CHECK enum psc_status take_open_options(const struct psc_open_options *given,
+                                                 struct target_options *ret, struct psc_error *err);
 /** The status of a call on the target: PSC_ERR_INTERRUPTED if it was interrupted, else `status`. */
 PSC_MUST_CHECK enum psc_status end_call(const struct target *target, enum psc_status status,
                                         struct psc_error *err);

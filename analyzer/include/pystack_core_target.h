@@ -16,6 +16,9 @@ enum psc_fetched {
     PSC_FETCHED_SOURCE
 };
 
+/** What is kept of the files of libraries; see psc_kept_create(). */
+struct psc_kept;
+
 /** Where the files of the dead machine are now; begin with PSC_OPEN_OPTIONS_INIT. */
 struct psc_open_options {
     uint32_t size;                    /**< sizeof(struct psc_open_options) */
@@ -71,11 +74,13 @@ struct psc_open_options {
     const char *(*fetch_file)(void *context, enum psc_fetched what, const char *build_id,
                               const char *path);
     void *fetch_context;
+    /** What was learned of libraries, which the target takes out of it; or NULL. */
+    struct psc_kept *kept;
 };
 #define PSC_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                             \
         sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, \
-            NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL                                           \
+            NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL                                     \
     }
 
 /**
@@ -100,6 +105,24 @@ PSC_MUST_CHECK PSC_API enum psc_status psc_open_process(int32_t pid,
                                                         const struct psc_open_options *options,
                                                         struct psc_target **ret,
                                                         struct psc_error *err);
+
+/**
+ * For many core files that share libraries: what is read of their files alone (symbols, lines,
+ * inlined calls; nothing of a core) is kept in a process that looks at no core itself. For each
+ * core it makes a child with fork(2), which opens it with psc_open_options.kept: the target takes
+ * over what it needs of the child's copy. What was not known yet the child tells by
+ * psc_target_lessons(), and its parent learns that: paths, build-ids and addresses, with which
+ * files of this machine are opened and read again.
+ * @param options  as the targets will have them. `kept` of them is not used.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_kept_create(const struct psc_open_options *options,
+                                                       struct psc_kept **ret,
+                                                       struct psc_error *err);
+/** NULL is none. */
+PSC_API void psc_kept_destroy(struct psc_kept *kept);
+/** PSC_ERR_FORMAT: the bytes are damaged; what was whole until there is learned. */
+PSC_MUST_CHECK PSC_API enum psc_status psc_kept_learn(struct psc_kept *kept, const void *bytes,
+                                                      size_t size, struct psc_error *err);
 
 /** Bits of psc_debugger_mapping.permissions. */
 enum psc_debugger_permission {
@@ -195,6 +218,15 @@ PSC_API void psc_close(struct psc_target *target);
  */
 PSC_API int psc_target_owner(const struct psc_target *target, uint32_t *ret_user,
                              uint32_t *ret_group);
+
+/**
+ * What had to be read of libraries for all that was asked of the target, as bytes for
+ * psc_kept_learn(): of one that was opened with psc_open_options.kept. Nothing is written where all
+ * of it was known.
+ */
+PSC_MUST_CHECK PSC_API enum psc_status psc_target_lessons(const struct psc_target *target,
+                                                          psc_write_fn write, void *context,
+                                                          struct psc_error *err);
 
 #ifdef __cplusplus
 }

@@ -120,6 +120,8 @@ static enum psc_status append_file(struct modules *modules, const struct candida
     if (!module)
         return PSC_ERR_MEMORY;
     module->file = file;
+    if (modules->target->options.kept)
+        module->asked = arena_alloc(modules->arena, sizeof(*module->asked));
 
     uint8_t page[CANDIDATE_PAGE];
     struct target_build_id id;
@@ -239,11 +241,15 @@ enum psc_status modules_create(struct target *target, struct modules **ret, stru
     return PSC_OK;
 }
 
-static void module_deinit(struct module *module)
+void module_deinit(struct module *module)
 {
     symbol_table_destroy(module->symbols);
     module_dwarf_destroy(module->dwarf);
     module_files_destroy(module->files);
+    if (module->asked) {
+        free(module->asked->lines.items);
+        free(module->asked->inlines.items);
+    }
 }
 
 void modules_destroy(struct modules *modules)

@@ -20,6 +20,7 @@ struct module_layout;
 struct symbol_table;
 struct module_files;
 struct module_dwarf;
+struct module_asked;
 
 struct module {
     const char *path; /**< As the target names it; "[vdso]" for the vdso. */
@@ -52,6 +53,7 @@ struct module {
     struct symbol_table *symbols;
     struct module_files *files;
     struct module_dwarf *dwarf;
+    struct module_asked *asked; /**< What was read of its files; NULL: it is not noted. */
 };
 
 struct modules;
@@ -118,6 +120,50 @@ bool module_imports(struct module *module, const char *name);
 
 /** The file, opened by libelf (see elf_file.h); NULL when there is none. */
 struct Elf *module_elf(struct module *module);
+
+/* ---- what is kept for other targets ---- */
+
+/** What had to be read of one file; text and numbers of whoever wrote it. */
+struct module_lesson {
+    const char *path; /**< As the target names it; path_size bytes, without a zero. */
+    size_t path_size;
+    struct target_build_id build_id;
+    bool separate; /**< Its separate debug file was looked for. */
+    bool symbols;
+    bool names; /**< Symbols by their names. */
+    /** Addresses of the file, 8 bytes each, little-endian: whose lines, whose inlined calls. */
+    const uint8_t *lines, *inlines;
+    size_t line_count, inline_count;
+};
+
+/** Bytes of a path in a lesson. */
+#define MODULE_LESSON_PATH_LIMIT 4096
+
+/**
+ * Appends what was read of the files of modules as bytes for parse_module_lesson(); of files that
+ * are known by their build-id alone. Nothing where the target's options keep nothing.
+ */
+void modules_write_lessons(const struct modules *modules, struct text *ret);
+/** The next one; false at the end, and when it is damaged: bytes->failed then. */
+bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret);
+
+/**
+ * Modules without a process: their files, opened and read as lessons say. A target whose options
+ * name them takes over what it needs, so that nothing is left of that for another one: each is
+ * opened in a child process, which has its own copy.
+ */
+struct kept_modules;
+
+/** Looks for files as targets with these options do. NULL when out of memory. */
+struct kept_modules *kept_modules_create(const struct target_options *options);
+void kept_modules_destroy(struct kept_modules *kept);
+/**
+ * Reads of a file here what the lesson says. What would make a warning is not kept, nor are files
+ * beyond the limits.
+ */
+void kept_modules_learn(struct kept_modules *kept, const struct module_lesson *lesson);
+/** For target_options.find_kept: a file by its path and build-id. */
+bool kept_modules_find(struct kept_modules *kept, struct target_file *file);
 
 /* ---- names ---- */
 

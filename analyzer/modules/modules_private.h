@@ -35,4 +35,34 @@ struct module_layout {
     bool eh_frame_checked;
 };
 
+/** Addresses of a module whose answers are noted; more are not. */
+#define MODULE_ASKED_LIMIT 4096
+
+/** Addresses of the file, in the order in which they were asked for. */
+struct asked_addresses {
+    uint64_t *items;
+    size_t count;
+    size_t capacity;
+};
+
+/** What had to be read of the files of a module: another target will ask for the same. */
+struct module_asked {
+    bool opened;
+    bool separate;
+    bool symbols;
+    bool names;
+    struct asked_addresses lines;
+    struct asked_addresses inlines;
+};
+
+/** Frees what was read of its files. */
+void module_deinit(struct module *module);
+
+static inline void asked_add(struct asked_addresses *asked, uint64_t address)
+{
+    if (asked->count < MODULE_ASKED_LIMIT &&
+        array_reserve(&asked->items, &asked->capacity, asked->count + 1, sizeof(*asked->items)))
+        asked->items[asked->count++] = address;
+}
+
 #endif

@@ -181,6 +181,11 @@ void symbol_table_destroy(struct symbol_table *table)
 struct symbol_table *module_symbols(struct module *module)
 {
     if (!module->symbols)
+        module_elf(module); // It may come with what is kept of the file.
+    if (!module->symbols) {
         module->symbols = symbol_table_create(module);
+        if (module->asked)
+            module->asked->symbols = true;
+    }
     return module->symbols;
 }

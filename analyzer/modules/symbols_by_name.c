@@ -64,7 +64,11 @@ static bool make_name_table(struct symbol_table *table)
 bool module_find_symbol_named(struct module *module, const char *name, struct module_symbol *ret)
 {
     struct symbol_table *table = module_symbols(module);
-    if (!table || table->symbol_count == 0 || (!table->named && !make_name_table(table)))
+    if (!table || table->symbol_count == 0)
+        return false;
+    if (!table->named && module->asked)
+        module->asked->names = true;
+    if (!table->named && !make_name_table(table))
         return false;
     size_t length = strlen(name);
     const uint32_t *index = find_index(table, name, length);

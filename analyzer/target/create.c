@@ -41,6 +41,8 @@ static bool copy_options(struct target *target, const struct target_options *opt
         if (copy->core.warning)
             copy->core.warning = arena_strdup(arena, options->core.warning);
         copy->maps_files = options->maps_files;
+        copy->kept = options->kept;
+        copy->find_kept = options->find_kept;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||
             !copy_strings(arena, options->source_maps, options->source_map_count,
@@ -70,6 +72,20 @@ struct target *target_create(enum target_kind kind, const struct target_ops *ops
         return NULL;
     }
     return target;
+}
+
+static const uint8_t *find_nothing(struct target *target, psc_addr address, size_t *ret_size)
+{
+    (void)target;
+    (void)address;
+    *ret_size = 0;
+    return NULL;
+}
+
+struct target *target_create_empty(const struct target_options *options)
+{
+    static const struct target_ops nothing = {.piece = find_nothing};
+    return target_create(TARGET_CORE, &nothing, NULL, options);
 }
 
 void target_close(struct target *target)

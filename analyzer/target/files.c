@@ -60,6 +60,8 @@ struct target_file *target_add_file(struct target *target, const char *path)
 
 static void unmap_file(const struct target_file *file)
 {
+    if (file->kept)
+        return;
     if (file->image)
         munmap((void *)(uintptr_t)file->image, file->size);
     if (file->spare)
@@ -351,6 +353,8 @@ void target_file_open(struct target *target, struct target_file *file)
         return;
     const struct target_options *options = &target->options;
     bool taken = false;
+    if (options->kept && file->build_id.size && options->find_kept(options->kept, file))
+        return;
     if (target->executable_here && target_file_is_program(target, file))
         taken = file_try_printf(target, file, &memory, "%s", target->executable_here);
     const char *given = !taken && options->find_file

@@ -17,6 +17,8 @@
 #include "base.h"
 #include "machine.h"
 
+struct module;
+
 struct target_thread {
     int32_t tid; /**< As the core has it, or /proc here. */
     struct target_registers registers;
@@ -55,6 +57,8 @@ struct target_file {
     const char *local_path; /**< Where it was found here, or NULL. */
     const uint8_t *image;   /**< The local file, mapped; NULL unless FOUND or UNVERIFIED. */
     uint8_t *spare;         /**< The same bytes, to be changed, where they are a copy; or NULL. */
+    /** Of the one who keeps the image (target_options.kept) and more that was read of it. */
+    struct module *kept;
     size_t size;
     struct target_build_id build_id; /**< From the target's memory, else from the file. */
     uint32_t first_mapping;          /**< Its number in target->chain, from 1; 0: none. */
@@ -155,6 +159,8 @@ struct target_ops {
     void (*close)(struct target *target);
 };
 
+struct kept_modules;
+
 struct target_options {
     const char *sysroot;
     const char *const *library_directories;
@@ -181,6 +187,12 @@ struct target_options {
         uint32_t group;
     } core;
     bool maps_files; /**< Not copied: whoever calls handles SIGBUS. */
+    /**
+     * What is known of files that other targets had, or NULL: fills all but the path and the
+     * build-id of a file that is one of them.
+     */
+    struct kept_modules *kept;
+    bool (*find_kept)(struct kept_modules *kept, struct target_file *file);
 };
 
 enum target_need {
@@ -232,6 +244,12 @@ struct target {
 };
 
 void target_close(struct target *target);
+
+/**
+ * A target without memory and threads, for files that are read before any process is known: a file
+ * is found by its path and the build-id that it was given. NULL when out of memory.
+ */
+struct target *target_create_empty(const struct target_options *options);
 
 /** The address that a word which was kept as a return address leads to. */
 static inline psc_addr target_return_address(const struct target *target, psc_addr word)

@@ -245,8 +245,11 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
     size_t row_count = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t address = addresses[i] - module->bias;
-        if (!find_known(&cache->lines, address, 0))
-            rows[row_count++].address = address;
+        if (find_known(&cache->lines, address, 0))
+            continue;
+        rows[row_count++].address = address;
+        if (module->asked)
+            asked_add(&module->asked->lines, address);
     }
     find_rows(module, cache, rows, row_count);
     remember_rows(module, cache, rows, row_count);

@@ -41,6 +41,7 @@ struct inline_index {
     struct unit_functions *touched;
     size_t touched_count;
     size_t touched_capacity;
+    struct hash_table asked; /**< Addresses of the file that module_find_inlines() was given. */
 };
 
 void inline_index_destroy(struct inline_index *index)
@@ -53,6 +54,7 @@ void inline_index_destroy(struct inline_index *index)
     }
     free(index->touched);
     free(index->units.items);
+    hash_table_deinit(&index->asked);
     free(index);
 }
 
@@ -280,8 +282,11 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
 {
     struct module_dwarf *owner = dwarf_of(module);
     Dwarf *dwarf = module_dwarf(module);
-    if (owner && !owner->inlines)
+    if (owner && !owner->inlines) {
         owner->inlines = calloc(1, sizeof(*owner->inlines));
+        if (owner->inlines)
+            hash_table_init(&owner->inlines->asked, sizeof(uint64_t));
+    }
     Dwarf_Off function;
     if (!dwarf || !owner || !owner->inlines ||
         !find_unit(module, owner->inlines, dwarf, file_address, ret_unit))
@@ -299,14 +304,26 @@ size_t module_find_scope_dies(struct module *module, uint64_t file_address, Dwar
     return count;
 }
 
+/* The first time, in this target or in the one from which all this was taken over. */
+static void note_asked(struct module *module, uint64_t file_address)
+{
+    struct inline_index *index = module->dwarf ? module->dwarf->inlines : NULL;
+    if (!index || hash_table_find(&index->asked, file_address))
+        return;
+    hash_table_add(&index->asked, file_address);
+    if (module->asked)
+        asked_add(&module->asked->inlines, file_address);
+}
+
 size_t module_find_inlines(struct module *module, psc_addr address, struct module_inline *ret,
                            size_t limit)
 {
     Dwarf_Die unit;
     Dwarf_Die scopes[SCOPE_DEPTH_LIMIT];
     size_t count = 0;
-    for (size_t i = module_find_scope_dies(module, address - module->bias, &unit, scopes);
-         i > 1 && count < limit; i--)
+    size_t depth = module_find_scope_dies(module, address - module->bias, &unit, scopes);
+    note_asked(module, address - module->bias);
+    for (size_t i = depth; i > 1 && count < limit; i--)
         if (dwarf_tag(&scopes[i - 1]) == DW_TAG_inlined_subroutine)
             describe_call(module, &unit, &scopes[i - 1], &ret[count++]);
     return count;

@@ -11,6 +11,8 @@
 struct module_dwarf *dwarf_of(struct module *module)
 {
     if (!module->dwarf)
+        module_elf(module); // It may come with what is kept of the file.
+    if (!module->dwarf)
         module->dwarf = calloc(1, sizeof(*module->dwarf));
     return module->dwarf;
 }

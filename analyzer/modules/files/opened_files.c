@@ -11,7 +11,10 @@ struct module_files {
     bool mini_searched;
     struct Elf *mini;    /* In .gnu_debugdata. */
     uint8_t *mini_bytes; /* What it lies in. */
-    uint8_t *memory;     /* The file as memory has it, where it is not at hand. */
+    bool debug_chosen;
+    bool has_debug_info;
+    struct Elf *debug; /* The one of both that has debug information, else the own. */
+    uint8_t *memory;   /* The file as memory has it, where it is not at hand. */
 };
 
 void module_files_destroy(struct module_files *files)
@@ -66,12 +69,36 @@ static struct Elf *open_own(struct module *module)
     return elf;
 }
 
+/* All that is kept of the module's files; the one who kept it has it no more. */
+static bool take_kept(struct module *module)
+{
+    struct module *kept = module->file ? module->file->kept : NULL;
+    if (module->files || !kept || !kept->files)
+        return false;
+    module->image = kept->image;
+    module->image_size = kept->image_size;
+    module->files = kept->files;
+    module->symbols = kept->symbols;
+    module->dwarf = kept->dwarf;
+    kept->files = NULL;
+    kept->symbols = NULL;
+    kept->dwarf = NULL;
+    return true;
+}
+
 struct Elf *module_elf(struct module *module)
 {
+    if (!module->files && module->file) {
+        target_file_open(module->owner->target, module->file);
+        if (take_kept(module))
+            return module->files->elf;
+    }
     struct module_files *files = files_of(module);
     if (files && !files->opened) {
         files->opened = true;
         files->elf = open_own(module);
+        if (module->asked)
+            module->asked->opened = true;
     }
     return files ? files->elf : NULL;
 }
@@ -89,6 +116,8 @@ struct Elf *module_separate_elf(struct module *module)
     struct module_files *files = files_of(module);
     if (files && !files->separate_searched) {
         files->separate_searched = true;
+        if (module->asked)
+            module->asked->separate = true;
         if (!is_complete(elf))
             files->separate = files_find_separate(module, elf);
     }
@@ -106,19 +135,34 @@ struct Elf *module_mini_elf(struct module *module)
     return files ? files->mini : NULL;
 }
 
+/* The separate file is opened only where the own one has nothing. */
+static void choose_debug(struct module *module, struct module_files *files)
+{
+    struct Elf *own = module_elf(module), *separate = NULL;
+    files->debug_chosen = true;
+    files->debug = own;
+    files->has_debug_info = elf_file_has_debug_info(own);
+    if (!files->has_debug_info)
+        separate = module_separate_elf(module);
+    if (elf_file_has_debug_info(separate)) {
+        files->has_debug_info = true;
+        files->debug = separate;
+    }
+}
+
 struct Elf *module_debug_elf(struct module *module)
 {
-    struct Elf *elf = module_elf(module);
-    if (elf_file_has_debug_info(elf))
-        return elf;
-    struct Elf *separate = module_separate_elf(module);
-    return elf_file_has_debug_info(separate) ? separate : elf;
+    module_elf(module);
+    struct module_files *files = files_of(module);
+    if (files && !files->debug_chosen)
+        choose_debug(module, files);
+    return files ? files->debug : NULL;
 }
 
 void module_open(struct module *module)
 {
-    module->has_debug_info = elf_file_has_debug_info(module_elf(module)) ||
-                             elf_file_has_debug_info(module_separate_elf(module));
+    module_debug_elf(module);
+    module->has_debug_info = module->files && module->files->has_debug_info;
 }
 
 bool module_find_section(struct module *module, const char *name, psc_addr *ret_address,

@@ -1,0 +1,86 @@
+/* What was read of the files of modules, as bytes for the one who keeps it. */
+#include "modules_private.h"
+
+enum lesson_flag { LESSON_SEPARATE = 1, LESSON_SYMBOLS = 2, LESSON_NAMES = 4 };
+
+/* ---- writing ---- */
+
+static void add_number(struct text *text, uint32_t number)
+{
+    text_add(text, (const char *)&number, sizeof(number));
+}
+
+static void add_addresses(struct text *text, const struct asked_addresses *asked)
+{
+    if (asked->count)
+        text_add(text, (const char *)asked->items, asked->count * sizeof(*asked->items));
+}
+
+static bool is_worth_it(const struct module *module)
+{
+    const struct module_asked *asked = module->asked;
+    const struct target_file *file = module->file;
+    return asked && file && file->state == TARGET_FILE_FOUND && file->build_id.size &&
+           strlen(file->path) <= MODULE_LESSON_PATH_LIMIT &&
+           (asked->opened || asked->separate || asked->symbols || asked->names ||
+            asked->lines.count || asked->inlines.count);
+}
+
+void modules_write_lessons(const struct modules *modules, struct text *ret)
+{
+    for (size_t i = 0; i < modules->count; i++) {
+        const struct module *module = &modules->items[i];
+        if (!is_worth_it(module))
+            continue;
+        const struct module_asked *asked = module->asked;
+        const struct target_file *file = module->file;
+        add_number(ret, (uint32_t)strlen(file->path));
+        add_number(ret, (uint32_t)file->build_id.size);
+        add_number(ret, (asked->separate ? LESSON_SEPARATE : 0u) |
+                            (asked->symbols ? LESSON_SYMBOLS : 0u) |
+                            (asked->names ? LESSON_NAMES : 0u));
+        add_number(ret, (uint32_t)asked->lines.count);
+        add_number(ret, (uint32_t)asked->inlines.count);
+        text_add_string(ret, file->path);
+        text_add(ret, (const char *)file->build_id.bytes, file->build_id.size);
+        add_addresses(ret, &asked->lines);
+        add_addresses(ret, &asked->inlines);
+    }
+}
+
+/* ---- reading ---- */
+
+static const uint8_t *take_addresses(struct byte_cursor *bytes, size_t count)
+{
+    if (count > MODULE_ASKED_LIMIT)
+        cursor_fail(bytes);
+    return cursor_take(bytes, count * sizeof(uint64_t));
+}
+
+bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret)
+{
+    if (!cursor_left(bytes))
+        return false;
+    *ret = (struct module_lesson){.path_size = cursor_u32(bytes)};
+    const size_t id_size = cursor_u32(bytes);
+    const uint32_t flags = cursor_u32(bytes);
+    ret->line_count = cursor_u32(bytes);
+    ret->inline_count = cursor_u32(bytes);
+    if (!ret->path_size || ret->path_size > MODULE_LESSON_PATH_LIMIT || !id_size ||
+        id_size > TARGET_BUILD_ID_MAX)
+        cursor_fail(bytes);
+    ret->path = (const char *)cursor_take(bytes, ret->path_size);
+    const uint8_t *id = cursor_take(bytes, id_size);
+    ret->lines = take_addresses(bytes, ret->line_count);
+    ret->inlines = take_addresses(bytes, ret->inline_count);
+    if (bytes->failed || ret->path[0] != '/' || memchr(ret->path, '\0', ret->path_size)) {
+        cursor_fail(bytes);
+        return false;
+    }
+    memcpy(ret->build_id.bytes, id, id_size);
+    ret->build_id.size = id_size;
+    ret->separate = flags & LESSON_SEPARATE;
+    ret->symbols = flags & LESSON_SYMBOLS;
+    ret->names = flags & LESSON_NAMES;
+    return true;
+}
