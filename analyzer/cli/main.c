@@ -4,11 +4,12 @@
 #include "debuginfod.h"
 #include "doctor.h"
 #include "heap_command.h"
+#include "input.h"
+#include "kept_cores.h"
 #include "messages.h"
 #include "options.h"
 #include "sandbox.h"
 #include "show_target.h"
-#include "shrunk_files.h"
 #include "triage.h"
 
 #include <errno.h>
@@ -40,6 +41,8 @@ static void hold_standard_streams(void)
 
 static int report_one(struct options *options)
 {
+    if (options->starts_keeper)
+        return kept_cores_start(options, options->starts_keeper) ? EXIT_COMPLETE : EXIT_NOTHING;
     if (options->redacts)
         messages_redact();
     // What runs another program is made before the right to do so is given up.

@@ -2,6 +2,8 @@
 #include "show_target.h"
 
 #include "bundle.h"
+#include "core_task.h"
+#include "file_rules.h"
 #include "messages.h"
 #include "packed_core.h"
 #include "processes.h"
@@ -76,7 +78,8 @@ struct core_input {
 
 struct work {
     const struct options *options;
-    const struct core_input *core; /* NULL: processes. */
+    const struct core_input *core;    /* NULL: processes. */
+    const struct core_finish *finish; /* Or NULL. */
     const struct look *looks;
     size_t count;
     struct reports reports;
@@ -150,6 +153,8 @@ static int read_and_write_core(void *context)
         complain_about(work->options->core, err.message);
     else
         complain("%s", err.message);
+    if (work->finish && opened)
+        work->finish->finish(work->finish->context, look.target, code);
     psc_snapshot_destroy(look.snapshot);
     psc_close(look.target);
     return code;
@@ -181,38 +186,18 @@ static int run_work(struct work *work, const struct sandbox_rules *rules)
     return reports_close(&work->reports, code);
 }
 
-/*
- * With the owners of what is looked at. Folders that are looked through are those of options alone.
- */
 static int run_with_rules(struct work *work, const struct sandbox_owner *owners, size_t owner_count)
 {
-    size_t folder_count = 0, file_count = 0;
-    const struct options *options = work->options;
-    const struct psc_open_options *open = &options->open;
-    size_t most = open->library_directory_count + open->source_directory_count + 1;
-    const char **folders = calloc(most, sizeof(*folders));
-    const char *files[2];
-    if (!folders) {
+    struct file_rules rules;
+    int code = EXIT_NOTHING;
+    bool good = file_rules_init(&rules, work->options);
+    rules.rules.owners = owners;
+    rules.rules.owner_count = owner_count;
+    if (good)
+        code = run_work(work, &rules.rules);
+    else
         complain("out of memory");
-        return EXIT_NOTHING;
-    }
-    for (size_t i = 0; i < open->library_directory_count; i++)
-        folders[folder_count++] = options->library_directories[i];
-    for (size_t i = 0; i < open->source_directory_count; i++)
-        folders[folder_count++] = options->source_directories[i];
-    if (options->rules)
-        files[file_count++] = options->rules;
-    if (options->executable)
-        files[file_count++] = options->executable;
-    const struct sandbox_rules rules = {.owners = owners,
-                                        .owner_count = owner_count,
-                                        .sysroot = open->sysroot,
-                                        .folders = folders,
-                                        .folder_count = folder_count,
-                                        .files = files,
-                                        .file_count = file_count};
-    int code = run_work(work, &rules);
-    free(folders);
+    file_rules_deinit(&rules);
     return code;
 }
 
@@ -389,10 +374,11 @@ static bool find_owner(const struct packed_core *file, int fd, struct core_input
     return true;
 }
 
-static int show_input(const struct packed_core *file, int fd, const struct options *options)
+int show_open_core(const struct packed_core *file, int fd, const struct options *options,
+                   const struct core_finish *finish)
 {
     struct core_input input = {.file = file};
-    struct work work = {.options = options, .core = &input, .count = 1};
+    struct work work = {.options = options, .core = &input, .finish = finish, .count = 1};
     if (!find_owner(file, fd, &input)) {
         complain("%s: %s", file->name, strerror(errno));
         return EXIT_NOTHING;
@@ -420,9 +406,10 @@ static int show_core(struct options *options)
     int code = EXIT_NOTHING;
     if (packed_core_open(options->core, &file)) {
         int fd = open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd >= 0)
-            code = show_input(&file, fd, options);
-        else
+        options->was_kept = fd >= 0 && !file.is_none && ask_keeper(options, &file, fd, &code);
+        if (fd >= 0 && !options->was_kept)
+            code = show_open_core(&file, fd, options, NULL);
+        else if (fd < 0)
             complain_of_core(&file, options);
         if (fd >= 0)
             close(fd);

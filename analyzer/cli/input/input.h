@@ -29,6 +29,16 @@ int input_read_all(struct input *input, int fd, size_t limit);
 ssize_t input_read_some(struct input *input, int fd);
 void input_deinit(struct input *input);
 
+/* ---- shrunk_files.c ---- */
+
+/**
+ * From now on an access behind the end of a mapped file that became shorter (SIGBUS, mmap(2)) ends
+ * the program with a sentence that names the file, and with EXIT_NOTHING. A living process runs on,
+ * as it does whenever its tracer ends. For the program alone: what a signal does is the business of
+ * the program, not of the library.
+ */
+void shrunk_files_watch(void);
+
 /** How messages name a path: "-" is standard input. */
 const char *input_name(const char *path);
 

@@ -17,6 +17,8 @@
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
+struct sandbox_keeper;
+
 struct output {
     enum psc_format format;
     const char *path; /**< NULL: standard output. */
@@ -47,6 +49,12 @@ struct options {
     unsigned debuginfod_seconds;        /**< The same. */
     double interval;                    /**< Seconds between captures; 0: one capture. */
     const char *executable;
+    /** Of one who keeps what is known of libraries, to be asked first; -1 or 0: there is none. */
+    int keeper;
+    unsigned int keeper_seconds; /**< That it may take for this core. */
+    bool was_kept; /**< Found out while it was shown: the keeper has shown it. */
+    /** In place of the report: such a keeper is started. NULL: none. */
+    struct sandbox_keeper *starts_keeper;
     bool is_no_core; /**< Found out while it was shown: what is packed in the file is no core. */
     enum color_choice color;
     enum shell shell;       /**< Of --completion. */

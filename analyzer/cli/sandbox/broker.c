@@ -118,12 +118,21 @@ static bool may_owner_read(const struct sandbox_rules *rules, int fd, bool in_ro
     return false;
 }
 
+/* Whether nobody else but root could have made it what it is. */
+static bool is_own(int fd)
+{
+    struct stat status;
+    return !fstat(fd, &status) && (!status.st_uid || status.st_uid == geteuid()) &&
+           !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static int check_file(const struct sandbox_rules *rules, int fd, bool in_root)
 {
     if (fd < 0)
         return -1;
-    if (!is_made_up(fd) && (is_code(fd) || (may_owner_read(rules, fd, in_root) &&
-                                            (may_all_read(fd, in_root) || is_source(fd)))))
+    if (!is_made_up(fd) && (!rules->own_only || is_own(fd)) &&
+        (is_code(fd) ||
+         (may_owner_read(rules, fd, in_root) && (may_all_read(fd, in_root) || is_source(fd)))))
         return fd;
     close(fd);
     errno = EACCES;
@@ -137,7 +146,9 @@ static int open_own_state(const struct broker *broker, const char *path)
 {
     static const char task[] = "/proc/self/task/", self[] = "/proc/thread-self/schedstat";
     char own[96];
-    if (!strcmp(path, "/proc/self/maps")) {
+    if (!strcmp(path, "/proc/self/statm")) {
+        snprintf(own, sizeof(own), "/proc/%d/statm", (int)broker->parser);
+    } else if (!strcmp(path, "/proc/self/maps")) {
         snprintf(own, sizeof(own), "/proc/%d/maps", (int)broker->parser);
     } else if (!strcmp(path, self)) {
         snprintf(own, sizeof(own), "/proc/%d/schedstat", (int)broker->parser);

@@ -70,5 +70,7 @@ bool broker_has_process(const struct sandbox_rules *rules);
 bool broker_can_ask(void);
 /** From now on they are, by questions. */
 void broker_ask_for_traps(int socket);
+/** The socket that is asked by; -1: none. */
+int broker_asked_socket(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -297,9 +298,8 @@ static const struct call harmless[] = {
     {SYS_clone, 0, CLONE_THREAD, CLONE_THREAD},
 };
 
-bool system_calls_allow_parsing(int broker, bool asks_system)
+static void put_parsing(struct filter *filter, int broker, bool asks_system)
 {
-    static struct filter filter;
     const struct call own[] = {{SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid()},
                                {SYS_sendmsg, 0, UINT32_MAX, (uint32_t)broker},
                                {SYS_recvmsg, 0, UINT32_MAX, (uint32_t)broker},
@@ -325,21 +325,57 @@ bool system_calls_allow_parsing(int broker, bool asks_system)
     };
     // Its flags are in memory, where a filter does not see them; clone(2) is used in its place.
     static const struct call unknown[] = {{SYS_clone3, 0, 0, 0}};
-    filter.count = 0;
-    put_begin(&filter);
     if (asks_system) {
-        PUT(&filter, own_links, SECCOMP_RET_ALLOW);
-        PUT(&filter, questions, SECCOMP_RET_TRAP);
-        PUT(&filter, asking, SECCOMP_RET_ALLOW);
+        PUT(filter, own_links, SECCOMP_RET_ALLOW);
+        PUT(filter, questions, SECCOMP_RET_TRAP);
+        PUT(filter, asking, SECCOMP_RET_ALLOW);
     }
-    PUT(&filter, harmless, SECCOMP_RET_ALLOW);
-    PUT(&filter, own, SECCOMP_RET_ALLOW);
-    PUT(&filter, opens, broker < 0 ? REFUSE(EPERM) : SECCOMP_RET_TRAP);
-    PUT(&filter, unknown, REFUSE(ENOSYS));
+    PUT(filter, harmless, SECCOMP_RET_ALLOW);
+    PUT(filter, own, SECCOMP_RET_ALLOW);
+    PUT(filter, opens, broker < 0 ? REFUSE(EPERM) : SECCOMP_RET_TRAP);
+    PUT(filter, unknown, REFUSE(ENOSYS));
 #ifdef IS_SANITIZED
     static const struct call sanitizers[] = {{SYS_prctl, 0, 0, 0}, {SYS_prlimit64, 0, 0, 0}};
-    PUT(&filter, sanitizers, SECCOMP_RET_ALLOW);
+    PUT(filter, sanitizers, SECCOMP_RET_ALLOW);
 #endif
+}
+
+bool system_calls_allow_parsing(int broker, bool asks_system)
+{
+    static struct filter filter;
+    filter.count = 0;
+    put_begin(&filter);
+    put_parsing(&filter, broker, asks_system);
+    put_return(&filter, REFUSE(EPERM));
+    return load(&filter);
+}
+
+bool system_calls_allow_keeping(int broker, int control)
+{
+    static struct filter filter;
+    const struct call own[] = {{SYS_recvmsg, 0, UINT32_MAX, (uint32_t)control},
+                               {SYS_clone, 0, CLONE_VM, 0},
+#ifdef SYS_fork
+                               {SYS_fork, 0, 0, 0},
+#endif
+                               {SYS_wait4, 0, 0, 0},
+#ifdef SYS_alarm
+                               {SYS_alarm, 0, 0, 0},
+#endif
+                               {SYS_setitimer, 0, 0, 0},
+                               {SYS_pipe2, 0, 0, 0},
+                               {SYS_prctl, 0, UINT32_MAX, PR_SET_PDEATHSIG},
+                               {SYS_prctl, 0, UINT32_MAX, PR_SET_SECCOMP},
+                               {SYS_prlimit64, 0, 0, 0},
+#ifdef SYS_setrlimit
+                               {SYS_setrlimit, 0, 0, 0},
+#endif
+                               {SYS_tgkill, 2, UINT32_MAX, SIGABRT}};
+    filter.count = 0;
+    put_begin(&filter);
+    // What is told first acts.
+    put_calls(&filter, own, sizeof(own) / sizeof(*own), SECCOMP_RET_ALLOW);
+    put_parsing(&filter, broker, false);
     put_return(&filter, REFUSE(EPERM));
     return load(&filter);
 }

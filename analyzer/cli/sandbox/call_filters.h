@@ -18,4 +18,10 @@ bool system_calls_forbid_foreign(void);
  */
 bool system_calls_allow_parsing(int broker, bool asks_system);
 
+/**
+ * For the parent of parsers: the same, and processes like it, which give that up in their turn,
+ * pipes, and messages from a second socket.
+ */
+bool system_calls_allow_keeping(int broker, int control);
+
 #endif

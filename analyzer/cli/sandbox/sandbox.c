@@ -2,16 +2,22 @@
 #include "broker.h"
 #include "messages.h"
 #include "rights.h"
+#include "sandbox_private.h"
 #include "call_filters.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* Descriptors that are closed one by one, at least, where the kernel cannot close a range. */
+#define CLOSED_LEAST 1024
 
 /* What this process has given up; the program's own, for --explain. */
 static struct {
@@ -21,22 +27,30 @@ static struct {
 
 void sandbox_begin(void)
 {
+    if (dropped.no_new)
+        return;
     dropped.no_new = rights_allow_no_new();
     dropped.capabilities = rights_keep_needed();
     dropped.foreign_calls = dropped.no_new && system_calls_forbid_foreign();
 }
 
+bool sandbox_is_shut(void)
+{
+    return dropped.calls;
+}
+
 /* In the child. The order: each step takes away what the one before it needs. */
-static void enter(int broker, bool asks_system)
+static void enter(int broker, int control, bool asks_system)
 {
     dropped.user = rights_give_up();
     // Signals that the change of the user has taken back (prctl(2)).
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     dropped.files = rights_close_files();
-    dropped.calls = system_calls_allow_parsing(broker, asks_system);
+    dropped.calls = control >= 0 ? system_calls_allow_keeping(broker, control)
+                                 : system_calls_allow_parsing(broker, asks_system);
 }
 
-static int end_of(int status)
+int sandbox_end_of(int status)
 {
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
@@ -46,7 +60,8 @@ static int end_of(int status)
     return EXIT_NOTHING;
 }
 
-int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), void *context)
+int sandbox_run_child(const struct sandbox_rules *rules, int control, int (*work)(void *context),
+                      void *context)
 {
     int sockets[2], status = 0;
     pid_t parent = getpid();
@@ -64,7 +79,7 @@ int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), v
     if (!child) {
         close(sockets[0]);
         broker_ask_for_traps(sockets[1]);
-        enter(sockets[1], broker_has_process(rules));
+        enter(sockets[1], control, broker_has_process(rules));
         if (getppid() != parent)
             _exit(EXIT_NOTHING);
         int code = work(context);
@@ -76,7 +91,12 @@ int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), v
     close(sockets[0]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    return end_of(status);
+    return sandbox_end_of(status);
+}
+
+int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), void *context)
+{
+    return dropped.calls ? work(context) : sandbox_run_child(rules, -1, work, context);
 }
 
 void sandbox_close_all(void)
@@ -89,6 +109,37 @@ void sandbox_close_all(void)
     dropped.files = dropped.no_new && rights_close_files();
     dropped.calls = dropped.no_new && system_calls_allow_parsing(-1, false);
 #endif
+}
+
+/* The lowest of the list from one on; INT_MAX: there is none. */
+static int lowest(const int *kept, size_t count, int from)
+{
+    int found = INT_MAX;
+    for (size_t i = 0; i < count; i++)
+        if (kept[i] >= from && kept[i] < found)
+            found = kept[i];
+    return found;
+}
+
+static void close_range_of(int from, int end)
+{
+#ifdef SYS_close_range // Linux 5.9
+    if (!syscall(SYS_close_range, (unsigned int)from, (unsigned int)end - 1, 0u))
+        return;
+#endif
+    const long most = sysconf(_SC_OPEN_MAX);
+    for (int fd = from; fd < end && (fd < most || fd < CLOSED_LEAST); fd++)
+        close(fd);
+}
+
+void sandbox_close_others(const int *kept, size_t count)
+{
+    for (int from = STDERR_FILENO + 1; from < INT_MAX;) {
+        const int next = lowest(kept, count, from);
+        if (next > from)
+            close_range_of(from, next);
+        from = next == INT_MAX ? next : next + 1;
+    }
 }
 
 const char *sandbox_describe(void)

@@ -32,6 +32,7 @@ struct sandbox_rules {
     size_t folder_count;
     const char *const *files; /**< That the user named, to be read whatever is in them. */
     size_t file_count;
+    bool own_only; /**< Files that another user but root can write are not opened. */
 };
 
 /**
@@ -42,13 +43,66 @@ struct sandbox_rules {
 void sandbox_begin(void);
 
 /**
- * Runs the work in a child that can open nothing but what the rules allow, for reading.
+ * Runs the work in a child (here, where that was done) that can open nothing but what the rules
+ * allow, for reading.
  * @param work  its return value, 0 to 255, is the child's exit code. What it changes in memory is
  *              lost but for what is mapped as shared.
  * @return that; EXIT_NOTHING, and said so, when the child died. Where no child can be made the work
  *         is done here.
  */
 int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), void *context);
+
+/** Closes what is open here but standard streams and those of a list, of which -1 is none. */
+void sandbox_close_others(const int *kept, size_t count);
+
+/* ---- a parser that was prepared ---- */
+
+/** What a parser is to look at. */
+struct sandbox_task {
+    const void *text; /**< The asker's. */
+    size_t size;
+    int file;             /**< That he has opened. */
+    int lessons;          /**< Of the parser alone: to be written, for learn(). */
+    unsigned int seconds; /**< SIGALRM ends the parser then; 0: never. */
+};
+
+/** Bytes of a task's text, and of lessons. */
+#define SANDBOX_TASK_LIMIT   16384
+#define SANDBOX_LESSON_LIMIT ((size_t)1 << 20)
+
+/**
+ * What a keeper does. It is a process without rights that reads nothing but files of this machine,
+ * and makes a child of itself for each task: what it keeps in memory its children have, and nothing
+ * that they change is seen by it or by the next one.
+ */
+struct sandbox_keeping {
+    bool (*begin)(void *context); /**< In the keeper; false: it ends. */
+    void (*learn)(void *context, const void *bytes, size_t size); /**< The same. */
+    /** In a child; its return value, 0 to 255, is the exit code. */
+    int (*work)(void *context, const struct sandbox_task *task);
+    void *context;
+};
+
+struct sandbox_keeper {
+    pid_t pid;   /**< Of the one who opens its files; 0: there is none. */
+    int control; /**< -1: the same. */
+};
+
+/**
+ * Starts one, which ends with sandbox_keeper_end(), or with this process.
+ * @param rules  for what it learns; a child asks for files by those of its task.
+ * @return false where it cannot be shut in; it may end later for whatever reason.
+ */
+bool sandbox_keeper_start(const struct sandbox_rules *rules, const struct sandbox_keeping *keeping,
+                          struct sandbox_keeper *ret);
+void sandbox_keeper_end(struct sandbox_keeper *keeper);
+/**
+ * As sandbox_run(), in a child of the keeper: its standard output and error are those of here, its
+ * limit of memory that of here beside what the keeper has.
+ * @return false: there is no keeper any more, and maybe something was written.
+ */
+bool sandbox_run_kept(int control, const struct sandbox_rules *rules,
+                      const struct sandbox_task *task, int *ret_code);
 
 /** Gives up all rights to open anything, here and for good: for what reads only what is open. */
 void sandbox_close_all(void);

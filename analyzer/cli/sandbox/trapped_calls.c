@@ -315,7 +315,17 @@ void broker_ask_for_traps(int socket)
     sigaction(SIGSYS, &action, NULL);
 }
 
+int broker_asked_socket(void)
+{
+    return broker;
+}
+
 #else
+
+int broker_asked_socket(void)
+{
+    return -1;
+}
 
 bool broker_can_ask(void)
 {

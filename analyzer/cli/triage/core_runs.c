@@ -1,7 +1,6 @@
-/* A child process for each core: one bad core harms no other. */
+/* Each core is parsed in a process of its own: one bad core harms no other. */
+#include "core_child.h"
 #include "messages.h"
-#include "options.h"
-#include "triage_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,127 +9,105 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define OUTPUT_LIMIT ((off_t)1 << 30) /* Bytes of one report. */
 #define SAID_LIMIT   1000u            /* Of what a child says of a core. */
-/* Of one report behind which its lists are cut: as a tree it takes ten times as much memory. */
-#define REPORT_SIZE_LIMIT ((uint64_t)32 * 1024 * 1024)
 
-/* A child's exit code: what it was to look at is no core. */
-#define EXIT_NO_CORE 5
-
-/* A child at work. */
+/* A child, and what it works at. */
 struct run {
     pid_t pid; /* 0: none. */
-    int alive; /* The child holds the other end while it lives. */
+    bool busy;
+    int orders; /* The child holds the other end while it lives. */
     int output, said;
     struct core_report *report;
 };
 
-/* ---- in the child ---- */
-
-static void limit_child(const struct triage_options *options)
-{
-#ifndef __SANITIZE_ADDRESS__ // Whose shadow memory is terabytes of address space.
-    const rlim_t bytes = (rlim_t)options->megabytes << 20;
-    const struct rlimit memory = {bytes, bytes};
-    setrlimit(RLIMIT_AS, &memory);
-#else
-    (void)options;
-#endif
-    const struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none); // A core of ours beside theirs would be the next to be read.
-}
-
-/* The words of `pystack-core OPTIONS --format json -- CORE`. */
-static int report_core(const struct triage_options *options, const char *path)
-{
-    size_t count = 0;
-    char **words = calloc(options->forwarded_count + 6, sizeof(*words));
-    struct options report;
-    static char program[] = "pystack-core", format[] = "--format", json[] = "json", end[] = "--";
-    char *core = strdup(path);
-    if (!words || !core) {
-        complain("out of memory");
-        return EXIT_NOTHING;
-    }
-    words[count++] = program;
-    for (size_t i = 0; i < options->forwarded_count; i++)
-        words[count++] = options->forwarded[i];
-    words[count++] = format;
-    words[count++] = json;
-    words[count++] = end;
-    words[count++] = core;
-    int code = EXIT_NOTHING;
-    if (options_parse(&report, (int)count, words) == OPTIONS_RUN) {
-        report.print.one_line = 1;
-        report.print.size_limit = REPORT_SIZE_LIMIT;
-        code = options->report_one(&report);
-        if (code == EXIT_NOTHING && report.is_no_core)
-            code = EXIT_NO_CORE;
-    }
-    options_deinit(&report);
-    free(core);
-    free(words);
-    return code;
-}
-
-static void be_child(const struct triage_options *options, const struct run *run, pid_t parent)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXIT_NOTHING);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGALRM, SIG_DFL);
-    alarm(options->seconds);
-    if (dup2(run->output, STDOUT_FILENO) < 0 || dup2(run->said, STDERR_FILENO) < 0)
-        _exit(EXIT_NOTHING);
-    limit_child(options);
-    int code = report_core(options, run->report->path);
-    fflush(stderr);
-    _exit(code);
-}
-
-/* ---- in the parent ---- */
-
 static void close_run(struct run *run)
 {
-    if (run->alive >= 0)
-        close(run->alive);
+    if (run->orders >= 0)
+        close(run->orders);
     if (run->output >= 0)
         close(run->output);
     if (run->said >= 0)
         close(run->said);
-    *run = (struct run){.alive = -1, .output = -1, .said = -1};
+    *run = (struct run){.orders = -1, .output = -1, .said = -1};
 }
 
-static bool start(const struct triage_options *options, struct run *run, struct core_report *report)
+/* ---- starting ---- */
+
+struct run_list {
+    const struct triage_options *options;
+    struct run *items;
+    struct pollfd *ends;
+    size_t count;
+    struct core_report *reports;
+    size_t report_count;
+    size_t next; /* Report that was not begun. */
+    size_t busy;
+    struct sandbox_keeper keeper;
+};
+
+static bool make_child(const struct run_list *runs, struct run *run)
 {
     int ends[2] = {-1, -1};
-    const pid_t parent = getpid();
-    *run = (struct run){.alive = -1, .report = report};
+    *run = (struct run){.orders = -1};
     run->output = memfd_create("report", MFD_CLOEXEC);
     run->said = memfd_create("said", MFD_CLOEXEC);
-    if (run->output < 0 || run->said < 0 || pipe2(ends, O_CLOEXEC)) {
-        close_run(run);
-        return false;
+    struct core_child child = {.options = runs->options,
+                               .reports = runs->reports,
+                               .output = run->output,
+                               .said = run->said,
+                               .keeper = runs->keeper.control,
+                               .parent = getpid()};
+    if (run->output >= 0 && run->said >= 0 &&
+        !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+        run->orders = ends[0];
+        child.orders = ends[1];
+        run->pid = fork();
+        if (!run->pid)
+            core_child_run(&child);
+        close(ends[1]);
     }
-    run->alive = ends[0];
-    run->pid = fork();
-    if (!run->pid) {
-        close(ends[0]);
-        be_child(options, run, parent);
-    }
-    close(ends[1]);
     if (run->pid > 0)
         return true;
     close_run(run);
     return false;
 }
+
+/* An idle one ends when nobody is left to tell it anything. */
+static void end_run(struct run *run)
+{
+    const struct run ended = *run;
+    if (!run->pid && run->orders <= 0)
+        return;
+    // Who may signal nobody leaves those at work to PR_SET_PDEATHSIG.
+    const bool ends = ended.pid && (!ended.busy || !kill(ended.pid, SIGKILL));
+    close_run(run);
+    if (ends)
+        waitpid(ended.pid, NULL, 0);
+}
+
+/* One that was kept from the last core may have died since: then another one is made. */
+static bool start(const struct run_list *runs, struct run *run, size_t index)
+{
+    const uint32_t number = (uint32_t)index;
+    for (size_t i = 0; i < 2; i++) {
+        if (!run->pid && !make_child(runs, run))
+            return false;
+        run->report = &runs->reports[index];
+        run->busy =
+            send(run->orders, &number, sizeof(number), MSG_NOSIGNAL) == (ssize_t)sizeof(number);
+        if (run->busy)
+            return true;
+        end_run(run);
+    }
+    return false;
+}
+
+/* ---- ending ---- */
 
 /* What a child said, in one line without our name; or why it said nothing. */
 static void describe_end(const struct triage_options *options, const struct run *run, int status,
@@ -174,47 +151,49 @@ static bool take_report(const struct triage_options *options, struct run *run, i
     return taken;
 }
 
-/* One that has ended, or has to; true: its report is there. */
-static bool finish(const struct triage_options *options, struct run *run, bool *failed)
+/* Makes its files empty for the next core. */
+static bool clear(const struct run *run)
 {
-    int status;
-    if (waitpid(run->pid, &status, 0) != run->pid)
-        status = EXIT_NOTHING << 8;
-    run->pid = 0;
-    *failed = !take_report(options, run, status);
-    close_run(run);
-    return !*failed;
+    return !ftruncate(run->output, 0) && !ftruncate(run->said, 0) &&
+           !lseek(run->output, 0, SEEK_SET) && !lseek(run->said, 0, SEEK_SET);
+}
+
+/* One that has answered, or has ended; false: its report could not be taken. */
+static bool finish(const struct triage_options *options, struct run *run)
+{
+    struct core_answer answer = {.more = 0};
+    int status = EXIT_NOTHING << 8;
+    const bool answered =
+        recv(run->orders, &answer, sizeof(answer), MSG_DONTWAIT) == (ssize_t)sizeof(answer);
+    const bool ended = !answered || !answer.more;
+    run->busy = false;
+    if (ended) {
+        if (waitpid(run->pid, &status, 0) != run->pid)
+            status = EXIT_NOTHING << 8;
+        run->pid = 0;
+    }
+    if (answered)
+        status = (answer.code & 0xff) << 8; // As waitpid(2) tells it.
+    bool taken = take_report(options, run, status);
+    if (ended || !clear(run))
+        end_run(run);
+    return taken;
 }
 
 static void end_all(struct run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (runs[i].pid) {
-            // Who may signal nobody leaves them to PR_SET_PDEATHSIG.
-            if (!kill(runs[i].pid, SIGKILL))
-                waitpid(runs[i].pid, NULL, 0);
-            close_run(&runs[i]);
-        }
+        end_run(&runs[i]);
 }
 
-struct run_list {
-    struct run *items;
-    struct pollfd *ends;
-    size_t count;
-    struct core_report *reports;
-    size_t report_count;
-    size_t next; /* Report that was not begun. */
-    size_t busy;
-};
-
-static bool start_all(const struct triage_options *options, struct run_list *runs)
+static bool start_all(struct run_list *runs)
 {
     for (size_t i = 0; i < runs->count; i++) {
         while (runs->next < runs->report_count && runs->reports[runs->next].json)
             runs->next++;
-        if (runs->items[i].pid || runs->next == runs->report_count)
+        if (runs->items[i].busy || runs->next == runs->report_count)
             continue;
-        if (!start(options, &runs->items[i], &runs->reports[runs->next++])) {
+        if (!start(runs, &runs->items[i], runs->next++)) {
             complain("no process could be made: %s", strerror(errno));
             return false;
         }
@@ -224,20 +203,19 @@ static bool start_all(const struct triage_options *options, struct run_list *run
 }
 
 /* Waits until some end, and hands their reports on. */
-static bool end_some(const struct triage_options *options, struct run_list *runs, report_fn *done,
-                     void *context)
+static bool end_some(struct run_list *runs, report_fn *done, void *context)
 {
     for (size_t i = 0; i < runs->count; i++)
-        runs->ends[i] = (struct pollfd){.fd = runs->items[i].pid ? runs->items[i].alive : -1};
+        runs->ends[i] = (struct pollfd){.fd = runs->items[i].busy ? runs->items[i].orders : -1,
+                                        .events = POLLIN};
     if (poll(runs->ends, runs->count, -1) < 0)
         return errno == EINTR;
     for (size_t i = 0; i < runs->count; i++) {
         struct core_report *report = runs->items[i].report;
-        bool failed;
-        if (!runs->items[i].pid || !runs->ends[i].revents)
+        if (!runs->items[i].busy || !runs->ends[i].revents)
             continue;
         runs->busy--;
-        if (!finish(options, &runs->items[i], &failed))
+        if (!finish(runs->options, &runs->items[i]))
             return false;
         if (!done(context, report))
             return false;
@@ -245,19 +223,33 @@ static bool end_some(const struct triage_options *options, struct run_list *runs
     return true;
 }
 
+/* One core alone has nobody to share with. */
+static void start_keeper(struct run_list *runs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < runs->report_count; i++)
+        count += !runs->reports[i].json;
+    runs->keeper = (struct sandbox_keeper){.control = -1};
+    if (count > 1)
+        core_child_start_keeper(runs->options, &runs->keeper);
+}
+
 bool run_cores(const struct triage_options *options, struct core_report *reports, size_t count,
                report_fn *done, void *context)
 {
-    struct run_list runs = {.items = calloc(options->jobs, sizeof(*runs.items)),
+    struct run_list runs = {.options = options,
+                            .items = calloc(options->jobs, sizeof(*runs.items)),
                             .ends = calloc(options->jobs, sizeof(*runs.ends)),
                             .count = options->jobs,
                             .reports = reports,
                             .report_count = count};
-    bool good = runs.items && runs.ends && start_all(options, &runs);
+    start_keeper(&runs);
+    bool good = runs.items && runs.ends && start_all(&runs);
     while (good && runs.busy)
-        good = end_some(options, &runs, done, context) && start_all(options, &runs);
+        good = end_some(&runs, done, context) && start_all(&runs);
     if (runs.items)
         end_all(runs.items, runs.count);
+    sandbox_keeper_end(&runs.keeper);
     free(runs.items);
     free(runs.ends);
     return good;

@@ -1,4 +1,4 @@
-#include "shrunk_files.h"
+#include "input.h"
 #include "messages.h"
 
 #include <fcntl.h>
