@@ -18,11 +18,13 @@
 /** In place of an index: there is none. */
 #define HEAP_NONE UINT32_MAX
 /** Blocks, objects and references that are taken; more are left out, with a warning. */
-#define HEAP_BLOCK_LIMIT     (UINT32_C(1) << 30)
-#define HEAP_OBJECT_LIMIT    (UINT32_C(1) << 29)
+#define HEAP_BLOCK_LIMIT     1073741824u
+#define HEAP_OBJECT_LIMIT    536870912u
 #define HEAP_REFERENCE_LIMIT (UINT32_C(0xfffffff0))
-#define HEAP_TYPE_LIMIT      (UINT32_C(1) << 22)
+#define HEAP_TYPE_LIMIT      4194304u
 #define HEAP_DAMAGE_LIMIT    10000u /**< Noted; the rest is counted. */
+/** How often a word of memory is looked at as a reference, on the average: most have one owner. */
+#define HEAP_LOOK_LIMIT 4u
 
 /** Whose bookkeeping a block is in. */
 enum heap_layer {
@@ -185,6 +187,8 @@ struct heap {
     struct heap_type_facts *facts;  /**< For each type; of the rooms inside. */
     uint8_t *type_marks;
     uint64_t tuple_items; /**< From a tuple to its first item. */
+    uint64_t words_left;  /**< That walks may look at; see HEAP_LOOK_LIMIT. */
+    bool cut;             /**< They came to its end. */
     size_t range_capacity;
     size_t block_capacity;
     size_t object_capacity;

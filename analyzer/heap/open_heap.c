@@ -37,10 +37,6 @@ static void warn_of_allocator(struct heap *heap)
         target_warn(heap->target, "heap-arenas",
                     "no heap of glibc's malloc() was found: objects above 512 bytes and what "
                     "objects keep there are not found, nor counted");
-    if (!heap->pymalloc.pools && heap->glibc.arenas)
-        target_warn(heap->target, "heap-pools",
-                    "no pools of CPython's own allocator were found, as with PYTHONMALLOC=malloc: "
-                    "all objects are looked for in malloc()'s memory");
 }
 
 static void sum_types(struct heap *heap)

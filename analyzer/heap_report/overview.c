@@ -1,5 +1,6 @@
 /* What is in a heap: totals, what the memory is used for, the types. */
 #include "heap_report_private.h"
+#include "purposes.h"
 
 #include <stdlib.h>
 
@@ -94,8 +95,11 @@ static void put_classes(struct heap_page *page)
 {
     const struct heap_pymalloc *pools = &page->view->heap->pymalloc;
     struct text *out = page->out;
-    if (!pools->pools)
+    if (!pools->pools) {
+        text_add_string(out, "CPython's own allocator has no pools, as with PYTHONMALLOC=malloc: "
+                             "all objects lie in malloc()'s memory\n\n");
         return;
+    }
     text_printf(
         out,
         "Pools of small blocks: %llu of %llu bytes\n        size     pools      used      free\n",
@@ -142,9 +146,27 @@ static enum psc_status put_types(struct heap_page *page, struct psc_error *err)
     return PSC_OK;
 }
 
+static enum psc_status put_purposes(struct heap_page *page, struct psc_error *err)
+{
+    struct heap_purpose_sum sums[HEAP_PURPOSES];
+    if (!heap_sum_purposes(page->view->heap, sums))
+        return psc_fail_memory(err);
+    text_add_string(page->out, "Objects, by what they are for, with what they keep\n");
+    for (size_t i = 0; i < HEAP_PURPOSES; i++) {
+        text_printf(page->out, "%12llu objects", (unsigned long long)sums[i].objects);
+        put_size(page->out, sums[i].bytes, 12);
+        text_printf(page->out, "  %s\n", heap_purpose_name((enum heap_purpose)i));
+    }
+    text_add_char(page->out, '\n');
+    return PSC_OK;
+}
+
 enum psc_status overview_put_text(struct heap_page *page, struct psc_error *err)
 {
     put_totals(page);
+    enum psc_status purposes = put_purposes(page, err);
+    if (purposes != PSC_OK)
+        return purposes;
     enum psc_status status = put_types(page, err);
     if (status == PSC_OK) {
         put_layers(page);
@@ -213,6 +235,24 @@ static void put_malloc_json(struct heap_page *page)
     json_close_object(json);
 }
 
+static enum psc_status put_purposes_json(struct heap_page *page, struct psc_error *err)
+{
+    struct json_writer *json = page->json;
+    struct heap_purpose_sum sums[HEAP_PURPOSES];
+    if (!heap_sum_purposes(page->view->heap, sums))
+        return psc_fail_memory(err);
+    json_open_array(json, "purposes");
+    for (size_t i = 0; i < HEAP_PURPOSES; i++) {
+        json_open_object(json, NULL);
+        json_put_string(json, "name", heap_purpose_name((enum heap_purpose)i));
+        json_put_unsigned(json, "objects", true, sums[i].objects);
+        json_put_unsigned(json, "bytes", true, sums[i].bytes);
+        json_close_object(json);
+    }
+    json_close_array(json);
+    return PSC_OK;
+}
+
 enum psc_status overview_put_json(struct heap_page *page, struct psc_error *err)
 {
     const struct heap *heap = page->view->heap;
@@ -244,5 +284,5 @@ enum psc_status overview_put_json(struct heap_page *page, struct psc_error *err)
     put_layers_json(page);
     put_pools_json(page);
     put_malloc_json(page);
-    return PSC_OK;
+    return put_purposes_json(page, err);
 }

@@ -19,6 +19,8 @@ enum { FIRST_LEAST = 0x20, FIRST_MOST = 0x1000 };
 /* Damaged places of an arena that are walked over, and steps in search of where to go on. */
 #define DAMAGE_LIMIT 64u
 #define SEARCH_LIMIT (UINT64_C(1) << 26)
+/* Main heaps: a process has one; what the kernel split, or was made for other purposes, is more. */
+#define MAIN_HEAP_LIMIT 16u
 /* Chunks that are walked in vain, where no arena is. */
 #define TRIAL_LIMIT (UINT64_C(1) << 24)
 
@@ -28,6 +30,7 @@ struct chunk_walk {
     uint64_t trials;   /* Left. */
     uint64_t searched; /* Left. */
     psc_addr top;      /* Of the arena walked last. */
+    uint32_t main_heaps;
 };
 
 static uint64_t size_word(struct heap *heap, psc_addr chunk)
@@ -152,9 +155,10 @@ static psc_addr find_main_heap(struct chunk_walk *walk, const struct heap_range 
 static bool take_main_heap(struct chunk_walk *walk, struct heap_range *range)
 {
     struct heap *heap = walk->heap;
-    psc_addr first = find_main_heap(walk, range);
+    psc_addr first = walk->main_heaps < MAIN_HEAP_LIMIT ? find_main_heap(walk, range) : 0;
     if (!first)
         return true;
+    walk->main_heaps++;
     take_arena(heap, range, range->end - first);
     heap->glibc.arenas++;
     if (!add_chunks(walk, first, range->end))

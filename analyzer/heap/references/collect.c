@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* Words that are looked at in any case. */
+#define WORDS_LEAST (UINT64_C(1) << 20)
+
 struct collection {
     struct heap *heap;
     bool failed;
@@ -54,6 +57,9 @@ enum psc_status heap_references_find(struct heap *heap)
     struct collection into = {.heap = heap};
     struct heap_walk walk = {
         .heap = heap, .visit = add_edge, .context = &into, .dangling = note_dangling, .owns = true};
+    heap->words_left = WORDS_LEAST;
+    for (size_t i = 0; i < heap->range_count; i++)
+        heap->words_left += HEAP_LOOK_LIMIT * ((heap->ranges[i].end - heap->ranges[i].start) / 8);
     // Walking adds the static objects that it meets behind those that are there.
     for (uint32_t i = 0; i < heap->object_count; i++) {
         walk.object = i;
@@ -66,6 +72,11 @@ enum psc_status heap_references_find(struct heap *heap)
         if (!(i & 0xffff) && target_interrupted(heap->target))
             return PSC_ERR_INTERRUPTED;
     }
+    if (heap->cut)
+        target_warn(heap->target, "heap-references",
+                    "more objects than there can be claim the same memory: some references are "
+                    "left out");
+    heap->words_left = UINT64_MAX; /* For labels, which are few. */
     // There is room for one more.
     if (heap->object_count)
         heap->objects[heap->object_count] = (struct heap_object){.first_edge = heap->edge_count};

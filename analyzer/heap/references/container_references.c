@@ -217,7 +217,7 @@ void heap_walk_deque(struct heap_walk *walk)
     uint64_t number = 0;
     for (uint32_t i = 0; block && i < DEQUE_BLOCK_LIMIT && !walk->stopped; i++) {
         const uint8_t *bytes = heap_at(walk->heap, block, layout->block_right + UINT64_C(8));
-        if (!bytes)
+        if (!bytes || !heap_spend(walk, 1))
             break;
         heap_own(walk, block);
         for (; index < layout->deque_block && left && !walk->stopped; index++, left--) {

@@ -4,6 +4,19 @@
 /* Addresses below this are none. */
 #define ADDRESS_LEAST 4096u
 
+bool heap_spend(struct heap_walk *walk, uint64_t words)
+{
+    struct heap *heap = walk->heap;
+    if (words > heap->words_left) {
+        heap->words_left = 0;
+        heap->cut = true;
+        walk->stopped = true;
+        return false;
+    }
+    heap->words_left -= words;
+    return true;
+}
+
 static void visit(struct heap_walk *walk, uint32_t target, const struct heap_reference *what)
 {
     if (!walk->stopped && !walk->visit(walk, target, what))
@@ -12,7 +25,7 @@ static void visit(struct heap_walk *walk, uint32_t target, const struct heap_ref
 
 void heap_may_refer(struct heap_walk *walk, psc_addr word, const struct heap_reference *what)
 {
-    if (word < ADDRESS_LEAST || word & 7)
+    if (word < ADDRESS_LEAST || word & 7 || !heap_spend(walk, 1))
         return;
     uint32_t target = heap_object_reached(walk->heap, word);
     if (target != HEAP_NONE)
@@ -21,6 +34,8 @@ void heap_may_refer(struct heap_walk *walk, psc_addr word, const struct heap_ref
 
 void heap_refer(struct heap_walk *walk, psc_addr word, const struct heap_reference *what)
 {
+    if (!heap_spend(walk, 1))
+        return;
     uint32_t target = word < ADDRESS_LEAST ? HEAP_NONE : heap_object_reached(walk->heap, word);
     if (target != HEAP_NONE)
         visit(walk, target, what);

@@ -43,6 +43,9 @@ void heap_walk_object(struct heap_walk *walk);
 
 /* ---- refer.c: for the files of this room ---- */
 
+/** Takes from what all walks together may look at; false, and the walk is stopped: nothing is left.
+ */
+bool heap_spend(struct heap_walk *walk, uint64_t words);
 /** A word that is a reference, or 0. */
 void heap_refer(struct heap_walk *walk, psc_addr word, const struct heap_reference *what);
 /** A word that may be one. */

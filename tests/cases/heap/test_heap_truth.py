@@ -1,0 +1,120 @@
+"""heap beside what a child with the same memory counted: objects and their sizes, pools, malloc()."""
+import os
+import re
+import struct
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+# Types whose __sizeof__() adds what only their own code knows, see docs/heap.md; and what fork() makes anew.
+UNKNOWN_SIZES = re.compile(r"_struct\.Struct|Struct|StgDict|_io\.Buffered\w+|_?ctypes\.|_thread\.\w*lock|code|frame|"
+                           r"_hashlib\.|int$|numpy\.")
+# The child's own: its files, frames, and what it was counting with.
+CHILDS_OWN = 16
+OWN = ("Session", "Slotted", "OwnDict", "OwnList", "OwnText", "OwnNumber", "Point")
+
+
+def subjects():
+    found = [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded and one.minor >= (3, 8)]
+    return found if analyzer.THOROUGH else [found[0], found[-1]]
+
+
+def run_heap(core, *options):
+    result = analyzer.run("heap", "--format", "json", *options, core.path)
+    assert result.returncode == 0, result.describe()
+    return result.json
+
+
+@pytest.fixture(scope="module", name="core", params=subjects(), ids=str)
+def make_core(request, tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("truth"))
+    cores.run_to_core([request.param.path, cores.PROGRAMS + "/heap_truth.py"], folder)
+    return cores.Core(folder, request.param, "heap_truth")
+
+
+@pytest.fixture(scope="module", name="report")
+def make_report(core):
+    return run_heap(core)
+
+
+def test_objects(core, report):
+    found = {}
+    for one in report["types"]:
+        entry = found.setdefault(one["type"], [0, 0])
+        entry[0] += one["objects"]
+        entry[1] += one["bytes"]
+    truth = core.truth["objects"]
+    for name in OWN:
+        assert found["__main__." + name] == truth["__main__." + name], name
+    missing = {name: count - found.get(name, [0])[0] for name, (count, _) in truth.items()
+               if count > found.get(name, [0])[0]}
+    assert sum(missing.values()) <= CHILDS_OWN, missing
+    assert [name for name, (count, size) in truth.items()
+            if found.get(name, [0])[0] == count and found[name][1] != size and not UNKNOWN_SIZES.match(name)] == []
+
+
+def number_of(text, what):
+    return int(re.search(r"# bytes lost to %s\s+=\s+([\d,]+)" % what, text).group(1).replace(",", ""))
+
+
+def test_pools_and_chunks(core, report):
+    with open(os.path.join(core.folder, "mallocstats.txt")) as file:
+        stats = file.read()
+    pools = report["pymalloc"]
+    # A pool or two came or went between the print and the death.
+    assert pools["pool_headers"] == pytest.approx(number_of(stats, "pool headers"), abs=4 * 48)
+    assert pools["quantization"] == pytest.approx(number_of(stats, "quantization"), abs=4 * 512)
+    truth = core.truth["malloc"]
+    if truth:
+        malloc = report["malloc"]
+        assert malloc["mapped_chunks"] == truth["hblks"]
+        assert malloc["arena_bytes"] == truth["arena"]
+        assert malloc["used"] + malloc["kept"] == pytest.approx(truth["uordblks"], rel=.01)
+
+
+def mapped_by(path):
+    """Bytes of all segments of a core."""
+    with open(path, "rb") as file:
+        header = file.read(64)
+        offset, = struct.unpack_from("<Q", header, 32)
+        size, count = struct.unpack_from("<HH", header, 54)
+        file.seek(offset)
+        headers = file.read(size * count)
+    return sum(struct.unpack_from("<Q", headers, at + 40)[0] for at in range(0, len(headers), size)
+               if struct.unpack_from("<I", headers, at)[0] == 1)
+
+
+def test_layers_are_all_that_is_mapped(core, report):
+    assert sum(one["bytes"] for one in report["layers"]) == report["mapped_bytes"]
+    assert report["mapped_bytes"] == pytest.approx(mapped_by(core.path), abs=1 << 20)
+
+
+@pytest.mark.parametrize("allocator", ["malloc", "debug"])
+def test_other_allocators(tmp_path, allocator):
+    interpreter = subjects()[-1]
+    cores.run_to_core([interpreter.path, cores.PROGRAMS + "/heap_truth.py", "300"], str(tmp_path),
+                      env=dict(os.environ, PYTHONMALLOC=allocator))
+    core = cores.Core(str(tmp_path), interpreter, "heap_truth")
+    report = run_heap(core, "--type", "Session")
+    assert report["listed_count"] == 300
+    assert bool(report["pymalloc"]["pools"]) == (allocator == "debug")
+
+
+def test_one_leads_to_the_next(core):
+    listed = run_heap(core, "--where", "number == 17 and len(rows) == 3 and rows[2][1] == '119'")
+    assert [one["type"] for one in listed["listed"]] == ["__main__.Session"]
+    address = listed["listed"][0]["address"]
+    one = run_heap(core, "--object", address)["object"]
+    assert one["address"] == address and one["type"] == "__main__.Session"
+    assert "[17]" in [other["via"] for other in one["referrers"]]
+    rows = [other for other in one["references"] if other["type"] == "list"]
+    dicts = [other for other in one["references"] if other["type"] == "dict"]
+    assert rows or dicts
+    largest = run_heap(core, "--largest")
+    assert largest["largest"][0]["bytes"] + largest["largest"][0]["owned_bytes"] >= 100000
+    assert any(one["value"].startswith("'xxxx") for one in largest["largest"])
+    assert analyzer.run("heap", "--type", "NoSuchType", core.path).returncode == 2
+    assert analyzer.run("heap", "--where", "a =", core.path).returncode == 2
