@@ -38,6 +38,14 @@ static inline const uint8_t *heap_at(struct heap *heap, psc_addr address, uint64
                                                       : NULL;
 }
 
+/** The same of items that lie one after the other, however many a damaged header says. */
+static inline const uint8_t *heap_items_at(struct heap *heap, psc_addr address, uint64_t count,
+                                           uint64_t item_size)
+{
+    uint64_t size;
+    return __builtin_mul_overflow(count, item_size, &size) ? NULL : heap_at(heap, address, size);
+}
+
 /** As heap_word(). */
 static inline uint64_t heap_u64(struct heap *heap, psc_addr address)
 {

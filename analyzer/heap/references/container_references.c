@@ -19,7 +19,7 @@ static uint64_t word_of(struct heap_walk *walk, uint64_t offset)
 /* Items one after the other, as far as they can be read. */
 static void walk_items(struct heap_walk *walk, psc_addr items, uint64_t count)
 {
-    const uint8_t *bytes = count ? heap_at(walk->heap, items, count * 8) : NULL;
+    const uint8_t *bytes = count ? heap_items_at(walk->heap, items, count, 8) : NULL;
     for (uint64_t i = 0; bytes && i < count && !walk->stopped; i++) {
         psc_addr word = load_u64(bytes + 8 * i);
         if (word)
@@ -37,7 +37,8 @@ static uint64_t weaklist_of(const struct heap_walk *walk)
 static void walk_entries(struct heap_walk *walk, const struct heap_keys *keys)
 {
     const uint8_t *bytes =
-        keys->count ? heap_at(walk->heap, keys->entries, keys->count * keys->entry_size) : NULL;
+        keys->count ? heap_items_at(walk->heap, keys->entries, keys->count, keys->entry_size)
+                    : NULL;
     for (uint64_t i = 0; bytes && i < keys->count && !walk->stopped; i++) {
         const uint8_t *entry = bytes + i * keys->entry_size + (keys->entry_size - 16);
         psc_addr key = load_u64(entry);
@@ -62,6 +63,8 @@ static void walk_values(struct heap_walk *walk, psc_addr values, psc_addr keys_a
     if (!heap_read_keys(walk->heap, keys_address, &keys))
         return;
     uint64_t count = keys.count < most ? keys.count : most;
+    if (!heap_items_at(walk->heap, values + walk->heap->layout.values_items, count, 8))
+        return;
     for (uint64_t i = 0; i < count && !walk->stopped; i++) {
         psc_addr value = heap_u64(walk->heap, values + walk->heap->layout.values_items + 8 * i);
         if (value)

@@ -75,3 +75,20 @@ def test_leak(python, tmp_path):
     assert "+1500" in text and "module __main__: cache" in text
     assert not [one for one in analyzer.run("heap", "--format", "json", "--diff", new, new).json["growth"]["types"]
                 if one["objects"]]
+
+
+LONG_LIST = """
+import ctypes, os
+items = [object() for _ in range(100)]
+ctypes.memmove(id(items) + 2 * ctypes.sizeof(ctypes.c_void_p), (ctypes.c_uint64 * 1)(%d), 8)
+os.abort()
+"""
+
+
+@pytest.mark.parametrize("size", [1 << 61, (1 << 62) + 1, (1 << 63) - 1])
+def test_list_of_more_items_than_memory_has(size, tmp_path):
+    """Eight times as many bytes are more than a number holds."""
+    python = subjects()[-1]
+    cores.run_to_core([python.path, "-c", LONG_LIST % size], str(tmp_path))
+    result = analyzer.run("heap", "--verify", cores.Core(str(tmp_path), python, "list").path, timeout=20)
+    assert result.returncode in (0, 1), result.describe()
