@@ -17,6 +17,7 @@ struct arena_block {
 
 struct arena {
     struct arena_block *blocks; /* The first is the one that is filled. */
+    size_t size; /* Of all blocks. */
     bool exhausted;
 };
 
@@ -44,6 +45,7 @@ static struct arena_block *arena_add_block(struct arena *arena, size_t size)
     if (!block)
         return NULL;
     block->size = size;
+    arena->size += size;
     bool large = size > ARENA_BLOCK_SIZE && arena->blocks;
     if (large) {
         /* A block of one large thing stands behind the one that is filled. */
@@ -54,6 +56,11 @@ static struct arena_block *arena_add_block(struct arena *arena, size_t size)
         arena->blocks = block;
     }
     return block;
+}
+
+size_t arena_size(const struct arena *arena)
+{
+    return arena->size;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)

@@ -28,6 +28,9 @@ char *arena_strndup(struct arena *arena, const char *text, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) PSC_PRINTF(2, 3);
 
+/** Bytes that it has taken. */
+size_t arena_size(const struct arena *arena);
+
 /** True after any allocation failed. */
 bool arena_is_exhausted(const struct arena *arena);
 

@@ -124,7 +124,8 @@ static bool add_python(struct assembly *assembly, const struct python_frame *pyt
         return false;
     frame->id = python->address;
     frame->interpreter_id = python->interpreter_id;
-    frame->self_class = python_read_self_class(assembly->capture->python, python);
+    if (!assembly->capture->samples)
+        frame->self_class = python_read_self_class(assembly->capture->python, python);
     if (!assembly->thread->python_count && python->interpreter_id >= 0)
         assembly->thread->interpreter_id = python->interpreter_id;
     if (python->kind == PYTHON_FRAME_TRAMPOLINE) {
@@ -163,7 +164,7 @@ static void describe_thread(struct capture *capture, const struct captured_threa
     struct arena *arena = capture->trace->arena;
     if (from->native) {
         thread->tid = from->native->tid > 0 ? from->native->tid : 0;
-        if (from->native->name)
+        if (from->native->name && !capture->samples)
             thread->native_name = arena_strdup(arena, from->native->name);
         if (from->native->crashed)
             thread->state |= TRACE_STATE_CRASHED;
@@ -208,7 +209,7 @@ static bool may_live_with_fault(const struct capture *capture, const struct capt
            (signal->has_info && signal->code <= 0 && !capture->first.found);
 }
 
-static enum psc_status assemble(struct capture *capture, const struct captured_thread *from,
+enum psc_status assemble_thread(struct capture *capture, const struct captured_thread *from,
                                 struct trace_thread *thread)
 {
     struct assembly assembly = {.capture = capture,
@@ -246,6 +247,8 @@ static enum psc_status assemble(struct capture *capture, const struct captured_t
     // A process that was not stopped has no native threads here: that says nothing of them.
     if (capture->target->thread_count)
         thread->state |= states_of_registers(capture->target->machine, from->native, thread->state);
+    if (capture->samples)
+        return PSC_OK;
     enum psc_status status = trace_find_recursions(capture->trace->arena, thread);
     if (status == PSC_OK && may_live_with_fault(capture, from))
         status = diagnose_thread_fault(capture->target, from->native, &from->merged.native,
@@ -267,7 +270,7 @@ enum psc_status assemble_threads(struct capture *capture)
     if (!trace->threads)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; capture_goes_on(capture, status) && i < capture->thread_count; i++) {
-        status = assemble(capture, &capture->threads[i], &trace->threads[i]);
+        status = assemble_thread(capture, &capture->threads[i], &trace->threads[i]);
         trace->thread_count++;
         // Why it died is read from the stack of the thread that did.
         if (!capture->threads[i].native || !capture->threads[i].native->crashed)

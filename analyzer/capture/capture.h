@@ -13,6 +13,7 @@
 #include "trace.h"
 
 struct capture;
+struct python_thread_list;
 
 /**
  * What needs rights over the target: a living process is stopped, looked at and let go, and its
@@ -32,6 +33,57 @@ PSC_MUST_CHECK enum psc_status capture_finish(struct capture *capture, struct ps
                                               struct psc_error *err);
 /** Frees one that is not finished; NULL is allowed. */
 void capture_destroy(struct capture *capture);
+
+/* ---- one thread after the other of a living process, again and again: sampling/ ---- */
+
+/** What is known of a process between the samples. */
+struct capture_session;
+
+/** A thread at one moment. */
+struct capture_sample {
+    int32_t tid; /**< To be set. */
+    /** To be set: a thread of Python that is not stopped, by its number in the list; or -1. */
+    int64_t python_thread;
+    struct trace_thread *thread; /**< Its frames; the session's, until the next sample. */
+    uint64_t stood;              /**< Nanoseconds that it was stopped. */
+    bool suspended;              /**< A signal has stopped it before. */
+    bool partial;                /**< There is a gap. */
+    psc_addr pc;                 /**< Where it was, and its stack pointer; 0 when not stopped. */
+    psc_addr sp;
+    bool waits; /**< In the kernel. */
+};
+
+/**
+ * Opens a process for samples.
+ * @param options  mode, no_pause and unwinder are used.
+ */
+PSC_MUST_CHECK enum psc_status capture_session_open(int32_t pid,
+                                                    const struct target_options *target_options,
+                                                    const struct psc_capture_options *options,
+                                                    struct capture_session **ret,
+                                                    struct psc_error *err);
+void capture_session_close(struct capture_session *session);
+/** What describes the process: its trace without threads. */
+const struct psc_trace *capture_session_trace(const struct capture_session *session);
+struct target *capture_session_target(const struct capture_session *session);
+/** Code was met that is in no file which the session knows: others are mapped now. */
+bool capture_session_is_outdated(const struct capture_session *session);
+/** Bytes that it holds of what it met, about: for who begins anew when that is too much. */
+size_t capture_session_size(const struct capture_session *session);
+/** See live_let_late_go(). */
+void capture_session_let_late_go(struct capture_session *session);
+/** Begins a moment. */
+PSC_MUST_CHECK enum psc_status capture_session_begin(struct capture_session *session,
+                                                     struct psc_error *err);
+/** The threads of Python in this moment; the session's. */
+const struct python_thread_list *capture_session_threads(const struct capture_session *session);
+/**
+ * Takes a sample of a thread.
+ * @return as live_sample_thread() has it.
+ */
+PSC_MUST_CHECK enum psc_status capture_session_sample(struct capture_session *session,
+                                                      struct capture_sample *sample,
+                                                      struct psc_error *err);
 
 /** Puts the core file, which capture_finish() has written, in its place; PSC_OK where none is. */
 PSC_MUST_CHECK enum psc_status capture_place_core(struct target *target, struct psc_error *err);

@@ -48,6 +48,7 @@ struct capture {
     struct variables *variables; /**< NULL: those of native frames are not asked for. */
     bool visits;                 /**< It is the visitor, which runs in a thread of its own. */
     bool unpaused;               /**< The process is not stopped: the target has no threads. */
+    bool samples;                /**< It is one of a session: frames and states alone are wanted. */
     bool reads_python;
     size_t locals_limit;    /**< Frames of a thread whose values are read, from the innermost. */
     size_t variables_limit; /**< The same of native frames. */
@@ -136,6 +137,14 @@ PSC_MUST_CHECK enum psc_status read_frame_locals(struct capture *capture,
  * Walks the native stacks, and puts the frames of each thread into one order; fills capture->first.
  */
 PSC_MUST_CHECK enum psc_status merge_threads(struct capture *capture);
+/** Walks a thread's native stack, and looks its addresses up; the facts are of all threads. */
+PSC_MUST_CHECK enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
+                                           struct evaluator_facts *facts);
+/** Then puts its frames into one order. */
+PSC_MUST_CHECK enum psc_status merge_thread(struct capture *capture, struct captured_thread *thread,
+                                            const struct evaluator_facts *facts);
+/** Marks the addresses whose lines are shown. */
+void mark_wanted(const struct capture *capture, const struct captured_thread *thread);
 /** How many native frames of a thread, from the innermost, are of a handler that ran for its
  * crash. */
 size_t handler_frames_of(const struct capture *capture, const struct captured_thread *thread);
@@ -149,6 +158,11 @@ PSC_MUST_CHECK enum psc_status fill_interpreters(struct capture *capture);
 
 /** Fills trace->threads from what was merged and looked up. */
 PSC_MUST_CHECK enum psc_status assemble_threads(struct capture *capture);
+
+/** Fills one thread, from what was merged and looked up of it. */
+PSC_MUST_CHECK enum psc_status assemble_thread(struct capture *capture,
+                                               const struct captured_thread *from,
+                                               struct trace_thread *thread);
 
 /* ---- values.c ---- */
 

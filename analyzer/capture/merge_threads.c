@@ -45,8 +45,8 @@ static psc_addr find_stack_address(const struct capture *capture,
                : python->thread_id;
 }
 
-static enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
-                                   struct evaluator_facts *facts)
+enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
+                            struct evaluator_facts *facts)
 {
     enum psc_status status = PSC_OK;
     struct merged_stack *merged = &thread->merged;
@@ -70,8 +70,8 @@ static enum psc_status walk_thread(struct capture *capture, struct captured_thre
     return status;
 }
 
-static enum psc_status merge_thread(struct capture *capture, struct captured_thread *thread,
-                                    const struct evaluator_facts *facts)
+enum psc_status merge_thread(struct capture *capture, struct captured_thread *thread,
+                             const struct evaluator_facts *facts)
 {
     struct merged_stack *merged = &thread->merged;
     enum psc_status status = PSC_OK;
@@ -127,7 +127,7 @@ static enum psc_status find_owning_threads(struct capture *capture)
 }
 
 /* Lines are looked up only where a frame is shown. */
-static void mark_wanted(const struct capture *capture, const struct captured_thread *thread)
+void mark_wanted(const struct capture *capture, const struct captured_thread *thread)
 {
     const struct merged_stack *merged = &thread->merged;
     size_t innermost = handler_frames_of(capture, thread);

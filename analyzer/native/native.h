@@ -129,6 +129,12 @@ void native_destroy(struct native *native);
  */
 void native_forget_threads(struct native *native);
 
+/**
+ * The same for who samples: threads come one at a time, and their registers are taken from the
+ * target alone.
+ */
+void native_take_sample(struct native *native);
+
 /** Walks thread `index` of the target from its registers. Appends to a zeroed `ret`. */
 PSC_MUST_CHECK enum psc_status native_walk(struct native *native, size_t index,
                                            struct native_stack *ret);

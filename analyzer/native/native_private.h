@@ -92,6 +92,8 @@ struct libunwind_engine *libunwind_create(struct native *native);
 void libunwind_destroy(struct libunwind_engine *engine);
 /** The threads of the target, and their registers, are others than when it was created. */
 void libunwind_reload_threads(struct libunwind_engine *engine);
+/** From now on the registers of threads are taken from the target. */
+void libunwind_forget_threads(struct libunwind_engine *engine);
 /** Sets kind, rule and signal; false when there is no rule. */
 bool libunwind_make_row(struct libunwind_engine *engine, struct module *module, struct row *row);
 /** The cursor that walks use; steps from registers have their own. */

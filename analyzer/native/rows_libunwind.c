@@ -239,6 +239,13 @@ void libunwind_reload_threads(struct libunwind_engine *engine)
     engine->threads = open_threads(engine->native->target);
 }
 
+void libunwind_forget_threads(struct libunwind_engine *engine)
+{
+    if (engine->threads)
+        _UCD_destroy(engine->threads);
+    engine->threads = NULL;
+}
+
 /* ---- rows ---- */
 
 struct rule_request {

@@ -69,6 +69,14 @@ void native_forget_threads(struct native *native)
         libunwind_reload_threads(native->libunwind);
 }
 
+void native_take_sample(struct native *native)
+{
+    memset(native->windows, 0, sizeof(native->windows));
+    native->frame_count = 0;
+    if (native->libunwind)
+        libunwind_forget_threads(native->libunwind);
+}
+
 const struct native_statistics *native_get_statistics(const struct native *native)
 {
     return &native->statistics;

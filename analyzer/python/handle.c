@@ -83,6 +83,24 @@ void python_forget(struct python *python)
     handle_forget(python);
 }
 
+void python_keep_code(struct python *python)
+{
+    python_forget(python);
+    python->keeps_code = true;
+}
+
+void python_begin_moment(struct python *python)
+{
+    python_take_sample(python);
+    python_codes_check(python);
+}
+
+void python_take_sample(struct python *python)
+{
+    python->frame_count = 0;
+    budget_renew(python);
+}
+
 void python_close(struct python *python)
 {
     if (!python)

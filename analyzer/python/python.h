@@ -42,6 +42,20 @@ PSC_MUST_CHECK enum psc_status python_open(struct target *target, struct modules
                                            struct psc_error *err);
 /** Forgets what was read of frames, code and types: the process has gone on since. */
 void python_forget(struct python *python);
+/**
+ * From now on what is known of code stays when the memory that it was read from is forgotten: for
+ * who looks at the same process again and again, see python_take_sample().
+ */
+void python_keep_code(struct python *python);
+/**
+ * Another moment: frames are others. Code that was met in the last one is looked at, whether it
+ * is still what it was; other code when it is met again.
+ */
+void python_begin_moment(struct python *python);
+/** Before each walk of that moment. */
+void python_take_sample(struct python *python);
+/** Whether some code was found to be another than before, since this was called last. */
+bool python_code_changed(struct python *python);
 void python_close(struct python *python);
 const struct python_info *python_get_info(const struct python *python);
 
@@ -108,6 +122,8 @@ struct python_thread_list {
     size_t count;
 };
 
+/** Reads anew who holds the GIL and who collects, of what python_list_threads() gave. */
+void python_read_gil(struct python *python, struct python_thread_list *list);
 /** All interpreters and all their thread states; bounded; owned by the arena. */
 PSC_MUST_CHECK enum psc_status
 python_list_threads(struct python *python, struct python_thread_list *ret, struct psc_error *err);

@@ -45,6 +45,7 @@ struct python {
     struct python_codes *code_table;     /**< frames/code.c */
     struct frame_reader *frame_reader;   /**< frames/frame.c */
     size_t frame_count;                  /**< Of all stacks that were walked. */
+    bool keeps_code;                     /**< See python_keep_code(). */
 };
 
 /** Brent's cycle detection: a mark that is set further and further along. Zero-initialise. */

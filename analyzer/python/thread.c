@@ -241,27 +241,47 @@ static psc_addr read_finalizing(struct python *python)
                : 0;
 }
 
+/* Who holds the GIL, and who collects. */
+static void describe_gil(const struct python_interpreter *interpreter, struct python_thread *thread)
+{
+    enum python_truth collecting = interpreter->collecting;
+    thread->without_gil = interpreter->without_gil;
+    thread->holds_gil = !interpreter->gil_known                 ? PYTHON_UNKNOWN
+                        : interpreter->holder == thread->tstate ? PYTHON_YES
+                                                                : PYTHON_NO;
+    thread->collecting = thread->holds_gil == PYTHON_YES || collecting == PYTHON_NO ? collecting
+                         : thread->holds_gil == PYTHON_NO                           ? PYTHON_NO
+                                                          : PYTHON_UNKNOWN;
+}
+
 static void describe_threads(struct python *python, struct python_interpreter *interpreters,
                              size_t index, struct python_thread *threads, size_t count)
 {
     struct python_interpreter *interpreter = &interpreters[index];
     PSC_CLEANUP(cleanup_free) struct py_thread_name *names = NULL;
     size_t name_count = thread_names_read(python, interpreter->address, &names);
-    enum python_truth collecting = read_collecting(python, interpreter->address);
     psc_addr finalizing = read_finalizing(python);
-    interpreter->collecting = collecting;
+    interpreter->collecting = read_collecting(python, interpreter->address);
     for (size_t i = 0; i < count; i++) {
         struct python_thread *thread = &threads[i];
         thread->interpreter_index = index;
         thread->name = thread_names_find(names, name_count, thread->thread_id);
         thread->finalizing = finalizing && finalizing == thread->tstate;
-        thread->without_gil = interpreter->without_gil;
-        if (interpreter->gil_known)
-            thread->holds_gil = interpreter->holder == thread->tstate ? PYTHON_YES : PYTHON_NO;
-        thread->collecting = thread->holds_gil == PYTHON_YES || collecting == PYTHON_NO ? collecting
-                             : thread->holds_gil == PYTHON_NO                           ? PYTHON_NO
-                                                              : PYTHON_UNKNOWN;
+        describe_gil(interpreter, thread);
     }
+}
+
+void python_read_gil(struct python *python, struct python_thread_list *list)
+{
+    for (size_t i = 0; i < list->interpreter_count; i++) {
+        struct python_interpreter *interpreter = &list->interpreters[i];
+        interpreter->gil_known = false;
+        interpreter->holder = 0;
+        read_gil(python, interpreter);
+        interpreter->collecting = read_collecting(python, interpreter->address);
+    }
+    for (size_t i = 0; i < list->count; i++)
+        describe_gil(&list->interpreters[list->items[i].interpreter_index], &list->items[i]);
 }
 
 static enum psc_status copy_items(struct arena *arena, const void *items, size_t count, size_t size,

@@ -182,6 +182,7 @@ static enum psc_status resolve_module(struct symbolizer *symbolizer, struct addr
         enum psc_status status = resolve_address(symbolizer, group[i], &lines[i]);
         if (status != PSC_OK)
             return status;
+        group[i]->resolved = true;
     }
     return PSC_OK;
 }
@@ -196,7 +197,7 @@ enum psc_status symbolizer_resolve(struct symbolizer *symbolizer)
     size_t count = 0;
     for (size_t i = 0; i < addresses->count; i++) {
         const struct known_address *known = hash_table_at(addresses, i);
-        if (known->info->wanted && known->info->module)
+        if (known->info->wanted && !known->info->resolved && known->info->module)
             wanted[count++] = known->info;
     }
     qsort(wanted, count, sizeof(struct address_info *), compare_by_module);

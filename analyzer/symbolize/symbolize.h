@@ -35,6 +35,7 @@ struct address_info {
     bool extension;               /**< In an extension module: one that exports PyInit_NAME. */
     bool cython_code;             /**< In a Cython module, where no symbol names the function. */
     bool wanted;                  /**< Set by the caller: lines and inlined calls are looked up. */
+    bool resolved;                /**< They were. */
     struct address_level *levels; /**< Innermost first; the last is the physical function. */
     size_t level_count;           /**< At least 1. */
     /** Where the generator's function that begins here is suspended at this label; 0: unknown. */

@@ -146,6 +146,8 @@ static enum psc_status make_records(struct symbolizer *symbolizer)
         struct trace_module *record = &traced[i];
         record->path = arena_strdup(arena, module->path);
         record->base = module->bias;
+        if (module->build_id_hex)
+            record->build_id = arena_strdup(arena, module->build_id_hex);
         record->start = module->start;
         record->end = module->end;
         if (record->path) {

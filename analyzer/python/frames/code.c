@@ -35,6 +35,8 @@ struct python_codes {
     struct hash_table texts;
     size_t text_bytes;
     psc_addr type; /* Of code objects; 0: not known. */
+    uint32_t moment;
+    bool changed; /* Some code was another one. */
 };
 
 enum psc_status python_codes_create(struct python *python)
@@ -146,20 +148,86 @@ static void read_code(struct python *python, struct py_code *code)
     }
 }
 
+static uint64_t read_identity(struct python *python, psc_addr address)
+{
+    static const enum py_field fields[] = {PY_OBJECT_TYPE, PY_CODE_NAME, PY_CODE_FILENAME,
+                                           PY_CODE_LINES};
+    uint64_t identity = 0, word;
+    int32_t line;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(fields); i++)
+        if (py_read_u64(python, address, fields[i], &word) == PSC_OK)
+            identity = hash_pair(identity, word);
+    if (py_read_i32(python, address, PY_CODE_FIRST_LINE, &line) == PSC_OK)
+        identity = hash_pair(identity, (uint32_t)line);
+    return identity;
+}
+
+/* Code that was found unchanged so often is looked at in every so manyth moment only. */
+#define PROVEN_LIMIT 16
+
+/*
+ * Of code that is kept. Another code object in the same place has another name, file or table:
+ * strings and bytes that only live as long as it does, or are shared by all that have them.
+ */
+static bool is_same_code(struct python *python, struct code_entry *entry)
+{
+    struct python_codes *table = python->code_table;
+    struct py_code *code = entry->code;
+    uint32_t age = table->moment - code->verified_at;
+    if (!python->keeps_code || age < (code->proven < PROVEN_LIMIT ? 1 : PROVEN_LIMIT))
+        return true;
+    if (code->state == PY_CODE_VALID && read_identity(python, entry->address) == code->identity) {
+        code->verified_at = table->moment;
+        code->proven += code->proven < PROVEN_LIMIT;
+        return true;
+    }
+    entry->code = NULL;
+    // Positions are of the code that was there.
+    hash_table_clear(&table->positions);
+    table->changed = true;
+    return false;
+}
+
 struct py_code *code_find(struct python *python, psc_addr address)
 {
     struct hash_table *codes = &python->code_table->codes;
     struct code_entry *entry = hash_table_find(codes, address);
-    if (entry)
+    if (entry && entry->code && is_same_code(python, entry)) {
+        entry->code->met = true;
         return entry->code;
+    }
     struct py_code *code = arena_alloc(python->arena, sizeof(*code));
-    entry = code ? hash_table_add(codes, address) : NULL;
     if (!entry)
+        entry = code ? hash_table_add(codes, address) : NULL;
+    if (!entry || !code)
         return NULL;
     entry->code = code;
     code->address = address;
+    code->met = true;
+    code->verified_at = python->code_table->moment;
     read_code(python, code);
+    code->identity = python->keeps_code ? read_identity(python, address) : 0;
     return code;
+}
+
+void python_codes_check(struct python *python)
+{
+    struct hash_table *codes = &python->code_table->codes;
+    python->code_table->moment++;
+    for (size_t i = 0; i < codes->count; i++) {
+        struct code_entry *entry = hash_table_at(codes, i);
+        if (!entry->code || !entry->code->met)
+            continue;
+        entry->code->met = false;
+        (void)is_same_code(python, entry);
+    }
+}
+
+bool python_code_changed(struct python *python)
+{
+    bool changed = python->code_table->changed;
+    python->code_table->changed = false;
+    return changed;
 }
 
 /* ---- names ---- */
@@ -233,7 +301,7 @@ static enum psc_status read_table(struct python *python, struct py_code *code)
     if (size > TABLE_SIZE_LIMIT)
         return PSC_ERR_LIMIT;
     psc_addr data = py_field_address(python, bytes, PY_BYTES_DATA);
-    code->table = target_peek(python->target, data, (size_t)size);
+    code->table = python->keeps_code ? NULL : target_peek(python->target, data, (size_t)size);
     if (!code->table && size) {
         uint8_t *copy = arena_alloc(python->arena, (size_t)size);
         if (!copy)

@@ -54,6 +54,11 @@ struct py_code {
     size_t slot_count;
     const uint8_t *handlers; /**< co_exceptiontable, from 3.11 on; NULL: none, or too large. */
     size_t handlers_size;
+    /* Of code that is kept, see python_keep_code(). */
+    bool met;             /**< In this moment. */
+    uint8_t proven;       /**< How often it was found unchanged. */
+    uint32_t verified_at; /**< The moment in which it was so last. */
+    uint64_t identity;    /**< What is compared. */
 };
 
 /** Never NULL but when memory is out. */
@@ -64,6 +69,8 @@ const struct py_code *code_find_named(struct python *python, psc_addr address);
 bool code_is(const struct py_code *code, const char *file, const char *name);
 PSC_MUST_CHECK enum psc_status python_codes_create(struct python *python);
 void python_codes_forget(struct python *python);
+/** Begins a moment, see python_begin_moment(). */
+void python_codes_check(struct python *python);
 void python_codes_destroy(struct python *python);
 
 /* ---- frame.c ---- */

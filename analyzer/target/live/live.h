@@ -72,6 +72,44 @@ PSC_MUST_CHECK enum psc_status live_snapshot(struct target *target,
 PSC_MUST_CHECK enum psc_status live_snapshot_unpaused(struct target *target,
                                                       const struct live_request *request,
                                                       struct psc_error *err);
+/** One thread at one moment, see live_sample_thread(). */
+struct live_sample {
+    int32_t tid;           /**< To be set. */
+    const psc_addr *pages; /**< To be set: what is copied beside the stack, rising. */
+    size_t page_count;
+    size_t stack_size; /**< To be set: bytes of its stack, from the stack pointer on. */
+    uint64_t stood;    /**< Nanoseconds from the request to stop until it was let go. */
+    bool suspended;    /**< It was stopped by a signal before, and still is. */
+};
+
+/** Pages that are copied beside the stack at most. */
+#define LIVE_SAMPLE_PAGES ((size_t)256)
+/** Bytes of a stack that are copied at most. */
+#define LIVE_SAMPLE_STACK ((size_t)2 * 1024 * 1024)
+
+/**
+ * Stops one thread alone, copies its registers, its stack and the given pages, and lets it go: it
+ * is not held when this returns. The target has that one thread then, and what was read of it
+ * before is forgotten. Other memory is read as it is afterwards. All calls for a process have to
+ * come from one thread of this program.
+ * @return PSC_ERR_NOT_FOUND: it has ended; PSC_ERR_LIMIT: the kernel holds it, and it could not be
+ *         stopped in time; PSC_ERR_IO: it may not be stopped.
+ */
+PSC_MUST_CHECK enum psc_status live_sample_thread(struct target *target, struct live_sample *sample,
+                                                  struct psc_error *err);
+/**
+ * From now on memory is read by the calling thread and without a time limit: for who samples, and
+ * holds nothing when it reads.
+ */
+void live_read_directly(struct target *target);
+/** The same without a thread and without a stop: only forgets what was read before. */
+void live_sample_nothing(struct target *target);
+/**
+ * Lets threads go that did not stop in time, if they have by now; to be called some times a second.
+ */
+void live_let_late_go(struct target *target);
+/** Which pages were read since the last sample, those of the stack not counted; at most `limit`. */
+size_t live_sample_pages(const struct target *target, psc_addr *ret, size_t limit);
 /** What the process knows a thread by, and its id as it is seen from here. */
 struct live_thread_name {
     psc_addr pthread;   /**< What pthread_self() is in it; 0: not known. */

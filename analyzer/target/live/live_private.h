@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 struct live;
+struct live_sampler;
 
 /* ---- maps.c ---- */
 
@@ -338,7 +339,12 @@ struct live {
     struct live_stop stop;
     struct live_save save;
     struct live_pause pause;
+    struct live_sampler *sampler; /**< NULL: no thread was sampled yet. */
 };
+
+/* ---- sample.c ---- */
+
+void sampler_destroy(struct live_sampler *sampler);
 
 extern const struct target_ops live_ops;
 

@@ -31,6 +31,11 @@ ssize_t reader_pread(struct live_reader *reader, int file, void *buffer, size_t 
 /** As process_vm_readv(2) into one buffer; at most READER_RANGES ranges, copied. */
 ssize_t reader_copy(struct live_reader *reader, pid_t pid, void *buffer, size_t size,
                     const struct iovec *ranges, size_t count);
+/**
+ * From now on the calling thread reads itself, without a time limit: for who reads often, and holds
+ * nothing meanwhile.
+ */
+void reader_read_directly(struct live_reader *reader);
 /** From now on all reads together end in that time; 0: no such limit. */
 void reader_set_limit(struct live_reader *reader, double milliseconds);
 /** Puts the end off by so much. */

@@ -53,6 +53,7 @@ struct live_reader {
     size_t late;  /* Reads that were given up. */
     double until; /* 0: no limit of all reads. */
     double delay; /* That was taken into account in it. */
+    bool direct;  /* No other thread reads. */
 };
 
 static double now_in_milliseconds(void)
@@ -240,8 +241,18 @@ static void forget_thread_of_parent(struct live_reader *reader)
         reader->thread = NULL;
 }
 
+static ssize_t read_here(const struct request *request)
+{
+    const struct iovec local = {request->buffer, request->size};
+    return request->count
+               ? process_vm_readv(request->pid, &local, 1, request->ranges, request->count, 0)
+               : pread(request->file, request->buffer, request->size, (off_t)request->offset);
+}
+
 static ssize_t ask(struct live_reader *reader, const struct request *request)
 {
+    if (reader->direct)
+        return read_here(request);
     forget_thread_of_parent(reader);
     bool none = reader->late >= LATE_LIMIT || reader_is_over(reader);
     if (!none && !reader->thread) {
@@ -290,6 +301,11 @@ ssize_t reader_copy(struct live_reader *reader, pid_t pid, void *buffer, size_t 
                                          .pid = pid,
                                          .count = count < READER_RANGES ? count : READER_RANGES,
                                          .ranges = ranges});
+}
+
+void reader_read_directly(struct live_reader *reader)
+{
+    reader->direct = true;
 }
 
 /* ---- what it knows ---- */

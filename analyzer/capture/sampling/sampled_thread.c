@@ -1,0 +1,272 @@
+/* A sample: a thread is copied, then walked when it runs again. */
+#include "sampling.h"
+
+#include <stdlib.h>
+
+/* The same when a thread is met that is not in it. */
+#define LIST_AGE_UNKNOWN UINT64_C(2000000)
+/* Samples of a thread that was found in the middle of a change, one after the other. */
+#define SAMPLE_LIMIT 2
+/* The first copy of a stack; the next ones follow what was needed. */
+#define FIRST_STACK ((size_t)16 * 1024)
+
+static struct known_thread *know_thread(struct capture_session *session, int32_t tid)
+{
+    struct known_thread *known = hash_table_find(&session->known, (uint64_t)tid);
+    if (!known && (known = hash_table_add(&session->known, (uint64_t)tid)))
+        known->stack_size = FIRST_STACK;
+    return known;
+}
+
+static enum psc_status join_python(struct capture_session *session, struct captured_thread *thread)
+{
+    for (size_t i = 0; i < session->list.count; i++) {
+        const struct python_thread *python = &session->list.items[i];
+        if (is_thread_of_state(thread->native, python) &&
+            merged_stack_add(&thread->merged, &(struct interpreter_stack){.thread = python}) !=
+                PSC_OK)
+            return PSC_ERR_MEMORY;
+    }
+    return PSC_OK;
+}
+
+/* A thread that the list does not have may have been born since. */
+static enum psc_status find_states(struct capture_session *session, struct captured_thread *thread)
+{
+    enum psc_status status = join_python(session, thread);
+    if (status != PSC_OK || thread->merged.interpreter_count ||
+        sampling_now() - session->listed_at < LIST_AGE_UNKNOWN)
+        return status;
+    status = sampling_list_python(session);
+    return status == PSC_OK ? join_python(session, thread) : status;
+}
+
+static enum psc_status read_stacks(struct capture_session *session, struct captured_thread *thread)
+{
+    struct capture *capture = &session->capture;
+    struct merged_stack *merged = &thread->merged;
+    psc_addr sp = thread->native ? target_sp(capture->target, &thread->native->registers) : 0;
+    enum psc_status status = PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < merged->interpreter_count; i++) {
+        struct interpreter_stack *stack = &merged->interpreters[i];
+        status = python_walk(capture->python, stack->thread, &stack->stack);
+        if (status == PSC_OK)
+            status = python_add_greenlets(capture->python, stack->thread, sp, &stack->stack);
+        if (status == PSC_OK)
+            status = merge_walk_further(stack, capture->python);
+    }
+    if (python_code_changed(capture->python))
+        symbolizer_forget_python(capture->symbolizer, capture->python);
+    return status;
+}
+
+static enum psc_status resolve_lines(struct capture *capture, const struct captured_thread *thread)
+{
+    const struct merged_stack *merged = &thread->merged;
+    for (size_t i = 0; i < merged->native.count; i++) {
+        const struct address_info *info = merged->native_info[i];
+        if (info->wanted && !info->resolved && info->module)
+            return symbolizer_resolve(capture->symbolizer);
+    }
+    return PSC_OK;
+}
+
+/* Code in no module that memory does not have as made at run time: a library was loaded. */
+static void look_for_news(struct capture_session *session, const struct captured_thread *thread)
+{
+    const struct merged_stack *merged = &thread->merged;
+    for (size_t i = 0; i < merged->native.count && !session->outdated; i++) {
+        const struct address_info *info = merged->native_info[i];
+        const struct target_mapping *mapping =
+            info->module ? NULL : target_find_mapping(session->capture.target, info->pc);
+        session->outdated = !info->module && (!mapping || !mapping->executable);
+    }
+}
+
+/* The first argument of the system call that a thread is in; 0 where it cannot be told. */
+static uint64_t first_argument(const struct target_machine *machine,
+                               const struct target_thread *native)
+{
+    for (size_t i = 0; native->registers.in_system_call && i < machine->register_count; i++)
+        if (machine->user_index[i] == machine->user_syscall_words[1])
+            return native->registers.value[i];
+    return 0;
+}
+
+/* The GIL's waiters sleep on a futex in it, whatever their stacks say. */
+static bool sleeps_for_gil(const struct capture_session *session,
+                           const struct target_thread *native)
+{
+    psc_addr word = first_argument(session->capture.target->machine, native);
+    for (size_t i = 0; word && i < session->list.interpreter_count; i++) {
+        const struct python_interpreter *interpreter = &session->list.interpreters[i];
+        if (interpreter->gil_waits_start && word >= interpreter->gil_waits_start &&
+            word < interpreter->gil_waits_end)
+            return true;
+    }
+    return false;
+}
+
+static enum psc_status merge_sample(struct capture_session *session, struct captured_thread *thread)
+{
+    struct capture *capture = &session->capture;
+    enum psc_status status = PSC_OK;
+    capture->trace->complete = true;
+    if (capture->reads_python && thread->native)
+        status = find_states(session, thread);
+    if (status == PSC_OK && capture->reads_python) {
+        python_read_gil(capture->python, &session->list);
+        status = read_stacks(session, thread);
+    }
+    if (capture->native)
+        native_take_sample(capture->native);
+    if (status == PSC_OK)
+        status = walk_thread(capture, thread, &session->facts);
+    if (status == PSC_OK)
+        status = merge_thread(capture, thread, &session->facts);
+    if (status != PSC_OK)
+        return status;
+    mark_wanted(capture, thread);
+    look_for_news(session, thread);
+    status = resolve_lines(capture, thread);
+    sampling_forget_thread(session);
+    session->thread = calloc(1, sizeof(*session->thread));
+    if (!session->thread)
+        return PSC_ERR_MEMORY;
+    if (status == PSC_OK)
+        status = assemble_thread(capture, thread, session->thread);
+    if (thread->native && sleeps_for_gil(session, thread->native))
+        session->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
+    return status;
+}
+
+/* What the next sample of the thread has to copy. */
+static void learn_needs(struct capture_session *session, struct known_thread *known,
+                        const struct captured_thread *thread)
+{
+    const struct native_stack *stack = &thread->merged.native;
+    known->page_count =
+        live_sample_pages(session->capture.target, known->pages, PSC_ARRAY_SIZE(known->pages));
+    if (!stack->count)
+        return;
+    const struct native_frame *last = &stack->frames[stack->count - 1];
+    psc_addr low = stack->frames[0].sp, high = last->cfa ? last->cfa : last->sp;
+    known->stack_size = high > low ? (size_t)(high - low) + FIRST_STACK / 4 : FIRST_STACK;
+}
+
+/* Once: *ret_again says that the thread was in the middle of something that could not be copied. */
+static enum psc_status sample_once(struct capture_session *session, struct capture_sample *sample,
+                                   struct psc_error *err)
+{
+    struct target *target = session->capture.target;
+    struct known_thread *known = know_thread(session, sample->tid);
+    if (!known)
+        return psc_fail_memory(err);
+    struct live_sample taken = {.tid = sample->tid,
+                                .pages = known->pages,
+                                .page_count = known->page_count,
+                                .stack_size = known->stack_size};
+    enum psc_status status = live_sample_thread(target, &taken, err);
+    sample->stood += taken.stood;
+    sample->suspended = taken.suspended;
+    if (status != PSC_OK)
+        return status;
+    struct captured_thread thread = {.native = &target->threads[0],
+                                     .is_main = sample->tid == target->process.pid};
+    sample->pc = target_pc(target, &thread.native->registers);
+    sample->sp = target_sp(target, &thread.native->registers);
+    sample->waits = thread.native->registers.in_system_call;
+    if (session->capture.reads_python)
+        python_take_sample(session->capture.python);
+    status = merge_sample(session, &thread);
+    if (status == PSC_OK)
+        learn_needs(session, known, &thread);
+    merged_stack_deinit(&thread.merged);
+    return psc_fail_status(err, status);
+}
+
+/* ---- without a stop ---- */
+
+static bool are_same(const struct python_stack *one, const struct python_stack *other)
+{
+    if (one->count != other->count || one->end != other->end)
+        return false;
+    for (size_t i = 0; i < one->count; i++)
+        if (one->frames[i].address != other->frames[i].address ||
+            one->frames[i].code != other->frames[i].code ||
+            one->frames[i].lasti != other->frames[i].lasti)
+            return false;
+    return true;
+}
+
+/* What reads the same twice, one after the other, was there in between. */
+static bool is_stable(struct capture_session *session, const struct python_thread *python)
+{
+    struct capture *capture = &session->capture;
+    struct python_stack one = {0}, other = {0};
+    live_sample_nothing(capture->target);
+    bool same = python_walk(capture->python, python, &one) == PSC_OK;
+    live_sample_nothing(capture->target);
+    same = same && python_walk(capture->python, python, &other) == PSC_OK && are_same(&one, &other);
+    python_stack_deinit(&one);
+    python_stack_deinit(&other);
+    return same;
+}
+
+static const struct python_thread *find_named(const struct capture_session *session, int32_t tid)
+{
+    for (size_t i = 0; i < session->name_count; i++)
+        if (session->names[i].tid == tid)
+            return &session->list.items[i];
+    return NULL;
+}
+
+/* Tries to read a stack that does not change meanwhile. */
+#define UNPAUSED_LIMIT 8
+
+static enum psc_status sample_unpaused(struct capture_session *session,
+                                       struct capture_sample *sample, struct psc_error *err)
+{
+    struct capture *capture = &session->capture;
+    const struct python_thread *python = find_named(session, sample->tid);
+    if (!capture->reads_python || !python)
+        return PSC_ERR_NOT_FOUND;
+    python_take_sample(capture->python);
+    bool stable = false;
+    for (size_t i = 0; i < UNPAUSED_LIMIT && !stable; i++)
+        stable = is_stable(session, python);
+    if (!stable)
+        return PSC_ERR_LIMIT;
+    // The pages that the second walk read are still here.
+    struct captured_thread thread = {.native = NULL};
+    if (merged_stack_add(&thread.merged, &(struct interpreter_stack){.thread = python}) != PSC_OK)
+        return psc_fail_memory(err);
+    capture->unpaused = true;
+    enum psc_status status = merge_sample(session, &thread);
+    merged_stack_deinit(&thread.merged);
+    if (status == PSC_OK)
+        session->thread->tid = sample->tid;
+    return psc_fail_status(err, status);
+}
+
+enum psc_status capture_session_sample(struct capture_session *session,
+                                       struct capture_sample *sample, struct psc_error *err)
+{
+    enum psc_status status = PSC_OK;
+    sample->stood = 0;
+    sample->pc = sample->sp = 0;
+    sample->waits = sample->suspended = false;
+    if (session->capture.options.no_pause) {
+        status = sample_unpaused(session, sample, err);
+    } else {
+        for (size_t i = 0; i < SAMPLE_LIMIT; i++) {
+            status = sample_once(session, sample, err);
+            // What it needed is known now, and is copied while it stands the next time.
+            if (status != PSC_OK || session->capture.trace->complete)
+                break;
+        }
+    }
+    sample->partial = status == PSC_OK && !session->capture.trace->complete;
+    sample->thread = status == PSC_OK ? session->thread : NULL;
+    return status;
+}

@@ -1,0 +1,42 @@
+/**
+ * @file
+ * Room `capture/sampling`: the same way as of a report, for one thread after the other of a living
+ * process that is looked at again and again. The door for others is capture.h.
+ */
+#ifndef PSC_SAMPLING_H
+#define PSC_SAMPLING_H
+
+#include "capture_private.h"
+#include "live.h"
+
+/** Pages beside its stack that are copied while a thread stands, as far as they are known. */
+#define KNOWN_PAGES 64
+
+/** What the last sample of a thread tells of the next one. */
+struct known_thread {
+    uint64_t tid;
+    size_t stack_size;
+    size_t page_count;
+    psc_addr pages[KNOWN_PAGES];
+};
+
+struct capture_session {
+    struct capture capture;
+    struct modules *modules;
+    struct evaluator_facts facts;
+    struct python_thread_list list;
+    uint64_t listed_at;          /**< 0: not yet. */
+    struct hash_table known;     /**< struct known_thread */
+    struct trace_thread *thread; /**< Of the last sample. */
+    struct live_thread_name *names;
+    size_t name_count;
+    bool outdated;
+};
+
+uint64_t sampling_now(void);
+/** Frees session->thread. */
+void sampling_forget_thread(struct capture_session *session);
+/** Lists Python's threads anew; where that fails the list stays what it was. */
+PSC_MUST_CHECK enum psc_status sampling_list_python(struct capture_session *session);
+
+#endif

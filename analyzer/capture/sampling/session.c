@@ -1,0 +1,214 @@
+/*
+ * What is kept of a process between samples: its modules, the interpreter, unwind rows, symbols,
+ * code objects. A sample stops one thread, copies what the last one of that thread needed, and is
+ * walked when the thread runs again.
+ */
+#include "sampling.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* Nanoseconds after which the lists of threads and interpreters are read again. */
+#define LIST_AGE UINT64_C(100000000)
+/* Tries to find the interpreter: threads that start and end meanwhile can make one fail. */
+#define FIND_LIMIT 4
+
+uint64_t sampling_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- life ---- */
+
+void sampling_forget_thread(struct capture_session *session)
+{
+    if (session->thread)
+        free(session->thread->frames);
+    free(session->thread);
+    session->thread = NULL;
+}
+
+void capture_session_close(struct capture_session *session)
+{
+    if (!session)
+        return;
+    struct capture *capture = &session->capture;
+    struct target *target = capture->target;
+    sampling_forget_thread(session);
+    symbolizer_destroy(capture->symbolizer);
+    native_destroy(capture->native);
+    python_close(capture->python);
+    trace_destroy(capture->trace);
+    modules_destroy(session->modules);
+    if (target)
+        target_close(target);
+    hash_table_deinit(&session->known);
+    free(session->names);
+    free(session);
+}
+
+static void cleanup_session(struct capture_session **session)
+{
+    capture_session_close(*session);
+}
+
+static enum psc_status open_python(struct capture_session *session, struct psc_error *err)
+{
+    struct capture *capture = &session->capture;
+    enum psc_status status = PSC_OK;
+    if (capture->options.mode == PSC_MODE_NATIVE)
+        return PSC_OK;
+    for (size_t i = 0; status == PSC_OK && i < FIND_LIMIT && !capture->python; i++) {
+        bool changed;
+        if (i)
+            status = live_prepare(capture->target, &changed, err);
+        if (status == PSC_OK)
+            status = find_python(capture, err);
+        if (capture->trace->python_problem)
+            break;
+    }
+    if (status == PSC_OK && capture->python)
+        python_keep_code(capture->python);
+    return status;
+}
+
+static enum psc_status open_tools(struct capture_session *session, struct psc_error *err)
+{
+    struct capture *capture = &session->capture;
+    const struct symbolizer_input input = {.target = capture->target,
+                                           .modules = session->modules,
+                                           .python = capture->python,
+                                           .no_source = true,
+                                           .no_columns = true};
+    enum psc_status status = PSC_OK;
+    capture->reads_python = capture->options.mode != PSC_MODE_NATIVE && capture->python;
+    if (capture->options.mode != PSC_MODE_PYTHON)
+        status = native_create(capture->target, session->modules, capture->options.unwinder,
+                               &capture->native, err);
+    if (status != PSC_OK)
+        return status;
+    return psc_fail_status(err, symbolizer_create(capture->trace, &input, &capture->symbolizer));
+}
+
+enum psc_status capture_session_open(int32_t pid, const struct target_options *target_options,
+                                     const struct psc_capture_options *options,
+                                     struct capture_session **ret, struct psc_error *err)
+{
+    struct capture_session *session PSC_CLEANUP(cleanup_session) = calloc(1, sizeof(*session));
+    if (!session)
+        return psc_fail_memory(err);
+    struct capture *capture = &session->capture;
+    session->known = HASH_TABLE_OF(struct known_thread);
+    *capture = (struct capture){.modules = &session->modules,
+                                .options = *options,
+                                .samples = true,
+                                .trace = trace_create()};
+    if (options->no_pause)
+        capture->options.mode = PSC_MODE_PYTHON;
+    if (!capture->trace)
+        return psc_fail_memory(err);
+    enum psc_status status = live_open(pid, target_options, &capture->target, err);
+    if (status != PSC_OK)
+        return status;
+    if (live_get_refusal(capture->target))
+        return psc_fail(err, PSC_ERR_IO, "%s", live_get_refusal(capture->target));
+    status = modules_create(capture->target, &session->modules, err);
+    if (status == PSC_OK)
+        status = open_python(session, err);
+    if (status == PSC_OK)
+        status = open_tools(session, err);
+    if (status != PSC_OK)
+        return status;
+    describe_process(capture->trace, capture->target);
+    live_read_directly(capture->target);
+    *ret = session;
+    session = NULL;
+    return PSC_OK;
+}
+
+const struct psc_trace *capture_session_trace(const struct capture_session *session)
+{
+    return session->capture.trace;
+}
+
+struct target *capture_session_target(const struct capture_session *session)
+{
+    return session->capture.target;
+}
+
+void capture_session_let_late_go(struct capture_session *session)
+{
+    live_let_late_go(session->capture.target);
+}
+
+bool capture_session_is_outdated(const struct capture_session *session)
+{
+    return session->outdated;
+}
+
+size_t capture_session_size(const struct capture_session *session)
+{
+    return arena_size(session->capture.trace->arena) + arena_size(session->capture.target->arena);
+}
+
+/* ---- a moment ---- */
+
+/* The ids of Python's threads as they are seen from here, where no registers tell whose is whose.
+ */
+static enum psc_status find_names(struct capture_session *session)
+{
+    const struct python_thread_list *list = &session->list;
+    if (!session->capture.options.no_pause)
+        return PSC_OK;
+    free(session->names);
+    session->name_count = 0;
+    session->names = calloc(list->count ? list->count : 1, sizeof(*session->names));
+    if (!session->names)
+        return PSC_ERR_MEMORY;
+    session->name_count = list->count;
+    for (size_t i = 0; i < list->count; i++)
+        session->names[i] = (struct live_thread_name){.pthread = list->items[i].thread_id,
+                                                      .native_id = list->items[i].native_id};
+    return live_find_threads(session->capture.target, session->names, session->name_count);
+}
+
+enum psc_status sampling_list_python(struct capture_session *session)
+{
+    struct capture *capture = &session->capture;
+    struct psc_error why = {0};
+    struct python_thread_list list = {0};
+    session->listed_at = sampling_now();
+    enum psc_status status = python_list_threads(capture->python, &list, &why);
+    if (status == PSC_ERR_MEMORY)
+        return status;
+    // What cannot be read just now was read before.
+    if (status != PSC_OK || !list.count)
+        return PSC_OK;
+    session->list = list;
+    capture->interpreters = list.interpreters;
+    capture->interpreter_count = list.interpreter_count;
+    capture->python_threads = list.items;
+    capture->python_thread_count = list.count;
+    return find_names(session);
+}
+
+enum psc_status capture_session_begin(struct capture_session *session, struct psc_error *err)
+{
+    struct capture *capture = &session->capture;
+    enum psc_status status = PSC_OK;
+    session->outdated = false;
+    live_sample_nothing(capture->target);
+    if (!capture->reads_python)
+        return PSC_OK;
+    python_begin_moment(capture->python);
+    if (!session->listed_at || sampling_now() - session->listed_at > LIST_AGE)
+        status = sampling_list_python(session);
+    return psc_fail_status(err, status);
+}
+
+const struct python_thread_list *capture_session_threads(const struct capture_session *session)
+{
+    return &session->list;
+}

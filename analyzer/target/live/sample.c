@@ -1,0 +1,340 @@
+/* One thread at a time: stopped, copied and let go, for who looks often. */
+#include "live_private.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A thread in an uninterruptible wait is waited for no longer. */
+#define STOP_LIMIT_NANOSECONDS 250000000
+/* Threads that did not stop in time: they are let go as soon as they do. */
+#define LATE_THREADS 64
+/* Any signal that nobody else uses: it only ends waitpid(2). */
+#define WAKE_SIGNAL SIGVTALRM
+
+struct live_sampler {
+    timer_t timer; /* Ends a wait that takes too long. */
+    bool has_timer;
+    pid_t own_child; /* The process, if this program has started it: whoever did takes its end. */
+    pid_t late[LATE_THREADS];
+    size_t late_count;
+    psc_addr stack_start; /* What was copied of the last stack. */
+    psc_addr stack_end;
+};
+
+static uint64_t now_in_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void wake(int number)
+{
+    (void)number;
+}
+
+/* The signal interrupts this thread's waitpid(2) alone (SIGEV_THREAD_ID, timer_create(2)). */
+static void create_timer(struct live_sampler *sampler)
+{
+    struct sigaction action = {.sa_handler = wake};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = WAKE_SIGNAL};
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, WAKE_SIGNAL);
+    sampler->has_timer = !sigaction(WAKE_SIGNAL, &action, NULL) &&
+                         !pthread_sigmask(SIG_UNBLOCK, &own, NULL) &&
+                         !timer_create(CLOCK_MONOTONIC, &event, &sampler->timer);
+}
+
+/* proc(5), "stat": the parent is the second member behind the name. */
+static pid_t read_parent(pid_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    return end && strlen(end) > 4 ? (pid_t)strtol(end + 4, NULL, 10) : 0;
+}
+
+static struct live_sampler *find_sampler(struct live *live)
+{
+    if (live->sampler)
+        return live->sampler;
+    live->sampler = calloc(1, sizeof(*live->sampler));
+    if (!live->sampler)
+        return NULL;
+    create_timer(live->sampler);
+    live->sampler->own_child = read_parent(live->pid) == getpid() ? live->pid : 0;
+    if (!live->stacks.bytes && !stacks_init(&live->stacks, 0))
+        return NULL;
+    return live->sampler;
+}
+
+/* The signal that it was about to take, which is handed back; *ret_suspended: a group stop. */
+static int signal_of(int status, bool *ret_suspended)
+{
+    // ptrace(2): PTRACE_EVENT_STOP with another signal than SIGTRAP is a group stop.
+    if (status >> 16 != 0) {
+        *ret_suspended = WSTOPSIG(status) != SIGTRAP;
+        return 0;
+    }
+    return WSTOPSIG(status);
+}
+
+static void let_go(pid_t tid, int number)
+{
+    ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)number);
+}
+
+/* As waitpid(2), but for the end of a process that this program has started, which stays. */
+static pid_t wait_for_thread(const struct live_sampler *sampler, pid_t tid, int *ret_status,
+                             int options)
+{
+    siginfo_t info = {0};
+    if (tid != sampler->own_child)
+        return waitpid(tid, ret_status, __WALL | options);
+    if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | __WALL | options))
+        return -1;
+    *ret_status = 0; // Of what has exited.
+    if (!info.si_pid || info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+        info.si_code == CLD_DUMPED)
+        return info.si_pid;
+    return waitpid(tid, ret_status, __WALL | WNOHANG);
+}
+
+/* Those that could not be stopped in time. */
+static void let_late_go(struct live_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->late_count;) {
+        int status;
+        bool suspended;
+        pid_t got = wait_for_thread(sampler, sampler->late[i], &status, WNOHANG);
+        if (got > 0 && WIFSTOPPED(status))
+            let_go(sampler->late[i], signal_of(status, &suspended));
+        if (got)
+            sampler->late[i] = sampler->late[--sampler->late_count];
+        else
+            i++;
+    }
+}
+
+static bool is_late(const struct live_sampler *sampler, pid_t tid)
+{
+    for (size_t i = 0; i < sampler->late_count; i++)
+        if (sampler->late[i] == tid)
+            return true;
+    return false;
+}
+
+void sampler_destroy(struct live_sampler *sampler)
+{
+    if (!sampler)
+        return;
+    // The kernel lets go of those that are left when this thread ends.
+    let_late_go(sampler);
+    if (sampler->has_timer)
+        timer_delete(sampler->timer);
+    free(sampler);
+}
+
+static void set_timer(const struct live_sampler *sampler, long nanoseconds)
+{
+    const struct itimerspec time = {.it_value.tv_nsec = nanoseconds,
+                                    .it_interval.tv_nsec = nanoseconds};
+    if (sampler->has_timer)
+        timer_settime(sampler->timer, 0, &time, NULL);
+}
+
+/* True when it stands; *ret_status is that of waitpid(). */
+static enum psc_status wait_for_stop(struct live_sampler *sampler, pid_t tid, int *ret_status)
+{
+    pid_t got = wait_for_thread(sampler, tid, ret_status, WNOHANG);
+    if (!got) {
+        set_timer(sampler, STOP_LIMIT_NANOSECONDS);
+        got = wait_for_thread(sampler, tid, ret_status, 0);
+        int error = errno;
+        set_timer(sampler, 0);
+        if (got < 0 && error == EINTR) {
+            // It may have stopped just now.
+            got = wait_for_thread(sampler, tid, ret_status, WNOHANG);
+            if (!got)
+                return PSC_ERR_LIMIT;
+        }
+    }
+    return got > 0 && WIFSTOPPED(*ret_status) ? PSC_OK : PSC_ERR_NOT_FOUND;
+}
+
+/* ---- while it stands ---- */
+
+/* The part of the stack that is copied, in whole pages. */
+static void choose_stack(const struct target *target, const struct target_thread *thread,
+                         const struct live_sample *sample, struct live_range *ret)
+{
+    psc_addr sp = target_sp(target, &thread->registers) - target->machine->red_zone;
+    const struct target_mapping *mapping = target_find_mapping(target, sp);
+    size_t size = sample->stack_size < LIVE_SAMPLE_STACK ? sample->stack_size : LIVE_SAMPLE_STACK;
+    ret->start = sp & ~(LIVE_PAGE - 1);
+    ret->end = (sp + size + LIVE_PAGE - 1) & ~(LIVE_PAGE - 1);
+    if (mapping && mapping->end < ret->end)
+        ret->end = mapping->end;
+    if (!mapping || ret->end <= ret->start)
+        ret->end = ret->start + LIVE_PAGE;
+}
+
+static size_t add_range(struct iovec *ranges, size_t count, psc_addr start, size_t size)
+{
+    struct iovec *last = count ? &ranges[count - 1] : NULL;
+    if (last && (psc_addr)(uintptr_t)last->iov_base + last->iov_len == start) {
+        last->iov_len += size;
+        return count;
+    }
+    ranges[count] = (struct iovec){(void *)(uintptr_t)start, size};
+    return count + 1;
+}
+
+/* The stack, then the pages, by one call; what could not be read is read when it is wanted. */
+static void copy_memory(struct target *target, const struct target_thread *thread,
+                        const struct live_sample *sample)
+{
+    struct live *live = live_of(target);
+    struct live_sampler *sampler = live->sampler;
+    struct iovec ranges[LIVE_SAMPLE_PAGES + 1];
+    struct live_range stack;
+    size_t count = 0, pages = 0;
+    choose_stack(target, thread, sample, &stack);
+    sampler->stack_start = stack.start;
+    sampler->stack_end = stack.end;
+    count = add_range(ranges, count, stack.start, (size_t)(stack.end - stack.start));
+    for (size_t i = 0; i < sample->page_count && pages < LIVE_SAMPLE_PAGES; i++) {
+        psc_addr page = sample->pages[i];
+        if (page >= stack.start && page < stack.end)
+            continue;
+        count = add_range(ranges, count, page, (size_t)LIVE_PAGE);
+        pages++;
+    }
+    size_t size = (size_t)(stack.end - stack.start) + pages * (size_t)LIVE_PAGE;
+    const struct iovec local = {live->stacks.bytes, size};
+    ssize_t got = process_vm_readv(sample->tid, &local, 1, ranges, count, 0);
+    const uint8_t *bytes = live->stacks.bytes;
+    for (size_t i = 0; i < count && got >= (ssize_t)LIVE_PAGE; i++)
+        for (size_t at = 0; at < ranges[i].iov_len && got >= (ssize_t)LIVE_PAGE; at += LIVE_PAGE) {
+            if (!pages_add(&live->pages, (psc_addr)(uintptr_t)ranges[i].iov_base + at, bytes))
+                return;
+            bytes += LIVE_PAGE;
+            got -= (ssize_t)LIVE_PAGE;
+        }
+}
+
+/* Registers and memory; false: it was killed meanwhile, or is no 64-bit one. */
+static bool copy_thread(struct target *target, const struct live_sample *sample)
+{
+    uint8_t bytes[TARGET_USER_REGISTERS_LIMIT];
+    struct iovec registers = {bytes, sizeof(bytes)};
+    struct target_thread *thread = &target->threads[0];
+    if (ptrace(PTRACE_GETREGSET, sample->tid, (void *)NT_PRSTATUS, &registers) ||
+        registers.iov_len != target->machine->user_size)
+        return false;
+    *thread = (struct target_thread){.tid = sample->tid};
+    parse_user_registers(target->machine, bytes, &thread->registers, &thread->thread_pointer);
+    copy_memory(target, thread, sample);
+    target->thread_count = 1;
+    return true;
+}
+
+/* ---- the door ---- */
+
+void live_read_directly(struct target *target)
+{
+    reader_read_directly(live_of(target)->reader);
+}
+
+void live_sample_nothing(struct target *target)
+{
+    struct live *live = live_of(target);
+    pages_clear(&live->pages);
+    target->thread_count = 0;
+    target->warnings.count = 0;
+    if (live->sampler)
+        live->sampler->stack_start = live->sampler->stack_end = 0;
+}
+
+void live_let_late_go(struct target *target)
+{
+    const struct live *live = live_of(target);
+    if (live->sampler && live->sampler->late_count)
+        let_late_go(live->sampler);
+}
+
+static enum psc_status seize(pid_t tid, struct psc_error *err)
+{
+    if (!ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+        return PSC_OK;
+    if (errno == ESRCH)
+        return PSC_ERR_NOT_FOUND;
+    struct live_stop stop = {.refusal = errno, .refused = tid};
+    live_find_tracer(tid, &stop.tracer);
+    (void)live_refuse_stop(&stop, err);
+    return PSC_ERR_IO;
+}
+
+enum psc_status live_sample_thread(struct target *target, struct live_sample *sample,
+                                   struct psc_error *err)
+{
+    struct live *live = live_of(target);
+    struct live_sampler *sampler = find_sampler(live);
+    if (!sampler)
+        return psc_fail_memory(err);
+    if (!target->threads && !(target->threads = calloc(1, sizeof(*target->threads))))
+        return psc_fail_memory(err);
+    live_sample_nothing(target);
+    let_late_go(sampler);
+    sample->suspended = false;
+    sample->stood = 0;
+    if (is_late(sampler, sample->tid))
+        return PSC_ERR_LIMIT;
+    enum psc_status status = seize(sample->tid, err);
+    if (status != PSC_OK)
+        return status;
+    int stopped = 0;
+    uint64_t since = now_in_nanoseconds();
+    if (ptrace(PTRACE_INTERRUPT, sample->tid, NULL, NULL))
+        return PSC_ERR_NOT_FOUND;
+    status = wait_for_stop(sampler, sample->tid, &stopped);
+    if (status == PSC_ERR_LIMIT && sampler->late_count < LATE_THREADS)
+        sampler->late[sampler->late_count++] = sample->tid;
+    if (status != PSC_OK)
+        return status;
+    int number = signal_of(stopped, &sample->suspended);
+    bool copied = copy_thread(target, sample);
+    let_go(sample->tid, number);
+    sample->stood = now_in_nanoseconds() - since;
+    return copied ? PSC_OK : PSC_ERR_NOT_FOUND;
+}
+
+size_t live_sample_pages(const struct target *target, psc_addr *ret, size_t limit)
+{
+    const struct live *live = live_of(target);
+    const struct live_sampler *sampler = live->sampler;
+    size_t listed = 0, count = 0;
+    psc_addr *pages PSC_CLEANUP(cleanup_free) = pages_list(&live->pages, &listed);
+    for (size_t i = 0; pages && i < listed && count < limit; i++)
+        if (!sampler || pages[i] < sampler->stack_start || pages[i] >= sampler->stack_end)
+            ret[count++] = pages[i];
+    return count;
+}
