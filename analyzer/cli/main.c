@@ -8,6 +8,7 @@
 #include "kept_cores.h"
 #include "messages.h"
 #include "options.h"
+#include "recording.h"
 #include "sandbox.h"
 #include "show_target.h"
 #include "triage.h"
@@ -72,6 +73,7 @@ static int run_ci(int argc, char **argv)
 static const struct command commands[] = {
     {&triage_command, run_triage},
     {&ci_command, run_ci},
+    {&record_command, command_record},
     {&heap_command, command_heap},
     {&doctor_command, command_doctor},
     {&summary_command, command_summary},

@@ -122,7 +122,8 @@ struct profile_counts {
     /** How long: stops that took up to 2^i microseconds, and not up to 2^(i-1). */
     uint64_t stood[24];
     uint64_t stood_ns;   /**< In all. */
-    uint64_t sampler_ns; /**< Processor time of the sampler itself. */
+    uint64_t start_ns;   /**< Processor time of the sampler before the first moment. */
+    uint64_t sampler_ns; /**< And from then on. */
 };
 
 struct profile_table; /* The lookup of equal items; private. */

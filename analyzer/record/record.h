@@ -12,6 +12,8 @@
 
 #include "profile.h"
 
+struct target_options;
+
 /** What is to be recorded. */
 struct record_options {
     int32_t pid;
@@ -27,7 +29,7 @@ struct record_options {
     bool folds_lines;
     bool tasks;    /**< The chain of tasks that await a running one stands below its frames. */
     uint64_t seed; /**< Of the jitter; 0: by the clock. */
-    const struct psc_open_options *open; /**< Where files are; or NULL. */
+    const struct target_options *open; /**< Where files are; or NULL. */
     /**
      * Called after each moment, and at least ten times a second while nothing can be sampled. The
      * profile is whole and may be read, profile_drop_samples() may be called.

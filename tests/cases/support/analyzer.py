@@ -45,7 +45,7 @@ class Result:
                                             self.stderr_bytes.decode(errors="replace")[-3000:])
 
 
-def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=None, through=(), **more):
+def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=None, through=(), codes=(), **more):
     """
     Runs the program; a crash, a sanitizer's report and a hang fail the test at once. The limit is one
     of processor time, for the machine may be busy. `through` is a command that starts it.
@@ -73,7 +73,7 @@ def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=N
     except subprocess.TimeoutExpired:
         raise AssertionError("no end after %d s: %s" % (WALL_SECONDS, " ".join(command))) from None
     result = Result(command, done.returncode, done.stdout, done.stderr)
-    fail_on = (3,) if arguments[:1] == ("triage",) else ()
+    fail_on = (*codes, *((3,) if arguments[:1] == ("triage",) else ()))
     assert done.returncode in (0, 1, 2, 64, *fail_on), result.describe()
     assert b"was ended by signal" not in done.stderr, result.describe()
     assert b"Sanitizer" not in done.stderr and b"runtime error:" not in done.stderr, result.describe()

@@ -1,0 +1,171 @@
+/* `pystack-core record`: samples until somebody or something ends it, then the files. */
+#include "recording.h"
+#include "messages.h"
+#include "recording_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* As the shell and env(1) have them. */
+#define EXIT_CANNOT_RUN 126
+#define EXIT_NOT_FOUND  127
+#define EXIT_SIGNAL     128
+/* Nanoseconds between two lines of progress. */
+#define PROGRESS_INTERVAL UINT64_C(500000000)
+
+static volatile sig_atomic_t interrupts;
+
+static void take_signal(int number)
+{
+    (void)number;
+    interrupts++;
+}
+
+static void watch_signals(void)
+{
+    const struct sigaction action = {.sa_handler = take_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+/** What goes on while it records. */
+struct recorder {
+    struct record_request request;
+    struct record_child child;
+    bool shows;     /**< Progress, on a terminal. */
+    bool shown;     /**< A line of it stands there. */
+    uint64_t since; /**< The last one. */
+};
+
+static uint64_t now_in_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void show_progress(struct recorder *recorder, const struct profile *profile)
+{
+    uint64_t now = now_in_nanoseconds();
+    const struct profile_counts *counts = &profile->counts;
+    if (!recorder->shows || now - recorder->since < PROGRESS_INTERVAL)
+        return;
+    recorder->since = now;
+    recorder->shown = true;
+    fprintf(stderr,
+            "\rrecording %.0f s: %" PRIu64 " samples, %" PRIu64 " failed, %" PRIu64
+            " late, %" PRIu64 " lost \033[K",
+            (double)profile->duration / 1e9, counts->samples, counts->failed, counts->late,
+            counts->lost);
+    fflush(stderr);
+}
+
+static void end_progress(struct recorder *recorder)
+{
+    if (recorder->shown)
+        fputs("\r\033[K", stderr);
+    recorder->shown = false;
+}
+
+/*
+ * Ctrl-C at a terminal goes to the command, too, which ends in its own way; the second one ends
+ * the recording.
+ */
+static int tick(void *context, struct profile *profile)
+{
+    struct recorder *recorder = context;
+    show_progress(recorder, profile);
+    if (recorder->child.pid)
+        return record_command_ended(&recorder->child, false) || interrupts > 1;
+    return interrupts > 0;
+}
+
+static int child_code(const struct record_child *child)
+{
+    if (WIFSIGNALED(child->status))
+        return EXIT_SIGNAL + WTERMSIG(child->status);
+    return WEXITSTATUS(child->status);
+}
+
+static int finish(struct recorder *recorder, struct profile *profile, enum record_end end)
+{
+    struct record_request *request = &recorder->request;
+    // What was recorded is written, whatever else comes.
+    int code = record_write(request, profile);
+    if (!request->quiet)
+        record_tell_counts(profile, recorder->child.ended ? RECORD_EXITED : end);
+    if (code == EXIT_COMPLETE && profile->counts.failed)
+        code = EXIT_PARTIAL;
+    return code;
+}
+
+static void name_target(struct recorder *recorder, struct profile *profile, struct text *target)
+{
+    const struct profile_process *process = &profile->processes[1];
+    text_printf(target, "process %d", (int)recorder->request.record.pid);
+    if (profile->process_count > 1 && process->arguments)
+        text_printf(target, ": %s", profile_string(profile, process->arguments));
+    profile->target = target->data;
+}
+
+static int record(struct recorder *recorder)
+{
+    struct record_options *options = &recorder->request.record;
+    struct psc_error why = {0};
+    enum record_end end = RECORD_EXITED;
+    struct text target = {0};
+    struct profile *profile = profile_create();
+    if (!profile) {
+        complain("out of memory");
+        return EXIT_NOTHING;
+    }
+    options->tick = tick;
+    options->tick_context = recorder;
+    enum psc_status status = record_run(options, profile, &end, &why);
+    end_progress(recorder);
+    int code = EXIT_NOTHING;
+    if (status != PSC_OK)
+        complain("process %d: %s", (int)options->pid, why.message);
+    if (status == PSC_OK || profile->counts.samples) {
+        name_target(recorder, profile, &target);
+        int written = finish(recorder, profile, end);
+        code = status == PSC_OK || written > EXIT_PARTIAL ? written : EXIT_PARTIAL;
+    }
+    text_deinit(&target);
+    profile_destroy(profile);
+    return code;
+}
+
+static int record_started(struct recorder *recorder)
+{
+    struct record_child *child = &recorder->child;
+    char **command = recorder->request.command;
+    int error = record_start_command(child, command);
+    if (error) {
+        complain("%s: %s", command[0], strerror(error));
+        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    }
+    recorder->request.record.pid = child->pid;
+    int code = record(recorder);
+    // The recording may be over before the command is.
+    record_command_ended(child, true);
+    return code <= EXIT_PARTIAL ? child_code(child) : code;
+}
+
+int command_record(int argc, char **argv)
+{
+    struct recorder recorder = {.shows = isatty(STDERR_FILENO)};
+    enum options_result result = record_options_parse(&recorder.request, argc, argv);
+    if (result != OPTIONS_RUN)
+        return command_line_exit_code(result);
+    recorder.shows = recorder.shows && !recorder.request.quiet;
+    watch_signals();
+    return recorder.request.command ? record_started(&recorder) : record(&recorder);
+}

@@ -1,0 +1,108 @@
+/* Where the profile goes, and what is said about it. */
+#include "messages.h"
+#include "output.h"
+#include "profile_formats.h"
+#include "recording_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sources are read whole; larger files are no sources. */
+#define SOURCE_LIMIT ((size_t)64 * 1024 * 1024)
+
+static char *read_source(void *context, const char *file, size_t *ret_size)
+{
+    (void)context;
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    char *bytes = file_bytes_read(fd, SOURCE_LIMIT, ret_size);
+    close(fd);
+    return bytes;
+}
+
+static int write_one(const struct profile *profile, int format, const char *path)
+{
+    struct output_file file;
+    struct psc_error why = {0};
+    const char *name = path ? path : "standard output";
+    const struct profile_output output = {.write = write_output,
+                                          .context = &file,
+                                          .version = psc_version(),
+                                          .read_source = read_source};
+    bool good = open_output(&file, path, false);
+    enum psc_status status =
+        good ? profile_formats[format].write(profile, &output, &why) : PSC_ERR_IO;
+    bool kept = close_output(&file, status == PSC_OK);
+    if (status == PSC_OK && kept)
+        return EXIT_COMPLETE;
+    if (!path && file.error == EPIPE)
+        return EXIT_COMPLETE;
+    if (file.error)
+        complain("%s: %s", name, strerror(file.error));
+    else
+        complain("%s: %s", name, why.message[0] ? why.message : "it could not be written");
+    return EXIT_NOTHING;
+}
+
+int record_write(const struct record_request *request, const struct profile *profile)
+{
+    int code = EXIT_COMPLETE;
+    if (!request->output_count)
+        return write_one(profile, 0, NULL);
+    for (size_t i = 0; i < request->output_count; i++) {
+        const struct record_output *output = &request->outputs[i];
+        const char *path = strcmp(output->path, "-") ? output->path : NULL;
+        int one = write_one(profile, output->format, path);
+        code = one > code ? one : code;
+    }
+    return code;
+}
+
+/* The shortest time that half of all stops did not exceed, in microseconds. */
+static uint64_t median_stop(const struct profile_counts *counts)
+{
+    uint64_t seen = 0;
+    for (size_t i = 0; i < sizeof(counts->stood) / sizeof(counts->stood[0]); i++) {
+        seen += counts->stood[i];
+        if (2 * seen >= counts->stops)
+            return UINT64_C(1) << i;
+    }
+    return 0;
+}
+
+static const char *end_text(enum record_end end)
+{
+    switch (end) {
+    case RECORD_DURATION:
+        return "its time was over";
+    case RECORD_EXITED:
+        return "the process ended";
+    case RECORD_ASKED:
+        break;
+    }
+    return "it was ended";
+}
+
+void record_tell_counts(const struct profile *profile, enum record_end end)
+{
+    const struct profile_counts *counts = &profile->counts;
+    fprintf(stderr,
+            "pystack-core: recorded %.1f s, %s: %" PRIu64 " moments wanted, %" PRIu64
+            " taken, %" PRIu64 " late, %" PRIu64 " lost; %" PRIu64 " samples of threads, %" PRIu64
+            " failed, %" PRIu64 " with a gap, %" PRIu64 " of threads that had not run\n",
+            (double)profile->duration / 1e9, end_text(end), counts->wanted, counts->taken,
+            counts->late, counts->lost, counts->samples, counts->failed, counts->partial,
+            counts->repeated);
+    if (counts->stops)
+        fprintf(stderr,
+                "pystack-core: %" PRIu64 " stops of a thread, up to %" PRIu64
+                " us in the median, %.0f us on average; %.3f ms of processor time a moment\n",
+                counts->stops, median_stop(counts),
+                (double)counts->stood_ns / 1e3 / (double)counts->stops,
+                (double)counts->sampler_ns / 1e6 / (double)(counts->taken ? counts->taken : 1));
+}

@@ -1,0 +1,160 @@
+/** @file What the files of room `record` share. */
+#ifndef PSC_RECORD_PRIVATE_H
+#define PSC_RECORD_PRIVATE_H
+
+#include "capture.h"
+#include "record.h"
+#include "target.h"
+#include "trace.h"
+
+#include <dirent.h>
+
+/* ---- slots.c: when samples are taken ---- */
+
+/**
+ * The time is cut into intervals, and in each one moment is drawn at random: the rate is exact, no
+ * program beats with it, and shares vary no more than with independent moments.
+ */
+struct record_clock {
+    uint64_t start; /**< CLOCK_MONOTONIC, ns. */
+    uint64_t interval;
+    uint64_t slot;   /**< The number of the interval that comes next. */
+    uint64_t moment; /**< In it, CLOCK_MONOTONIC, ns. */
+    uint64_t random;
+};
+
+uint64_t record_now(void);
+void slots_init(struct record_clock *clock, uint64_t interval, uint64_t seed);
+/**
+ * Sleeps until the moment, but no longer than a tenth of a second, or until a signal comes.
+ * @return whether the moment is there.
+ */
+bool slots_wait(const struct record_clock *clock);
+/** The moment was used: goes to the next interval that is not over. @return how many were lost. */
+uint64_t slots_next(struct record_clock *clock);
+
+/* ---- threads.c: what runs ---- */
+
+/** Has it run since the last sample? */
+enum thread_news {
+    THREAD_GONE,
+    THREAD_RAN,   /**< Or it cannot be told. */
+    THREAD_SLEPT, /**< It is where it was, in the kernel. */
+    THREAD_WAITS  /**< It waits in the kernel; whether it ran before is not known. */
+};
+
+struct recorded_thread {
+    int32_t tid;
+    uint32_t number; /**< In the profile. */
+    int schedstat;   /**< The file, kept open; -1. */
+    bool listed;     /**< In the list of the process just now. */
+    bool named;      /**< Python's name for it is in the profile. */
+    bool has_sample; /**< The members below are of it. */
+    bool asleep;     /**< With `slept_runs`, it sleeps. */
+    uint64_t runs;   /**< How often it had been given a processor before the sample. */
+    uint64_t slept_runs;
+    uint64_t run_time;     /**< ns of processor time, now. */
+    uint64_t counted_time; /**< Of it, what samples have. */
+    psc_addr pc;
+    psc_addr sp;
+    uint32_t stack;
+    uint32_t flags;
+};
+
+/** All of a process, by rising id. */
+struct thread_table {
+    DIR *tasks; /**< /proc/PID/task */
+    struct recorded_thread *items;
+    size_t count;
+    size_t capacity;
+    uint64_t links; /**< Of the folder when it was listed; 0: it has to be listed anew. */
+};
+
+/** 0 or errno. */
+int threads_open(struct thread_table *table, int32_t pid);
+void threads_close(struct thread_table *table);
+/** Lists them again if there may be others; `listed` of those that are gone is false then. */
+PSC_MUST_CHECK enum psc_status threads_list(struct thread_table *table);
+/** Removes those that are gone. */
+void threads_sweep(struct thread_table *table);
+enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread);
+
+/* ---- stack_frames.c: from a trace to the profile ---- */
+
+/** The profile's frames of locations; those of one process as long as its session lives. */
+struct frame_map {
+    struct profile *profile;
+    uint32_t process;
+    struct hash_table frames;    /**< By the address of the location. */
+    struct hash_table libraries; /**< By the address of the module. */
+    /** The last stack, from the outermost frame on: most of the next one is the same. */
+    const struct trace_location **locations;
+    uint32_t *stacks;
+    size_t count;
+    size_t location_capacity;
+    size_t stack_capacity;
+};
+
+void frames_init(struct frame_map *map, struct profile *profile, uint32_t process);
+void frames_deinit(struct frame_map *map);
+/** Forgets locations and modules, which are others in a new session. */
+void frames_forget(struct frame_map *map);
+/** The stack of the frames that are shown; PSC_ERR_MEMORY. */
+PSC_MUST_CHECK enum psc_status
+frames_add_stack(struct frame_map *map, const struct trace_thread *thread, uint32_t *ret_stack);
+
+/* ---- recorded_processes.c ---- */
+
+/** A process that is recorded. */
+struct recorded_process {
+    int32_t pid;
+    uint32_t number;                 /**< In the profile. */
+    uint64_t identity;               /**< Another one after exec. */
+    uint64_t looked_at;              /**< When that, and the session, were looked at last. */
+    struct capture_session *session; /**< NULL: not yet, or not possible. */
+    struct thread_table threads;
+    struct frame_map frames;
+    bool over;
+    bool opened;       /**< A session was opened once. */
+    uint64_t cost;     /**< ns that it took to open a session. */
+    uint64_t tried_at; /**< When a session was opened last. */
+};
+
+struct recording {
+    const struct record_options *options;
+    struct profile *profile;
+    struct record_clock clock;
+    struct recorded_process **processes;
+    size_t count;
+    size_t capacity;
+    uint64_t looked_for_children; /**< When. */
+    uint32_t weight;              /**< Of the samples of this moment. */
+    struct psc_error refusal;     /**< Why a process cannot be sampled, of the last one. */
+};
+
+/** @param parent  number in the profile; 0: none. */
+PSC_MUST_CHECK enum psc_status processes_add(struct recording *recording, int32_t pid,
+                                             uint32_t parent, struct psc_error *err);
+/** Opens its session, if that is possible; else recording->refusal says why. */
+PSC_MUST_CHECK enum psc_status processes_open(struct recording *recording,
+                                              struct recorded_process *process,
+                                              struct psc_error *err);
+/** At the end: those that are gone by now have ended. */
+void processes_end(struct recording *recording);
+void processes_destroy(struct recording *recording);
+/** Takes a sample of each of its threads. */
+PSC_MUST_CHECK enum psc_status processes_sample(struct recording *recording,
+                                                struct recorded_process *process,
+                                                struct psc_error *err);
+/** Looks for processes that were started by those that are recorded. */
+PSC_MUST_CHECK enum psc_status processes_look_for_children(struct recording *recording,
+                                                           struct psc_error *err);
+
+/* ---- sampling.c ---- */
+
+/** Of one process, whose session is open. */
+PSC_MUST_CHECK enum psc_status sample_threads(struct recording *recording,
+                                              struct recorded_process *process,
+                                              struct psc_error *err);
+
+#endif

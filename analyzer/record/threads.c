@@ -1,0 +1,167 @@
+/*
+ * Which threads of a process have run. The kernel counts how often a thread was given a processor
+ * (Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat): with an unchanged count
+ * a thread that slept sleeps on, and its stack is what it was.
+ */
+#include "record_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define THREAD_LIMIT ((size_t)1000000)
+/* How often a thread that slept is given a processor when it is stopped: to stop, and to go on. */
+#define RUNS_OF_STOP 2
+
+int threads_open(struct thread_table *table, int32_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/task", pid);
+    table->tasks = opendir(path);
+    return table->tasks ? 0 : errno;
+}
+
+static void close_thread(struct recorded_thread *thread)
+{
+    if (thread->schedstat >= 0)
+        close(thread->schedstat);
+    thread->schedstat = -1;
+}
+
+void threads_close(struct thread_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        close_thread(&table->items[i]);
+    free(table->items);
+    if (table->tasks)
+        closedir(table->tasks);
+    *table = (struct thread_table){0};
+}
+
+static int compare_threads(const void *one, const void *other)
+{
+    const struct recorded_thread *a = one, *b = other;
+    return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+static enum psc_status list_one(struct thread_table *table, size_t sorted, int32_t tid)
+{
+    struct recorded_thread *known = SORTED_FIND(table->items, tid, sorted, tid);
+    if (known) {
+        known->listed = true;
+        return PSC_OK;
+    }
+    if (!array_reserve(&table->items, &table->capacity, table->count + 1, sizeof(*table->items)))
+        return PSC_ERR_MEMORY;
+    char path[64];
+    snprintf(path, sizeof(path), "%d/schedstat", tid);
+    table->items[table->count++] = (struct recorded_thread){
+        .tid = tid,
+        .listed = true,
+        .schedstat = openat(dirfd(table->tasks), path, O_RDONLY | O_CLOEXEC)};
+    return PSC_OK;
+}
+
+enum psc_status threads_list(struct thread_table *table)
+{
+    struct stat folder;
+    enum psc_status status = PSC_OK;
+    // fs/proc/base.c, proc_task_getattr(): the folder has a link for each thread.
+    bool known = !fstat(dirfd(table->tasks), &folder);
+    if (known && table->links && table->links == (uint64_t)folder.st_nlink)
+        return PSC_OK;
+    size_t sorted = table->count;
+    const struct dirent *entry;
+    for (size_t i = 0; i < table->count; i++)
+        table->items[i].listed = false;
+    rewinddir(table->tasks);
+    while (status == PSC_OK && (entry = readdir(table->tasks)) && table->count < THREAD_LIMIT) {
+        int32_t tid = (int32_t)strtol(entry->d_name, NULL, 10);
+        if (tid > 0)
+            status = list_one(table, sorted, tid);
+    }
+    if (table->count)
+        qsort(table->items, table->count, sizeof(*table->items), compare_threads);
+    table->links = known ? (uint64_t)folder.st_nlink : 0;
+    return status;
+}
+
+void threads_sweep(struct thread_table *table)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->items[i].listed)
+            table->items[kept++] = table->items[i];
+        else
+            close_thread(&table->items[i]);
+    }
+    table->count = kept;
+}
+
+/* Processor time, and how often it was given one; 0 for both where the kernel does not count. */
+static bool read_runs(const struct recorded_thread *thread, uint64_t *ret_time, uint64_t *ret_runs)
+{
+    char text[96];
+    *ret_time = *ret_runs = 0;
+    if (thread->schedstat < 0)
+        return true;
+    ssize_t got = pread(thread->schedstat, text, sizeof(text) - 1, 0);
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    char *at = text;
+    *ret_time = strtoull(at, &at, 10);
+    (void)strtoull(at, &at, 10);
+    *ret_runs = strtoull(at, &at, 10);
+    return true;
+}
+
+/* Where it waits in the kernel, by /proc/PID/task/TID/syscall; false: it does not. */
+static bool read_wait(const struct thread_table *table, const struct recorded_thread *thread,
+                      psc_addr *ret_sp, psc_addr *ret_pc)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof(path), "%d/syscall", thread->tid);
+    int fd = openat(dirfd(table->tasks), path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    // fs/proc/base.c, proc_pid_syscall(): the last two words, unless it is "running".
+    char *last = strrchr(text, ' ');
+    if (!last)
+        return false;
+    *ret_pc = strtoull(last, NULL, 16);
+    *last = '\0';
+    last = strrchr(text, ' ');
+    *ret_sp = last ? strtoull(last, NULL, 16) : 0;
+    return last != NULL;
+}
+
+enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread)
+{
+    uint64_t runs;
+    if (!read_runs(thread, &thread->run_time, &runs)) {
+        thread->listed = false;
+        table->links = 0;
+        return THREAD_GONE;
+    }
+    bool counted = runs != 0;
+    if (counted && thread->asleep && runs == thread->slept_runs)
+        return thread->has_sample ? THREAD_SLEPT : THREAD_WAITS;
+    psc_addr sp, pc;
+    bool waits = read_wait(table, thread, &sp, &pc);
+    bool unmoved = waits && counted && thread->has_sample && sp == thread->sp && pc == thread->pc &&
+                   runs - thread->runs <= RUNS_OF_STOP;
+    if (!unmoved)
+        thread->has_sample = false;
+    // The count was read before: if it has run since, the next one is another.
+    thread->asleep = waits && counted;
+    thread->slept_runs = runs;
+    if (!thread->has_sample)
+        thread->runs = runs;
+    return unmoved ? THREAD_SLEPT : waits ? THREAD_WAITS : THREAD_RAN;
+}

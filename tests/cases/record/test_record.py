@@ -1,0 +1,244 @@
+"""`pystack-core record`: a living process over time, and what becomes of it."""
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+import living
+from resting import wait_until
+
+SHARES = os.path.join(cores.PROGRAMS, "shares.py")
+SECONDS = 6 if analyzer.THOROUGH else 3
+SEED = 7
+
+
+def python():
+    found = interpreters.find_version(3, 12) or interpreters.find_version(3, 11)
+    if not found:
+        pytest.skip("no CPython 3.11 or 3.12")
+    return found.path
+
+
+def start(*arguments, **more):
+    return subprocess.Popen([analyzer.PROGRAM, "record", *[str(argument) for argument in arguments]],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+def record(*arguments, codes=(0, 1), **more):
+    result = analyzer.run("record", *arguments, codes=codes, **more)
+    assert result.returncode in codes, result.describe()
+    return result
+
+
+def collapsed(text):
+    """[(frames, count)]"""
+    lines = []
+    for line in text.splitlines():
+        stack, _, count = line.rpartition(" ")
+        lines.append((stack.split(";"), int(count)))
+    return lines
+
+
+def read_ndjson(text):
+    """{type: [objects]}"""
+    found = collections.defaultdict(list)
+    for line in text.splitlines():
+        item = json.loads(line)
+        found[item["type"]].append(item)
+    return found
+
+
+def functions_of(profile):
+    """The functions of each stack, by its number, outermost first."""
+    frames = {frame["id"]: frame for frame in profile["frame"]}
+    stacks = {None: []}
+    for stack in profile["stack"]:
+        stacks[stack["id"]] = stacks[stack["parent"]] + [frames[stack["frame"]]["function"]]
+    return stacks
+
+
+def bootstrap_deviation(moments, name, block=20, rounds=400):
+    """How far a share may be off by chance: blocks of moments drawn again (Kuensch's block bootstrap)."""
+    draw = random.Random(SEED)
+    hits = [phase == name for phase in moments]
+    count = max(1, len(hits) // block)
+    shares = []
+    for _ in range(rounds):
+        total = size = 0
+        for _ in range(count):
+            at = draw.randrange(max(1, len(hits) - block))
+            part = hits[at:at + block]
+            total += sum(part)
+            size += len(part)
+        shares.append(total / size)
+    mean = sum(shares) / rounds
+    return (sum((share - mean) ** 2 for share in shares) / rounds) ** 0.5
+
+
+@pytest.mark.parametrize("mode", ["merged", "python"])
+def test_shares_are_true(tmp_path, mode):
+    output = tmp_path / "out.ndjson"
+    result = record("--idle", "--rate", 200, "--seed", SEED, "--mode", mode, "--output", "ndjson=%s" % output, "--",
+                    python(), SHARES, SECONDS, SEED, timeout=120)
+    assert result.returncode == 0, result.describe()
+    spent = json.loads(result.stdout.splitlines()[-1])
+    profile = read_ndjson(output.read_text())
+    stacks = functions_of(profile)
+    moments = []
+    for sample in profile["sample"]:
+        phase = next((name for name in spent if name in stacks[sample["stack"]]), None)
+        moments += [phase] * sample["weight"] if phase else []
+    counts = profile["counts"][0]
+    assert counts["partial"] <= counts["samples"] * 0.02, counts
+    assert len(moments) > SECONDS * 200 * 0.5, counts
+    for name, seconds in spent.items():
+        share, truth = moments.count(name) / len(moments), seconds / sum(spent.values())
+        # A sample that is late belongs to where the process is by then; a busy machine makes many late.
+        allowed = 4 * bootstrap_deviation(moments, name) + 0.02 + 0.1 * counts["late"] / counts["taken"]
+        assert abs(share - truth) < allowed, (name, share, truth, allowed, counts)
+    if mode == "merged":
+        assert any("crc32" in function for stack in stacks.values() for function in stack)
+
+
+def test_formats_agree(tmp_path):
+    paths = {name: tmp_path / name for name in ("collapsed", "ndjson", "lines")}
+    outputs = [word for name, path in paths.items() for word in ("--output", "%s=%s" % (name, path))]
+    with living.running([python(), SHARES, "60", str(SEED)]) as process:
+        result = record("--pid", process.pid, "--duration", 1, "--threads", *outputs)
+        living.assert_runs_free(process.pid)
+        assert process.poll() is None
+    profile = read_ndjson(paths["ndjson"].read_text())
+    lines = collapsed(paths["collapsed"].read_text())
+    assert sum(count for _, count in lines) == sum(sample["weight"] for sample in profile["sample"] if sample["stack"])
+    assert all(stack[0].endswith("(%d)" % process.pid) for stack, _ in lines), lines[0]
+    assert any("in_python" in frame for stack, _ in lines for frame in stack)
+    assert "wanted" in result.stderr and "taken" in result.stderr
+    text = paths["lines"].read_text()
+    assert "total += number * number" in text and SHARES in text
+    [info] = profile["profile"]
+    assert info["schema"] == "pystack-core-profile/1" and info["interval_ns"] == 10 ** 7
+    [one] = profile["process"]
+    assert one["pid"] == process.pid and one["python"].startswith("CPython 3.")
+
+
+def test_signals_of_the_target_arrive():
+    """A timer that fires every two milliseconds goes on: nothing is held between the samples."""
+    code = ("import signal, sys\n"
+            "def take(*_):\n"
+            "    global taken\n"
+            "    taken += 1\n"
+            "    if taken == 300:\n"
+            "        signal.setitimer(signal.ITIMER_REAL, 0)\n"
+            "        sys.exit(7)\n"
+            "taken = 0\n"
+            "signal.signal(signal.SIGALRM, take)\n"
+            "signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)\n"
+            "while True: sum(range(1000))\n")
+    result = record("--rate", 500, "--", python(), "-c", code, codes=(7,), timeout=120)
+    assert collapsed(result.stdout)
+
+
+def test_ctrl_c_writes_and_lets_run(tmp_path):
+    output = tmp_path / "out.txt"
+    with living.running([python(), SHARES, "600", str(SEED)]) as process:
+        recorder = start("--pid", process.pid, "--idle", "--output", "collapsed=%s" % output)
+        wait_until(lambda: living.cpu_ticks(recorder.pid) > 5, "a recording on its way", living.WAIT)
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate(timeout=living.WAIT)
+        assert recorder.returncode in (0, 1), said
+        assert output.exists() and b"it was ended" in said
+        living.assert_runs_free(process.pid)
+        living.assert_works(process.pid)
+
+
+def test_killed_recorder_leaves_no_trace(tmp_path):
+    output = tmp_path / "out.txt"
+    with living.running([python(), SHARES, "600", str(SEED)]) as process:
+        for _ in range(5):
+            recorder = start("--pid", process.pid, "--rate", 2000, "--idle", "--output", "collapsed=%s" % output)
+            wait_until(lambda pid=recorder.pid: living.cpu_ticks(pid) > 5, "a recording", living.WAIT)
+            recorder.kill()
+            recorder.communicate(timeout=living.WAIT)
+            living.assert_runs_free(process.pid)
+            living.assert_works(process.pid)
+    assert not list(tmp_path.iterdir())
+
+
+def test_stopped_target(tmp_path):
+    """A stopped process stays stopped, has samples when idle ones are asked for, and can go on."""
+    output = tmp_path / "out.ndjson"
+    with living.running([python(), SHARES, "600", str(SEED)]) as process:
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: living.process_state(process.pid)[0] == "T", "a stopped process")
+        record("--pid", process.pid, "--idle", "--duration", 0.5, "--output", "ndjson=%s" % output)
+        assert living.process_state(process.pid)[0] == "T"
+        process.send_signal(signal.SIGCONT)
+        living.assert_works(process.pid)
+    profile = read_ndjson(output.read_text())
+    assert profile["sample"] and not any("running" in sample["state"] for sample in profile["sample"])
+
+
+def test_target_that_executes_another(tmp_path):
+    output = tmp_path / "out.ndjson"
+    code = ("import os, sys, time\n"
+            "def first():\n"
+            "    end = time.monotonic() + 0.7\n"
+            "    while time.monotonic() < end: sum(range(1000))\n"
+            "first()\n"
+            "os.execv(sys.executable, [sys.executable, %r, '0.7', '1'])\n" % SHARES)
+    record("--output", "ndjson=%s" % output, "--", python(), "-c", code, timeout=120)
+    profile = read_ndjson(output.read_text())
+    stacks = functions_of(profile)
+    seen = {function for sample in profile["sample"] for function in stacks[sample["stack"]]}
+    assert "first" in seen and "in_python" in seen, sorted(seen)
+    assert len(profile["process"]) == 2 and profile["process"][0]["ended"]
+
+
+def test_children(tmp_path):
+    output = tmp_path / "out.ndjson"
+    code = ("import subprocess, sys\n"
+            "[child.wait() for child in [subprocess.Popen([sys.executable, %r, '3', str(i)]) for i in range(2)]]\n"
+            % SHARES)
+    record("--children", "--output", "ndjson=%s" % output, "--", python(), "-c", code, timeout=120)
+    profile = read_ndjson(output.read_text())
+    owners = {thread["id"]: thread["process"] for thread in profile["thread"]}
+    stacks = functions_of(profile)
+    busy = {owners[sample["thread"]] for sample in profile["sample"] if "in_python" in stacks[sample["stack"]]}
+    assert len(busy) == 2, profile["process"]
+    assert all(process["parent"] == 1 for process in profile["process"] if process["id"] in busy)
+    assert all(process["ended"] for process in profile["process"])
+
+
+def test_without_a_stop(tmp_path):
+    with living.running([python(), SHARES, "600", str(SEED)]) as process:
+        result = record("--pid", process.pid, "--no-pause", "--duration", 1, "--rate", 200)
+    lines = collapsed(result.stdout)
+    assert any("in_python" in stack[-1] for stack, _ in lines)
+    assert "stops of a thread" not in result.stderr
+
+
+def test_only_the_holder_of_the_gil(tmp_path):
+    output = tmp_path / "out.ndjson"
+    with living.running([python(), SHARES, "600", str(SEED)]) as process:
+        record("--pid", process.pid, "--gil", "--duration", 0.5, "--output", "ndjson=%s" % output)
+    samples = read_ndjson(output.read_text())["sample"]
+    assert samples and all("holds-gil" in sample["state"] for sample in samples)
+
+
+def test_command_passes_its_code_on():
+    assert record("--quiet", "--", sys.executable, "-c", "raise SystemExit(5)", codes=(5,)).stderr == ""
+    assert record("--", "/nonexistent/program", codes=(127,)).stderr.startswith("pystack-core: /nonexistent/program")
+
+
+def test_wrong_usage():
+    for words in ([], ["--pid", "1", "--", "true"], ["--rate", "0", "--pid", "1"], ["--output", "x=y", "--pid", "1"]):
+        assert analyzer.run("record", *words).returncode == analyzer.EXIT_USAGE, words
+    assert analyzer.run("record", "--pid", 4194304).returncode == analyzer.EXIT_NOTHING
