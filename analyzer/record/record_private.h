@@ -9,7 +9,7 @@
 
 #include <dirent.h>
 
-/* ---- slots.c: when samples are taken ---- */
+/* ---- record_clock.c: when samples are taken ---- */
 
 /**
  * The time is cut into intervals, and in each one moment is drawn at random: the rate is exact, no
