@@ -37,14 +37,14 @@ struct profile_format {
 };
 
 /** All formats, in the order of --help: name, some words. */
-#define PROFILE_FORMATS(ROW)                                                         \
-    ROW(collapsed, "one line for each stack, with its count")                        \
-    ROW(flamegraph, "a page (HTML) of all stacks, by name and in the order of time") \
-    ROW(speedscope, "for speedscope.app")                                            \
-    ROW(firefox, "for profiler.firefox.com: threads and processes on one time line") \
-    ROW(pprof, "for go tool pprof")                                                  \
-    ROW(lines, "own and total time of each line of source, as text")                 \
-    ROW(heat, "the same as a page (HTML), each line in its place in the source")     \
+#define PROFILE_FORMATS(ROW)                                                  \
+    ROW(collapsed, "one line for each stack, with its count")                 \
+    ROW(flamegraph, "a page (HTML) of all stacks, in the order of time, too") \
+    ROW(speedscope, "for speedscope.app")                                     \
+    ROW(firefox, "for profiler.firefox.com: threads on one time line")        \
+    ROW(pprof, "for go tool pprof")                                           \
+    ROW(lines, "own and total time of each line of source, as text")          \
+    ROW(heat, "the same as a page (HTML), lines in their sources")            \
     ROW(ndjson, "each sample, one JSON object a line")
 
 /** The same, as functions. */

@@ -111,7 +111,7 @@ static const struct option_choice formats[] = {
         {NULL, 0},
 };
 
-#define FORMAT_HELP(name, help) "\n  " #name ": " help
+#define FORMAT_HELP(name, help) "\n" #name ": " help
 
 #define FLAG(name, help)                                                          \
     {                                                                             \
