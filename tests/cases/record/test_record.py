@@ -97,7 +97,8 @@ def test_shares_are_true(tmp_path, mode):
         phase = next((name for name in spent if name in stacks[sample["stack"]]), None)
         moments += [phase] * sample["weight"] if phase else []
     counts = profile["counts"][0]
-    assert counts["partial"] <= counts["samples"] * 0.02, counts
+    # What was not copied in time is read when the thread runs again: on a busy machine that shows.
+    assert counts["partial"] <= counts["samples"] * (0.02 + counts["late"] / counts["taken"]), counts
     assert len(moments) > SECONDS * 200 * 0.5, counts
     for name, seconds in spent.items():
         share, truth = moments.count(name) / len(moments), seconds / sum(spent.values())
