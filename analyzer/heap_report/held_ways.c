@@ -309,16 +309,14 @@ enum psc_status held_way_put_json(struct heap_page *page, const char *key, uint3
     json_open_array(json, key);
     for (size_t i = 0; i < way.count; i++) {
         const uint32_t at = way.nodes[i];
-        const bool is_object = holders_is_object(holders, at);
         const struct holder *holder = holders_get(holders, at);
+        const psc_addr address =
+            holder ? holder->frame.address : holders->heap->objects[at].address;
         struct text via = {0};
         add_step(holders, &way, i, &via);
         json_open_object(json, NULL);
-        json_put_address(json, "address", is_object || (holder && holder->frame.address),
-                         is_object ? holders->heap->objects[at].address : holder->frame.address);
-        json_put_string(json, "type",
-                        is_object || holder->kind == HOLDER_FRAME ? holders_type_name(holders, at)
-                                                                  : NULL);
+        json_put_address(json, "address", address != 0, address);
+        json_put_string(json, "type", address ? holders_type_name(holders, at) : NULL);
         json_put_string(json, "via", via.data ? via.data : "");
         json_put_unsigned(json, "retained_bytes", true, holders->tree.retained[at]);
         if (i + 1 == way.count)

@@ -40,7 +40,7 @@ const struct holder *holders_find_frame(const struct holders *holders, uint32_t 
     const struct holder *holder = holders_get(holders, node);
     if (holder)
         return holder->kind == HOLDER_FRAME ? holder : NULL;
-    if (holders->heap->objects[node].type != holders->frame_type)
+    if (!holders->items || holders->heap->objects[node].type != holders->frame_type)
         return NULL;
     for (uint32_t i = 0; i < holders->count; i++)
         if (holders->items[i].kind == HOLDER_FRAME && holders->items[i].object == node)

@@ -268,14 +268,14 @@ static void take_dangling(struct verification *all, const struct heap_damage *da
 static void take_pool(struct verification *all, const struct heap_damage *damage)
 {
     struct text text = {0};
+    const psc_addr pool = damage->address - damage->address % all->heap->layout.pool_size;
     struct finding *finding = add_finding(all, FINDING_FREE_BLOCK, damage->address);
     if (!finding || finding->message)
         return;
     text_printf(&text,
                 "the free list of the pool at 0x%llx is broken: a free block was written to, or "
                 "the pool's header",
-                (unsigned long long)(damage->address / all->heap->layout.pool_size *
-                                     all->heap->layout.pool_size));
+                (unsigned long long)pool);
     if (damage->value)
         text_printf(&text, " (0x%llx stands there)", (unsigned long long)damage->value);
     set_message(all, finding, &text);
