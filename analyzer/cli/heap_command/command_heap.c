@@ -198,6 +198,7 @@ static bool save_core(const struct heap_request *request, const char *path)
     struct psc_capture_options capture = PSC_CAPTURE_OPTIONS_INIT;
     struct psc_target *target = NULL;
     struct psc_snapshot *snapshot = NULL;
+    struct psc_trace *trace = NULL;
     struct psc_error err = {0};
     capture.core_path = path;
     capture.core_full = 1;
@@ -209,7 +210,12 @@ static bool save_core(const struct heap_request *request, const char *path)
     if (status == PSC_OK)
         status = psc_take_snapshot(target, &capture, &snapshot, &err);
     if (status == PSC_OK)
+        status = psc_read_snapshot(snapshot, &trace, &err);
+    if (status == PSC_OK)
+        status = psc_trace_core(trace, &err);
+    if (status == PSC_OK)
         status = psc_snapshot_keep_core(snapshot, &err);
+    psc_trace_destroy(trace);
     psc_snapshot_destroy(snapshot);
     psc_close(target);
     if (status != PSC_OK)
