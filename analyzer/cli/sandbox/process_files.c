@@ -321,7 +321,7 @@ int broker_list_process_links(const struct sandbox_rules *rules, const char *pat
     int fd = folder ? memfd_create("links", MFD_CLOEXEC) : -1;
     int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
-    bool good = file && write_links(folder, file, found.process->is_target);
+    bool good = file && write_links(folder, file, found.process && found.process->is_target);
     int error = errno;
     if (file)
         fclose(file);
@@ -349,7 +349,7 @@ ssize_t broker_read_process_link(const struct sandbox_rules *rules, const char *
     if (length < 0)
         return -1;
     ret[length] = '\0';
-    if (found.process->is_target || is_end(ret))
+    if ((found.process && found.process->is_target) || is_end(ret))
         return length;
     errno = EACCES;
     return -1;
