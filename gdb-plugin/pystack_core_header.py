@@ -26,6 +26,11 @@ PSC_ERR_INTERRUPTED = 9
 
 # enum psc_fetched
 
+# enum psc_notes_reads
+PSC_NOTES_READS_NOT = 0
+PSC_NOTES_READS_ALL = 1
+PSC_NOTES_READS_REDACTED = 2
+
 # enum psc_debugger_permission
 PSC_DEBUGGER_READ = 1
 PSC_DEBUGGER_WRITE = 2
@@ -180,7 +185,9 @@ if ctypes:
                     ("reserved", ctypes.c_uint32),
                     ("fetch_file", OpenOptionsFetch_file),
                     ("fetch_context", ctypes.c_void_p),
-                    ("kept", ctypes.c_void_p)]
+                    ("kept", ctypes.c_void_p),
+                    ("notes_reads", ctypes.c_uint32),
+                    ("held_pid", ctypes.c_int32)]
 
     class DebuggerMapping(ctypes.Structure):
         _fields_ = [("start", ctypes.c_uint64),
@@ -499,6 +506,11 @@ if ctypes:
                     ("color", ctypes.c_uint32),
                     ("one_line", ctypes.c_uint32)]
 
+    class SlimOptions(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_uint32),
+                    ("with_files", ctypes.c_uint32),
+                    ("no_native_values", ctypes.c_uint32)]
+
     # Every public function, its result and its arguments.
     FUNCTIONS = {
         "psc_version": (
@@ -737,4 +749,7 @@ if ctypes:
         "psc_heap_warning": (
             ctypes.c_char_p,
             [ctypes.c_void_p, ctypes.c_size_t]),
+        "psc_write_slim_core": (
+            ctypes.c_int,
+            [ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(SlimOptions), ctypes.POINTER(Error)]),
     }

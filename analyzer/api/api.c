@@ -71,6 +71,9 @@ enum psc_status take_open_options(const struct psc_open_options *given, struct t
         .maps_files = open.maps_files != 0,
         .kept = open.kept ? open.kept->modules : NULL,
         .find_kept = kept_modules_find,
+        .notes_reads = open.notes_reads != PSC_NOTES_READS_NOT,
+        .leaves_text = open.notes_reads == PSC_NOTES_READS_REDACTED,
+        .held_pid = open.held_pid,
         .interrupted = open.interrupted,
         .interrupt_context = open.interrupt_context,
         .core = {.name = open.core_name,
@@ -126,6 +129,7 @@ enum psc_status psc_open_process(int32_t pid, const struct psc_open_options *opt
     if (!ret)
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_open_process: ret is NULL");
     enum psc_status status = take_open_options(options, &target_options, err);
+    target_options.notes_reads = false;
     if (status == PSC_OK)
         status = live_open(pid, &target_options, &target, err);
     return status == PSC_OK ? finish_open(target, ret, err) : status;

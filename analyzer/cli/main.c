@@ -1,8 +1,10 @@
 /* The program: a command, or a core or process to be shown. */
 #include "ci.h"
 #include "commands.h"
+#include "crashes.h"
 #include "debuginfod.h"
 #include "doctor.h"
+#include "handle.h"
 #include "heap_command.h"
 #include "input.h"
 #include "kept_cores.h"
@@ -11,6 +13,7 @@
 #include "recording.h"
 #include "sandbox.h"
 #include "show_target.h"
+#include "slim_cores.h"
 #include "triage.h"
 
 #include <errno.h>
@@ -77,6 +80,9 @@ static const struct command commands[] = {
     {&heap_command, command_heap},
     {&doctor_command, command_doctor},
     {&summary_command, command_summary},
+    {&slim_command, command_slim},
+    {&handle_command, command_handle},
+    {&crashes_command, command_crashes},
     {&demangle_command, command_demangle},
     {&schema_command, command_schema},
     {NULL, NULL},

@@ -35,6 +35,11 @@ struct elf_bytes {
     size_t size;
 };
 
+/** Unpacks a stream of zlib(3), which must give exactly so many bytes. */
+bool elf_inflate(const struct elf_bytes *stored, uint8_t *ret, uint64_t size);
+/** Packs bytes into such a stream, malloc'd; NULL: out of memory. */
+uint8_t *elf_deflate(const struct elf_bytes *bytes, size_t *ret_size);
+
 /** [start, end) */
 struct elf_range {
     uint64_t start;

@@ -1,8 +1,13 @@
-/* The one place that decompresses: libdeflate, which takes half of zlib's time, else libelf. */
+/* The one place that compresses and decompresses: libdeflate, which takes half of zlib's time, else
+ * libelf. */
 #include "elf_private.h"
 
 #include <gelf.h>
 #include <libdeflate.h>
+
+#include <stdlib.h>
+
+#define DEFLATE_LEVEL 6
 
 /** zlib cannot do better than about 1 : 1032; a header that claims more is wrong. */
 #define COMPRESSION_RATIO_LIMIT 1100
@@ -21,6 +26,29 @@ static bool inflate_bytes(const struct elf_bytes *bytes, uint64_t inflated_size,
     if (good)
         *ret = (struct elf_bytes){inflated, inflated_size};
     return good;
+}
+
+bool elf_inflate(const struct elf_bytes *stored, uint8_t *ret, uint64_t size)
+{
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    bool good = decompressor && libdeflate_zlib_decompress(decompressor, stored->data, stored->size,
+                                                           ret, size, NULL) == LIBDEFLATE_SUCCESS;
+    libdeflate_free_decompressor(decompressor);
+    return good;
+}
+
+uint8_t *elf_deflate(const struct elf_bytes *bytes, size_t *ret_size)
+{
+    struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(DEFLATE_LEVEL);
+    size_t most = compressor ? libdeflate_zlib_compress_bound(compressor, bytes->size) : 0;
+    uint8_t *stored = most ? malloc(most) : NULL;
+    *ret_size =
+        stored ? libdeflate_zlib_compress(compressor, bytes->data, bytes->size, stored, most) : 0;
+    libdeflate_free_compressor(compressor);
+    if (*ret_size)
+        return stored;
+    free(stored);
+    return NULL;
 }
 
 static bool read_compression(Elf_Scn *section, GElf_Chdr *ret)

@@ -51,5 +51,6 @@
 #include "pystack_core_print.h"
 #include "pystack_core_symbols.h"
 #include "pystack_core_heap.h"
+#include "pystack_core_slim.h"
 
 #endif

@@ -19,6 +19,14 @@ enum psc_fetched {
 /** What is kept of the files of libraries; see psc_kept_create(). */
 struct psc_kept;
 
+/** Whether it is noted which memory is read, for psc_write_slim_core(). */
+enum psc_notes_reads {
+    PSC_NOTES_READS_NOT = 0,
+    PSC_NOTES_READS_ALL = 1,
+    /** But for text of values and the environment, which then is not in the slim core. */
+    PSC_NOTES_READS_REDACTED = 2
+};
+
 /** Where the files of the dead machine are now; begin with PSC_OPEN_OPTIONS_INIT. */
 struct psc_open_options {
     uint32_t size;                    /**< sizeof(struct psc_open_options) */
@@ -76,11 +84,19 @@ struct psc_open_options {
     void *fetch_context;
     /** What was learned of libraries, which the target takes out of it; or NULL. */
     struct psc_kept *kept;
+    /** enum psc_notes_reads; of psc_open_core() only. */
+    uint32_t notes_reads;
+    /**
+     * Of psc_open_core(): the process itself, by its id here, which the kernel holds while it dumps
+     * this core (core(5), "Piping core dumps to a program"). Of the core the head is enough then,
+     * with all its notes: memory is read of the process. 0: none.
+     */
+    int32_t held_pid;
 };
 #define PSC_OPEN_OPTIONS_INIT                                                                     \
     {                                                                                             \
         sizeof(struct psc_open_options), 0, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, \
-            NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL                                     \
+            NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0                               \
     }
 
 /**

@@ -52,7 +52,7 @@ static psc_addr find_argc(struct target *target, psc_addr auxv)
     return 0;
 }
 
-void target_read_arguments(struct target *target, const uint8_t first_auxv[16])
+static void read_arguments(struct target *target, const uint8_t first_auxv[16])
 {
     struct target_process *process = &target->process;
     if (!target->auxv.execfn)
@@ -82,4 +82,12 @@ void target_read_arguments(struct target *target, const uint8_t first_auxv[16])
     process->arguments = arguments;
     process->argument_count = argc;
     process->arguments_cut = cut;
+}
+
+void target_read_arguments(struct target *target, const uint8_t first_auxv[16])
+{
+    // The environment stands beside them.
+    target_begin_text(target);
+    read_arguments(target, first_auxv);
+    target_end_text(target);
 }

@@ -1,4 +1,5 @@
 /* What all kinds of targets have in common is made and freed here. */
+#include "reads.h"
 #include "target_private.h"
 
 #include <stdlib.h>
@@ -43,6 +44,9 @@ static bool copy_options(struct target *target, const struct target_options *opt
         copy->maps_files = options->maps_files;
         copy->kept = options->kept;
         copy->find_kept = options->find_kept;
+        copy->notes_reads = options->notes_reads;
+        copy->leaves_text = options->leaves_text;
+        copy->held_pid = options->held_pid;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||
             !copy_strings(arena, options->source_maps, options->source_map_count,
@@ -67,7 +71,14 @@ struct target *target_create(enum target_kind kind, const struct target_ops *ops
     *target =
         (struct target){.ops = ops, .kind = kind, .machine = target_machine_here(), .arena = arena};
     warnings_init(&target->warnings, arena);
-    if (!copy_options(target, options, executable)) {
+    bool good = copy_options(target, options, executable);
+    if (good && target->options.notes_reads) {
+        target->reads = reads_create();
+        good = target->reads != NULL;
+        if (good)
+            target->reads->leaves_text = target->options.leaves_text;
+    }
+    if (!good) {
         target_close(target);
         return NULL;
     }
@@ -102,6 +113,7 @@ void target_close(struct target *target)
     free(target->mappings);
     free(target->chain);
     free(target->threads);
+    reads_destroy(target->reads);
     warnings_deinit(&target->warnings);
     arena_destroy(target->arena);
     free(target);

@@ -1,3 +1,4 @@
+#include "reads.h"
 #include "target_private.h"
 
 #include <signal.h>
@@ -48,13 +49,24 @@ static enum psc_status read_pieces(struct target *target, psc_addr address, void
     return PSC_OK;
 }
 
+static void note_read(struct target *target, psc_addr address, size_t size)
+{
+    if (target->reads)
+        reads_add(target->reads, address, size);
+}
+
 enum psc_status target_read(struct target *target, psc_addr address, void *buffer, size_t size)
 {
+    enum psc_status status = PSC_ERR_FAULT;
     if (!may_read(target, size))
-        return PSC_ERR_FAULT;
+        return status;
     if (target->ops->read)
-        return target->ops->read(target, address, buffer, size);
-    return target->ops->piece ? read_pieces(target, address, buffer, size) : PSC_ERR_FAULT;
+        status = target->ops->read(target, address, buffer, size);
+    else if (target->ops->piece)
+        status = read_pieces(target, address, buffer, size);
+    if (status == PSC_OK)
+        note_read(target, address, size);
+    return status;
 }
 
 /* One question tells how far they go: over a hole of gigabytes there are many. */
@@ -78,8 +90,11 @@ static size_t read_some_pieces(struct target *target, psc_addr address, uint8_t 
 size_t target_read_some(struct target *target, psc_addr address, void *buffer, size_t size)
 {
     size_t done = 0;
-    if (!target->ops->read && target->ops->piece)
-        return may_read(target, size) ? read_some_pieces(target, address, buffer, size) : 0;
+    if (!target->ops->read && target->ops->piece) {
+        done = may_read(target, size) ? read_some_pieces(target, address, buffer, size) : 0;
+        note_read(target, address, done);
+        return done;
+    }
     while (done < size) {
         // Pieces that do not cross a page: a hole costs only what lies behind it.
         size_t piece = 4096 - (size_t)((address + done) & 4095);
@@ -119,7 +134,7 @@ enum psc_status target_read_pointer(struct target *target, psc_addr address, psc
     return target_read(target, address, ret, sizeof(*ret));
 }
 
-enum psc_status target_read_string(struct target *target, psc_addr address, char *buffer,
+static enum psc_status read_string(struct target *target, psc_addr address, char *buffer,
                                    size_t size)
 {
     size_t done = 0;
@@ -141,13 +156,46 @@ enum psc_status target_read_string(struct target *target, psc_addr address, char
     return PSC_ERR_LIMIT;
 }
 
+/* What stands behind the string is read with it, and is no part of it. */
+enum psc_status target_read_string(struct target *target, psc_addr address, char *buffer,
+                                   size_t size)
+{
+    if (!target->reads)
+        return read_string(target, address, buffer, size);
+    target->reads->paused++;
+    enum psc_status status = read_string(target, address, buffer, size);
+    target->reads->paused--;
+    note_read(target, address, size ? strlen(buffer) + (status == PSC_OK) : 0);
+    return status;
+}
+
 const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
 {
     size_t piece;
     if (!target->ops->piece || !may_read(target, size))
         return NULL;
     const uint8_t *bytes = target->ops->piece(target, address, &piece);
-    return bytes && piece >= size ? bytes : NULL;
+    if (!bytes || piece < size)
+        return NULL;
+    note_read(target, address, size);
+    return bytes;
+}
+
+bool target_leaves_text(const struct target *target)
+{
+    return target->reads && target->reads->leaves_text;
+}
+
+void target_begin_text(struct target *target)
+{
+    if (target_leaves_text(target))
+        target->reads->paused++;
+}
+
+void target_end_text(struct target *target)
+{
+    if (target_leaves_text(target))
+        target->reads->paused--;
 }
 
 void target_prefetch(struct target *target, psc_addr address, size_t size)

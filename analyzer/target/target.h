@@ -126,6 +126,7 @@ enum target_kind {
 };
 
 struct target;
+struct target_reads;
 
 struct target_ops {
     /** The caller's `interrupted` is not called while reading, which other threads do too. */
@@ -193,6 +194,9 @@ struct target_options {
      */
     struct kept_modules *kept;
     bool (*find_kept)(struct kept_modules *kept, struct target_file *file);
+    bool notes_reads; /**< See target->reads. */
+    bool leaves_text; /**< With it: but for the text of values. */
+    int32_t held_pid; /**< Of core_open(): the process itself, which the kernel holds; 0: none. */
 };
 
 enum target_need {
@@ -241,6 +245,7 @@ struct target {
     bool interrupted;            /**< The caller wants no more: nothing can be read. */
     size_t unasked; /**< Reads, or pages of large ones, since `interrupted` was called. */
     void *backend;  /**< Of the kind, whose files alone use it. */
+    struct target_reads *reads; /**< Which bytes were read so far; NULL: that is not noted. */
 };
 
 void target_close(struct target *target);
@@ -301,6 +306,13 @@ PSC_MUST_CHECK enum psc_status target_read_string(struct target *target, psc_add
                                                   char *buffer, size_t size);
 /** The bytes where they lie in one piece, see struct target_ops; NULL when a copy is needed. */
 const uint8_t *target_peek(struct target *target, psc_addr address, size_t size);
+/**
+ * What is read in between is text that the program works with, of its values or its environment:
+ * it is noted in target->reads where such text is wanted.
+ */
+bool target_leaves_text(const struct target *target);
+void target_begin_text(struct target *target);
+void target_end_text(struct target *target);
 void target_prefetch(struct target *target, psc_addr address, size_t size);
 /** Lets go of the memory behind a large range that was read; it can still be read again. */
 void target_release(struct target *target, psc_addr address, size_t size);

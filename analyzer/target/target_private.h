@@ -116,7 +116,12 @@ struct core_notes {
     struct elf_bytes auxv;
     struct elf_bytes files;   /**< NT_FILE */
     struct elf_bytes process; /**< NT_PRPSINFO */
-    struct elf_bytes names;   /**< Our own note, see save.h. */
+    /* Our own notes, see save.h. */
+    struct elf_bytes names;
+    struct elf_bytes slim;
+    struct elf_bytes slim_segments;
+    struct elf_bytes slim_holes;
+    struct elf_bytes slim_files;
     size_t thread_capacity;
     struct hash_table tids; /**< Of the threads so far, as uint64_t. */
     bool thread_skipped;    /**< The last thread was one that is there already. */
@@ -134,6 +139,8 @@ struct core_file_range {
     struct target_file *file;
 };
 
+/** Whether this program has added it to a core. */
+bool core_note_is_own(const struct elf_note *note);
 /** Takes one note; PSC_ERR_MEMORY only. */
 PSC_MUST_CHECK enum psc_status core_notes_add(struct core_notes *notes,
                                               const struct elf_note *note);

@@ -19,7 +19,7 @@ MOST_FILES = 16
 # What everybody may include, and the program, which is no part of the library.
 PUBLIC, PROGRAM = "include", "cli"
 # Doors inside a room that all may use: who opens a target says of which kind it is.
-KINDS = ("target/core", "target/debugger", "target/live")
+KINDS = ("target/core", "target/debugger", "target/live", "target/slim")
 
 # Each outside library has one place: what is included, the folders, how many files there at most.
 LIBRARIES: List[Tuple[str, str, Dict[str, Optional[int]]]] = [
@@ -27,7 +27,7 @@ LIBRARIES: List[Tuple[str, str, Dict[str, Optional[int]]]] = [
     ("libunwind", r"libunwind", {"native": None}),
     ("libdw", r"elfutils/", {"modules/dwarf": None, "native": 1}),
     ("libelf", r"(libelf|gelf)\.h", {"elf": None}),
-    ("jansson", r"jansson\.h", {"json_writer": None, "report": None, "cli/triage": None, "cli/doctor": 1, "cli/ci": 1}),
+    ("jansson", r"jansson\.h", {"json_writer": None, "report": None, "cli/triage": None, "cli/doctor": 1, "cli/ci": 1, "cli/crash_store": 1}),
     ("ptrace", r"sys/ptrace\.h", {"target/live": None}),
     ("process_vm_readv", r"sys/uio\.h", {"target/live": None}),
     ("libdeflate", r"libdeflate\.h", {"elf": 1}),

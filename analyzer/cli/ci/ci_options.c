@@ -49,6 +49,15 @@ static enum options_result take_prune(void *request, const struct option_spec *s
     return OPTIONS_RUN;
 }
 
+static enum options_result take_slim(void *request, const struct option_spec *spec,
+                                     const char *value)
+{
+    (void)spec;
+    (void)value;
+    ((struct ci_options *)request)->slims = true;
+    return OPTIONS_RUN;
+}
+
 static enum options_result take_exits(void *request, const struct option_spec *spec,
                                       const char *value)
 {
@@ -90,6 +99,10 @@ static const struct option_spec option_list[] = {
      take_grace, COMPLETE_NOTHING, NULL},
     {NULL, "keep-cores", 0, OPTION_REQUIRED, "DIR", "move cores to DIR", take_keep,
      COMPLETE_DIRECTORIES, NULL},
+    {NULL, "slim-cores", 0, OPTION_FLAG, NULL,
+     "make cores small when they have been looked at: what their reports\n"
+     "read is kept; with --redact without text of values",
+     take_slim, COMPLETE_NOTHING, NULL},
     {NULL, "prune", 0, OPTION_FLAG, NULL, "remove cores when they have been looked at", take_prune,
      COMPLETE_NOTHING, NULL},
     {NULL, "report-exits", 0, OPTION_FLAG, NULL,
@@ -142,7 +155,7 @@ const struct command_spec ci_command = {
     .option_count = sizeof(option_list) / sizeof(option_list[0]),
     .shared = &forwarded_options,
     .examples = "pystack-core ci -- pytest -n 4\n"
-                "pystack-core ci --hang-after 300 --keep-cores cores -- pytest\n"
+                "pystack-core ci --hang-after 300 --keep-cores cores --slim-cores -- pytest\n"
                 "pystack-core ci --output groups=groups.json --baseline known.json --fail-on new "
                 "-- make check",
     .exit_status =
@@ -170,8 +183,9 @@ enum options_result ci_options_parse(struct ci_options *options, int argc, char 
     options->command = argv + first;
     if (first == argc)
         complain_of_usage("ci: no command is given");
-    else if (options->keep_cores && options->prunes)
-        complain_of_usage("ci: --keep-cores and --prune exclude each other");
+    else if ((options->keep_cores || options->slims) && options->prunes)
+        complain_of_usage("ci: %s and --prune exclude each other",
+                          options->slims ? "--slim-cores" : "--keep-cores");
     else
         return ci_triage_check(options);
     return OPTIONS_WRONG;

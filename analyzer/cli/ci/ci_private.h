@@ -22,6 +22,7 @@ struct ci_options {
     uint64_t timeout_seconds; /**< In all; 0: no limit. */
     uint64_t grace_seconds;   /**< From SIGTERM to SIGKILL. */
     const char *keep_cores;   /**< A folder, or NULL. */
+    bool slims;               /**< They are made small, in their places. */
     bool prunes;              /**< Cores are removed when they were looked at. */
     bool reports_exits;       /**< All deaths are, not only those that are certain to be ones. */
     bool no_github;
@@ -56,6 +57,8 @@ bool left_cores_find(struct left_cores *cores, const struct descendant *process)
 /** Those of processes that nobody has seen. */
 void left_cores_sweep(struct left_cores *cores);
 void left_cores_remove(const struct left_cores *cores);
+/** Makes them small, see cli/slim_cores; says what cannot be. */
+void left_cores_slim(const struct left_cores *cores, const struct ci_options *options);
 void left_cores_deinit(struct left_cores *cores);
 
 /* ---- core_names.c ---- */

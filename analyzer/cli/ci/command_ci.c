@@ -63,6 +63,8 @@ static int run(struct ci_run *run)
                                           : EXIT_NOTHING;
     exit_reports_say(&run->exits);
     int code = exit_code(run, ci_triage(run));
+    if (run->options->slims)
+        left_cores_slim(&run->cores, run->options);
     if (run->options->prunes)
         left_cores_remove(&run->cores);
     return code;

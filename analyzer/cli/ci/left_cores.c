@@ -16,10 +16,12 @@
 #define HANDLER_SECONDS 5.
 
 /* Where handlers keep them: systemd-coredump(8); apport, apport/fileutils.py, get_core_path(). */
-static const struct {
+static const struct store {
     const char *program, *folder;
-} stores[] = {{"systemd-coredump", "/var/lib/systemd/coredump"},
-              {"apport", "/var/lib/apport/coredump"}};
+    bool is_own; /* A folder for each crash. */
+} stores[] = {{"systemd-coredump", "/var/lib/systemd/coredump", false},
+              {"apport", "/var/lib/apport/coredump", false},
+              {"pystack-core", "/var/lib/pystack-core/crashes", true}};
 
 void left_cores_init(struct left_cores *cores, const char *keep)
 {
@@ -99,25 +101,34 @@ static bool take_matches(struct left_cores *cores, const char *name,
 
 /* ---- behind a pipe ---- */
 
-static const char *find_store(const struct left_cores *cores)
+static const struct store *find_store(const struct left_cores *cores)
 {
     char *program = core_pattern_program(&cores->pattern);
-    const char *slash = program ? strrchr(program, '/') : NULL, *folder = NULL;
+    const char *slash = program ? strrchr(program, '/') : NULL;
+    const struct store *found = NULL;
     for (size_t i = 0; slash && i < sizeof(stores) / sizeof(stores[0]); i++)
         if (!strcmp(slash + 1, stores[i].program) && !access(program, X_OK))
-            folder = stores[i].folder;
+            found = &stores[i];
     free(program);
-    return folder;
+    return found;
+}
+
+static void print_names(const struct store *store, pid_t pid, char *ret, size_t size)
+{
+    if (store->is_own)
+        snprintf(ret, size, "%s/*-*-%d/core", store->folder, pid);
+    else
+        snprintf(ret, size, "%s/core.*.%d.*", store->folder, pid);
 }
 
 static bool find_stored(struct left_cores *cores, const struct descendant *process)
 {
     const struct timespec pause = {.tv_nsec = 50000000};
-    const char *folder = find_store(cores);
+    const struct store *store = find_store(cores);
     char name[256];
-    if (!folder || access(folder, R_OK | X_OK))
+    if (!store || access(store->folder, R_OK | X_OK))
         return false;
-    snprintf(name, sizeof(name), "%s/core.*.%d.*", folder, process->pid);
+    print_names(store, process->pid, name, sizeof(name));
     for (double until = descendants_now() + HANDLER_SECONDS; descendants_now() < until;) {
         if (take_matches(cores, name, process, true))
             return true;

@@ -9,6 +9,7 @@
 
 #define SYSTEMD_SOCKET "/run/systemd/coredump"
 #define SYSTEMD_STORE  "/var/lib/systemd/coredump"
+#define OWN_STORE      "/var/lib/pystack-core/crashes"
 
 static char *remedy(const struct findings *findings)
 {
@@ -54,6 +55,35 @@ static void check_systemd(struct findings *findings)
                      finding_text("systemd-coredump keeps them in " SYSTEMD_STORE), NULL);
 }
 
+/* This program: its store, which it makes at the first crash. */
+static void check_own(struct findings *findings)
+{
+    static const char option[] = " --store ";
+    char store[sizeof(findings->pattern.text)] = OWN_STORE;
+    const char *given = strstr(findings->pattern.text, option);
+    struct stat status;
+    if (given)
+        snprintf(store, sizeof(store), "%s", given + strlen(option));
+    store[strcspn(store, " ")] = '\0';
+    if (!strstr(findings->pattern.text, " handle "))
+        findings_add(findings, "core pattern", FINDING_STOPS,
+                     finding_text("core_pattern starts pystack-core without its command handle"),
+                     finding_text("sudo pystack-core handle --install"));
+    else if (!lstat(store, &status) &&
+             (!S_ISDIR(status.st_mode) || status.st_uid || (status.st_mode & (S_IRWXG | S_IRWXO))))
+        findings_add(findings, "core pattern", FINDING_STOPS,
+                     finding_text("pystack-core is the handler, and does not trust its store %s: "
+                                  "no folder, not root's, or open to others",
+                                  store),
+                     finding_text("sudo chown root %s; sudo chmod 700 %s", store, store));
+    else
+        findings_add(findings, "core pattern", FINDING_GOOD,
+                     finding_text("pystack-core keeps reports and small cores in %s; pystack-core "
+                                  "crashes lists them",
+                                  store),
+                     NULL);
+}
+
 static void check_program(struct findings *findings, const char *program)
 {
     const char *base = strrchr(program, '/');
@@ -70,6 +100,8 @@ static void check_program(struct findings *findings, const char *program)
                      remedy(findings));
     else if (!strcmp(base, "systemd-coredump"))
         check_systemd(findings);
+    else if (!strcmp(base, "pystack-core"))
+        check_own(findings);
     else if (!strcmp(base, "apport"))
         findings_add(
             findings, "core pattern", FINDING_WARNING,

@@ -73,7 +73,9 @@ static size_t read_bytes(struct target *target, psc_addr address, char *ret, siz
     while (done < size) {
         size_t here = PAGE_SIZE_LEAST - (address + done) % PAGE_SIZE_LEAST;
         size_t piece = size - done < here ? size - done : here;
+        target_begin_text(target);
         size_t got = target_read_some(target, address + done, ret + done, piece);
+        target_end_text(target);
         if (got < piece || memchr(ret + done, 0, got))
             return done + got;
         done += got;

@@ -42,7 +42,9 @@ static size_t count_in(struct target *target, const struct target_mapping *mappi
     for (; at < mapping->end; at += sizeof(words)) {
         size_t size =
             mapping->end - at < sizeof(words) ? (size_t)(mapping->end - at) : sizeof(words);
+        target_begin_text(target); // Whatever lies there is not wanted.
         size_t read = target_read_some(target, at, words, size);
+        target_end_text(target);
         // The first word of it is its own address, too: tcbhead_t.tcb.
         for (size_t i = 0; i * 8 + 8 <= read; i += ALIGNMENT / 8)
             count += words[i] == at + 8 * i && waits_was_left_by_fork(target, words[i]);

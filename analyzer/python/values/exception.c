@@ -29,8 +29,12 @@ static psc_addr read_object(struct python *python, psc_addr object, enum py_fiel
 static void add_plain(struct python *python, psc_addr object, struct text *text)
 {
     const char *string = NULL;
-    if (py_is_text(python, object) &&
-        py_read_string(python, object, VALUE_TEXT_LIMIT, &string) == PSC_OK)
+    bool is_text = py_is_text(python, object);
+    target_begin_text(python->target);
+    if (is_text && py_read_string(python, object, VALUE_TEXT_LIMIT, &string) != PSC_OK)
+        string = NULL;
+    target_end_text(python->target);
+    if (string)
         text_add_string(text, string);
     else
         value_add(python, object, text);

@@ -1,11 +1,7 @@
 /* A core file as a target: mapped, never read whole. */
-#include "core.h"
-#include "core_image.h"
+#include "core_private.h"
 
-#include "elf.h"
 #include "foreign_file.h"
-#include "save.h"
-#include "target_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,24 +14,6 @@
 #define HEAD_SIZE ((size_t)64 * 1024)
 /* Of a core that is not there as a whole: what is lent at once. */
 #define PIECE_SIZE ((size_t)1024 * 1024)
-
-struct core_segment {
-    psc_addr start;
-    psc_addr end;      /* Of the memory. */
-    psc_addr file_end; /* Of what the file holds of it. */
-    size_t offset;     /* Of its bytes in the file. */
-    uint32_t flags;
-};
-
-struct core {
-    const char *path;
-    bool truncated; /* Parts of the file are missing. */
-    struct core_image image;
-    struct core_segment *segments; /* Sorted, not overlapping. */
-    size_t segment_count;
-    size_t last_segment;
-    size_t last_mapping;
-};
 
 static const struct core_segment *core_find_segment(struct core *core, psc_addr address)
 {
@@ -51,17 +29,29 @@ static const struct core_segment *core_find_segment(struct core *core, psc_addr 
     return &core->segments[behind - 1];
 }
 
+const uint8_t *core_dumped_piece(struct target *target, psc_addr address, size_t *ret_size)
+{
+    struct core *core = target->backend;
+    const struct core_segment *segment = core_find_segment(core, address);
+    if (!segment || address >= segment->file_end)
+        return NULL;
+    if (core->held.fd >= 0)
+        return held_piece(target, address, segment->file_end, ret_size);
+    const psc_addr end = slim_find_hole(core, address, segment->file_end);
+    const size_t offset = segment->offset + (size_t)(address - segment->start);
+    if (end == address)
+        return NULL;
+    *ret_size = core_image_load(&core->image, offset, (size_t)(end - address), PIECE_SIZE);
+    return core->image.bytes + offset;
+}
+
 /* The bytes at an address and how many lie behind them in one piece; NULL when not there. */
 static const uint8_t *core_piece(struct target *target, psc_addr address, size_t *ret_size)
 {
     struct core *core = target->backend;
-    const struct core_segment *segment = core_find_segment(core, address);
-    if (segment && address < segment->file_end) {
-        size_t offset = segment->offset + (size_t)(address - segment->start);
-        *ret_size = core_image_load(&core->image, offset, (size_t)(segment->file_end - address),
-                                    PIECE_SIZE);
-        return core->image.bytes + offset;
-    }
+    const uint8_t *bytes = core_dumped_piece(target, address, ret_size);
+    if (bytes)
+        return bytes;
     const struct target_mapping *mapping = NULL;
     if (core->last_mapping < target->mapping_count) {
         mapping = &target->mappings[core->last_mapping];
@@ -75,17 +65,21 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
     }
     // A private page that was written to would be in the core: what is not may come from the file,
     // but a writable range that the core leaves out may have been changed.
-    if (!mapping || !mapping->file || (mapping->permissions_known && mapping->writable))
-        return NULL;
-    target_file_open(target, mapping->file);
-    return target_mapped_bytes(mapping, address, ret_size);
+    if (mapping && mapping->file && !(mapping->permissions_known && mapping->writable) &&
+        !slim_is_hole(core, address)) {
+        target_file_open(target, mapping->file);
+        bytes = target_mapped_bytes(mapping, address, ret_size);
+    }
+    if (!bytes && mapping && core->held.fd >= 0)
+        bytes = held_piece(target, address, mapping->end, ret_size);
+    return bytes;
 }
 
 static void core_advise(struct target *target, psc_addr address, size_t size, bool soon)
 {
     struct core *core = target->backend;
     const struct core_segment *segment = core_find_segment(core, address);
-    if (!segment || address >= segment->file_end)
+    if (!segment || address >= segment->file_end || core->held.fd >= 0)
         return;
     if (size > segment->file_end - address)
         size = (size_t)(segment->file_end - address);
@@ -110,6 +104,8 @@ static void core_close(struct target *target)
     if (!core)
         return;
     core_image_close(&core->image);
+    held_deinit(core);
+    slim_deinit(core);
     free(core->segments);
     free(core);
 }
@@ -237,13 +233,14 @@ static void core_add_segment(struct core *core, const struct elf_segment *segmen
         segment->file_size < segment->memory_size ? segment->file_size : segment->memory_size;
     const size_t size = core->image.size;
     uint64_t left = segment->offset < size ? size - segment->offset : 0;
-    if (have > left) {
+    const bool held = core->held.fd >= 0;
+    if (have > left && !held) {
         have = left;
         *truncated = true;
     }
     core->segments[core->segment_count++] = (struct core_segment){
         segment->address, segment->address + segment->memory_size, segment->address + have,
-        have ? (size_t)segment->offset : 0, segment->flags};
+        have && !held ? (size_t)segment->offset : 0, segment->flags};
 }
 
 static enum psc_status core_read_notes(struct core *core, const struct elf_segment *segment,
@@ -336,10 +333,12 @@ static void set_permissions(struct target_mapping *mapping, const struct core_se
 static bool core_make_mappings(struct target *target, const struct core *core,
                                const struct core_file_range *ranges, size_t range_count)
 {
+    const struct core_segment *segments = core->declared ? core->declared : core->segments;
+    const size_t segment_count = core->declared ? core->declared_count : core->segment_count;
     size_t capacity = 0, s = 0, r = 0;
     psc_addr at = 0;
-    while (s < core->segment_count || r < range_count) {
-        const struct core_segment *segment = s < core->segment_count ? &core->segments[s] : NULL;
+    while (s < segment_count || r < range_count) {
+        const struct core_segment *segment = s < segment_count ? &segments[s] : NULL;
         const struct core_file_range *range = r < range_count ? &ranges[r] : NULL;
         if (segment && segment->end <= at) {
             s++;
@@ -411,12 +410,15 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
         return status;
     struct core_file_range *ranges PSC_CLEANUP(cleanup_free) = NULL;
     size_t range_count;
-    status = core_notes_list_files(&notes, &ranges, &range_count);
+    status = slim_take_notes(target, core, &notes);
+    if (status == PSC_OK)
+        status = core_notes_list_files(&notes, &ranges, &range_count);
     if (status == PSC_OK && !core_make_mappings(target, core, ranges, range_count))
         status = PSC_ERR_MEMORY;
     if (status != PSC_OK)
         return psc_fail_status(err, status);
     core_notes_finish(&notes);
+    held_read_names(target);
     if (!target->thread_count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%sthreads%s", core->path,
                         notes.has_foreign ? target->machine->title : "",
@@ -430,6 +432,7 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
     if (core->truncated)
         target_warn(target, "core-truncated",
                     "the core file is cut off; what was cut is missing below");
+    slim_warn(target, core);
     if (!notes.files.data)
         target_warn(target, "no-file-note",
                     "the core file does not say which files were mapped (no NT_FILE note)");
@@ -447,10 +450,13 @@ enum psc_status core_open(const char *path, const char *executable,
         free(core);
         return psc_fail_memory(err);
     }
+    core->held.fd = -1;
     target->backend = core;
     const char *name = options ? options->core.name : NULL;
     core->path = arena_strdup(target->arena, name ? name : path);
     enum psc_status status = core_map(path, target, core, err);
+    if (status == PSC_OK && target->options.held_pid)
+        status = held_open(target, core, err);
     if (status == PSC_OK)
         status = core_check_header(target, core, err);
     if (status == PSC_OK)

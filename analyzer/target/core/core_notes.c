@@ -98,12 +98,40 @@ static void keep(struct elf_bytes *kept, const struct elf_bytes *bytes)
         *kept = *bytes;
 }
 
+static void take_own(struct core_notes *notes, const struct elf_note *note)
+{
+    switch (note->type) {
+    case CORE_NOTE_NAMES:
+        notes->names = note->bytes;
+        break;
+    case CORE_NOTE_SLIM:
+        keep(&notes->slim, &note->bytes);
+        break;
+    case CORE_NOTE_SEGMENTS:
+        keep(&notes->slim_segments, &note->bytes);
+        break;
+    case CORE_NOTE_HOLES:
+        keep(&notes->slim_holes, &note->bytes);
+        break;
+    case CORE_NOTE_FILES:
+        keep(&notes->slim_files, &note->bytes);
+        break;
+    default:
+        break;
+    }
+}
+
+bool core_note_is_own(const struct elf_note *note)
+{
+    return note->name_size == sizeof(CORE_OWNER_OURS) &&
+           !memcmp(note->name, CORE_OWNER_OURS, sizeof(CORE_OWNER_OURS));
+}
+
 enum psc_status core_notes_add(struct core_notes *notes, const struct elf_note *note)
 {
     const struct elf_bytes *bytes = &note->bytes;
-    if (note->name_size == sizeof(CORE_OWNER_OURS) && note->type == CORE_NOTE_NAMES &&
-        !memcmp(note->name, CORE_OWNER_OURS, sizeof(CORE_OWNER_OURS)))
-        notes->names = *bytes;
+    if (core_note_is_own(note))
+        take_own(notes, note);
     if (note->name_size >= strlen(MACHINE_OWNER) &&
         !memcmp(note->name, MACHINE_OWNER, strlen(MACHINE_OWNER)))
         notes_add_of_machine(notes, note);

@@ -97,7 +97,7 @@ static enum psc_status copy_stacks(struct target *target)
 static void copy_for_core(struct target *target)
 {
     struct live *live = live_of(target);
-    save_read_libraries(target);
+    save_read_libraries(target, false);
     live->held = false;
     live->pages.closed |= reader_is_over(live->reader);
     reader_set_limit(live->reader, 0);

@@ -303,8 +303,6 @@ struct live_seen_thread {
 
 /** Before the stop, and before the pages are forgotten. False: out of memory. */
 bool save_prepare(struct target *target);
-/** In it: reads what debuggers need to find the libraries. */
-void save_read_libraries(struct target *target);
 
 /* ---- identity.c ---- */
 

@@ -125,69 +125,6 @@ bool save_prepare(struct target *target)
            (!save->full || dump_prepare(target));
 }
 
-/* ---- what the debuggers need: the list of loaded libraries ---- */
-
-#define PROGRAM_HEADER_LIMIT 512
-#define LIBRARY_LIMIT        20000
-#define NAMESPACE_LIMIT      16
-
-/* The address of r_debug, by the program's dynamic section; 0: there is none. */
-static psc_addr find_debug(struct target *target)
-{
-    psc_addr bias = 0, dynamic = 0, address;
-    for (size_t i = 0; i < target->auxv.phnum && i < PROGRAM_HEADER_LIMIT; i++) {
-        uint8_t bytes[ELF_SEGMENT_SIZE];
-        struct elf_segment segment;
-        if (target_read(target, target->auxv.phdr + i * sizeof(bytes), bytes, sizeof(bytes)))
-            return 0;
-        parse_elf_segment(bytes, &segment);
-        if (segment.type == PT_PHDR)
-            bias = target->auxv.phdr - segment.address;
-        else if (segment.type == PT_DYNAMIC)
-            dynamic = segment.address;
-    }
-    address = dynamic ? dynamic + bias : 0;
-    struct elf_dynamic found = {0};
-    for (size_t i = 0; address && !found.debug && i < ELF_DYNAMIC_LIMIT; i++) {
-        uint8_t entry[ELF_DYNAMIC_SIZE];
-        if (target_read(target, address, entry, sizeof(entry)) ||
-            !parse_elf_dynamic_entry(entry, &found))
-            return 0;
-        address += sizeof(entry);
-    }
-    return found.debug;
-}
-
-/* What is read is kept: nothing has to be done with it. glibc's and musl's link.h. */
-void save_read_libraries(struct target *target)
-{
-    psc_addr debug = find_debug(target);
-    for (size_t n = 0; debug && n < NAMESPACE_LIMIT; n++) {
-        struct {
-            uint64_t version, map, breakpoint, state, base, next;
-        } list = {0};
-        if (target_read(target, debug, &list, 5 * sizeof(uint64_t)))
-            return;
-        psc_addr map = list.map;
-        for (size_t i = 0; map && i < LIBRARY_LIMIT; i++) {
-            struct {
-                uint64_t address, name, dynamic, next, previous;
-            } library;
-            char name[4096];
-            if (target_read(target, map, &library, sizeof(library)))
-                break;
-            if (target_read_string(target, library.name, name, sizeof(name)))
-                name[0] = '\0';
-            map = library.next;
-        }
-        // r_debug_extended of glibc 2.35: further namespaces (dlmopen).
-        debug = (uint32_t)list.version >= 2 &&
-                        !target_read_u64(target, debug + 5 * sizeof(uint64_t), &list.next)
-                    ? list.next
-                    : 0;
-    }
-}
-
 /* ---- what is constant: read when the target goes on ---- */
 
 static void keep_range(struct live_pages *pages, psc_addr start, psc_addr end)

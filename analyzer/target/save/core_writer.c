@@ -86,6 +86,14 @@ void core_file_add_zeros(struct core_file *file, psc_addr start, uint64_t size)
         file->end += size;
 }
 
+uint64_t core_file_append(struct core_file *file, const void *bytes, size_t size)
+{
+    uint64_t offset = file->end;
+    write_at(file, offset, bytes, size);
+    file->end = (offset + size + PAGE - 1) & ~(PAGE - 1);
+    return offset;
+}
+
 bool core_file_holds(const struct core_file *file, size_t count, psc_addr page)
 {
     size_t behind = SORTED_UP_TO(file->extents, start, count, page);
@@ -127,6 +135,7 @@ struct segments {
     Elf64_Phdr *items;
     size_t count;
     size_t capacity;
+    uint64_t end; /* In the file, of the last one that has bytes. */
 };
 
 static bool add_segment(struct segments *segments, const struct target_mapping *mapping,
@@ -145,6 +154,11 @@ static bool add_segment(struct segments *segments, const struct target_mapping *
         psc_addr stop = extent->end < end ? extent->end : end;
         segment->p_offset = extent->offset + (start - extent->start);
         segment->p_filesz = stop - start;
+        segments->end = segment->p_offset + segment->p_filesz;
+    } else if (segments->count > 1) {
+        // As the kernel has it: elfutils takes bytes of what follows for those of a segment that
+        // begins before (libdwfl/core-file.c, dwfl_elf_phdr_memory_callback()).
+        segment->p_offset = segments->end;
     }
     return true;
 }
@@ -184,7 +198,7 @@ static bool add_mapping(struct segments *segments, const struct target_mapping *
 void core_file_finish(struct core_file *file, const struct target_mapping *mappings, size_t count,
                       const struct text *notes)
 {
-    struct segments segments = {0};
+    struct segments segments = {.end = PAGE};
     size_t extent_at = 0;
     uint64_t notes_at = file->end;
     sort_extents(file);

@@ -41,6 +41,8 @@ void core_file_deinit(struct core_file *file);
 void core_file_add(struct core_file *file, psc_addr start, const uint8_t *bytes, size_t size);
 /** As core_file_add() of zeros only. */
 void core_file_add_zeros(struct core_file *file, psc_addr start, uint64_t size);
+/** Appends bytes that are no memory. @return where they are in the file. */
+uint64_t core_file_append(struct core_file *file, const void *bytes, size_t size);
 /** True when the page is in one of the first `count` extents, which have come in order. */
 bool core_file_holds(const struct core_file *file, size_t count, psc_addr page);
 
@@ -51,6 +53,15 @@ bool core_file_holds(const struct core_file *file, size_t count, psc_addr page);
  */
 void core_file_finish(struct core_file *file, const struct target_mapping *mappings, size_t count,
                       const struct text *notes);
+
+/* ---- libraries.c ---- */
+
+/**
+ * Reads what a debugger goes through to find the libraries that are loaded: whoever notes what is
+ * read has it then. Nothing is done with it.
+ * @param dynamic  also the dynamic section of each.
+ */
+void save_read_libraries(struct target *target, bool dynamic);
 
 /* ---- note_writer.c ---- */
 
@@ -78,10 +89,46 @@ struct core_identity {
  * Notes of this program: cores of Linux have no names of threads. It is a list of entries of
  * 20 bytes: tid, and 16 characters of name, cut or filled with zeros.
  */
-#define CORE_OWNER_OURS  "pystack-core"
-#define CORE_NOTE_NAMES  0x656d616eu /* "name"; BFD goes by types below, whoever owns them. */
-#define CORE_NAME_SIZE   16u
-#define CORE_NAME_RECORD (4 + CORE_NAME_SIZE)
+#define CORE_OWNER_OURS "pystack-core"
+#define CORE_NOTE_NAMES 0x656d616eu /* "name"; BFD goes by types below, whoever owns them. */
+/**
+ * Notes of a slim core: what it is (struct core_slim_head and a sentence), the segments of the core
+ * that it was made of (struct core_slim_segment), ranges of its pages that were left out (pairs of
+ * addresses), and files that are in it (struct core_slim_file and the path, each).
+ */
+#define CORE_NOTE_SLIM     0x6d696c73u /* "slim" */
+#define CORE_NOTE_SEGMENTS 0x73676573u /* "segs" */
+#define CORE_NOTE_HOLES    0x656c6f68u /* "hole" */
+#define CORE_NOTE_FILES    0x656c6966u /* "file" */
+#define CORE_NAME_SIZE     16u
+#define CORE_NAME_RECORD   (4 + CORE_NAME_SIZE)
+
+enum core_slim_flag {
+    CORE_SLIM_TRUNCATED = 1, /**< Parts of the core that it was made of were missing. */
+    CORE_SLIM_REDACTED = 2,  /**< Text of values and the environment were left out. */
+    CORE_SLIM_CUT = 4        /**< More was read than was kept. */
+};
+
+struct core_slim_head {
+    uint32_t version; /**< 1 */
+    uint32_t flags;   /**< enum core_slim_flag bits. */
+    uint64_t size;    /**< Of the core that it was made of, in bytes; 0: not known. */
+};
+
+struct core_slim_segment {
+    uint64_t start;
+    uint64_t end;
+    uint32_t flags; /**< PF_R, PF_W, PF_X */
+    uint32_t reserved;
+};
+
+struct core_slim_file {
+    uint64_t offset;    /**< Of its bytes in the core file, compressed as zlib(3) does. */
+    uint64_t stored;    /**< How many these are. */
+    uint64_t size;      /**< Of the file. */
+    uint32_t path_size; /**< Of the path behind this, with its zero, filled up to 8 bytes. */
+    uint32_t reserved;
+};
 
 /** Appends one note. */
 void core_put_note(struct text *notes, const char *owner, uint32_t type, const void *bytes,

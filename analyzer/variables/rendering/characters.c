@@ -135,7 +135,9 @@ bool c_add_text(struct c_writer *writer, const struct debug_type *type, psc_addr
         text->failed = true;
         return true;
     }
+    target_begin_text(writer->target);
     size_t size = wanted ? target_read_some(writer->target, address, bytes, wanted * width) : 0;
+    target_end_text(writer->target);
     size_t read = size / width;
     if (!read && wanted)
         return false;

@@ -119,6 +119,14 @@ void value_format_text(struct value_writer *writer, const uint8_t *characters, s
     }
 }
 
+static bool read_text(struct target *target, psc_addr address, void *buffer, size_t size)
+{
+    target_begin_text(target);
+    enum psc_status status = target_read(target, address, buffer, size);
+    target_end_text(target);
+    return status == PSC_OK;
+}
+
 static void add_characters(struct value_writer *writer, const struct py_characters *characters)
 {
     struct python *python = writer->python;
@@ -127,8 +135,7 @@ static void add_characters(struct value_writer *writer, const struct py_characte
     uint8_t *buffer = value_buffer(writer, 4 * count + 1);
     if (!buffer)
         return;
-    if (target_read(python->target, characters->data, buffer, count * characters->width) !=
-        PSC_OK) {
+    if (!read_text(python->target, characters->data, buffer, count * characters->width)) {
         text_add_string(writer->text, "<str: not readable>");
         return;
     }
@@ -180,7 +187,7 @@ static void add_binary(struct value_writer *writer, psc_addr data, uint64_t size
     uint8_t *buffer = value_buffer(writer, count + 1);
     if (!buffer)
         return;
-    if (size > BINARY_LIMIT || target_read(writer->python->target, data, buffer, count) != PSC_OK) {
+    if (size > BINARY_LIMIT || !read_text(writer->python->target, data, buffer, count)) {
         text_add_string(writer->text, "<bytes: not readable>");
         return;
     }

@@ -1,0 +1,217 @@
+/* The report of a process that the kernel holds, made by a child that may fail. */
+#include "handle_private.h"
+
+#include "messages.h"
+#include "sandbox.h"
+
+#include <pystack_core.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FILE_LIMIT ((rlim_t)256 << 20) /* Of each file that is written. */
+
+/* ---- the one who parses ---- */
+
+struct held_work {
+    const struct held_job *job;
+    struct psc_target *target;
+};
+
+static int write_bytes(void *context, const char *bytes, size_t size)
+{
+    int fd = *(const int *)context;
+    while (size) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return -1;
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return 0;
+}
+
+static bool print_as(const struct psc_trace *trace, enum psc_format format, int fd)
+{
+    struct psc_print_options print = PSC_PRINT_OPTIONS_INIT;
+    struct psc_error err = {0};
+    print.format = format;
+    if (psc_print(trace, &print, write_bytes, &fd, &err) == PSC_OK)
+        return true;
+    complain("%s", err.message);
+    return false;
+}
+
+static void tell(const struct psc_trace *trace, struct held_result *result)
+{
+    struct psc_signature_info signature = PSC_SIGNATURE_INFO_INIT;
+    if (psc_trace_get_signature(trace, &signature, NULL) != PSC_OK)
+        return;
+    snprintf(result->title, sizeof(result->title), "%s", signature.title ? signature.title : "");
+    snprintf(result->signature, sizeof(result->signature), "%s",
+             signature.hash ? signature.hash : "");
+}
+
+/* Text first: what comes later may fail. */
+static int parse(void *context)
+{
+    const struct held_work *work = context;
+    const struct held_job *job = work->job;
+    struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
+    struct psc_slim_options slim = PSC_SLIM_OPTIONS_INIT;
+    struct psc_trace *trace = NULL;
+    struct psc_error err = {0};
+    options.all_modules = 1;
+    if (psc_capture(work->target, &options, &trace, &err) != PSC_OK) {
+        complain("%s", err.message);
+        return EXIT_NOTHING;
+    }
+    bool good =
+        print_as(trace, PSC_FORMAT_TEXT, job->text) && print_as(trace, PSC_FORMAT_JSON, job->json);
+    for (size_t i = 0; i < psc_trace_warning_count(trace); i++)
+        complain("%s", psc_trace_warning(trace, i));
+    tell(trace, job->result);
+    psc_trace_destroy(trace);
+    job->result->reported = good;
+    slim.no_native_values = 1;
+    enum psc_status status = psc_write_slim_core(work->target, job->core, &slim, &err);
+    if (status != PSC_OK)
+        complain("%s", err.message);
+    job->result->has_core = status == PSC_OK || status == PSC_ERR_LIMIT;
+    return good ? EXIT_COMPLETE : EXIT_NOTHING;
+}
+
+/* ---- its parent, which opens files for it ---- */
+
+static bool is_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return !stat(a, &one) && !stat(b, &other) && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* Where its files are: in a container below its own root, while it is there. */
+static const char *find_root(int32_t pid, char *buffer, size_t size)
+{
+    char space[64];
+    snprintf(space, sizeof(space), "/proc/%d/ns/mnt", pid);
+    snprintf(buffer, size, "/proc/%d/root", pid);
+    return is_same(buffer, "/") && is_same(space, "/proc/self/ns/mnt") ? NULL : buffer;
+}
+
+static int open_and_parse(const struct held_job *job)
+{
+    const struct handle_request *request = job->request;
+    struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
+    struct held_work work = {.job = job};
+    struct psc_error err = {0};
+    char root[64], head[32];
+    open.sysroot = find_root(request->pid, root, sizeof(root));
+    open.core_name = job->name;
+    open.core_owner_known = 1;
+    open.core_user = request->user;
+    open.core_group = request->group;
+    open.maps_files = 1;
+    open.notes_reads = request->redacts ? PSC_NOTES_READS_REDACTED : PSC_NOTES_READS_ALL;
+    open.held_pid = request->pid;
+    snprintf(head, sizeof(head), "/proc/self/fd/%d", job->head);
+    if (!request->no_sandbox)
+        sandbox_begin();
+    if (psc_open_core(head, NULL, &open, &work.target, &err) != PSC_OK) {
+        complain("%s", err.message);
+        return EXIT_NOTHING;
+    }
+    const struct sandbox_owner owner = {.user = request->user, .group = request->group};
+    const struct sandbox_rules rules = {
+        .owners = &owner, .owner_count = 1, .sysroot = open.sysroot};
+    int code = sandbox_run(&rules, parse, &work);
+    psc_close(work.target);
+    return code;
+}
+
+static void limit(int what, rlim_t most)
+{
+    const struct rlimit limits = {most, most};
+    (void)setrlimit(what, &limits);
+}
+
+static void limit_child(const struct handle_request *request)
+{
+#ifndef __SANITIZE_ADDRESS__ // Whose shadow memory is terabytes of address space.
+    limit(RLIMIT_AS, (rlim_t)request->megabytes << 20);
+#endif
+    limit(RLIMIT_CPU, (rlim_t)request->seconds + 1);
+    limit(RLIMIT_FSIZE, FILE_LIMIT);
+}
+
+/* ---- the one who waits ---- */
+
+/* Whether the other end was closed in time. */
+static bool wait_for_end(int fd, double until)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        double left = until - handle_now();
+        int got = left > 0 ? poll(&wait, 1, (int)(left * 1000) + 1) : 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        return got > 0;
+    }
+}
+
+static const char *describe_end(int status, const struct held_result *result)
+{
+    static char text[128];
+    if (result->reported)
+        return NULL;
+    if (!WIFSIGNALED(status))
+        return "no report could be made";
+    snprintf(text, sizeof(text), "what makes the report was ended by signal %d", WTERMSIG(status));
+    return text;
+}
+
+const char *held_report_make(const struct held_job *job, double until)
+{
+    int ends[2], status = 0;
+    if (pipe2(ends, O_CLOEXEC))
+        return strerror(errno);
+    pid_t parent = getpid(), child = fork();
+    if (child < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return strerror(errno);
+    }
+    if (!child) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(ends[0]);
+        if (getppid() != parent)
+            _exit(EXIT_NOTHING);
+        if (job->log >= 0)
+            dup2(job->log, STDERR_FILENO);
+        limit_child(job->request);
+        int code = open_and_parse(job);
+        fflush(NULL);
+        _exit(code);
+    }
+    close(ends[1]);
+    bool in_time = wait_for_end(ends[0], until);
+    close(ends[0]);
+    if (!in_time)
+        kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!in_time && !job->result->reported)
+        return "the report was not made in time";
+    return describe_end(status, job->result);
+}

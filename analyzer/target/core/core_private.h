@@ -1,0 +1,93 @@
+/** @file What the files of room `target/core` share. */
+#ifndef PSC_CORE_PRIVATE_H
+#define PSC_CORE_PRIVATE_H
+
+#include "core.h"
+#include "core_image.h"
+#include "elf.h"
+#include "save.h"
+#include "target_private.h"
+
+struct core_segment {
+    psc_addr start;
+    psc_addr end;      /**< Of the memory. */
+    psc_addr file_end; /**< Of what the file holds of it. */
+    size_t offset;     /**< Of its bytes in the file. */
+    uint32_t flags;
+};
+
+/** Bytes that the file has room for, and does not hold. */
+struct core_hole {
+    psc_addr start;
+    psc_addr end;
+};
+
+/** A file that is in a slim core. */
+struct core_packed_file {
+    const char *path; /**< In the note. */
+    uint64_t offset; /**< In the core. */
+    uint64_t stored;
+    uint64_t size;
+    int fd; /**< Unpacked; -1: not yet. */
+    bool is_bad;
+    char own_path[32];
+};
+
+/** The process itself, where the kernel holds it. */
+struct core_held {
+    int fd;                  /**< Of /proc/PID/mem; -1: it is a core file alone. */
+    struct hash_table pages; /**< Those that were read. */
+};
+
+struct core {
+    const char *path;
+    bool truncated; /**< Parts of the file are missing. */
+    struct core_image image;
+    struct core_segment *segments; /**< Sorted, not overlapping. */
+    size_t segment_count;
+    size_t last_segment;
+    size_t last_mapping;
+    struct core_held held;
+    /* slim_notes.c: of a slim core. */
+    struct core_segment *declared; /**< Of the core that it was made of; NULL: it is none. */
+    size_t declared_count;
+    struct core_hole *holes; /**< Sorted, not overlapping. */
+    size_t hole_count;
+    uint32_t slim_flags; /**< enum core_slim_flag */
+    struct core_packed_file *files;
+    size_t file_count;
+    const char *(*find_file)(void *context, const char *path); /**< The caller's. */
+    void *find_file_context;
+};
+
+/* ---- core.c ---- */
+
+/** The bytes at an address that the core itself has, and how many follow in one piece; or NULL. */
+const uint8_t *core_dumped_piece(struct target *target, psc_addr address, size_t *ret_size);
+
+/* ---- held.c ---- */
+
+/** Opens the memory of the process that the options name. */
+PSC_MUST_CHECK enum psc_status held_open(struct target *target, struct core *core,
+                                         struct psc_error *err);
+/** Bytes of its memory in one piece, none of them behind `end`. */
+const uint8_t *held_piece(struct target *target, psc_addr address, psc_addr end, size_t *ret_size);
+/** The whole page, if it was read; or NULL. */
+const uint8_t *held_find_page(const struct core *core, psc_addr page);
+/** Names of threads, which are in no core; nothing for what is a core file alone. */
+void held_read_names(struct target *target);
+void held_deinit(struct core *core);
+
+/* ---- slim_notes.c ---- */
+
+/** Takes what makes a core a slim one; PSC_ERR_MEMORY only. */
+PSC_MUST_CHECK enum psc_status slim_take_notes(struct target *target, struct core *core,
+                                               const struct core_notes *notes);
+/** Says what was left out of it on purpose. */
+void slim_warn(struct target *target, const struct core *core);
+/** Where the bytes end that begin at an address: at a hole, or at `end`. */
+psc_addr slim_find_hole(const struct core *core, psc_addr address, psc_addr end);
+bool slim_is_hole(const struct core *core, psc_addr address);
+void slim_deinit(struct core *core);
+
+#endif
