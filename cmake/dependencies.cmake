@@ -29,6 +29,18 @@ option(PSC_LINK_LIBARCHIVE "Link libarchive to the program, as a static one need
 pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0)
 option(PSC_LINK_LIBXML2 "Link libxml2 to the program, as a static one needs it" OFF)
 
+# The terminal. Archives for the same reason as nettle's; Debian's needs the terminal descriptions'
+# half beside it, one that was built whole does not.
+find_path(NCURSES_INCLUDE ncursesw/curses.h REQUIRED)
+find_library(NCURSES_LIBRARY NAMES libncursesw.a ncursesw REQUIRED)
+find_library(TINFO_LIBRARY NAMES libtinfo.a tinfo)
+add_library(psc_ncurses INTERFACE)
+target_include_directories(psc_ncurses INTERFACE ${NCURSES_INCLUDE})
+target_link_libraries(psc_ncurses INTERFACE ${NCURSES_LIBRARY})
+if(TINFO_LIBRARY)
+  target_link_libraries(psc_ncurses INTERFACE ${TINFO_LIBRARY})
+endif()
+
 # libunwind-coredump.so is under-linked: it needs the other two named after it.
 find_path(UNWIND_COREDUMP_INCLUDE libunwind-coredump.h REQUIRED)
 find_library(UNWIND_COREDUMP_LIBRARY unwind-coredump REQUIRED)

@@ -14,6 +14,7 @@
 #include "sandbox.h"
 #include "show_target.h"
 #include "slim_cores.h"
+#include "top.h"
 #include "triage.h"
 
 #include <errno.h>
@@ -79,6 +80,7 @@ static const struct command commands[] = {
     {&record_command, command_record},
     {&heap_command, command_heap},
     {&doctor_command, command_doctor},
+    {&top_command, command_top},
     {&summary_command, command_summary},
     {&slim_command, command_slim},
     {&handle_command, command_handle},

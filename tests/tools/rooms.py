@@ -35,6 +35,7 @@ LIBRARIES: List[Tuple[str, str, Dict[str, Optional[int]]]] = [
     ("libiberty", r"libiberty/", {"modules": 1}),
     ("libarchive", r"archive(_entry)?\.h", {"cli/archive_calls": 1}),
     ("libxml2", r"libxml/", {"cli/triage/outputs/junit": 1}),
+    ("ncurses", r"ncursesw/", {"cli/top": 1}),
     ("getopt", r"getopt\.h", {PROGRAM: 1}),
 ]
 
