@@ -11,8 +11,8 @@ FIRST_ADDRESS = re.compile(r"(?: at |^[a-z-]+ )(0x[0-9a-f]+)\b", re.M)
 class HeapCommand(commands.Command):
     """What the three have in common."""
     kind = "data"
-    flags = ("--json",)
-    values = ("--limit",)
+    flags: tuple = ("--json",)
+    values: tuple = ("--limit",)
 
     def words(self, text):
         """(words that are no options, {option: its value})."""
@@ -20,7 +20,8 @@ class HeapCommand(commands.Command):
             words = shlex.split(text)
         except ValueError as reason:
             raise Wrong("%s: %s." % (self.name, reason)) from None
-        named, options = [], {}
+        named: list = []
+        options: dict = {}
         while words:
             word = words.pop(0)
             name, equals, value = word.partition("=")

@@ -17,7 +17,7 @@ struct arena_block {
 
 struct arena {
     struct arena_block *blocks; /* The first is the one that is filled. */
-    size_t size; /* Of all blocks. */
+    size_t size;                /* Of all blocks. */
     bool exhausted;
 };
 

@@ -17,7 +17,8 @@
 #define CRASH_TEXT "report.txt"
 #define CRASH_JSON "report.json"
 #define CRASH_CORE "core"
-#define CRASH_HEAD "head"  /**< Of the core that the kernel wrote, where no report could be made. \
+#define CRASH_HEAD                                                                                \
+    "head"                 /**< Of the core that the kernel wrote, where no report could be made. \
                             */
 #define CRASH_LOG    "log" /**< What was said while the report was made. */
 #define CRASH_RECORD "crash.json"

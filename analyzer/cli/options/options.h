@@ -52,7 +52,7 @@ struct options {
     /** Of one who keeps what is known of libraries, to be asked first; -1 or 0: there is none. */
     int keeper;
     unsigned int keeper_seconds; /**< That it may take for this core. */
-    bool was_kept; /**< Found out while it was shown: the keeper has shown it. */
+    bool was_kept;               /**< Found out while it was shown: the keeper has shown it. */
     /** In place of the report: such a keeper is started. NULL: none. */
     struct sandbox_keeper *starts_keeper;
     bool is_no_core; /**< Found out while it was shown: what is packed in the file is no core. */

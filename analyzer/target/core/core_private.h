@@ -25,7 +25,7 @@ struct core_hole {
 /** A file that is in a slim core. */
 struct core_packed_file {
     const char *path; /**< In the note. */
-    uint64_t offset; /**< In the core. */
+    uint64_t offset;  /**< In the core. */
     uint64_t stored;
     uint64_t size;
     int fd; /**< Unpacked; -1: not yet. */

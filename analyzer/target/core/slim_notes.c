@@ -79,8 +79,8 @@ static enum psc_status take_files(struct core *core, const struct elf_bytes *not
             path[file.path_size - 1])
             break;
         at += head + file.path_size;
-        if (file.offset > core->image.size || file.stored > core->image.size - file.offset || !file.size ||
-            file.size > FILE_SIZE_LIMIT)
+        if (file.offset > core->image.size || file.stored > core->image.size - file.offset ||
+            !file.size || file.size > FILE_SIZE_LIMIT)
             continue;
         void *files = core->files;
         if (!array_reserve(&files, &capacity, core->file_count + 1, sizeof(*core->files)))

@@ -41,7 +41,7 @@ def make_report(core):
 
 
 def test_objects(core, report):
-    found = {}
+    found: dict = {}
     for one in report["types"]:
         entry = found.setdefault(one["type"], [0, 0])
         entry[0] += one["objects"]

@@ -178,8 +178,8 @@ def try_in_root(root, core, stack):
     assert said.returncode in (0, 1), said.stderr
     names = [re.search(r"Python +(\S+)", line).group(1) for line in stack if " Python " in line]
     assert names and all(name in said.stdout.decode() for name in names)
-    said = run("chroot", root, "gdb", "-batch", "-ex", "py-bt-merged", "-c", "/tmp/core")
-    assert re.search(r"#\d+ +Python ", said), said
+    in_gdb = run("chroot", root, "gdb", "-batch", "-ex", "py-bt-merged", "-c", "/tmp/core")
+    assert re.search(r"#\d+ +Python ", in_gdb), in_gdb
 
 
 @in_suites

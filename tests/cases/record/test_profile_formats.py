@@ -164,7 +164,8 @@ def test_speedscope_itself(folder):
     path = write(folder, "speedscope", "profile.speedscope.json")
     (folder / "check.cjs").write_text(AJV)
     release = modules / "speedscope" / "dist" / "release"
-    for each in ([], ["threads"], ["cpu"]):
+    options: list = [[], ["threads"], ["cpu"]]
+    for each in options:
         path = write(folder, "speedscope", "profile.speedscope.json", *each)
         subprocess.run(["node", "check.cjs", str(release / "file-format-schema.json"), str(path)], cwd=folder, check=True,
                        timeout=120)

@@ -59,7 +59,7 @@ def read_ndjson(text):
 def functions_of(profile):
     """The functions of each stack, by its number, outermost first."""
     frames = {frame["id"]: frame for frame in profile["frame"]}
-    stacks = {None: []}
+    stacks: dict = {None: []}
     for stack in profile["stack"]:
         stacks[stack["id"]] = stacks[stack["parent"]] + [frames[stack["frame"]]["function"]]
     return stacks
@@ -240,6 +240,7 @@ def test_command_passes_its_code_on():
 
 
 def test_wrong_usage():
-    for words in ([], ["--pid", "1", "--", "true"], ["--rate", "0", "--pid", "1"], ["--output", "x=y", "--pid", "1"]):
+    wrong: list = [[], ["--pid", "1", "--", "true"], ["--rate", "0", "--pid", "1"], ["--output", "x=y", "--pid", "1"]]
+    for words in wrong:
         assert analyzer.run("record", *words).returncode == analyzer.EXIT_USAGE, words
     assert analyzer.run("record", "--pid", 4194304).returncode == analyzer.EXIT_NOTHING

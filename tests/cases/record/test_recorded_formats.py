@@ -47,7 +47,8 @@ def lines_of_json(folder):
 
 def test_same_samples(folder):
     """Intervals by thread: in each line format, in speedscope, in Firefox's and in the page."""
-    threads, wanted = {}, collections.Counter()
+    threads: dict = {}
+    wanted: collections.Counter = collections.Counter()
     items = lines_of_json(folder)
     interval = items[0]["interval_ns"]
     for item in items:
@@ -56,7 +57,7 @@ def test_same_samples(folder):
         elif item["type"] == "sample" and item["stack"]:
             wanted[threads[item["thread"]]] += item["weight"]
     assert {name.split()[0] for name in wanted} >= {"collects", "spins"}, wanted
-    collapsed = collections.Counter()
+    collapsed: collections.Counter = collections.Counter()
     for line in (folder / "collapsed").read_text().splitlines():
         stack, _, count = line.rpartition(" ")
         collapsed[stack.split(";")[0]] += int(count)
@@ -76,7 +77,8 @@ def test_firefox(folder):
     names = profile["shared"]["stringArray"]
     categories = [category["name"] for category in profile["meta"]["categories"]]
     stacks, frames = profile["shared"]["stackTable"], profile["shared"]["frameTable"]
-    markers, found = collections.defaultdict(set), collections.defaultdict(collections.Counter)
+    markers: dict = collections.defaultdict(set)
+    found: dict = collections.defaultdict(collections.Counter)
     for thread in profile["threads"]:
         markers[thread["name"]] |= {names[name] for name in thread["markers"]["name"]}
         for stack in thread["samples"]["stack"]:

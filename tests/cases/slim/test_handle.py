@@ -9,7 +9,6 @@ import subprocess
 import pytest
 
 import analyzer
-import cores
 import debuggers
 import interpreters
 

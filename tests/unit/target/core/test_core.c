@@ -146,8 +146,10 @@ static void a_cut_core_says_so(void **state)
     struct target *target = NULL;
     struct psc_error err;
     assert_int_equal(core_open(path, NULL, NULL, &target, &err), PSC_OK);
-    assert_int_equal(target->warnings.count, 1);
-    assert_string_equal(target->warnings.items[0].code, "core-truncated");
+    bool warned = false;
+    for (size_t i = 0; i < target->warnings.count; i++)
+        warned |= strcmp(target->warnings.items[i].code, "core-truncated") == 0;
+    assert_true(warned);
     uint8_t byte;
     assert_int_equal(target_read_u8(target, 0x10000, &byte), PSC_OK);
     assert_int_equal(target_read_u8(target, 0x10fff, &byte), PSC_ERR_FAULT);
