@@ -14,6 +14,9 @@
 
 struct target_options;
 
+/** Source files of the processes, which may be over when the files are read. */
+struct record_sources;
+
 /** What is to be recorded. */
 struct record_options {
     int32_t pid;
@@ -30,6 +33,7 @@ struct record_options {
     bool tasks;    /**< The chain of tasks that await a running one stands below its frames. */
     uint64_t seed; /**< Of the jitter; 0: by the clock. */
     const struct target_options *open; /**< Where files are; or NULL. */
+    struct record_sources *sources;    /**< To be read when it has ended; or NULL. */
     /**
      * Called after each moment, and at least ten times a second while nothing can be sampled. The
      * profile is whole and may be read, profile_drop_samples() may be called.
@@ -53,5 +57,18 @@ enum record_end {
 PSC_MUST_CHECK enum psc_status record_run(const struct record_options *options,
                                           struct profile *profile, enum record_end *ret_end,
                                           struct psc_error *err);
+
+/* ---- recorded_sources.c ---- */
+
+/** NULL: out of memory. */
+struct record_sources *record_sources_create(void);
+void record_sources_destroy(struct record_sources *sources);
+/**
+ * The text of a source file as a recorded process names it, as sources_read_file() has it: with
+ * several processes one that the user of each may read himself, of the first one's root.
+ * @param context  the struct record_sources.
+ * @return malloc'd; NULL: there is none, or it is not to be shown.
+ */
+char *record_sources_read(void *context, const char *file, size_t *ret_size);
 
 #endif

@@ -103,6 +103,12 @@ void frames_forget(struct frame_map *map);
 PSC_MUST_CHECK enum psc_status
 frames_add_stack(struct frame_map *map, const struct trace_thread *thread, uint32_t *ret_stack);
 
+/* ---- recorded_sources.c ---- */
+
+/** Notes whose process it is and what its root is; nothing where `sources` is NULL. */
+void sources_note_process(struct record_sources *sources, const struct target *target,
+                          const struct target_options *open);
+
 /* ---- recorded_processes.c ---- */
 
 /** A process that is recorded. */

@@ -256,6 +256,7 @@ enum psc_status processes_open(struct recording *recording, struct recorded_proc
     frames_forget(&process->frames);
     process->session = session;
     process->opened = true;
+    sources_note_process(options->sources, capture_session_target(session), options->open);
     describe(recording, process);
     return PSC_OK;
 }

@@ -122,8 +122,11 @@ static int record(struct recorder *recorder)
     enum record_end end = RECORD_EXITED;
     struct text target = {0};
     struct profile *profile = profile_create();
-    if (!profile) {
+    options->sources = record_sources_create();
+    if (!profile || !options->sources) {
         complain("out of memory");
+        record_sources_destroy(options->sources);
+        profile_destroy(profile);
         return EXIT_NOTHING;
     }
     options->tick = tick;
@@ -139,6 +142,7 @@ static int record(struct recorder *recorder)
         code = status == PSC_OK || written > EXIT_PARTIAL ? written : EXIT_PARTIAL;
     }
     text_deinit(&target);
+    record_sources_destroy(options->sources);
     profile_destroy(profile);
     return code;
 }

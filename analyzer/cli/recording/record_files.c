@@ -5,27 +5,12 @@
 #include "recording_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Sources are read whole; larger files are no sources. */
-#define SOURCE_LIMIT ((size_t)64 * 1024 * 1024)
-
-static char *read_source(void *context, const char *file, size_t *ret_size)
-{
-    (void)context;
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return NULL;
-    char *bytes = file_bytes_read(fd, SOURCE_LIMIT, ret_size);
-    close(fd);
-    return bytes;
-}
-
-static int write_one(const struct profile *profile, int format, const char *path)
+static int write_one(const struct record_request *request, const struct profile *profile,
+                     int format, const char *path)
 {
     struct output_file file;
     struct psc_error why = {0};
@@ -33,7 +18,8 @@ static int write_one(const struct profile *profile, int format, const char *path
     const struct profile_output output = {.write = write_output,
                                           .context = &file,
                                           .version = psc_version(),
-                                          .read_source = read_source};
+                                          .read_source = record_sources_read,
+                                          .source_context = request->record.sources};
     bool good = open_output(&file, path, false);
     enum psc_status status =
         good ? profile_formats[format].write(profile, &output, &why) : PSC_ERR_IO;
@@ -53,11 +39,11 @@ int record_write(const struct record_request *request, const struct profile *pro
 {
     int code = EXIT_COMPLETE;
     if (!request->output_count)
-        return write_one(profile, 0, NULL);
+        return write_one(request, profile, 0, NULL);
     for (size_t i = 0; i < request->output_count; i++) {
         const struct record_output *output = &request->outputs[i];
         const char *path = strcmp(output->path, "-") ? output->path : NULL;
-        int one = write_one(profile, output->format, path);
+        int one = write_one(request, profile, output->format, path);
         code = one > code ? one : code;
     }
     return code;

@@ -1,4 +1,10 @@
-/** @file Text of source files, by lines. */
+/**
+ * @file
+ * Room `source_files`: text of source files that a target names, by lines or whole.
+ *
+ * Shown is a regular file alone, inside of the root of the target, that the target's user may read
+ * himself.
+ */
 #ifndef PSC_SOURCE_FILES_H
 #define PSC_SOURCE_FILES_H
 
@@ -33,5 +39,12 @@ const char *sources_find_line(struct sources *sources, const char *path, uint32_
                               size_t *ret_size);
 /** The line without indentation and end, at most 400 bytes, in the arena; NULL if none. */
 const char *sources_copy_line(struct sources *sources, const char *path, uint32_t line);
+
+/**
+ * The whole text of a source file as the target names it, in UTF-8.
+ * @param ret_size  bytes of it, 64 MiB at most.
+ * @return malloc'd, not terminated; NULL: there is none, or it is not to be shown.
+ */
+char *sources_read_file(struct target *target, const char *path, size_t *ret_size);
 
 #endif

@@ -56,7 +56,7 @@ static void source_index_lines(struct source_file *file)
 {
     size_t capacity = 0;
     size_t count = 0;
-    const char *at = file->text, *end = at + file->size;
+    const char *at = file->text, *end = file->text ? at + file->size : NULL;
     while (at < end) {
         if (file->line_count % LINES_A_START == 0) {
             if (!array_reserve(&file->starts, &capacity, count + 1, sizeof(*file->starts)))
@@ -103,29 +103,40 @@ static void note_need(struct target *target, const char *path, const char *local
                                                           .local = found});
 }
 
-static void source_open(struct sources *sources, struct source_file *file)
+static void source_open(struct target *target, struct source_file *file)
 {
     // "<string>", "<frozen importlib._bootstrap>": no file has such a name.
     if (!file->path[0] || file->path[0] == '<')
         return;
-    const char *local = target_find_local_path(sources->target, file->path);
+    const char *local = target_find_local_path(target, file->path);
     if (!local)
-        local = target_find_source(sources->target, file->path, 2);
-    note_need(sources->target, file->path, local);
+        local = target_find_source(target, file->path, 2);
+    note_need(target, file->path, local);
     if (!local)
         local = file->path;
-    int fd = target_open_local(sources->target, local);
+    int fd = target_open_local(target, local);
     if (fd < 0)
         return;
     size_t size = 0;
-    if (target_user_may_read(sources->target, local, fd))
+    if (target_user_may_read(target, local, fd))
         file->bytes = file_bytes_read(fd, SOURCE_SIZE_LIMIT, &size);
     close(fd);
     // Compilers refuse source files with a NUL.
-    if (!file->bytes || memchr(file->bytes, '\0', size))
-        return;
-    source_take_text(file, size);
-    source_index_lines(file);
+    if (file->bytes && !memchr(file->bytes, '\0', size))
+        source_take_text(file, size);
+}
+
+char *sources_read_file(struct target *target, const char *path, size_t *ret_size)
+{
+    struct source_file file = {.path = path};
+    source_open(target, &file);
+    if (!file.text) {
+        free(file.bytes);
+        return NULL;
+    }
+    memmove(file.bytes, file.text, file.size);
+    *ret_size = file.size;
+    return file.bytes;
 }
 
 static bool has_path(const void *item, const void *path)
@@ -145,7 +156,8 @@ static struct source_file *sources_get(struct sources *sources, const char *path
         file = kept ? hash_table_add_by(files, hash) : NULL;
         if (file) {
             file->path = kept;
-            source_open(sources, file);
+            source_open(sources->target, file);
+            source_index_lines(file);
         }
     }
     if (file)
