@@ -93,7 +93,10 @@ static bool take_operand(struct where_parser *parser, struct where_term *term)
         if (!take_path(parser, term))
             return false;
         skip_blanks(parser);
-        return *parser->at++ == ')';
+        if (*parser->at != ')')
+            return false;
+        parser->at++;
+        return true;
     }
     return take_path(parser, term);
 }
