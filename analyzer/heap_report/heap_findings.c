@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define WORDS_OF_LINE  4u
+#define LINE_BYTES     ((size_t)32)
 #define FINDINGS_SHOWN 100u
 #define VALUE_SIZE     200u
 
@@ -31,10 +31,10 @@ static void put_characters(struct text *out, const struct finding *finding, size
 /* The words at the place; those of the damaged one are marked by where they begin. */
 static void put_around(struct text *out, const struct finding *finding)
 {
-    for (size_t at = 0; at + 8 <= finding->around_size; at += 8 * WORDS_OF_LINE) {
+    for (size_t at = 0; at + 8 <= finding->around_size; at += LINE_BYTES) {
         size_t size = 0;
-        text_printf(out, "    0x%llx:", (unsigned long long)(finding->around_start + at));
-        for (; size < 8 * WORDS_OF_LINE && at + size + 8 <= finding->around_size; size += 8)
+        text_printf(out, "    0x%llx:", (unsigned long long)finding->around_start + at);
+        for (; size < LINE_BYTES && at + size + 8 <= finding->around_size; size += 8)
             text_printf(out, " %016llx", (unsigned long long)word_at(finding, at + size));
         put_characters(out, finding, at, size);
     }
@@ -94,7 +94,7 @@ enum psc_status heap_findings_put_text(struct heap_page *page, size_t *ret_count
         return psc_fail_status(err, status);
     text_printf(page->out, "%u objects, %u references, %llu pools, %llu chunks of malloc: ",
                 heap->object_count, heap->edge_count, (unsigned long long)heap->pymalloc.pools,
-                (unsigned long long)(heap->glibc.chunks + heap->glibc.mapped));
+                (unsigned long long)heap->glibc.chunks + heap->glibc.mapped);
     if (!findings.count)
         text_add_string(page->out, "nothing is damaged\n");
     else

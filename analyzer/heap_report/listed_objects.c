@@ -123,7 +123,7 @@ static void put_row_json(struct heap_page *page, const struct listed_row *row)
     struct text value PSC_CLEANUP(text_deinit) = {0};
     uint64_t length = 0;
     bool has_length = heap_object_length(heap, row->object, &length);
-    heap_add_value(heap, row->object, 4 * VALUE_SIZE, &value);
+    heap_add_value(heap, row->object, 4 * (size_t)VALUE_SIZE, &value);
     json_break_line(json);
     json_open_object(json, NULL);
     json_put_address(json, "address", true, object->address);

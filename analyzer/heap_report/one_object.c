@@ -7,7 +7,7 @@
 #define EDGES_SHOWN 30u
 #define VALUE_SIZE  400u
 #define OTHER_SIZE  60u
-#define WORDS_SHOWN 16u
+#define SHOWN_BYTES UINT64_C(128)
 
 /* An edge between two objects. */
 struct shown_edge {
@@ -157,11 +157,11 @@ static void put_edges_text(struct heap_page *page, const struct shown_edges *edg
 static void put_words(struct heap_page *page, psc_addr from, uint64_t size)
 {
     struct heap *heap = page->view->heap;
-    for (uint64_t at = 0; at + 8 <= size && at < 8 * WORDS_SHOWN; at += 8) {
+    for (uint64_t at = 0; at + 8 <= size && at < SHOWN_BYTES; at += 8) {
         const uint8_t *bytes = heap_bytes(heap, from + at, 8);
         if (!bytes)
             return;
-        text_printf(page->out, "  0x%llx  %016llx  ", (unsigned long long)(from + at),
+        text_printf(page->out, "  0x%llx  %016llx  ", (unsigned long long)from + at,
                     (unsigned long long)load_u64(bytes));
         for (size_t i = 0; i < 8; i++)
             text_add_char(page->out, bytes[i] >= ' ' && bytes[i] < 0x7f ? (char)bytes[i] : '.');
@@ -176,7 +176,7 @@ static void put_block_text(struct heap_page *page, const struct place *place)
     psc_addr address = page->options->object;
     if (place->block == HEAP_NONE) {
         text_printf(out, "0x%llx is in no block in use\n", (unsigned long long)address);
-        put_words(page, address & ~UINT64_C(7), 8 * WORDS_SHOWN);
+        put_words(page, address & ~UINT64_C(7), SHOWN_BYTES);
         return;
     }
     const struct heap_block *block = &heap->blocks[place->block];

@@ -234,7 +234,7 @@ static const struct trace_location *missing_gap(const struct item_writer *writer
         python = has_evaluators_between(segment)
                      ? ", here and between the Python frames that follow"
                      : "; their Python frames follow";
-    if (is_without_rules(module))
+    if (module && is_without_rules(module))
         return symbolizer_gap(writer->symbolizer,
                               "native frames that could not be unwound: the file of %s is %s%s",
                               module->name, absence_of(module), python);

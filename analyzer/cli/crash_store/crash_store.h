@@ -79,9 +79,9 @@ struct crash_limits {
     int64_t seconds; /**< That one is kept; 0: no limit. */
     size_t count;    /**< 0: no limit. */
 };
-#define CRASH_LIMITS_DEFAULT                    \
-    {                                           \
-        UINT64_C(1) << 30, 30 * 24 * 3600, 1000 \
+#define CRASH_LIMITS_DEFAULT                             \
+    {                                                    \
+        UINT64_C(1) << 30, INT64_C(30) * 24 * 3600, 1000 \
     }
 
 /** Removes the oldest until the limits hold. @return how many were removed. */

@@ -15,7 +15,7 @@ enum { STATE_LEAST = 0x800, STATE_MOST = 0xb00, STATE_NEAR = 0x100 };
 /* The first chunk of the main heap is the cache of the main thread. */
 enum { FIRST_LEAST = 0x20, FIRST_MOST = 0x1000 };
 /* Chunks that have to hold together for a walk to go on behind a damaged header. */
-#define CHAIN_PROOF 16u
+#define CHAIN_PROOF UINT64_C(16)
 /* Damaged places of an arena that are walked over, and steps in search of where to go on. */
 #define DAMAGE_LIMIT 64u
 #define SEARCH_LIMIT (UINT64_C(1) << 26)
@@ -52,7 +52,8 @@ static bool is_size(uint64_t word, uint64_t left)
 /* An arena's heap that was full ends in two chunks that are none (sysmalloc()). */
 static bool is_fence(struct heap *heap, psc_addr chunk, psc_addr end)
 {
-    return end - chunk >= 2 * CHUNK_HEADER && size_of(size_word(heap, chunk)) == CHUNK_HEADER &&
+    return end - chunk >= 2 * (psc_addr)CHUNK_HEADER &&
+           size_of(size_word(heap, chunk)) == CHUNK_HEADER &&
            size_of(size_word(heap, chunk + CHUNK_HEADER)) == 0;
 }
 

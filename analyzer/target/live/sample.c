@@ -199,8 +199,8 @@ static void choose_stack(const struct target *target, const struct target_thread
 
 static size_t add_range(struct iovec *ranges, size_t count, psc_addr start, size_t size)
 {
-    struct iovec *last = count ? &ranges[count - 1] : NULL;
-    if (last && (psc_addr)(uintptr_t)last->iov_base + last->iov_len == start) {
+    struct iovec *last = &ranges[count ? count - 1 : 0];
+    if (count && (psc_addr)(uintptr_t)last->iov_base + last->iov_len == start) {
         last->iov_len += size;
         return count;
     }

@@ -153,13 +153,13 @@ static void put_page(struct target *target, const struct reads_page *page, struc
 
 static void put_pages(struct target *target, struct core_file *file, struct text *notes)
 {
-    size_t count;
+    size_t count = 0;
     struct holes holes = {0};
     struct reads_page **pages PSC_CLEANUP(cleanup_free) = reads_list(target->reads, &count);
     if (!pages && target->reads->pages.count)
         file->error = ENOMEM;
     target->reads->paused++;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; pages && i < count; i++)
         put_page(target, pages[i], file, &holes);
     target->reads->paused--;
     notes->failed |= holes.note.failed;
