@@ -2,20 +2,15 @@
 #include "recording.h"
 #include "messages.h"
 #include "recording_private.h"
+#include "started_command.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* As the shell and env(1) have them. */
-#define EXIT_CANNOT_RUN 126
-#define EXIT_NOT_FOUND  127
-#define EXIT_SIGNAL     128
 /* Nanoseconds between two lines of progress. */
 #define PROGRESS_INTERVAL UINT64_C(500000000)
 
@@ -38,7 +33,7 @@ static void watch_signals(void)
 /** What goes on while it records. */
 struct recorder {
     struct record_request request;
-    struct record_child child;
+    struct started_command child;
     bool shows;     /**< Progress, on a terminal. */
     bool shown;     /**< A line of it stands there. */
     uint64_t since; /**< The last one. */
@@ -83,15 +78,8 @@ static int tick(void *context, struct profile *profile)
     struct recorder *recorder = context;
     show_progress(recorder, profile);
     if (recorder->child.pid)
-        return record_command_ended(&recorder->child, false) || interrupts > 1;
+        return started_command_ended(&recorder->child, false) || interrupts > 1;
     return interrupts > 0;
-}
-
-static int child_code(const struct record_child *child)
-{
-    if (WIFSIGNALED(child->status))
-        return EXIT_SIGNAL + WTERMSIG(child->status);
-    return WEXITSTATUS(child->status);
 }
 
 static int finish(struct recorder *recorder, struct profile *profile, enum record_end end)
@@ -149,18 +137,18 @@ static int record(struct recorder *recorder)
 
 static int record_started(struct recorder *recorder)
 {
-    struct record_child *child = &recorder->child;
+    struct started_command *child = &recorder->child;
     char **command = recorder->request.command;
-    int error = record_start_command(child, command);
+    int error = started_command_begin(child, command, -1);
     if (error) {
         complain("%s: %s", command[0], strerror(error));
-        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+        return started_command_error_code(error);
     }
     recorder->request.record.pid = child->pid;
     int code = record(recorder);
     // The recording may be over before the command is.
-    record_command_ended(child, true);
-    return code <= EXIT_PARTIAL ? child_code(child) : code;
+    started_command_ended(child, true);
+    return code <= EXIT_PARTIAL ? started_command_code(child) : code;
 }
 
 int command_record(int argc, char **argv)

@@ -7,7 +7,6 @@
 #include "recording.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 /** A file that the profile goes to. */
 struct record_output {
@@ -29,21 +28,6 @@ struct record_request {
 
 /** Reads the command line. */
 enum options_result record_options_parse(struct record_request *request, int argc, char **argv);
-
-/** A command that is recorded. */
-struct record_child {
-    pid_t pid; /**< 0: none. */
-    bool ended;
-    int status; /**< As waitpid() has it. */
-};
-
-/**
- * Starts the command.
- * @return 0 once it runs, or errno of what failed.
- */
-int record_start_command(struct record_child *child, char **command);
-/** Whether it has ended; waits for that if `wait`. */
-bool record_command_ended(struct record_child *child, bool wait);
 
 /** Writes the profile to all files. @return an enum exit_code. */
 int record_write(const struct record_request *request, const struct profile *profile);

@@ -65,15 +65,27 @@ int started_command_begin(struct started_command *command, char **words, int out
     return 0;
 }
 
+/*
+ * Its stops are seen by waitpid(2), too, whoever asks: they are left to who samples it, and waits
+ * for them.
+ */
+static bool has_exited(pid_t pid)
+{
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT))
+        return errno == ECHILD;
+    return info.si_pid == pid &&
+           (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED);
+}
+
 bool started_command_ended(struct started_command *command, bool wait)
 {
+    if (!wait && command->pid && !command->ended && !has_exited(command->pid))
+        return false;
     while (command->pid && !command->ended) {
-        pid_t got = waitpid(command->pid, &command->status, wait ? 0 : WNOHANG);
-        if (got < 0 && errno == EINTR && wait)
+        pid_t got = waitpid(command->pid, &command->status, 0);
+        if (got < 0 && errno == EINTR)
             continue;
-        if (!got || (got < 0 && errno == EINTR))
-            return false;
-        // A tracer hears of its stops, too, by this call.
         command->ended = got < 0 || WIFEXITED(command->status) || WIFSIGNALED(command->status);
     }
     return command->ended;
