@@ -13,6 +13,8 @@
 
 /* Nanoseconds between two lines of progress. */
 #define PROGRESS_INTERVAL UINT64_C(500000000)
+/* Milliseconds in which a command that has begun to end is over. */
+#define ENDING_TRIES 200
 
 static volatile sig_atomic_t interrupts;
 
@@ -103,6 +105,15 @@ static void name_target(struct recorder *recorder, struct profile *profile, stru
     profile->target = target->data;
 }
 
+/* A process has no threads any more some time before it is a zombie. */
+static bool is_ending(struct started_command *child)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (int i = 0; i < ENDING_TRIES && child->pid && !started_command_ended(child, false); i++)
+        nanosleep(&pause, NULL);
+    return child->ended;
+}
+
 static int record(struct recorder *recorder)
 {
     struct record_options *options = &recorder->request.record;
@@ -122,6 +133,9 @@ static int record(struct recorder *recorder)
     enum psc_status status = record_run(options, profile, &end, &why);
     end_progress(recorder);
     int code = EXIT_NOTHING;
+    // It was over before the first look: there was nothing to record, which is no error.
+    if (status == PSC_ERR_NOT_FOUND && is_ending(&recorder->child))
+        status = PSC_OK;
     if (status != PSC_OK)
         complain("process %d: %s", (int)options->pid, why.message);
     if (status == PSC_OK || profile->counts.samples) {
