@@ -71,15 +71,18 @@ static enum psc_status resolve_lines(struct capture *capture, const struct captu
     return PSC_OK;
 }
 
-/* Code in no module that memory does not have as made at run time: a library was loaded. */
+/*
+ * Code where none was when the mappings were read: a library was loaded since, or was being loaded
+ * then (ld.so maps the whole file first, its code over that; elf/dl-map-segments.h of glibc).
+ */
 static void look_for_news(struct capture_session *session, const struct captured_thread *thread)
 {
     const struct merged_stack *merged = &thread->merged;
     for (size_t i = 0; i < merged->native.count && !session->outdated; i++) {
         const struct address_info *info = merged->native_info[i];
         const struct target_mapping *mapping =
-            info->module ? NULL : target_find_mapping(session->capture.target, info->pc);
-        session->outdated = !info->module && (!mapping || !mapping->executable);
+            target_find_mapping(session->capture.target, info->pc);
+        session->outdated = !mapping || !mapping->executable;
     }
 }
 

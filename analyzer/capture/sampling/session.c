@@ -54,6 +54,19 @@ static void cleanup_session(struct capture_session **session)
     capture_session_close(*session);
 }
 
+/* A library that was loaded since is a module, too: of a process that has just begun, most are. */
+static enum psc_status read_mappings_again(struct capture_session *session, struct psc_error *err)
+{
+    struct target *target = session->capture.target;
+    bool changed = false;
+    enum psc_status status = live_prepare(target, &changed, err);
+    if (status != PSC_OK || !changed)
+        return status;
+    modules_destroy(session->modules);
+    session->modules = NULL;
+    return modules_create(target, &session->modules, err);
+}
+
 static enum psc_status open_python(struct capture_session *session, struct psc_error *err)
 {
     struct capture *capture = &session->capture;
@@ -61,9 +74,8 @@ static enum psc_status open_python(struct capture_session *session, struct psc_e
     if (capture->options.mode == PSC_MODE_NATIVE)
         return PSC_OK;
     for (size_t i = 0; status == PSC_OK && i < FIND_LIMIT && !capture->python; i++) {
-        bool changed;
         if (i)
-            status = live_prepare(capture->target, &changed, err);
+            status = read_mappings_again(session, err);
         if (status == PSC_OK)
             status = find_python(capture, err);
         if (capture->trace->python_problem)
