@@ -38,11 +38,11 @@ def case_parameters(cases, when=lambda case, interpreter: True, suites=False, sl
     """(case, interpreter) for all of which when() is true.
 
     Two interpreters a case, in turns, with sanitizers and for what is slow, unless the run is a thorough one; one
-    with sanitizers where there are many cases.
+    with sanitizers and for what is very slow, where there are many cases.
     """
     ones = wanted_interpreters(suites)
     few = analyzer.SANITIZED or slow and not analyzer.THOROUGH
-    each = 1 if analyzer.SANITIZED and not analyzer.THOROUGH and len(cases) > 10 else 2
+    each = 1 if (analyzer.SANITIZED or slow == "very") and not analyzer.THOROUGH and len(cases) > 10 else 2
     turns = max(len(ones) // each, 1) if few else 1
     return [pytest.param(case, one.values[0], id="%s-%s" % (case, one.id), marks=one.marks)
             for number, case in enumerate(cases) for at, one in enumerate(ones)

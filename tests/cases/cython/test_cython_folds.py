@@ -97,7 +97,7 @@ def make_cores(variant):
     return cores.made_once("folds-" + variant, key, make)
 
 
-@pytest.fixture(params=[name for name in VARIANTS if name != "O0" or not analyzer.SANITIZED])
+@pytest.fixture(params=[name for name in VARIANTS if name != "O0" or analyzer.THOROUGH])
 def variant(request, system):
     return request.param
 

@@ -35,7 +35,7 @@ def hexes(pcs):
     return [hex(pc) for pc in pcs]
 
 
-@pytest.mark.cases(ALL, when=lambda case, interpreter: case not in GDB_FAILS, slow=True)
+@pytest.mark.cases(ALL, when=lambda case, interpreter: case not in GDB_FAILS, slow="very")
 def test_frames_equal_gdb(core):
     document = analyzer.json_of(core.path, "--mode", "native", "--all").json
     expected = gdb_threads(core)
