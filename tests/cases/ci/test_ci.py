@@ -126,7 +126,9 @@ def test_several_in_one_folder(tmp_path):
     run = python(tmp_path, "import os, subprocess, sys\nfor i in range(3):\n"
                            "    subprocess.run([sys.executable, '-c', 'import os; os.abort()'])\n"
                            "os.mkdir('sub')\nos.chdir('sub')\n"
-                           "subprocess.run([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)'])\n")
+                           # Long enough that its folder is seen.
+                           "subprocess.run([sys.executable, '-c', "
+                           "'import ctypes, time; time.sleep(1); ctypes.string_at(0)'])\n")
     assert run.code == 0 and len(run.reports) == 4 and "4 cores: 2 causes" in run.err, run.err
     assert len(core_files(tmp_path)) == 3 and len(core_files(tmp_path / "sub")) == 1
 
