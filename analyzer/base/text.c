@@ -149,3 +149,36 @@ void text_add_escaped(struct text *text, const char *string)
         left -= used;
     }
 }
+
+static void add_html_byte(struct text *text, char byte)
+{
+    switch (byte) {
+    case '&':
+        text_add_string(text, "&amp;");
+        return;
+    case '<':
+        text_add_string(text, "&lt;");
+        return;
+    case '>':
+        text_add_string(text, "&gt;");
+        return;
+    case '"':
+        text_add_string(text, "&quot;");
+        return;
+    case '\'':
+        text_add_string(text, "&#39;");
+        return;
+    default:
+        text_add_char(text, byte);
+    }
+}
+
+void text_add_html(struct text *text, const char *string)
+{
+    struct text safe = {0};
+    text_add_escaped(&safe, string);
+    for (size_t i = 0; i < safe.size; i++)
+        add_html_byte(text, safe.data[i]);
+    text->failed |= safe.failed;
+    text_deinit(&safe);
+}

@@ -29,6 +29,8 @@ void text_add_code_point(struct text *text, uint32_t code_point);
  * are not UTF-8 as \xNN.
  */
 void text_add_escaped(struct text *text, const char *string);
+/** The same for a page (HTML): nothing of it is markup either. */
+void text_add_html(struct text *text, const char *string);
 
 /**
  * Decodes one code point of UTF-8 at text (size > 0).

@@ -1,7 +1,6 @@
 /* The page: what is retained, as a tree that is unfolded by hand, and the types. */
 #include "heap_report_private.h"
 #include "holders.h"
-#include "html_escape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +47,7 @@ static void put_label(struct tree_page *tree, uint32_t above, uint32_t node)
         holders_add_step(tree->holders, above, node, &label);
     if (label.size) {
         text_add_string(tree->out, "<b>");
-        html_add_escaped(tree->out, label.data);
+        text_add_html(tree->out, label.data);
         text_add_string(tree->out, "</b> ");
     }
     tree->out->failed |= label.failed;
@@ -68,7 +67,7 @@ static void put_summary(struct tree_page *tree, uint32_t above, uint32_t node, s
     text_printf(out, "<span class=\"part\">%.1f %%</span> <span class=\"what\">", part);
     put_label(tree, above, node);
     text_add_string(out, "<span class=\"type\">");
-    html_add_escaped(out, holders_type_name(holders, node));
+    text_add_html(out, holders_type_name(holders, node));
     if (holders_is_object(holders, node))
         text_printf(out, "</span> <code>0x%llx</code> <span class=\"value\">",
                     (unsigned long long)holders->heap->objects[node].address);
@@ -76,7 +75,7 @@ static void put_summary(struct tree_page *tree, uint32_t above, uint32_t node, s
         text_add_string(out, "</span> <span class=\"value\">");
     if (holders_is_object(holders, node) && !child_count)
         heap_add_value(holders->heap, node, VALUE_SIZE, &value);
-    html_add_escaped(out, value.data ? value.data : "");
+    text_add_html(out, value.data ? value.data : "");
     text_add_string(out, "</span></span>");
     out->failed |= value.failed;
     text_deinit(&value);
@@ -208,7 +207,7 @@ static enum psc_status put_types(struct tree_page *tree)
                          "retain</tr></thead><tbody>\n");
     for (uint32_t i = 0; i < heap->type_count && i < TYPES_SHOWN && types[i]->count; i++) {
         text_add_string(out, "<tr><td><code>");
-        html_add_escaped(out, types[i]->name);
+        text_add_html(out, types[i]->name);
         text_printf(out, "</code><td>%llu<td>", (unsigned long long)types[i]->count);
         heap_add_bytes(out, types[i]->occupied);
         text_add_string(out, "<td>");
@@ -239,11 +238,11 @@ static enum psc_status put_suspects(struct tree_page *tree)
         put_bytes(out, suspects[i].retained);
         text_printf(out, " <span class=\"part\">%.0f %%</span> <b>",
                     share(tree->holders, suspects[i].retained));
-        html_add_escaped(out, line.data ? line.data : "");
+        text_add_html(out, line.data ? line.data : "");
         text_add_string(out, "</b>");
         if (suspects[i].child_type != HEAP_NONE) {
             text_printf(out, ": %llu <code>", (unsigned long long)suspects[i].child_count);
-            html_add_escaped(out, tree->holders->heap->types[suspects[i].child_type].name);
+            text_add_html(out, tree->holders->heap->types[suspects[i].child_type].name);
             text_add_string(out, "</code>");
         }
         text_add_string(out, "</li>\n");
@@ -272,7 +271,7 @@ static void put_head(struct tree_page *tree)
     text_add_string(out, "</style>\n</head>\n<body>\n<header>\n<h1>");
     heap_add_bytes(out, tree->holders->total);
     text_printf(out, " in %u objects</h1>\n<p class=\"sub\">", heap->object_count);
-    html_add_escaped(out, heap->target->process.executable ? heap->target->process.executable : "");
+    text_add_html(out, heap->target->process.executable ? heap->target->process.executable : "");
     text_add_string(out, "</p>\n<div id=\"tools\" hidden><input id=\"search\" type=\"search\" "
                          "placeholder=\"Search names, types, values ( / )\" aria-label=\"Search\">"
                          "<span id=\"found\" role=\"status\"></span></div>\n</header>\n<main>\n");

@@ -321,7 +321,7 @@ static void put_page(struct flame *flame)
     html_begin(
         text, &(struct html_head){title, flame_style, PSC_FLAME_STYLE_HASH, PSC_FLAME_SCRIPT_HASH});
     text_add_string(text, "<header>\n<h1>");
-    html_add(text, title);
+    text_add_html(text, title);
     text_add_string(text, "</h1>\n<p class=\"sub\">");
     html_add_summary(text, profile);
     text_add_string(text, "</p>\n");

@@ -50,11 +50,11 @@ static void put_row(struct lines_page *page, uint32_t number, const struct heate
     else
         text_add_string(text, "<td class=\"l\"></td><td class=\"f\">");
     if (line)
-        html_add(text, profile_string(heat->profile, heated_function(heat, line)->name));
+        text_add_html(text, profile_string(heat->profile, heated_function(heat, line)->name));
     text_add_string(text, "</td><td>");
     text_clear(&page->source);
     if (number && source_add_line(&page->walk, number, &page->source))
-        html_add(text, page->source.data ? page->source.data : "");
+        text_add_html(text, page->source.data ? page->source.data : "");
     text_add_string(text, "</td></tr>\n");
     printer_flow(page->printer);
 }
@@ -101,7 +101,7 @@ static void put_file(struct lines_page *page, const struct heated_file *file, bo
     const char *name = profile_string(heat->profile, (uint32_t)file->name);
     text_printf(text, "<details%s><summary><b>%.1f %%</b>", open ? " open" : "",
                 heat_percent(heat, file->own));
-    html_add(text, *name ? name : "(no file)");
+    text_add_html(text, *name ? name : "(no file)");
     text_printf(text, " <span class=\"sub\">in all %.1f %%</span></summary>\n",
                 heat_percent(heat, file->total));
     text_add_string(text, "<div class=\"scroll\"><table><thead><tr><th>own %</th><th>total %</th>"
@@ -122,7 +122,7 @@ static void put_page(struct lines_page *page)
     struct text *text = &page->printer->text;
     html_begin(text, &(struct html_head){title, lines_style, PSC_LINES_STYLE_HASH, NULL});
     text_add_string(text, "<header>\n<h1>");
-    html_add(text, title);
+    text_add_html(text, title);
     text_add_string(text, "</h1>\n<p class=\"sub\">");
     html_add_summary(text, profile);
     text_add_string(text, "</p>\n<p class=\"sub\">own: the line itself ran; total: it, or what it "

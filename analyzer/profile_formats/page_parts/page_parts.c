@@ -1,36 +1,5 @@
 #include "page_parts.h"
 
-static void add_markup_free(struct text *text, const char *string)
-{
-    for (; *string; string++)
-        switch (*string) {
-        case '<':
-            text_add_string(text, "&lt;");
-            break;
-        case '>':
-            text_add_string(text, "&gt;");
-            break;
-        case '&':
-            text_add_string(text, "&amp;");
-            break;
-        case '"':
-            text_add_string(text, "&quot;");
-            break;
-        default:
-            text_add_char(text, *string);
-        }
-}
-
-void html_add(struct text *text, const char *string)
-{
-    struct text escaped = {0};
-    text_add_escaped(&escaped, string);
-    if (escaped.data)
-        add_markup_free(text, escaped.data);
-    text->failed |= escaped.failed;
-    text_deinit(&escaped);
-}
-
 void html_begin(struct text *text, const struct html_head *head)
 {
     text_printf(text,
@@ -42,7 +11,7 @@ void html_begin(struct text *text, const struct html_head *head)
     text_add_string(text, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
                           "\n<meta name=\"color-scheme\" content=\"light dark\">\n"
                           "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
-    html_add(text, head->title);
+    text_add_html(text, head->title);
     text_add_string(text, "</title>\n<style>");
     text_add_string(text, head->style);
     text_add_string(text, "</style>\n</head>\n<body>\n");

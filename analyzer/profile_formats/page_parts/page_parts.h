@@ -4,8 +4,6 @@
 
 #include "printer.h"
 
-/** Adds text that is foreign: nothing of it is markup, control characters are shown. */
-void html_add(struct text *text, const char *string);
 
 struct html_head {
     const char *title;
