@@ -4,7 +4,6 @@
 
 #include "printer.h"
 
-
 struct html_head {
     const char *title;
     const char *style;
