@@ -89,13 +89,34 @@ const struct trace_location *symbolizer_python(struct symbolizer *symbolizer,
     return location;
 }
 
+/* Cuts the text where the room ends. */
+static void without_addresses(const char *text, char *ret, size_t size)
+{
+    static const char INSTEAD[] = "an address";
+    size_t length = 0;
+    while (*text && length + sizeof(INSTEAD) < size) {
+        size_t digits = strncmp(text, "0x", 2) ? 0 : strspn(text + 2, "0123456789abcdef");
+        if (!digits) {
+            ret[length++] = *text++;
+            continue;
+        }
+        memcpy(ret + length, INSTEAD, sizeof(INSTEAD) - 1);
+        length += sizeof(INSTEAD) - 1;
+        text += 2 + digits;
+    }
+    ret[length] = '\0';
+}
+
 const struct trace_location *symbolizer_gap(struct symbolizer *symbolizer, const char *format, ...)
 {
-    char reason[512];
+    char whole[512], brief[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(reason, sizeof(reason), format, args);
+    vsnprintf(whole, sizeof(whole), format, args);
     va_end(args);
+    if (symbolizer->input.no_addresses)
+        without_addresses(whole, brief, sizeof(brief));
+    const char *reason = symbolizer->input.no_addresses ? brief : whole;
     // One location, so that threads of which nothing else is known are shown as one group.
     for (size_t i = 0; i < symbolizer->gap_count; i++)
         if (!strcmp(symbolizer->gaps[i]->function, reason))

@@ -50,6 +50,7 @@ struct symbolizer_input {
     struct python *python; /**< NULL: none. */
     bool no_source;        /**< No text of lines. */
     bool no_columns;       /**< Nor columns, which take the text of the line to count. */
+    bool no_addresses;     /**< Reasons of gaps say none: samples are counted by their stacks. */
     bool all_inlined; /**< Inlined calls also where debug information is large and compressed. */
     bool all_modules; /**< The trace lists modules that no frame is in, too. */
 };

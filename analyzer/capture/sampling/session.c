@@ -93,7 +93,8 @@ static enum psc_status open_tools(struct capture_session *session, struct psc_er
                                            .modules = session->modules,
                                            .python = capture->python,
                                            .no_source = true,
-                                           .no_columns = true};
+                                           .no_columns = true,
+                                           .no_addresses = true};
     enum psc_status status = PSC_OK;
     capture->reads_python = capture->options.mode != PSC_MODE_NATIVE && capture->python;
     if (capture->options.mode != PSC_MODE_PYTHON)
