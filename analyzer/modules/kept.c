@@ -166,15 +166,14 @@ void kept_modules_learn(struct kept_modules *kept, const struct module_lesson *l
         found->addresses + lesson->line_count + lesson->inline_count > KEPT_ADDRESS_LIMIT)
         return;
     struct module *module = &found->module;
-    struct module_symbol symbol;
     found->addresses += lesson->line_count + lesson->inline_count;
     module_open(module);
     if (lesson->separate)
         module_separate_elf(module);
     if (lesson->symbols)
-        module_symbols(module);
+        module_functions(module);
     if (lesson->names)
-        module_find_symbol_named(module, "", &symbol);
+        module_list_names(module);
     look_up_lines(module, lesson->lines, lesson->line_count);
     look_up_inlines(module, lesson->inlines, lesson->inline_count);
     found->refused = kept->target->warnings.count != warnings;

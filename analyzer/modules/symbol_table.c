@@ -155,10 +155,8 @@ static struct symbol_table *symbol_table_create(struct module *module)
     hash_table_init(&table->by_name, sizeof(uint32_t));
     bool made = choose_source(module, table);
     table->symbol_count = made ? table->all.symbols.size / ELF_SYMBOL_SIZE : 0;
-    if (table->symbol_count >= UINT32_MAX || !list_functions(table)) {
+    if (table->symbol_count >= UINT32_MAX)
         table->symbol_count = 0;
-        table->function_count = 0;
-    }
     if (!elf_file_find_symbols(module_elf(module), SHT_DYNSYM, &table->dynamic))
         find_dynamic(module, &table->dynamic);
     return table;
@@ -188,4 +186,14 @@ struct symbol_table *module_symbols(struct module *module)
             module->asked->symbols = true;
     }
     return module->symbols;
+}
+
+struct symbol_table *module_functions(struct module *module)
+{
+    struct symbol_table *table = module_symbols(module);
+    if (table && !table->listed && !list_functions(table))
+        table->function_count = 0;
+    if (table)
+        table->listed = true;
+    return table;
 }

@@ -29,11 +29,13 @@ struct symbol_table {
     struct section_bounds *sections;
     size_t section_count; /**< 0: the file has no section headers. */
 
+    bool listed;                       /**< The functions were, by module_functions(). */
     struct function_symbol *functions; /**< Sorted by address, best last. */
     size_t function_count;
     uint64_t *reach; /**< The highest end among the functions up to here. */
     char **plain;    /**< Names without their version, made when asked; or NULL. */
 
+    unsigned scans;            /**< Names that were looked for before by_name was made. */
     bool named;                /**< by_name was made. */
     struct hash_table by_name; /**< Numbers of symbols. */
 
@@ -42,6 +44,10 @@ struct symbol_table {
 
 /** Made on first need; NULL when out of memory. */
 struct symbol_table *module_symbols(struct module *module);
+/** The same, with its functions by address; there are none when memory did not suffice. */
+struct symbol_table *module_functions(struct module *module);
+/** The same, with its names in a table: for a module that many are going to ask. */
+void module_list_names(struct module *module);
 /** NULL is none. */
 void symbol_table_destroy(struct symbol_table *table);
 

@@ -82,7 +82,7 @@ static void fill_symbol(const struct module *module, size_t index, struct module
 
 bool module_find_symbol(struct module *module, psc_addr address, struct module_symbol *ret)
 {
-    struct symbol_table *table = module_symbols(module);
+    struct symbol_table *table = module_functions(module);
     size_t index = table ? find_function(table, address - module->bias) : SIZE_MAX;
     if (index == SIZE_MAX)
         return false;
@@ -94,7 +94,7 @@ void module_each_symbol(struct module *module,
                         bool (*visit)(void *context, const struct module_symbol *symbol),
                         void *context)
 {
-    struct symbol_table *table = module_symbols(module);
+    struct symbol_table *table = module_functions(module);
     for (size_t i = 0; table && i < table->function_count; i++) {
         struct module_symbol symbol;
         fill_symbol(module, i, &symbol);

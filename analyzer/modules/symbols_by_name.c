@@ -1,6 +1,12 @@
 /* A module's symbols by name. */
 #include "symbol_table.h"
 
+/*
+ * Names of a module that are looked for one by one, before all that it has are put in a table: that
+ * costs as much as some hundred of these.
+ */
+#define SCAN_LIMIT 48u
+
 static bool is_named_data_or_code(const struct symbol_table *table, const struct elf_symbol *symbol)
 {
     bool type = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
@@ -61,6 +67,67 @@ static bool make_name_table(struct symbol_table *table)
     return table->named;
 }
 
+/*
+ * Whether a symbol has that name, but for a version behind it. Nearly all differ in their first
+ * bytes already; this is called for each symbol that there is.
+ */
+static inline bool is_called(const struct symbol_table *table, size_t index, const char *name,
+                             size_t length)
+{
+    uint32_t at =
+        load_u32(table->all.symbols.data + index * ELF_SYMBOL_SIZE + offsetof(Elf64_Sym, st_name));
+    if (at >= table->all.names_size || table->all.names_size - at <= length)
+        return false;
+    const char *found = table->all.names + at;
+    size_t first = length < sizeof(uint32_t) ? 1 : sizeof(uint32_t);
+    if (first == 1 ? *found != *name
+                   : load_u32((const uint8_t *)found) != load_u32((const uint8_t *)name))
+        return false;
+    return !memcmp(found, name, length) && symbol_plain_length(found) == length;
+}
+
+/* The number of the best symbol of that name, symbol_count when there is none. */
+static size_t scan_for(const struct symbol_table *table, const char *name, size_t length)
+{
+    size_t best = table->symbol_count;
+    struct elf_symbol there = {0};
+    for (size_t i = 0; i < table->symbol_count; i++) {
+        if (!is_called(table, i, name, length))
+            continue;
+        struct elf_symbol symbol = symbol_table_get(table, i);
+        if (!is_named_data_or_code(table, &symbol) ||
+            (best != table->symbol_count && !is_better(&symbol, &there)))
+            continue;
+        best = i;
+        there = symbol;
+    }
+    return best;
+}
+
+/* As scan_for(); false when out of memory. */
+static bool find_named(struct symbol_table *table, const char *name, size_t length, size_t *ret)
+{
+    *ret = table->symbol_count;
+    if (!table->named && table->scans < SCAN_LIMIT) {
+        table->scans++;
+        *ret = scan_for(table, name, length);
+        return true;
+    }
+    if (!table->named && !make_name_table(table))
+        return false;
+    const uint32_t *index = find_index(table, name, length);
+    if (index)
+        *ret = *index;
+    return true;
+}
+
+void module_list_names(struct module *module)
+{
+    struct symbol_table *table = module_symbols(module);
+    if (table && table->symbol_count && !table->named && !make_name_table(table))
+        hash_table_deinit(&table->by_name);
+}
+
 bool module_find_symbol_named(struct module *module, const char *name, struct module_symbol *ret)
 {
     struct symbol_table *table = module_symbols(module);
@@ -68,13 +135,11 @@ bool module_find_symbol_named(struct module *module, const char *name, struct mo
         return false;
     if (!table->named && module->asked)
         module->asked->names = true;
-    if (!table->named && !make_name_table(table))
-        return false;
     size_t length = strlen(name);
-    const uint32_t *index = find_index(table, name, length);
-    if (!index)
+    size_t index;
+    if (!length || !find_named(table, name, length, &index) || index == table->symbol_count)
         return false;
-    struct elf_symbol symbol = symbol_table_get(table, *index);
+    struct elf_symbol symbol = symbol_table_get(table, index);
     const char *found = table->all.names + symbol.name;
     ret->name = found[length] == '\0' ? found : NULL;
     if (!ret->name)

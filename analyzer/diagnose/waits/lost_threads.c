@@ -13,6 +13,8 @@
 #define END_SIZE      ((psc_addr)16 << 10)
 /* Its alignment: TCB_ALIGNMENT. */
 #define ALIGNMENT 64u
+/* Words that are read at once: a page. */
+#define PIECE_WORDS 512u
 
 /*
  * A thread that is in no list, but whose struct pthread is still mapped, and does not say that it
@@ -32,10 +34,22 @@ bool waits_was_left_by_fork(struct target *target, psc_addr thread_pointer)
            !(handling & ENDING_BITS);
 }
 
+/* Whether the end of a mapping is that of the stack of a thread which is here. */
+static bool is_stack_here(const struct target *target, const struct target_mapping *mapping)
+{
+    for (size_t i = 0; i < target->thread_count; i++) {
+        psc_addr pointer = target->threads[i].thread_pointer;
+        if (pointer >= mapping->start && pointer < mapping->end &&
+            mapping->end - pointer <= END_SIZE)
+            return true;
+    }
+    return false;
+}
+
 /* nptl/allocatestack.c: a stack is a mapping of its own, with the struct pthread at its end. */
 static size_t count_in(struct target *target, const struct target_mapping *mapping)
 {
-    uint64_t words[ALIGNMENT];
+    uint64_t words[PIECE_WORDS];
     size_t count = 0;
     psc_addr at =
         mapping->end - mapping->start > END_SIZE ? mapping->end - END_SIZE : mapping->start;
@@ -64,7 +78,8 @@ void waits_read_lost(struct waits *waits)
         if (mapping->file || (mapping->permissions_known && !mapping->writable))
             continue;
         seen++;
-        waits->lost += count_in(target, mapping);
+        if (!is_stack_here(target, mapping))
+            waits->lost += count_in(target, mapping);
     }
     waits->lost_counted = true;
 }
