@@ -66,7 +66,9 @@ void capture_session_close(struct capture_session *session);
 /** What describes the process: its trace without threads. */
 const struct psc_trace *capture_session_trace(const struct capture_session *session);
 struct target *capture_session_target(const struct capture_session *session);
-/** Code was met that is in no file which the session knows: others are mapped now. */
+/** The last sample met code that is in no file which is mapped. */
+bool capture_session_met_unknown(const struct capture_session *session);
+/** A file that the session knows is not mapped any more: it should be opened anew. */
 bool capture_session_is_outdated(const struct capture_session *session);
 /** Bytes that it holds of what it met, about: for who begins anew when that is too much. */
 size_t capture_session_size(const struct capture_session *session);

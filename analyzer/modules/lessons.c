@@ -29,7 +29,7 @@ static bool is_worth_it(const struct module *module)
 void modules_write_lessons(const struct modules *modules, struct text *ret)
 {
     for (size_t i = 0; i < modules->count; i++) {
-        const struct module *module = &modules->items[i];
+        const struct module *module = modules->items[i];
         if (!is_worth_it(module))
             continue;
         const struct module_asked *asked = module->asked;

@@ -93,12 +93,13 @@ static struct module *append_module(struct modules *modules, const struct candid
                        sizeof(*modules->items)))
         return NULL;
     struct module_layout *layout = arena_alloc(modules->arena, sizeof(*layout));
-    if (!layout)
+    struct module *module = arena_alloc(modules->arena, sizeof(*module));
+    if (!layout || !module)
         return NULL;
     describe_layout(candidate, layout);
     const char *slash = strrchr(path, '/');
     const struct target_auxv *auxv = &modules->target->auxv;
-    struct module *module = &modules->items[modules->count++];
+    modules->items[modules->count++] = module;
     *module = (struct module){
         .path = path,
         .name = slash ? slash + 1 : path,
@@ -136,7 +137,7 @@ static bool is_candidate(const struct modules *modules, const struct target_mapp
     if (!mapping->file || mapping->offset != 0 || modules->count >= MODULE_LIMIT)
         return false;
     /* A part of the last one: small files have their data segment at offset 0, too. */
-    return modules->count == 0 || mapping->start >= modules->items[modules->count - 1].end;
+    return modules->count == 0 || mapping->start >= modules->items[modules->count - 1]->end;
 }
 
 static enum psc_status list_files(struct modules *modules, const struct file_use *uses,
@@ -152,8 +153,8 @@ static enum psc_status list_files(struct modules *modules, const struct file_use
             continue;
         if (!candidate_find_range(target, &candidate, use->mapping_count > 1))
             continue;
-        if (modules->count && candidate.start < modules->items[modules->count - 1].end)
-            candidate.start = modules->items[modules->count - 1].end;
+        if (modules->count && candidate.start < modules->items[modules->count - 1]->end)
+            candidate.start = modules->items[modules->count - 1]->end;
         enum psc_status status = append_file(modules, &candidate);
         if (status != PSC_OK)
             return status;
@@ -206,9 +207,9 @@ static enum psc_status list_vdso(struct modules *modules)
 
 static int compare_modules(const void *left, const void *right)
 {
-    const struct module *a = left;
-    const struct module *b = right;
-    return COMPARE(a->start, b->start);
+    const struct module *const *a = left;
+    const struct module *const *b = right;
+    return COMPARE((*a)->start, (*b)->start);
 }
 
 static enum psc_status list_modules(struct modules *modules)
@@ -252,12 +253,53 @@ void module_deinit(struct module *module)
     }
 }
 
+/* The module that `before` had there, if it is the same. */
+static struct module *find_same(struct module *const *before, size_t count,
+                                const struct module *module)
+{
+    size_t at = SORTED_COUNT(i, count, before[i]->start < module->start);
+    if (at == count)
+        return NULL;
+    const struct module *found = before[at];
+    bool same = found->start == module->start && found->end == module->end &&
+                found->bias == module->bias && found->file == module->file &&
+                found->build_id.size == module->build_id.size &&
+                !memcmp(found->build_id.bytes, module->build_id.bytes, found->build_id.size);
+    return same ? before[at] : NULL;
+}
+
+enum psc_status modules_take_new(struct modules *modules, bool *ret_gone)
+{
+    struct module **before = modules->items;
+    size_t before_count = modules->count, capacity = modules->capacity, same = 0;
+    modules->items = NULL;
+    modules->count = modules->capacity = 0;
+    enum psc_status status = list_modules(modules);
+    for (size_t i = 0; i < modules->count; i++) {
+        struct module *known = find_same(before, before_count, modules->items[i]);
+        same += known != NULL;
+        // What was just listed has opened nothing, and lies in the arena.
+        if (known)
+            modules->items[i] = known;
+    }
+    *ret_gone = same < before_count;
+    if (status == PSC_OK && !*ret_gone) {
+        free(before);
+        return PSC_OK;
+    }
+    free(modules->items);
+    modules->items = before;
+    modules->count = before_count;
+    modules->capacity = capacity;
+    return status;
+}
+
 void modules_destroy(struct modules *modules)
 {
     if (!modules)
         return;
     for (size_t i = 0; i < modules->count; i++)
-        module_deinit(&modules->items[i]);
+        module_deinit(modules->items[i]);
     for (size_t i = 0; i < jit_module_count(modules); i++)
         module_deinit(jit_module_at(modules, i));
     jit_destroy(modules->jit);
@@ -274,7 +316,7 @@ size_t modules_count(const struct modules *modules)
 
 struct module *modules_get(struct modules *modules, size_t index)
 {
-    return &modules->items[index];
+    return modules->items[index];
 }
 
 struct target *modules_target(struct modules *modules)
@@ -312,9 +354,9 @@ static void check_eh_frame(struct module *module)
 
 struct module *modules_find(struct modules *modules, psc_addr address)
 {
-    size_t behind = SORTED_UP_TO(modules->items, start, modules->count, address);
-    if (!behind || address >= modules->items[behind - 1].end)
+    size_t behind = SORTED_COUNT(i, modules->count, modules->items[i]->start <= address);
+    if (!behind || address >= modules->items[behind - 1]->end)
         return jit_find(modules, address);
-    check_eh_frame(&modules->items[behind - 1]);
-    return &modules->items[behind - 1];
+    check_eh_frame(modules->items[behind - 1]);
+    return modules->items[behind - 1];
 }

@@ -61,6 +61,11 @@ struct modules;
 /** Lists the ELF files of the target's mappings, and its vdso. Keeps `target`. */
 PSC_MUST_CHECK enum psc_status modules_create(struct target *target, struct modules **ret,
                                               struct psc_error *err);
+/**
+ * Lists what the target has mapped since; the others stay what and where they are. *ret_gone: one
+ * of them is not mapped any more, or was replaced, and nothing was changed.
+ */
+PSC_MUST_CHECK enum psc_status modules_take_new(struct modules *modules, bool *ret_gone);
 void modules_destroy(struct modules *modules);
 
 /** Without those that were made at run time, which modules_find() alone gives. */

@@ -17,7 +17,7 @@ struct named_code;
 struct modules {
     struct target *target;
     struct arena *arena;
-    struct module *items; /**< Sorted by start, not overlapping. */
+    struct module **items; /**< Sorted by start, not overlapping; each in `arena`. */
     size_t count;
     size_t capacity;
     struct jit_images *jit;   /**< Of modules/jit; NULL until some address is asked for. */

@@ -134,6 +134,8 @@ void native_forget_threads(struct native *native);
  * target alone.
  */
 void native_take_sample(struct native *native);
+/** To be called after modules_take_new(): rows are looked for anew where none was found. */
+void native_forget_unknown(struct native *native);
 
 /** Walks thread `index` of the target from its registers. Appends to a zeroed `ret`. */
 PSC_MUST_CHECK enum psc_status native_walk(struct native *native, size_t index,

@@ -59,6 +59,19 @@ enum psc_status row_find(struct native *native, psc_addr pc, bool exact, struct 
     return PSC_OK;
 }
 
+void native_forget_unknown(struct native *native)
+{
+    struct hash_table kept = HASH_TABLE_OF(struct row);
+    for (size_t i = 0; i < native->rows.count; i++) {
+        const struct row *row = hash_table_at(&native->rows, i);
+        struct row *added = row->kind == ROW_NONE ? NULL : hash_table_add_by(&kept, hash_row(row));
+        if (added)
+            *added = *row;
+    }
+    hash_table_deinit(&native->rows);
+    native->rows = kept;
+}
+
 /* ---- applying ---- */
 
 /* The registers that the kernel saved for the interrupted code. */

@@ -266,7 +266,8 @@ enum psc_status processes_sample(struct recording *recording, struct recorded_pr
 {
     uint64_t now = record_now();
     enum psc_status status = PSC_OK;
-    bool strange = process->session && capture_session_is_outdated(process->session);
+    bool strange = process->session && (capture_session_met_unknown(process->session) ||
+                                        capture_session_is_outdated(process->session));
     if (strange || now - process->looked_at > LOOK_INTERVAL)
         status = psc_fail_status(err, look_at(recording, process));
     if (status != PSC_OK || process->over)

@@ -61,6 +61,11 @@ PSC_MUST_CHECK enum psc_status symbolizer_create(struct psc_trace *trace,
                                                  const struct symbolizer_input *input,
                                                  struct symbolizer **ret);
 void symbolizer_destroy(struct symbolizer *symbolizer);
+/**
+ * To be called after modules_take_new(): addresses that were in no module are looked up anew. On
+ * error nothing has changed.
+ */
+PSC_MUST_CHECK enum psc_status symbolizer_take_modules(struct symbolizer *symbolizer);
 /** What is known of an address, symbol looked up; NULL when out of memory. */
 struct address_info *symbolizer_get(struct symbolizer *symbolizer, psc_addr pc);
 /** Whether the physical function is the evaluator, by its name in the interpreter's module. */

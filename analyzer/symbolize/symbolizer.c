@@ -132,32 +132,70 @@ void symbolizer_forget_python(struct symbolizer *symbolizer, struct python *pyth
 
 /* ---- modules ---- */
 
-/* A record for each module. What the file tells is added by symbolizer_list_modules(). */
+static struct trace_module *make_trace_module(struct arena *arena, const struct module *module)
+{
+    struct trace_module *record = arena_alloc(arena, sizeof(*record));
+    if (!record)
+        return NULL;
+    record->path = arena_strdup(arena, module->path);
+    record->base = module->bias;
+    if (module->build_id_hex)
+        record->build_id = arena_strdup(arena, module->build_id_hex);
+    record->start = module->start;
+    record->end = module->end;
+    if (record->path) {
+        const char *slash = strrchr(record->path, '/');
+        record->name = slash ? slash + 1 : record->path;
+    }
+    return record;
+}
+
+/*
+ * A record for each module, those that there were as they are. What the file tells is added by
+ * symbolizer_list_modules().
+ */
 static enum psc_status make_records(struct symbolizer *symbolizer)
 {
     struct arena *arena = symbolizer->trace->arena;
     size_t count = modules_count(symbolizer->input.modules);
-    symbolizer->records = calloc(count ? count : 1, sizeof(*symbolizer->records));
-    struct trace_module *traced = arena_array(arena, count + 1, sizeof(*traced));
-    if (!symbolizer->records || !traced)
+    struct module_record *records PSC_CLEANUP(cleanup_free) = calloc(count + 1, sizeof(*records));
+    if (!records)
         return PSC_ERR_MEMORY;
     for (size_t i = 0; i < count; i++) {
         struct module *module = modules_get(symbolizer->input.modules, i);
-        struct trace_module *record = &traced[i];
-        record->path = arena_strdup(arena, module->path);
-        record->base = module->bias;
-        if (module->build_id_hex)
-            record->build_id = arena_strdup(arena, module->build_id_hex);
-        record->start = module->start;
-        record->end = module->end;
-        if (record->path) {
-            const char *slash = strrchr(record->path, '/');
-            record->name = slash ? slash + 1 : record->path;
-        }
-        symbolizer->records[i] = (struct module_record){.module = module, .trace = record};
+        const struct module_record *known = symbolizer_record(symbolizer, module);
+        if (known)
+            records[i] = *known;
+        else
+            records[i] =
+                (struct module_record){.module = module, .trace = make_trace_module(arena, module)};
     }
+    if (arena_is_exhausted(arena))
+        return PSC_ERR_MEMORY;
+    free(symbolizer->records);
+    symbolizer->records = records;
     symbolizer->record_count = count;
-    return arena_is_exhausted(arena) ? PSC_ERR_MEMORY : PSC_OK;
+    records = NULL;
+    return PSC_OK;
+}
+
+enum psc_status symbolizer_take_modules(struct symbolizer *symbolizer)
+{
+    struct hash_table kept = HASH_TABLE_OF(struct known_address);
+    const struct hash_table *addresses = &symbolizer->addresses;
+    enum psc_status status = make_records(symbolizer);
+    if (status != PSC_OK)
+        return status;
+    for (size_t i = 0; i < addresses->count; i++) {
+        const struct known_address *known = hash_table_at(addresses, i);
+        struct known_address *added =
+            known->info->module ? hash_table_add(&kept, known->info->pc) : NULL;
+        if (added)
+            added->info = known->info;
+    }
+    hash_table_deinit(&symbolizer->addresses);
+    symbolizer->addresses = kept;
+    return PSC_OK;
 }
 
 /* ---- life ---- */

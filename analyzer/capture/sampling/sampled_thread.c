@@ -78,11 +78,12 @@ static enum psc_status resolve_lines(struct capture *capture, const struct captu
 static void look_for_news(struct capture_session *session, const struct captured_thread *thread)
 {
     const struct merged_stack *merged = &thread->merged;
-    for (size_t i = 0; i < merged->native.count && !session->outdated; i++) {
+    session->unknown_code = false;
+    for (size_t i = 0; i < merged->native.count && !session->unknown_code; i++) {
         const struct address_info *info = merged->native_info[i];
         const struct target_mapping *mapping =
             target_find_mapping(session->capture.target, info->pc);
-        session->outdated = !mapping || !mapping->executable;
+        session->unknown_code = !mapping || !mapping->executable;
     }
 }
 
@@ -264,8 +265,11 @@ enum psc_status capture_session_sample(struct capture_session *session,
     } else {
         for (size_t i = 0; i < SAMPLE_LIMIT; i++) {
             status = sample_once(session, sample, err);
+            bool taken = false;
+            if (status == PSC_OK && session->unknown_code)
+                status = sampling_take_modules(session, &taken, err);
             // What it needed is known now, and is copied while it stands the next time.
-            if (status != PSC_OK || session->capture.trace->complete)
+            if (status != PSC_OK || (session->capture.trace->complete && !taken))
                 break;
         }
     }

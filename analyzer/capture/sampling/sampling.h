@@ -30,12 +30,21 @@ struct capture_session {
     struct trace_thread *thread; /**< Of the last sample. */
     struct live_thread_name *names;
     size_t name_count;
-    bool outdated;
+    bool unknown_code; /**< The last sample met code where none is mapped, as far as is known. */
+    bool outdated;     /**< A module that is known was replaced or is gone. */
+    uint64_t look_again_at; /**< When mappings may be read again. */
+    uint64_t patience;      /**< Nanoseconds; more each time that they were read in vain. */
 };
 
 uint64_t sampling_now(void);
 /** Frees session->thread. */
 void sampling_forget_thread(struct capture_session *session);
+/**
+ * Reads the mappings again, unless that was done in vain just now, and takes the modules that are
+ * new. *ret_taken: there are some.
+ */
+PSC_MUST_CHECK enum psc_status sampling_take_modules(struct capture_session *session,
+                                                     bool *ret_taken, struct psc_error *err);
 /** Lists Python's threads anew; where that fails the list stays what it was. */
 PSC_MUST_CHECK enum psc_status sampling_list_python(struct capture_session *session);
 

@@ -10,6 +10,11 @@
 
 /* Nanoseconds after which the lists of threads and interpreters are read again. */
 #define LIST_AGE UINT64_C(100000000)
+/* Nanoseconds that mappings which were read in vain are not read again. */
+#define PATIENCE_FIRST UINT64_C(2000000)
+#define PATIENCE_LAST  UINT64_C(300000000)
+/* Times as long as reading them took. */
+#define COST_SHARE 4
 /* Tries to find the interpreter: threads that start and end meanwhile can make one fail. */
 #define FIND_LIMIT 4
 
@@ -65,6 +70,40 @@ static enum psc_status read_mappings_again(struct capture_session *session, stru
     modules_destroy(session->modules);
     session->modules = NULL;
     return modules_create(target, &session->modules, err);
+}
+
+static enum psc_status take_modules(struct capture_session *session, bool *ret_taken)
+{
+    struct capture *capture = &session->capture;
+    enum psc_status status = modules_take_new(session->modules, &session->outdated);
+    if (status != PSC_OK || session->outdated)
+        return status;
+    status = symbolizer_take_modules(capture->symbolizer);
+    if (status == PSC_OK && capture->native)
+        native_forget_unknown(capture->native);
+    *ret_taken = status == PSC_OK;
+    return status;
+}
+
+enum psc_status sampling_take_modules(struct capture_session *session, bool *ret_taken,
+                                      struct psc_error *err)
+{
+    bool changed = false;
+    uint64_t start = sampling_now();
+    *ret_taken = false;
+    if (start < session->look_again_at)
+        return PSC_OK;
+    enum psc_status status = live_prepare(session->capture.target, &changed, err);
+    if (status != PSC_OK)
+        return status;
+    if (changed)
+        status = psc_fail_status(err, take_modules(session, ret_taken));
+    // Code that a program makes without a mapping of its own stays unknown.
+    uint64_t more = session->patience ? 2 * session->patience : PATIENCE_FIRST;
+    session->patience = changed ? 0 : more < PATIENCE_LAST ? more : PATIENCE_LAST;
+    uint64_t now = sampling_now();
+    session->look_again_at = now + session->patience + COST_SHARE * (now - start);
+    return status;
 }
 
 static enum psc_status open_python(struct capture_session *session, struct psc_error *err)
@@ -161,6 +200,11 @@ bool capture_session_is_outdated(const struct capture_session *session)
     return session->outdated;
 }
 
+bool capture_session_met_unknown(const struct capture_session *session)
+{
+    return session->unknown_code;
+}
+
 size_t capture_session_size(const struct capture_session *session)
 {
     return arena_size(session->capture.trace->arena) + arena_size(session->capture.target->arena);
@@ -211,7 +255,7 @@ enum psc_status capture_session_begin(struct capture_session *session, struct ps
 {
     struct capture *capture = &session->capture;
     enum psc_status status = PSC_OK;
-    session->outdated = false;
+    session->unknown_code = false;
     live_sample_nothing(capture->target);
     if (!capture->reads_python)
         return PSC_OK;

@@ -58,7 +58,7 @@ size_t jit_find_descriptors(struct modules *modules, size_t limit, psc_addr *ret
 {
     size_t count = 0;
     for (size_t i = 0; i < modules->count && count < limit; i++) {
-        struct module *module = &modules->items[i];
+        struct module *module = modules->items[i];
         uint64_t found = find_descriptor(module);
         if (found)
             ret[count++] = module->bias + found;
