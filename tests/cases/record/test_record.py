@@ -1,18 +1,13 @@
 """`pystack-core record`: a living process over time, and what becomes of it."""
-import collections
-import json
 import os
-import random
 import signal
 import subprocess
 import sys
 
-import pytest
-
 import analyzer
 import cores
-import interpreters
 import living
+from recordings import functions_of, python, read_ndjson, record
 from resting import wait_until
 
 SHARES = os.path.join(cores.PROGRAMS, "shares.py")
@@ -20,22 +15,9 @@ SECONDS = 6 if analyzer.THOROUGH else 3
 SEED = 7
 
 
-def python():
-    found = interpreters.find_version(3, 12) or interpreters.find_version(3, 11)
-    if not found:
-        pytest.skip("no CPython 3.11 or 3.12")
-    return found.path
-
-
 def start(*arguments, **more):
     return subprocess.Popen([analyzer.PROGRAM, "record", *[str(argument) for argument in arguments]],
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
-
-
-def record(*arguments, codes=(0, 1), **more):
-    result = analyzer.run("record", *arguments, codes=codes, **more)
-    assert result.returncode in codes, result.describe()
-    return result
 
 
 def collapsed(text):
@@ -45,74 +27,6 @@ def collapsed(text):
         stack, _, count = line.rpartition(" ")
         lines.append((stack.split(";"), int(count)))
     return lines
-
-
-def read_ndjson(text):
-    """{type: [objects]}"""
-    found = collections.defaultdict(list)
-    for line in text.splitlines():
-        item = json.loads(line)
-        found[item["type"]].append(item)
-    return found
-
-
-def functions_of(profile):
-    """The functions of each stack, by its number, outermost first."""
-    frames = {frame["id"]: frame for frame in profile["frame"]}
-    stacks: dict = {None: []}
-    for stack in profile["stack"]:
-        stacks[stack["id"]] = stacks[stack["parent"]] + [frames[stack["frame"]]["function"]]
-    return stacks
-
-
-def bootstrap_deviation(moments, name, block=20, rounds=400):
-    """How far a share may be off by chance: blocks of moments drawn again (Kuensch's block bootstrap)."""
-    draw = random.Random(SEED)
-    hits = [phase == name for phase in moments]
-    count = max(1, len(hits) // block)
-    shares = []
-    for _ in range(rounds):
-        total = size = 0
-        for _ in range(count):
-            at = draw.randrange(max(1, len(hits) - block))
-            part = hits[at:at + block]
-            total += sum(part)
-            size += len(part)
-        shares.append(total / size)
-    mean = sum(shares) / rounds
-    return (sum((share - mean) ** 2 for share in shares) / rounds) ** 0.5
-
-
-def record_shares(mode, output):
-    """What the program says that it did, and its profile."""
-    result = record("--idle", "--rate", 200, "--seed", SEED, "--mode", mode, "--output", "ndjson=%s" % output, "--",
-                    python(), SHARES, SECONDS, SEED, timeout=120)
-    assert result.returncode == 0, result.describe()
-    return json.loads(result.stdout.splitlines()[-1]), read_ndjson(output.read_text())
-
-
-@pytest.mark.parametrize("mode", ["merged", "python"])
-def test_shares_are_true(tmp_path, mode):
-    for _ in range(3):
-        spent, profile = record_shares(mode, tmp_path / "out.ndjson")
-        counts = profile["counts"][0]
-        # What was not copied in time is read when the thread runs again: on a busy machine that shows.
-        if counts["partial"] <= counts["samples"] * 0.02 and counts["late"] <= counts["taken"] * 0.1:
-            break
-    stacks = functions_of(profile)
-    moments = []
-    for sample in profile["sample"]:
-        phase = next((name for name in spent if name in stacks[sample["stack"]]), None)
-        moments += [phase] * sample["weight"] if phase else []
-    assert counts["partial"] <= counts["samples"] * (0.05 + counts["late"] / counts["taken"]), counts
-    assert len(moments) > SECONDS * 200 * 0.5, counts
-    for name, seconds in spent.items():
-        share, truth = moments.count(name) / len(moments), seconds / sum(spent.values())
-        # A sample that is late belongs to where the process is by then; a busy machine makes many late.
-        allowed = 4 * bootstrap_deviation(moments, name) + 0.02 + 0.1 * counts["late"] / counts["taken"]
-        assert abs(share - truth) < allowed, (name, share, truth, allowed, counts)
-    if mode == "merged":
-        assert any("crc32" in function for stack in stacks.values() for function in stack)
 
 
 def test_formats_agree(tmp_path):
