@@ -1,6 +1,7 @@
 """Recordings of the tests, and what is read of them."""
 import collections
 import json
+import os
 
 import pytest
 
@@ -22,11 +23,14 @@ def record(*arguments, codes=(0, 1), **more):
 
 
 def read_ndjson(text):
-    """{type: [objects]}"""
+    """{type: [objects]}, of which the first ones are held against the schema."""
+    validator = analyzer.schema_validator(True, os.path.join(analyzer.SCHEMAS, "pystack-core-profile-1.schema.json"))
     found = collections.defaultdict(list)
     for line in text.splitlines():
         item = json.loads(line)
         found[item["type"]].append(item)
+        if len(found[item["type"]]) <= 50:
+            assert validator.is_valid(item), list(validator.iter_errors(item))
     return found
 
 
