@@ -15,6 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+/* timer_create(2) names the member so, and musl has it; glibc 2.36 has only what it stands in. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 /* A thread in an uninterruptible wait is waited for no longer. */
 #define STOP_LIMIT_NANOSECONDS 250000000
 /* Threads that did not stop in time: they are let go as soon as they do. */
@@ -49,7 +54,7 @@ static void create_timer(struct live_sampler *sampler)
 {
     struct sigaction action = {.sa_handler = wake};
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = WAKE_SIGNAL};
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
     sigset_t own;
     sigemptyset(&own);
     sigaddset(&own, WAKE_SIGNAL);
