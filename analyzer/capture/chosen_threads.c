@@ -3,7 +3,11 @@
 
 #include "live.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* In a message. */
+#define NAMED_THREADS 8u
 
 static bool wants_thread(const struct capture *capture, size_t index)
 {
@@ -170,6 +174,22 @@ static void list_python(struct capture *capture)
     capture->python_thread_count = list.count;
 }
 
+/* None of those that were asked for; names what there is. */
+static enum psc_status refuse_threads(const struct capture *capture, struct psc_error *err)
+{
+    const struct psc_capture_options *options = &capture->options;
+    const struct target *target = capture->target;
+    char ids[NAMED_THREADS * 12 + 8] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < target->thread_count && i < NAMED_THREADS; i++)
+        used += (size_t)snprintf(ids + used, sizeof(ids) - used, "%s%d", i ? ", " : "",
+                                 (int)target->threads[i].tid);
+    if (target->thread_count > NAMED_THREADS)
+        snprintf(ids + used, sizeof(ids) - used, ", ...");
+    return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it; its threads: %s",
+                    options->thread_id_count ? options->thread_ids[0] : 0, *ids ? ids : "none");
+}
+
 enum psc_status choose_threads(struct capture *capture, struct psc_error *err)
 {
     const struct psc_capture_options *options = &capture->options;
@@ -186,8 +206,7 @@ enum psc_status choose_threads(struct capture *capture, struct psc_error *err)
     if (status == PSC_OK && options->threads == PSC_THREADS_ALL && capture->reads_python)
         status = capture->unpaused ? take_unpaused(capture) : take_others(capture, natives);
     if (status == PSC_OK && !capture->thread_count)
-        return psc_fail(err, PSC_ERR_NOT_FOUND, "there is no thread %d in it",
-                        options->thread_id_count ? options->thread_ids[0] : 0);
+        return refuse_threads(capture, err);
     if (status == PSC_OK && natives && options->threads != PSC_THREADS_ALL && capture->reads_python)
         status = take_candidates(capture);
     if (natives)

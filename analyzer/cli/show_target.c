@@ -87,12 +87,12 @@ struct work {
 
 static void complain_of_look(const struct work *work, const struct look *look, const char *why)
 {
-    char label[32];
-    snprintf(label, sizeof(label), "process %d", look->pid);
     if (options_are_several(work->options))
         complain("%s", why);
+    else if (work->options->core)
+        complain_about(work->options->core, why);
     else
-        complain_about(work->options->core ? work->options->core : label, why);
+        complain_of_process(look->pid, why);
 }
 
 /* One that cannot be shown does not keep the others from it. */
@@ -259,14 +259,12 @@ static bool open_look(struct look *look, int32_t pid, const struct options *opti
 static bool take_look(struct look *look, const struct options *options)
 {
     struct psc_error err = {0};
-    char label[32];
     if (take_snapshot(look, options, &err) == PSC_OK)
         return true;
-    snprintf(label, sizeof(label), "process %d", look->pid);
     if (options_are_several(options))
         complain("%s", err.message);
     else
-        complain_about(label, err.message);
+        complain_of_process(look->pid, err.message);
     return false;
 }
 
@@ -425,6 +423,8 @@ static int show_opened(struct options *options)
         check_directory(options->open.sysroot);
     for (size_t i = 0; i < options->open.library_directory_count; i++)
         check_directory(options->library_directories[i]);
+    if (options->open.debug_directory)
+        check_directory(options->open.debug_directory);
     if (options_are_several(options))
         return options->interval > 0 ? watch(NULL, options) : show_processes(options);
     if (!options->pid_count)

@@ -115,7 +115,8 @@ enum psc_status heap_open(struct target *target, struct modules *modules, struct
     if (status == PSC_ERR_NOT_FOUND)
         return psc_fail(err, status,
                         "no objects were found in it: the memory of the heap is not there, as in "
-                        "a core file that was written without it");
+                        "a core file that was written without it, or the file of the interpreter "
+                        "is not here: name it as EXECUTABLE, or where it is by --lib-dir");
     return psc_fail_status(err, status);
 }
 

@@ -20,9 +20,16 @@ static int print_option(const struct option_spec *spec)
     return width;
 }
 
-/* What follows `width` columns of a line: the first of the lines beside it, the others below. */
+/*
+ * What follows `width` columns of a line: the first of the lines beside it where there is room, the
+ * others below.
+ */
 static void print_words(int width, const char *lines)
 {
+    if (width >= HELP_COLUMN) {
+        putchar('\n');
+        width = 0;
+    }
     for (const char *line = lines; line; width = 0) {
         const char *end = strchr(line, '\n');
         int size = end ? (int)(end - line) : (int)strlen(line);

@@ -38,8 +38,9 @@ static bool add_reports(struct report_list *list, const char *path, const struct
         size_t used = 0;
         number++;
         if (psc_read_report(input->bytes + at, input->size - at, &used, &trace, &err) != PSC_OK) {
-            complain("%s: report %zu of it cannot be read: %s", input_name(path), number,
-                     err.message);
+            complain("%s: report %zu of it cannot be read: %s%s", input_name(path), number,
+                     err.message,
+                     number == 1 ? "; pystack-core --format json writes what is read here" : "");
             return false;
         }
         at += used;

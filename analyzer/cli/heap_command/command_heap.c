@@ -35,9 +35,13 @@ static void tell_stage(void *context, const char *stage)
         fprintf(stderr, "\r\033[K%s ...\r", stage);
 }
 
-static const char *label_of(const struct work *work)
+/* Of what is looked at. */
+static void complain_of_target(const struct work *work, const char *message)
 {
-    return work->request->core ? work->request->core : "process";
+    if (work->request->core)
+        complain_about(work->request->core, message);
+    else
+        complain_of_process(work->request->pid, message);
 }
 
 static const char *name_of(const char *path)
@@ -64,19 +68,23 @@ static bool print_one(struct work *work, struct psc_heap *heap, struct psc_heap 
     if (file->error)
         complain("%s: %s", name_of(request->outputs[i].path), strerror(file->error));
     else
-        complain_about(label_of(work), err.message);
+        complain_of_target(work, err.message);
     return false;
 }
 
-static struct psc_heap *open_heap(struct work *work, struct psc_target *target, const char *label)
+/* Says itself why there is none. */
+static struct psc_heap *open_heap(struct work *work, struct psc_target *target)
 {
     struct psc_heap_options options = PSC_HEAP_OPTIONS_INIT;
     struct psc_heap *heap = NULL;
     struct psc_error err = {0};
     options.progress = tell_stage;
     options.progress_context = work;
-    if (psc_heap_open(target, &options, &heap, &err) != PSC_OK)
-        complain_about(label, err.message);
+    enum psc_status status = psc_heap_open(target, &options, &heap, &err);
+    if (status != PSC_OK && target == work->older)
+        complain_about(work->request->older, err.message);
+    else if (status != PSC_OK)
+        complain_of_target(work, err.message);
     return heap;
 }
 
@@ -89,7 +97,7 @@ static int print_all(struct work *work, struct psc_heap *heap, struct psc_heap *
             code = EXIT_NOTHING;
     }
     for (size_t i = 0; i < psc_heap_warning_count(heap); i++)
-        complain_about(label_of(work), psc_heap_warning(heap, i));
+        complain_of_target(work, psc_heap_warning(heap, i));
     if (code == EXIT_COMPLETE && !psc_heap_is_complete(heap))
         code = EXIT_PARTIAL;
     return code;
@@ -99,10 +107,8 @@ static int read_and_write(void *context)
 {
     struct work *work = context;
     clock_gettime(CLOCK_MONOTONIC, &work->began);
-    struct psc_heap *older =
-        work->older ? open_heap(work, work->older, work->request->older) : NULL;
-    struct psc_heap *heap =
-        work->older && !older ? NULL : open_heap(work, work->target, label_of(work));
+    struct psc_heap *older = work->older ? open_heap(work, work->older) : NULL;
+    struct psc_heap *heap = work->older && !older ? NULL : open_heap(work, work->target);
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
     int code = heap ? print_all(work, heap, older) : EXIT_NOTHING;
@@ -192,6 +198,15 @@ static struct psc_target *open_core(const struct heap_request *request, const ch
     return target;
 }
 
+/* Why it may not be stopped, or NULL. */
+static const char *find_refusal(const struct psc_trace *trace)
+{
+    for (size_t i = 0; trace && i < psc_trace_warning_count(trace); i++)
+        if (!strcmp(psc_trace_warning_code(trace, i), "not-permitted"))
+            return psc_trace_warning(trace, i);
+    return NULL;
+}
+
 /* A core file of all of the process's memory; false, and said so, when it cannot be had. */
 static bool save_core(const struct heap_request *request, const char *path)
 {
@@ -215,11 +230,12 @@ static bool save_core(const struct heap_request *request, const char *path)
         status = psc_trace_core(trace, &err);
     if (status == PSC_OK)
         status = psc_snapshot_keep_core(snapshot, &err);
+    const char *refusal = find_refusal(trace);
+    if (status != PSC_OK)
+        complain_of_process(request->pid, refusal ? refusal : err.message);
     psc_trace_destroy(trace);
     psc_snapshot_destroy(snapshot);
     psc_close(target);
-    if (status != PSC_OK)
-        complain("%s", err.message);
     return status == PSC_OK;
 }
 

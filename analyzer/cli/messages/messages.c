@@ -76,3 +76,13 @@ void complain_about(const char *label, const char *message)
     else
         complain("%s: %s", label, message);
 }
+
+void complain_of_process(int pid, const char *message)
+{
+    char label[32];
+    snprintf(label, sizeof(label), "process %d", pid);
+    if (strstr(message, label))
+        complain("%s", message);
+    else
+        complain("%s: %s", label, message);
+}

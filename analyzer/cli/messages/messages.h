@@ -22,6 +22,9 @@ void complain_of_usage(const char *format, ...) __attribute__((__format__(__prin
 /** "LABEL: MESSAGE", or MESSAGE alone where it begins with the label. */
 void complain_about(const char *label, const char *message);
 
+/** The same of a process, with "process PID" as label unless the message names the process. */
+void complain_of_process(int pid, const char *message);
+
 /** Text of a target, with no character that could drive a terminal: text_add_escaped(). */
 void put_safely(FILE *file, const char *text);
 

@@ -90,7 +90,7 @@ static int finish(struct recorder *recorder, struct profile *profile, enum recor
     // What was recorded is written, whatever else comes.
     int code = record_write(request, profile);
     if (!request->quiet)
-        record_tell_counts(profile, recorder->child.ended ? RECORD_EXITED : end);
+        record_tell_counts(request, profile, recorder->child.ended ? RECORD_EXITED : end);
     if (code == EXIT_COMPLETE && profile->counts.failed)
         code = EXIT_PARTIAL;
     return code;
@@ -137,7 +137,7 @@ static int record(struct recorder *recorder)
     if (status == PSC_ERR_NOT_FOUND && is_ending(&recorder->child))
         status = PSC_OK;
     if (status != PSC_OK)
-        complain("process %d: %s", (int)options->pid, why.message);
+        complain_of_process((int)options->pid, why.message);
     if (status == PSC_OK || profile->counts.samples) {
         name_target(recorder, profile, &target);
         int written = finish(recorder, profile, end);

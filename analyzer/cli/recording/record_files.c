@@ -74,7 +74,8 @@ static const char *end_text(enum record_end end)
     return "it was ended";
 }
 
-void record_tell_counts(const struct profile *profile, enum record_end end)
+void record_tell_counts(const struct record_request *request, const struct profile *profile,
+                        enum record_end end)
 {
     const struct profile_counts *counts = &profile->counts;
     fprintf(stderr,
@@ -84,6 +85,8 @@ void record_tell_counts(const struct profile *profile, enum record_end end)
             (double)profile->duration / 1e9, end_text(end), counts->wanted, counts->taken,
             counts->late, counts->lost, counts->samples, counts->failed, counts->partial,
             counts->repeated);
+    if (!counts->samples && !counts->failed && counts->taken && !request->record.idle)
+        fputs("pystack-core: no thread ran; --idle records those that wait, too\n", stderr);
     if (counts->stops)
         fprintf(stderr,
                 "pystack-core: %" PRIu64 " stops of a thread, up to %" PRIu64

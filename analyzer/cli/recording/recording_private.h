@@ -32,6 +32,7 @@ enum options_result record_options_parse(struct record_request *request, int arg
 /** Writes the profile to all files. @return an enum exit_code. */
 int record_write(const struct record_request *request, const struct profile *profile);
 /** What was counted, on standard error. */
-void record_tell_counts(const struct profile *profile, enum record_end end);
+void record_tell_counts(const struct record_request *request, const struct profile *profile,
+                        enum record_end end);
 
 #endif

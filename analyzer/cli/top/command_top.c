@@ -341,7 +341,7 @@ static int watch(struct top *top)
         complain("top needs a terminal that TERM describes; record writes files");
         code = EXIT_NOTHING;
     } else if (status != PSC_OK) {
-        complain("process %d: %s", (int)top->record.pid, why.message);
+        complain_of_process((int)top->record.pid, why.message);
         code = EXIT_NOTHING;
     } else if (top->screen.failed) {
         complain("out of memory");

@@ -133,6 +133,14 @@ static void set_owner(struct target *target, const struct stat *status)
     }
 }
 
+/* What to do about it. */
+static const char *advise_on_opening(int error)
+{
+    return error == ENOENT ? "; pystack-core doctor says where core files are put here"
+           : error == EACCES || error == EPERM ? "; run this as its owner or as root"
+                                               : "";
+}
+
 static enum psc_status core_map(const char *file, struct target *target, struct core *core,
                                 struct psc_error *err)
 {
@@ -143,8 +151,8 @@ static enum psc_status core_map(const char *file, struct target *target, struct 
                         "%s: No such file or directory; a living process is named by --pid %s",
                         path, path);
     if (fd < 0)
-        return psc_fail(err, PSC_ERR_IO, "%s: cannot be opened: %s", path,
-                        describe_errno(errno, &(struct errno_text){0}));
+        return psc_fail(err, PSC_ERR_IO, "%s: cannot be opened: %s%s", path,
+                        describe_errno(errno, &(struct errno_text){0}), advise_on_opening(errno));
     struct stat status;
     enum psc_status result = PSC_OK;
     if (fstat(fd, &status))
@@ -215,8 +223,9 @@ static enum psc_status core_check_header(struct target *target, struct core *cor
                         ident[EI_DATA] == ELFDATA2MSB ? "big" : "little",
                         ident[EI_CLASS] == ELFCLASS32 ? "32" : "64", target_machine_titles());
     if (header.type != ET_CORE)
-        return psc_fail(err, PSC_ERR_FORMAT, "%s: not a core file but %s", path,
-                        elf_type_name(header.type));
+        return psc_fail(err, PSC_ERR_FORMAT,
+                        "%s: not a core file but %s; name the core file that the program left",
+                        path, elf_type_name(header.type));
     target->machine = target_machine_find(header.machine);
     if (!target->machine)
         return psc_fail(err, PSC_ERR_UNSUPPORTED, "%s: a core file of %s; only %s is handled", path,
@@ -395,7 +404,9 @@ static void core_check_executable(struct target *target)
                     describe_errno(errno, &(struct errno_text){0}));
     else
         target_warn(target, "executable-mismatch",
-                    "%s: not the program that the core file is of; it is not used", here);
+                    "%s: not the program that the core file is of%s%s; it is not used", here,
+                    target->process.executable ? ", which is " : "",
+                    target->process.executable ? target->process.executable : "");
     if (fd >= 0)
         close(fd);
 }
@@ -422,7 +433,10 @@ static enum psc_status core_fill(struct target *target, struct core *core, struc
     if (!target->thread_count)
         return psc_fail(err, PSC_ERR_FORMAT, "%s: a core file without %s%sthreads%s", core->path,
                         notes.has_foreign ? target->machine->title : "",
-                        notes.has_foreign ? " " : "", core->truncated ? "; it was cut off" : "");
+                        notes.has_foreign ? " " : "",
+                        core->truncated ? "; it was cut off: ulimit -c unlimited, and room on "
+                                          "the disk, let the kernel write all of it"
+                                        : "");
     target_find_executable(target);
     core_check_executable(target);
     if (notes.auxv.size >= 16)
