@@ -87,7 +87,7 @@ enum heap_damage_kind {
     HEAP_DAMAGE_CHUNK,    /**< A chunk's header; `value` is the size that stands there. */
     HEAP_DAMAGE_TCACHE,   /**< A list of free chunks leads elsewhere. */
     HEAP_DAMAGE_DANGLING, /**< `object` refers to `value`, where no object is. */
-    HEAP_DAMAGE_GC_LINK   /**< The head of an object does not link to one that links back. */
+    HEAP_DAMAGE_TABLE     /**< The word of `object` at `address`, which leads to its table. */
 };
 
 struct heap_damage {

@@ -27,7 +27,6 @@ static const char *find_allocator(const struct target *target)
 
 static void warn_of_allocator(struct heap *heap)
 {
-    heap->allocator = find_allocator(heap->target);
     if (heap->allocator)
         target_warn(heap->target, "heap-allocator",
                     "malloc() is %s's, whose memory is not read: objects above 512 bytes and what "
@@ -74,6 +73,7 @@ static enum psc_status find_all(struct heap *heap)
     if (status == PSC_OK && !heap_objects_add_types(heap))
         status = PSC_ERR_MEMORY;
     tell(heap, "references");
+    heap->allocator = find_allocator(heap->target);
     if (status == PSC_OK)
         status = heap_references_find(heap);
     if (status != PSC_OK)

@@ -1,137 +1,10 @@
-#include "verify.h"
+/* What is damaged, by the objects and by what was seen while they were found. */
+#include "verify_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const char *finding_kind_name(enum finding_kind kind)
-{
-    switch (kind) {
-    case FINDING_REFCOUNT:
-        return "refcount-too-low";
-    case FINDING_DANGLING:
-        return "dangling";
-    case FINDING_OVERWRITTEN:
-        return "overwritten";
-    case FINDING_COLLECTOR:
-        return "collector-list";
-    case FINDING_FREE_BLOCK:
-        return "free-block";
-    case FINDING_CHUNK:
-        break;
-    }
-    return "chunk";
-}
-
-void verify_deinit(struct findings *findings)
-{
-    free(findings->items);
-    *findings = (struct findings){0};
-}
-
-struct verification {
-    struct heap *heap;
-    struct findings *findings;
-    struct hash_table places; /* Of what is damaged: the numbers of their findings. */
-    uint32_t text_type;       /* That of str. */
-    bool failed;
-};
-
-struct place {
-    uint64_t address; /* The key. */
-    size_t index;
-};
-
-/* ---- what is around ---- */
-
-static void take_around(struct heap *heap, struct finding *finding)
-{
-    // A bit before it, where the block before ends; what cannot be read is cut off.
-    const psc_addr wanted[] = {finding->address - 32, finding->address};
-    for (size_t i = 0; i < PSC_ARRAY_SIZE(wanted) && !finding->around_size; i++)
-        for (size_t size = FINDING_AROUND; size >= 16 && !finding->around_size; size /= 2) {
-            const uint8_t *bytes = heap_bytes(heap, wanted[i] & ~(psc_addr)7, size);
-            if (!bytes)
-                continue;
-            memcpy(finding->around, bytes, size);
-            finding->around_start = wanted[i] & ~(psc_addr)7;
-            finding->around_size = size;
-        }
-}
-
-/* The object, or the owner, of the block that ends where this one begins. */
-static uint32_t find_before(struct heap *heap, psc_addr address)
-{
-    const uint32_t count = heap->block_count;
-    uint32_t at = (uint32_t)SORTED_BELOW(heap->blocks, address, count, address);
-    uint32_t around = heap_find_block_around(heap, address);
-    if (around != HEAP_NONE)
-        at = around;
-    if (!at || !count)
-        return HEAP_NONE;
-    const struct heap_block *before = &heap->blocks[at - 1];
-    const psc_addr end = before->address + heap_block_bytes(before);
-    const psc_addr start = around != HEAP_NONE ? heap->blocks[around].address : address;
-    return end <= start && start - end <= 16 ? before->owner : HEAP_NONE;
-}
-
-static void add_object(struct heap *heap, uint32_t object, struct text *text)
-{
-    if (object == HEAP_NONE)
-        text_add_string(text, "memory of no object");
-    else
-        text_printf(text, "%s at 0x%llx", heap->types[heap->objects[object].type].name,
-                    (unsigned long long)heap->objects[object].address);
-}
-
-/* ---- findings ---- */
-
-/* The finding of that place; a new one without a message when there was none. */
-static struct finding *add_finding(struct verification *all, enum finding_kind kind,
-                                   psc_addr address)
-{
-    struct findings *findings = all->findings;
-    struct place *place = hash_table_find(&all->places, address);
-    if (place)
-        return &findings->items[place->index];
-    if (findings->count >= FINDING_LIMIT) {
-        findings->left_out++;
-        return NULL;
-    }
-    place = hash_table_add(&all->places, address);
-    if (!place || !array_reserve(&findings->items, &findings->capacity, findings->count + 1,
-                                 sizeof(*findings->items))) {
-        all->failed = true;
-        return NULL;
-    }
-    place->index = findings->count;
-    struct finding *finding = &findings->items[findings->count++];
-    *finding = (struct finding){.kind = kind, .address = address, .object = HEAP_NONE};
-    finding->before = find_before(all->heap, address);
-    take_around(all->heap, finding);
-    return finding;
-}
-
-static void add_holder(struct finding *finding, uint32_t object)
-{
-    if (!finding || object == HEAP_NONE)
-        return;
-    for (size_t i = 0; i < finding->holder_count && i < FINDING_HOLDERS; i++)
-        if (finding->holders[i] == object)
-            return;
-    if (finding->holder_count < FINDING_HOLDERS)
-        finding->holders[finding->holder_count] = object;
-    finding->holder_count++;
-}
-
-static void set_message(struct verification *all, struct finding *finding, struct text *text)
-{
-    finding->message = text->failed || !text->data
-                           ? NULL
-                           : arena_strndup(all->heap->arena, text->data, text->size);
-    if (!finding->message)
-        all->failed = true;
-    text_deinit(text);
-}
+#define OBJECT_COUNT 16u /* ob_size */
 
 /* ---- counts ---- */
 
@@ -145,11 +18,14 @@ static uint32_t uncounted(const struct verification *all, const struct heap_obje
     return (state & 3) == 1 ? 2 : 0;
 }
 
-/* Static types refer to each other without counting (CPython, Objects/typeobject.c). */
+/* Types that are not made by class statements refer to each other without counting (CPython,
+ * Objects/typeobject.c), also where an extension keeps them in memory of malloc(), as numpy does
+ * (numpy/_core/src/multiarray/dtypemeta.c, dtypemeta_wrap_legacy_descriptor()). */
 static bool is_static_type(const struct verification *all, const struct heap_object *object)
 {
-    return (object->flags & HEAP_FLAG_STATIC) &&
-           heap_find_type(all->heap, object->address) != HEAP_NONE;
+    return heap_find_type(all->heap, object->address) != HEAP_NONE &&
+           !(heap_word(all->heap, object->address + all->heap->layout.type_flags) &
+             PYTHON_TYPE_HEAP);
 }
 
 static bool is_too_low(const struct verification *all, const struct heap_object *object)
@@ -165,15 +41,15 @@ static void judge_count(struct verification *all, uint32_t index)
     struct heap *heap = all->heap;
     const struct heap_object *object = &heap->objects[index];
     struct text text = {0};
-    struct finding *finding = add_finding(all, FINDING_REFCOUNT, object->address);
+    struct finding *finding = verify_add(all, FINDING_REFCOUNT, object->address);
     if (!finding || finding->message)
         return;
     finding->object = index;
-    add_object(heap, index, &text);
+    verify_add_object(heap, index, &text);
     text_printf(&text,
                 " counts %u reference%s, but %u lead to it: it will be freed while it is in use",
                 object->refcount, object->refcount == 1 ? "" : "s", object->found);
-    set_message(all, finding, &text);
+    verify_set_message(all, finding, &text);
 }
 
 /* Who refers to the objects whose counts are too low: in one pass over all references. */
@@ -186,9 +62,9 @@ static void find_count_holders(struct verification *all)
             const struct heap_object *to = &heap->objects[heap->edges[edge]];
             if (!is_too_low(all, to))
                 continue;
-            const struct place *place = hash_table_find(&all->places, to->address);
+            const struct finding_place *place = hash_table_find(&all->places, to->address);
             if (place)
-                add_holder(&all->findings->items[place->index], i);
+                verify_add_holder(&all->findings->items[place->index], i);
         }
 }
 
@@ -233,17 +109,17 @@ static void take_dangling(struct verification *all, const struct heap_damage *da
     const bool readable = heap_bytes(heap, to, 16) != NULL;
     const bool is_link = !is_free && type && has_broken_link(heap, to);
     struct text text = {0};
-    struct finding *finding = add_finding(all,
-                                          is_free   ? FINDING_DANGLING
-                                          : is_link ? FINDING_COLLECTOR
-                                                    : FINDING_OVERWRITTEN,
-                                          to);
+    if (is_link) {
+        verify_note_link(all, verify_find_broken_link(heap, to), damage->object);
+        return;
+    }
+    struct finding *finding = verify_add(all, is_free ? FINDING_DANGLING : FINDING_OVERWRITTEN, to);
     if (!finding)
         return;
-    add_holder(finding, damage->object);
+    verify_add_holder(finding, damage->object);
     if (finding->message)
         return;
-    add_object(heap, damage->object, &text);
+    verify_add_object(heap, damage->object, &text);
     text_printf(&text, " refers to 0x%llx, ", (unsigned long long)to);
     if (!readable)
         text_add_string(&text, "where no memory is");
@@ -251,25 +127,20 @@ static void take_dangling(struct verification *all, const struct heap_damage *da
         text_printf(&text, "which is freed: %s was there", type);
     else if (is_free)
         text_add_string(&text, "which is free memory");
-    else if (is_link)
-        text_printf(&text,
-                    "%s, whose place in the collector's list is broken: it links to 0x%llx, which "
-                    "does not lead back",
-                    type, (unsigned long long)heap_word(heap, to - heap->layout.head_size));
     else if (type)
         text_printf(&text, "where the header of %s is damaged", type);
     else
         text_printf(&text,
                     "where no object is: its header was overwritten (its type would be 0x%llx)",
                     (unsigned long long)heap_word(heap, to + 8));
-    set_message(all, finding, &text);
+    verify_set_message(all, finding, &text);
 }
 
 static void take_pool(struct verification *all, const struct heap_damage *damage)
 {
     struct text text = {0};
     const psc_addr pool = damage->address - damage->address % all->heap->layout.pool_size;
-    struct finding *finding = add_finding(all, FINDING_FREE_BLOCK, damage->address);
+    struct finding *finding = verify_add(all, FINDING_FREE_BLOCK, damage->address);
     if (!finding || finding->message)
         return;
     text_printf(&text,
@@ -278,13 +149,14 @@ static void take_pool(struct verification *all, const struct heap_damage *damage
                 (unsigned long long)pool);
     if (damage->value)
         text_printf(&text, " (0x%llx stands there)", (unsigned long long)damage->value);
-    set_message(all, finding, &text);
+    verify_set_message(all, finding, &text);
 }
 
 static void take_chunk(struct verification *all, const struct heap_damage *damage)
 {
     struct text text = {0};
-    struct finding *finding = add_finding(all, FINDING_CHUNK, damage->address);
+    struct finding *finding = verify_add(all, FINDING_CHUNK, damage->address);
+    verify_add_holder(finding, damage->object);
     if (!finding || finding->message)
         return;
     if (damage->kind == HEAP_DAMAGE_TCACHE)
@@ -297,25 +169,30 @@ static void take_chunk(struct verification *all, const struct heap_damage *damag
     if (damage->resumed)
         text_printf(&text, "; what lies up to 0x%llx is not read",
                     (unsigned long long)damage->resumed);
-    set_message(all, finding, &text);
+    verify_set_message(all, finding, &text);
 }
 
-static void take_link(struct verification *all, const struct heap_damage *damage)
+/* A word of an object that leads to its table: items of a list, keys of a dict. */
+static void take_table(struct verification *all, const struct heap_damage *damage)
 {
     struct heap *heap = all->heap;
     struct text text = {0};
-    struct finding *finding = add_finding(all, FINDING_COLLECTOR, damage->address);
-    if (!finding || finding->message)
+    struct finding *finding = verify_add(all, FINDING_TABLE, damage->address);
+    if (!finding)
+        return;
+    verify_add_holder(finding, damage->object);
+    if (finding->message)
         return;
     finding->object = damage->object;
-    text_add_string(&text, "the collector's list is broken at ");
-    if (damage->object != HEAP_NONE)
-        add_object(heap, damage->object, &text);
+    verify_add_object(heap, damage->object, &text);
+    const uint64_t offset = damage->address - heap->objects[damage->object].address;
+    if (offset == OBJECT_COUNT)
+        text_printf(&text, " counts %llu items, for which its table has no room",
+                    (unsigned long long)damage->value);
     else
-        text_printf(&text, "0x%llx", (unsigned long long)damage->address);
-    text_printf(&text, ": its link leads to 0x%llx, which does not lead back",
-                (unsigned long long)damage->value);
-    set_message(all, finding, &text);
+        text_printf(&text, " has lost its table: 0x%llx stands at +0x%llx, where none is",
+                    (unsigned long long)damage->value, (unsigned long long)offset);
+    verify_set_message(all, finding, &text);
 }
 
 static void take_damage(struct verification *all, const struct heap_damage *damage)
@@ -331,8 +208,8 @@ static void take_damage(struct verification *all, const struct heap_damage *dama
     case HEAP_DAMAGE_TCACHE:
         take_chunk(all, damage);
         return;
-    case HEAP_DAMAGE_GC_LINK:
-        take_link(all, damage);
+    case HEAP_DAMAGE_TABLE:
+        take_table(all, damage);
         return;
     }
 }
@@ -348,7 +225,7 @@ enum psc_status verify_heap(struct heap *heap, struct findings *ret)
 {
     struct verification all = {.heap = heap,
                                .findings = ret,
-                               .places = HASH_TABLE_OF(struct place),
+                               .places = HASH_TABLE_OF(struct finding_place),
                                .text_type = HEAP_NONE};
     *ret = (struct findings){.left_out = heap->damage_left_out};
     for (uint32_t i = 0; i < heap->type_count; i++)
@@ -357,6 +234,8 @@ enum psc_status verify_heap(struct heap *heap, struct findings *ret)
     for (size_t i = 0; i < heap->damage_count; i++)
         take_damage(&all, &heap->damage[i]);
     judge_counts(&all);
+    verify_links(&all);
+    verify_guards(&all);
     hash_table_deinit(&all.places);
     if (ret->count)
         qsort(ret->items, ret->count, sizeof(*ret->items), compare_findings);

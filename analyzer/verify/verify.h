@@ -15,8 +15,10 @@ enum finding_kind {
     FINDING_REFCOUNT,    /**< Fewer references are counted than there are. */
     FINDING_DANGLING,    /**< A reference to memory that is free. */
     FINDING_OVERWRITTEN, /**< A reference to a block in use that begins with no object. */
+    FINDING_TABLE,       /**< A word of an object leads to where its table is not. */
     FINDING_COLLECTOR,   /**< The links of the collector's list. */
     FINDING_FREE_BLOCK,  /**< A free block of a pool was written to. */
+    FINDING_GUARD,       /**< What hooks for debugging put around a block. */
     FINDING_CHUNK        /**< The header of a chunk of malloc(), or a list of free ones. */
 };
 

@@ -52,6 +52,8 @@ PSC_MUST_CHECK enum psc_status heap_chunks_find(struct heap *heap);
 enum {
     CHUNK_HEADER = 16,
     CHUNK_SIZE = 8,
+    CHUNK_NEXT = 16, /* Of a free one: fd, bk. */
+    CHUNK_BACK = 24,
     CHUNK_FLAGS = 7,
     CHUNK_PREVIOUS_USED = 1,
     CHUNK_MAPPED = 2,

@@ -55,22 +55,23 @@ static bool keep(struct heap *heap, psc_addr memory, bool fastbin, struct heap_k
     return true;
 }
 
-static bool keep_list(struct heap *heap, psc_addr first, bool fastbin, size_t limit,
-                      struct heap_kept *kept)
+/* @param link  where the list begins. */
+static bool keep_list(struct heap *heap, psc_addr link, size_t limit, struct heap_kept *kept)
 {
-    psc_addr at = first;
+    psc_addr at = heap_u64(heap, link);
     for (size_t i = 0; at && i < limit; i++) {
         if (!may_be_memory(heap, at)) {
             heap_note_damage(heap, &(struct heap_damage){.kind = HEAP_DAMAGE_TCACHE,
                                                          .object = HEAP_NONE,
-                                                         .address = at,
-                                                         .value = first});
+                                                         .address = link,
+                                                         .value = at});
             return true;
         }
         if (hash_table_find(&kept->addresses, at))
             return true;
-        if (!keep(heap, at, fastbin, kept))
+        if (!keep(heap, at, false, kept))
             return false;
+        link = at;
         at = next_kept(heap, at);
     }
     return true;
@@ -137,8 +138,7 @@ bool heap_take_cache(struct heap *heap, psc_addr chunk, uint64_t size, struct he
             !has_counts(heap, counts, shape))
             continue;
         for (uint32_t bin = 0; bin < shape->bins; bin++)
-            if (!keep_list(heap, heap_u64(heap, entries + 8 * (psc_addr)bin), false,
-                           CACHE_LENGTH_LIMIT, kept))
+            if (!keep_list(heap, entries + 8 * (psc_addr)bin, CACHE_LENGTH_LIMIT, kept))
                 return false;
     }
     return true;

@@ -105,28 +105,71 @@ static psc_addr pass_damage(struct chunk_walk *walk, psc_addr chunk, psc_addr en
     return next;
 }
 
+/* Links of a free chunk lead to those before and behind it in its list, which lead back. */
+static void check_links(struct heap *heap, psc_addr chunk)
+{
+    static const struct {
+        uint32_t link, back;
+    } links[] = {{CHUNK_NEXT, CHUNK_BACK}, {CHUNK_BACK, CHUNK_NEXT}};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(links); i++) {
+        const psc_addr other = heap_u64(heap, chunk + links[i].link);
+        const bool here = heap_at(heap, other + CHUNK_NEXT, 16) != NULL;
+        if (here ? heap_u64(heap, other + links[i].back) == chunk
+                 : target_find_mapping(heap->target, other) != NULL)
+            continue;
+        // That one is in a list on its other side: it is its own link that is wrong.
+        const psc_addr beyond = here ? heap_u64(heap, other + links[i].link) : 0;
+        if (beyond && heap_u64(heap, beyond + links[i].back) == other)
+            continue;
+        heap_note_damage(heap, &(struct heap_damage){.kind = HEAP_DAMAGE_TCACHE,
+                                                     .object = HEAP_NONE,
+                                                     .address = chunk + links[i].link,
+                                                     .value = other});
+        return;
+    }
+}
+
+/* A chunk behind a free one says so, and has its size right before its own. */
+static bool is_used(struct heap *heap, psc_addr behind, uint64_t size)
+{
+    return (size_word(heap, behind) & CHUNK_PREVIOUS_USED) || heap_u64(heap, behind) != size;
+}
+
+/* Whether the header says that the one before is free, though that is not so. */
+static bool is_wrong_behind(struct heap *heap, psc_addr chunk, uint64_t size_before)
+{
+    return size_before && !(size_word(heap, chunk) & CHUNK_PREVIOUS_USED) &&
+           is_used(heap, chunk, size_before);
+}
+
 /* False: out of memory. */
 static bool add_chunks(struct chunk_walk *walk, psc_addr from, psc_addr end)
 {
     struct heap *heap = walk->heap;
     unsigned damaged = 0;
+    uint64_t before = 0;
     walk->top = 0;
     for (psc_addr at = from; at < end;) {
         uint64_t word = size_word(heap, at);
         uint64_t size = size_of(word);
-        if (!is_size(word, end - at)) {
+        if (!is_size(word, end - at) || is_wrong_behind(heap, at, before)) {
             if (is_fence(heap, at, end) || damaged++ >= DAMAGE_LIMIT)
                 return true;
             at = pass_damage(walk, at, end);
+            before = 0;
             continue;
         }
         bool top = at + size >= end || is_fence(heap, at + size, end);
         if (at + size >= end)
             walk->top = at;
-        if (top || !(size_word(heap, at + size) & CHUNK_PREVIOUS_USED))
+        const bool is_free = top || !is_used(heap, at + size, size);
+        if (is_free)
             heap->glibc.free += size;
         else if (!add_chunk(walk, at, size))
             return false;
+        if (is_free && !top)
+            check_links(heap, at);
+        before = size;
         at += size;
     }
     return true;

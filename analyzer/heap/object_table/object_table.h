@@ -46,6 +46,8 @@ struct heap_type_facts {
     uint32_t base;       /**< Index; HEAP_NONE. */
     uint32_t cut;        /**< Bytes at the end that an object may be without. */
     uint32_t head;       /**< Bytes before an object. */
+    uint32_t leading;    /**< So many words behind its header are references or 0: see exact. */
+    uint64_t slots_from; /**< From here on are the values of __slots__; UINT64_MAX: it has none. */
     enum heap_kind kind;
     bool exact; /**< All that its objects refer to is known by layout. */
     bool own;   /**< It is the kind's type itself, not one derived from it. */

@@ -6,6 +6,10 @@
 /* Words that are looked at in any case. */
 #define WORDS_LEAST (UINT64_C(1) << 20)
 
+#define PAGE UINT64_C(4096)
+/* Before what malloc() gives of a mapping of its own (glibc, malloc/malloc.c). */
+#define MAPPED_HEADER 16u
+
 struct collection {
     struct heap *heap;
     bool failed;
@@ -44,6 +48,65 @@ static void note_dangling(struct heap_walk *walk, psc_addr word)
                                                  .value = word});
 }
 
+/* Whether a walk over chunks passed that place over, behind a damaged header. */
+static bool is_passed_over(struct heap_walk *walk, psc_addr address)
+{
+    const struct heap *heap = walk->heap;
+    if (!heap_spend(walk, heap->damage_count))
+        return true;
+    for (size_t i = 0; i < heap->damage_count; i++) {
+        const struct heap_damage *damage = &heap->damage[i];
+        if (damage->kind == HEAP_DAMAGE_CHUNK && address >= damage->address &&
+            (!damage->resumed || address < damage->resumed))
+            return true;
+    }
+    return false;
+}
+
+static bool is_in_pool(struct heap *heap, psc_addr address)
+{
+    const psc_addr pool = address & ~(heap->layout.pool_size - 1);
+    const size_t at = SORTED_BELOW(heap->blocks, address, (size_t)heap->block_count, pool);
+    return at < heap->block_count && heap->blocks[at].address - pool < heap->layout.pool_size &&
+           heap_block_layer(heap, (uint32_t)at) == HEAP_PYMALLOC;
+}
+
+/* Only where an allocator's bookkeeping was read is it certain that nothing is given away there:
+ * in pools, in arenas, and where a chunk with a mapping of its own would begin. */
+static bool is_given_away(struct heap_walk *walk, const struct heap_range *range, psc_addr address)
+{
+    struct heap *heap = walk->heap;
+    if (range->module || address & 7)
+        return range->module;
+    if (is_in_pool(heap, address))
+        return false;
+    if (heap->allocator || !heap->glibc.arenas || is_passed_over(walk, address))
+        return true;
+    const bool may_be_mapped = (address & (PAGE - 1)) == MAPPED_HEADER;
+    return !range->arena && !may_be_mapped;
+}
+
+static void note_lost(struct heap_walk *walk, uint64_t offset, psc_addr table)
+{
+    struct heap *heap = walk->heap;
+    const struct heap_range *range = heap_range_at(heap, table);
+    if (!(heap->objects[walk->object].flags & HEAP_FLAG_EXACT) ||
+        (range ? heap_block_at(heap, table - heap->hook_size) == HEAP_NONE &&
+                     heap_block_at(heap, table) == HEAP_NONE && is_given_away(walk, range, table)
+               : target_find_mapping(heap->target, table) != NULL))
+        return;
+    struct heap_damage damage = {.kind = HEAP_DAMAGE_TABLE,
+                                 .object = walk->object,
+                                 .address = walk->address + offset,
+                                 .value = table};
+    if (range && !is_in_pool(heap, table) && !range->arena)
+        damage = (struct heap_damage){.kind = HEAP_DAMAGE_CHUNK,
+                                      .object = walk->object,
+                                      .address = table - MAPPED_HEADER,
+                                      .value = heap_u64(heap, table - sizeof(uint64_t))};
+    heap_note_damage(heap, &damage);
+}
+
 static void set_interned(struct heap *heap, uint32_t object)
 {
     struct heap_object *at = &heap->objects[object];
@@ -55,8 +118,12 @@ static void set_interned(struct heap *heap, uint32_t object)
 enum psc_status heap_references_find(struct heap *heap)
 {
     struct collection into = {.heap = heap};
-    struct heap_walk walk = {
-        .heap = heap, .visit = add_edge, .context = &into, .dangling = note_dangling, .owns = true};
+    struct heap_walk walk = {.heap = heap,
+                             .visit = add_edge,
+                             .context = &into,
+                             .dangling = note_dangling,
+                             .lost = note_lost,
+                             .owns = true};
     heap->words_left = WORDS_LEAST;
     for (size_t i = 0; i < heap->range_count; i++)
         heap->words_left += HEAP_LOOK_LIMIT * ((heap->ranges[i].end - heap->ranges[i].start) / 8);

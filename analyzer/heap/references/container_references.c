@@ -10,6 +10,8 @@ enum { VALUES_CAPACITY = 0, VALUES_EMBEDDED = 2, VALUES_VALID = 3 };
 enum { NODE_NEXT = 16, NODE_SIZE = 32 }; /* Objects/odictobject.c: key, hash, next, previous */
 enum { SET_ENTRY = 16 };
 #define OBJECT_COUNT 16u
+/* A list that is being sorted says that -1 are allocated (Objects/listobject.c). */
+#define LIST_MOST (UINT64_MAX >> 1)
 
 static uint64_t word_of(struct heap_walk *walk, uint64_t offset)
 {
@@ -135,8 +137,10 @@ void heap_walk_dict(struct heap_walk *walk)
     if (values) {
         walk_split(walk, keys, values);
     } else if (heap_read_keys(walk->heap, keys, &read)) {
-        heap_own(walk, keys);
+        heap_own_table(walk, layout->dict_keys);
         walk_entries(walk, &read);
+    } else if (walk->owns && walk->lost) {
+        walk->lost(walk, layout->dict_keys, keys);
     }
     if (walk->facts->kind == HEAP_KIND_ODICT)
         walk_nodes(walk);
@@ -163,9 +167,11 @@ void heap_walk_list(struct heap_walk *walk)
     const struct python_heap_layout *layout = &walk->heap->layout;
     psc_addr items = word_of(walk, layout->list_items);
     uint64_t count = word_of(walk, OBJECT_COUNT);
-    heap_own(walk, items);
+    heap_own_table(walk, layout->list_items);
     if (count <= word_of(walk, layout->list_allocated))
         walk_items(walk, items, count);
+    else if (walk->owns && walk->lost && word_of(walk, layout->list_allocated) <= LIST_MOST)
+        walk->lost(walk, OBJECT_COUNT, count);
     heap_scan(walk, layout->list_allocated + UINT64_C(8), walk->facts->basic_size,
               weaklist_of(walk));
 }
@@ -199,13 +205,14 @@ void heap_walk_set(struct heap_walk *walk)
     psc_addr table = word_of(walk, layout->set_table);
     uint64_t mask = word_of(walk, layout->set_mask);
     if (table != walk->address + layout->set_small)
-        heap_own(walk, table);
+        heap_own_table(walk, layout->set_table);
     const uint8_t *bytes =
         mask <= UINT32_MAX ? heap_at(walk->heap, table, (mask + 1) * SET_ENTRY) : NULL;
     for (uint64_t i = 0; bytes && i <= mask && !walk->stopped; i++) {
         psc_addr key = load_u64(bytes + i * SET_ENTRY);
-        if (key)
-            heap_may_refer(walk, key, &(struct heap_reference){.kind = HEAP_EDGE_KEY, .key = key});
+        // One that was taken out leaves a mark with a hash of -1 (Objects/setobject.c, dummy).
+        if (key && load_u64(bytes + i * SET_ENTRY + 8) != UINT64_MAX)
+            heap_refer(walk, key, &(struct heap_reference){.kind = HEAP_EDGE_KEY, .key = key});
     }
     heap_scan(walk, layout->set_size, walk->facts->basic_size, weaklist_of(walk));
 }

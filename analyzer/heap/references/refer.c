@@ -3,6 +3,7 @@
 
 /* Addresses below this are none. */
 #define ADDRESS_LEAST 4096u
+#define OBJECT_HEADER 16u
 
 bool heap_spend(struct heap_walk *walk, uint64_t words)
 {
@@ -45,29 +46,47 @@ void heap_refer(struct heap_walk *walk, psc_addr word, const struct heap_referen
 
 void heap_scan(struct heap_walk *walk, uint64_t from, uint64_t to, uint64_t skipped)
 {
+    const struct heap_type_facts *facts = walk->facts;
     const uint8_t *bytes = from < to ? heap_at(walk->heap, walk->address + from, to - from) : NULL;
-    for (uint64_t at = from; bytes && at + 8 <= to && !walk->stopped; at += 8)
+    for (uint64_t at = from; bytes && at + 8 <= to && !walk->stopped; at += 8) {
+        const bool certain = at < OBJECT_HEADER + UINT64_C(8) * facts->leading ||
+                             (at >= facts->slots_from && at < facts->basic_size);
         if (at != skipped)
-            heap_may_refer(walk, load_u64(bytes + (at - from)),
-                           &(struct heap_reference){.kind = HEAP_EDGE_WORD, .number = at});
+            (certain ? heap_refer : heap_may_refer)(
+                walk, load_u64(bytes + (at - from)),
+                &(struct heap_reference){.kind = HEAP_EDGE_WORD, .number = at});
+    }
 }
 
-void heap_own(struct heap_walk *walk, psc_addr address)
+/* False: no block begins there. */
+static bool own(struct heap_walk *walk, psc_addr address)
 {
     struct heap *heap = walk->heap;
-    if (!walk->owns || address < ADDRESS_LEAST)
-        return;
     for (uint32_t hooks = 0; hooks <= 2 * heap->hook_size; hooks += 16) {
         uint32_t block = heap_block_at(heap, address - hooks);
         if (block == HEAP_NONE)
             continue;
         enum heap_use use = heap_block_use(heap, block);
         if (use != HEAP_UNOWNED && use != HEAP_DEAD)
-            return;
+            return true;
         heap_block_set_use(heap, block, HEAP_BUFFER, walk->object);
         walk->owned += heap_block_bytes(&heap->blocks[block]);
-        return;
+        return true;
     }
+    return false;
+}
+
+void heap_own(struct heap_walk *walk, psc_addr address)
+{
+    if (walk->owns && address >= ADDRESS_LEAST)
+        (void)own(walk, address);
+}
+
+void heap_own_table(struct heap_walk *walk, uint64_t offset)
+{
+    const psc_addr table = heap_u64(walk->heap, walk->address + offset);
+    if (walk->owns && table && (table < ADDRESS_LEAST || !own(walk, table)) && walk->lost)
+        walk->lost(walk, offset, table);
 }
 
 void heap_own_scanned(struct heap_walk *walk, uint64_t from, uint64_t to)

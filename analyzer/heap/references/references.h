@@ -30,6 +30,8 @@ struct heap_walk {
     void *context;
     /** Told of a word in the place of a reference that leads to no object; or NULL. */
     void (*dangling)(struct heap_walk *walk, psc_addr word);
+    /** Told of a word that leads to a table of the object's, where no block begins; or NULL. */
+    void (*lost)(struct heap_walk *walk, uint64_t offset, psc_addr table);
     uint32_t object;
     psc_addr address;
     const struct heap_type_facts *facts;
@@ -54,6 +56,8 @@ void heap_may_refer(struct heap_walk *walk, psc_addr word, const struct heap_ref
 void heap_scan(struct heap_walk *walk, uint64_t from, uint64_t to, uint64_t skipped);
 /** The object keeps the block there, if one begins there. */
 void heap_own(struct heap_walk *walk, psc_addr block);
+/** It keeps the block that the word so far from its start leads to, if that is not 0. */
+void heap_own_table(struct heap_walk *walk, uint64_t offset);
 /** It keeps those that words from..to of it lead to. */
 void heap_own_scanned(struct heap_walk *walk, uint64_t from, uint64_t to);
 

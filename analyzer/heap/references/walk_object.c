@@ -32,7 +32,7 @@ static void walk_str(struct heap_walk *walk)
 static void walk_bytearray(struct heap_walk *walk)
 {
     const struct python_heap_layout *layout = &walk->heap->layout;
-    heap_own(walk, word_of(walk, layout->bytearray_bytes));
+    heap_own_table(walk, layout->bytearray_bytes);
     heap_scan(walk, layout->bytearray_bytes + UINT64_C(8), walk->facts->basic_size,
               walk->facts->weaklist);
 }
