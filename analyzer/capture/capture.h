@@ -42,10 +42,12 @@ struct capture_session;
 /** A thread at one moment. */
 struct capture_sample {
     int32_t tid; /**< To be set. */
+    /** To be set: see struct live_sample, whose thread pointer is filled in; or NULL. */
+    struct live_sleep *sleep;
     /** To be set: a thread of Python that is not stopped, by its number in the list; or -1. */
     int64_t python_thread;
     struct trace_thread *thread; /**< Its frames; the session's, until the next sample. */
-    uint64_t stood;              /**< Nanoseconds that it was stopped. */
+    uint64_t stood;              /**< Nanoseconds that it was stopped; 0: it was not. */
     bool suspended;              /**< A signal has stopped it before. */
     bool partial;                /**< There is a gap. */
     psc_addr pc;                 /**< Where it was, and its stack pointer; 0 when not stopped. */
@@ -77,6 +79,8 @@ void capture_session_let_late_go(struct capture_session *session);
 /** Begins a moment. */
 PSC_MUST_CHECK enum psc_status capture_session_begin(struct capture_session *session,
                                                      struct psc_error *err);
+/** To be called after the samples of one moment. */
+void capture_session_end(struct capture_session *session);
 /** The threads of Python in this moment; the session's. */
 const struct python_thread_list *capture_session_threads(const struct capture_session *session);
 /**

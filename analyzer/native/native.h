@@ -95,6 +95,7 @@ struct native_stack {
     struct target_registers last;
     /** Set before the walk: of so many frames registers are kept, for native_get_context(). */
     size_t kept_frames;
+    bool lacks;             /**< It ended where registers were wanted that are not known. */
     bool skips;             /**< Some frame is or was `skipped`, or is of NATIVE_TRUST_ANCHOR. */
     const uint8_t *vectors; /**< The thread's; see struct target_thread. */
     struct native_saved *saved; /**< Of the first frames, at most NATIVE_SAVED_LIMIT; malloc'd. */

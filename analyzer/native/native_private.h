@@ -65,9 +65,10 @@ PSC_MUST_CHECK enum psc_status row_find(struct native *native, psc_addr pc, bool
 
 enum step_result {
     STEP_OK,
-    STEP_END,    /**< The row says that there is no caller. */
-    STEP_FAULT,  /**< Memory at `fault` cannot be read. */
-    STEP_INVALID /**< No row, or one that makes no sense. */
+    STEP_END,     /**< The row says that there is no caller. */
+    STEP_FAULT,   /**< Memory at `fault` cannot be read. */
+    STEP_INVALID, /**< No row, or one that makes no sense. */
+    STEP_UNKNOWN  /**< It takes registers that are not known. */
 };
 
 struct step {

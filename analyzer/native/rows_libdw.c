@@ -355,6 +355,38 @@ static enum step_result apply_register(struct native *native, const struct regis
     return STEP_OK;
 }
 
+/* Whether the frame itself cannot be found without registers that are not known. */
+static bool lacks_register(const struct libdw_rule *rule, uint64_t unknown)
+{
+    if (!unknown)
+        return false;
+    if (rule->cfa.kind != RULE_REGISTER || unknown >> rule->cfa.count & 1)
+        return true;
+    for (size_t i = 0; i < TARGET_REGISTER_LIMIT; i++)
+        if (rule->registers[i].kind == RULE_EXPRESSION)
+            return true;
+    return false;
+}
+
+/* What is not known of the caller, once it is said where register `number` is. */
+static uint64_t unknown_behind(const struct register_rule *rule, int number, uint64_t unknown,
+                               uint64_t so_far)
+{
+    uint64_t bit = UINT64_C(1) << number;
+    switch ((enum rule_kind)rule->kind) {
+    case RULE_SAME:
+    case RULE_UNDEFINED:
+    case RULE_EXPRESSION:
+        break;
+    case RULE_REGISTER:
+        return unknown >> rule->offset & 1 ? so_far | bit : so_far & ~bit;
+    case RULE_AT_CFA:
+    case RULE_IS_CFA:
+        return so_far & ~bit;
+    }
+    return so_far;
+}
+
 enum step_result libdw_step(struct native *native, const struct row *row,
                             const struct target_registers *registers, struct target_registers *ret,
                             struct step *ret_step)
@@ -364,6 +396,8 @@ enum step_result libdw_step(struct native *native, const struct row *row,
     struct location_frame frame = {.target = native->target, .registers = registers};
     uint64_t cfa;
     bool value;
+    if (lacks_register(rule, registers->unknown))
+        return STEP_UNKNOWN;
     if (rule->cfa.kind == RULE_REGISTER) {
         cfa = registers->value[rule->cfa.count] + (uint64_t)rule->cfa.offset;
     } else {
@@ -393,7 +427,10 @@ enum step_result libdw_step(struct native *native, const struct row *row,
         }
         if (status != STEP_OK)
             ret->value[i] = 0;
+        if (registers->unknown)
+            ret->unknown = unknown_behind(&rule->registers[i], i, registers->unknown, ret->unknown);
     }
+    ret->unknown &= ~(UINT64_C(1) << machine->sp | UINT64_C(1) << machine->pc);
     ret->value[machine->pc] =
         target_return_address(native->target, ret->value[machine->return_column]);
     ret_step->pc = ret->value[machine->pc];

@@ -127,6 +127,7 @@ enum psc_status native_step(struct native *native, const struct target_registers
     case STEP_FAULT:
         return PSC_ERR_FAULT;
     case STEP_INVALID:
+    case STEP_UNKNOWN:
         break;
     }
     return PSC_ERR_NOT_FOUND;
@@ -203,6 +204,9 @@ static void take_registers(struct walker *walker)
 
 static enum step_result try_row(struct walker *walker, const struct row *row, struct step *ret)
 {
+    // libunwind takes all registers as known, and heuristics do.
+    if (walker->registers.unknown && (row->kind == ROW_NONE || row->kind == ROW_LIBUNWIND))
+        return STEP_UNKNOWN;
     if (row->kind == ROW_NONE)
         return STEP_INVALID;
     if (row->kind != ROW_LIBUNWIND) {
@@ -348,6 +352,11 @@ static enum psc_status walk_on(struct walker *walker, struct row *row, bool *ret
     last_frame(walker)->signal = row->signal;
     *ret_more = false;
     enum step_result result = try_row(walker, row, &step);
+    if (result == STEP_UNKNOWN) {
+        walker->stack->lacks = true;
+        end_walk(walker, NATIVE_END_NO_RULE, walker->pc);
+        return PSC_OK;
+    }
     if (result == STEP_END || (result == STEP_OK && !step.pc && !row->signal)) {
         last_frame(walker)->cfa = step.sp;
         if (result == STEP_OK && target_is_blank_stack(walker->native->target, step.sp))
@@ -365,6 +374,11 @@ static enum psc_status walk_on(struct walker *walker, struct row *row, bool *ret
             *ret_more = true;
             return go_by_row(walker, row, &step, &next);
         }
+    }
+    if (walker->registers.unknown) {
+        walker->stack->lacks = true;
+        end_without_caller(walker, row, result, &step);
+        return PSC_OK;
     }
     if (is_outermost(walker, row)) {
         end_walk(walker, NATIVE_END_COMPLETE, 0);

@@ -3,6 +3,7 @@
 #define PSC_RECORD_PRIVATE_H
 
 #include "capture.h"
+#include "live.h"
 #include "record.h"
 #include "target.h"
 #include "trace.h"
@@ -45,13 +46,15 @@ enum thread_news {
 
 struct recorded_thread {
     int32_t tid;
-    uint32_t number; /**< In the profile. */
-    int schedstat;   /**< The file, kept open; -1. */
-    bool listed;     /**< In the list of the process just now. */
-    bool named;      /**< Python's name for it is in the profile. */
-    bool has_sample; /**< The members below are of it. */
-    bool asleep;     /**< With `slept_runs`, it sleeps. */
-    uint64_t runs;   /**< How often it had been given a processor before the sample. */
+    uint32_t number;  /**< In the profile. */
+    int schedstat;    /**< Files of /proc/PID/task/TID, kept open; -1. */
+    int system_call;  /**< "syscall" */
+    bool listed;      /**< In the list of the process just now. */
+    bool named;       /**< Python's name for it is in the profile. */
+    bool has_sample;  /**< The members below are of it. */
+    bool asleep;      /**< With `slept_runs`, it sleeps. */
+    bool was_stopped; /**< For its sample. */
+    uint64_t runs;    /**< How often it had been given a processor before the sample. */
     uint64_t slept_runs;
     uint64_t run_time;     /**< ns of processor time, now. */
     uint64_t counted_time; /**< Of it, what samples have. */
@@ -61,9 +64,18 @@ struct recorded_thread {
     uint32_t flags;
 };
 
+/** What "syscall" of /proc tells of a thread that waits. */
+struct thread_wait {
+    char text[256];
+    size_t size;
+    psc_addr sp;
+    psc_addr pc;
+};
+
 /** All of a process, by rising id. */
 struct thread_table {
-    DIR *tasks; /**< /proc/PID/task */
+    DIR *tasks;       /**< /proc/PID/task */
+    bool wants_waits; /**< Those that wait get samples, too. */
     struct recorded_thread *items;
     size_t count;
     size_t capacity;
@@ -77,7 +89,9 @@ void threads_close(struct thread_table *table);
 PSC_MUST_CHECK enum psc_status threads_list(struct thread_table *table);
 /** Removes those that are gone. */
 void threads_sweep(struct thread_table *table);
-enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread);
+/** @param ret_wait  of THREAD_WAITS. */
+enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread,
+                             struct thread_wait *ret_wait);
 
 /* ---- stack_frames.c: from a trace to the profile ---- */
 

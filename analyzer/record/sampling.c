@@ -113,14 +113,22 @@ static bool is_wanted(const struct record_options *options, uint32_t flags)
 }
 
 static enum psc_status take_sample(struct moment *moment, struct recorded_thread *thread,
-                                   enum thread_news news, struct psc_error *err)
+                                   enum thread_news news, const struct thread_wait *wait,
+                                   struct psc_error *err)
 {
     struct recording *recording = moment->recording;
     struct recorded_process *process = moment->process;
     struct profile *profile = recording->profile;
-    struct capture_sample sample = {.tid = thread->tid};
+    struct live_sleep sleep = {.call = wait->text,
+                               .call_size = wait->size,
+                               .pc = wait->pc,
+                               .schedstat = thread->schedstat,
+                               .runs = thread->slept_runs};
+    struct capture_sample sample = {.tid = thread->tid,
+                                    .sleep = news == THREAD_WAITS ? &sleep : NULL};
     thread->has_sample = false;
     enum psc_status status = capture_session_sample(process->session, &sample, err);
+    thread->was_stopped = sample.stood != 0;
     if (sample.stood)
         count_stop(&profile->counts, sample.stood);
     if (status == PSC_ERR_MEMORY)
@@ -154,7 +162,8 @@ static enum psc_status sample_thread(struct moment *moment, struct recorded_thre
                                      struct psc_error *err)
 {
     const struct record_options *options = moment->recording->options;
-    enum thread_news news = threads_ask(&moment->process->threads, thread);
+    struct thread_wait wait;
+    enum thread_news news = threads_ask(&moment->process->threads, thread, &wait);
     if (news == THREAD_GONE)
         return PSC_OK;
     enum psc_status status = introduce(moment, thread);
@@ -178,7 +187,7 @@ static enum psc_status sample_thread(struct moment *moment, struct recorded_thre
     case THREAD_GONE:
         break;
     }
-    return take_sample(moment, thread, news, err);
+    return take_sample(moment, thread, news, &wait, err);
 }
 
 enum psc_status sample_threads(struct recording *recording, struct recorded_process *process,
@@ -187,12 +196,14 @@ enum psc_status sample_threads(struct recording *recording, struct recorded_proc
     struct moment moment = {
         .recording = recording, .process = process, .time = profile_time(recording->profile)};
     struct thread_table *table = &process->threads;
+    table->wants_waits = recording->options->idle || recording->options->only_gil;
     enum psc_status status = psc_fail_status(err, threads_list(table));
     if (status == PSC_OK)
         status = capture_session_begin(process->session, err);
     for (size_t i = 0; status == PSC_OK && i < table->count; i++)
         if (table->items[i].listed)
             status = sample_thread(&moment, &table->items[i], err);
+    capture_session_end(process->session);
     end_threads(&moment);
     threads_sweep(table);
     recording->profile->processes[process->number].end = moment.time;

@@ -28,7 +28,9 @@ static void close_thread(struct recorded_thread *thread)
 {
     if (thread->schedstat >= 0)
         close(thread->schedstat);
-    thread->schedstat = -1;
+    if (thread->system_call >= 0)
+        close(thread->system_call);
+    thread->schedstat = thread->system_call = -1;
 }
 
 void threads_close(struct thread_table *table)
@@ -47,6 +49,13 @@ static int compare_threads(const void *one, const void *other)
     return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
+static int open_file(const struct thread_table *table, int32_t tid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%d/%s", tid, name);
+    return openat(dirfd(table->tasks), path, O_RDONLY | O_CLOEXEC);
+}
+
 static enum psc_status list_one(struct thread_table *table, size_t sorted, int32_t tid)
 {
     struct recorded_thread *known = SORTED_FIND(table->items, tid, sorted, tid);
@@ -56,12 +65,11 @@ static enum psc_status list_one(struct thread_table *table, size_t sorted, int32
     }
     if (!array_reserve(&table->items, &table->capacity, table->count + 1, sizeof(*table->items)))
         return PSC_ERR_MEMORY;
-    char path[64];
-    snprintf(path, sizeof(path), "%d/schedstat", tid);
-    table->items[table->count++] = (struct recorded_thread){
-        .tid = tid,
-        .listed = true,
-        .schedstat = openat(dirfd(table->tasks), path, O_RDONLY | O_CLOEXEC)};
+    table->items[table->count++] =
+        (struct recorded_thread){.tid = tid,
+                                 .listed = true,
+                                 .schedstat = open_file(table, tid, "schedstat"),
+                                 .system_call = open_file(table, tid, "syscall")};
     return PSC_OK;
 }
 
@@ -101,61 +109,40 @@ void threads_sweep(struct thread_table *table)
     table->count = kept;
 }
 
-/* Processor time, and how often it was given one; 0 for both where the kernel does not count. */
-static bool read_runs(const struct recorded_thread *thread, uint64_t *ret_time, uint64_t *ret_runs)
+/* Where it waits in the kernel, by /proc/PID/task/TID/syscall; false: it does not. */
+static bool read_wait(const struct recorded_thread *thread, struct thread_wait *ret)
 {
-    char text[96];
-    *ret_time = *ret_runs = 0;
-    if (thread->schedstat < 0)
-        return true;
-    ssize_t got = pread(thread->schedstat, text, sizeof(text) - 1, 0);
-    if (got <= 0)
+    ssize_t got = pread(thread->system_call, ret->text, sizeof(ret->text) - 1, 0);
+    ret->size = got > 0 ? (size_t)got : 0;
+    ret->text[ret->size] = '\0';
+    // fs/proc/base.c, proc_pid_syscall(): the last two words, unless it is "running".
+    const char *last = strrchr(ret->text, ' '), *before = last;
+    while (before && before > ret->text && before[-1] != ' ')
+        before--;
+    if (!before || before == ret->text)
         return false;
-    text[got] = '\0';
-    char *at = text;
-    *ret_time = strtoull(at, &at, 10);
-    (void)strtoull(at, &at, 10);
-    *ret_runs = strtoull(at, &at, 10);
+    ret->pc = strtoull(last, NULL, 16);
+    ret->sp = strtoull(before, NULL, 16);
     return true;
 }
 
-/* Where it waits in the kernel, by /proc/PID/task/TID/syscall; false: it does not. */
-static bool read_wait(const struct thread_table *table, const struct recorded_thread *thread,
-                      psc_addr *ret_sp, psc_addr *ret_pc)
-{
-    char path[64], text[256];
-    snprintf(path, sizeof(path), "%d/syscall", thread->tid);
-    int fd = openat(dirfd(table->tasks), path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    // fs/proc/base.c, proc_pid_syscall(): the last two words, unless it is "running".
-    char *last = strrchr(text, ' ');
-    if (!last)
-        return false;
-    *ret_pc = strtoull(last, NULL, 16);
-    *last = '\0';
-    last = strrchr(text, ' ');
-    *ret_sp = last ? strtoull(last, NULL, 16) : 0;
-    return last != NULL;
-}
-
-enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread)
+enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread,
+                             struct thread_wait *ret_wait)
 {
     uint64_t runs;
-    if (!read_runs(thread, &thread->run_time, &runs)) {
+    if (!live_read_runs(thread->schedstat, &thread->run_time, &runs)) {
         thread->listed = false;
         table->links = 0;
         return THREAD_GONE;
     }
     bool counted = runs != 0;
-    if (counted && thread->asleep && runs == thread->slept_runs)
+    if (counted && thread->asleep && runs == thread->slept_runs &&
+        (thread->has_sample || !table->wants_waits))
         return thread->has_sample ? THREAD_SLEPT : THREAD_WAITS;
-    psc_addr sp, pc;
-    bool waits = read_wait(table, thread, &sp, &pc);
-    bool unmoved = waits && counted && thread->has_sample && sp == thread->sp && pc == thread->pc &&
-                   runs - thread->runs <= RUNS_OF_STOP;
+    uint64_t own_runs = thread->was_stopped ? RUNS_OF_STOP : 0;
+    bool waits = read_wait(thread, ret_wait);
+    bool unmoved = waits && counted && thread->has_sample && ret_wait->sp == thread->sp &&
+                   ret_wait->pc == thread->pc && runs - thread->runs <= own_runs;
     if (!unmoved)
         thread->has_sample = false;
     // The count was read before: if it has run since, the next one is another.

@@ -29,6 +29,8 @@ struct target_registers {
     uint64_t value[TARGET_REGISTER_LIMIT];
     bool in_system_call;  /**< The kernel was at work for this thread. */
     uint32_t system_call; /**< Its number, with in_system_call. */
+    /** A bit for each register whose value could not be had: of a thread that was not stopped. */
+    uint64_t unknown;
 };
 
 /** Words of /proc/PID/syscall: the system call, six arguments, stack pointer, pc. */

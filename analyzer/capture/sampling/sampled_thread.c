@@ -9,6 +9,9 @@
 #define SAMPLE_LIMIT 2
 /* The first copy of a stack; the next ones follow what was needed. */
 #define FIRST_STACK ((size_t)16 * 1024)
+#define STACK_SPARE ((size_t)2 * 1024)
+/* Samples for which a page is copied that none of them wanted. */
+#define PAGE_AGE 16
 
 static struct known_thread *know_thread(struct capture_session *session, int32_t tid)
 {
@@ -144,22 +147,45 @@ static enum psc_status merge_sample(struct capture_session *session, struct capt
     return status;
 }
 
+/* Pages that were wanted now, and those that were not long ago; both rise. */
+static void learn_pages(struct capture_session *session, struct known_thread *known)
+{
+    struct known_thread before = *known;
+    psc_addr wanted[KNOWN_PAGES];
+    size_t count = live_sample_pages(session->capture.target, wanted, KNOWN_PAGES);
+    size_t i = 0, k = 0, kept = 0;
+    while (kept < KNOWN_PAGES && (i < count || k < before.page_count)) {
+        if (k == before.page_count || (i < count && wanted[i] <= before.pages[k])) {
+            k += k < before.page_count && wanted[i] == before.pages[k];
+            known->ages[kept] = 0;
+            known->pages[kept++] = wanted[i++];
+        } else {
+            known->ages[kept] = (uint8_t)(before.ages[k] + 1);
+            known->pages[kept] = before.pages[k++];
+            kept += known->ages[kept] < PAGE_AGE;
+        }
+    }
+    known->page_count = kept;
+}
+
 /* What the next sample of the thread has to copy. */
 static void learn_needs(struct capture_session *session, struct known_thread *known,
                         const struct captured_thread *thread)
 {
     const struct native_stack *stack = &thread->merged.native;
-    known->page_count =
-        live_sample_pages(session->capture.target, known->pages, PSC_ARRAY_SIZE(known->pages));
-    if (!stack->count)
+    learn_pages(session, known);
+    if (thread->native->thread_pointer)
+        known->thread_pointer = thread->native->thread_pointer;
+    if (!stack->count || stack->lacks)
         return;
     const struct native_frame *last = &stack->frames[stack->count - 1];
     psc_addr low = stack->frames[0].sp, high = last->cfa ? last->cfa : last->sp;
-    known->stack_size = high > low ? (size_t)(high - low) + FIRST_STACK / 4 : FIRST_STACK;
+    known->stack_size = high > low ? (size_t)(high - low) + STACK_SPARE : FIRST_STACK;
 }
 
-/* Once: *ret_again says that the thread was in the middle of something that could not be copied. */
+/* *ret_lacks: it was not stopped, and has to be. */
 static enum psc_status sample_once(struct capture_session *session, struct capture_sample *sample,
+                                   const struct live_sleep *sleep, bool *ret_lacks,
                                    struct psc_error *err)
 {
     struct target *target = session->capture.target;
@@ -167,6 +193,7 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
     if (!known)
         return psc_fail_memory(err);
     struct live_sample taken = {.tid = sample->tid,
+                                .sleep = sleep,
                                 .pages = known->pages,
                                 .page_count = known->page_count,
                                 .stack_size = known->stack_size};
@@ -183,10 +210,24 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
     if (session->capture.reads_python)
         python_take_sample(session->capture.python);
     status = merge_sample(session, &thread);
+    *ret_lacks = thread.merged.native.lacks;
+    if (*ret_lacks)
+        known->lacking_pc = sample->pc;
     if (status == PSC_OK)
         learn_needs(session, known, &thread);
     merged_stack_deinit(&thread.merged);
     return psc_fail_status(err, status);
+}
+
+/* One that slept where that did not tell enough before is stopped. */
+static const struct live_sleep *find_sleep(struct capture_session *session,
+                                           const struct capture_sample *sample)
+{
+    const struct known_thread *known = know_thread(session, sample->tid);
+    if (!sample->sleep || !known || (known->lacking_pc && known->lacking_pc == sample->sleep->pc))
+        return NULL;
+    sample->sleep->thread_pointer = known->thread_pointer;
+    return sample->sleep;
 }
 
 /* ---- without a stop ---- */
@@ -263,14 +304,16 @@ enum psc_status capture_session_sample(struct capture_session *session,
     if (session->capture.options.no_pause) {
         status = sample_unpaused(session, sample, err);
     } else {
+        const struct live_sleep *sleep = find_sleep(session, sample);
         for (size_t i = 0; i < SAMPLE_LIMIT; i++) {
-            status = sample_once(session, sample, err);
-            bool taken = false;
+            bool lacks = false, taken = false;
+            status = sample_once(session, sample, sleep, &lacks, err);
             if (status == PSC_OK && session->unknown_code)
                 status = sampling_take_modules(session, &taken, err);
             // What it needed is known now, and is copied while it stands the next time.
-            if (status != PSC_OK || (session->capture.trace->complete && !taken))
+            if (status != PSC_OK || (session->capture.trace->complete && !taken && !lacks))
                 break;
+            sleep = NULL;
         }
     }
     sample->partial = status == PSC_OK && !session->capture.trace->complete;

@@ -10,14 +10,17 @@
 #include "live.h"
 
 /** Pages beside its stack that are copied while a thread stands, as far as they are known. */
-#define KNOWN_PAGES 64
+#define KNOWN_PAGES 128
 
-/** What the last sample of a thread tells of the next one. */
+/** What the last samples of a thread tell of the next one. */
 struct known_thread {
     uint64_t tid;
+    psc_addr thread_pointer; /**< 0: it was never stopped. */
+    psc_addr lacking_pc;     /**< Where it slept when registers were wanted that are not known. */
     size_t stack_size;
     size_t page_count;
-    psc_addr pages[KNOWN_PAGES];
+    psc_addr pages[KNOWN_PAGES]; /**< Rising. */
+    uint8_t ages[KNOWN_PAGES];   /**< How many samples ago each was wanted. */
 };
 
 struct capture_session {

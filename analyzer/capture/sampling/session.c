@@ -265,6 +265,11 @@ enum psc_status capture_session_begin(struct capture_session *session, struct ps
     return psc_fail_status(err, status);
 }
 
+void capture_session_end(struct capture_session *session)
+{
+    live_end_moment(session->capture.target);
+}
+
 const struct python_thread_list *capture_session_threads(const struct capture_session *session)
 {
     return &session->list;

@@ -11,6 +11,10 @@
 #define UNIT_LIMIT 1000000
 /** Bytes of line programs that are run unit by unit, as a multiple of the section. */
 #define RESTRICTED_WORK_LIMIT 2
+/** Who asks so often samples a running program, and asks for the code around an answer next. */
+#define OFTEN 8
+/** Bytes of code around an answer that are answered with it then. */
+#define NEIGHBOUR_BYTES ((uint64_t)2048)
 
 /** What was found for two numbers. */
 struct known_text {
@@ -24,6 +28,7 @@ struct line_cache {
     struct hash_table lines;       /**< Address, 0 → file and line. */
     struct hash_table files;       /**< Unit and file number → absolute name. */
     struct hash_table directories; /**< Unit, 0 → DW_AT_comp_dir. */
+    size_t runs;                   /**< How often line programs were run. */
     bool directories_listed;
     bool aranges_read;
     Dwarf_Aranges *aranges; /**< Owned by the Dwarf; gcc writes them, clang does not. */
@@ -233,6 +238,24 @@ static void remember_rows(struct module *module, struct line_cache *cache,
     }
 }
 
+/** Answers in advance what lies around an answer, as far as it is of the same unit. */
+static void remember_neighbours(struct module *module, struct line_cache *cache,
+                                const struct debug_line_row *row)
+{
+    const struct module_layout *layout = module->layout;
+    uint64_t first = row->address & ~(NEIGHBOUR_BYTES - 1);
+    struct debug_line_row *rows PSC_CLEANUP(cleanup_free) = calloc(NEIGHBOUR_BYTES, sizeof(*rows));
+    if (!rows)
+        return;
+    for (size_t i = 0; i < NEIGHBOUR_BYTES; i++)
+        rows[i].address = first + i;
+    const struct debug_line_query query = {rows, NEIGHBOUR_BYTES, layout->code, layout->code_count};
+    (void)parse_debug_line_unit(&cache->sections, row->unit, &query);
+    for (size_t i = 0; i < NEIGHBOUR_BYTES; i++)
+        if (rows[i].found)
+            remember_rows(module, cache, &rows[i], 1);
+}
+
 void module_find_lines(struct module *module, const psc_addr *addresses, size_t count,
                        struct module_line *ret)
 {
@@ -253,6 +276,10 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
     }
     find_rows(module, cache, rows, row_count);
     remember_rows(module, cache, rows, row_count);
+    bool often = row_count && ++cache->runs > OFTEN;
+    for (size_t i = 0; often && i < row_count; i++)
+        if (rows[i].found)
+            remember_neighbours(module, cache, &rows[i]);
     for (size_t i = 0; i < count; i++) {
         const struct known_text *known = find_known(&cache->lines, addresses[i] - module->bias, 0);
         if (known)

@@ -72,15 +72,36 @@ PSC_MUST_CHECK enum psc_status live_snapshot(struct target *target,
 PSC_MUST_CHECK enum psc_status live_snapshot_unpaused(struct target *target,
                                                       const struct live_request *request,
                                                       struct psc_error *err);
+/** A thread that sleeps in the kernel: with an unchanged count it has slept since. */
+struct live_sleep {
+    const char *call; /**< The text of /proc/PID/task/TID/syscall. */
+    size_t call_size;
+    psc_addr pc;   /**< By it. */
+    int schedstat; /**< /proc/PID/task/TID/schedstat, open. */
+    uint64_t runs; /**< The count in it, as it was before that text was read. */
+    psc_addr thread_pointer;
+};
+
 /** One thread at one moment, see live_sample_thread(). */
 struct live_sample {
-    int32_t tid;           /**< To be set. */
+    int32_t tid; /**< To be set. */
+    /**
+     * To be set: it was seen to sleep, and is not stopped if it has slept until all is copied;
+     * registers that the kernel does not tell are `unknown` then. Or NULL.
+     */
+    const struct live_sleep *sleep;
     const psc_addr *pages; /**< To be set: what is copied beside the stack, rising. */
     size_t page_count;
     size_t stack_size; /**< To be set: bytes of its stack, from the stack pointer on. */
     uint64_t stood;    /**< Nanoseconds from the request to stop until it was let go. */
     bool suspended;    /**< It was stopped by a signal before, and still is. */
 };
+
+/**
+ * How long a thread has had a processor, and how often it was given one, by the file that
+ * struct live_sleep names; 0 for both where the kernel does not count. False: it has ended.
+ */
+bool live_read_runs(int schedstat, uint64_t *ret_nanoseconds, uint64_t *ret_runs);
 
 /** Pages that are copied beside the stack at most. */
 #define LIVE_SAMPLE_PAGES ((size_t)256)
@@ -104,6 +125,10 @@ PSC_MUST_CHECK enum psc_status live_sample_thread(struct target *target, struct 
 void live_read_directly(struct target *target);
 /** The same without a thread and without a stop: only forgets what was read before. */
 void live_sample_nothing(struct target *target);
+/** To be called after the samples of one moment. */
+void live_end_moment(struct target *target);
+/** How many pages were read of the process as it goes on, since the last sample. */
+size_t live_late_pages(const struct target *target);
 /**
  * Lets threads go that did not stop in time, if they have by now; to be called some times a second.
  */

@@ -30,11 +30,13 @@
 struct live_sampler {
     timer_t timer; /* Ends a wait that takes too long. */
     bool has_timer;
+    bool is_timed;   /* The timer runs. */
     pid_t own_child; /* The process, if this program has started it: whoever did takes its end. */
     pid_t late[LATE_THREADS];
     size_t late_count;
     psc_addr stack_start; /* What was copied of the last stack. */
     psc_addr stack_end;
+    size_t copied; /* Pages that are of the sample's moment. */
 };
 
 static uint64_t now_in_nanoseconds(void)
@@ -158,34 +160,35 @@ void sampler_destroy(struct live_sampler *sampler)
     free(sampler);
 }
 
-static void set_timer(const struct live_sampler *sampler, long nanoseconds)
+static void set_timer(struct live_sampler *sampler, long nanoseconds)
 {
     const struct itimerspec time = {.it_value.tv_nsec = nanoseconds,
                                     .it_interval.tv_nsec = nanoseconds};
-    if (sampler->has_timer)
+    if (sampler->has_timer && sampler->is_timed != (nanoseconds != 0))
         timer_settime(sampler->timer, 0, &time, NULL);
+    sampler->is_timed = nanoseconds != 0;
 }
 
 /* True when it stands; *ret_status is that of waitpid(). */
 static enum psc_status wait_for_stop(struct live_sampler *sampler, pid_t tid, int *ret_status)
 {
+    uint64_t since = now_in_nanoseconds();
     pid_t got = wait_for_thread(sampler, tid, ret_status, WNOHANG);
-    if (!got) {
-        set_timer(sampler, STOP_LIMIT_NANOSECONDS);
+    while (!got) {
+        // One timer for all waits of a moment: it ticks until the end of that.
+        set_timer(sampler, STOP_LIMIT_NANOSECONDS / 2);
         got = wait_for_thread(sampler, tid, ret_status, 0);
-        int error = errno;
-        set_timer(sampler, 0);
-        if (got < 0 && error == EINTR) {
-            // It may have stopped just now.
-            got = wait_for_thread(sampler, tid, ret_status, WNOHANG);
-            if (!got)
-                return PSC_ERR_LIMIT;
-        }
+        if (got >= 0 || errno != EINTR)
+            break;
+        // It may have stopped just now.
+        got = wait_for_thread(sampler, tid, ret_status, WNOHANG);
+        if (!got && now_in_nanoseconds() - since > STOP_LIMIT_NANOSECONDS)
+            return PSC_ERR_LIMIT;
     }
     return got > 0 && WIFSTOPPED(*ret_status) ? PSC_OK : PSC_ERR_NOT_FOUND;
 }
 
-/* ---- while it stands ---- */
+/* ---- what is copied ---- */
 
 /* The part of the stack that is copied, in whole pages. */
 static void choose_stack(const struct target *target, const struct target_thread *thread,
@@ -240,10 +243,11 @@ static void copy_memory(struct target *target, const struct target_thread *threa
     for (size_t i = 0; i < count && got >= (ssize_t)LIVE_PAGE; i++)
         for (size_t at = 0; at < ranges[i].iov_len && got >= (ssize_t)LIVE_PAGE; at += LIVE_PAGE) {
             if (!pages_add(&live->pages, (psc_addr)(uintptr_t)ranges[i].iov_base + at, bytes))
-                return;
+                break;
             bytes += LIVE_PAGE;
             got -= (ssize_t)LIVE_PAGE;
         }
+    sampler->copied = live->pages.table.count;
 }
 
 /* Registers and memory; false: it was killed meanwhile, or is no 64-bit one. */
@@ -262,11 +266,74 @@ static bool copy_thread(struct target *target, const struct live_sample *sample)
     return true;
 }
 
+/* ---- one that sleeps ---- */
+
+/* Documentation/scheduler/sched-stats.rst: time on a processor, time waiting for one, how often. */
+bool live_read_runs(int schedstat, uint64_t *ret_nanoseconds, uint64_t *ret_runs)
+{
+    char text[96];
+    *ret_nanoseconds = *ret_runs = 0;
+    if (schedstat < 0)
+        return true;
+    ssize_t got = pread(schedstat, text, sizeof(text) - 1, 0);
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    char *at = text;
+    *ret_nanoseconds = strtoull(at, &at, 10);
+    (void)strtoull(at, &at, 10);
+    *ret_runs = strtoull(at, &at, 10);
+    return true;
+}
+
+/*
+ * The count rises whenever the thread is given a processor (kernel/sched/stats.h,
+ * sched_info_arrive()), and "syscall" was written while it had none (lib/syscall.c,
+ * task_current_syscall()): with the same count behind the copy it had none in between.
+ */
+static bool copy_asleep(struct target *target, const struct live_sample *sample)
+{
+    const struct target_machine *machine = target->machine;
+    const struct live_sleep *sleep = sample->sleep;
+    uint8_t bytes[TARGET_USER_REGISTERS_LIMIT];
+    struct target_thread *thread = &target->threads[0];
+    uint64_t time, runs;
+    psc_addr pointer;
+    if (!sleep->runs || !sleep->thread_pointer ||
+        !parse_waiting(sleep->call, sleep->call_size, bytes))
+        return false;
+    *thread = (struct target_thread){.tid = sample->tid, .thread_pointer = sleep->thread_pointer};
+    parse_user_registers(machine, bytes, &thread->registers, &pointer);
+    thread->registers.unknown = ((UINT64_C(1) << machine->register_count) - 1) &
+                                ~(UINT64_C(1) << machine->sp | UINT64_C(1) << machine->pc);
+    copy_memory(target, thread, sample);
+    if (!live_read_runs(sleep->schedstat, &time, &runs) || runs != sleep->runs) {
+        live_sample_nothing(target);
+        return false;
+    }
+    target->thread_count = 1;
+    return true;
+}
+
 /* ---- the door ---- */
 
 void live_read_directly(struct target *target)
 {
     reader_read_directly(live_of(target)->reader);
+    pages_expect_few(&live_of(target)->pages);
+}
+
+void live_end_moment(struct target *target)
+{
+    struct live *live = live_of(target);
+    if (live->sampler)
+        set_timer(live->sampler, 0);
+}
+
+size_t live_late_pages(const struct target *target)
+{
+    const struct live *live = live_of(target);
+    return live->pages.table.count - (live->sampler ? live->sampler->copied : 0);
 }
 
 void live_sample_nothing(struct target *target)
@@ -276,7 +343,7 @@ void live_sample_nothing(struct target *target)
     target->thread_count = 0;
     target->warnings.count = 0;
     if (live->sampler)
-        live->sampler->stack_start = live->sampler->stack_end = 0;
+        live->sampler->stack_start = live->sampler->stack_end = live->sampler->copied = 0;
 }
 
 void live_let_late_go(struct target *target)
@@ -313,6 +380,8 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     sample->stood = 0;
     if (is_late(sampler, sample->tid))
         return PSC_ERR_LIMIT;
+    if (sample->sleep && copy_asleep(target, sample))
+        return PSC_OK;
     enum psc_status status = seize(sample->tid, err);
     if (status != PSC_OK)
         return status;
@@ -337,7 +406,7 @@ size_t live_sample_pages(const struct target *target, psc_addr *ret, size_t limi
     const struct live *live = live_of(target);
     const struct live_sampler *sampler = live->sampler;
     size_t listed = 0, count = 0;
-    psc_addr *pages PSC_CLEANUP(cleanup_free) = pages_list(&live->pages, &listed);
+    psc_addr *pages PSC_CLEANUP(cleanup_free) = pages_list_wanted(&live->pages, &listed);
     for (size_t i = 0; pages && i < listed && count < limit; i++)
         if (!sampler || pages[i] < sampler->stack_start || pages[i] >= sampler->stack_end)
             ret[count++] = pages[i];

@@ -48,6 +48,13 @@ void pages_deinit(struct live_pages *pages)
     *pages = (struct live_pages){.memory = -1};
 }
 
+void pages_expect_few(struct live_pages *pages)
+{
+    // To clear a table takes as long as it is large.
+    hash_table_deinit(&pages->table);
+    pages->last = (struct live_page){0};
+}
+
 void pages_clear(struct live_pages *pages)
 {
     hash_table_clear(&pages->table);
@@ -64,11 +71,17 @@ const uint8_t *pages_find(struct live_pages *pages, psc_addr page)
 {
     if (pages->last.address == page)
         return pages->last.bytes;
-    const struct live_page *known = hash_table_find(&pages->table, page);
+    struct live_page *known = hash_table_find(&pages->table, page);
     if (!known)
         return NULL;
+    known->wanted = true;
     pages->last = *known;
     return known->bytes;
+}
+
+static bool is_there(const struct live_pages *pages, psc_addr page)
+{
+    return hash_table_find(&pages->table, page) != NULL;
 }
 
 bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes)
@@ -95,7 +108,7 @@ static size_t read_pages(const struct live_pages *pages, psc_addr first, size_t 
  */
 static psc_addr choose_range(struct live_pages *pages, psc_addr page, size_t *ret_count)
 {
-    bool below = pages_find(pages, page - LIVE_PAGE), above = pages_find(pages, page + LIVE_PAGE);
+    bool below = is_there(pages, page - LIVE_PAGE), above = is_there(pages, page + LIVE_PAGE);
     *ret_count = 1;
     if (below == above) {
         pages->run = 1;
@@ -105,7 +118,7 @@ static psc_addr choose_range(struct live_pages *pages, psc_addr page, size_t *re
     psc_addr first = page;
     while (*ret_count < pages->run) {
         psc_addr next = above ? first - LIVE_PAGE : page + *ret_count * LIVE_PAGE;
-        if (next < LIVE_PAGE || pages_find(pages, next))
+        if (next < LIVE_PAGE || is_there(pages, next))
             break;
         if (above)
             first = next;
@@ -153,6 +166,8 @@ const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
         if (!pages_add(pages, first + i * LIVE_PAGE, buffer + i * LIVE_PAGE))
             return NULL;
     pages->slab_used += got * LIVE_PAGE;
+    if (got)
+        (void)pages_find(pages, page);
     return got ? buffer + (page - first) : NULL;
 }
 
@@ -162,16 +177,27 @@ static int compare_addresses(const void *left, const void *right)
     return COMPARE(a, b);
 }
 
+static psc_addr *list_pages(const struct live_pages *pages, bool wanted, size_t *ret_count)
+{
+    size_t count = pages->table.count, listed = 0;
+    psc_addr *list = count ? malloc(count * sizeof(*list)) : NULL;
+    for (size_t i = 0; list && i < count; i++)
+        if (!wanted || pages_at(pages, i)->wanted)
+            list[listed++] = pages_at(pages, i)->address;
+    if (list)
+        qsort(list, listed, sizeof(*list), compare_addresses);
+    *ret_count = listed;
+    return list;
+}
+
 psc_addr *pages_list(const struct live_pages *pages, size_t *ret_count)
 {
-    size_t count = pages->table.count;
-    psc_addr *list = count ? malloc(count * sizeof(*list)) : NULL;
-    *ret_count = list ? count : 0;
-    for (size_t i = 0; i < *ret_count; i++)
-        list[i] = pages_at(pages, i)->address;
-    if (list)
-        qsort(list, *ret_count, sizeof(*list), compare_addresses);
-    return list;
+    return list_pages(pages, false, ret_count);
+}
+
+psc_addr *pages_list_wanted(const struct live_pages *pages, size_t *ret_count)
+{
+    return list_pages(pages, true, ret_count);
 }
 
 static size_t count_different(const struct iovec *pages, const uint8_t *const *known, size_t count,

@@ -55,6 +55,7 @@ bool reader_may_wait(const struct live_reader *reader, psc_addr page);
 struct live_page {
     psc_addr address; /**< The key. */
     const uint8_t *bytes;
+    bool wanted; /**< It was asked for, not only read beside others. */
 };
 
 /** Pages of the target that were read, each once: what was read while it stood still stays so. */
@@ -79,6 +80,8 @@ static inline const struct live_page *pages_at(const struct live_pages *pages, s
 /** So that nothing has to be allocated while the target stands still. False: out of memory. */
 bool pages_init(struct live_pages *pages, int memory, struct live_reader *reader);
 void pages_deinit(struct live_pages *pages);
+/** For who reads few and clears often: from now on there is room for few, until there are more. */
+void pages_expect_few(struct live_pages *pages);
 /** Forgets everything. */
 void pages_clear(struct live_pages *pages);
 const uint8_t *pages_find(struct live_pages *pages, psc_addr page);
@@ -86,6 +89,8 @@ const uint8_t *pages_find(struct live_pages *pages, psc_addr page);
 bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes);
 /** Their addresses, rising; malloc'd. NULL when there are none, or out of memory. */
 psc_addr *pages_list(const struct live_pages *pages, size_t *ret_count);
+/** The same of those that were asked for. */
+psc_addr *pages_list_wanted(const struct live_pages *pages, size_t *ret_count);
 /** How many of the pages are not any more what they were when they were read. */
 size_t pages_count_changed(struct live_pages *pages, pid_t pid);
 /** Reads the page, and what lies beside it when its neighbours were wanted too; or NULL. */

@@ -1,0 +1,35 @@
+"""Threads that sleep are sampled without a stop: they are where a stop finds them."""
+import os
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+COMPARE = os.environ.get("PSC_COMPARE_SAMPLES")
+VERSIONS = [(3, 8), (3, 10), (3, 12), (3, 13)] if analyzer.THOROUGH else [(3, 10), (3, 12)]
+SECONDS = "8" if analyzer.THOROUGH else "2"
+
+
+@pytest.mark.skipif(not COMPARE, reason="compare_samples is not built")
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: "%d.%d" % version)
+def test_sample_is_what_a_stop_shows(version):
+    found = interpreters.find_version(*version)
+    if not found:
+        pytest.skip("no CPython %d.%d" % version)
+    with subprocess.Popen([found.path, os.path.join(cores.PROGRAMS, "sleepers.py"), "30"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as target:
+        try:
+            assert target.stdout.readline() == b"ready\n"
+            result = subprocess.run([COMPARE, str(target.pid), SECONDS], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, timeout=300, check=False)
+        finally:
+            target.kill()
+    counts = result.stdout.decode().split("\n")[-2].split() if result.stdout else []
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    # Where the kernel does not count, or does not tell where a thread waits, all are stopped.
+    if int(counts[1]) == 0 and not os.path.exists("/proc/self/schedstat"):
+        pytest.skip("this kernel does not count how often a thread runs")
+    assert int(counts[1]) > 20, result.stdout
