@@ -1,10 +1,43 @@
 /* What stands in the notes of a core file: the input is the description of each in turn. */
-#include "target_private.h"
+#include "core_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* All that a slim core says of itself: ranges have a size, paths and names lie within the note. */
+static void parse_own(const uint8_t *data, size_t size)
+{
+    const struct elf_bytes note = {data, size};
+    const uint64_t core_size = 4 * size;
+    struct core_slim_head head;
+    struct core_segment segment;
+    struct core_hole hole;
+    struct core_packed_file file;
+    struct core_thread_name name;
+    uint8_t process[CORE_PROCESS_SIZE];
+    struct byte_cursor cursor = cursor_over(data, size);
+    if (parse_slim_head(&note, &head) != (size >= sizeof(head)))
+        abort();
+    while (parse_slim_segment(&cursor, &segment))
+        if (segment.start >= segment.end)
+            abort();
+    cursor = cursor_over(data, size);
+    while (parse_slim_hole(&cursor, &hole))
+        if (hole.start >= hole.end)
+            abort();
+    cursor = cursor_over(data, size);
+    while (parse_slim_file(&cursor, core_size, &file))
+        if (file.offset + file.stored > core_size || (const uint8_t *)file.path < data ||
+            (const uint8_t *)file.path + strlen(file.path) >= data + size)
+            abort();
+    cursor = cursor_over(data, size);
+    while (parse_thread_name(&cursor, &name))
+        if ((const uint8_t *)name.name + name.length > data + size)
+            abort();
+    (void)parse_redacted_process(&note, process);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -27,5 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     }
     free(ranges);
+    parse_own(data, size);
     return 0;
 }

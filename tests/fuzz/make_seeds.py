@@ -108,6 +108,14 @@ def main():
     files = struct.pack("<8Q", 2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x4000, 1)
     write(folder, "fuzz_core_notes", "files", files + b"/bin/a\0/lib/b.so\0")
     write(folder, "fuzz_core_notes", "auxv", struct.pack("<8Q", 3, 0x40, 9, 0x1000, 33, 0x7000, 0, 0))
+    write(folder, "fuzz_core_notes", "slim-head", struct.pack("<IIQ", 1, 2, 1 << 30) + b"made smaller\0")
+    segments = struct.pack("<QQII", 0x1000, 0x3000, 5, 0) + struct.pack("<QQII", 8, 4, 6, 0)
+    write(folder, "fuzz_core_notes", "slim-segments", segments)
+    write(folder, "fuzz_core_notes", "slim-holes", struct.pack("<4Q", 0x1010, 0x1020, 9, 9))
+    packed = struct.pack("<QQQII", 16, 8, 100, 8, 0) + b"/bin/a\0\0"
+    write(folder, "fuzz_core_notes", "slim-files", 2 * packed)
+    write(folder, "fuzz_core_notes", "names", struct.pack("<I16s", 7, b"main") + struct.pack("<I16s", 8, b"x" * 16))
+    write(folder, "fuzz_core_notes", "process", bytes(56) + b"python secret" + bytes(67))
     for name in ("fuzz_cython_symbol", "fuzz_cython_path"):
         for index, symbol in enumerate((
                 b"__pyx_pw_7sklearn_4tree_5_tree_11_check_node_ndarray",

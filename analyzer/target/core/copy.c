@@ -55,24 +55,13 @@ static void put_note(struct text *notes, const struct elf_note *note)
     text_add(notes, zeros, (4 - (note->bytes.size & 3)) & 3);
 }
 
-/* struct elf_prpsinfo of 64-bit machines: pr_psargs. */
-enum { PSARGS_AT = 56, PSARGS_SIZE = 80 };
-
 /* The command line behind the program's name may hold what nobody is to see. */
 static void put_process(struct target *target, struct text *notes, const struct elf_note *note)
 {
-    uint8_t copy[PSARGS_AT + PSARGS_SIZE];
+    uint8_t copy[CORE_PROCESS_SIZE];
     struct elf_note changed = *note;
-    if (!target_leaves_text(target) || note->bytes.size != sizeof(copy)) {
-        put_note(notes, note);
-        return;
-    }
-    memcpy(copy, note->bytes.data, sizeof(copy));
-    uint8_t *arguments = copy + PSARGS_AT;
-    const uint8_t *end = memchr(arguments, ' ', PSARGS_SIZE);
-    if (end)
-        memset(arguments + (end - arguments), 0, PSARGS_SIZE - (size_t)(end - arguments));
-    changed.bytes = (struct elf_bytes){copy, sizeof(copy)};
+    if (target_leaves_text(target) && parse_redacted_process(&note->bytes, copy))
+        changed.bytes = (struct elf_bytes){copy, sizeof(copy)};
     put_note(notes, &changed);
 }
 

@@ -1,6 +1,5 @@
 /* Notes of a core file: threads, signal, process, auxv, mapped files. */
-#include "save.h"
-#include "target_private.h"
+#include "core_private.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -194,16 +193,14 @@ static bool signal_is_from_debugger(const struct target_signal *signal)
 static void take_names(struct core_notes *notes)
 {
     struct target *target = notes->target;
-    size_t thread = 0;
-    for (size_t at = 0; at + CORE_NAME_RECORD <= notes->names.size; at += CORE_NAME_RECORD) {
-        int32_t tid = (int32_t)load_u32(notes->names.data + at);
-        const char *name = (const char *)notes->names.data + at + 4;
-        while (thread < target->thread_count && target->threads[thread].tid != tid)
+    struct byte_cursor cursor = cursor_over(notes->names.data, notes->names.size);
+    struct core_thread_name name;
+    for (size_t thread = 0; parse_thread_name(&cursor, &name);) {
+        while (thread < target->thread_count && target->threads[thread].tid != name.tid)
             thread++;
         if (thread == target->thread_count)
             return;
-        target->threads[thread++].name =
-            arena_strndup(target->arena, name, strnlen(name, CORE_NAME_SIZE));
+        target->threads[thread++].name = arena_strndup(target->arena, name.name, name.length);
     }
 }
 

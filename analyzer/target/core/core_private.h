@@ -8,6 +8,8 @@
 #include "save.h"
 #include "target_private.h"
 
+#define CORE_PROCESS_SIZE 136 /* struct elf_prpsinfo of 64-bit machines. */
+
 struct core_segment {
     psc_addr start;
     psc_addr end;      /**< Of the memory. */
@@ -77,6 +79,33 @@ const uint8_t *held_find_page(const struct core *core, psc_addr page);
 /** Names of threads, which are in no core; nothing for what is a core file alone. */
 void held_read_names(struct target *target);
 void held_deinit(struct core *core);
+
+/* ---- slim_parse.c: notes that this program wrote, see target/save ---- */
+
+#define SLIM_FILE_SIZE_LIMIT ((uint64_t)2 << 30)
+
+/** One entry of CORE_NOTE_NAMES. */
+struct core_thread_name {
+    int32_t tid;
+    const char *name; /**< In the note, without an end. */
+    size_t length;
+};
+
+/** False: the note is too short. Any version. */
+bool parse_slim_head(const struct elf_bytes *note, struct core_slim_head *ret);
+/** The next segment of the core that it was made of which has a size; false: there is none. */
+bool parse_slim_segment(struct byte_cursor *note, struct core_segment *ret);
+/** The next hole that has a size; false: there is none. */
+bool parse_slim_hole(struct byte_cursor *note, struct core_hole *ret);
+/**
+ * The next file that lies within a core of such a size; false: there is none. Its path stays the
+ * note's.
+ */
+bool parse_slim_file(struct byte_cursor *note, uint64_t core_size, struct core_packed_file *ret);
+/** False: there is no more. */
+bool parse_thread_name(struct byte_cursor *note, struct core_thread_name *ret);
+/** NT_PRPSINFO of a 64-bit machine, without arguments; false: it has another size. */
+bool parse_redacted_process(const struct elf_bytes *note, uint8_t ret[CORE_PROCESS_SIZE]);
 
 /* ---- slim_notes.c ---- */
 

@@ -7,25 +7,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SLIM_VERSION    1u
-#define FILES_LIMIT     100000u
-#define FILE_SIZE_LIMIT ((uint64_t)2 << 30)
+#define SLIM_VERSION 1u
+#define FILES_LIMIT  100000u
 
 /* ---- segments and holes ---- */
 
 static enum psc_status take_segments(struct core *core, const struct elf_bytes *note)
 {
-    size_t count = note->size / sizeof(struct core_slim_segment);
-    core->declared = calloc(count + 1, sizeof(*core->declared));
+    struct byte_cursor cursor = cursor_over(note->data, note->size);
+    core->declared =
+        calloc(note->size / sizeof(struct core_slim_segment) + 1, sizeof(*core->declared));
     if (!core->declared)
         return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        struct core_slim_segment segment;
-        memcpy(&segment, note->data + i * sizeof(segment), sizeof(segment));
-        if (segment.start < segment.end)
-            core->declared[core->declared_count++] = (struct core_segment){
-                .start = segment.start, .end = segment.end, .flags = segment.flags};
-    }
+    while (parse_slim_segment(&cursor, &core->declared[core->declared_count]))
+        core->declared_count++;
     core->declared_count =
         target_sort_ranges(core->declared, core->declared_count, sizeof(*core->declared));
     return PSC_OK;
@@ -33,16 +28,12 @@ static enum psc_status take_segments(struct core *core, const struct elf_bytes *
 
 static enum psc_status take_holes(struct core *core, const struct elf_bytes *note)
 {
-    size_t count = note->size / sizeof(struct core_hole);
-    core->holes = calloc(count + 1, sizeof(*core->holes));
+    struct byte_cursor cursor = cursor_over(note->data, note->size);
+    core->holes = calloc(note->size / sizeof(struct core_hole) + 1, sizeof(*core->holes));
     if (!core->holes)
         return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < count; i++) {
-        struct core_hole hole;
-        memcpy(&hole, note->data + i * sizeof(hole), sizeof(hole));
-        if (hole.start < hole.end)
-            core->holes[core->hole_count++] = hole;
-    }
+    while (parse_slim_hole(&cursor, &core->holes[core->hole_count]))
+        core->hole_count++;
     core->hole_count = target_sort_ranges(core->holes, core->hole_count, sizeof(*core->holes));
     return PSC_OK;
 }
@@ -69,30 +60,14 @@ psc_addr slim_find_hole(const struct core *core, psc_addr address, psc_addr end)
 static enum psc_status take_files(struct core *core, const struct elf_bytes *note)
 {
     size_t capacity = 0;
-    const size_t head = sizeof(struct core_slim_file);
-    for (size_t at = 0; note->size - at >= head && core->file_count < FILES_LIMIT;) {
-        struct core_slim_file file;
-        memcpy(&file, note->data + at, head);
-        const char *path = (const char *)note->data + at + head;
-        uint64_t room = note->size - at - head;
-        if (!file.path_size || file.path_size > room || file.path_size % 8 ||
-            path[file.path_size - 1])
-            break;
-        at += head + file.path_size;
-        if (file.offset > core->image.size || file.stored > core->image.size - file.offset ||
-            !file.size || file.size > FILE_SIZE_LIMIT)
-            continue;
+    struct byte_cursor cursor = cursor_over(note->data, note->size);
+    struct core_packed_file file;
+    while (core->file_count < FILES_LIMIT && parse_slim_file(&cursor, core->image.size, &file)) {
         void *files = core->files;
         if (!array_reserve(&files, &capacity, core->file_count + 1, sizeof(*core->files)))
             return PSC_ERR_MEMORY;
         core->files = files;
-        core->files[core->file_count++] = (struct core_packed_file){
-            .path = path,
-            .offset = file.offset,
-            .stored = file.stored,
-            .size = file.size,
-            .fd = -1,
-        };
+        core->files[core->file_count++] = file;
     }
     return PSC_OK;
 }
@@ -150,9 +125,8 @@ enum psc_status slim_take_notes(struct target *target, struct core *core,
                                 const struct core_notes *notes)
 {
     struct core_slim_head head;
-    if (notes->slim.size < sizeof(head))
+    if (!parse_slim_head(&notes->slim, &head))
         return PSC_OK;
-    memcpy(&head, notes->slim.data, sizeof(head));
     if (head.version != SLIM_VERSION)
         target_warn(target, "core-slim-version",
                     "the core file was made smaller by a newer version of this program; what it "

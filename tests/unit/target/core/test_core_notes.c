@@ -1,5 +1,5 @@
 /* What stands in a core's notes of the auxiliary vector and of mapped files. */
-#include "target_private.h"
+#include "core_private.h"
 
 #include <elf.h>
 #include <setjmp.h>
@@ -107,12 +107,103 @@ static void a_machine_takes_its_own_notes(void **state)
     free(target.threads);
 }
 
+static void a_slim_core_says_what_it_is(void **state)
+{
+    (void)state;
+    const struct core_slim_head written = {1, CORE_SLIM_REDACTED, 1 << 30};
+    struct core_slim_head head = {0};
+    struct elf_bytes note = {(const uint8_t *)&written, sizeof(written)};
+    assert_true(parse_slim_head(&note, &head));
+    assert_memory_equal(&head, &written, sizeof(head));
+    note.size--;
+    assert_false(parse_slim_head(&note, &head));
+}
+
+static void ranges_without_a_size_are_passed_over(void **state)
+{
+    (void)state;
+    const struct core_slim_segment segments[] = {
+        {8, 4, 1, 0}, {0x1000, 0x3000, 5, 0}, {1, 1, 1, 0}};
+    const struct core_hole holes[] = {{9, 9}, {0x10, 0x20}, {3, 2}};
+    struct core_segment segment;
+    struct core_hole hole;
+    struct byte_cursor note = cursor_over(segments, sizeof(segments));
+    assert_true(parse_slim_segment(&note, &segment));
+    assert_int_equal(segment.start, 0x1000);
+    assert_int_equal(segment.end, 0x3000);
+    assert_int_equal(segment.flags, 5);
+    assert_false(parse_slim_segment(&note, &segment));
+    note = cursor_over(holes, sizeof(holes) - 1);
+    assert_true(parse_slim_hole(&note, &hole));
+    assert_int_equal(hole.end, 0x20);
+    assert_false(parse_slim_hole(&note, &hole));
+}
+
+static void files_lie_within_the_core(void **state)
+{
+    (void)state;
+    struct {
+        struct core_slim_file head;
+        char path[8];
+    } files[2] = {{{90, 11, 500, 8, 0}, "/bin/a"}, {{90, 10, 500, 8, 0}, "/bin/b"}};
+    struct core_packed_file file;
+    struct byte_cursor note = cursor_over(files, sizeof(files));
+    assert_true(parse_slim_file(&note, 100, &file)); /* The first one ends behind it. */
+    assert_string_equal(file.path, "/bin/b");
+    assert_int_equal(file.offset, 90);
+    assert_int_equal(file.stored, 10);
+    assert_int_equal(file.size, 500);
+    assert_int_equal(file.fd, -1);
+    assert_false(parse_slim_file(&note, 100, &file));
+    files[1].path[7] = 'x'; /* No end. */
+    note = cursor_over(files, sizeof(files));
+    assert_false(parse_slim_file(&note, 100, &file));
+    files[1].path[7] = 0;
+    files[1].head.path_size = 16; /* Behind the note. */
+    note = cursor_over(files, sizeof(files));
+    assert_false(parse_slim_file(&note, 100, &file));
+}
+
+static void names_of_threads_need_no_end(void **state)
+{
+    (void)state;
+    const char bytes[] = "\7\0\0\0main\0\0\0\0\0\0\0\0\0\0\0\0\10\0\0\0sixteen-letters!half";
+    struct core_thread_name name;
+    struct byte_cursor note = cursor_over(bytes, sizeof(bytes) - 1);
+    assert_true(parse_thread_name(&note, &name));
+    assert_int_equal(name.tid, 7);
+    assert_int_equal(name.length, 4);
+    assert_true(parse_thread_name(&note, &name));
+    assert_int_equal(name.tid, 8);
+    assert_int_equal(name.length, 16);
+    assert_memory_equal(name.name, "sixteen-letters!", 16);
+    assert_false(parse_thread_name(&note, &name));
+}
+
+static void arguments_are_left_out(void **state)
+{
+    (void)state;
+    uint8_t bytes[CORE_PROCESS_SIZE] = {0}, copy[CORE_PROCESS_SIZE];
+    struct elf_bytes note = {bytes, sizeof(bytes)};
+    memcpy(bytes + 56, "python secret word", 18);
+    assert_true(parse_redacted_process(&note, copy));
+    assert_string_equal((const char *)copy + 56, "python");
+    assert_null(memmem(copy, sizeof(copy), "secret", 6));
+    note.size--;
+    assert_false(parse_redacted_process(&note, copy));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auxv_is_read_up_to_its_end),
         cmocka_unit_test(a_machine_takes_its_own_notes),
         cmocka_unit_test(file_ranges_are_read),
+        cmocka_unit_test(a_slim_core_says_what_it_is),
+        cmocka_unit_test(ranges_without_a_size_are_passed_over),
+        cmocka_unit_test(files_lie_within_the_core),
+        cmocka_unit_test(names_of_threads_need_no_end),
+        cmocka_unit_test(arguments_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
