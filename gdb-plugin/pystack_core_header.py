@@ -506,10 +506,14 @@ if ctypes:
                     ("color", ctypes.c_uint32),
                     ("one_line", ctypes.c_uint32)]
 
+    SlimOptionsMemory_is_read = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
     class SlimOptions(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),
                     ("with_files", ctypes.c_uint32),
-                    ("no_native_values", ctypes.c_uint32)]
+                    ("no_native_values", ctypes.c_uint32),
+                    ("memory_is_read", SlimOptionsMemory_is_read),
+                    ("context", ctypes.c_void_p)]
 
     # Every public function, its result and its arguments.
     FUNCTIONS = {

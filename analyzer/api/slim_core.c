@@ -55,7 +55,10 @@ enum psc_status psc_write_slim_core(struct psc_target *target, int fd,
                           "psc_write_slim_core: no core file, or opened without notes_reads");
     if (status == PSC_OK)
         status = read_everything(target, &slim, err);
-    const struct slim_request request = {.fd = fd, .with_files = slim.with_files != 0};
+    const struct slim_request request = {.fd = fd,
+                                         .with_files = slim.with_files != 0,
+                                         .memory_is_read = slim.memory_is_read,
+                                         .context = slim.context};
     if (status == PSC_OK)
         status = slim_write(target->target, &request, &is_cut, err);
     status = end_call(target->target, status, err);

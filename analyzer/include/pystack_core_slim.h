@@ -18,10 +18,16 @@ struct psc_slim_options {
      * those that lie on a stack are there nevertheless.
      */
     uint32_t no_native_values;
+    /**
+     * Called when all memory has been read, before anything is written: the process that
+     * psc_open_options.held_pid names need not be held any longer. NULL: nobody is told.
+     */
+    void (*memory_is_read)(void *context);
+    void *context;
 };
-#define PSC_SLIM_OPTIONS_INIT                 \
-    {                                         \
-        sizeof(struct psc_slim_options), 0, 0 \
+#define PSC_SLIM_OPTIONS_INIT                             \
+    {                                                     \
+        sizeof(struct psc_slim_options), 0, 0, NULL, NULL \
     }
 
 /**

@@ -74,10 +74,28 @@ static void remove_empty(int folder)
             (void)unlinkat(folder, names[i], 0);
 }
 
-static const char *make_report(const struct handle_request *request,
-                               const struct crash_store *store, const struct stream_head *head,
-                               int folder, struct crash_record *record, double until)
+/* How long the process is held. */
+struct holding {
+    const struct handle_request *request;
+    double since;
+    double until; /* 0: it is held. */
+};
+
+/* All of it is passed on later, or nobody needs it. */
+static void let_go(void *context)
 {
+    struct holding *holding = context;
+    if (!holding->until)
+        holding->until = handle_now();
+    if (!holding->request->then)
+        handle_drop_input();
+}
+
+static const char *make_report(struct holding *holding, const struct crash_store *store,
+                               const struct stream_head *head, int folder,
+                               struct crash_record *record)
+{
+    const struct handle_request *request = holding->request;
     char name[4096];
     struct held_result *result =
         mmap(NULL, sizeof(*result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -93,10 +111,12 @@ static const char *make_report(const struct handle_request *request,
         .log = crash_file_make(folder, CRASH_LOG),
         .name = name,
         .result = result,
+        .let_go = let_go,
+        .context = holding,
     };
     const char *problem = "its files cannot be made";
     if (job.head >= 0 && job.text >= 0 && job.json >= 0 && job.core >= 0)
-        problem = held_report_make(&job, until);
+        problem = held_report_make(&job, holding->since + request->seconds);
     result->title[sizeof(result->title) - 1] = '\0';
     result->signature[sizeof(result->signature) - 1] = '\0';
     memcpy(record->title, result->title, sizeof(record->title));
@@ -117,6 +137,7 @@ static int keep_crash(const struct handle_request *request, const struct stream_
 {
     struct crash_store store;
     struct crash_record record;
+    struct holding holding = {.request = request, .since = since};
     int code = EXIT_NOTHING;
     if (!crash_store_open(&store, request->store, true))
         return code;
@@ -124,11 +145,12 @@ static int keep_crash(const struct handle_request *request, const struct stream_
     int folder = crash_store_begin(&store, &record);
     if (folder >= 0 && write_head(folder, head)) {
         if (!problem)
-            problem = make_report(request, &store, head, folder, &record, since + request->seconds);
+            problem = make_report(&holding, &store, head, folder, &record);
+        let_go(&holding);
         snprintf(record.problem, sizeof(record.problem), "%s", problem ? problem : "");
         if (problem)
             complain("process %d: %s", request->pid, problem);
-        record.held_ms = (handle_now() - since) * 1e3;
+        record.held_ms = (holding.until - since) * 1e3;
         remove_empty(folder);
         if (crash_store_end(&store, folder, &record))
             code = problem ? EXIT_PARTIAL : EXIT_COMPLETE;

@@ -44,6 +44,11 @@ struct stream_head {
  * @param until  of handle_now().
  */
 const char *stream_head_read(struct stream_head *head, int fd, double until);
+/**
+ * Puts nothing in the place of standard input. The kernel lets the process go when its pipe has no
+ * reader any more: fs/coredump.c, wait_for_dump_helpers().
+ */
+void handle_drop_input(void);
 /** A file without a name, which can be read as a core's head; -1 and errno. */
 int stream_head_make_file(const struct stream_head *head);
 /**
@@ -68,11 +73,14 @@ struct held_job {
     int text, json, core, log;
     const char *name; /**< What the report calls the core. */
     struct held_result *result;
+    /** Called once, as soon as the process is needed no longer, before all is written. */
+    void (*let_go)(void *context);
+    void *context;
 };
 
 /**
  * Makes the report and the small core in a child with little memory and time, which is ended when
- * that is over.
+ * that is over. The child has no standard input, so that the caller's is the only one.
  * @return NULL, or why there is no report.
  */
 const char *held_report_make(const struct held_job *job, double until);

@@ -25,7 +25,15 @@
 struct held_work {
     const struct held_job *job;
     struct psc_target *target;
+    int told; /* A pipe to the one who waits. */
 };
+
+/* The one who waits lets the process go. */
+static void tell_that_memory_is_read(void *context)
+{
+    const struct held_work *work = context;
+    (void)!write(work->told, "", 1);
+}
 
 static int write_bytes(void *context, const char *bytes, size_t size)
 {
@@ -66,7 +74,7 @@ static void tell(const struct psc_trace *trace, struct held_result *result)
 /* Text first: what comes later may fail. */
 static int parse(void *context)
 {
-    const struct held_work *work = context;
+    struct held_work *work = context;
     const struct held_job *job = work->job;
     struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
     struct psc_slim_options slim = PSC_SLIM_OPTIONS_INIT;
@@ -85,6 +93,8 @@ static int parse(void *context)
     psc_trace_destroy(trace);
     job->result->reported = good;
     slim.no_native_values = 1;
+    slim.memory_is_read = tell_that_memory_is_read;
+    slim.context = work;
     enum psc_status status = psc_write_slim_core(work->target, job->core, &slim, &err);
     if (status != PSC_OK)
         complain("%s", err.message);
@@ -110,11 +120,11 @@ static const char *find_root(int32_t pid, char *buffer, size_t size)
     return is_same(buffer, "/") && is_same(space, "/proc/self/ns/mnt") ? NULL : buffer;
 }
 
-static int open_and_parse(const struct held_job *job)
+static int open_and_parse(const struct held_job *job, int told)
 {
     const struct handle_request *request = job->request;
     struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
-    struct held_work work = {.job = job};
+    struct held_work work = {.job = job, .told = told};
     struct psc_error err = {0};
     char root[64], head[32];
     open.sysroot = find_root(request->pid, root, sizeof(root));
@@ -157,16 +167,21 @@ static void limit_child(const struct handle_request *request)
 
 /* ---- the one who waits ---- */
 
-/* Whether the other end was closed in time. */
-static bool wait_for_end(int fd, double until)
+/* Whether the other end was closed in time; a byte before that says that all memory is read. */
+static bool wait_for_end(const struct held_job *job, int fd, double until)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     for (;;) {
+        char told;
         double left = until - handle_now();
         int got = left > 0 ? poll(&wait, 1, (int)(left * 1000) + 1) : 0;
         if (got < 0 && errno == EINTR)
             continue;
-        return got > 0;
+        if (got <= 0)
+            return false;
+        if (read(fd, &told, 1) != 1)
+            return true;
+        job->let_go(job->context);
     }
 }
 
@@ -197,15 +212,16 @@ const char *held_report_make(const struct held_job *job, double until)
         close(ends[0]);
         if (getppid() != parent)
             _exit(EXIT_NOTHING);
+        handle_drop_input();
         if (job->log >= 0)
             dup2(job->log, STDERR_FILENO);
         limit_child(job->request);
-        int code = open_and_parse(job);
+        int code = open_and_parse(job, ends[1]);
         fflush(NULL);
         _exit(code);
     }
     close(ends[1]);
-    bool in_time = wait_for_end(ends[0], until);
+    bool in_time = wait_for_end(job, ends[0], until);
     close(ends[0]);
     if (!in_time)
         kill(child, SIGKILL);

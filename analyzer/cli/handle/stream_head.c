@@ -5,6 +5,7 @@
 #include "messages.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -140,6 +141,17 @@ int stream_head_make_file(const struct stream_head *head)
 }
 
 /* ---- passing on ---- */
+
+void handle_drop_input(void)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing < 0)
+        close(STDIN_FILENO);
+    else if (nothing != STDIN_FILENO) {
+        dup2(nothing, STDIN_FILENO);
+        close(nothing);
+    }
+}
 
 static void copy_all(const struct stream_head *head, int from, int to)
 {

@@ -201,6 +201,8 @@ enum psc_status slim_write(struct target *target, const struct slim_request *req
     read_for_debuggers(target);
     if (target_leaves_text(target))
         forget_environment(target);
+    if (request->memory_is_read)
+        request->memory_is_read(request->context);
     core_copy_notes(target, &notes);
     put_head(target, &notes);
     put_pages(target, &file, &notes);

@@ -10,8 +10,10 @@
 #include "target.h"
 
 struct slim_request {
-    int fd;          /**< An empty file; the caller's. */
-    bool with_files; /**< Files that were needed are put into it. */
+    int fd;                                /**< An empty file; the caller's. */
+    bool with_files;                       /**< Files that were needed are put into it. */
+    void (*memory_is_read)(void *context); /**< Told so, before anything is written; or NULL. */
+    void *context;
 };
 
 /**
