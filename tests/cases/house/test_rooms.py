@@ -135,7 +135,8 @@ SLEEPERS = {
     "tests/cases/programs/cython_shares.py", "tests/cases/programs/beats.py",
     "tests/cases/programs/sleepers.py", "tests/cases/record/compare_samples.c",
     "testdata/demo/train.py",
-    "tests/cases/debuggers/test_lldb_plugin.py", "tests/bench/pause.py", "tests/cases/ci/test_ci.py",
+    "tests/cases/debuggers/test_lldb_plugin.py", "tests/bench/pause.py", "tests/bench/record.py",
+    "tests/cases/ci/test_ci.py",
     "tests/accuracy/wheels/wheels.py", "tests/fuzz/mutants/subjects.c"}
 
 
