@@ -384,6 +384,8 @@ enum psc_status diagnose_crash(const struct diagnose_input *input)
             diagnose_during(find_trace_thread(trace, crash->tid), trace->arena, &crash->during);
     if (status == PSC_OK)
         status = diagnose_object(input, &fault, &crash->object);
+    if (status == PSC_OK)
+        status = diagnose_damage(input, &fault, &crash->damage);
     bool failed = summary.failed;
     if (summary.size && !failed)
         crash->summary = arena_strndup(trace->arena, summary.data, summary.size);

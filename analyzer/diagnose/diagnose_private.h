@@ -65,6 +65,13 @@ struct fault;
 PSC_MUST_CHECK enum psc_status diagnose_object(const struct diagnose_input *input,
                                                const struct fault *fault, const char **ret);
 
+/**
+ * What is damaged near a fault of the interpreter's own code or of its collector; NULL: nothing is
+ * found. In the arena.
+ */
+PSC_MUST_CHECK enum psc_status diagnose_damage(const struct diagnose_input *input,
+                                               const struct fault *fault, const char **ret);
+
 /** Whether the program is PyInstaller's bootloader, of a program in one file. */
 bool diagnose_is_bootloader(struct target *target);
 

@@ -233,6 +233,19 @@ static inline uint64_t heap_block_bytes(const struct heap_block *block)
     return (uint64_t)block->units * 16;
 }
 
+/** A pool of CPython's allocator of small blocks, looked at alone. */
+struct heap_pool_look {
+    psc_addr pool;
+    psc_addr broken_at; /**< The block whose link to the next free one is wrong; 0: none is. */
+    uint64_t link;      /**< What stands there. */
+    psc_addr block;     /**< That holds the address; 0: its header does. */
+    bool is_free;       /**< The block is on the list of free ones. */
+};
+
+/** Looks at the pool around an address, without a heap. False: no pool is there. */
+bool heap_look_at_pool(struct target *target, uint64_t pool_size, psc_addr address,
+                       struct heap_pool_look *ret);
+
 /** The block that begins there, or HEAP_NONE. */
 uint32_t heap_find_block(struct heap *heap, psc_addr address);
 /** The block that holds the address, or HEAP_NONE: free, no heap, or an allocator's own. */

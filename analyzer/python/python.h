@@ -441,6 +441,21 @@ PSC_MUST_CHECK enum psc_status python_read_location(struct python *python,
                                                     const struct python_frame *frame,
                                                     struct python_location *ret);
 
+/** An object of the collector's lists whose place there, or whose type, is overwritten. */
+struct python_broken_object {
+    psc_addr object;
+    const char *type_name; /**< NULL: what stands in the place of its type is none. */
+    uint64_t type;         /**< What stands there. */
+    uint64_t link;         /**< Where it links to, or 0: its type is what is wrong. */
+};
+
+/**
+ * Follows the lists of an interpreter's collector from their start to the first such object. Counts
+ * that stand in place of the previous link while a collection runs are none.
+ */
+bool python_find_broken_object(struct python *python, psc_addr interpreter,
+                               struct python_broken_object *ret);
+
 #include "python_tasks.h"
 
 #include "python_heap.h"

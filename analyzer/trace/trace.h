@@ -335,6 +335,8 @@ struct trace_crash {
     const char *during;
     /** The object of Python that was being deallocated or visited by the collector; or NULL. */
     const char *object;
+    /** What of the heap is damaged near it, with its address; or NULL. */
+    const char *damage;
 };
 
 /** How a process ended that left no core. */

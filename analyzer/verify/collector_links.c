@@ -6,7 +6,7 @@
 #include "verify_private.h"
 
 /* Below this a previous link may be such a count. */
-#define COUNT_MOST (UINT64_C(1) << 32)
+#define COUNT_MOST (UINT64_C(1) << 40)
 enum { HEAD_NEXT = 0, HEAD_PREVIOUS = 8 };
 
 static psc_addr link_of(struct heap *heap, psc_addr head, uint32_t which)

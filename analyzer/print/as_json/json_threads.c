@@ -155,6 +155,8 @@ void json_put_crash(struct json_writer *writer, const char *key, const struct tr
     json_put_string(writer, "during", crash->during);
     if (crash->object)
         json_put_string(writer, "object", crash->object);
+    if (crash->damage)
+        json_put_string(writer, "damage", crash->damage);
     if (crash->handler_fault)
         json_put_string(writer, "handler_fault", crash->handler_fault);
     json_close_object(writer);

@@ -117,6 +117,11 @@ static void add_cause(struct print_sink *sink, const struct psc_trace *trace,
         text_add_escaped(text, crash->object);
         text_add_char(text, '\n');
     }
+    if (crash->damage) {
+        text_add_string(text, "  damaged: ");
+        text_add_escaped(text, crash->damage);
+        text_add_char(text, '\n');
+    }
     if (crash->message) {
         text_add_string(text, "  message: ");
         text_add_escaped(text, crash->message);

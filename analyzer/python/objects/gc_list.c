@@ -108,3 +108,100 @@ enum psc_status py_each_object(struct python *python, psc_addr interpreter, py_o
     }
     return worst;
 }
+
+/* ---- where a list is broken, for a death in the collector ---- */
+
+/* Objects that are looked at: 0.1 s of time. */
+#define LOOK_LIMIT (UINT64_C(1) << 20)
+/* Below this a previous link may be a count (Python/gc.c, update_refs()). */
+#define COUNT_MOST (UINT64_C(1) << 40)
+
+struct broken_search {
+    struct python *python;
+    psc_addr before; /* The object that was visited last. */
+    uint64_t left;
+    struct python_broken_object *found;
+};
+
+static bool has_type(struct python *python, psc_addr object)
+{
+    psc_addr type;
+    uint64_t flags;
+    return py_read_type(python, object, &type, &flags) == PSC_OK;
+}
+
+static void take_object(struct broken_search *search, psc_addr object, uint64_t link)
+{
+    struct python_object_facts facts;
+    struct python_broken_object *found = search->found;
+    *found = (struct python_broken_object){.object = object, .link = link};
+    if (target_read_u64(search->python->target, object + sizeof(uint64_t), &found->type) != PSC_OK)
+        found->type = 0;
+    if (python_read_object_facts(search->python, object, &facts))
+        found->type_name = facts.type_name;
+}
+
+/* False: it is found, or enough. */
+static bool look_at(void *context, psc_addr object)
+{
+    struct broken_search *search = context;
+    struct target *target = search->python->target;
+    const uint64_t header = search->python->layout.offset[PY_GC_HEAD_SIZE];
+    psc_addr back = 0;
+    if (!search->left--)
+        return false;
+    // Whether this is an object is told by who leads here.
+    if (target_read_u64(target, object - header + PY_GC_PREVIOUS, &back) != PSC_OK)
+        return false;
+    back &= ~PY_GC_LINK_FLAGS;
+    if (search->before && back >= COUNT_MOST && back != search->before - header) {
+        if (has_type(search->python, object) && !target_find_mapping(target, back))
+            take_object(search, object, back);
+        else
+            take_object(search, search->before, object - header);
+        return false;
+    }
+    if (!has_type(search->python, object)) {
+        take_object(search, object, 0);
+        return false;
+    }
+    search->before = object;
+    return true;
+}
+
+static void follow(struct broken_search *search, psc_addr head)
+{
+    struct target *target = search->python->target;
+    const uint64_t header = search->python->layout.offset[PY_GC_HEAD_SIZE];
+    psc_addr next;
+    search->before = 0;
+    for (psc_addr at = head; target_read_u64(target, at, &next) == PSC_OK; at = next) {
+        next &= ~PY_GC_LINK_FLAGS;
+        if (next == head)
+            return;
+        psc_addr unused;
+        if (!py_is_object_address(next) || target_read_u64(target, next, &unused) != PSC_OK) {
+            if (search->before && !target_find_mapping(target, next))
+                take_object(search, search->before, next);
+            return;
+        }
+        if (!look_at(search, next + header))
+            return;
+    }
+}
+
+bool python_find_broken_object(struct python *python, psc_addr interpreter,
+                               struct python_broken_object *ret)
+{
+    const uint32_t *offset = python->layout.offset;
+    struct broken_search search = {.python = python, .left = LOOK_LIMIT, .found = ret};
+    psc_addr permanent;
+    const psc_addr lists = find_lists(python, interpreter, &permanent);
+    *ret = (struct python_broken_object){0};
+    if (!lists || offset[PY_GC_HEAD_SIZE] == PY_NO_OFFSET ||
+        offset[PY_GC_GENERATION_SIZE] == PY_NO_OFFSET)
+        return false;
+    for (size_t i = 0; i < PY_GC_GENERATION_COUNT && !ret->object && search.left; i++)
+        follow(&search, lists + i * (uint64_t)offset[PY_GC_GENERATION_SIZE]);
+    return ret->object != 0;
+}

@@ -62,6 +62,26 @@ def test_planted(kind, python, tmp_path):
         assert "\n%s %s: " % (found["kind"], found["address"]) in text
 
 
+@pytest.mark.parametrize("kind, how, said", [
+    ("gc_next", "collect", "the collector's list is broken at list at %s: its link to 0x4141414141414140 was overwritten"),
+    ("type_wild", "collect", "the header of the object at %s was overwritten: its type would be 0x4141414141414141"),
+    ("free_block", "allocate", "the free list of the allocator's pool at 0x"),
+    ("none", "collect", None)])
+def test_header_names_what_is_damaged_nearby(kind, how, said, tmp_path):
+    """The plain report of a death in the collector or the allocator."""
+    python = subjects()[-1]
+    cores.run_to_core([python.path, cores.PROGRAMS + "/heap_damage.py", kind, how], str(tmp_path))
+    core = cores.Core(str(tmp_path), python, "heap_damage")
+    result = analyzer.run("--format", "json", core.path)
+    analyzer.assert_fits_schema(result.json)
+    damage = result.json["crash"].get("damage")
+    if not said:
+        assert damage is None
+        return
+    assert damage.startswith(said % core.truth["address"] if "%" in said else said)
+    assert "\n  damaged: %s\n" % damage in analyzer.run(core.path).stdout
+
+
 @pytest.mark.skipif(not shutil.which("gcore"), reason="no gcore here")
 @pytest.mark.parametrize("python", subjects()[-1:], ids=str)
 def test_leak(python, tmp_path):

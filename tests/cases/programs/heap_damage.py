@@ -1,4 +1,5 @@
-"""Damages its own heap in one way and dies: heap_damage.py KIND. truth.json says what was damaged, where, and who holds it."""
+"""Damages its own heap in one way and dies: heap_damage.py KIND [collect|allocate]. It dies by abort(), or of what it
+damaged. truth.json says what was damaged, where, and who holds it."""
 import collections
 import ctypes
 import gc
@@ -275,6 +276,11 @@ def main():
     with open("truth.json", "w") as file:
         json.dump({"kind": kind, "address": hex(address), "holder": hex(id(holder)) if holder is not None else None}, file)
     damage()
+    if sys.argv[2:] == ["collect"]:
+        gc.collect()
+    elif sys.argv[2:] == ["allocate"]:
+        for number in range(100000):
+            held["last"].append(b"%d" % number + b"x" * 440)
     keep.clear()
     abort()
 
