@@ -38,14 +38,20 @@ static void warn_of_allocator(struct heap *heap)
                     "objects keep there are not found, nor counted");
 }
 
+/* Sizes that damaged objects claim come to no more than a report's numbers can say. */
+static void add_bytes(uint64_t *sum, uint64_t bytes)
+{
+    *sum = bytes < INT64_MAX - *sum ? *sum + bytes : INT64_MAX;
+}
+
 static void sum_types(struct heap *heap)
 {
     for (uint32_t i = 0; i < heap->object_count; i++) {
         const struct heap_object *object = &heap->objects[i];
         struct heap_type *type = &heap->types[object->type];
         type->count++;
-        type->bytes += heap_object_size(heap, i);
-        type->occupied += heap_object_bytes(heap, i);
+        add_bytes(&type->bytes, heap_object_size(heap, i));
+        add_bytes(&type->occupied, heap_object_bytes(heap, i));
         type->owned += object->owned;
     }
 }

@@ -41,9 +41,9 @@ static struct type_order *order_types(const struct heap *heap, uint32_t *ret_cou
 static uint64_t sum_bytes(const struct heap *heap)
 {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < heap->type_count; i++)
+    for (uint32_t i = 0; i < heap->type_count && bytes < INT64_MAX; i++)
         bytes += all_bytes(&heap->types[i]);
-    return bytes;
+    return bytes < INT64_MAX ? bytes : INT64_MAX;
 }
 
 static uint64_t sum_parts(const struct heap *heap)

@@ -104,9 +104,9 @@ class Program:
             del data[choice.randrange(len(data)):]
         return self.write(name, data)
 
-    def run(self, *arguments):
+    def run(self, *arguments, **more):
         """Exit 0 to 3, and text that drives no terminal; a crash and a hang are failures of run()."""
-        result = analyzer.run(*arguments)
+        result = analyzer.run(*arguments, **more)
         if result.returncode not in (0, 1, 2, 3):
             raise Failed(result.describe())
         odd = analyzer.forbidden_characters((result.stdout + result.stderr).replace("\t", ""))
@@ -120,6 +120,43 @@ class Program:
             analyzer.assert_fits_schema(json.loads(result.stdout), result.describe())
 
     # ---- the kinds ----
+
+    def handle(self, choice):
+        """The kernel's pipe, replayed: of a process that is none, or another one; and what was kept, damaged."""
+        store = os.path.join(self.folder, "crashes")
+        shutil.rmtree(store, ignore_errors=True)
+        for number in range(choice.randint(1, 2)):
+            pid = choice.choice((os.getpid(), 999999, 1))
+            with open(self.core(choice), "rb") as core:
+                self.run("handle", *choice.choice(([], ["--redact"])), "--store", store, "--time-limit", 60,
+                         pid, os.geteuid(), os.getegid(), choice.randrange(70), 1700000000 + number, stdin=core)
+        for folder, _, names in os.walk(store):
+            for name in names:
+                if choice.randrange(2) == 0:
+                    path = os.path.join(folder, name)
+                    with open(path, "rb") as file:
+                        data = file.read()
+                    with open(path, "wb") as file:
+                        file.write(damaged_json(choice, data.decode()) if name.endswith(".json") else damaged(choice, data))
+        self.run("crashes", "--store", store)
+        names = os.listdir(store)
+        for line in self.run("crashes", "--format", "json", "--store", store).stdout.splitlines():
+            json.loads(line)
+        for name in names[:3]:
+            self.run("crashes", "--store", store, "--format", choice.choice(("text", "json")), "show", name)
+        self.run("crashes", "--store", store, "prune", "--max-count", 1)
+
+    def heap(self, choice):
+        options = choice.choice(([], ["--verify"], ["--largest"], ["--type", "dict"], ["--diff", choice.choice(self.cores)]))
+        self.run("heap", "--format", choice.choice(("text", "json", "html")), *options, self.core(choice))
+
+    def slim(self, choice):
+        small = os.path.join(self.folder, "small.core")
+        if os.path.exists(small):
+            os.unlink(small)
+        self.run("slim", *choice.choice(([], ["--with-files"], ["--redact"])), "-o", small, self.core(choice))
+        if os.path.exists(small):
+            self.run_json(small)
 
     def summary(self, choice):
         paths = [self.write("report-%d" % number, damaged_json(choice, choice.choice(self.reports)))
@@ -182,16 +219,17 @@ class Program:
                     raise Failed("--bundle wrote the member %r" % name)
 
 
-def run(options, scratch, cores, jit_dump, count):
-    """Whether none of `count` mutants failed. `jit_dump` is a core, its jitdump and its process; or None."""
+def run(options, scratch, cores, jit_dump, numbers):
+    """Whether none of the mutants of these numbers failed. `jit_dump` is a core, its jitdump and its process; or None."""
     analyzer.PROGRAM = os.path.join(options.build, "analyzer/pystack-core")
     analyzer.SANITIZED = options.sanitized
     begun, failed = time.monotonic(), 0
     program = Program(scratch, cores, jit_dump)
-    kinds = [program.summary, program.triage, program.resume, program.rule_file, program.sysroot, program.bundle]
+    kinds = [program.summary, program.triage, program.resume, program.rule_file, program.sysroot, program.bundle,
+             program.handle, program.heap, program.slim]
     if jit_dump:
         kinds.append(program.names)
-    for number in range(count):
+    for number in numbers:
         kind = kinds[number % len(kinds)]
         try:
             kind(random.Random("%d/%d" % (options.seed, number)))
@@ -202,5 +240,5 @@ def run(options, scratch, cores, jit_dump, count):
             print("FAILED program mutant %d of seed %d, %s: %s: %s\n  saved: %s"
                   % (number, options.seed, kind.__name__, type(error).__name__, str(error)[:3000], kept))
     print("program: %d mutants of %d subjects, seed %d, %d failed, %.1f s"
-          % (count, len(cores), options.seed, failed, time.monotonic() - begun))
+          % (len(numbers), len(cores), options.seed, failed, time.monotonic() - begun))
     return not failed

@@ -72,9 +72,10 @@ def without_failure(make, skipped, *arguments):
         return None
 
 
-def python_cores(amount, skipped):
+def python_cores(amount, skipped, since=(2, 7)):
     """(name, path) of cores of interpreters in turns: all of each case, or `amount` of them."""
     found = interpreters.find_all() if amount is None else interpreters.find_wanted()
+    found = [one for one in found if one.minor >= since]
     pairs = [(case, one) for number, case in enumerate(CASES) for one in found[number % 2:] + found[:number % 2]
              if cores.can_make(case, one)]
     if amount is not None:
@@ -124,11 +125,17 @@ def native_program(name, compiler, flags, source):
 def core_subjects(scratch, amount, skipped):
     found = python_cores(amount, skipped) + cython_cores(skipped, ("O0",) if amount else ("O0", "O2-stripped"))
     found += [("no Python", path) for path in [without_failure(cores.make_plain_core, skipped)] if path]
-    subjects = []
-    for name, path in found:
-        copy = scratch.copy(path)
-        subjects.append([("name", name), ("core", copy), ("damage", copy + "=" + path)])
-    return subjects
+    return [core_subject(scratch, name, path) for name, path in found]
+
+
+def core_subject(scratch, name, path):
+    copy = scratch.copy(path)
+    return [("name", name), ("core", copy), ("damage", copy + "=" + path)]
+
+
+def heap_subjects(scratch, amount, skipped):
+    """Cores of interpreters whose objects are read as a whole."""
+    return [core_subject(scratch, name, path) for name, path in python_cores(amount, skipped, (3, 8))]
 
 
 def module_subject(scratch, name, core, modules):
@@ -140,7 +147,7 @@ def module_subject(scratch, name, core, modules):
     return subject
 
 
-def file_subjects(scratch, skipped):
+def file_subjects(scratch, _amount, skipped):
     """Programs and extension modules with debug information."""
     subjects = []
     for program in PROGRAMS:
@@ -153,9 +160,9 @@ def file_subjects(scratch, skipped):
     return subjects
 
 
-def module_subjects(scratch, skipped):
+def module_subjects(scratch, amount, skipped):
     """And an interpreter that is stripped, a library of callbacks."""
-    subjects = file_subjects(scratch, skipped)
+    subjects = file_subjects(scratch, amount, skipped)
     system = interpreters.find_system()
     core = without_failure(cores.make_core, skipped, "callbacks", system) if system else None
     if core:
@@ -165,7 +172,7 @@ def module_subjects(scratch, skipped):
     return subjects
 
 
-def text_subjects(scratch, skipped):
+def text_subjects(scratch, _amount, skipped):
     """Sources of Python and Cython, generated C, Cython's XML."""
     subjects = []
     for name, core in cython_cores(skipped, ("O0", "O0-line", "O2-stripped")):

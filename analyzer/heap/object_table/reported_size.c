@@ -7,6 +7,8 @@
 #define OBJECT_COUNT 16u
 enum { SET_ENTRY = 16, ODICT_NODE = 32, INT_DIGITS = 24 };
 #define VALUES_EMBEDDED 2u
+/* Bytes that no object has: what says so is damaged. A million of them can be summed up. */
+#define SIZE_LIMIT (UINT64_C(1) << 42)
 
 static uint64_t word_of(struct heap *heap, psc_addr object, uint64_t offset)
 {
@@ -204,6 +206,13 @@ static uint64_t own_size(struct heap *heap, const struct heap_object *object)
     return needed == UINT64_MAX ? facts->basic_size : needed;
 }
 
+static uint64_t size_or_least(uint64_t size, const struct heap_type_facts *facts)
+{
+    if (size < SIZE_LIMIT)
+        return size;
+    return facts->basic_size < SIZE_LIMIT ? facts->basic_size : 0;
+}
+
 uint64_t heap_object_size(struct heap *heap, uint32_t index)
 {
     const struct heap_object *object = &heap->objects[index];
@@ -213,7 +222,7 @@ uint64_t heap_object_size(struct heap *heap, uint32_t index)
     if (!heap->layout.size_has_static_head && facts->kind == HEAP_KIND_TYPE &&
         !(heap_u64(heap, object->address + heap->layout.type_flags) & PYTHON_TYPE_HEAP))
         head = 0;
-    return own_size(heap, object) + head;
+    return size_or_least(own_size(heap, object), facts) + head;
 }
 
 uint64_t heap_object_bytes(struct heap *heap, uint32_t index)
@@ -221,6 +230,6 @@ uint64_t heap_object_bytes(struct heap *heap, uint32_t index)
     const struct heap_object *object = &heap->objects[index];
     if (object->block != HEAP_NONE)
         return heap_block_bytes(&heap->blocks[object->block]);
-    uint64_t needed = heap_needed_bytes(heap, object->address, object->type);
-    return needed == UINT64_MAX ? heap->facts[object->type].basic_size : needed;
+    return size_or_least(heap_needed_bytes(heap, object->address, object->type),
+                         &heap->facts[object->type]);
 }

@@ -75,7 +75,8 @@ static enum psc_status compare_by_type(struct comparison *all)
         if (!growth)
             return PSC_ERR_MEMORY;
         growth->objects += (int64_t)type->count;
-        growth->bytes += (int64_t)type->bytes;
+        // Damaged ones may come to more than there are numbers for.
+        growth->bytes = (int64_t)((uint64_t)growth->bytes + type->bytes);
         growth->owned += (int64_t)type->owned;
     }
     for (uint32_t i = 0; i < all->old->type_count; i++) {
@@ -84,7 +85,7 @@ static enum psc_status compare_by_type(struct comparison *all)
         if (!growth)
             return PSC_ERR_MEMORY;
         growth->objects -= (int64_t)type->count;
-        growth->bytes -= (int64_t)type->bytes;
+        growth->bytes = (int64_t)((uint64_t)growth->bytes - type->bytes);
         growth->owned -= (int64_t)type->owned;
     }
     if (all->growth->type_count)

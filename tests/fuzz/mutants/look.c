@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_MAX 8 /* Frames of which values are asked for. */
+#define ASKED_MAX 3 /* Frames of which values are asked for. */
 
-static void print_all(const struct psc_trace *trace, const struct psc_print_options *chosen,
-                      const struct look_options *options, struct complaint *complaint,
-                      uint64_t *reports)
+void print_all(const struct psc_trace *trace, const struct psc_print_options *chosen,
+               const struct look_options *options, struct complaint *complaint, uint64_t *reports)
 {
     for (int format = PSC_FORMAT_TEXT; format <= PSC_FORMAT_JSON; format++) {
         struct psc_error err = {0};

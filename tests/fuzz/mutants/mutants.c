@@ -41,8 +41,9 @@
 #endif
 #define WALL_SECONDS 300 /* The machine may be busy. */
 
-#define BATCH        16 /* Mutants of memory, one after the other, share a target that is open. */
-#define LEAKS_EVERY  64 /* Mutants between two searches for what was not freed. */
+#define BATCH        16  /* Mutants of memory, one after the other, share a target that is open. */
+#define SLIM_EVERY   100 /* Mutants of cores, of one of which a slim core is written. */
+#define LEAKS_EVERY  64  /* Mutants between two searches for what was not freed. */
 #define FAILURES_MAX 20
 
 /* How a worker ends that did not come to its end; the program's own exit codes are 0, 1, 2, 64. */
@@ -55,8 +56,8 @@ enum worker_exit {
     WORKER_COMPLAINT = 94
 };
 
-static const char *const kind_names[KIND_COUNT] = {"memory", "core", "elf",     "debug",
-                                                   "text",   "live", "debugger"};
+static const char *const kind_names[KIND_COUNT] = {"memory", "core", "elf",      "debug",
+                                                   "text",   "live", "debugger", "heap"};
 
 struct run {
     enum kind kind;
@@ -170,6 +171,30 @@ static struct subject *subject_of(const struct run *run, uint64_t number)
     return &run->subjects[number / BATCH % run->subject_count];
 }
 
+/* Of the debugger, which has the bytes itself, and of a process there is nothing to be copied. */
+static enum opening opening_of(const struct run *run, uint64_t number)
+{
+    if (run->kind == KIND_LIVE || run->kind == KIND_DEBUGGER)
+        return OPENING_MAPS;
+    return number / BATCH % 8 == 3   ? OPENING_COPIES
+           : number / BATCH % 8 == 6 ? OPENING_WINDOWS
+                                     : OPENING_MAPS;
+}
+
+static void look(const struct run *run, struct subject *subject, struct choice *choice,
+                 const struct look_options *options)
+{
+    struct complaint *complaint = &progress->complaint;
+    if (run->kind == KIND_HEAP)
+        look_at_heap(subject->target, choice, options, complaint, &progress->reports);
+    else
+        look_at(subject->target, choice, options, complaint, &progress->reports);
+    if ((run->kind == KIND_MEMORY || run->kind == KIND_CORE) && choose_one_in(choice, SLIM_EVERY))
+        write_slim_core(subject, choice, options, complaint, &progress->reports);
+    if (run->kind == KIND_LIVE && choose_one_in(choice, 4))
+        record_it(subject->pid, choice, complaint, &progress->reports);
+}
+
 static void run_mutant(const struct run *run, uint64_t number, const struct look_options *options)
 {
     struct subject *subject = subject_of(run, number);
@@ -177,7 +202,9 @@ static void run_mutant(const struct run *run, uint64_t number, const struct look
     struct psc_error err = {0};
     start_clocks();
     // What is opened undamaged is understood further; now and then it is damaged before.
-    if (subject->memory && number / BATCH % 4 && subject_open(subject, &err) != PSC_OK)
+    subject->opening = opening_of(run, number);
+    bool is_mapped = subject->opening == OPENING_MAPS;
+    if (subject->memory && is_mapped && number / BATCH % 4 && subject_open(subject, &err) != PSC_OK)
         progress->refused++;
     subject_damage(subject, run->kind, &choice);
     struct flicker *flicker = run->kind == KIND_LIVE && choose_one_in(&choice, 3)
@@ -186,7 +213,7 @@ static void run_mutant(const struct run *run, uint64_t number, const struct look
     err = (struct psc_error){0};
     enum psc_status status = subject_open(subject, &err);
     if (status == PSC_OK)
-        look_at(subject->target, &choice, options, &progress->complaint, &progress->reports);
+        look(run, subject, &choice, options);
     else if (!err.message[0] || err.status != status)
         complain(&progress->complaint, "not opened: %s, \"%s\"", psc_status_name(status),
                  err.message);
@@ -196,7 +223,7 @@ static void run_mutant(const struct run *run, uint64_t number, const struct look
         _exit(WORKER_COMPLAINT);
     if (run->keep)
         return;
-    if (!subject->memory || number % BATCH == BATCH - 1)
+    if (!subject->memory || !is_mapped || number % BATCH == BATCH - 1)
         subject_close(subject);
     subject_mend(subject);
 }
@@ -213,15 +240,15 @@ static void search_leaks(const struct run *run, uint64_t number)
 static _Noreturn void work(const struct run *run, uint64_t from, uint64_t to, uint64_t leaks_every)
 {
     char path[4096];
-    static const char *const names[] = {"", "-files", "-values", "-summary"};
-    struct schema *schemas[4];
+    static const char *const names[] = {"", "-files", "-values", "-summary", "-heap"};
+    struct schema *schemas[5];
     limit_worker();
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         snprintf(path, sizeof(path), "%s/pystack-core%s-1.schema.json", run->schemas, names[i]);
         schemas[i] = schema_load(path);
     }
-    const struct look_options options = {run->kind == KIND_LIVE, schemas[0], schemas[1], schemas[2],
-                                         schemas[3]};
+    const struct look_options options = {
+        run->kind == KIND_LIVE, schemas[0], schemas[1], schemas[2], schemas[3], schemas[4]};
     long before = 0;
     for (uint64_t number = from; number < to; number++) {
         progress->number = number;
@@ -444,10 +471,11 @@ static struct run take_options(int argc, char **argv)
     }
     run.list = optind < argc ? argv[optind] : NULL;
     if (!run.list || run.kind == KIND_COUNT) {
-        fprintf(stderr,
-                "usage: %s --kind=memory|core|elf|debug|text|live|debugger [--seed=N] [--first=N] "
-                "[--count=N] [--save=FOLDER] [--keep] [--schemas=FOLDER] LIST\n",
-                argv[0]);
+        fprintf(
+            stderr,
+            "usage: %s --kind=memory|core|elf|debug|text|live|debugger|heap [--seed=N] [--first=N] "
+            "[--count=N] [--save=FOLDER] [--keep] [--schemas=FOLDER] LIST\n",
+            argv[0]);
         exit(2);
     }
     return run;

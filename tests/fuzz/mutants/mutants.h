@@ -179,6 +179,7 @@ enum kind {
     KIND_TEXT,
     KIND_LIVE,
     KIND_DEBUGGER,
+    KIND_HEAP,
     KIND_COUNT
 };
 
@@ -186,6 +187,16 @@ enum kind {
 #define FILES_MAX    8 /* Of each kind of thing that a subject has. */
 
 struct liar;
+
+/** How the bytes of files are had. */
+enum opening {
+    OPENING_MAPS,
+    OPENING_COPIES, /**< As in a host of the library: of each file there is a copy in memory. */
+    OPENING_WINDOWS /**< As of a core that is too large to be copied: what is looked at. */
+};
+
+/** Whether copies of files that are asked for now are those of files too large to be copied. */
+void copies_take_windows(bool windows);
 
 /** What is looked at: a core file or a process that stands, and the files of it that are damaged.
  */
@@ -205,7 +216,8 @@ struct subject {
     struct places places;
     bool prepared;
     struct dwarf_places *dwarf[FILES_MAX];
-    struct liar *liar;         /**< Through which it is opened, or NULL. */
+    struct liar *liar; /**< Through which it is opened, or NULL. */
+    enum opening opening;
     struct psc_target *target; /**< While it is open. */
 };
 
@@ -217,6 +229,9 @@ size_t subjects_load(const char *path, enum kind kind, struct subject *ret, size
 /** Opens the target, unless it is open; what it says goes to err. */
 enum psc_status subject_open(struct subject *subject, struct psc_error *err);
 void subject_close(struct subject *subject);
+/** Another target of its core, which notes what is read. */
+enum psc_status subject_open_noting(struct subject *subject, bool redacted, struct psc_target **ret,
+                                    struct psc_error *err);
 /** Finds its places: what the library reads of it, what libdw decodes. Once. */
 void subject_prepare(struct subject *subject, enum kind kind);
 void subject_damage(struct subject *subject, enum kind kind, struct choice *choice);
@@ -242,6 +257,7 @@ struct look_options {
     const struct schema *files_schema;
     const struct schema *values_schema;
     const struct schema *summary_schema;
+    const struct schema *heap_schema;
 };
 
 /** Takes a trace, asks for everything that it has, prints it in each way; counts reports. */
@@ -251,5 +267,19 @@ void look_at(struct psc_target *target, struct choice *choice, const struct look
 void ask_what_else(struct psc_trace *trace, struct choice *choice,
                    const struct look_options *options, struct complaint *complaint,
                    uint64_t *reports);
+
+/** As text and JSON, each held to what it promises; counts reports. */
+void print_all(const struct psc_trace *trace, const struct psc_print_options *chosen,
+               const struct look_options *options, struct complaint *complaint, uint64_t *reports);
+/** Reads the heap, and prints of it what was chosen, in each way. */
+void look_at_heap(struct psc_target *target, struct choice *choice,
+                  const struct look_options *options, struct complaint *complaint,
+                  uint64_t *ret_reports);
+/** Writes a slim core of it, and looks at that. */
+void write_slim_core(struct subject *subject, struct choice *choice,
+                     const struct look_options *options, struct complaint *complaint,
+                     uint64_t *reports);
+/** Records a living process for some moments; the profile in each format. */
+void record_it(int32_t pid, struct choice *choice, struct complaint *complaint, uint64_t *reports);
 
 #endif

@@ -84,9 +84,9 @@ size_t subjects_load(const char *path, enum kind kind, struct subject *ret, size
                 take_value(subject, field, value);
             }
         }
-        if (kind == KIND_MEMORY || kind == KIND_LIVE) {
+        if (kind == KIND_MEMORY || kind == KIND_HEAP || kind == KIND_LIVE) {
             subject->memory = share(sizeof(*subject->memory));
-            if (kind == KIND_MEMORY)
+            if (kind != KIND_LIVE)
                 memory_of_core(&subject->files[0], subject->memory);
             else
                 memory_of_process(subject->pid, subject->memory);
@@ -108,11 +108,12 @@ static const char *find_mapped(void *context, const char *path)
     return NULL;
 }
 
-enum psc_status subject_open(struct subject *subject, struct psc_error *err)
+static struct psc_open_options open_options(struct subject *subject)
 {
     struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
-    open.maps_files =
-        1; // Bytes are damaged where they are mapped; none of the files becomes shorter.
+    // None of the files becomes shorter while it is looked at.
+    open.maps_files = subject->opening == OPENING_MAPS;
+    copies_take_windows(subject->opening == OPENING_WINDOWS);
     open.debug_directory = "/nonexistent"; // That of libc is large, and none of the subject.
     open.find_file = find_mapped;
     open.find_file_context = subject;
@@ -120,6 +121,20 @@ enum psc_status subject_open(struct subject *subject, struct psc_error *err)
     open.source_directory_count = subject->source_directory_count;
     open.library_directories = subject->library_directories;
     open.library_directory_count = subject->library_directory_count;
+    return open;
+}
+
+enum psc_status subject_open_noting(struct subject *subject, bool redacted, struct psc_target **ret,
+                                    struct psc_error *err)
+{
+    struct psc_open_options open = open_options(subject);
+    open.notes_reads = redacted ? PSC_NOTES_READS_REDACTED : PSC_NOTES_READS_ALL;
+    return psc_open_core(subject->core, NULL, &open, ret, err);
+}
+
+enum psc_status subject_open(struct subject *subject, struct psc_error *err)
+{
+    const struct psc_open_options open = open_options(subject);
     if (subject->target)
         return PSC_OK;
     if (subject->liar)
@@ -152,6 +167,30 @@ static void look_once(struct subject *subject, enum psc_mode mode)
     psc_trace_destroy(trace);
 }
 
+static int take_nothing(void *context, const char *bytes, size_t size)
+{
+    (void)context;
+    (void)bytes;
+    (void)size;
+    return 0;
+}
+
+static void look_at_heap_once(struct subject *subject)
+{
+    struct psc_heap_print_options print = PSC_HEAP_PRINT_OPTIONS_INIT;
+    struct psc_error err = {0};
+    struct psc_heap *heap = NULL;
+    print.contents = PSC_HEAP_FINDINGS | PSC_HEAP_LARGEST;
+    print.format = PSC_HEAP_JSON;
+    if (subject_open(subject, &err) != PSC_OK ||
+        psc_heap_open(subject->target, NULL, &heap, &err) != PSC_OK ||
+        psc_heap_print(heap, &print, take_nothing, NULL, NULL, &err) != PSC_OK) {
+        fprintf(stderr, "%s, undamaged: %s\n", subject->name, err.message);
+        exit(2);
+    }
+    psc_heap_close(heap);
+}
+
 void subject_prepare(struct subject *subject, enum kind kind)
 {
     if (subject->prepared)
@@ -159,8 +198,12 @@ void subject_prepare(struct subject *subject, enum kind kind)
     subject->prepared = true;
     if (subject->memory) {
         places_start();
-        look_once(subject, PSC_MODE_MERGED);
-        look_once(subject, PSC_MODE_PYTHON);
+        if (kind == KIND_HEAP) {
+            look_at_heap_once(subject);
+        } else {
+            look_once(subject, PSC_MODE_MERGED);
+            look_once(subject, PSC_MODE_PYTHON);
+        }
         places_take(&subject->places);
         subject_close(subject);
     }
@@ -189,6 +232,7 @@ void subject_damage(struct subject *subject, enum kind kind, struct choice *choi
         subject->liar = liar_create(file, choice);
         break;
     case KIND_MEMORY:
+    case KIND_HEAP:
     case KIND_LIVE:
     case KIND_COUNT:
     default:
