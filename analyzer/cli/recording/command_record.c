@@ -2,6 +2,7 @@
 #include "recording.h"
 #include "messages.h"
 #include "recording_private.h"
+#include "sandbox.h"
 #include "started_command.h"
 
 #include <inttypes.h>
@@ -128,6 +129,8 @@ static int record(struct recorder *recorder)
         profile_destroy(profile);
         return EXIT_NOTHING;
     }
+    // The command has been started: nothing else will be, and none be signalled or written to.
+    sandbox_begin();
     options->tick = tick;
     options->tick_context = recorder;
     enum psc_status status = record_run(options, profile, &end, &why);

@@ -1,6 +1,7 @@
 /* `pystack-core top`: samples, and shows what they come to again and again. */
 #include "messages.h"
 #include "record.h"
+#include "sandbox.h"
 #include "started_command.h"
 #include "terminal.h"
 #include "top.h"
@@ -331,6 +332,8 @@ static int watch(struct top *top)
         complain("out of memory");
         return EXIT_NOTHING;
     }
+    // The command has been started: nothing else will be.
+    sandbox_begin();
     top->record.tick = tick;
     top->record.tick_context = top;
     figures_init(&top->screen.figures);

@@ -34,6 +34,8 @@ struct live_sampler {
     pid_t own_child; /* The process, if this program has started it: whoever did takes its end. */
     pid_t late[LATE_THREADS];
     size_t late_count;
+    psc_addr pages[LIVE_SAMPLE_PAGES]; /* That are to be copied, and are in memory. */
+    size_t page_count;
     psc_addr stack_start; /* What was copied of the last stack. */
     psc_addr stack_end;
     size_t copied; /* Pages that are of the sample's moment. */
@@ -190,6 +192,24 @@ static enum psc_status wait_for_stop(struct live_sampler *sampler, pid_t tid, in
 
 /* ---- what is copied ---- */
 
+/* Asked before it stands: to read one that is not there may wait, and the thread with it. */
+static void choose_pages(const struct live *live, const struct live_sample *sample)
+{
+    struct live_sampler *sampler = live->sampler;
+    sampler->page_count = 0;
+    for (size_t i = 0, run; i < sample->page_count; i += run) {
+        const psc_addr *pages = sample->pages + i;
+        for (run = 1; i + run < sample->page_count && pages[run] == pages[0] + run * LIVE_PAGE;)
+            run++;
+        for (size_t at = 0; at < run && sampler->page_count < LIVE_SAMPLE_PAGES;) {
+            size_t present = reader_count_present(live->reader, pages[at], run - at);
+            for (size_t end = at + present; at < end && sampler->page_count < LIVE_SAMPLE_PAGES;)
+                sampler->pages[sampler->page_count++] = pages[at++];
+            at++;
+        }
+    }
+}
+
 /* The part of the stack that is copied, in whole pages. */
 static void choose_stack(const struct target *target, const struct target_thread *thread,
                          const struct live_sample *sample, struct live_range *ret)
@@ -203,6 +223,10 @@ static void choose_stack(const struct target *target, const struct target_thread
         ret->end = mapping->end;
     if (!mapping || ret->end <= ret->start)
         ret->end = ret->start + LIVE_PAGE;
+    // A page that is not in memory may keep who reads it waiting, and the thread with him.
+    size_t pages = (size_t)((ret->end - ret->start) / LIVE_PAGE);
+    ret->end =
+        ret->start + reader_count_present(live_of(target)->reader, ret->start, pages) * LIVE_PAGE;
 }
 
 static size_t add_range(struct iovec *ranges, size_t count, psc_addr start, size_t size)
@@ -229,8 +253,8 @@ static void copy_memory(struct target *target, const struct target_thread *threa
     sampler->stack_start = stack.start;
     sampler->stack_end = stack.end;
     count = add_range(ranges, count, stack.start, (size_t)(stack.end - stack.start));
-    for (size_t i = 0; i < sample->page_count && pages < LIVE_SAMPLE_PAGES; i++) {
-        psc_addr page = sample->pages[i];
+    for (size_t i = 0; i < sampler->page_count; i++) {
+        psc_addr page = sampler->pages[i];
         if (page >= stack.start && page < stack.end)
             continue;
         count = add_range(ranges, count, page, (size_t)LIVE_PAGE);
@@ -380,6 +404,7 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     sample->stood = 0;
     if (is_late(sampler, sample->tid))
         return PSC_ERR_LIMIT;
+    choose_pages(live, sample);
     if (sample->sleep && copy_asleep(target, sample))
         return PSC_OK;
     enum psc_status status = seize(sample->tid, err);

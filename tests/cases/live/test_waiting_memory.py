@@ -1,6 +1,8 @@
 """Memory that nobody serves: neither the process nor whoever looks at it waits for long."""
 import contextlib
 import os
+import re
+import signal
 import subprocess
 import time
 
@@ -10,6 +12,7 @@ import analyzer
 import cores
 import interpreters
 import living
+import resting
 
 PROGRAM = os.path.join(cores.PROGRAMS, "waiting_memory.py")
 # What a process may stand still, and a look may take, in seconds; and what a busy machine adds.
@@ -26,7 +29,7 @@ def waiting(what, *filler):
         said = process.stdout.readline().decode()
         if said.startswith("no userfaultfd"):
             pytest.skip(said.strip())
-        assert said == "ready\n"
+        assert said == ("running\n" if what == "later" else "ready\n")
         yield process
     finally:
         process.kill()
@@ -105,6 +108,39 @@ def test_without_a_stop():
     with waiting("stack") as process:
         document = look(process, "--no-pause").json
         assert functions(document, "holder")[:2] == ["rest", "holder"]
+        assert longest_stand(process) < HOLD + SPARE
+
+
+def changes_of_context(pid):
+    with open("/proc/%d/status" % pid) as file:
+        return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", file.read(), re.M).group(1))
+
+
+def wait_for_moments(recording, count):
+    """Until it has slept so many times more: each of its moments begins so."""
+    until = changes_of_context(recording.pid) + count
+    resting.wait_until(lambda: recording.poll() is not None or changes_of_context(recording.pid) >= until,
+                       "moments of a recording", LOOK + SPARE)
+
+
+def test_a_recording(tmp_path):
+    """What it has copied at each moment waits from one of them on."""
+    path = os.path.join(tmp_path, "profile")
+    with waiting("later") as process:
+        command = [analyzer.PROGRAM, "record", "--pid", str(process.pid), "--idle", "--output", "collapsed=" + path]
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as recording:
+            try:
+                wait_for_moments(recording, 100)
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                assert process.stdout.readline() == b"ready\n"
+                wait_for_moments(recording, 100)
+                recording.send_signal(signal.SIGINT)
+                assert recording.wait(LOOK + SPARE) in (0, 1)
+            finally:
+                recording.kill()
+        with open(path) as file:
+            assert "deep" in file.read()
         assert longest_stand(process) < HOLD + SPARE
 
 

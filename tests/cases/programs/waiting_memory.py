@@ -1,6 +1,7 @@
 """
 Drops pages that it has registered with userfaultfd(2): whoever reads them waits for a handler that
-never comes. The first argument says which: of an object, of a stack, of the command line.
+never comes. The first argument says which: of an object, of a stack, of the command line; "later":
+of a stack whose thread works on, once a line was read.
 """
 import ctypes
 import mmap
@@ -32,7 +33,8 @@ def drop(start, size):
 
 
 def rest():
-    time.sleep(600)
+    while True:
+        time.sleep(0.001 if sys.argv[1] == "later" else 600)
 
 
 def deep(number):
@@ -68,8 +70,14 @@ for target in deep, holder:
         time.sleep(0.001)
 if sys.argv[1] == "object":
     drop(id(big) & -PAGE, 16 * PAGE)
-elif sys.argv[1] == "stack":
-    drop((int(words_of(tids[0], "syscall")[7], 16) & -PAGE) + 2 * PAGE, 2 * PAGE)
+elif sys.argv[1] == "later":
+    print("running", flush=True)
+    sys.stdin.readline()
+if sys.argv[1] in ("stack", "later"):
+    words: list = []
+    while len(words) < 8:  # It may run just now.
+        words = words_of(tids[0], "syscall")
+    drop((int(words[7], 16) & -PAGE) + 2 * PAGE, 2 * PAGE)
 elif sys.argv[1] == "arguments":
     # From arg_start on, proc(5): what /proc/PID/cmdline shows. A page that holds nothing else: below are
     # the stack and auxv, which the program needs itself, above the environment.

@@ -219,6 +219,15 @@ def test_whole_program_has_no_network(tmp_path):
     assert results == [-errno.EPERM] * len(calls)
 
 
+def test_recording_has_no_network(tmp_path):
+    """It reads the process itself; what it needs no more when it begins is given up."""
+    with living.running(SLEEPER) as process:
+        results = ask(tmp_path, foreign_calls(process.pid), ["record", "--duration", "1", "--pid", process.pid],
+                      at="record_run", follow="parent")
+        assert results == [-errno.EPERM] * len(results)
+        assert process.poll() is None
+
+
 def test_text_filter_has_nothing(tmp_path):
     calls = [("openat", AT_FDCWD, "/etc/passwd", 0), ("socket", socket.AF_INET, socket.SOCK_STREAM, 0),
              ("execve", "/bin/true", 0, 0)]

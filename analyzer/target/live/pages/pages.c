@@ -60,11 +60,15 @@ void pages_clear(struct live_pages *pages)
     hash_table_clear(&pages->table);
     pages->last = (struct live_page){0};
     pages->closed = false;
-    if (pages->reader && reader_was_late(pages->reader))
-        return;
+    size_t late = pages->reader ? reader_count_late(pages->reader) : 0;
+    if (late != pages->late) {
+        // A read that was given up may still write to one of them: they are left to it.
+        pages->late = late;
+        pages->slab_count = 0;
+    }
     while (pages->slab_count > 1)
         munmap(pages->slabs[--pages->slab_count], SLAB_SIZE);
-    pages->slab_used = 0;
+    pages->slab_used = pages->slab_count ? 0 : SLAB_SIZE;
 }
 
 const uint8_t *pages_find(struct live_pages *pages, psc_addr page)

@@ -32,8 +32,8 @@ ssize_t reader_pread(struct live_reader *reader, int file, void *buffer, size_t 
 ssize_t reader_copy(struct live_reader *reader, pid_t pid, void *buffer, size_t size,
                     const struct iovec *ranges, size_t count);
 /**
- * From now on the calling thread reads itself, without a time limit: for who reads often, and holds
- * nothing meanwhile.
+ * From now on the calling thread reads itself what is in memory, without a time limit, and another
+ * one the rest, which may have to wait: for who reads often.
  */
 void reader_read_directly(struct live_reader *reader);
 /** From now on all reads together end in that time; 0: no such limit. */
@@ -42,6 +42,8 @@ void reader_set_limit(struct live_reader *reader, double milliseconds);
 void reader_extend_limit(struct live_reader *reader, double milliseconds);
 /** That time has passed; what the calling thread had to wait for a processor does not count. */
 bool reader_is_over(struct live_reader *reader);
+/** How many reads were given up. */
+size_t reader_count_late(const struct live_reader *reader);
 /** A read was given up, ever. */
 bool reader_was_late(const struct live_reader *reader);
 /**
@@ -49,6 +51,11 @@ bool reader_was_late(const struct live_reader *reader);
  * (Documentation/admin-guide/mm/pagemap.rst).
  */
 bool reader_may_wait(const struct live_reader *reader, psc_addr page);
+/**
+ * How many pages from the first one on are in memory, as far as the kernel says so: to read these
+ * does not wait. At most READER_RANGES are asked for.
+ */
+size_t reader_count_present(const struct live_reader *reader, psc_addr page, size_t count);
 
 /* ---- pages.c ---- */
 
@@ -69,6 +76,7 @@ struct live_pages {
     size_t slab_count;
     size_t slab_capacity;
     size_t slab_used; /**< Of the last one. */
+    size_t late;      /**< Reads that had been given up when they were made. */
     size_t run;       /**< Pages that the last read of neighbours took. */
 };
 

@@ -53,7 +53,7 @@ struct live_reader {
     size_t late;  /* Reads that were given up. */
     double until; /* 0: no limit of all reads. */
     double delay; /* That was taken into account in it. */
-    bool direct;  /* No other thread reads. */
+    bool direct;  /* No other thread reads what is in memory. */
 };
 
 static double now_in_milliseconds(void)
@@ -249,9 +249,24 @@ static ssize_t read_here(const struct request *request)
                : pread(request->file, request->buffer, request->size, (off_t)request->offset);
 }
 
+/* Whether all of it is in memory; of a file of /proc the offset is the address. */
+static bool is_present(const struct live_reader *reader, const struct request *request)
+{
+    const struct iovec one = {(void *)(uintptr_t)request->offset, request->size};
+    const struct iovec *ranges = request->count ? request->ranges : &one;
+    for (size_t i = 0; i < (request->count ? request->count : 1); i++) {
+        psc_addr start = (psc_addr)(uintptr_t)ranges[i].iov_base & ~(LIVE_PAGE - 1);
+        psc_addr end = (psc_addr)(uintptr_t)ranges[i].iov_base + ranges[i].iov_len;
+        size_t pages = (size_t)((end - start + LIVE_PAGE - 1) / LIVE_PAGE);
+        if (reader_count_present(reader, start, pages) < pages)
+            return false;
+    }
+    return true;
+}
+
 static ssize_t ask(struct live_reader *reader, const struct request *request)
 {
-    if (reader->direct)
+    if (reader->direct && is_present(reader, request))
         return read_here(request);
     forget_thread_of_parent(reader);
     bool none = reader->late >= LATE_LIMIT || reader_is_over(reader);
@@ -346,6 +361,11 @@ void reader_extend_limit(struct live_reader *reader, double milliseconds)
     reader->until += milliseconds;
 }
 
+size_t reader_count_late(const struct live_reader *reader)
+{
+    return reader->late;
+}
+
 bool reader_was_late(const struct live_reader *reader)
 {
     return reader->late > 0;
@@ -359,4 +379,17 @@ bool reader_may_wait(const struct live_reader *reader, psc_addr page)
     return pread(reader->pagemap, &entry, sizeof(entry),
                  (off_t)(page / LIVE_PAGE * sizeof(entry))) != sizeof(entry) ||
            !(entry & (PAGE_PRESENT | PAGE_SWAPPED));
+}
+
+size_t reader_count_present(const struct live_reader *reader, psc_addr page, size_t count)
+{
+    uint64_t entries[READER_RANGES];
+    size_t present = 0;
+    size_t asked = count < READER_RANGES ? count : READER_RANGES;
+    ssize_t got = pread(reader->pagemap, entries, asked * sizeof(*entries),
+                        (off_t)(page / LIVE_PAGE * sizeof(*entries)));
+    size_t told = got > 0 ? (size_t)got / sizeof(*entries) : 0;
+    while (present < told && (entries[present] & (PAGE_PRESENT | PAGE_SWAPPED)))
+        present++;
+    return present;
 }
