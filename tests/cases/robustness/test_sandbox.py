@@ -111,6 +111,19 @@ def test_parser_of_reports(tmp_path):
     assert "1 thread" in analyzer.run("summary", report).stdout or "threads" in analyzer.run("summary", report).stdout
 
 
+@pytest.mark.parametrize("command, at", [(["heap"], "psc_heap_print"), (["slim", "-o", "small"], "psc_write_slim_core")],
+                         ids=["heap", "slim"])
+def test_parser_of_other_commands(command, at, tmp_path):
+    calls: list = [("openat", AT_FDCWD, path, 0) for path in secrets(tmp_path)]
+    calls += [("openat", AT_FDCWD, str(tmp_path / "new"), os.O_CREAT | os.O_WRONLY, 0o600),
+              ("connect", 3, 0, 0), ("ptrace", 16, os.getpid(), 0, 0), ("kill", os.getpid(), 0),
+              *[("socket", family, socket.SOCK_STREAM, 0) for family in (socket.AF_INET, socket.AF_UNIX)],
+              ("execve", "/bin/true", 0, 0)]
+    results = ask(tmp_path, calls, [*command, core_of_python()], at=at)
+    assert all(result < 0 for result in results), list(zip(calls, results))
+    assert not (tmp_path / "new").exists()
+
+
 def test_parser_gets_code_and_source(tmp_path):
     source = make_foreign(tmp_path / "source.py", b"pass\n")
     public = make_foreign(tmp_path / "notes", mode=0o644)
