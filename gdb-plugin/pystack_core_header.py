@@ -312,7 +312,9 @@ if ctypes:
                     ("instruction", ctypes.c_char_p),
                     ("operand_count", ctypes.c_uint32),
                     ("raised_again", ctypes.c_uint32),
-                    ("during", ctypes.c_char_p)]
+                    ("during", ctypes.c_char_p),
+                    ("object", ctypes.c_char_p),
+                    ("handler_fault", ctypes.c_char_p)]
 
     class SignatureInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),

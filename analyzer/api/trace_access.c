@@ -122,6 +122,8 @@ static enum psc_status give_crash(const struct trace_crash *crash, struct psc_cr
         .operand_count = (uint32_t)crash->operand_count,
         .raised_again = crash->raised_again,
         .during = crash->during,
+        .object = crash->object,
+        .handler_fault = crash->handler_fault,
     };
     return sized_give(SIZED_TYPE(psc_crash_info, PSC_CRASH_INFO_INIT), &info, ret, err);
 }

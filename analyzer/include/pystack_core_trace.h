@@ -78,11 +78,15 @@ struct psc_crash_info {
     uint32_t raised_again;
     /** What the interpreter was about in that thread, "in a __del__() method"; or NULL. */
     const char *during;
+    /** The object of Python that was deallocated, or visited by the collector; or NULL. */
+    const char *object;
+    /** What then happened in a signal handler: "SIGSEGV: reading from 0x0"; or NULL. */
+    const char *handler_fault;
 };
 #define PSC_CRASH_INFO_INIT                                                                        \
     {                                                                                              \
         sizeof(struct psc_crash_info), 0, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 0, NULL, NULL, NULL, \
-            0, 0, NULL                                                                             \
+            0, 0, NULL, NULL, NULL                                                                 \
     }
 
 /** What each frame is to a signature; see docs/signatures.md. */

@@ -192,6 +192,14 @@ static void test_target_python_and_crash(void **state)
     assert_string_equal(operand.name, "rbx");
     assert_true(operand.value == 0xffffffffffffffe8);
     assert_int_equal(psc_trace_get_operand(trace, 2, &operand, NULL), PSC_ERR_ARGUMENT);
+    assert_true(!crash.object && !crash.handler_fault);
+    struct trace_crash more = *trace->crash;
+    more.object = "deallocating a list object at 0x10, reference count 0";
+    more.handler_fault = "SIGBUS: reading from 0x20";
+    trace->crash = &more;
+    assert_int_equal(psc_trace_get_crash(trace, &crash, NULL), PSC_OK);
+    assert_string_equal(crash.object, more.object);
+    assert_string_equal(crash.handler_fault, more.handler_fault);
 
     struct psc_error err;
     trace->python = NULL;
