@@ -307,17 +307,24 @@ static void describe_function(struct wait_maker *maker, const struct sleeping_fu
         describe_other(maker, function);
 }
 
+bool waits_is_kind_of_function(const struct trace_location *location, enum trace_wait_kind kind)
+{
+    const char *symbol = location->symbol ? location->symbol : location->function;
+    for (size_t k = 0; symbol && k < PSC_ARRAY_SIZE(functions); k++)
+        if (functions[k].kind == kind && is_function(symbol, &functions[k]))
+            return true;
+    return false;
+}
+
 /* A mutex further in than dlopen() and so on. */
 static bool is_in_loader(const struct trace_thread *thread)
 {
     for (size_t i = 0; i < thread->frame_count && i < (size_t)2 * CALL_DEPTH; i++) {
         const struct trace_location *location = thread->frames[i].location;
-        const char *symbol = location->symbol ? location->symbol : location->function;
         if (location->kind != TRACE_NATIVE)
             return false;
-        for (size_t k = 0; symbol && k < PSC_ARRAY_SIZE(functions); k++)
-            if (functions[k].kind == TRACE_WAIT_LOADER_LOCK && is_function(symbol, &functions[k]))
-                return true;
+        if (waits_is_kind_of_function(location, TRACE_WAIT_LOADER_LOCK))
+            return true;
     }
     return false;
 }

@@ -41,6 +41,8 @@ static void describe_sleep(struct wait_maker *maker)
         waits_describe_futex(maker);
     else
         waits_describe_call(maker);
+    if (maker->wait.kind == TRACE_WAIT_MALLOC_LOCK)
+        waits_find_arena_owner(maker);
 }
 
 /*

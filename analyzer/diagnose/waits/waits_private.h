@@ -88,6 +88,13 @@ void waits_read_details(struct waits *waits, struct wait_facts *facts);
 
 /** Fills the wait of a thread that sleeps on a futex which is none of Python's. */
 void waits_describe_futex(struct wait_maker *maker);
+/** Whether it is one of the C library's functions that sleep in locks of that kind. */
+bool waits_is_kind_of_function(const struct trace_location *location, enum trace_wait_kind kind);
+
+/* ---- malloc_lock.c ---- */
+
+/** Fills the owner of the allocator's lock that it sleeps for, where exactly one is likely. */
+void waits_find_arena_owner(struct wait_maker *maker);
 
 /* ---- python_waits.c ---- */
 
