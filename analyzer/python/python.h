@@ -124,7 +124,11 @@ struct python_thread_list {
 
 /** Reads anew who holds the GIL and who collects, of what python_list_threads() gave. */
 void python_read_gil(struct python *python, struct python_thread_list *list);
-/** All interpreters and all their thread states; bounded; owned by the arena. */
+/**
+ * All interpreters and all their thread states; bounded; owned by the arena.
+ * @param ret  zeroed, or what an earlier call gave: its memory is used again, and the names of
+ *             threads that are in it are not read again.
+ */
 PSC_MUST_CHECK enum psc_status
 python_list_threads(struct python *python, struct python_thread_list *ret, struct psc_error *err);
 

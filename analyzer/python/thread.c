@@ -254,18 +254,41 @@ static void describe_gil(const struct python_interpreter *interpreter, struct py
                                                           : PYTHON_UNKNOWN;
 }
 
-static void describe_threads(struct python *python, struct python_interpreter *interpreters,
-                             size_t index, struct python_thread *threads, size_t count)
+/* Names of threads that were listed before, in the same order; false: not all are known. */
+static bool take_names(const struct python_thread_list *before, struct python_thread *threads,
+                       size_t count)
+{
+    bool all = true;
+    size_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = next;
+        while (at < before->count && (before->items[at].tstate != threads[i].tstate ||
+                                      before->items[at].thread_id != threads[i].thread_id))
+            at++;
+        if (at < before->count) {
+            threads[i].name = before->items[at].name;
+            next = at + 1;
+        }
+        all = all && threads[i].name;
+    }
+    return all;
+}
+
+static void describe_threads(struct python *python, const struct python_thread_list *before,
+                             struct python_interpreter *interpreters, size_t index,
+                             struct python_thread *threads, size_t count)
 {
     struct python_interpreter *interpreter = &interpreters[index];
     PSC_CLEANUP(cleanup_free) struct py_thread_name *names = NULL;
-    size_t name_count = thread_names_read(python, interpreter->address, &names);
+    bool named = take_names(before, threads, count);
+    size_t name_count = named ? 0 : thread_names_read(python, interpreter->address, &names);
     psc_addr finalizing = read_finalizing(python);
     interpreter->collecting = read_collecting(python, interpreter->address);
     for (size_t i = 0; i < count; i++) {
         struct python_thread *thread = &threads[i];
         thread->interpreter_index = index;
-        thread->name = thread_names_find(names, name_count, thread->thread_id);
+        if (!named)
+            thread->name = thread_names_find(names, name_count, thread->thread_id);
         thread->finalizing = finalizing && finalizing == thread->tstate;
         describe_gil(interpreter, thread);
     }
@@ -284,14 +307,15 @@ void python_read_gil(struct python *python, struct python_thread_list *list)
         describe_gil(&list->interpreters[list->items[i].interpreter_index], &list->items[i]);
 }
 
+/* To *ret, where there was room for `room` items before. */
 static enum psc_status copy_items(struct arena *arena, const void *items, size_t count, size_t size,
-                                  void **ret)
+                                  void **ret, size_t room)
 {
-    void *copy = arena_alloc(arena, (count ? count : 1) * size);
-    if (copy && count)
-        __builtin_memcpy(copy, items, count * size);
-    *ret = copy;
-    return copy ? PSC_OK : PSC_ERR_MEMORY;
+    if (!*ret || count > room)
+        *ret = arena_alloc(arena, (count ? count : 1) * size);
+    if (*ret && count)
+        __builtin_memcpy(*ret, items, count * size);
+    return *ret ? PSC_OK : PSC_ERR_MEMORY;
 }
 
 enum psc_status python_list_threads(struct python *python, struct python_thread_list *ret,
@@ -300,21 +324,21 @@ enum psc_status python_list_threads(struct python *python, struct python_thread_
     PSC_CLEANUP(cleanup_free) struct python_interpreter *interpreters = NULL;
     size_t interpreter_count = 0;
     PSC_CLEANUP(thread_list_deinit) struct thread_list list = {0};
-    void *kept_threads, *kept_interpreters;
+    void *kept_threads = ret->items, *kept_interpreters = ret->interpreters;
     enum psc_status status = list_interpreters(python, &interpreters, &interpreter_count);
     for (size_t i = 0; status == PSC_OK && i < interpreter_count; i++) {
         size_t first = list.count;
         read_gil(python, &interpreters[i]);
         status = add_threads(python, &interpreters[i], &list);
         if (status == PSC_OK && list.count > first)
-            describe_threads(python, interpreters, i, list.items + first, list.count - first);
+            describe_threads(python, ret, interpreters, i, list.items + first, list.count - first);
     }
     if (status == PSC_OK)
-        status =
-            copy_items(python->arena, list.items, list.count, sizeof(*list.items), &kept_threads);
+        status = copy_items(python->arena, list.items, list.count, sizeof(*list.items),
+                            &kept_threads, ret->count);
     if (status == PSC_OK)
         status = copy_items(python->arena, interpreters, interpreter_count, sizeof(*interpreters),
-                            &kept_interpreters);
+                            &kept_interpreters, ret->interpreter_count);
     if (status != PSC_OK)
         return psc_fail_status(err, status);
     *ret = (struct python_thread_list){.interpreters = kept_interpreters,

@@ -235,7 +235,7 @@ enum psc_status sampling_list_python(struct capture_session *session)
 {
     struct capture *capture = &session->capture;
     struct psc_error why = {0};
-    struct python_thread_list list = {0};
+    struct python_thread_list list = session->list;
     session->listed_at = sampling_now();
     enum psc_status status = python_list_threads(capture->python, &list, &why);
     if (status == PSC_ERR_MEMORY)

@@ -52,13 +52,20 @@ static bool is_text_equal(const char *one, const char *other)
     return !strcmp(one ? one : "", other ? other : "");
 }
 
+/* Up to 3.10 a qualified name is found, or not, when a code object is met for the first time. */
+static bool is_name_equal(const char *one, const char *other)
+{
+    const char *a = one ? strrchr(one, '.') : NULL, *b = other ? strrchr(other, '.') : NULL;
+    return is_text_equal(a ? a + 1 : one, b ? b + 1 : other);
+}
+
 /* Locations are each session's own. */
 static bool is_equal(const struct trace_frame *one, const struct trace_frame *other)
 {
     const struct trace_location *a = one->location, *b = other->location;
     return one->pc == other->pc && one->sp == other->sp && one->id == other->id &&
            one->role == other->role && one->hidden == other->hidden && a->kind == b->kind &&
-           a->line == b->line && is_text_equal(a->function, b->function) &&
+           a->line == b->line && is_name_equal(a->function, b->function) &&
            is_text_equal(a->symbol, b->symbol) && is_text_equal(a->file, b->file);
 }
 
