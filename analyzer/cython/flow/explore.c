@@ -6,7 +6,7 @@
 #include <string.h>
 
 /** Instructions followed for one question. */
-#define STEP_LIMIT 6000
+#define STEP_LIMIT 6500
 /** The same where the search is for an address (flow_exploration.goal). */
 #define GOAL_STEP_LIMIT 20000
 /**
@@ -199,10 +199,12 @@ static enum path_end step_branch(struct flow_exploration *exploration, struct fl
     return PATH_ENDS;
 }
 
-static enum path_end step(struct flow_exploration *exploration, struct flow_state *state)
+/** @param ret_next  where the next instruction is that one only falls through to. */
+static enum path_end step(struct flow_exploration *exploration, struct flow_state *state,
+                          uint64_t *ret_next)
 {
     struct flow *flow = exploration->flow;
-    struct instruction instruction = *flow_decode(flow, state->pc);
+    const struct instruction instruction = *flow_decode(flow, state->pc);
     state->steps++;
     switch (instruction.verb) {
     case INSTRUCTION_BAD:
@@ -229,6 +231,7 @@ static enum path_end step(struct flow_exploration *exploration, struct flow_stat
     }
     default:
         flow_state_step(state, &flow->image, &instruction);
+        *ret_next = state->pc;
         return PATH_GOES_ON;
     }
 }
@@ -239,6 +242,7 @@ struct flow_state *flow_explore(struct flow_exploration *exploration)
     struct flow_state *state;
     while ((state = heap_pop(exploration))) {
         enum path_end end = PATH_GOES_ON;
+        uint64_t next = 0; /* Behind the last instruction. */
         while (end == PATH_GOES_ON) {
             if (exploration->goal && state->pc == exploration->goal)
                 return state;
@@ -248,7 +252,9 @@ struct flow_state *flow_explore(struct flow_exploration *exploration)
                 return NULL;
             }
             exploration->steps++;
-            end = see(exploration, state) ? step(exploration, state) : PATH_ENDS;
+            /* Where paths meet is seen where each was led by a branch, a jump or a call. */
+            end = state->pc == next || see(exploration, state) ? step(exploration, state, &next)
+                                                               : PATH_ENDS;
         }
         if (end == PATH_FOUND)
             return state;

@@ -8,12 +8,27 @@
 #define CONVENTION_CALL_LIMIT 12
 /** Functions between the helper and what makes the code object. */
 #define CONVENTION_DEPTH 2
+/** The score of a helper that is given all three. */
+#define FULL_SCORE 9
+
+/** What was found of functions, so that none is followed once for each path that calls it. */
+struct known_makings {
+    struct hash_table of_depth[CONVENTION_DEPTH + 1]; /**< struct known_making; by CONVENTION_DEPTH.
+                                                       */
+};
+
+struct known_making {
+    uint64_t start;
+    bool found;
+    struct traceback_helper helper;
+};
 
 /** What a function hands on to the making of a code object, best path so far. */
 struct making {
     struct traceback_helper best;
     int score;
     unsigned depth;
+    struct known_makings *known;
     bool python2;                     /**< Strings are made with CPython 2's functions. */
     struct traceback_helper compiled; /**< What Py_CompileString() and later calls were given. */
 };
@@ -95,8 +110,28 @@ static void take_compiled(struct making *making, const struct flow_state *state,
         offer(making, argument, compiled->line, compiled->file);
 }
 
-static bool find_making(struct flow *flow, uint64_t start, unsigned depth,
+static bool find_making(struct flow *flow, uint64_t start, struct making *making,
                         struct traceback_helper *ret);
+
+/** find_making() for what a path calls, done once for each function. */
+static bool find_inner_making(struct flow *flow, uint64_t start, const struct making *outer,
+                              struct traceback_helper *ret)
+{
+    struct making making = {.depth = outer->depth + 1, .known = outer->known};
+    struct hash_table *table = &outer->known->of_depth[making.depth];
+    const struct known_making *before = hash_table_find(table, start);
+    if (before) {
+        *ret = before->helper;
+        return before->found;
+    }
+    bool found = find_making(flow, start, &making, ret);
+    struct known_making *known = hash_table_add(table, start);
+    if (known) {
+        known->found = found;
+        known->helper = *ret;
+    }
+    return found;
+}
 
 static enum flow_verdict making_call(struct flow_exploration *exploration, struct flow_state *state,
                                      struct code_target target)
@@ -106,7 +141,7 @@ static enum flow_verdict making_call(struct flow_exploration *exploration, struc
         target.import ? c_api_find_code_maker(target.import, making->python2) : NULL;
     if (maker) {
         offer_arguments(making, state, maker);
-        return FLOW_END_PATH;
+        return making->score == FULL_SCORE ? FLOW_FOUND : FLOW_END_PATH;
     }
     take_string(exploration, state, target.import);
     take_compiled(making, state, target.import);
@@ -114,33 +149,39 @@ static enum flow_verdict making_call(struct flow_exploration *exploration, struc
         target.import ? NULL : code_find_function(&exploration->flow->image, target.address);
     struct traceback_helper inner;
     if (callee && callee->start == target.address && making->depth < CONVENTION_DEPTH &&
-        find_making(exploration->flow, callee->start, making->depth + 1, &inner)) {
+        find_inner_making(exploration->flow, callee->start, making, &inner))
         offer_resolved(making, state, &inner);
-        return FLOW_END_PATH;
-    }
-    return FLOW_PASS_COUNTED;
+    else if (making->score != FULL_SCORE)
+        return FLOW_PASS_COUNTED;
+    /* No path can tell more. */
+    return making->score == FULL_SCORE ? FLOW_FOUND : FLOW_END_PATH;
 }
 
-static bool find_making(struct flow *flow, uint64_t start, unsigned depth,
+static bool find_making(struct flow *flow, uint64_t start, struct making *making,
                         struct traceback_helper *ret)
 {
     const struct code_abi *abi = flow->image.abi;
-    struct making making = {.depth = depth};
     struct flow_exploration exploration = {
-        .on_call = making_call, .call_limit = CONVENTION_CALL_LIMIT, .context = &making};
+        .on_call = making_call, .call_limit = CONVENTION_CALL_LIMIT, .context = making};
     struct flow_state state;
     flow_state_init(&state, flow->image.abi, start);
     state.registers[abi->frame_pointer].kind = ABSTRACT_UNKNOWN;
     for (unsigned i = 0; i < abi->argument_count; i++)
         state.registers[abi->arguments[i]] = flow_entry_argument(abi, i);
     free(flow_explore_once(&exploration, flow, &state));
-    *ret = making.best;
+    *ret = making->best;
     ret->start = start;
-    return making.score > 0;
+    return making->score > 0;
 }
 
 bool reports_find_helper_arguments(struct flow *flow, uint64_t start, struct traceback_helper *ret)
 {
-    return find_making(flow, start, 0, ret) &&
-           (ret->name.kind == ABSTRACT_ARGUMENT || ret->line.kind == ABSTRACT_ARGUMENT);
+    struct known_makings known;
+    for (size_t i = 0; i <= CONVENTION_DEPTH; i++)
+        known.of_depth[i] = HASH_TABLE_OF(struct known_making);
+    struct making making = {.known = &known};
+    bool found = find_making(flow, start, &making, ret);
+    for (size_t i = 0; i <= CONVENTION_DEPTH; i++)
+        hash_table_deinit(&known.of_depth[i]);
+    return found && (ret->name.kind == ABSTRACT_ARGUMENT || ret->line.kind == ABSTRACT_ARGUMENT);
 }
