@@ -69,13 +69,28 @@ static size_t find_byte(const struct code_range *range, size_t from, uint8_t byt
     return found ? (size_t)(found - range->bytes) : range->size;
 }
 
-/** Where a reference may begin, at or behind an offset; the range's size when nowhere. */
+/**
+ * Where a reference may begin, at or behind an offset; near the range's end when nowhere. Of one
+ * kind that of its bytes is looked for which is the rarest in code.
+ */
 static size_t skip_others(const struct code_range *range, size_t from, unsigned kinds)
 {
-    if (kinds == REFERENCE_CALL_SLOT || kinds == REFERENCE_JUMP_SLOT)
-        return find_byte(range, from, 0xff);
-    if (kinds == REFERENCE_ADDRESS) /* Its first byte is in most instructions. */
+    switch (kinds) {
+    case REFERENCE_CALL:
+        return find_byte(range, from, 0xe8);
+    case REFERENCE_JUMP:
+        return find_byte(range, from, 0xe9);
+    case REFERENCE_BRANCH:
+        return find_byte(range, from, 0x0f);
+    case REFERENCE_CALL_SLOT:
+        return find_byte(range, from + 1, 0x15) - 1;
+    case REFERENCE_JUMP_SLOT:
+        return find_byte(range, from + 1, 0x25) - 1;
+    case REFERENCE_ADDRESS:
         return find_byte(range, from + 1, 0x8d) - 1;
+    default:
+        break;
+    }
     while (from < range->size && !(beginnings[range->bytes[from]] & kinds))
         from++;
     return from;

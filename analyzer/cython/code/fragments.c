@@ -17,25 +17,31 @@ static void note_referrer(struct code_image *image, uint64_t from, uint64_t to, 
         return;
     const struct code_function *function = code_find_function(image, from);
     uint32_t *note = is_jump ? &fragment->jumped_from : &fragment->addressed_from;
-    if (function && function != fragment && !*note)
-        *note = (uint32_t)(function - image->functions) + 1;
+    const uint32_t number = function ? (uint32_t)(function - image->functions) + 1 : 0;
+    if (function && function != fragment && (!*note || number < *note))
+        *note = number;
+}
+
+static void read_referrers_of(struct code_image *image, const struct elf_load *segment,
+                              enum reference_kind kind)
+{
+    struct code_range code = code_of_segment(image, segment);
+    struct code_reference reference;
+    for (size_t at = 0; image->abi->find_reference(&code, at, kind, &reference);
+         at = reference.offset + 1)
+        note_referrer(image, code.address + reference.offset, reference.target,
+                      kind != REFERENCE_ADDRESS);
 }
 
 /** Jumps, and loads of an address, wherever the bytes look like one. */
 static void read_referrers(struct code_image *image)
 {
-    static const unsigned kinds = REFERENCE_JUMP | REFERENCE_BRANCH | REFERENCE_ADDRESS;
+    static const enum reference_kind kinds[] = {REFERENCE_JUMP, REFERENCE_BRANCH,
+                                                REFERENCE_ADDRESS};
     image->referrers_read = true;
-    for (size_t k = 0; k < image->elf.load_count; k++) {
-        const struct elf_load *segment = &image->elf.loads[k];
-        struct code_range code = code_of_segment(image, segment);
-        struct code_reference reference;
-        for (size_t at = 0;
-             segment->executable && image->abi->find_reference(&code, at, kinds, &reference);
-             at = reference.offset + 1)
-            note_referrer(image, code.address + reference.offset, reference.target,
-                          reference.kind != REFERENCE_ADDRESS);
-    }
+    for (size_t k = 0; k < image->elf.load_count; k++)
+        for (size_t i = 0; image->elf.loads[k].executable && i < PSC_ARRAY_SIZE(kinds); i++)
+            read_referrers_of(image, &image->elf.loads[k], kinds[i]);
 }
 
 static const struct code_function *referrer(const struct code_image *image, uint32_t note)

@@ -62,12 +62,22 @@ static struct flow_state *heap_pop(struct flow_exploration *exploration)
 static bool push_copy(struct flow_exploration *exploration, const struct flow_state *state,
                       uint64_t pc)
 {
-    struct flow_state *copy = malloc(sizeof(*copy));
+    struct flow_state *copy = exploration->spare_count
+                                  ? exploration->spare[--exploration->spare_count]
+                                  : malloc(sizeof(*copy));
     if (!copy)
         return false;
     flow_state_copy(state, copy);
     copy->pc = pc;
     return heap_push(exploration, copy);
+}
+
+static void put_away(struct flow_exploration *exploration, struct flow_state *state)
+{
+    if (exploration->spare_count < FLOW_SPARE_LIMIT)
+        exploration->spare[exploration->spare_count++] = state;
+    else
+        free(state);
 }
 
 /** False when it was there before. */
@@ -258,7 +268,7 @@ struct flow_state *flow_explore(struct flow_exploration *exploration)
         }
         if (end == PATH_FOUND)
             return state;
-        free(state);
+        put_away(exploration, state);
     }
     return NULL;
 }
@@ -280,6 +290,8 @@ void flow_exploration_deinit(struct flow_exploration *exploration)
 {
     for (size_t i = 0; i < exploration->heap_count; i++)
         free(exploration->heap[i]);
+    for (size_t i = 0; i < exploration->spare_count; i++)
+        free(exploration->spare[i]);
     free(exploration->heap);
     hash_table_deinit(&exploration->seen);
 }

@@ -17,6 +17,9 @@ enum flow_verdict {
     FLOW_FOUND         /**< The path leads to what is searched for. */
 };
 
+/** States that are done with, kept for the next ones. */
+#define FLOW_SPARE_LIMIT 8
+
 /** Zero-initialise, set what is above the line, then flow_exploration_init(). */
 struct flow_exploration {
     /** Of a call; the state is at the call. */
@@ -42,6 +45,8 @@ struct flow_exploration {
     struct flow_state **heap;             /**< The best first. */
     size_t heap_count;
     size_t heap_capacity;
+    struct flow_state *spare[FLOW_SPARE_LIMIT];
+    size_t spare_count;
     struct hash_table seen; /**< Hashes of states that were followed. */
     size_t steps;
     bool left;      /**< Some path left the function. */

@@ -9,7 +9,9 @@
 
 bool flow_init(struct flow *flow, const uint8_t *bytes, size_t size)
 {
-    *flow = (struct flow){.traits = HASH_TABLE_OF(struct known_traits)};
+    *flow = (struct flow){.traits = HASH_TABLE_OF(struct known_traits),
+                          .imports = HASH_TABLE_OF(struct known_import),
+                          .failures = HASH_TABLE_OF(struct known_failure)};
     if (!code_image_init(&flow->image, bytes, size))
         return false;
     flow->decoder = flow_decoder_create(flow->image.abi->elf_machine);
@@ -22,6 +24,8 @@ void flow_deinit(struct flow *flow)
     flow_decoder_destroy(flow->decoder);
     free(flow->helpers);
     hash_table_deinit(&flow->traits);
+    hash_table_deinit(&flow->imports);
+    hash_table_deinit(&flow->failures);
     *flow = (struct flow){.steps = 0};
 }
 

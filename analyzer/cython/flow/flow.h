@@ -29,6 +29,18 @@ struct known_traits {
     uint8_t traits; /**< enum trait of traits.c; 0: it may fail. */
 };
 
+/** What a function of the module returns when it has failed; see reports/. */
+struct known_failure {
+    uint64_t start;
+    struct abstract_value result;
+    bool raises;
+};
+
+struct known_import {
+    uint64_t name; /**< Where it stands. */
+    uint8_t traits;
+};
+
 /** The machine code of a file. Zero-initialise; flow_init(), flow_deinit(). */
 struct flow {
     struct code_image image;
@@ -36,8 +48,11 @@ struct flow {
     struct traceback_helper *helpers;
     size_t helper_count;
     size_t helper_capacity;
-    struct hash_table traits; /**< Of functions that were judged: struct known_traits. */
-    uint64_t steps;           /**< Spent so far, for all questions. */
+    struct hash_table traits;   /**< Of functions that were judged: struct known_traits. */
+    struct hash_table imports;  /**< Of imports: struct known_import. */
+    struct hash_table failures; /**< Of functions that were asked for: struct known_failure. */
+    uint64_t steps;             /**< Spent so far, for all questions. */
+    bool has_parallel;        /**< It imports what begins a parallel block; set by reports/. */
 };
 
 /**

@@ -108,7 +108,7 @@ static bool is_parallel_helper(const char *import)
     return false;
 }
 
-static uint8_t traits_of_import(const char *import)
+static uint8_t judge_import(const char *import)
 {
     static const struct {
         uint32_t of_python;
@@ -136,10 +136,22 @@ static uint8_t traits_of_import(const char *import)
     return traits;
 }
 
+static uint8_t traits_of_import(struct flow *flow, const char *import)
+{
+    const struct known_import *before = hash_table_find(&flow->imports, (uintptr_t)import);
+    if (before)
+        return before->traits;
+    const uint8_t traits = judge_import(import);
+    struct known_import *known = hash_table_add(&flow->imports, (uintptr_t)import);
+    if (known)
+        known->traits = traits;
+    return traits;
+}
+
 static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned depth)
 {
     if (target.import)
-        return traits_of_import(target.import);
+        return traits_of_import(flow, target.import);
     const struct code_function *function = code_find_function(&flow->image, target.address);
     if (!function || function->start != target.address ||
         flow_find_traceback_helper(flow, target.address))

@@ -311,8 +311,8 @@ static bool lacks_values(const struct error_report *reports, size_t count)
     return lacks;
 }
 
-size_t reports_find(struct reports *reports, uint64_t address, struct error_report *ret,
-                    size_t limit)
+static size_t find_chain(struct reports *reports, uint64_t address, struct error_report *ret,
+                         size_t limit)
 {
     struct flow *flow = &reports->flow;
     struct flow_state start;
@@ -332,4 +332,64 @@ size_t reports_find(struct reports *reports, uint64_t address, struct error_repo
     reports_enter_block(reports, function, &start);
     return flow_find_preserved(flow, pc, &start) ? follow_reports(flow, &start, &call, ret, limit)
                                                  : count;
+}
+
+/* ---- those that were asked for ---- */
+
+/** The reports of one address. */
+struct known_chain {
+    uint64_t address;
+    size_t first; /**< In the list of all. */
+    size_t count;
+};
+
+struct known_chains {
+    struct hash_table addresses; /**< struct known_chain */
+    struct error_report *items;
+    size_t count;
+    size_t capacity;
+};
+
+void reports_destroy_chains(struct known_chains *chains)
+{
+    if (!chains)
+        return;
+    hash_table_deinit(&chains->addresses);
+    free(chains->items);
+    free(chains);
+}
+
+static void keep_chain(struct known_chains *chains, uint64_t address,
+                       const struct error_report *reports, size_t count)
+{
+    struct known_chain *known = NULL;
+    if (array_reserve((void **)&chains->items, &chains->capacity, chains->count + count + 1,
+                      sizeof(*chains->items)))
+        known = hash_table_add(&chains->addresses, address);
+    if (!known)
+        return;
+    known->first = chains->count;
+    known->count = count;
+    if (count)
+        memcpy(chains->items + chains->count, reports, count * sizeof(*reports));
+    chains->count += count;
+}
+
+size_t reports_find(struct reports *reports, uint64_t address, struct error_report *ret,
+                    size_t limit)
+{
+    if (!reports->chains && (reports->chains = calloc(1, sizeof(*reports->chains))))
+        reports->chains->addresses = HASH_TABLE_OF(struct known_chain);
+    struct known_chains *chains = reports->chains;
+    /* With less room something else may be the last. */
+    if (!chains || limit != REPORTS_CHAIN_LIMIT)
+        return find_chain(reports, address, ret, limit);
+    const struct known_chain *known = hash_table_find(&chains->addresses, address);
+    if (known && known->count)
+        memcpy(ret, chains->items + known->first, known->count * sizeof(*ret));
+    if (known)
+        return known->count;
+    size_t count = find_chain(reports, address, ret, limit);
+    keep_chain(chains, address, ret, count);
+    return count;
 }

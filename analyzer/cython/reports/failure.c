@@ -133,12 +133,27 @@ static struct abstract_value search_result(struct flow *flow, struct flow_state 
     return result;
 }
 
+static struct known_failure find_failure(struct flow *flow, uint64_t start)
+{
+    struct known_failure known = {.start = start, .result = {ABSTRACT_ERROR, ERROR_IS_MINUS_ONE}};
+    struct abstract_value result = {ABSTRACT_UNKNOWN, 0};
+    struct failure found_of = {OUTCOME_UNKNOWN, false};
+    struct flow_state *found = search_error(flow, start, &found_of);
+    known.raises = found || found_of.calls_python;
+    if (found)
+        result = search_result(flow, found, &found_of.outcome);
+    free(found);
+    if (found_of.outcome == OUTCOME_CANNOT_FAIL)
+        known.result = (struct abstract_value){ABSTRACT_UNKNOWN, 0};
+    else if (result.kind == ABSTRACT_CONSTANT && result.number == 0)
+        known.result.number = ERROR_IS_ZERO;
+    return known;
+}
+
 struct abstract_value reports_find_error_return(struct flow *flow, struct code_target target,
                                                 bool *ret_raises)
 {
     struct abstract_value failure = {ABSTRACT_ERROR, ERROR_IS_MINUS_ONE};
-    struct abstract_value result = {ABSTRACT_UNKNOWN, 0};
-    struct failure found_of = {OUTCOME_UNKNOWN, false};
     const struct code_function *callee =
         target.import ? NULL : code_find_function(&flow->image, target.address);
     /* Through a pointer: a method, an `except 0` of which nothing else is known. */
@@ -148,14 +163,11 @@ struct abstract_value reports_find_error_return(struct flow *flow, struct code_t
     if (!callee || callee->start != target.address ||
         flow_find_traceback_helper(flow, target.address))
         return failure;
-    struct flow_state *found = search_error(flow, target.address, &found_of);
-    *ret_raises = found || found_of.calls_python;
-    if (found)
-        result = search_result(flow, found, &found_of.outcome);
-    free(found);
-    if (found_of.outcome == OUTCOME_CANNOT_FAIL)
-        return (struct abstract_value){ABSTRACT_UNKNOWN, 0};
-    if (result.kind == ABSTRACT_CONSTANT && result.number == 0)
-        failure.number = ERROR_IS_ZERO;
-    return failure;
+    const struct known_failure *before = hash_table_find(&flow->failures, target.address);
+    const struct known_failure found = before ? *before : find_failure(flow, target.address);
+    struct known_failure *known = before ? NULL : hash_table_add(&flow->failures, target.address);
+    if (known)
+        *known = found;
+    *ret_raises = found.raises;
+    return found.result;
 }

@@ -236,7 +236,7 @@ static struct function_identity identify_function(struct reports *reports,
     if (code_is_fragment(function)) {
         /* A cold part, or the body of a parallel block, which only the OpenMP runtime enters. */
         const struct code_function *parent = code_find_addressing(&reports->flow.image, function);
-        if (parent) {
+        if (parent && reports->flow.has_parallel) {
             sweep_function(&reports->flow, parent, &sweep);
             if (sweep.starts_threads) {
                 struct function_identity identity = identify(reports, &sweep, parent);
@@ -244,7 +244,7 @@ static struct function_identity identify_function(struct reports *reports,
                 identity.method = identity.pointed = false;
                 return identity;
             }
-        } else if ((parent = code_find_jumping(&reports->flow.image, function))) {
+        } else if (!parent && (parent = code_find_jumping(&reports->flow.image, function))) {
             sweep_function(&reports->flow, function, &sweep);
             /* The slot of __eq__ ends in a jump to __eq__. */
             const struct table_entry *entry = reports_find_entry(reports, parent->start);

@@ -186,9 +186,6 @@ static void add_slot(struct tables *tables, const char *type, const struct c_api
 
 /* ---- types ---- */
 
-/** One way to write a type: adds what it holds. */
-typedef void visit_type(struct tables *tables, const char *name, uint64_t at);
-
 static bool is_size(uint32_t size)
 {
     return size >= 16 && size < OBJECT_SIZE_LIMIT;
@@ -271,12 +268,19 @@ static void add_module(struct tables *tables, uint64_t at)
     }
 }
 
-/** Every pointer to a name that stands where a type has its own. */
-static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on_type)
+/** A type that was found. */
+struct found_type {
+    const char *name;
+    uint64_t at;
+    bool spec;
+};
+
+/** Every pointer to a name that stands where a type has its own; how many. */
+static size_t find_types(const struct code_image *image, struct found_type **ret)
 {
-    const struct code_image *image = tables->image;
-    size_t found = 0;
-    for (size_t i = 0; i < image->pointer_count && found < TYPE_LIMIT; i++) {
+    struct found_type *types = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < image->pointer_count && count < TYPE_LIMIT; i++) {
         uint64_t at = image->pointers[i].address;
         bool spec = is_spec(image, at);
         if (!spec && (at < C_API_TYPE_NAME || !is_type(image, at - C_API_TYPE_NAME)))
@@ -284,15 +288,23 @@ static void each_type(struct tables *tables, visit_type *on_spec, visit_type *on
         const char *name = name_at(image, at);
         if (!name)
             continue;
-        found++;
-        (spec ? on_spec : on_type)(tables, name, spec ? at : at - C_API_TYPE_NAME);
+        if (!array_reserve((void **)&types, &capacity, count + 1, sizeof(*types)))
+            break;
+        types[count++] = (struct found_type){name, spec ? at : at - C_API_TYPE_NAME, spec};
     }
+    *ret = types;
+    return count;
 }
 
-static void note_views(struct tables *tables, const char *name, uint64_t at)
+static void add_types(struct tables *tables)
 {
-    (void)at;
-    tables->has_views |= strcmp(cython_last_part(name), "_memoryviewslice") == 0;
+    struct found_type *types;
+    size_t count = find_types(tables->image, &types);
+    for (size_t i = 0; i < count; i++)
+        tables->has_views |= strcmp(cython_last_part(types[i].name), "_memoryviewslice") == 0;
+    for (size_t i = 0; i < count; i++)
+        (types[i].spec ? add_spec : add_type)(tables, types[i].name, types[i].at);
+    free(types);
 }
 
 /* ---- the result ---- */
@@ -337,8 +349,7 @@ static void merge_entries(struct method_tables *found)
 static void read_tables(const struct code_image *image, struct method_tables *found)
 {
     struct tables tables = {.image = image, .found = found};
-    each_type(&tables, note_views, note_views);
-    each_type(&tables, add_spec, add_type);
+    add_types(&tables);
     /* Of the module itself, and of functions that are made one by one. */
     for (size_t i = 0; i < image->pointer_count; i++) {
         struct table_entry entry;

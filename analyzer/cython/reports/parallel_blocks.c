@@ -252,7 +252,8 @@ const struct parallel_block *reports_find_block(struct reports *reports,
                                                 const struct code_function *function)
 {
     struct flow *flow = &reports->flow;
-    const struct code_function *parent = code_find_addressing(&flow->image, function);
+    const struct code_function *parent =
+        flow->has_parallel ? code_find_addressing(&flow->image, function) : NULL;
     if (!parent)
         return NULL;
     if (!reports->blocks)

@@ -3,6 +3,14 @@
 
 #include <stdlib.h>
 
+static bool imports_parallel(const struct code_image *image)
+{
+    for (size_t i = 0; i < image->pointer_count; i++)
+        if (flow_begins_parallel((struct code_target){.import = image->pointers[i].import}))
+            return true;
+    return false;
+}
+
 struct reports *reports_create(const uint8_t *bytes, size_t size)
 {
     struct reports *reports = calloc(1, sizeof(*reports));
@@ -13,6 +21,7 @@ struct reports *reports_create(const uint8_t *bytes, size_t size)
         reports_destroy(reports);
         return NULL;
     }
+    reports->flow.has_parallel = imports_parallel(&reports->flow.image);
     return reports;
 }
 
@@ -23,6 +32,7 @@ void reports_destroy(struct reports *reports)
     reports_destroy_tables(reports->tables);
     reports_destroy_blocks(reports->blocks);
     reports_destroy_identities(reports->identities);
+    reports_destroy_chains(reports->chains);
     flow_deinit(&reports->flow);
     free(reports);
 }

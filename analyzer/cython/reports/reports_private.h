@@ -14,6 +14,7 @@ struct reports {
     struct method_tables *tables;
     struct parallel_blocks *blocks;
     struct known_identities *identities;
+    struct known_chains *chains;
 };
 
 /* ---- traceback_helpers.c, helper_arguments.c ---- */
@@ -22,6 +23,10 @@ struct reports {
 bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc);
 /** Where function `start` takes name, line and file from; false when it makes no code object. */
 bool reports_find_helper_arguments(struct flow *flow, uint64_t start, struct traceback_helper *ret);
+
+/* ---- error_reports.c ---- */
+
+void reports_destroy_chains(struct known_chains *chains);
 
 /* ---- failure.c ---- */
 

@@ -77,20 +77,18 @@ static void scan_calls(struct code_image *image, const struct elf_load *segment,
 {
     struct code_range code = code_of_segment(image, segment);
     struct code_reference call;
-    for (size_t at = 0;
-         image->abi->find_reference(&code, at, REFERENCE_CALL | REFERENCE_CALL_SLOT, &call);
+    for (size_t at = 0; image->abi->find_reference(&code, at, REFERENCE_CALL, &call);
          at = call.offset + 1) {
-        uint64_t address = code.address + call.offset;
-        if (call.kind == REFERENCE_CALL) {
-            struct code_function *function = code_find_function(image, call.target);
-            if (function && function->start == call.target)
-                function->called = true;
-            if (holds(uses->stubs, uses->stub_count, call.target))
-                add_call(uses, address);
-        } else if (holds(uses->slots, uses->slot_count, call.target)) {
-            add_call(uses, address);
-        }
+        struct code_function *function = code_find_function(image, call.target);
+        if (function && function->start == call.target)
+            function->called = true;
+        if (holds(uses->stubs, uses->stub_count, call.target))
+            add_call(uses, code.address + call.offset);
     }
+    for (size_t at = 0; image->abi->find_reference(&code, at, REFERENCE_CALL_SLOT, &call);
+         at = call.offset + 1)
+        if (holds(uses->slots, uses->slot_count, call.target))
+            add_call(uses, code.address + call.offset);
 }
 
 /** Functions whose address stands in data. */
