@@ -1,5 +1,6 @@
 /* What is kept of libraries for many targets. */
 #include "api.h"
+#include "cython.h"
 
 #include <stdlib.h>
 
@@ -38,8 +39,11 @@ enum psc_status psc_kept_learn(struct psc_kept *kept, const void *bytes, size_t 
     if (!kept || (!bytes && size))
         return psc_fail(err, PSC_ERR_ARGUMENT, "psc_kept_learn: kept or bytes is NULL");
     struct byte_cursor cursor = cursor_over(bytes, size);
-    while (parse_module_lesson(&cursor, &lesson))
-        kept_modules_learn(kept->modules, &lesson);
+    while (parse_module_lesson(&cursor, &lesson)) {
+        struct module *module = kept_modules_learn(kept->modules, &lesson);
+        if (module && lesson.code)
+            cython_learn_code(module, lesson.codes, lesson.code_count);
+    }
     return cursor.failed ? psc_fail(err, PSC_ERR_FORMAT, "psc_kept_learn: the bytes are damaged")
                          : PSC_OK;
 }

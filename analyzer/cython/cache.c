@@ -74,14 +74,10 @@ static struct reports *cache_reports(struct cython_cache *cache, struct module *
                                      struct cython_module **ret)
 {
     struct cython_module *known = cache_module(cache, module);
-    if (known && !known->reports_tried) {
-        known->reports_tried = true;
-        module_open(module);
-        if (module->image)
-            known->reports = reports_create(module->image, module->image_size);
-    }
+    if (known && !known->code)
+        known->code = cython_code_of(module);
     *ret = known;
-    return known ? known->reports : NULL;
+    return known && known->code ? kept_code_reports(known->code) : NULL;
 }
 
 bool cython_cache_has_code(struct cython_cache *cache, struct module *module)
@@ -102,11 +98,14 @@ size_t cython_cache_find_code(struct cython_cache *cache, const struct cython_ad
 {
     struct cython_module *known;
     struct reports *reports = cache_reports(cache, address->module, &known);
-    if (!reports)
-        return 0;
+    const uint64_t pc = address->pc - address->module->bias;
+    size_t count;
+    if (!reports || kept_code_find(known->code, pc, address->arena, ret, limit, &count))
+        return reports ? count : 0;
     struct code_question question = {reports, cython_module_get_name(known, cache->arena),
                                      address->arena};
-    return cython_functions_at(&question, address->pc - address->module->bias, ret, limit);
+    module_note_code(address->module, pc);
+    return cython_functions_at(&question, pc, ret, limit);
 }
 
 bool cython_cache_calls_itself(struct cython_cache *cache, struct module *module, psc_addr pc)
@@ -139,6 +138,9 @@ bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, p
 {
     struct cython_module *known;
     struct reports *reports = cache_reports(cache, module, &known);
+    bool helper;
+    if (reports && kept_code_find_helper(known->code, pc - module->bias, &helper))
+        return helper;
     return reports && cython_is_own_code(reports_get_flow(reports), pc - module->bias);
 }
 

@@ -186,6 +186,13 @@ bool cython_cache_is_mypyc(struct cython_cache *cache, struct module *module);
  */
 size_t cython_cache_find_code(struct cython_cache *cache, const struct cython_address *address,
                               struct cython_code *ret, size_t limit);
+/** Functions at one address that are kept for later targets. */
+#define CYTHON_CODE_LIMIT 20
+/**
+ * Follows the machine code of a module without a process, for the targets to come that open it.
+ * @param addresses  of the file, 8 bytes each, little-endian: that will be asked for again.
+ */
+void cython_learn_code(struct module *module, const uint8_t *addresses, size_t count);
 
 /**
  * Whether the function at an address may call itself without Python's help: one that is inlined

@@ -17,9 +17,20 @@ struct cython_module {
     bool names_read;
     const char *module_name;
     bool module_name_known;
-    struct reports *reports; /**< NULL: not made by Cython. */
-    bool reports_tried;
+    struct kept_code *code; /**< That of the module; NULL: not asked for yet. */
 };
+
+/** What is kept of a module's machine code: it is made once, and answers are kept, too. */
+struct kept_code;
+/** That of a module, made where it is not known yet; NULL: out of memory. */
+struct kept_code *cython_code_of(struct module *module);
+/** NULL: not made by Cython. */
+struct reports *kept_code_reports(const struct kept_code *code);
+/** What it answers at an address of the file; false: it was not learned. */
+bool kept_code_find(const struct kept_code *code, uint64_t address, struct arena *arena,
+                    struct cython_code *ret, size_t limit, size_t *ret_count);
+/** The same of cython_is_own_code(). */
+bool kept_code_find_helper(const struct kept_code *code, uint64_t address, bool *ret);
 
 void cython_module_deinit(struct cython_module *known);
 bool cython_module_name_of(struct cython_module *known, const char *symbol, struct arena *arena,

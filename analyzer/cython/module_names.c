@@ -60,7 +60,6 @@ static struct cython_names *module_names(struct cython_module *known)
 void cython_module_deinit(struct cython_module *known)
 {
     cython_names_deinit(&known->names);
-    reports_destroy(known->reports);
 }
 
 /* ---- the module's name ---- */

@@ -156,17 +156,18 @@ static void look_up_inlines(struct module *module, const uint8_t *addresses, siz
                             INLINE_LIMIT);
 }
 
-void kept_modules_learn(struct kept_modules *kept, const struct module_lesson *lesson)
+struct module *kept_modules_learn(struct kept_modules *kept, const struct module_lesson *lesson)
 {
     struct kept_module *found = find(kept, lesson->path, lesson->path_size, &lesson->build_id);
     const size_t warnings = kept->target->warnings.count;
     if (!found)
         found = add(kept, lesson);
     if (!found || found->refused || found->file->state != TARGET_FILE_FOUND ||
-        found->addresses + lesson->line_count + lesson->inline_count > KEPT_ADDRESS_LIMIT)
-        return;
+        found->addresses + lesson->line_count + lesson->inline_count + lesson->code_count >
+            KEPT_ADDRESS_LIMIT)
+        return NULL;
     struct module *module = &found->module;
-    found->addresses += lesson->line_count + lesson->inline_count;
+    found->addresses += lesson->line_count + lesson->inline_count + lesson->code_count;
     module_open(module);
     if (lesson->separate)
         module_separate_elf(module);
@@ -177,4 +178,5 @@ void kept_modules_learn(struct kept_modules *kept, const struct module_lesson *l
     look_up_lines(module, lesson->lines, lesson->line_count);
     look_up_inlines(module, lesson->inlines, lesson->inline_count);
     found->refused = kept->target->warnings.count != warnings;
+    return found->refused ? NULL : module;
 }

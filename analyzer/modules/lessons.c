@@ -1,7 +1,7 @@
 /* What was read of the files of modules, as bytes for the one who keeps it. */
 #include "modules_private.h"
 
-enum lesson_flag { LESSON_SEPARATE = 1, LESSON_SYMBOLS = 2, LESSON_NAMES = 4 };
+enum lesson_flag { LESSON_SEPARATE = 1, LESSON_SYMBOLS = 2, LESSON_NAMES = 4, LESSON_CODE = 8 };
 
 /* ---- writing ---- */
 
@@ -23,7 +23,7 @@ static bool is_worth_it(const struct module *module)
     return asked && file && file->state == TARGET_FILE_FOUND && file->build_id.size &&
            strlen(file->path) <= MODULE_LESSON_PATH_LIMIT &&
            (asked->opened || asked->separate || asked->symbols || asked->names ||
-            asked->lines.count || asked->inlines.count);
+            asked->lines.count || asked->inlines.count || asked->followed);
 }
 
 void modules_write_lessons(const struct modules *modules, struct text *ret)
@@ -36,16 +36,27 @@ void modules_write_lessons(const struct modules *modules, struct text *ret)
         const struct target_file *file = module->file;
         add_number(ret, (uint32_t)strlen(file->path));
         add_number(ret, (uint32_t)file->build_id.size);
-        add_number(ret, (asked->separate ? LESSON_SEPARATE : 0u) |
-                            (asked->symbols ? LESSON_SYMBOLS : 0u) |
-                            (asked->names ? LESSON_NAMES : 0u));
+        add_number(
+            ret, (asked->separate ? LESSON_SEPARATE : 0u) | (asked->symbols ? LESSON_SYMBOLS : 0u) |
+                     (asked->names ? LESSON_NAMES : 0u) | (asked->followed ? LESSON_CODE : 0u));
         add_number(ret, (uint32_t)asked->lines.count);
         add_number(ret, (uint32_t)asked->inlines.count);
+        add_number(ret, (uint32_t)asked->codes.count);
         text_add_string(ret, file->path);
         text_add(ret, (const char *)file->build_id.bytes, file->build_id.size);
         add_addresses(ret, &asked->lines);
         add_addresses(ret, &asked->inlines);
+        add_addresses(ret, &asked->codes);
     }
+}
+
+void module_note_code(struct module *module, uint64_t file_address)
+{
+    if (!module->asked)
+        return;
+    module->asked->followed = true;
+    if (file_address)
+        asked_add(&module->asked->codes, file_address);
 }
 
 /* ---- reading ---- */
@@ -66,6 +77,7 @@ bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret)
     const uint32_t flags = cursor_u32(bytes);
     ret->line_count = cursor_u32(bytes);
     ret->inline_count = cursor_u32(bytes);
+    ret->code_count = cursor_u32(bytes);
     if (!ret->path_size || ret->path_size > MODULE_LESSON_PATH_LIMIT || !id_size ||
         id_size > TARGET_BUILD_ID_MAX)
         cursor_fail(bytes);
@@ -73,6 +85,7 @@ bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret)
     const uint8_t *id = cursor_take(bytes, id_size);
     ret->lines = take_addresses(bytes, ret->line_count);
     ret->inlines = take_addresses(bytes, ret->inline_count);
+    ret->codes = take_addresses(bytes, ret->code_count);
     if (bytes->failed || ret->path[0] != '/' || memchr(ret->path, '\0', ret->path_size)) {
         cursor_fail(bytes);
         return false;
@@ -82,5 +95,6 @@ bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret)
     ret->separate = flags & LESSON_SEPARATE;
     ret->symbols = flags & LESSON_SYMBOLS;
     ret->names = flags & LESSON_NAMES;
+    ret->code = flags & LESSON_CODE;
     return true;
 }

@@ -250,7 +250,10 @@ void module_deinit(struct module *module)
     if (module->asked) {
         free(module->asked->lines.items);
         free(module->asked->inlines.items);
+        free(module->asked->codes.items);
     }
+    if (module->code)
+        module->destroy_code(module->code);
 }
 
 /* The module that `before` had there, if it is the same. */

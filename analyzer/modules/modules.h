@@ -54,6 +54,11 @@ struct module {
     struct module_files *files;
     struct module_dwarf *dwarf;
     struct module_asked *asked; /**< What was read of its files; NULL: it is not noted. */
+
+    /** What the room `cython` keeps of its machine code; `destroy_code` frees it with the module.
+     */
+    struct kept_code *code;
+    void (*destroy_code)(struct kept_code *code);
 };
 
 struct modules;
@@ -136,9 +141,11 @@ struct module_lesson {
     bool separate; /**< Its separate debug file was looked for. */
     bool symbols;
     bool names; /**< Symbols by their names. */
-    /** Addresses of the file, 8 bytes each, little-endian: whose lines, whose inlined calls. */
-    const uint8_t *lines, *inlines;
-    size_t line_count, inline_count;
+    bool code;  /**< Its machine code was followed. */
+    /** Addresses of the file, 8 bytes each, little-endian: whose lines, whose inlined calls, what
+     * machine code tells of which. */
+    const uint8_t *lines, *inlines, *codes;
+    size_t line_count, inline_count, code_count;
 };
 
 /** Bytes of a path in a lesson. */
@@ -149,6 +156,8 @@ struct module_lesson {
  * are known by their build-id alone. Nothing where the target's options keep nothing.
  */
 void modules_write_lessons(const struct modules *modules, struct text *ret);
+/** Notes that the machine code at an address of the file was followed; 0: that it is of no use. */
+void module_note_code(struct module *module, uint64_t file_address);
 /** The next one; false at the end, and when it is damaged: bytes->failed then. */
 bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret);
 
@@ -163,10 +172,10 @@ struct kept_modules;
 struct kept_modules *kept_modules_create(const struct target_options *options);
 void kept_modules_destroy(struct kept_modules *kept);
 /**
- * Reads of a file here what the lesson says. What would make a warning is not kept, nor are files
- * beyond the limits.
+ * Reads of a file here what the lesson says, but for its machine code. What would make a warning is
+ * not kept, nor are files beyond the limits. @return the file's module; NULL: it is not kept.
  */
-void kept_modules_learn(struct kept_modules *kept, const struct module_lesson *lesson);
+struct module *kept_modules_learn(struct kept_modules *kept, const struct module_lesson *lesson);
 /** For target_options.find_kept: a file by its path and build-id. */
 bool kept_modules_find(struct kept_modules *kept, struct target_file *file);
 

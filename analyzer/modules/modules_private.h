@@ -53,6 +53,8 @@ struct module_asked {
     bool names;
     struct asked_addresses lines;
     struct asked_addresses inlines;
+    bool followed; /**< Its machine code. */
+    struct asked_addresses codes;
 };
 
 /** Frees what was read of its files. */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define CODE_LIMIT 20
-
 static bool is_user_code(const struct cython_code *code)
 {
     return code->function && code->kind != CYTHON_PLUMBING;
@@ -65,12 +63,12 @@ static size_t find_code(struct symbolizer *symbolizer, const struct address_info
                         struct cython_code *ret)
 {
     const struct cython_address address = {info->module, info->pc, symbolizer->trace->arena};
-    return cython_cache_find_code(symbolizer->cython, &address, ret, CODE_LIMIT);
+    return cython_cache_find_code(symbolizer->cython, &address, ret, CYTHON_CODE_LIMIT);
 }
 
 bool symbolizer_name_by_code(struct symbolizer *symbolizer, struct address_info *info)
 {
-    struct cython_code codes[CODE_LIMIT];
+    struct cython_code codes[CYTHON_CODE_LIMIT];
     if (!cython_cache_has_code(symbolizer->cython, info->module))
         return false;
     size_t count = find_code(symbolizer, info, codes);
@@ -147,7 +145,7 @@ static void add_inlined(struct symbolizer *symbolizer, struct address_info *info
 
 void symbolizer_add_code_lines(struct symbolizer *symbolizer, struct address_info *info)
 {
-    struct cython_code codes[CODE_LIMIT];
+    struct cython_code codes[CYTHON_CODE_LIMIT];
     bool wanted = false;
     for (size_t i = 0; i < info->level_count; i++)
         wanted |= lacks_line(&info->levels[i]);

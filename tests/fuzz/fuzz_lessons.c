@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_inside(data, size, lesson.path, lesson.path_size);
         check_inside(data, size, lesson.lines, lesson.line_count * sizeof(uint64_t));
         check_inside(data, size, lesson.inlines, lesson.inline_count * sizeof(uint64_t));
+        check_inside(data, size, lesson.codes, lesson.code_count * sizeof(uint64_t));
         if (!lesson.path_size || lesson.path_size > MODULE_LESSON_PATH_LIMIT ||
             !lesson.build_id.size || lesson.build_id.size > TARGET_BUILD_ID_MAX)
             abort();

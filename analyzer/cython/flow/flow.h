@@ -27,6 +27,7 @@ struct traceback_helper {
 struct known_traits {
     uint64_t start;
     uint8_t traits; /**< enum trait of traits.c; 0: it may fail. */
+    bool open;      /**< Not judged yet, or only with the calls that were followed from another. */
 };
 
 /** What a function of the module returns when it has failed; see reports/. */
@@ -52,7 +53,8 @@ struct flow {
     struct hash_table imports;  /**< Of imports: struct known_import. */
     struct hash_table failures; /**< Of functions that were asked for: struct known_failure. */
     uint64_t steps;             /**< Spent so far, for all questions. */
-    bool has_parallel;        /**< It imports what begins a parallel block; set by reports/. */
+    bool traits_cut;            /**< While one is judged: it calls deeper than is followed. */
+    bool has_parallel;          /**< It imports what begins a parallel block; set by reports/. */
 };
 
 /**

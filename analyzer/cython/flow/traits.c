@@ -39,13 +39,15 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-static void keep_known(struct flow *flow, uint64_t start, uint8_t traits)
+static void keep_known(struct flow *flow, uint64_t start, uint8_t traits, bool open)
 {
     struct known_traits *known = hash_table_find(&flow->traits, start);
     if (!known)
         known = hash_table_add(&flow->traits, start);
-    if (known)
-        known->traits = traits;
+    if (!known)
+        return;
+    known->traits = traits;
+    known->open = open;
 }
 
 static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned depth);
@@ -157,13 +159,19 @@ static uint8_t traits_of(struct flow *flow, struct code_target target, unsigned 
         flow_find_traceback_helper(flow, target.address))
         return 0;
     const struct known_traits *known = hash_table_find(&flow->traits, target.address);
-    if (known)
+    if (known && !known->open)
         return known->traits;
-    if (depth > CLEANUP_DEPTH_LIMIT)
+    if (depth > CLEANUP_DEPTH_LIMIT) {
+        flow->traits_cut = true;
         return 0;
-    keep_known(flow, target.address, 0); /* For functions that call each other. */
+    }
+    const bool cut_before = depth && flow->traits_cut;
+    flow->traits_cut = false;
+    keep_known(flow, target.address, 0, false); /* For functions that call each other. */
     uint8_t traits = traits_of_function(flow, function, depth);
-    keep_known(flow, target.address, traits);
+    /* Asked for itself it may have another answer. */
+    keep_known(flow, target.address, traits, depth && flow->traits_cut);
+    flow->traits_cut |= cut_before;
     return traits;
 }
 

@@ -80,6 +80,9 @@ static bool take_kept(struct module *module)
     module->files = kept->files;
     module->symbols = kept->symbols;
     module->dwarf = kept->dwarf;
+    module->code = kept->code;
+    module->destroy_code = kept->destroy_code;
+    kept->code = NULL;
     kept->files = NULL;
     kept->symbols = NULL;
     kept->dwarf = NULL;

@@ -23,13 +23,14 @@ static void put(struct written *written, const void *bytes, size_t size)
 static void put_lesson(struct written *written, const char *path, uint32_t id_size, uint32_t lines)
 {
     static const uint8_t id[80] = {0xab, 0xcd};
-    const uint32_t head[] = {(uint32_t)strlen(path), id_size, 5, lines, 1};
+    const uint32_t head[] = {(uint32_t)strlen(path), id_size, 5 + 8, lines, 1, 2};
     put(written, head, sizeof(head));
     put(written, path, strlen(path));
     put(written, id, id_size);
     for (uint64_t i = 0; i < lines; i++)
         put(written, &i, sizeof(i));
-    put(written, &(uint64_t){77}, sizeof(uint64_t));
+    for (uint64_t i = 77; i < 80; i++)
+        put(written, &i, sizeof(i));
 }
 
 static void test_whole(void **state)
@@ -50,6 +51,9 @@ static void test_whole(void **state)
     assert_int_equal(load_u64(lesson.lines + 16), 2);
     assert_int_equal(lesson.inline_count, 1);
     assert_int_equal(load_u64(lesson.inlines), 77);
+    assert_true(lesson.code);
+    assert_int_equal(lesson.code_count, 2);
+    assert_int_equal(load_u64(lesson.codes + 8), 79);
     assert_true(parse_module_lesson(&bytes, &lesson));
     assert_int_equal(lesson.line_count, 0);
     assert_false(parse_module_lesson(&bytes, &lesson));
@@ -86,7 +90,7 @@ static void test_damaged(void **state)
     expect_damaged(written.bytes, written.size);
     written.size = 0;
     put_lesson(&written, "/a", 20, 3);
-    written.bytes[21] = 0; // A path with a zero in it.
+    written.bytes[25] = 0; // A path with a zero in it.
     expect_damaged(written.bytes, written.size);
 }
 
