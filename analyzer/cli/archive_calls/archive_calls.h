@@ -24,6 +24,7 @@
     X(archive_read_support_filter_xz)          \
     X(archive_read_support_filter_bzip2)       \
     X(archive_read_support_filter_lz4)         \
+    X(archive_filter_code)                     \
     X(archive_read_open)                       \
     X(archive_read_open_fd)                    \
     X(archive_read_next_header)                \

@@ -27,14 +27,14 @@
 #define STANDARD_INPUT "standard input"
 
 /* RFC 1952, 2.3.1; .xz file format 2.1.1.1; RFC 8878, 3.1.1 (and 3.1.2, frames to be skipped);
- * LZ4 frame format; bzip2's blocks. */
+ * LZ4 frame format, and its legacy one; bzip2's blocks. */
 static const struct {
     uint8_t size;
     uint8_t begins[6];
 } formats[] = {
     {3, {0x1f, 0x8b, 0x08}},       {6, {0xfd, '7', 'z', 'X', 'Z', 0}},
     {4, {0x28, 0xb5, 0x2f, 0xfd}}, {4, {0x04, 0x22, 0x4d, 0x18}},
-    {3, {'B', 'Z', 'h'}},
+    {4, {0x02, 0x21, 0x4c, 0x18}}, {3, {'B', 'Z', 'h'}},
 };
 
 bool packed_core_is_packed(const unsigned char *bytes, uint64_t size)

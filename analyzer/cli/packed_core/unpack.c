@@ -52,6 +52,11 @@ static int copy_packed(struct unpack_work *work)
     int result = calls->archive_read_open(archive, work, NULL, read_packed, NULL);
     if (result == ARCHIVE_OK)
         result = calls->archive_read_next_header(archive, &entry);
+    // libarchive takes what is too short for a format that it knows for text that is not packed.
+    if (result == ARCHIVE_OK && calls->archive_filter_code(archive, 0) == ARCHIVE_FILTER_NONE) {
+        unpack_say_how_it_ended(work, "there is not even its beginning");
+        result = ARCHIVE_EOF;
+    }
     while (result == ARCHIVE_OK || result == ARCHIVE_WARN || result == ARCHIVE_RETRY) {
         const void *block = NULL;
         size_t size = 0;

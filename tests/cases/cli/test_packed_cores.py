@@ -118,12 +118,13 @@ def test_standard_input(core, plain, tmp_path):
     assert result.returncode == analyzer.EXIT_NOTHING and "neither a file nor a pipe" in result.stderr
 
 
-@pytest.mark.parametrize("form", ("gz", "xz", "zst", "bz2"))
+@pytest.mark.parametrize("form", ("gz", "xz", "zst", "lz4", "bz2"))
 def test_cut_off(core, tmp_path, form):
     """What there is, is shown; what is missing is told, and the exit code says so."""
     packed = pack(core.read_bytes(), form)
     cut = tmp_path / "core.cut"
-    cut.write_bytes(packed[:len(packed) * 2 // 3])
+    # Blocks of .lz4 have 4 MB, and the last one is lost as a whole.
+    cut.write_bytes(packed[:len(packed) * 2 // 3 if form != "lz4" else -1000])
     result = analyzer.run("--format", "json", cut)
     assert result.returncode == analyzer.EXIT_PARTIAL, result.describe()
     assert {"core-incomplete", "core-truncated"} <= {warning["code"] for warning in result.json["warnings"]}
@@ -133,6 +134,26 @@ def test_cut_off(core, tmp_path, form):
     damaged[len(damaged) // 2] ^= 0x55
     cut.write_bytes(damaged)
     assert analyzer.run(cut).returncode in (analyzer.EXIT_PARTIAL, analyzer.EXIT_NOTHING)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_cut_anywhere(core, tmp_path, form):
+    """Whichever part of a format is missing, also between two blocks: the sentence is the same, and there is one report."""
+    packed = pack(core.read_bytes()[:300000], form) if form != "lz4" else \
+        subprocess.run(["lz4", "-q", "-c", "-B4"], input=core.read_bytes()[:300000], stdout=subprocess.PIPE, check=True).stdout
+    cuts = {6, 8, 11, 13, 20, len(packed) // 2} | {len(packed) - number for number in (1, 4, 5, 8, 9)}
+    if form == "lz4":  # LZ4 frame format: a header of 7 bytes, blocks behind their sizes, 4 zeros, a checksum.
+        at = 7
+        while int.from_bytes(packed[at:at + 4], "little"):
+            at += 4 + (int.from_bytes(packed[at:at + 4], "little") & 0x7fffffff)
+            cuts |= {at, at + 4, at + 5}
+        assert at == len(packed) - 8
+    cut = tmp_path / "core.cut"
+    for size in sorted(cuts):
+        cut.write_bytes(packed[:size])
+        result = analyzer.run(cut)
+        assert "the compressed core ends early or is damaged" in result.stderr.splitlines()[0], (size, result.describe())
+        assert result.returncode in (analyzer.EXIT_PARTIAL, analyzer.EXIT_NOTHING), result.describe()
 
 
 def test_gzip(core, plain, tmp_path):
