@@ -61,6 +61,20 @@ void left_cores_remove(const struct left_cores *cores);
 void left_cores_slim(const struct left_cores *cores, const struct ci_options *options);
 void left_cores_deinit(struct left_cores *cores);
 
+/* ---- folder_list.c ---- */
+
+/** Folders that are looked through, one after the other; their number is limited. */
+struct folder_list {
+    char **items;
+    size_t count;
+};
+
+/** Copies the path; false: there are too many, or no memory. */
+bool folder_list_add(struct folder_list *list, const char *path);
+/** Adds the folders in one of them, but for links and those whose names begin with a dot. */
+void folder_list_add_below(struct folder_list *list, size_t index);
+void folder_list_deinit(struct folder_list *list);
+
 /* ---- core_names.c ---- */
 
 /**

@@ -154,6 +154,37 @@ static void note_folder(struct left_cores *cores, const char *folder)
         cores->folders[cores->folder_count++] = copy;
 }
 
+static bool take_from(struct left_cores *cores, const char *folder,
+                      const struct descendant *process)
+{
+    char *name = core_pattern_glob(&cores->pattern, folder, process->pid);
+    bool found = name && take_matches(cores, name, process, false);
+    free(name);
+    return found;
+}
+
+/*
+ * Of a process that died before anybody saw where it was: the folders below this one. Without its
+ * process in the name it may be that of another one that has just died there, too.
+ */
+static bool take_from_below(struct left_cores *cores, const struct descendant *process)
+{
+    const struct descendant unknown = {0};
+    const bool named = core_pattern_names_pid(&cores->pattern);
+    struct folder_list list = {0};
+    char *here = getcwd(NULL, 0);
+    bool found = false;
+    if (here && folder_list_add(&list, here))
+        for (size_t i = 0; i < list.count && !found; i++) {
+            found = take_from(cores, list.items[i], named ? process : &unknown);
+            if (!found)
+                folder_list_add_below(&list, i);
+        }
+    free(here);
+    folder_list_deinit(&list);
+    return found;
+}
+
 bool left_cores_find(struct left_cores *cores, const struct descendant *process)
 {
     const char *folder = process->working_directory;
@@ -167,12 +198,11 @@ bool left_cores_find(struct left_cores *cores, const struct descendant *process)
         return process->status_known && find_stored(cores, process);
     // Without its process in the name it may be any other's: the status has to say that there is
     // one.
-    if (!folder || (!process->status_known && !core_pattern_names_pid(&cores->pattern)))
+    if (!process->status_known && !core_pattern_names_pid(&cores->pattern))
         return false;
-    char *name = core_pattern_glob(&cores->pattern, folder, process->pid);
-    bool found = name && take_matches(cores, name, process, false);
-    free(name);
-    return found;
+    return (folder && take_from(cores, folder, process)) ||
+           (process->status_known && cores->pattern.destination == CORE_RELATIVE &&
+            take_from_below(cores, process));
 }
 
 void left_cores_sweep(struct left_cores *cores)

@@ -126,11 +126,15 @@ def test_several_in_one_folder(tmp_path):
     run = python(tmp_path, "import os, subprocess, sys\nfor i in range(3):\n"
                            "    subprocess.run([sys.executable, '-c', 'import os; os.abort()'])\n"
                            "os.mkdir('sub')\nos.chdir('sub')\n"
-                           # Long enough that its folder is seen.
-                           "subprocess.run([sys.executable, '-c', "
-                           "'import ctypes, time; time.sleep(1); ctypes.string_at(0)'])\n")
-    assert run.code == 0 and len(run.reports) == 4 and "4 cores: 2 causes" in run.err, run.err
+                           # Too short for its folder to be seen.
+                           "subprocess.run([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)'])\n"
+                           "os.makedirs('a/b')\n"
+                           "subprocess.run([sys.executable, '-S', '-c', "
+                           "'import os; os.chdir(\"a/b\"); os.abort()'])\n")
+    assert run.code == 0 and len(run.reports) == 5 and "5 cores: 2 causes" in run.err, run.err
+    assert all(report["target"]["kind"] == "core" for report in run.reports)
     assert len(core_files(tmp_path)) == 3 and len(core_files(tmp_path / "sub")) == 1
+    assert len(core_files(tmp_path / "sub" / "a" / "b")) == 1
 
 
 @needs_cores
@@ -403,6 +407,22 @@ def test_github(tmp_path):
     assert "::error" not in quiet.err
 
 
+def run_steps(tmp_path, steps, variables):
+    """Exit code and standard error of each step of a job: a program that dies is tested, and sudo only notes what it is told."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    os.symlink(analyzer.PROGRAM, tools / "pystack-core")
+    (tools / "sudo").write_text("#!/bin/sh\necho sudo $* >>sudo.log\n")
+    (tools / "sudo").chmod(0o755)
+    (tmp_path / "test_it.py").write_text("import ctypes\ndef test_boom():\n    ctypes.string_at(0)\n")
+    env = {"PATH": "%s:/usr/bin:/bin" % tools, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", **variables,
+           # A sanitizer's program sets its own limit of core files to 0 otherwise.
+           "ASAN_OPTIONS": "disable_coredump=0:exitcode=%d" % analyzer.SANITIZER_EXIT}
+    done = [subprocess.run(["bash", "-e", "-c", "\n".join(step)], cwd=tmp_path, env=env, stdin=subprocess.DEVNULL,
+                           capture_output=True, timeout=1200) for step in steps]
+    return [one.returncode for one in done], [one.stderr for one in done]
+
+
 def test_documented_workflow(tmp_path):
     """The steps of docs/ci.md run as they stand there."""
     if not has_pytest("xdist") or not leaves_cores():
@@ -418,21 +438,29 @@ def test_documented_workflow(tmp_path):
         elif "uses:" in line and steps:
             break
     assert len(steps) == 3
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    os.symlink(analyzer.PROGRAM, tools / "pystack-core")
-    (tools / "sudo").write_text("#!/bin/sh\necho sudo $* >>sudo.log\n")
-    (tools / "sudo").chmod(0o755)
-    (tmp_path / "test_it.py").write_text("import ctypes\ndef test_boom():\n    ctypes.string_at(0)\n")
-    env = {"PATH": "%s:/usr/bin:/bin" % tools, "HOME": str(tmp_path), "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(tmp_path),
-           "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "PYTHONDONTWRITEBYTECODE": "1",
-           # A sanitizer's program sets its own limit of core files to 0 otherwise.
-           "ASAN_OPTIONS": "disable_coredump=0:exitcode=%d" % analyzer.SANITIZER_EXIT}
-    codes = []
-    for step in steps:
-        done = subprocess.run(["bash", "-e", "-c", "\n".join(step)], cwd=tmp_path, env=env, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=1200)
-        codes.append(done.returncode)
-    assert codes == [0, 1, 0], (codes, done.stderr)
+    codes, errors = run_steps(tmp_path, steps, {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(tmp_path),
+                                                "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")})
+    assert codes == [0, 1, 0], (codes, errors)
     assert "test_boom" in (tmp_path / "summary.md").read_text() and len(os.listdir(tmp_path / "cores")) == 1
     assert not (tmp_path / "sudo.log").exists()
+
+
+def test_documented_gitlab_job(tmp_path):
+    """The lines of its script are given to one shell; what it keeps when it fails is there."""
+    if not has_pytest("xdist") or not leaves_cores():
+        pytest.skip("no pytest-xdist, or no cores here")
+    with open(os.path.join(cores.SOURCE, "docs/ci.md")) as file:
+        job = file.read().split("## GitLab")[1].split("```yaml\n")[1].split("```")[0]
+    script: list[str] = []
+    for line in job.split("  script:\n")[1].split("  artifacts:\n")[0].splitlines():
+        # A plain scalar of YAML goes on in lines that are further in.
+        if line.startswith("    - "):
+            script.append(line[6:])
+        else:
+            script[-1] += " " + line.strip()
+    assert len(script) == 2 and "when: on_failure" in job
+    codes, errors = run_steps(tmp_path, [script], {"GITLAB_CI": "true", "CI": "true", "CI_PROJECT_DIR": str(tmp_path)})
+    assert codes == [1], errors
+    for path in job.split("paths: [")[1].split("]")[0].split(", "):
+        assert (tmp_path / path).exists(), path
+    assert "test_boom" in (tmp_path / "crashes.md").read_text() and len(os.listdir(tmp_path / "cores")) == 1
