@@ -25,9 +25,17 @@ static const char *find_allocator(const struct target *target)
     return NULL;
 }
 
-static void warn_of_allocator(struct heap *heap)
+#define LEFT_OUT                                                                                \
+    "the core file was made smaller (pystack-core slim, handle), and holds only what a report " \
+    "reads"
+
+/* What is not there is not counted, and looks like a small heap. */
+static void warn_of_gaps(struct heap *heap)
 {
-    if (heap->allocator)
+    if (heap->target->is_slim)
+        target_warn(heap->target, "heap-slim",
+                    LEFT_OUT ": most objects are missing, and of no sum is all there");
+    else if (heap->allocator)
         target_warn(heap->target, "heap-allocator",
                     "malloc() is %s's, whose memory is not read: objects above 512 bytes and what "
                     "objects keep there are not found, nor counted",
@@ -84,7 +92,7 @@ static enum psc_status find_all(struct heap *heap)
         status = heap_references_find(heap);
     if (status != PSC_OK)
         return status;
-    warn_of_allocator(heap);
+    warn_of_gaps(heap);
     sum_types(heap);
     heap_parts_find(heap);
     return heap_types_name(heap);
@@ -118,6 +126,8 @@ enum psc_status heap_open(struct target *target, struct modules *modules, struct
         return PSC_OK;
     }
     heap_close(heap);
+    if (status == PSC_ERR_NOT_FOUND && target->is_slim)
+        return psc_fail(err, status, "no objects were found in it: " LEFT_OUT);
     if (status == PSC_ERR_NOT_FOUND)
         return psc_fail(err, status,
                         "no objects were found in it: the memory of the heap is not there, as in "

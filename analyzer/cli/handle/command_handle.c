@@ -232,6 +232,10 @@ static enum options_result take_seconds(void *request, const struct option_spec 
 {
     uint64_t seconds = 0;
     enum options_result result = take_number(spec, value, 3600, &seconds);
+    if (result == OPTIONS_RUN && !seconds) {
+        complain_of_usage("--time-limit: a second at least");
+        result = OPTIONS_WRONG;
+    }
     ((struct handle_request *)request)->seconds = (double)seconds;
     return result;
 }

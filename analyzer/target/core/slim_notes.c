@@ -134,6 +134,7 @@ enum psc_status slim_take_notes(struct target *target, struct core *core,
     if (head.version != SLIM_VERSION)
         return PSC_OK;
     core->slim_flags = head.flags;
+    target->is_slim = true;
     core->truncated |= (head.flags & CORE_SLIM_TRUNCATED) != 0;
     enum psc_status status = take_segments(core, &notes->slim_segments);
     if (status == PSC_OK)

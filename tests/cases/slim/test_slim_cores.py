@@ -141,6 +141,14 @@ def test_with_files_it_reads_alone(tmp_path):
     assert same(analyzer.run(core, through=away).stdout, core) != same(analyzer.run(core).stdout, core)
 
 
+def test_the_heap_of_a_small_core_is_told_as_cut(tmp_path):
+    core = debuggers.some_core("threads").path
+    small = slim(core, tmp_path / "small.core")
+    result = analyzer.run("heap", small)
+    assert "holds only what a report reads" in result.stderr, result.describe()
+    assert result.returncode in (analyzer.EXIT_PARTIAL, analyzer.EXIT_NOTHING), result.describe()
+
+
 def said_by(core, command):
     done = subprocess.run([str(word) for word in command], capture_output=True, check=False, timeout=600)
     text = done.stdout.decode(errors="replace").replace(str(core), "CORE")
