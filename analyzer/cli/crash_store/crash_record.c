@@ -64,7 +64,8 @@ bool crash_record_read(int folder, struct crash_record *ret)
     if (fd >= 0)
         close(fd);
     json_t *json = got > 0 ? json_loadb(text, (size_t)got, 0, NULL) : NULL;
-    bool good = json_is_object(json);
+    const char *schema = json_string_value(json_object_get(json, "schema"));
+    bool good = schema && !strcmp(schema, SCHEMA);
     if (good) {
         ret->time = number_of(json, "time");
         ret->pid = (int32_t)number_of(json, "pid");

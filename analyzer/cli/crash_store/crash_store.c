@@ -43,9 +43,14 @@ bool crash_store_open(struct crash_store *store, const char *path, bool makes)
         (void)mkdir(path, OWN_FOLDER);
     store->folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (store->folder < 0 || fstat(store->folder, &status)) {
-        complain("%s: the store of crashes cannot be opened: %s", path,
-                 errno == ELOOP || errno == ENOTDIR ? "it is a link, or no folder"
-                                                    : strerror(errno));
+        const int error = errno;
+        complain("%s: the store of crashes cannot be opened: %s%s", path,
+                 error == ELOOP || error == ENOTDIR ? "it is a link, or no folder"
+                                                    : strerror(error),
+                 error == EACCES   ? "; it is root's: run it as root, or name another by --store"
+                 : error == ENOENT ? "; pystack-core handle --install makes it, or name another by "
+                                     "--store"
+                                   : "");
         return false;
     }
     if (status.st_uid == geteuid() && !(status.st_mode & (S_IRWXG | S_IRWXO)))
@@ -95,8 +100,8 @@ bool crash_id_is_good(const char *name)
     const char digits[] = "0123456789";
     size_t length = strlen(name);
     return length < CRASH_ID_SIZE && strspn(name, digits) == 8 && name[8] == '-' &&
-           strspn(name + 9, digits) == 6 && name[15] == '-' && strspn(name + 16, digits) &&
-           name[strspn(name, "0123456789-")] == '\0';
+           strspn(name + 9, digits) == 6 && name[15] == '-' &&
+           strspn(name + CRASH_ID_PID, digits) && name[strspn(name, "0123456789-")] == '\0';
 }
 
 /* One that is not whole is hidden. */

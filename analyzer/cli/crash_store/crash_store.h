@@ -69,6 +69,8 @@ int crash_file_make(int folder, const char *name);
 
 /** All crashes, the oldest first, malloc'd; NULL: out of memory. */
 struct crash_record *crash_store_list(const struct crash_store *store, size_t *ret_count);
+/** A record as JSON, malloc'd; NULL: out of memory. */
+char *crash_record_print(const struct crash_record *record);
 /** A file of a crash for reading; -1 and errno. `id` may be any text. */
 int crash_store_open_file(const struct crash_store *store, const char *id, const char *name);
 /** Removes a crash with all its files. */

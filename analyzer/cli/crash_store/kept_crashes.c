@@ -54,6 +54,7 @@ static bool read_crash(const struct crash_store *store, const char *name, struct
     *ret = (struct crash_record){0};
     if (!crash_record_read(folder, ret)) {
         snprintf(ret->problem, sizeof(ret->problem), "its record cannot be read");
+        ret->pid = (int32_t)strtol(name + CRASH_ID_PID, NULL, 10);
         if (!fstat(folder, &status))
             ret->time = status.st_mtim.tv_sec;
     }

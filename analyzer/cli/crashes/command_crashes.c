@@ -115,7 +115,15 @@ static void print_line(const struct crash_record *crash)
     putchar('\n');
 }
 
-/* The record as it was written. */
+/* What is known of it, also where its own record is damaged. */
+static void print_record(const struct crash_record *crash)
+{
+    char *text = crash_record_print(crash);
+    if (text)
+        puts(text);
+    free(text);
+}
+
 static bool copy_file(const struct crash_store *store, const char *id, const char *name)
 {
     char bytes[64 * 1024];
@@ -139,7 +147,7 @@ static int list(const struct crash_store *store, bool json)
     }
     for (size_t i = 0; i < count; i++)
         if (json)
-            (void)copy_file(store, crashes[i].id, CRASH_RECORD);
+            print_record(&crashes[i]);
         else
             print_line(&crashes[i]);
     if (!count && !json)

@@ -31,13 +31,24 @@ static char *hard_limit_remedy(const struct findings *findings)
                         "the service, or * hard core unlimited in /etc/security/limits.conf");
 }
 
+/* Of a handler only a limit of 1 keeps a core away (fs/coredump.c, do_coredump()); others ask for
+ * the limit themselves, as systemd-coredump does by %c. */
+static bool is_own_handler(const struct findings *findings)
+{
+    return findings->pattern_known && findings->pattern.destination == CORE_PIPE &&
+           strstr(findings->pattern.text, "/pystack-core handle ");
+}
+
 static void check_core_limit(struct findings *findings)
 {
     static const char name[] = "core limit";
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit))
         return;
-    if (!limit.rlim_max)
+    if (is_own_handler(findings) && limit.rlim_cur != 1)
+        findings_add(findings, name, FINDING_GOOD,
+                     finding_text("does not count: cores go to pystack-core handle"), NULL);
+    else if (!limit.rlim_max)
         findings_add(findings, name, FINDING_STOPS,
                      finding_text("the hard limit of core files is 0: no process may write one"),
                      hard_limit_remedy(findings));

@@ -190,6 +190,44 @@ def test_limits(tmp_path):
         assert crashes(store, "prune", bad).returncode == 2
 
 
+def test_damaged_entries(tmp_path):
+    store = tmp_path / "store"
+    (tmp_path / "text").write_text("x" * 100)
+    with open(tmp_path / "text") as file:
+        assert handle(store, file).returncode == 1
+    good = only_crash(store)
+    for name, text in (("20200101-000000-1", "no JSON"), ("20200101-000000-2", None), ("20200101-000000-3", '{"time": "x"}')):
+        (store / name).mkdir(mode=0o700)
+        if text:
+            (store / name / "crash.json").write_text(text)
+    (store / "20200101-000000-4").write_text("no folder")
+    (store / "20200101-000000-5").symlink_to(tmp_path)
+    listed = [json.loads(line) for line in crashes(store, "--format", "json").stdout.splitlines()]
+    assert len(listed) == 4 and listed[3] == good
+    for one in listed:
+        analyzer.assert_fits_schema(one)
+    assert [one["problem"] for one in listed[:3]] == ["its record cannot be read"] * 3
+    assert crashes(store).stdout.count("its record cannot be read") == 3
+    assert crashes(store, "prune", *(one["id"] for one in listed[:3])).returncode == 0
+    assert only_crash(store) == good and (tmp_path / "text").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be refused")
+def test_without_rights(tmp_path):
+    """Root, without the right to pass over modes, is as any other user to a store that is somebody else's."""
+    store = tmp_path / "store"
+    store.mkdir(mode=0o700)
+    os.chown(store, 65534, 65534)
+    if not shutil.which("setpriv"):
+        pytest.skip("no setpriv here")
+    away = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    for words in ([], ["prune"]):
+        result = analyzer.run("crashes", "--store", store, *words, through=away)
+        assert result.returncode == 2 and "run it as root" in result.stderr, result.describe()
+    missing = crashes(tmp_path / "nothing")
+    assert missing.returncode == 2 and "handle --install" in missing.stderr, missing.describe()
+
+
 def system(folder, pattern):
     for place in ("proc/sys/kernel", "etc/sysctl.d"):
         os.makedirs(folder / place)
