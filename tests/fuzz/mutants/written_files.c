@@ -67,7 +67,7 @@ static int count_moments(void *context, struct profile *profile)
 static void check_profile(const struct profile *profile, const char *format,
                           struct report_text *text, struct complaint *complaint)
 {
-    static const char *const plain[] = {"collapsed", "lines", "ndjson"};
+    static const char *const plain[] = {"collapsed", "lines"}; // JSON may hold a DEL.
     json_error_t error;
     bool is_json = !strcmp(format, "speedscope") || !strcmp(format, "firefox");
     json_t *document = is_json ? json_loadb(text->bytes ? text->bytes : "", text->size,
