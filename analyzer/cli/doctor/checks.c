@@ -33,10 +33,11 @@ static char *hard_limit_remedy(const struct findings *findings)
 
 /* Of a handler only a limit of 1 keeps a core away (fs/coredump.c, do_coredump()); others ask for
  * the limit themselves, as systemd-coredump does by %c. */
-static bool is_own_handler(const struct findings *findings)
+static bool is_own_handler(void)
 {
-    return findings->pattern_known && findings->pattern.destination == CORE_PIPE &&
-           strstr(findings->pattern.text, "/pystack-core handle ");
+    struct core_pattern pattern;
+    return core_pattern_read(&pattern) && pattern.destination == CORE_PIPE &&
+           strstr(pattern.text, "/pystack-core handle ");
 }
 
 static void check_core_limit(struct findings *findings)
@@ -45,7 +46,7 @@ static void check_core_limit(struct findings *findings)
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit))
         return;
-    if (is_own_handler(findings) && limit.rlim_cur != 1)
+    if (is_own_handler() && limit.rlim_cur != 1)
         findings_add(findings, name, FINDING_GOOD,
                      finding_text("does not count: cores go to pystack-core handle"), NULL);
     else if (!limit.rlim_max)
