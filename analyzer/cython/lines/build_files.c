@@ -189,6 +189,27 @@ static const char *find_source(struct module *module, const char *c_file, const 
     return found;
 }
 
+/*
+ * What debug information calls a .pyx whose name is relative: it and its C file are named from the
+ * folder of the build, as DW_AT_comp_dir has it. NULL: that cannot be told.
+ */
+static const char *name_in_build(const char *c_file, const char *pyx_file, struct arena *arena)
+{
+    if (pyx_file[0] == '/')
+        return pyx_file;
+    if (!c_file || c_file[0] != '/')
+        return NULL;
+    const struct slice folder = path_directory(c_file);
+    const char *slash = strrchr(pyx_file, '/');
+    const size_t below = slash ? (size_t)(slash - pyx_file) : 0;
+    if (!below)
+        return arena_printf(arena, "%.*s/%s", (int)folder.size, folder.data, pyx_file);
+    if (folder.size <= below || folder.data[folder.size - below - 1] != '/' ||
+        memcmp(folder.data + folder.size - below, pyx_file, below) != 0)
+        return NULL;
+    return arena_printf(arena, "%.*s%s", (int)(folder.size - below), folder.data, pyx_file);
+}
+
 const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
                                struct arena *arena)
 {
@@ -196,10 +217,11 @@ const char *cython_source_path(struct module *module, const char *c_file, const 
     const char *found = find_source(module, c_file, pyx_file, arena);
     if (!found)
         found = target_find_source(target, pyx_file, 1);
-    if (!found && pyx_file[0] == '/') {
-        found = target_fetch(target, PSC_FETCHED_SOURCE, &module->build_id, pyx_file);
+    const char *name = found ? NULL : name_in_build(c_file, pyx_file, arena);
+    if (name) {
+        found = target_fetch(target, PSC_FETCHED_SOURCE, &module->build_id, name);
         if (found)
-            target_add_home(target, found, pyx_file);
+            target_add_home(target, found, name);
     }
     if (!found)
         return arena_strdup(arena, pyx_file);

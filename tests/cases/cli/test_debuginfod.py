@@ -1,5 +1,6 @@
 """--debuginfod: what is not here comes from a real debuginfod server over loopback, and never unasked."""
 import contextlib
+import glob
 import json
 import os
 import pty
@@ -14,6 +15,7 @@ import pytest
 
 import analyzer
 import cores
+import cython_core
 import resting
 
 SOURCE = os.path.join(cores.NATIVE, "values.c")
@@ -61,23 +63,29 @@ def dead(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def server(dead, tmp_path_factory):
+@contextlib.contextmanager
+def serving(what, wanted, home):
+    """A server that has what is wanted."""
     port = free_port()
-    home = tmp_path_factory.mktemp("server")
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LC_ALL": "C.UTF-8"}
     with open(home / "log", "wb") as log:
-        process = subprocess.Popen(["debuginfod", "-F", "-p", str(port), "-d", str(home / "db"), str(dead / "served")],
+        process = subprocess.Popen(["debuginfod", "-p", str(port), "-d", str(home / "db"), *what],
                                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
     try:
         url = "http://127.0.0.1:%d" % port
-        wanted = "%s/buildid/%s/debuginfo" % (url, build_id(dead / "served" / "values"))
-        resting.wait_until(lambda: process.poll() is not None or ask(wanted) is not None, "the server", pause=0.05)
+        resting.wait_until(lambda: process.poll() is not None or ask(url + wanted) is not None, "the server", pause=0.05)
         assert process.poll() is None, (home / "log").read_text()[-2000:]
         yield Server(url)
     finally:
         process.terminate()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def server(dead, tmp_path_factory):
+    wanted = "/buildid/%s/debuginfo" % build_id(dead / "served" / "values")
+    with serving(["-F", str(dead / "served")], wanted, tmp_path_factory.mktemp("server")) as found:
+        yield found
 
 
 def build_id(path):
@@ -172,3 +180,48 @@ def test_triage_takes_it(dead, server, tmp_path):
     result = analyzer.run("triage", "--debuginfod=" + server.url, dead / "core",
                           env={"DEBUGINFOD_CACHE_PATH": str(tmp_path)})
     assert "innermost" in result.stdout, result.describe()
+
+
+# ---- sources of Cython ----
+
+def cython_frames(core, *options, **env):
+    """Functions and lines, and the text of the lines."""
+    text = analyzer.run(*options, core, env=env).stdout
+    return [(function, int(line), source and source.strip()) for function, line, source in
+            re.findall(r"^  #\d+ +Cython +(\S+) +\S+\.pyx(?::(\d+))?.*\n( {10,}.*)?", text.replace("\n\n", "\n"), re.M)
+            if line]
+
+
+@pytest.fixture(scope="module", params=["O0", "O0-line"])
+def moved_sources(request, tmp_path_factory):
+    """A core of which the sources lie in an archive that is served alone, and its frames before they were moved."""
+    made = os.path.dirname(cython_core.make_cython_core(request.param))
+    expected = cython_frames(os.path.join(made, "core"))
+    served = tmp_path_factory.mktemp("sources")
+    module, = glob.glob(made + "/kern*.so")
+    names = [os.path.join(made, name) for name in ("kern.c", "kern.pyx")]
+    run("tar", "-c", "-f", served / "all.tar", "--transform", "s,^,.,", "-P", module, *names)
+    kept = tmp_path_factory.mktemp("kept")
+    for name in names:
+        shutil.move(name, kept)
+    try:
+        with serving(["-Z", ".tar", str(served)], "/buildid/%s/source%s" % (build_id(module), names[0]),
+                     tmp_path_factory.mktemp("server")) as found:
+            yield os.path.join(made, "core"), found, expected
+    finally:
+        for name in names:
+            shutil.move(kept / os.path.basename(name), name)
+
+
+@pytest.mark.skipif(analyzer.SANITIZED, reason="nothing of memory safety is in it")
+def test_sources_of_cython(moved_sources, tmp_path):
+    """The C file that tells lines, and the .pyx where debug information names it; neither unasked."""
+    core, found, expected = moved_sources
+    assert expected and all(frame[2] for frame in expected)
+    cache = {"DEBUGINFOD_CACHE_PATH": str(tmp_path)}
+    before = found.requests()
+    assert cython_frames(core, DEBUGINFOD_URLS=found.url, **cache) != expected and found.requests() == before
+    fetched = cython_frames(core, "--debuginfod=" + found.url, **cache)
+    # Where debug information does not name the .pyx, nobody can ask for it.
+    compared = 3 if "O0-line" in core else 2
+    assert [frame[:compared] for frame in fetched] == [frame[:compared] for frame in expected]
