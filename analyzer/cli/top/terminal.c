@@ -5,6 +5,10 @@
 
 #include <langinfo.h>
 #include <locale.h>
+/* Its functions for wide characters (ncurses(3x)), which glibc's _GNU_SOURCE asks for as well. */
+#ifndef NCURSES_WIDECHAR
+#define NCURSES_WIDECHAR 1
+#endif
 #include <ncursesw/curses.h>
 #include <stdio.h>
 #include <stdlib.h>
