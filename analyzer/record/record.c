@@ -100,6 +100,17 @@ static enum psc_status run(struct recording *recording, enum record_end *ret_end
     return status;
 }
 
+/* No thread could be looked at: why, instead of a profile without samples. */
+static enum psc_status tell_refusal(const struct recording *recording, struct psc_error *err)
+{
+    const struct profile_counts *counts = &recording->profile->counts;
+    bool without_stops = recording->options->no_pause || !recording->refusal.message[0];
+    if (counts->samples || !counts->failed || without_stops || is_over(recording))
+        return PSC_OK;
+    return psc_fail(err, PSC_ERR_IO, "%s; Python frames can be recorded without a stop: --no-pause",
+                    recording->refusal.message);
+}
+
 enum psc_status record_run(const struct record_options *options, struct profile *profile,
                            enum record_end *ret_end, struct psc_error *err)
 {
@@ -116,6 +127,8 @@ enum psc_status record_run(const struct record_options *options, struct profile 
     uint64_t began = own_time();
     if (status == PSC_OK)
         status = run(&recording, ret_end, err);
+    if (status == PSC_OK)
+        status = tell_refusal(&recording, err);
     processes_end(&recording);
     profile->counts.sampler_ns = own_time() - began;
     profile->counts.start_ns = began - before;

@@ -284,6 +284,7 @@ enum psc_status processes_sample(struct recording *recording, struct recorded_pr
     // It has ended, or another tracer has it for now.
     if (status == PSC_ERR_IO) {
         recording->profile->counts.failed++;
+        recording->refusal = *err;
         process->looked_at = 0;
         return PSC_OK;
     }

@@ -377,13 +377,13 @@ void live_let_late_go(struct target *target)
         let_late_go(live->sampler);
 }
 
-static enum psc_status seize(pid_t tid, struct psc_error *err)
+static enum psc_status seize(pid_t pid, pid_t tid, struct psc_error *err)
 {
     if (!ptrace(PTRACE_SEIZE, tid, NULL, NULL))
         return PSC_OK;
     if (errno == ESRCH)
         return PSC_ERR_NOT_FOUND;
-    struct live_stop stop = {.refusal = errno, .refused = tid};
+    struct live_stop stop = {.pid = pid, .refusal = errno, .refused = tid};
     live_find_tracer(tid, &stop.tracer);
     (void)live_refuse_stop(&stop, err);
     return PSC_ERR_IO;
@@ -407,7 +407,7 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     choose_pages(live, sample);
     if (sample->sleep && copy_asleep(target, sample))
         return PSC_OK;
-    enum psc_status status = seize(sample->tid, err);
+    enum psc_status status = seize(live->pid, sample->tid, err);
     if (status != PSC_OK)
         return status;
     int stopped = 0;

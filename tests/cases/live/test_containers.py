@@ -1,29 +1,17 @@
 """Living processes with another root, other ids, and files that are not there any more."""
-import contextlib
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 
 import pytest
 
 import analyzer
 import living
+from confined import contained, needs_mounts
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-needs_mounts = pytest.mark.skipif(not living.can_unshare(), reason="no mounts of our own here (unshare -m fails)")
-
-# Its own file system, of which the root is a folder here, and its own process ids.
-CONTAINER = """
-set -e
-mount --make-rprivate /
-mount --bind / "$1"
-mount -t tmpfs none "$1/tmp"
-cp "$3" "$1/tmp/inside.py"
-exec unshare -p -f --kill-child --mount-proc="$1/proc" chroot "$1" "$2" -s /tmp/inside.py 600
-"""
 
 RESTING = """
 import threading, time
@@ -34,27 +22,6 @@ for number in range(3):
 print("ready", flush=True)
 time.sleep(600)
 """
-
-
-@contextlib.contextmanager
-def contained(interpreter, folder, program):
-    """A process of which neither files nor ids are what they are here; its id as seen from here."""
-    if interpreter.path.startswith("/tmp/"):
-        pytest.skip("the container has a /tmp of its own, without %s" % interpreter.path)
-    folder.mkdir()
-    command = ["unshare", "-m", "sh", "-c", CONTAINER, "sh", str(folder), interpreter.path, program]
-    with living.running(command) as outer:
-        inner = outer.pid
-        while True:
-            with open("/proc/%d/task/%d/children" % (inner, inner)) as file:
-                children = file.read().split()
-            if not children:
-                break
-            inner = int(children[0])
-        try:
-            yield inner
-        finally:
-            os.kill(inner, signal.SIGKILL)
 
 
 @needs_mounts

@@ -1,9 +1,7 @@
 """Processes that may not, or cannot, be stopped: what can be read is shown, with one sentence."""
 import contextlib
-import ctypes
 import os
 import re
-import struct
 import subprocess
 import tempfile
 import threading
@@ -15,11 +13,9 @@ import analyzer
 import interpreters
 import living
 import resting
+from confined import NOBODY, SYS_PTRACE, SYS_READV, drop_right_to_trace, forbid, needs_root
 
 SLOW = True  # A third of the interpreters, unless thoroughly.
-NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
-SYS_PTRACE, SYS_READV = 101, 310  # arch/x86/entry/syscalls/syscall_64.tbl
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
 RESTING = """
 import sys, threading, time
@@ -100,11 +96,6 @@ def test_process_that_lets_nobody_look():
         assert living.report(process.pid).returncode == analyzer.EXIT_COMPLETE
 
 
-def drop_right_to_trace():
-    """From the bounding set, so that the program starts without CAP_SYS_PTRACE."""
-    assert ctypes.CDLL(None).prctl(24, 19, 0, 0, 0) == 0
-
-
 @needs_root
 def test_root_of_a_container_without_the_right():
     with at_rest() as process:
@@ -126,21 +117,6 @@ def test_core_of_what_may_not_be_stopped():
 
 
 # ---- seccomp ----
-
-def forbid(*numbers):
-    """A filter by which these system calls fail with EPERM (Documentation/userspace-api)."""
-    def install():
-        libc = ctypes.CDLL(None, use_errno=True)
-        code = [struct.pack("=HBBI", 0x20, 0, 0, 0)]  # The number.
-        for number in numbers:
-            code += [struct.pack("=HBBI", 0x15, 0, 1, number), struct.pack("=HBBI", 6, 0, 0, 0x50001)]
-        code.append(struct.pack("=HBBI", 6, 0, 0, 0x7fff0000))
-        text = ctypes.create_string_buffer(b"".join(code))
-        program = ctypes.create_string_buffer(struct.pack("=H6xQ", len(code), ctypes.addressof(text)))
-        assert libc.prctl(38, 1, 0, 0, 0) == 0
-        assert libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
-    return install
-
 
 @pytest.mark.parametrize("calls", [[SYS_PTRACE], [SYS_PTRACE, SYS_READV]])
 def test_we_may_not_call_ptrace(calls):
