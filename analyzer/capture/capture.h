@@ -76,6 +76,8 @@ bool capture_session_is_outdated(const struct capture_session *session);
 size_t capture_session_size(const struct capture_session *session);
 /** See live_let_late_go(). */
 void capture_session_let_late_go(struct capture_session *session);
+/** See live_has_late(). */
+bool capture_session_has_late(const struct capture_session *session);
 /** Begins a moment. */
 PSC_MUST_CHECK enum psc_status capture_session_begin(struct capture_session *session,
                                                      struct psc_error *err);

@@ -221,6 +221,9 @@ static bool may_have_more(const struct recording *recording, const struct record
                           uint64_t now)
 {
     const struct capture_session *session = process->session;
+    // Opening takes long, and the session that stopped a thread has to let it go.
+    if (capture_session_has_late(session))
+        return false;
     if (capture_session_is_outdated(session))
         return now - process->tried_at > SESSION_AGE + 4 * process->cost;
     if (capture_session_size(session) > SESSION_SIZE)

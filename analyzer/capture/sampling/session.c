@@ -195,6 +195,11 @@ void capture_session_let_late_go(struct capture_session *session)
     live_let_late_go(session->capture.target);
 }
 
+bool capture_session_has_late(const struct capture_session *session)
+{
+    return live_has_late(session->capture.target);
+}
+
 bool capture_session_is_outdated(const struct capture_session *session)
 {
     return session->outdated;

@@ -133,6 +133,11 @@ size_t live_late_pages(const struct target *target);
  * Lets threads go that did not stop in time, if they have by now; to be called some times a second.
  */
 void live_let_late_go(struct target *target);
+/**
+ * Whether some of them did not stop yet. Closing the target waits for them some seconds: they stand
+ * once they have stopped, and nobody else lets them go.
+ */
+bool live_has_late(const struct target *target);
 /** Which pages were read since the last sample, those of the stack not counted; at most `limit`. */
 size_t live_sample_pages(const struct target *target, psc_addr *ret, size_t limit);
 /** What the process knows a thread by, and its id as it is seen from here. */

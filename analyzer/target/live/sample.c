@@ -24,6 +24,9 @@
 #define STOP_LIMIT_NANOSECONDS 250000000
 /* Threads that did not stop in time: they are let go as soon as they do. */
 #define LATE_THREADS 64
+/* The same, where nobody is left who would look after them: longer than a busy machine keeps a
+   thread that may run from a processor. */
+#define LATE_LIMIT_NANOSECONDS UINT64_C(5000000000)
 /* Any signal that nobody else uses: it only ends waitpid(2). */
 #define WAKE_SIGNAL SIGVTALRM
 
@@ -155,8 +158,14 @@ void sampler_destroy(struct live_sampler *sampler)
 {
     if (!sampler)
         return;
-    // The kernel lets go of those that are left when this thread ends.
-    let_late_go(sampler);
+    // This thread stays their tracer, and nobody else will look after them; of those that are left
+    // the kernel lets go when it ends.
+    const struct timespec pause = {.tv_nsec = 1000000};
+    uint64_t since = now_in_nanoseconds();
+    for (let_late_go(sampler);
+         sampler->late_count && now_in_nanoseconds() - since < LATE_LIMIT_NANOSECONDS;
+         let_late_go(sampler))
+        nanosleep(&pause, NULL);
     if (sampler->has_timer)
         timer_delete(sampler->timer);
     free(sampler);
@@ -180,7 +189,7 @@ static enum psc_status wait_for_stop(struct live_sampler *sampler, pid_t tid, in
         // One timer for all waits of a moment: it ticks until the end of that.
         set_timer(sampler, STOP_LIMIT_NANOSECONDS / 2);
         got = wait_for_thread(sampler, tid, ret_status, 0);
-        if (got >= 0 || errno != EINTR)
+        if (got > 0 || (got < 0 && errno != EINTR))
             break;
         // It may have stopped just now.
         got = wait_for_thread(sampler, tid, ret_status, WNOHANG);
@@ -377,6 +386,12 @@ void live_let_late_go(struct target *target)
         let_late_go(live->sampler);
 }
 
+bool live_has_late(const struct target *target)
+{
+    const struct live *live = live_of(target);
+    return live->sampler && live->sampler->late_count;
+}
+
 static enum psc_status seize(pid_t pid, pid_t tid, struct psc_error *err)
 {
     if (!ptrace(PTRACE_SEIZE, tid, NULL, NULL))
@@ -402,7 +417,8 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     let_late_go(sampler);
     sample->suspended = false;
     sample->stood = 0;
-    if (is_late(sampler, sample->tid))
+    // Whoever is stopped can be noted, should it be late.
+    if (is_late(sampler, sample->tid) || sampler->late_count == LATE_THREADS)
         return PSC_ERR_LIMIT;
     choose_pages(live, sample);
     if (sample->sleep && copy_asleep(target, sample))
@@ -415,7 +431,7 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     if (ptrace(PTRACE_INTERRUPT, sample->tid, NULL, NULL))
         return PSC_ERR_NOT_FOUND;
     status = wait_for_stop(sampler, sample->tid, &stopped);
-    if (status == PSC_ERR_LIMIT && sampler->late_count < LATE_THREADS)
+    if (status == PSC_ERR_LIMIT)
         sampler->late[sampler->late_count++] = sample->tid;
     if (status != PSC_OK)
         return status;
