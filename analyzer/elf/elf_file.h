@@ -66,12 +66,15 @@ struct Elf *elf_file_open_debugdata(struct Elf *elf, uint8_t **ret_bytes);
 bool elf_symbols_join(const struct elf_symbols *first, size_t sections,
                       const struct elf_symbols *second, struct arena *arena,
                       struct elf_symbols *ret);
+/** Bytes of a file that would have to be decompressed, and what they say they become. */
+struct elf_compression {
+    uint64_t stored, inflated;
+};
 /**
- * False when a section claims a size that it cannot have when it is decompressed: libdw would
- * believe it.
- * @param ret_compressed  bytes of the file that would have to be decompressed.
+ * False when a section claims a size that it cannot have when it is decompressed, or that nobody
+ * needs: libdw would believe it.
  */
-bool elf_file_is_sane(struct Elf *elf, uint64_t *ret_compressed);
+bool elf_file_is_sane(struct Elf *elf, struct elf_compression *ret);
 
 /* ---- which file it is ---- */
 

@@ -16,8 +16,8 @@ bool elf_section_header(Elf_Scn *section, Elf64_Shdr *ret);
  * else there is in place.
  */
 bool elf_decompress(struct Elf *elf, Elf_Scn *section, struct arena *arena, struct elf_bytes *ret);
-/** False when a section of SHF_COMPRESSED claims a size that it cannot have. */
-bool elf_compression_is_sane(Elf_Scn *section);
+/** False when a section that is compressed claims a size that it cannot have; *ret: that size. */
+bool elf_compression_is_sane(Elf_Scn *section, uint64_t *ret);
 
 /** How a relocation fills its place: with the symbol plus addend, or with how far away that is. */
 struct elf_fill {

@@ -9,8 +9,16 @@
 
 #define DEFLATE_LEVEL 6
 
-/** zlib cannot do better than about 1 : 1032; a header that claims more is wrong. */
-#define COMPRESSION_RATIO_LIMIT 1100
+/* Bytes that a section may become, for each of it and beside. Debug information becomes three to
+ * eight times as much, that of some assembler files eighty times. */
+#define COMPRESSION_RATIO_LIMIT 16
+#define COMPRESSION_FREE        ((uint64_t)4 << 20)
+
+static bool is_sane_size(uint64_t inflated, uint64_t stored)
+{
+    return inflated <= COMPRESSION_FREE ||
+           (inflated - COMPRESSION_FREE) / COMPRESSION_RATIO_LIMIT <= stored;
+}
 
 /** Decompresses a zlib stream of exactly `inflated_size` bytes into the arena. */
 static bool inflate_bytes(const struct elf_bytes *bytes, uint64_t inflated_size,
@@ -55,13 +63,36 @@ static bool read_compression(Elf_Scn *section, GElf_Chdr *ret)
 {
     Elf64_Shdr header;
     return elf_section_header(section, &header) && gelf_getchdr(section, ret) &&
-           ret->ch_size / COMPRESSION_RATIO_LIMIT <= header.sh_size;
+           is_sane_size(ret->ch_size, header.sh_size);
 }
 
-bool elf_compression_is_sane(Elf_Scn *section)
+/* "ZLIB" and the size, big-endian; 0: what else begins with that name. */
+static uint64_t gnu_compressed_size(Elf_Scn *section)
 {
-    GElf_Chdr compressed;
-    return read_compression(section, &compressed);
+    const Elf_Data *data = elf_rawdata(section, NULL);
+    uint64_t size = 0;
+    if (!data || !data->d_buf || data->d_size < 12)
+        return 0;
+    const uint8_t *bytes = data->d_buf;
+    for (size_t i = 4; i < 12; i++)
+        size = size << 8 | bytes[i];
+    return size;
+}
+
+bool elf_compression_is_sane(Elf_Scn *section, uint64_t *ret)
+{
+    GElf_Chdr compressed = {0};
+    Elf64_Shdr header;
+    if (!elf_section_header(section, &header))
+        return false;
+    if (header.sh_flags & SHF_COMPRESSED) {
+        if (!read_compression(section, &compressed))
+            return false;
+        *ret = compressed.ch_size;
+        return true;
+    }
+    *ret = gnu_compressed_size(section);
+    return is_sane_size(*ret, header.sh_size);
 }
 
 static bool decompress_flagged(Elf_Scn *section, struct arena *arena, struct elf_bytes *ret)
@@ -92,13 +123,6 @@ bool elf_decompress(struct Elf *elf, Elf_Scn *section, struct arena *arena, stru
     const char *name = elf_strptr(elf, names, header.sh_name);
     if (!name || strncmp(name, ".zdebug", 7) != 0)
         return true;
-    /* "ZLIB" and the size, big-endian. */
-    const Elf_Data *data = elf_rawdata(section, NULL);
-    if (!data || !data->d_buf || data->d_size < 12)
-        return false;
-    const uint8_t *bytes = data->d_buf;
-    uint64_t size = 0;
-    for (size_t i = 4; i < 12; i++)
-        size = size << 8 | bytes[i];
-    return size / COMPRESSION_RATIO_LIMIT <= data->d_size && elf_compress_gnu(section, 0, 0) >= 0;
+    uint64_t size;
+    return elf_compression_is_sane(section, &size) && size && elf_compress_gnu(section, 0, 0) >= 0;
 }

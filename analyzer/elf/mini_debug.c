@@ -10,6 +10,8 @@
 
 /* What is unpacked of one file; libpython's is 300 KB. */
 #define DEBUGDATA_LIMIT ((size_t)64 << 20)
+/* The same for each byte of it, and beside; symbols become four to eight times as much. */
+#define DEBUGDATA_RATIO_LIMIT 24
 /* Memory of the decoder: that of "xz -9", and a little more. */
 #define DECODER_LIMIT ((uint64_t)128 << 20)
 #define FIRST_SIZE    ((size_t)256 << 10)
@@ -19,10 +21,12 @@ static bool unpack(const struct elf_bytes *packed, uint8_t **ret, size_t *ret_si
 {
     lzma_stream stream = LZMA_STREAM_INIT;
     lzma_ret result = lzma_stream_decoder(&stream, DECODER_LIMIT, 0);
-    size_t size = 0, capacity = 0;
+    size_t size = 0, capacity = 0, most = DEBUGDATA_LIMIT;
+    if (packed->size < most / DEBUGDATA_RATIO_LIMIT)
+        most = packed->size * DEBUGDATA_RATIO_LIMIT;
     stream.next_in = packed->data;
     stream.avail_in = packed->size;
-    while (result == LZMA_OK && capacity < DEBUGDATA_LIMIT) {
+    while (result == LZMA_OK && capacity < most) {
         capacity = capacity ? capacity * 2 : FIRST_SIZE;
         uint8_t *grown = realloc(*ret, capacity);
         if (!grown)

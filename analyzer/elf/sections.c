@@ -133,9 +133,9 @@ bool elf_file_find_symbols(struct Elf *elf, uint32_t type, struct elf_symbols *r
     return false;
 }
 
-bool elf_file_is_sane(struct Elf *elf, uint64_t *ret_compressed)
+bool elf_file_is_sane(struct Elf *elf, struct elf_compression *ret)
 {
-    *ret_compressed = 0;
+    *ret = (struct elf_compression){0};
     size_t names;
     if (!elf || elf_getshdrstrndx(elf, &names) != 0)
         return false;
@@ -143,15 +143,14 @@ bool elf_file_is_sane(struct Elf *elf, uint64_t *ret_compressed)
         Elf64_Shdr header;
         const char *name =
             elf_section_header(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (!name || header.sh_type == SHT_NOBITS)
+        if (!name || header.sh_type == SHT_NOBITS ||
+            (strncmp(name, ".zdebug", 7) != 0 && !(header.sh_flags & SHF_COMPRESSED)))
             continue;
-        if (strncmp(name, ".zdebug", 7) == 0)
-            *ret_compressed += header.sh_size;
-        if (!(header.sh_flags & SHF_COMPRESSED))
-            continue;
-        *ret_compressed += header.sh_size;
-        if (!elf_compression_is_sane(section))
+        uint64_t inflated = 0;
+        ret->stored += header.sh_size;
+        if (!elf_compression_is_sane(section, &inflated))
             return false;
+        ret->inflated += inflated;
     }
     return true;
 }

@@ -24,6 +24,8 @@ struct modules {
     struct named_code *named; /**< The same. */
     uint64_t walked;          /**< In all debug information; see modules/dwarf/dies.c. */
     uint64_t walk_bytes;      /**< Of the units that were walked. */
+    uint64_t stored;          /**< Of debug information: so many bytes are compressed ... */
+    uint64_t inflated;        /**< ... and have become so many. */
 };
 
 /** Where the program headers say things are, in the file's virtual addresses. */

@@ -166,7 +166,8 @@ static void open_debug_frames(struct native *native, struct module_cfi *cfi, str
     struct elf_section section;
     cfi->tried_debug_frame = true;
     Elf *elf = module_elf(module);
-    if (find_section(elf, ".debug_frame", &section))
+    struct elf_compression compressed;
+    if (find_section(elf, ".debug_frame", &section) && elf_file_is_sane(elf, &compressed))
         cfi->own_debug = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
     cfi->debug_frames[0] = open_debug_frame(native, cfi->own_debug);
     Dwarf *debug = module_dwarf(module);

@@ -48,7 +48,10 @@ static struct line_cache *module_lines(struct module *module)
     hash_table_init(&cache->directories, sizeof(struct known_text));
     struct Elf *elf = module_debug_elf(module);
     struct arena *arena = module->owner->arena;
-    if (elf_file_read_section(elf, ".debug_line", arena, &cache->sections.line)) {
+    struct elf_section section;
+    if (elf && elf_file_find_section(elf, ".debug_line", &section) &&
+        dwarf_may_inflate(module, elf) &&
+        elf_file_read_section(elf, ".debug_line", arena, &cache->sections.line)) {
         elf_file_read_section(elf, ".debug_line_str", arena, &cache->sections.line_strings);
         elf_file_read_section(elf, ".debug_str", arena, &cache->sections.strings);
     }

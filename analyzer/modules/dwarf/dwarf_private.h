@@ -48,6 +48,11 @@ struct module_dwarf {
 struct Elf *open_empty_file(void);
 /** Made on first need; NULL when out of memory. */
 struct module_dwarf *dwarf_of(struct module *module);
+/**
+ * Whether a file may be decompressed, as libdw does with all sections when it opens one; what it
+ * becomes counts from then on. false: warned of, if anything in it is compressed.
+ */
+bool dwarf_may_inflate(struct module *module, struct Elf *elf);
 /** module_dwarf(), but NULL where opening it means to decompress every section. */
 Dwarf *module_dwarf_if_cheap(struct module *module);
 

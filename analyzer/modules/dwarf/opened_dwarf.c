@@ -17,6 +17,27 @@ struct module_dwarf *dwarf_of(struct module *module)
     return module->dwarf;
 }
 
+/* Bytes that all compressed debug information together may become, and more for each of it. */
+#define INFLATED_LIMIT    ((uint64_t)64 * 1024 * 1024)
+#define INFLATED_PER_BYTE 12
+
+bool dwarf_may_inflate(struct module *module, struct Elf *elf)
+{
+    struct modules *modules = module->owner;
+    struct elf_compression size;
+    bool sane = elf_file_is_sane(elf, &size);
+    modules->inflated += size.inflated;
+    modules->stored += size.stored;
+    sane = sane && (!size.inflated ||
+                    modules->inflated <= INFLATED_LIMIT + modules->stored * INFLATED_PER_BYTE);
+    if (!sane && size.stored)
+        target_warn(module->owner->target, "debug-info-limit",
+                    "%s: compressed debug information is not looked at: it is damaged, or would be "
+                    "too large; lines, inlined calls and variables may be missing",
+                    module->name);
+    return sane;
+}
+
 /** dwz moves what several files share into one more file, named by .gnu_debugaltlink. */
 static void attach_shared(struct module *module, struct module_dwarf *dwarf)
 {
@@ -30,6 +51,10 @@ static void attach_shared(struct module *module, struct module_dwarf *dwarf)
         memcpy(build_id.bytes, id, (size_t)size);
         build_id.size = (size_t)size;
         dwarf->shared_elf = module_open_shared(module, name, &build_id);
+    }
+    if (dwarf->shared_elf && !dwarf_may_inflate(module, dwarf->shared_elf)) {
+        elf_file_close(dwarf->shared_elf);
+        dwarf->shared_elf = NULL;
     }
     if (!dwarf->shared_elf)
         dwarf->shared_elf = open_empty_file();
@@ -46,8 +71,7 @@ struct Dwarf *module_dwarf(struct module *module)
         return dwarf ? dwarf->dwarf : NULL;
     dwarf->opened = true;
     struct Elf *elf = module_debug_elf(module);
-    uint64_t compressed;
-    if (!elf_file_is_sane(elf, &compressed))
+    if (!dwarf_may_inflate(module, elf))
         return NULL;
     split_names_prepare(module, elf, &dwarf->split_names);
     dwarf->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -59,9 +83,9 @@ struct Dwarf *module_dwarf(struct module *module)
 /** Bytes that opening would decompress. */
 static uint64_t compressed_size(struct module *module)
 {
-    uint64_t compressed = 0;
+    struct elf_compression size = {0};
     bool opened = module->dwarf && module->dwarf->opened;
-    return !opened && elf_file_is_sane(module_debug_elf(module), &compressed) ? compressed : 0;
+    return !opened && elf_file_is_sane(module_debug_elf(module), &size) ? size.stored : 0;
 }
 
 Dwarf *module_dwarf_if_cheap(struct module *module)

@@ -108,7 +108,7 @@ static bool put_parts(struct made_file *file, struct module *module, const struc
 bool split_package_open(struct module *module, const char *path)
 {
     struct module_dwarf *dwarf = module->dwarf;
-    uint64_t compressed;
+    struct elf_compression compressed;
     if (dwarf->package)
         return true;
     dwarf->package = elf_file_open(target_open_mapped(module->owner->target, path));

@@ -31,7 +31,8 @@ static bool read_unit(Dwarf_Die *unit, struct split_unit *ret)
 /* Whether a file can be read, is sane, and has that unit: libdw opens whatever it is told to. */
 static bool has_unit(const struct target *target, const char *path, uint64_t id)
 {
-    uint64_t compressed, found;
+    struct elf_compression compressed;
+    uint64_t found;
     uint8_t type;
     Dwarf_CU *unit = NULL;
     struct Elf *elf = path ? elf_file_open(target_open_mapped(target, path)) : NULL;

@@ -48,7 +48,7 @@ static void test_headers_at_any_offset(void **state)
         struct Elf *elf = elf_file_open(file);
         struct elf_section section;
         struct elf_symbols symbols;
-        uint64_t compressed;
+        struct elf_compression compressed;
         assert_non_null(elf);
         assert_true(elf_file_is_sane(elf, &compressed));
         assert_true(elf_file_find_section(elf, ".text", &section) && section.size > 0);
