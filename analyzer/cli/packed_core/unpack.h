@@ -12,7 +12,8 @@
 /** Bytes as they come, with those that were read already before the others. */
 struct unpack_source {
     int fd;
-    size_t size; /**< In the buffer. */
+    size_t size;    /**< In the buffer. */
+    uint64_t taken; /**< So many were handed out. */
     unsigned char buffer[256 * 1024];
 };
 

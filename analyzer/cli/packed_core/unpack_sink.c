@@ -12,6 +12,11 @@
 /* Bytes of a core: systemd-coredump keeps 32 GB of one at most (coredump.conf(5)), others all. */
 #define UNPACKED_LIMIT ((uint64_t)256 << 30)
 #define PAGE           4096u
+/* Milliseconds of processor time, which a gigabyte of zeros takes a third of, and more for each
+ * megabyte behind the first of what is read: a few of them can become as many gigabytes. */
+#define UNPACK_TIME_LIMIT  3000u
+#define UNPACK_TIME_PER_MB 1000u
+#define UNPACK_TIME_BYTES  ((uint64_t)20 << 20)
 /* Progress is shown on work that takes longer, and then so often. */
 #define PROGRESS_SECONDS 1
 #define PROGRESS_BYTES   ((uint64_t)64 << 20)
@@ -98,13 +103,29 @@ static void show_progress(struct unpack_work *work, uint64_t before)
     work->progress_shown = true;
 }
 
+static bool has_time(struct unpack_work *work)
+{
+    const uint64_t read = work->source.taken;
+    uint64_t limit = UNPACK_TIME_LIMIT;
+    struct timespec used;
+    if (read > UNPACK_TIME_BYTES)
+        limit += ((read - UNPACK_TIME_BYTES) >> 20) * UNPACK_TIME_PER_MB;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) ||
+        (uint64_t)used.tv_sec * 1000 + (uint64_t)used.tv_nsec / 1000000 < limit)
+        return true;
+    return unpack_stop(work,
+                       "the core takes long to unpack for its size; what is behind its first "
+                       "%llu MB is missing (decompress it first)",
+                       (unsigned long long)(work->sink.at >> 20));
+}
+
 bool unpack_take(struct unpack_work *work, const unsigned char *bytes, size_t size)
 {
     uint64_t before = work->sink.at;
     bool is_first = !before;
     if (!size)
         return true;
-    if (!add_bytes(work, bytes, size))
+    if (!has_time(work) || !add_bytes(work, bytes, size))
         return false;
     show_progress(work, before);
     if (is_first)
@@ -118,11 +139,13 @@ ssize_t unpack_next_bytes(struct unpack_source *source)
 {
     ssize_t got = (ssize_t)source->size;
     source->size = 0;
+    source->taken += (size_t)got;
     if (got)
         return got;
     do
         got = read(source->fd, source->buffer, sizeof(source->buffer));
     while (got < 0 && errno == EINTR);
+    source->taken += got > 0 ? (size_t)got : 0;
     return got;
 }
 
