@@ -21,7 +21,7 @@ static size_t cost_of(char byte)
     }
 }
 
-bool json_is_affordable(const char *text, size_t size)
+static uint64_t excess_of(const char *text, size_t size)
 {
     uint64_t cost = 0, depth = 0;
     bool quoted = false;
@@ -37,7 +37,19 @@ bool json_is_affordable(const char *text, size_t size)
         depth += text[i] == '{' || text[i] == '[';
         // Another one may follow.
         if ((text[i] == '}' || text[i] == ']') && depth && !--depth)
-            return cost <= JSON_COST_LIMIT + (uint64_t)i * JSON_COST_PER_BYTE;
+            size = i;
     }
-    return cost <= JSON_COST_LIMIT + (uint64_t)size * JSON_COST_PER_BYTE;
+    const uint64_t free_cost = (uint64_t)size * JSON_COST_PER_BYTE;
+    return cost > free_cost ? cost - free_cost : 0;
+}
+
+bool json_is_affordable(const char *text, size_t size)
+{
+    return excess_of(text, size) <= JSON_COST_LIMIT;
+}
+
+bool json_are_affordable(const char *text, size_t size, uint64_t *excess)
+{
+    *excess += excess_of(text, size);
+    return *excess <= JSON_COST_LIMIT;
 }

@@ -21,5 +21,10 @@
  * by jansson 2.14's structs. What is no JSON ends somewhere.
  */
 bool json_is_affordable(const char *text, size_t size);
+/**
+ * The same of many texts: *excess, which begins as 0, is what they cost together beyond
+ * JSON_COST_PER_BYTE. Each of them would be made and released, which takes time.
+ */
+bool json_are_affordable(const char *text, size_t size, uint64_t *excess);
 
 #endif

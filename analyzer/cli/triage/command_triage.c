@@ -1,4 +1,5 @@
 /* `pystack-core triage`: find cores, look at each, put them together, write what was asked for. */
+#include "json_cost.h"
 #include "debuginfod.h"
 #include "messages.h"
 #include "sandbox.h"
@@ -163,12 +164,16 @@ static bool take_over(struct triage *triage)
 static bool take_exits(struct triage *triage)
 {
     bool good = true;
+    uint64_t excess = 0;
     for (size_t i = 0; good && i < triage->options->exit_count; i++) {
         struct core_report *report = &triage->reports[triage->cores.count + i];
         const char *text = triage->options->exits[i];
         report->path = "a death without a core";
-        good =
-            core_report_take(report, text, strlen(text), "no report of it") && take(triage, report);
+        const size_t size = strlen(text);
+        const bool fits = json_are_affordable(text, size, &excess);
+        good = core_report_take(report, text, fits ? size : 0,
+                                fits ? "no report of it" : "the reports take too much memory") &&
+               take(triage, report);
         if (good && !core_report_tells(report))
             report->code = EXIT_NOTHING;
         // Its own name, in the report itself.

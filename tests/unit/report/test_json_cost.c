@@ -42,6 +42,20 @@ static void test_texts(void **state)
     assert_true(json_is_affordable("\"\\", 2));
 }
 
+static void test_many_texts(void **state)
+{
+    (void)state;
+    uint64_t excess = 0;
+    size_t taken = 0;
+    while (json_are_affordable("{\"a\":[{},{},{},{}]}", 20, &excess) && taken < JSON_COST_LIMIT)
+        taken++;
+    assert_in_range(taken, JSON_COST_LIMIT / 2000, JSON_COST_LIMIT / 500);
+    excess = 0;
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(
+            json_are_affordable("{\"name\":\"the name of a function, long\"}", 40, &excess));
+}
+
 /* Only the first one is looked at: many may follow it. */
 static void test_first_of_many(void **state)
 {
@@ -54,6 +68,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_that_cost_more_than_their_text),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_many_texts),
         cmocka_unit_test(test_first_of_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

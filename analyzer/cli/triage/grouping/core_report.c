@@ -11,7 +11,9 @@
 void core_report_deinit(struct core_report *report)
 {
     json_decref(report->json);
+    free(report->frames);
     report->json = NULL;
+    report->frames = NULL;
 }
 
 /* Of a core that nothing is known of: it fits the schema of reports. */
@@ -104,49 +106,10 @@ const json_t *core_report_thread(const json_t *report)
     return json_array_get(threads, 0);
 }
 
-const json_t *core_report_frames(const struct core_report *report)
-{
-    return json_object_get(core_report_thread(report->json), "frames");
-}
-
 char *core_report_line(const struct core_report *report)
 {
     // Seconds and milliseconds: more digits are noise.
     return json_dumps(report->json, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(10));
-}
-
-/* An object with those members of another that it has. */
-static json_t *pick(const json_t *object, const char *const *members)
-{
-    if (!json_is_object(object))
-        return json_null();
-    json_t *picked = json_object();
-    for (size_t i = 0; members[i]; i++)
-        if (json_object_get(object, members[i]))
-            json_object_set(picked, members[i], json_object_get(object, members[i]));
-    return picked;
-}
-
-bool core_report_slim(struct core_report *report)
-{
-    static const char *const of_report[] = {"signature", "crash", "deadlocks", "warnings", NULL};
-    static const char *const of_target[] = {"kind", "path", "pid", "executable", NULL};
-    static const char *const of_running[] = {"test", NULL};
-    json_t *thread = (json_t *)(uintptr_t)core_report_thread(report->json);
-    json_t *slim = pick(report->json, of_report);
-    json_t *threads = thread ? json_pack("[O]", thread) : json_array();
-    bool good = slim && !json_object_set_new(slim, "threads", threads) &&
-                !json_object_set_new(slim, "target",
-                                     pick(json_object_get(report->json, "target"), of_target)) &&
-                !json_object_set_new(slim, "running",
-                                     pick(json_object_get(report->json, "running"), of_running));
-    if (good)
-        json_decref(report->json);
-    else
-        json_decref(slim);
-    if (good)
-        report->json = slim;
-    return good;
 }
 
 static int compare_paths(const void *a, const void *b)

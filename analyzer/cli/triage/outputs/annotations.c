@@ -37,13 +37,15 @@ static void put_annotation(FILE *file, const struct triage_result *result,
 {
     const struct core_report *first = &result->reports[group->first];
     const char *path, *test = report_text(first->json, "running", "test", "id");
-    const json_t *frame = sources_nearest(result->sources, core_report_frames(first), &path);
+    json_t *frames = core_report_frames(first);
+    const json_t *frame = sources_nearest(result->sources, frames, &path);
     fputs(group->known ? "::warning " : "::error ", file);
     if (frame) {
         fputs("file=", file);
         put_escaped(file, path, true);
         fprintf(file, ",line=%lld,", number_of(frame, "line") > 0 ? number_of(frame, "line") : 1);
     }
+    json_decref(frames);
     fputs("title=", file);
     put_words(file, core_report_title(first), true);
     fputs("::", file);

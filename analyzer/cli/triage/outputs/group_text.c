@@ -91,8 +91,9 @@ static void put_group(FILE *file, const struct triage_result *result, size_t ind
     put_paths(file, result, index);
     putc('\n', file);
     put_tests(file, result, index);
-    if (!group->unread)
-        put_frames(file, core_report_frames(first), "  ", FRAMES_SHOWN);
+    json_t *frames = group->unread ? NULL : core_report_frames(first);
+    put_frames(file, frames, "  ", FRAMES_SHOWN);
+    json_decref(frames);
 }
 
 /* Others ended without one, or hang. */

@@ -68,8 +68,10 @@ static void put_group(FILE *file, const struct triage_result *result,
         put_title(file, test);
     }
     putc('\n', file);
+    json_t *frames = group->unread ? NULL : core_report_frames(first);
     if (!group->unread)
-        put_block(file, core_report_frames(first));
+        put_block(file, frames);
+    json_decref(frames);
 }
 
 /* Of a group; malloc'd. */

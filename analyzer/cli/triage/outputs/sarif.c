@@ -243,23 +243,58 @@ static size_t take_rule(json_t *rules, const struct death_kind *kind)
     return json_array_size(rules) - 1;
 }
 
-bool write_sarif(FILE *file, const struct triage_result *result)
+/* All but the results, malloc'd; *ret_rest: what follows them, in it. */
+static char *make_frame_of_log(json_t *rules, char **ret_rest)
 {
-    json_t *rules = json_array(), *results = json_array();
+    json_t *driver = json_pack("{s:s, s:s, s:s, s:O}", "name", "pystack-core", "version",
+                               psc_version(), "semanticVersion", psc_version(), "rules", rules);
+    json_t *run =
+        json_pack("{s:{s:o}, s:s, s:{s:{s:{s:s}}}, s:{s:s}, s:[]}", "tool", "driver", driver,
+                  "columnKind", "unicodeCodePoints", "originalUriBaseIds", "SRCROOT", "description",
+                  "text", "The repository.", "automationDetails", "id", "pystack-core/", "results");
+    json_t *log =
+        json_pack("{s:s, s:s, s:[o]}", "$schema", SCHEMA, "version", "2.1.0", "runs", run);
+    char *text = log ? json_dumps(log, JSON_INDENT(1) | JSON_ENSURE_ASCII) : NULL;
+    json_decref(log);
+    *ret_rest = text ? strrchr(text, ']') : NULL;
+    // Behind the run's there is that of the runs.
+    while (*ret_rest > text && *ret_rest && (*ret_rest)[-1] != '[')
+        --*ret_rest;
+    return text;
+}
+
+/* One by one: all of them as a tree would take many times as much as their reports. */
+static bool put_results(FILE *file, const struct triage_result *result, json_t *rules)
+{
     for (size_t i = 0; i < result->groups->count && i < RESULT_LIMIT; i++) {
         const struct core_report *first = &result->reports[result->groups->items[i].first];
-        size_t rule = take_rule(rules, death_kind_of(first));
-        json_array_append_new(results, make_result(result, i, rule));
+        json_t *made = make_result(result, i, take_rule(rules, death_kind_of(first)));
+        if (!made)
+            return false;
+        fputs(i ? ",\n" : "\n", file);
+        json_dumpf(made, file, JSON_INDENT(1) | JSON_ENSURE_ASCII); // Its errors are the file's.
+        json_decref(made);
     }
+    return true;
+}
+
+bool write_sarif(FILE *file, const struct triage_result *result)
+{
+    json_t *rules = json_array();
+    for (size_t i = 0; i < result->groups->count && i < RESULT_LIMIT; i++)
+        take_rule(rules, death_kind_of(&result->reports[result->groups->items[i].first]));
     if (result->groups->count > RESULT_LIMIT)
         complain("SARIF has the first %d groups alone", RESULT_LIMIT);
-    json_t *driver = json_pack("{s:s, s:s, s:s, s:o}", "name", "pystack-core", "version",
-                               psc_version(), "semanticVersion", psc_version(), "rules", rules);
-    json_t *run = json_pack("{s:{s:o}, s:s, s:{s:{s:{s:s}}}, s:{s:s}, s:o}", "tool", "driver",
-                            driver, "columnKind", "unicodeCodePoints", "originalUriBaseIds",
-                            "SRCROOT", "description", "text", "The repository.",
-                            "automationDetails", "id", "pystack-core/", "results", results);
-    return put_json(
-        file, json_pack("{s:s, s:s, s:[o]}", "$schema", SCHEMA, "version", "2.1.0", "runs", run),
-        JSON_INDENT(1));
+    char *rest, *log = make_frame_of_log(rules, &rest);
+    bool good = log && rest;
+    if (good) {
+        fwrite(log, 1, (size_t)(rest - log), file);
+        good = put_results(file, result, rules);
+        fprintf(file, "\n%s\n", rest);
+    }
+    if (!good)
+        complain("out of memory");
+    free(log);
+    json_decref(rules);
+    return good;
 }

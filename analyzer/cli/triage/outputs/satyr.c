@@ -22,47 +22,67 @@ static json_t *make_frame(const json_t *frame)
     return made;
 }
 
-/* A call that was inlined has the address of its caller, and satyr knows none of them. */
-static json_t *make_thread(const json_t *thread, bool crashed)
+/* Piece by piece: of many frames a tree would take more than their report does. */
+static void put_piece(FILE *file, json_t *piece)
 {
-    const json_t *frames = json_object_get(thread, "frames");
-    json_t *list = json_array(), *made = json_object();
-    for (size_t i = 0; i < json_array_size(frames); i++) {
-        const json_t *frame = json_array_get(frames, i);
-        if (is_shown(frame) && !is_gap(frame) && !json_is_true(json_object_get(frame, "inlined")))
-            json_array_append_new(list, make_frame(frame));
-    }
-    if (crashed)
-        put_member(made, "crash_thread", json_true());
-    put_member(made, "frames", list);
-    return made;
+    if (piece)
+        json_dumpf(piece, file, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY);
+    else
+        fputs("{}", file);
+    json_decref(piece);
 }
 
-static json_t *make_stacktrace(const json_t *report)
+/* A call that was inlined has the address of its caller, and satyr knows none of them. */
+static void put_thread(FILE *file, const json_t *thread, bool crashed)
+{
+    const json_t *frames = json_object_get(thread, "frames");
+    const char *before = "";
+    fprintf(file, "{%s\"frames\":[", crashed ? "\"crash_thread\":true," : "");
+    for (size_t i = 0; i < json_array_size(frames); i++) {
+        const json_t *frame = json_array_get(frames, i);
+        if (!is_shown(frame) || is_gap(frame) || json_is_true(json_object_get(frame, "inlined")))
+            continue;
+        fputs(before, file);
+        put_piece(file, make_frame(frame));
+        before = ",";
+    }
+    fputs("]}", file);
+}
+
+static void put_stacktrace(FILE *file, const json_t *report)
 {
     const json_t *threads = json_object_get(report, "threads"), *first = core_report_thread(report);
     const json_t *crash = json_object_get(report, "crash");
-    json_t *list = json_array(), *made = json_object();
+    const char *executable = report_text(report, "target", NULL, "executable");
+    putc('{', file);
+    if (number_of(crash, "signal_number") > 0)
+        fprintf(file, "\"signal\":%lld,", number_of(crash, "signal_number"));
+    if (executable && *executable) {
+        fputs("\"executable\":", file);
+        put_piece(file, json_string(executable));
+        putc(',', file);
+    }
+    fputs("\"stacktrace\":[", file);
     for (size_t i = 0; i < json_array_size(threads); i++) {
         const json_t *thread = json_array_get(threads, i);
-        json_array_append_new(list, make_thread(thread, thread == first));
+        fputs(i ? "," : "", file);
+        put_thread(file, thread, thread == first);
     }
-    if (number_of(crash, "signal_number") > 0)
-        put_member(made, "signal", json_integer(number_of(crash, "signal_number")));
-    put_text(made, "executable", report_text(report, "target", NULL, "executable"));
-    put_member(made, "stacktrace", list);
-    return made;
+    fputs("]}\n", file);
 }
 
 bool write_satyr(FILE *file, const struct triage_result *result)
 {
-    bool good = true;
-    for (size_t i = 0; good && i < result->report_count; i++) {
+    for (size_t i = 0; i < result->report_count; i++) {
         if (!core_report_tells(&result->reports[i]))
             continue;
         json_t *whole = kept_reports_get(result->kept, &result->reports[i]);
-        good = put_json(file, whole ? make_stacktrace(whole) : NULL, JSON_COMPACT);
+        if (!whole) {
+            complain("out of memory");
+            return false;
+        }
+        put_stacktrace(file, whole);
         json_decref(whole);
     }
-    return good;
+    return true;
 }

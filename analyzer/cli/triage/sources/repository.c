@@ -1,9 +1,13 @@
 /* Which frames are of the repository. */
 #include "sources_private.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Parts of a name, from its end: a repository is not deeper. */
+#define PART_LIMIT 64u
 
 static char *absolute(const char *folder)
 {
@@ -80,7 +84,18 @@ static bool fits(struct sources *sources, const json_t *frame, const char *rest)
     free(path);
     if (!file || !file->text || line < 1 || (size_t)line > file->line_count)
         return false;
+    sources->searched += file->size / SOURCE_COST_BYTES;
     return !*name || *name == '<' || source_names(file, name);
+}
+
+static size_t count_slashes(const char *path)
+{
+    size_t count = 0;
+    while ((path = strchr(path, '/'))) {
+        count++;
+        path++;
+    }
+    return count;
 }
 
 /* The longest end of the path that is a file of the repository. */
@@ -89,7 +104,11 @@ static const char *find_end(struct sources *sources, const json_t *frame, const 
     const bool native = !strcmp(text_of(frame, "kind"), "native");
     while (!strncmp(path, "./", 2))
         path += 2;
-    for (const char *rest = path; rest; rest = strchr(rest, '/')) {
+    size_t parts = count_slashes(path);
+    for (const char *rest = path; rest && !sources_are_exhausted(sources);
+         rest = strchr(rest, '/')) {
+        for (; parts > PART_LIMIT && *rest; rest++)
+            parts -= *rest == '/';
         while (*rest == '/')
             rest++;
         // The bare name of a C file is anybody's.
@@ -104,7 +123,9 @@ static const char *find_end(struct sources *sources, const json_t *frame, const 
 const char *sources_path(struct sources *sources, const json_t *frame)
 {
     const char *path = text_of(frame, "file");
-    if (!*path || *path == '<' || is_library(path) || !sources->real)
+    // What is longer is no file's name.
+    if (!*path || *path == '<' || strnlen(path, PATH_MAX) == PATH_MAX || is_library(path) ||
+        !sources->real)
         return NULL;
     const char *rest = below(sources->folder, path);
     if (!rest)

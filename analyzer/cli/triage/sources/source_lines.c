@@ -1,5 +1,6 @@
 /* Source files, a few of them in memory. */
 #include "foreign_file.h"
+#include "messages.h"
 #include "sources_private.h"
 
 #include <ctype.h>
@@ -11,6 +12,21 @@
 
 /* Bytes of a source file: longer ones are read as if they were not there. */
 #define SOURCE_LIMIT ((off_t)16 << 20)
+/* Bytes of those in memory, but for the last one. */
+#define CACHE_LIMIT ((size_t)64 << 20)
+/* Kilobytes of source files that are read or searched, and some for each that is asked for. */
+#define SEARCH_LIMIT ((uint64_t)4 << 20)
+#define FILE_COST    4u
+
+bool sources_are_exhausted(struct sources *sources)
+{
+    if (sources->searched < SEARCH_LIMIT)
+        return false;
+    if (!sources->exhausted)
+        complain("reports name too many source files: further ones are not looked for");
+    sources->exhausted = true;
+    return true;
+}
 
 static void drop(struct source_file *file)
 {
@@ -65,6 +81,21 @@ static void load(struct source_file *file)
     close(fd);
 }
 
+static size_t size_in_memory(const struct source_file *file)
+{
+    return file->text ? file->size + file->line_count * sizeof(*file->lines) : 0;
+}
+
+/* Nobody has one of the others by now. */
+static void make_room(struct sources *sources)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < CACHE_SIZE; i++)
+        size += size_in_memory(&sources->cache[i]);
+    for (size_t i = 0; size > CACHE_LIMIT && i < CACHE_SIZE; i++)
+        drop(&sources->cache[i]);
+}
+
 const struct source_file *read_source(struct sources *sources, const char *path)
 {
     for (size_t i = 0; i < CACHE_SIZE; i++)
@@ -73,10 +104,13 @@ const struct source_file *read_source(struct sources *sources, const char *path)
     struct source_file *file = &sources->cache[sources->next];
     sources->next = (sources->next + 1) % CACHE_SIZE;
     drop(file);
+    make_room(sources);
     file->path = strdup(path);
     if (!file->path)
         return NULL;
-    load(file);
+    if (!sources_are_exhausted(sources))
+        load(file);
+    sources->searched += FILE_COST + size_in_memory(file) / SOURCE_COST_BYTES;
     return file;
 }
 

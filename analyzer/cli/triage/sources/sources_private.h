@@ -4,6 +4,8 @@
 
 #include "sources.h"
 
+#include <stdint.h>
+
 /* Files that are kept in memory. */
 #define CACHE_SIZE 32u
 
@@ -20,10 +22,17 @@ struct sources {
     char *folder; /* As it was named, absolute; NULL: it is not there. */
     char *real;   /* The same without links. */
     struct source_file cache[CACHE_SIZE];
-    size_t next; /* Of the cache: to be replaced. */
-    char *found; /* What sources_path() gave. */
+    size_t next;       /* Of the cache: to be replaced. */
+    char *found;       /* What sources_path() gave. */
+    uint64_t searched; /* What that has cost so far. */
+    bool exhausted;    /* It was said that no more is looked for. */
 };
 
+/* Bytes that are read or searched count as one. */
+#define SOURCE_COST_BYTES 1024u
+
+/** Whether nothing more is looked for; said once. */
+bool sources_are_exhausted(struct sources *sources);
 /** The file, from the cache; its text is NULL where it cannot be read. NULL: out of memory. */
 const struct source_file *read_source(struct sources *sources, const char *path);
 /** Whether the name stands in the text, not as a part of another. */

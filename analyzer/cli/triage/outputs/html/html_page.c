@@ -178,7 +178,9 @@ static void put_summary(FILE *file, const struct triage_result *result, size_t i
         put_element(file, "span", group->known ? "mark known" : "mark new",
                     group->known ? "known" : "new");
     fputs("</span>", file);
-    put_where(file, result, core_report_frames(first));
+    json_t *frames = core_report_frames(first);
+    put_where(file, result, frames);
+    json_decref(frames);
     if (!group->unread)
         put_element(file, "span", "title", core_report_title(first));
     fputs("</span></summary>\n", file);

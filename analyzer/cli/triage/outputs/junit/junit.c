@@ -25,7 +25,9 @@ static char *make_details(const struct core_report *report, size_t count)
     if (core_report_hash(report))
         fprintf(file, ", signature %s", core_report_hash(report));
     putc('\n', file);
-    put_frames(file, core_report_frames(report), "", FRAMES_SHOWN);
+    json_t *frames = core_report_frames(report);
+    put_frames(file, frames, "", FRAMES_SHOWN);
+    json_decref(frames);
     if (!fclose(file))
         made = make_xml_text(text);
     free(text);
@@ -37,7 +39,8 @@ static char *make_message(const struct triage_result *result, const struct core_
 {
     const char *signal = report_text(report->json, "crash", NULL, "signal");
     const char *summary = report_text(report->json, "crash", NULL, "summary"), *path;
-    const json_t *frame = sources_nearest(result->sources, core_report_frames(report), &path);
+    json_t *frames = core_report_frames(report);
+    const json_t *frame = sources_nearest(result->sources, frames, &path);
     char *text = NULL, *made = NULL, place[32] = "";
     if (frame && number_of(frame, "line") > 0)
         snprintf(place, sizeof(place), ":%lld", number_of(frame, "line"));
@@ -50,6 +53,7 @@ static char *make_message(const struct triage_result *result, const struct core_
         made = make_xml_text(text);
         free(text);
     }
+    json_decref(frames);
     return made;
 }
 
