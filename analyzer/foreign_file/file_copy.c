@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Bytes that one call copies at most. */
 #define COPY_AT_ONCE ((size_t)64 * 1024 * 1024)
 /* stat(2): st_blocks counts these. */
-#define BLOCK_SIZE 512
+#define STAT_BLOCK_SIZE 512
 
 /* Where the file has bytes from a place on, up to its end; false: only a hole follows. */
 static bool find_data(int fd, off_t at, off_t size, off_t *ret_start, off_t *ret_end)
@@ -56,7 +60,7 @@ int foreign_file_copy(int fd)
 {
     struct stat status;
     if (fd < 0 || fstat(fd, &status) || status.st_size <= 0 ||
-        (uint64_t)status.st_blocks * BLOCK_SIZE > FILE_COPY_LIMIT)
+        (uint64_t)status.st_blocks * STAT_BLOCK_SIZE > FILE_COPY_LIMIT)
         return fd;
     int copy = memfd_create("file", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (copy < 0)
@@ -68,4 +72,54 @@ int foreign_file_copy(int fd)
     }
     close(fd);
     return copy;
+}
+
+/* ---- one that is too large for memory ---- */
+
+static int open_unnamed(void)
+{
+    const char *const folders[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
+    int fd = -1;
+    for (size_t i = 0; fd < 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (folders[i] && *folders[i])
+            fd = open(folders[i], O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    return fd;
+}
+
+/* Where the file system shares blocks, a copy takes none (ioctl_ficlone(2)). */
+static bool copy_to_disk(int from, int to, const struct stat *status)
+{
+    struct statvfs place;
+    const uint64_t size = (uint64_t)status->st_blocks * STAT_BLOCK_SIZE;
+    if (!ioctl(to, FICLONE, from))
+        return true;
+    if (fstatvfs(to, &place))
+        return false;
+    if (size / 2 > (uint64_t)place.f_bavail * place.f_frsize / 4) {
+        errno = ENOSPC;
+        return false;
+    }
+    return copy_all(from, to, status->st_size);
+}
+
+int foreign_file_copy_to_map(int fd)
+{
+    struct stat status;
+    int copy = foreign_file_copy(fd);
+    if (copy < 0 || copy != fd)
+        return copy;
+    bool good = !fstat(fd, &status);
+    if (good &&
+        (status.st_size <= 0 || (uint64_t)status.st_blocks * STAT_BLOCK_SIZE > FILE_DISK_LIMIT)) {
+        errno = status.st_size <= 0 ? EINVAL : EFBIG;
+        good = false;
+    }
+    copy = good ? open_unnamed() : -1;
+    good = copy >= 0 && copy_to_disk(fd, copy, &status);
+    int error = errno;
+    if (!good && copy >= 0)
+        close(copy);
+    close(fd);
+    errno = error;
+    return good ? copy : -1;
 }

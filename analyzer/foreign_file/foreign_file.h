@@ -32,8 +32,20 @@ int foreign_file_open_by_steps(const char *root, const char *path);
  */
 int foreign_file_copy(int fd);
 
-/** Bytes of one file that are copied. */
+/** Bytes of one file that are copied into memory. */
 #define FILE_COPY_LIMIT ((uint64_t)512 * 1024 * 1024)
+
+/**
+ * The same for a file that has to be mapped: one that does not fit into memory is copied into a
+ * file without a name, below TMPDIR or in /var/tmp.
+ * @return the copy's descriptor, the file's own being closed in any case; -1 and errno: it is empty
+ *         (EINVAL), it has more than FILE_DISK_LIMIT bytes beside its holes (EFBIG), or than half of
+ *         what is free there (ENOSPC).
+ */
+int foreign_file_copy_to_map(int fd);
+
+/** Bytes of one file that are copied into a file. */
+#define FILE_DISK_LIMIT ((uint64_t)16 * 1024 * 1024 * 1024)
 
 /**
  * Whether a user may read an opened file by its rights alone (inode(7)); groups beside his first

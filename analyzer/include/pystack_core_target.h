@@ -68,7 +68,8 @@ struct psc_open_options {
     uint32_t core_group;
     /**
      * Non-zero: files are mapped where they lie, for a host whose handler of SIGBUS deals with
-     * those that become shorter meanwhile. Else files of up to 512 MB are copied into memory first.
+     * those that become shorter meanwhile. Else files are copied first: into memory, those of more
+     * than 512 MB into a file without a name below TMPDIR or in /var/tmp; larger cores are read.
      */
     uint32_t maps_files;
     uint32_t reserved;

@@ -35,7 +35,7 @@ int target_open_local(const struct target *target, const char *path)
 int target_open_mapped(const struct target *target, const char *path)
 {
     int fd = target_open_local(target, path);
-    return target->options.maps_files ? fd : foreign_file_copy(fd);
+    return target->options.maps_files ? fd : foreign_file_copy_to_map(fd);
 }
 
 int target_open_folder(const struct target *target, const char *path, char *ret, size_t size)

@@ -43,7 +43,7 @@ static void put_local(struct target *target, struct files *files,
                       const struct target_needed_file *needed)
 {
     struct stat status;
-    int fd = target_open_local(target, needed->local);
+    int fd = target_open_mapped(target, needed->local);
     if (fd < 0)
         return;
     if (!fstat(fd, &status) && status.st_size > 0) {

@@ -168,6 +168,24 @@ def test_host_of_a_module_that_becomes_shorter(crashed):
     assert moments > 3
 
 
+def test_host_of_a_module_of_700_megabytes(crashed, monkeypatch, tmp_path):
+    """It is more than is copied into memory. Its blocks are reserved and were never written, which costs nothing."""
+    core, program = crashed
+    whole, moments = program.read_bytes(), 0
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for moment in (1, 3, 5, 20, 100):
+        program.write_bytes(whole)
+        with open(program, "r+b") as file:
+            try:
+                os.posix_fallocate(file.fileno(), len(whole), 700 << 20)
+            except OSError:
+                pytest.skip("no room for 700 MB")
+        done = run_host(core, program, 0, moment)
+        assert done.returncode == 0 and done.stdout.startswith("lives 0 "), done.stderr
+        moments += "True" in done.stdout
+    assert moments > 1
+
+
 def test_debugger_whose_modules_become_shorter(crashed):
     """Again and again, from outside. gdb is told of the core alone, so that it opens none of them itself."""
     core, program = crashed
