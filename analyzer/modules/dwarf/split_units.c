@@ -97,12 +97,11 @@ static bool attach(struct module *module, const struct split_unit *split, const 
            ret->addr;
 }
 
-/* Out of the package: a file in memory, which libdw has opened when this returns. */
-static bool attach_packed(struct module *module, const struct split_unit *split,
-                          const char *package, Dwarf_Die *ret)
+/* A file that only this process has, which libdw has opened when this returns. */
+static bool attach_file(struct module *module, const struct split_unit *split, int fd,
+                        Dwarf_Die *ret)
 {
     char path[64];
-    int fd = split_package_open(module, package) ? split_package_extract(module, split->id) : -1;
     if (fd < 0)
         return false;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -111,11 +110,22 @@ static bool attach_packed(struct module *module, const struct split_unit *split,
     return good;
 }
 
+/* As the file lies there, which libdw maps: where somebody deals with one that becomes shorter. */
+static bool attach_mapped(struct module *module, const struct split_unit *split, const char *local,
+                          bool by_rule, Dwarf_Die *ret)
+{
+    uint8_t type;
+    return (split_names_set(&module->dwarf->split_names, (Dwarf_Attribute *)&split->name,
+                            split->unit, local) ||
+            by_rule) &&
+           dwarf_cu_info(split->unit->cu, NULL, &type, NULL, ret, NULL, NULL, NULL) == 0 &&
+           ret->addr;
+}
+
 bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
 {
     struct target *target = module->owner->target;
     struct split_unit split;
-    uint8_t type;
     memset(ret, 0, sizeof(*ret));
     if (!read_unit(unit, &split))
         return false;
@@ -132,12 +142,13 @@ bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
     if (home && !package)
         target_need_file(target, &(struct target_needed_file){
                                      .kind = TARGET_NEED_DEBUG, .path = home, .local = local});
-    if (local &&
-        (split_names_set(&module->dwarf->split_names, &split.name, unit, local) ||
-         is_found_by_rule(target, local, beside, home)) &&
-        dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL, NULL) == 0 && ret->addr)
+    if (local && (target->options.maps_files
+                      ? attach_mapped(module, &split, local,
+                                      is_found_by_rule(target, local, beside, home), ret)
+                      : attach_file(module, &split, target_open_mapped(target, local), ret)))
         return true;
-    if (package && attach_packed(module, &split, package, ret))
+    if (package && split_package_open(module, package) &&
+        attach_file(module, &split, split_package_extract(module, split.id), ret))
         return true;
     module->dwarf->split_missing = split.file;
     module->dwarf->split_package = package;
