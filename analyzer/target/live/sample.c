@@ -400,8 +400,8 @@ static enum psc_status seize(pid_t pid, pid_t tid, struct psc_error *err)
         return PSC_ERR_NOT_FOUND;
     struct live_stop stop = {.pid = pid, .refusal = errno, .refused = tid};
     live_find_tracer(tid, &stop.tracer);
-    (void)live_refuse_stop(&stop, err);
-    return PSC_ERR_IO;
+    // Not found: it has ended, and its parent has not asked for its exit status yet.
+    return live_refuse_stop(&stop, err);
 }
 
 enum psc_status live_sample_thread(struct target *target, struct live_sample *sample,
