@@ -122,7 +122,7 @@ static void tell_broken(struct damage_search *search, const struct python_broken
 
 static void search_lists(struct damage_search *search)
 {
-    struct python_thread_list list;
+    struct python_thread_list list = {0};
     struct psc_error err = {0};
     if (python_list_threads(search->input->python, &list, &err) != PSC_OK)
         return;

@@ -66,12 +66,15 @@ static bool read_compression(Elf_Scn *section, GElf_Chdr *ret)
            is_sane_size(ret->ch_size, header.sh_size);
 }
 
-/* "ZLIB" and the size, big-endian; 0: what else begins with that name. */
+/*
+ * "ZLIB" and the size, big-endian (elf_compress_gnu.c of elfutils); 0: it is not compressed, or not
+ * any more.
+ */
 static uint64_t gnu_compressed_size(Elf_Scn *section)
 {
     const Elf_Data *data = elf_rawdata(section, NULL);
     uint64_t size = 0;
-    if (!data || !data->d_buf || data->d_size < 12)
+    if (!data || !data->d_buf || data->d_size < 12 || memcmp(data->d_buf, "ZLIB", 4) != 0)
         return 0;
     const uint8_t *bytes = data->d_buf;
     for (size_t i = 4; i < 12; i++)

@@ -39,8 +39,8 @@ int foreign_file_copy(int fd);
  * The same for a file that has to be mapped: one that does not fit into memory is copied into a
  * file without a name, below TMPDIR or in /var/tmp.
  * @return the copy's descriptor, the file's own being closed in any case; -1 and errno: it is empty
- *         (EINVAL), it has more than FILE_DISK_LIMIT bytes beside its holes (EFBIG), or than half of
- *         what is free there (ENOSPC).
+ *         (EINVAL), it has more than FILE_DISK_LIMIT bytes beside its holes (EFBIG), or than half
+ * of what is free there (ENOSPC).
  */
 int foreign_file_copy_to_map(int fd);
 

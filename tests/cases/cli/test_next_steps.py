@@ -12,6 +12,7 @@ import interpreters
 import living
 
 NOBODY = 65534
+COMMANDS: list = [[], ["heap"], ["record", "-d", "1"]]  # That take a process.
 STUBS = ["pytest", "make", "docker", "sudo", "sysctl", "coredumpctl", "perf", "nm", "debuginfod-find", "python3"]
 
 
@@ -47,7 +48,7 @@ def test_what_is_not_permitted():
             tempfile.NamedTemporaryFile(dir="/tmp") as core:
         denied = said(2, core.name, user=NOBODY, group=NOBODY, extra_groups=[])
         assert "Permission denied; run this as its owner or as root" in denied
-        for command in [], ["heap"], ["record", "-d", "1"]:
+        for command in COMMANDS:
             done = analyzer.run(*command, "--pid", process.pid, cwd="/", user=NOBODY, group=NOBODY, extra_groups=[])
             assert "process %d belongs to user 0; run this as that user or as root" % process.pid in done.stderr
             assert done.stderr.count("process %d: process" % process.pid) == 0 and "/tmp" not in done.stderr
@@ -64,7 +65,7 @@ def test_what_is_not_in_it(any_core, tmp_path):
 
 
 def test_no_process():
-    for command in [], ["heap"], ["record", "-d", "1"]:
+    for command in COMMANDS:
         assert said(2, *command, "--pid", "4194303").count("process 4194303") == 1
 
 

@@ -221,7 +221,8 @@ def test_without_rights(tmp_path):
     if not shutil.which("setpriv"):
         pytest.skip("no setpriv here")
     away = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
-    for words in ([], ["prune"]):
+    ways: list = [[], ["prune"]]
+    for words in ways:
         result = analyzer.run("crashes", "--store", store, *words, through=away)
         assert result.returncode == 2 and "run it as root" in result.stderr, result.describe()
     missing = crashes(tmp_path / "nothing")
