@@ -96,6 +96,9 @@ static int run_report(int argc, char **argv)
     struct options options;
     enum options_result result = options_parse(&options, argc, argv);
     int code = command_line_exit_code(result);
+    // debuginfod's files have a line of their own, and a keeper lives on.
+    if (result == OPTIONS_RUN && options.core && !options.debuginfod && !options.starts_keeper)
+        progress_begin("reading", options.core);
     if (result == OPTIONS_RUN)
         code = report_one(&options);
     else if (result == OPTIONS_HELP)

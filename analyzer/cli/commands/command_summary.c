@@ -157,8 +157,10 @@ int command_summary(int argc, char **argv)
     request.print.content = PSC_CONTENT_SUMMARY;
     request.files = argv + first;
     request.file_count = argc - first;
-    if (request.file_count)
+    if (request.file_count) {
+        progress_begin("reading", *request.files);
         return summarize(&request);
+    }
     complain_of_usage("no report is given");
     return EXIT_USAGE;
 }

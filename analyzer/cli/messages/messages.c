@@ -40,6 +40,7 @@ void complain(const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    progress_end();
     fputs("pystack-core: ", stderr);
     if (redacts)
         put_masked(message);

@@ -25,6 +25,20 @@ void complain_about(const char *label, const char *message);
 /** The same of a process, with "process PID" as label unless the message names the process. */
 void complain_of_process(int pid, const char *message);
 
+/* ---- progress of work that a child does ---- */
+
+/**
+ * From the first second on a line of a terminal says "WHAT NAME, 3 s", until a message comes or
+ * progress_end() is called, here or in a child; once a program.
+ * @param path  its last part is the name. Both live on.
+ */
+void progress_begin(const char *what, const char *path);
+/** Milliseconds until progress_tell() has something to say; -1: it has not. */
+int progress_wait(void);
+void progress_tell(void);
+/** Erases the line; before anything else is written. Nothing is told from then on. */
+void progress_end(void);
+
 /** Text of a target, with no character that could drive a terminal: text_add_escaped(). */
 void put_safely(FILE *file, const char *text);
 

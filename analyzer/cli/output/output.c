@@ -1,5 +1,6 @@
 #include "output.h"
 
+#include "messages.h"
 #include "redact.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ int write_output(void *context, const char *bytes, size_t size)
 {
     struct output_file *file = context;
     file->taken += size;
+    progress_end();
     while (size) {
         ssize_t written = write(file->fd, bytes, size);
         if (written < 0 && errno == EINTR)

@@ -7,11 +7,13 @@
 #include "broker.h"
 #include "elf.h"
 #include "foreign_file.h"
+#include "messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/netlink.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,6 +331,15 @@ static bool reply(int socket, int fd, struct broker_answer *answer, size_t text_
     return sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
+/* Until the parser asks for something, or has ended. */
+static void wait_for_question(int socket)
+{
+    struct pollfd ready = {.fd = socket, .events = POLLIN};
+    int wait;
+    while ((wait = progress_wait()) >= 0 && poll(&ready, 1, wait) <= 0)
+        progress_tell();
+}
+
 void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules)
 {
     const struct broker broker = {socket, parser, rules};
@@ -337,6 +348,7 @@ void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules)
     bool goes_on = true;
     while (goes_on) {
         int root, fd = -1;
+        wait_for_question(socket);
         ssize_t got = receive(socket, &question, &root), text = -1;
         if (got <= 0)
             break;

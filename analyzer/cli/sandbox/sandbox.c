@@ -91,6 +91,7 @@ int sandbox_run_child(const struct sandbox_rules *rules, int control, int (*work
     close(sockets[0]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
+    progress_end();
     return sandbox_end_of(status);
 }
 

@@ -130,6 +130,7 @@ static int run(struct slim_job *job, int argc, char **argv)
     job->executable = count > 1 ? argv[first + 1] : NULL;
     if (!job->no_sandbox)
         sandbox_begin();
+    progress_begin("making small", job->core);
     int code = slim_core_make(job);
     if (code <= EXIT_PARTIAL)
         say_sizes(job);

@@ -1,7 +1,10 @@
 """What the usual mistakes are answered with: the cause, and what to do next. And the examples of --help: they run."""
+import contextlib
 import os
+import pty
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -112,3 +115,44 @@ def test_examples_run(tmp_path, any_core):
                 if done.returncode > most and not (command == ["triage"] and done.returncode == 3):
                     wrong.append((shown, line, done.returncode, done.stderr.decode()[-300:]))
     assert not wrong and seen > 30, wrong
+
+
+# ---- progress ----
+
+def on_terminal(*arguments):
+    """What a terminal shows when the child that reads is stopped until there is a line."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([analyzer.PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
+                               env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"})
+    os.close(theirs)
+    child = None
+    while not child and process.poll() is None:
+        with contextlib.suppress(OSError, IndexError), open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
+            child = int(file.read().split()[0])
+            os.kill(child, signal.SIGSTOP)
+    said = b""
+    with contextlib.suppress(OSError):
+        while True:
+            got = os.read(ours, 4096)
+            said += got
+            if child and b", 1 s" in said:
+                os.kill(child, signal.SIGCONT)
+                child = None
+            if not got:
+                break
+    os.close(ours)
+    process.wait()
+    return process.returncode, said.decode()
+
+
+@pytest.mark.skipif(analyzer.SANITIZED, reason="nothing of memory safety is in it")
+@pytest.mark.parametrize("what", ["reading", "making small"])
+def test_work_that_takes_long_is_told_of(what, any_core, tmp_path):
+    """A line that goes when the report comes; none where there is no terminal."""
+    arguments = [any_core] if what == "reading" else ["slim", any_core, "-o", tmp_path / "small"]
+    expected = analyzer.run(*arguments).stdout.replace("\n", "\r\n")
+    code, said = on_terminal(*arguments)
+    assert code in (0, 1)
+    assert re.search(r"\r\x1b\[K%s \S+, 1 s" % what, said)
+    shown = re.sub(r"[^\n]*\r\x1b\[K", "", said)
+    assert re.sub(r"\x1b\[[\d;]*m", "", shown) == expected
