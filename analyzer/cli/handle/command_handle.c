@@ -320,7 +320,7 @@ const struct command_spec handle_command = {
     .examples = "sudo pystack-core handle --install\n"
                 "sudo sysctl kernel.core_pattern='|/usr/bin/pystack-core handle %P %u %g %s %t'\n"
                 "sudo pystack-core handle --uninstall",
-    .exit_status = "Exit status: 0 kept, 1 kept without a report, 2 nothing was kept, 64 wrong "
+    .exit_status = "Exit status: 0 kept, 1 kept in part, 2 nothing was kept, 64 wrong "
                    "usage; of\nthe program behind --then its own, if it is not 0.",
 };
 

@@ -185,11 +185,16 @@ static bool wait_for_end(const struct held_job *job, int fd, double until)
     }
 }
 
-static const char *describe_end(int status, const struct held_result *result)
+static const char *describe_end(int status, bool in_time, const struct held_result *result)
 {
     static char text[128];
-    if (result->reported)
+    if (result->reported && result->has_core)
         return NULL;
+    if (!in_time)
+        return result->reported ? "the small core was not made in time"
+                                : "the report was not made in time";
+    if (result->reported)
+        return "no small core could be made";
     if (!WIFSIGNALED(status))
         return "no report could be made";
     snprintf(text, sizeof(text), "what makes the report was ended by signal %d", WTERMSIG(status));
@@ -227,7 +232,5 @@ const char *held_report_make(const struct held_job *job, double until)
         kill(child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    if (!in_time && !job->result->reported)
-        return "the report was not made in time";
-    return describe_end(status, job->result);
+    return describe_end(status, in_time, job->result);
 }
