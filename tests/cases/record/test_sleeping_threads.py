@@ -13,6 +13,8 @@ VERSIONS = [(3, 8), (3, 10), (3, 12), (3, 13)] if analyzer.THOROUGH else [(3, 10
 SECONDS = "8" if analyzer.THOROUGH else "2"
 
 
+# A thread that waits for the GIL may run between both looks and wait at the same place again: those are told as different.
+@pytest.mark.skipif(not analyzer.THOROUGH, reason="compares moments that lie beside each other: --thorough")
 @pytest.mark.skipif(not COMPARE, reason="compare_samples is not built")
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: "%d.%d" % version)
 def test_sample_is_what_a_stop_shows(version):
