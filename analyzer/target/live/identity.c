@@ -157,9 +157,12 @@ char *live_read_environment(const struct target *target, size_t *ret_size)
     *ret_size = 0;
     if (live->environment < 0)
         return NULL;
-    bool read = live_read_timed(live, live->environment, ENVIRONMENT_LIMIT, &text);
+    if (!live_read_timed(live, live->environment, ENVIRONMENT_LIMIT, &text)) {
+        free(text.bytes);
+        return NULL;
+    }
     *ret_size = text.size;
-    return read ? text.bytes : NULL;
+    return text.bytes;
 }
 
 /* ---- the ids of threads ---- */

@@ -53,8 +53,8 @@ int live_read_path(int directory, const char *name, struct live_text *ret);
 
 /**
  * Reads a file of /proc that shows memory of the process, at most about `limit` bytes. False where
- * that takes too long or is refused: the text is empty then, and what it had is kept for good, for
- * the read may still be done.
+ * that takes too long or is refused: the text is empty then. What it had when that took too long is
+ * kept for good, for the read may still be done.
  */
 bool live_read_timed(const struct live *live, int fd, size_t limit, struct live_text *ret);
 

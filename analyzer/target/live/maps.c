@@ -137,8 +137,9 @@ bool live_read_timed(const struct live *live, int fd, size_t limit, struct live_
         got = reader_pread(live->reader, fd, ret->bytes + ret->size, READ_AT_ONCE, ret->size);
         ret->size += got > 0 ? (size_t)got : 0;
     }
-    if (got < 0)
-        *ret = (struct live_text){0};
+    ret->size = got < 0 ? 0 : ret->size;
+    if (got < 0 && errno == ETIMEDOUT)
+        *ret = (struct live_text){0}; // The reader may still write to it.
     return got >= 0;
 }
 
