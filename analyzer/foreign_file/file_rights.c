@@ -2,9 +2,8 @@
 #include "foreign_file.h"
 
 #include <limits.h>
-#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { MAY_READ = 4, MAY_SEARCH = 1 }; /* inode(7): the bits of each class. */
 
@@ -23,15 +22,15 @@ bool foreign_file_user_may_read(int fd, uid_t user, gid_t group)
     return !fstat(fd, &status) && user_may(&status, user, group, MAY_READ);
 }
 
-bool foreign_file_user_may_reach(int fd, uid_t user, gid_t group)
+bool foreign_file_user_may_reach(const char *name, uid_t user, gid_t group)
 {
-    char name[64], path[PATH_MAX];
+    char path[PATH_MAX];
     struct stat status;
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(name, path, sizeof(path) - 1);
-    if (length <= 0 || path[0] != '/')
+    size_t length = strlen(name);
+    if (name[0] != '/' || length >= sizeof(path))
         return false;
-    for (path[length] = '\0'; length > 0; length--) {
+    memcpy(path, name, length + 1);
+    for (; length > 0; length--) {
         if (path[length] != '/')
             continue;
         path[length] = '\0';

@@ -1,5 +1,6 @@
 /* A file that somebody else has named. */
 #include "foreign_file.h"
+#include "path_steps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,24 +15,98 @@
 
 /* Nothing is opened by this but the name: to open some devices is to use them. */
 #define NAME_FLAGS (O_PATH | O_CLOEXEC)
-/* As the kernel has it: include/linux/namei.h, MAXSYMLINKS. */
-#define LINK_LIMIT 40
+/* What is a regular file or a folder by then. */
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 /* Tries, when folders are renamed meanwhile (openat2(2), EAGAIN). */
 #define TRY_LIMIT 8
+/* Of a path that begins at the root of this machine. */
+#define WHOLE_PATH_SIZE (2 * PATH_MAX)
+
+static int open_root(const char *root)
+{
+    return open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void close_with_error(int fd, int error)
+{
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+}
+
+/* ---- without /proc ---- */
+
+/* By steps, from the root of this machine where there is no other. */
+static int walk_from(int root, const char *path, int flags, char *ret_name)
+{
+    char whole[WHOLE_PATH_SIZE] = "";
+    if (root >= 0)
+        return path_steps_open(root, path, flags, ret_name);
+    if (path[0] != '/' && !getcwd(whole, PATH_MAX))
+        return -1;
+    size_t length = strlen(whole), size = strlen(path);
+    if (length + 1 + size >= sizeof(whole)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    whole[length] = '/';
+    memcpy(whole + length + 1, path, size + 1);
+    int machine = open_root("/");
+    int fd = machine < 0 ? -1 : path_steps_open(machine, whole, flags, ret_name);
+    close_with_error(machine, errno);
+    return fd;
+}
+
+static bool is_same(int one, int other)
+{
+    struct stat first, second;
+    return !fstat(one, &first) && !fstat(other, &second) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+int foreign_file_duplicate(const char *path)
+{
+    static const char own[] = "/proc/self/fd/";
+    int number = -1, size = 0;
+    if (strncmp(path, own, sizeof(own) - 1) != 0 ||
+        sscanf(path + sizeof(own) - 1, "%9d%n", &number, &size) != 1 || number < 0 ||
+        path[sizeof(own) - 1 + (size_t)size]) {
+        errno = ENOENT;
+        return -1;
+    }
+    return fcntl(number, F_DUPFD_CLOEXEC, 0);
+}
+
+/* What was found is found again, by steps, and opened if it is the same. */
+static int open_again(int root, const char *path, int name)
+{
+    int fd = root < 0 ? foreign_file_duplicate(path) : -1;
+    if (fd < 0)
+        fd = walk_from(root, path, READ_FLAGS, NULL);
+    if (fd < 0 || is_same(fd, name))
+        return fd;
+    close_with_error(fd, ESTALE);
+    return -1;
+}
+
+/* ---- what was found ---- */
 
 /* Opens for reading what a descriptor of its name stands for, if it is of that type (inode(7)). */
-static int open_if_type(int name, mode_t type)
+static int open_if_type(int root, const char *path, int name, mode_t type)
 {
     struct stat status;
-    char path[64];
+    char link[64];
     int fd = -1, error = name < 0 ? errno : 0;
     if (!error && fstat(name, &status))
         error = errno;
     if (!error && (status.st_mode & S_IFMT) != type)
         error = EINVAL;
     if (!error) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", name);
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", name);
+        fd = open(link, READ_FLAGS);
+        // What is open already is not there only where /proc is not.
+        if (fd < 0 && errno == ENOENT)
+            fd = open_again(root, path, name);
         error = errno;
     }
     if (name >= 0)
@@ -41,165 +116,9 @@ static int open_if_type(int name, mode_t type)
     return fd;
 }
 
-static int open_root(const char *root)
-{
-    return open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
+/* ---- finding it ---- */
 
-/* ---- by steps ---- */
-
-struct walk {
-    int root;
-    int folder;
-    size_t links;
-    size_t done_size;
-    char done[PATH_MAX]; /* Names of the folders that were entered, none of them a link. */
-    char rest[PATH_MAX]; /* What is still to be walked. */
-};
-
-static int enter(struct walk *walk, const char *name)
-{
-    int next = openat(walk->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (next < 0)
-        return errno;
-    close(walk->folder);
-    walk->folder = next;
-    return 0;
-}
-
-static int go_to_root(struct walk *walk)
-{
-    int folder = fcntl(walk->root, F_DUPFD_CLOEXEC, 0);
-    if (folder < 0)
-        return errno;
-    close(walk->folder);
-    walk->folder = folder;
-    return 0;
-}
-
-/* A folder may have been moved elsewhere since it was entered: its ".." is not asked. */
-static int go_up(struct walk *walk)
-{
-    char *done = walk->done;
-    while (walk->done_size && done[--walk->done_size] != '/')
-        ;
-    done[walk->done_size] = '\0';
-    int error = go_to_root(walk);
-    for (size_t at = 0; !error && at < walk->done_size;) {
-        char name[NAME_MAX + 1];
-        const char *begin = done + at + 1;
-        size_t length = strcspn(begin, "/");
-        memcpy(name, begin, length);
-        name[length] = '\0';
-        error = enter(walk, name);
-        at += 1 + length;
-    }
-    return error;
-}
-
-/* Puts what the link says before the rest of the path. */
-static int follow(struct walk *walk, const char *name)
-{
-    char target[PATH_MAX];
-    ssize_t length = readlinkat(walk->folder, name, target, sizeof(target));
-    if (length < 0)
-        return errno;
-    size_t rest = strlen(walk->rest);
-    if (++walk->links > LINK_LIMIT)
-        return ELOOP;
-    if ((size_t)length + 1 + rest >= sizeof(walk->rest))
-        return ENAMETOOLONG;
-    memmove(walk->rest + length + 1, walk->rest, rest + 1);
-    memcpy(walk->rest, target, (size_t)length);
-    walk->rest[length] = '/';
-    if (target[0] != '/')
-        return 0;
-    walk->done_size = 0;
-    walk->done[0] = '\0';
-    return go_to_root(walk);
-}
-
-/* The next name of the path; its length, 0 at the end. */
-static size_t take_name(struct walk *walk, char name[NAME_MAX + 1])
-{
-    const char *at = walk->rest + strspn(walk->rest, "/");
-    size_t length = strcspn(at, "/");
-    if (length > NAME_MAX)
-        return length;
-    memcpy(name, at, length);
-    name[length] = '\0';
-    memmove(walk->rest, at + length, strlen(at + length) + 1);
-    return length;
-}
-
-static int enter_folder(struct walk *walk, const char *name, size_t length)
-{
-    if (walk->done_size + 1 + length >= sizeof(walk->done))
-        return ENAMETOOLONG;
-    int error = enter(walk, name);
-    if (error)
-        return error;
-    walk->done[walk->done_size] = '/';
-    memcpy(walk->done + walk->done_size + 1, name, length + 1);
-    walk->done_size += 1 + length;
-    return 0;
-}
-
-/* One step; *ret is the name of the last, whatever it is. 0 or errno. */
-static int step(struct walk *walk, const char *name, size_t length, int *ret)
-{
-    struct stat status;
-    bool last = !walk->rest[strspn(walk->rest, "/")];
-    if (!strcmp(name, "."))
-        return 0;
-    if (!strcmp(name, ".."))
-        return go_up(walk);
-    if (fstatat(walk->folder, name, &status, AT_SYMLINK_NOFOLLOW))
-        return errno;
-    if (S_ISLNK(status.st_mode))
-        return follow(walk, name);
-    if (!last)
-        return enter_folder(walk, name, length);
-    *ret = openat(walk->folder, name, NAME_FLAGS | O_NOFOLLOW);
-    return *ret < 0 ? errno : 0;
-}
-
-/* A descriptor of the name, or -1 and errno. */
-static int find_by_steps(const char *root, const char *path)
-{
-    struct walk walk = {.root = open_root(root), .folder = -1};
-    int fd = -1, error = walk.root < 0 ? errno : 0;
-    char name[NAME_MAX + 1];
-    size_t length = strlen(path);
-    if (!error && length >= sizeof(walk.rest))
-        error = ENAMETOOLONG;
-    if (!error) {
-        memcpy(walk.rest, path, length + 1);
-        error = go_to_root(&walk);
-    }
-    while (!error && fd < 0) {
-        length = take_name(&walk, name);
-        error = !length             ? EINVAL
-                : length > NAME_MAX ? ENAMETOOLONG
-                                    : step(&walk, name, length, &fd);
-    }
-    if (walk.folder >= 0)
-        close(walk.folder);
-    if (walk.root >= 0)
-        close(walk.root);
-    if (error)
-        errno = error;
-    return fd;
-}
-
-int foreign_file_open_by_steps(const char *root, const char *path)
-{
-    return open_if_type(find_by_steps(root, path), S_IFREG);
-}
-
-/* ---- by the kernel ---- */
-
-static int open_in_root(int root, const char *path)
+static int find_in_root(int root, const char *path)
 {
     const struct open_how how = {.flags = NAME_FLAGS,
                                  .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -207,32 +126,94 @@ static int open_in_root(int root, const char *path)
     errno = EAGAIN;
     for (int i = 0; fd < 0 && errno == EAGAIN && i < TRY_LIMIT; i++)
         fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+    // An older kernel; a filter of system calls, which may say EPERM; renames without end.
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
+        return path_steps_open(root, path, NAME_FLAGS, NULL);
     return (int)fd;
 }
 
-/* A descriptor of the name, or -1 and errno. */
-static int find_name(const char *root, const char *path)
+static int open_type(int root, const char *path, mode_t type)
 {
-    if (!root)
-        return open(path, NAME_FLAGS);
-    int folder = open_root(root);
-    if (folder < 0)
+    int name = root >= 0 ? find_in_root(root, path) : open(path, NAME_FLAGS);
+    if (name < 0 && root < 0 && errno == ENOENT)
+        name = foreign_file_duplicate(path);
+    return open_if_type(root, path, name, type);
+}
+
+typedef int opener(int root, const char *path);
+
+static int open_below(const char *root, const char *path, opener *open_it)
+{
+    int folder = root ? open_root(root) : -1;
+    if (root && folder < 0)
         return -1;
-    int name = open_in_root(folder, path), error = errno;
-    close(folder);
-    // An older kernel; a filter of system calls, which may say EPERM; renames without end.
-    if (name < 0 && (error == ENOSYS || error == EPERM || error == EAGAIN))
-        return find_by_steps(root, path);
-    errno = error;
-    return name;
+    int fd = open_it(folder, path);
+    close_with_error(folder, errno);
+    return fd;
+}
+
+int foreign_file_open_at(int root, const char *path)
+{
+    return open_type(root, path, S_IFREG);
+}
+
+int foreign_folder_open_at(int root, const char *path)
+{
+    return open_type(root, path, S_IFDIR);
 }
 
 int foreign_file_open(const char *root, const char *path)
 {
-    return open_if_type(find_name(root, path), S_IFREG);
+    return open_below(root, path, foreign_file_open_at);
 }
 
 int foreign_folder_open(const char *root, const char *path)
 {
-    return open_if_type(find_name(root, path), S_IFDIR);
+    return open_below(root, path, foreign_folder_open_at);
+}
+
+static int open_by_steps(int root, const char *path)
+{
+    return open_if_type(root, path, walk_from(root, path, NAME_FLAGS, NULL), S_IFREG);
+}
+
+int foreign_file_open_by_steps(const char *root, const char *path)
+{
+    return open_below(root, path, open_by_steps);
+}
+
+static int open_without_proc(int root, const char *path)
+{
+    struct stat status;
+    int name = root >= 0 ? find_in_root(root, path) : open(path, NAME_FLAGS);
+    if (name < 0)
+        return -1;
+    bool regular = !fstat(name, &status) && S_ISREG(status.st_mode);
+    errno = EINVAL;
+    int fd = regular ? open_again(root, path, name) : -1;
+    close_with_error(name, errno);
+    return fd;
+}
+
+int foreign_file_open_without_proc(const char *root, const char *path)
+{
+    return open_below(root, path, open_without_proc);
+}
+
+/* ---- its name ---- */
+
+bool foreign_file_get_name(int fd, int root, const char *path, char ret[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, ret, PATH_MAX - 1);
+    if (length > 0) {
+        ret[length] = '\0';
+        return true;
+    }
+    int other = errno == ENOENT ? walk_from(root, path, NAME_FLAGS, ret) : -1;
+    bool same = other >= 0 && is_same(fd, other);
+    if (other >= 0)
+        close(other);
+    return same;
 }

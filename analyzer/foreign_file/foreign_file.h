@@ -6,6 +6,7 @@
 #ifndef PSC_FOREIGN_FILE_H
 #define PSC_FOREIGN_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,8 +21,26 @@
 int foreign_file_open(const char *root, const char *path);
 /** The same of a folder, whose names can be read then; EINVAL for what is none. */
 int foreign_folder_open(const char *root, const char *path);
+/** The two below a folder whose descriptor is given, which stays the caller's; -1: no root. */
+int foreign_file_open_at(int root, const char *path);
+int foreign_folder_open_at(int root, const char *path);
 /** foreign_file_open() by steps, as where the kernel has no openat2(2) (before Linux 5.6). */
 int foreign_file_open_by_steps(const char *root, const char *path);
+/** foreign_file_open() as where /proc is not mounted, by which a found name is opened else. */
+int foreign_file_open_without_proc(const char *root, const char *path);
+
+/**
+ * For "/proc/self/fd/NUMBER" where /proc is not mounted: another descriptor of what that one has
+ * open, with the same place in it; close-on-exec. -1 and errno: ENOENT for any other path.
+ */
+int foreign_file_duplicate(const char *path);
+
+/**
+ * The name that the kernel gives an opened file, in which there are no links; where /proc is not
+ * mounted, that which `path` below `root` (-1: of this machine) leads to, if it is the same file.
+ * @return false: not known.
+ */
+bool foreign_file_get_name(int fd, int root, const char *path, char ret[PATH_MAX]);
 
 /**
  * A copy of an opened file in memory, which nobody can make shorter (memfd_create(2), sealed): a
@@ -52,10 +71,7 @@ int foreign_file_copy_to_map(int fd);
  * one are not asked for, nor access control lists. (uid_t)-1, (gid_t)-1: whether everybody may.
  */
 bool foreign_file_user_may_read(int fd, uid_t user, gid_t group);
-/**
- * Whether he may search all folders of the name that the kernel gives the file, in which there are
- * no links.
- */
-bool foreign_file_user_may_reach(int fd, uid_t user, gid_t group);
+/** Whether he may search all folders of a name that foreign_file_get_name() has given. */
+bool foreign_file_user_may_reach(const char *name, uid_t user, gid_t group);
 
 #endif

@@ -100,9 +100,12 @@ static mode_t choose_mode(const char *path, unsigned int flags)
 
 /* ---- making one ---- */
 
-/* In the folder of the file; kernel 3.11 and most file systems. */
+/* In the folder of the file; kernel 3.11 and most file systems. Its name comes by /proc. */
 static int open_without_name(const char *path)
 {
+    struct stat status;
+    if (stat("/proc/self/fd", &status))
+        return -1;
     char *folder = folder_of(path);
     int fd = folder ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, PRIVATE_MODE) : -1;
     free(folder);

@@ -72,9 +72,11 @@ bool target_user_may_read(const struct target *target, const char *path, int fd)
 {
     const struct target_process *process = &target->process;
     const char *inside;
+    char name[PATH_MAX];
     if (!process->owner_known || !process->user || process->user == geteuid())
         return true;
     return foreign_file_user_may_read(fd, process->user, process->group) &&
            (find_root(target, path, &inside) ||
-            foreign_file_user_may_reach(fd, process->user, process->group));
+            (foreign_file_get_name(fd, -1, path, name) &&
+             foreign_file_user_may_reach(name, process->user, process->group)));
 }

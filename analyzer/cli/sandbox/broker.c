@@ -29,6 +29,14 @@ struct broker {
     const struct sandbox_rules *rules;
 };
 
+/* A file or folder that was opened, and how. */
+struct opened {
+    int fd;
+    int root; /* What the path begins at; -1: this machine. */
+    const char *path;
+    bool in_root; /* A root whose folders have other names here. */
+};
+
 /* ---- what a file is ---- */
 
 /* What the kernel makes up: /proc/kcore is an ELF file, too. */
@@ -74,13 +82,9 @@ static bool is_source_name(const char *name)
 }
 
 /* That which the file has itself, whatever link led to it. */
-static bool get_name(int fd, char path[PATH_MAX])
+static bool get_name(const struct opened *file, char path[PATH_MAX])
 {
-    char link[64];
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, path, PATH_MAX - 1);
-    path[length > 0 ? length : 0] = '\0';
-    return length > 0;
+    return foreign_file_get_name(file->fd, file->root, file->path, path);
 }
 
 /* What a package says of itself, beside it: RECORD, METADATA. */
@@ -90,31 +94,37 @@ static bool is_of_package(const char *path)
 }
 
 /* By its name; or a script. */
-static bool is_source(int fd)
+static bool is_source(const struct opened *file)
 {
     char path[PATH_MAX], begin[2];
-    if (!get_name(fd, path))
+    if (!get_name(file, path))
         return false;
     const char *slash = strrchr(path, '/');
     return (slash && is_source_name(slash + 1)) || is_of_package(path) ||
-           (pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
+           (pread(file->fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
             !memcmp(begin, "#!", sizeof(begin)));
 }
 
-static bool may_all_read(int fd, bool in_root)
+/* By the rights of the file, and of the folders on the way where they are of this machine. */
+static bool may_read(const struct opened *file, uid_t user, gid_t group)
 {
-    const uid_t nobody = (uid_t)-1;
-    return foreign_file_user_may_read(fd, nobody, nobody) &&
-           (in_root || foreign_file_user_may_reach(fd, nobody, nobody));
+    char name[PATH_MAX];
+    return foreign_file_user_may_read(file->fd, user, group) &&
+           (file->in_root ||
+            (get_name(file, name) && foreign_file_user_may_reach(name, user, group)));
 }
 
-static bool may_owner_read(const struct sandbox_rules *rules, int fd, bool in_root)
+static bool may_all_read(const struct opened *file)
+{
+    const uid_t nobody = (uid_t)-1;
+    return may_read(file, nobody, nobody);
+}
+
+static bool may_owner_read(const struct sandbox_rules *rules, const struct opened *file)
 {
     for (size_t i = 0; i < rules->owner_count; i++) {
         const struct sandbox_owner *owner = &rules->owners[i];
-        if (!owner->user || owner->user == geteuid() ||
-            (foreign_file_user_may_read(fd, owner->user, owner->group) &&
-             (in_root || foreign_file_user_may_reach(fd, owner->user, owner->group))))
+        if (!owner->user || owner->user == geteuid() || may_read(file, owner->user, owner->group))
             return true;
     }
     return false;
@@ -128,17 +138,22 @@ static bool is_own(int fd)
            !(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static int check_file(const struct sandbox_rules *rules, int fd, bool in_root)
+static int refuse(const struct opened *file)
 {
-    if (fd < 0)
-        return -1;
-    if (!is_made_up(fd) && (!rules->own_only || is_own(fd)) &&
-        (is_code(fd) ||
-         (may_owner_read(rules, fd, in_root) && (may_all_read(fd, in_root) || is_source(fd)))))
-        return fd;
-    close(fd);
+    close(file->fd);
     errno = EACCES;
     return -1;
+}
+
+static int check_file(const struct sandbox_rules *rules, const struct opened *file)
+{
+    if (file->fd < 0)
+        return -1;
+    if (!is_made_up(file->fd) && (!rules->own_only || is_own(file->fd)) &&
+        (is_code(file->fd) ||
+         (may_owner_read(rules, file) && (may_all_read(file) || is_source(file)))))
+        return file->fd;
+    return refuse(file);
 }
 
 /* ---- the questions ---- */
@@ -166,10 +181,10 @@ static int open_own_state(const struct broker *broker, const char *path)
 }
 
 /* Whether a folder is one that the user named or below it; links are followed by now. */
-static bool is_named_folder(const struct sandbox_rules *rules, int fd)
+static bool is_named_folder(const struct sandbox_rules *rules, const struct opened *folder)
 {
     char path[PATH_MAX], named[PATH_MAX];
-    for (size_t i = 0; get_name(fd, path) && i < rules->folder_count; i++) {
+    for (size_t i = 0; get_name(folder, path) && i < rules->folder_count; i++) {
         if (!realpath(rules->folders[i], named))
             continue;
         size_t size = strlen(named);
@@ -180,24 +195,26 @@ static bool is_named_folder(const struct sandbox_rules *rules, int fd)
 }
 
 /* Whose names are read: packages are told by what lies beside them. */
-static int check_folder(const struct sandbox_rules *rules, int fd, bool in_root)
+static int check_folder(const struct sandbox_rules *rules, const struct opened *folder)
 {
-    if (fd >= 0 && !is_made_up(fd) &&
-        (is_named_folder(rules, fd) || may_owner_read(rules, fd, in_root)))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    errno = EACCES;
-    return -1;
+    if (folder->fd < 0) {
+        errno = EACCES;
+        return -1;
+    }
+    if (!is_made_up(folder->fd) &&
+        (is_named_folder(rules, folder) || may_owner_read(rules, folder)))
+        return folder->fd;
+    return refuse(folder);
 }
 
 /* A file, or, by that name, a folder. */
-static int open_checked(const struct sandbox_rules *rules, const char *root, const char *path,
-                        bool in_root)
+static int open_checked(const struct sandbox_rules *rules, int root, const char *path, bool in_root)
 {
-    int fd = foreign_file_open(root, path);
-    return fd < 0 && errno == EINVAL ? check_folder(rules, foreign_folder_open(root, path), in_root)
-                                     : check_file(rules, fd, in_root);
+    struct opened file = {foreign_file_open_at(root, path), root, path, in_root};
+    if (file.fd >= 0 || errno != EINVAL)
+        return check_file(rules, &file);
+    file.fd = foreign_folder_open_at(root, path);
+    return check_folder(rules, &file);
 }
 
 static int open_folder(const struct sandbox_rules *rules, const char *path)
@@ -207,7 +224,10 @@ static int open_folder(const struct sandbox_rules *rules, const char *path)
     if (fd >= 0)
         return fd;
     fd = open(path, (is_root ? O_PATH : O_RDONLY | O_NONBLOCK) | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 || is_root ? fd : check_folder(rules, fd, false);
+    if (fd < 0 || is_root)
+        return fd;
+    const struct opened folder = {fd, -1, path, false};
+    return check_folder(rules, &folder);
 }
 
 static bool is_same(const struct stat *status, int folder, const char *path)
@@ -231,13 +251,11 @@ static bool is_other_root(const struct sandbox_rules *rules, int root)
 
 static int open_in_root(const struct sandbox_rules *rules, int root, const char *path)
 {
-    char name[64];
     if (root < 0) {
         errno = EBADF;
         return -1;
     }
-    snprintf(name, sizeof(name), "/proc/self/fd/%d", root);
-    return open_checked(rules, name, path, is_other_root(rules, root));
+    return open_checked(rules, root, path, is_other_root(rules, root));
 }
 
 /* As he may: a FIFO, too, but not written. */
@@ -259,7 +277,7 @@ static int open_wish(const struct broker *broker, const struct broker_question *
             fd = open_named(broker->rules, question->path);
         if (fd < 0)
             fd = broker_open_process_file(broker->rules, question->path, false);
-        return fd >= 0 ? fd : open_checked(broker->rules, NULL, question->path, false);
+        return fd >= 0 ? fd : open_checked(broker->rules, -1, question->path, false);
     case BROKER_IN_ROOT:
         return open_in_root(broker->rules, root, question->path);
     case BROKER_FOLDER:

@@ -146,6 +146,8 @@ static enum psc_status core_map(const char *file, struct target *target, struct 
 {
     const char *path = core->path;
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ENOENT)
+        fd = foreign_file_duplicate(file);
     if (fd < 0 && errno == ENOENT && path[strspn(path, "0123456789")] == '\0' && path[0])
         return psc_fail(err, PSC_ERR_IO,
                         "%s: No such file or directory; a living process is named by --pid %s",

@@ -131,6 +131,55 @@ static void test_by_steps(void **state)
     check_root(foreign_file_open_by_steps);
 }
 
+static void test_without_proc(void **state)
+{
+    (void)state;
+    check_root(foreign_file_open_without_proc);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    char name[PATH_MAX], expected[256];
+    int fd = foreign_file_open(root, "/a/up");
+    assert_true(fd >= 0);
+    assert_true(foreign_file_get_name(fd, -1, "not asked", name));
+    snprintf(expected, sizeof(expected), "%s/secret", root);
+    assert_string_equal(name, expected);
+    assert_true(foreign_file_user_may_reach(name, getuid(), getgid()));
+    assert_false(foreign_file_user_may_reach(name, (uid_t)-1, (gid_t)-1)); // mkdtemp(3): 0700
+    assert_false(foreign_file_user_may_reach("secret", getuid(), getgid()));
+    close(fd);
+    assert_false(foreign_file_get_name(-1, -1, "/", name));
+    fd = foreign_file_open(root, "/plain");
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    int other = foreign_file_duplicate(name);
+    char text[8] = "";
+    assert_true(other >= 0 && other != fd);
+    assert_int_equal(read(other, text, sizeof(text)), 5);
+    assert_string_equal(text, "plain");
+    close(other);
+    close(fd);
+    assert_int_equal(foreign_file_duplicate(name), -1);
+    assert_int_equal(foreign_file_duplicate("/proc/self/fd/1/2"), -1);
+    assert_int_equal(foreign_file_duplicate("/proc/self/fd/"), -1);
+}
+
+static void test_relative(void **state)
+{
+    (void)state;
+    char before[PATH_MAX], path[256];
+    assert_non_null(getcwd(before, sizeof(before)));
+    snprintf(path, sizeof(path), "%s/a/b", root);
+    assert_int_equal(chdir(path), 0);
+    int fd = foreign_file_open_without_proc(NULL, "../../plain");
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(foreign_file_open_without_proc(NULL, "nothing"), -1);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(chdir(before), 0);
+}
+
 static void test_without_a_root(void **state)
 {
     (void)state;
@@ -151,9 +200,9 @@ static void test_without_a_root(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_the_kernel),
-        cmocka_unit_test(test_by_steps),
-        cmocka_unit_test(test_without_a_root),
+        cmocka_unit_test(test_by_the_kernel), cmocka_unit_test(test_by_steps),
+        cmocka_unit_test(test_without_proc),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_relative),      cmocka_unit_test(test_without_a_root),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
