@@ -53,23 +53,20 @@ enum {
     HEAP_FLAG_IMMORTAL = 4, /**< Its count of references means nothing (3.12+). */
     HEAP_FLAG_STATIC = 8,   /**< In a module's data, not in a block. */
     /** A str that is interned, and not for good: two of the references of the table of those do not
-     * count, so that `found` may be two more than refcount. */
+     * count, so that two more than refcount may be found. */
     HEAP_FLAG_INTERNED = 32,
     HEAP_FLAG_EXACT = 16 /**< Its references are known by layout, not by what its words lead to. */
 };
 
 struct heap_object {
     psc_addr address;
-    uint64_t owned;    /**< Bytes of the blocks that it keeps beside its own. */
-    uint32_t type;     /**< Index in types. */
-    uint32_t block;    /**< HEAP_NONE: static. */
-    uint32_t refcount; /**< UINT32_MAX: more than that, or immortal. */
-    /** References to it from objects whose layout is known: never more than refcount, else
-     * something is damaged. */
-    uint32_t found;
-    uint32_t first_edge; /**< Its references are those up to the first one of the next object. */
-    uint32_t flags;
+    uint32_t owned_units; /**< See heap_owned_bytes(). */
+    uint32_t block;       /**< HEAP_NONE: static. */
+    uint32_t refcount;    /**< UINT32_MAX: more than that, or immortal. */
+    uint32_t type : 24;   /**< Index in types. */
+    uint32_t flags : 8;
 };
+_Static_assert(HEAP_TYPE_LIMIT <= 1 << 24, "types are counted in 24 bits");
 
 struct heap_type {
     psc_addr address;
@@ -166,11 +163,14 @@ struct heap {
     struct heap_block *blocks; /**< Sorted. */
     uint8_t *block_kinds;      /**< See heap_block_use(), heap_block_layer(). */
     uint32_t block_count;
-    struct heap_object *objects; /**< One more than object_count: its first_edge ends the last. */
-    uint32_t object_count;       /**< Those in blocks come first, sorted by address. */
-    uint32_t in_blocks;          /**< How many these are. */
-    uint32_t *edges;             /**< Indices of objects. */
+    struct heap_object *objects;
+    uint32_t object_count; /**< Those in blocks come first, sorted by address. */
+    uint32_t in_blocks;    /**< How many these are. */
+    uint32_t *edges;       /**< Indices of objects. */
     uint32_t edge_count;
+    /** Of each object where its references begin among the edges; one more ends those of the last.
+     */
+    uint32_t *first_edges;
     struct heap_type *types;
     uint32_t type_count;
     struct heap_damage *damage;
@@ -193,6 +193,7 @@ struct heap {
     size_t block_capacity;
     size_t object_capacity;
     size_t edge_capacity;
+    size_t first_edge_capacity;
     size_t type_capacity;
     size_t facts_capacity;
     size_t damage_capacity;
@@ -233,6 +234,19 @@ static inline uint64_t heap_block_bytes(const struct heap_block *block)
     return (uint64_t)block->units * 16;
 }
 
+/** Bytes of the blocks that an object keeps beside its own; at most 64 GiB. */
+static inline uint64_t heap_owned_bytes(const struct heap_object *object)
+{
+    return (uint64_t)object->owned_units * 16;
+}
+
+/**
+ * References to each object from those whose layout is known: never more than it counts, else
+ * something is damaged.
+ * @param ret  object_count numbers.
+ */
+void heap_count_found(const struct heap *heap, uint32_t *ret);
+
 /** A pool of CPython's allocator of small blocks, looked at alone. */
 struct heap_pool_look {
     psc_addr pool;
@@ -261,6 +275,38 @@ uint64_t heap_word(struct heap *heap, psc_addr address);
 
 /** Its own block's bytes; of a static one its size. */
 uint64_t heap_object_bytes(struct heap *heap, uint32_t object);
+
+/** Pages of that memory do not stay in this process's memory; see heap_sweep(). */
+void heap_release(struct heap *heap, psc_addr start, psc_addr end);
+/** All of them. */
+static inline void heap_release_all(struct heap *heap)
+{
+    heap_release(heap, 0, UINT64_MAX);
+}
+
+/** Bytes between two steps of a sweep. */
+#define HEAP_SWEEP_SIZE (UINT64_C(8) << 20)
+
+/**
+ * For walks that read the memory of a large heap in the order of its addresses: of what lies before
+ * `address` no pages stay in this process's memory; they come back where they are read again.
+ * @param swept  how far that was done; 0 at first.
+ */
+static inline void heap_sweep(struct heap *heap, psc_addr *swept, psc_addr address)
+{
+    if (address < *swept || address - *swept >= HEAP_SWEEP_SIZE) {
+        heap_release(heap, *swept, address);
+        *swept = address;
+    }
+}
+
+/** The same by an object that is looked at next; static ones lie anywhere. */
+static inline void heap_sweep_to(struct heap *heap, psc_addr *swept, uint32_t object)
+{
+    if (object < heap->in_blocks)
+        heap_sweep(heap, swept, heap->objects[object].address);
+}
+
 /** What sys.getsizeof() says of it in this version. */
 uint64_t heap_object_size(struct heap *heap, uint32_t object);
 

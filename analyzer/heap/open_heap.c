@@ -54,13 +54,15 @@ static void add_bytes(uint64_t *sum, uint64_t bytes)
 
 static void sum_types(struct heap *heap)
 {
+    psc_addr swept = 0;
     for (uint32_t i = 0; i < heap->object_count; i++) {
         const struct heap_object *object = &heap->objects[i];
+        heap_sweep_to(heap, &swept, i);
         struct heap_type *type = &heap->types[object->type];
         type->count++;
         add_bytes(&type->bytes, heap_object_size(heap, i));
         add_bytes(&type->occupied, heap_object_bytes(heap, i));
-        type->owned += object->owned;
+        type->owned += heap_owned_bytes(object);
     }
 }
 
@@ -76,16 +78,19 @@ static enum psc_status find_all(struct heap *heap)
     enum psc_status status = heap_ranges_find(heap);
     if (status == PSC_OK)
         status = heap_blocks_find(heap);
+    heap_release_all(heap);
     tell(heap, "types");
     if (status == PSC_OK)
         status = heap_types_find(heap);
     if (status != PSC_OK)
         return status;
+    heap_release_all(heap);
     heap_types_set_kinds(heap);
     tell(heap, "objects");
     status = heap_objects_find(heap);
     if (status == PSC_OK && !heap_objects_add_types(heap))
         status = PSC_ERR_MEMORY;
+    heap_release_all(heap);
     tell(heap, "references");
     heap->allocator = find_allocator(heap->target);
     if (status == PSC_OK)
@@ -93,7 +98,9 @@ static enum psc_status find_all(struct heap *heap)
     if (status != PSC_OK)
         return status;
     warn_of_gaps(heap);
+    heap_release_all(heap);
     sum_types(heap);
+    heap_release_all(heap);
     heap_parts_find(heap);
     return heap_types_name(heap);
 }
@@ -147,6 +154,7 @@ void heap_close(struct heap *heap)
     free(heap->block_kinds);
     free(heap->objects);
     free(heap->edges);
+    free(heap->first_edges);
     free(heap->damage);
     free(heap);
 }

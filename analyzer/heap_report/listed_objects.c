@@ -89,7 +89,7 @@ static void rows_sort(struct listed_rows *rows)
 
 static uint64_t all_bytes(struct heap *heap, uint32_t object)
 {
-    return heap_object_bytes(heap, object) + heap->objects[object].owned;
+    return heap_object_bytes(heap, object) + heap_owned_bytes(&heap->objects[object]);
 }
 
 /* ---- one row ---- */
@@ -130,7 +130,7 @@ static void put_row_json(struct heap_page *page, const struct listed_row *row)
     json_put_string(json, "type", heap->types[object->type].name);
     json_put_unsigned(json, "size", true, heap_object_size(heap, row->object));
     json_put_unsigned(json, "bytes", true, heap_object_bytes(heap, row->object));
-    json_put_unsigned(json, "owned_bytes", true, object->owned);
+    json_put_unsigned(json, "owned_bytes", true, heap_owned_bytes(object));
     json_put_unsigned(json, "length", has_length, length);
     if (row->count)
         json_put_unsigned(json, "count", true, row->count);
@@ -181,34 +181,100 @@ struct common_text {
     uint32_t object;
 };
 
-/* Texts that several objects have, by the bytes of all but one of them. */
-static bool find_common_texts(struct heap *heap, struct listed_rows *ret)
+/* Which hashes were met, and which more than once: most texts there are once, and need no more. */
+struct met_hashes {
+    uint64_t *once;
+    uint64_t *again;
+    uint64_t mask; /* Of the number of bits, a power of two. */
+};
+
+static void met_deinit(struct met_hashes *met)
 {
-    struct hash_table texts = HASH_TABLE_OF(struct common_text);
-    bool good = true;
-    for (uint32_t i = 0; good && i < heap->object_count; i++) {
-        uint64_t size;
-        const uint8_t *bytes = heap_object_text(heap, i, &size);
-        if (!bytes || !size || size > TEXT_SIZE_MAX || texts.count >= TEXT_LIMIT)
+    free(met->once);
+    free(met->again);
+}
+
+static bool met_init(struct met_hashes *met, uint32_t objects)
+{
+    uint64_t bits = 64;
+    while (bits < UINT64_C(8) * objects)
+        bits *= 2;
+    met->mask = bits - 1;
+    met->once = calloc(bits / 64, sizeof(*met->once));
+    met->again = calloc(bits / 64, sizeof(*met->again));
+    return met->once && met->again;
+}
+
+static void meet(struct met_hashes *met, uint64_t hash)
+{
+    const uint64_t bit = hash & met->mask;
+    uint64_t *const once = &met->once[bit / 64];
+    met->again[bit / 64] |= *once & UINT64_C(1) << bit % 64;
+    *once |= UINT64_C(1) << bit % 64;
+}
+
+static bool was_met_again(const struct met_hashes *met, uint64_t hash)
+{
+    const uint64_t bit = hash & met->mask;
+    return met->again[bit / 64] >> bit % 64 & 1;
+}
+
+/* False: it is no text that is compared. */
+static bool hash_object_text(struct heap *heap, uint32_t object, uint64_t *ret)
+{
+    uint64_t size;
+    const uint8_t *bytes = heap_object_text(heap, object, &size);
+    if (!bytes || !size || size > TEXT_SIZE_MAX)
+        return false;
+    *ret = hash_text(bytes, (size_t)size);
+    return true;
+}
+
+static bool count_common_texts(struct heap *heap, const struct met_hashes *met,
+                               struct hash_table *texts)
+{
+    psc_addr swept = 0;
+    for (uint32_t i = 0; i < heap->object_count; i++) {
+        uint64_t hash;
+        heap_sweep_to(heap, &swept, i);
+        if (texts->count >= TEXT_LIMIT)
+            return true;
+        if (!hash_object_text(heap, i, &hash) || !was_met_again(met, hash))
             continue;
-        uint64_t hash = hash_text(bytes, (size_t)size);
-        struct common_text *text = hash_table_find(&texts, hash);
-        if (!text && (text = hash_table_add(&texts, hash)))
+        struct common_text *text = hash_table_find(texts, hash);
+        if (!text && (text = hash_table_add(texts, hash)))
             text->object = i;
-        good = text != NULL;
-        if (!good)
-            break;
+        if (!text)
+            return false;
         text->count++;
         text->bytes += all_bytes(heap, i);
     }
-    for (size_t i = 0; good && i < texts.count; i++) {
+    return true;
+}
+
+/* Texts that several objects have, by the bytes of all but one of them. */
+static bool find_common_texts(struct heap *heap, struct listed_rows *ret)
+{
+    struct hash_table texts PSC_CLEANUP(hash_table_deinit) = HASH_TABLE_OF(struct common_text);
+    struct met_hashes met PSC_CLEANUP(met_deinit) = {0};
+    psc_addr swept = 0;
+    if (!met_init(&met, heap->object_count))
+        return false;
+    for (uint32_t i = 0; i < heap->object_count; i++) {
+        uint64_t hash;
+        heap_sweep_to(heap, &swept, i);
+        if (hash_object_text(heap, i, &hash))
+            meet(&met, hash);
+    }
+    if (!count_common_texts(heap, &met, &texts))
+        return false;
+    for (size_t i = 0; i < texts.count; i++) {
         const struct common_text *text = hash_table_at(&texts, i);
         if (text->count > 1)
             rows_offer(ret, &(struct listed_row){text->bytes - text->bytes / text->count,
                                                  text->object, text->count});
     }
-    hash_table_deinit(&texts);
-    return good;
+    return true;
 }
 
 static enum psc_status find_largest(struct heap_page *page, struct largest *ret,
@@ -218,8 +284,10 @@ static enum psc_status find_largest(struct heap_page *page, struct largest *ret,
     if (!rows_init(&ret->objects, page) || !rows_init(&ret->containers, page) ||
         !rows_init(&ret->texts, page))
         return psc_fail_memory(err);
+    psc_addr swept = 0;
     for (uint32_t i = 0; i < heap->object_count; i++) {
         uint64_t length;
+        heap_sweep_to(heap, &swept, i);
         rows_offer(&ret->objects, &(struct listed_row){all_bytes(heap, i), i, 0});
         if (heap_object_is_container(heap, i) && heap_object_length(heap, i, &length))
             rows_offer(&ret->containers, &(struct listed_row){length, i, 0});
@@ -299,7 +367,9 @@ static enum psc_status find_listed(struct heap_page *page, struct listed_rows *r
         if (status != PSC_OK)
             return status;
     }
+    psc_addr swept = 0;
     for (uint32_t i = 0; i < heap->object_count; i++) {
+        heap_sweep_to(heap, &swept, i);
         if (!chosen[heap->objects[i].type] || (options->where && !where_holds(heap, i, &where)))
             continue;
         rows_offer(ret, &(struct listed_row){all_bytes(heap, i), i, 0});

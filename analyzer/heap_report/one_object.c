@@ -47,8 +47,8 @@ static bool add_edge(struct heap_page *page, struct shown_edges *edges, struct s
 static bool find_references(struct heap_page *page, uint32_t object, struct shown_edges *ret)
 {
     const struct heap *heap = page->view->heap;
-    uint32_t first = heap->objects[object].first_edge;
-    for (uint32_t i = first; i < heap->objects[object + 1].first_edge; i++)
+    uint32_t first = heap->first_edges[object];
+    for (uint32_t i = first; i < heap->first_edges[object + 1]; i++)
         if (!add_edge(page, ret, (struct shown_edge){object, heap->edges[i], i - first}))
             return false;
     return true;
@@ -61,13 +61,27 @@ static bool find_referrers(struct heap_page *page, uint32_t object, struct shown
     for (uint32_t i = 0; i < heap->edge_count; i++) {
         if (heap->edges[i] != object)
             continue;
-        while (heap->objects[from + 1].first_edge <= i)
+        while (heap->first_edges[from + 1] <= i)
             from++;
-        if (!add_edge(page, ret,
-                      (struct shown_edge){from, object, i - heap->objects[from].first_edge}))
+        if (!add_edge(page, ret, (struct shown_edge){from, object, i - heap->first_edges[from]}))
             return false;
     }
     return true;
+}
+
+/* As heap_count_found() of one. */
+static uint32_t count_found(const struct heap *heap, uint32_t object)
+{
+    uint32_t found = 0;
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < heap->edge_count; i++) {
+        if (heap->edges[i] != object)
+            continue;
+        while (heap->first_edges[from + 1] <= i)
+            from++;
+        found += heap->objects[from].flags & HEAP_FLAG_EXACT ? 1 : 0;
+    }
+    return found;
 }
 
 /* ---- what is there ---- */
@@ -205,14 +219,14 @@ static void put_object_text(struct heap_page *page, uint32_t index)
                 (unsigned long long)heap_object_size(heap, index));
     text_printf(out, "%llu of its own, %llu that it keeps\n",
                 (unsigned long long)heap_object_bytes(heap, index),
-                (unsigned long long)object->owned);
+                (unsigned long long)heap_owned_bytes(object));
     if (heap_object_length(heap, index, &length))
         text_printf(out, "  length      %llu\n", (unsigned long long)length);
     if (object->flags & HEAP_FLAG_IMMORTAL)
         text_add_string(out, "  references  immortal\n");
     else
         text_printf(out, "  references  %u counted, %u found that count\n", object->refcount,
-                    object->found);
+                    count_found(heap, index));
     if (object->block != HEAP_NONE)
         text_printf(out, "  memory      %s, block of %llu bytes at 0x%llx%s\n",
                     layer_name(heap, object->block),
@@ -279,10 +293,11 @@ static void put_object_json(struct heap_page *page, uint32_t index)
     json_put_string(json, "value", value.data ? value.data : "");
     json_put_unsigned(json, "size", true, heap_object_size(heap, index));
     json_put_unsigned(json, "bytes", true, heap_object_bytes(heap, index));
-    json_put_unsigned(json, "owned_bytes", true, object->owned);
+    json_put_unsigned(json, "owned_bytes", true, heap_owned_bytes(object));
     json_put_unsigned(json, "length", has_length, length);
     json_put_unsigned(json, "refcount", is_mortal, object->refcount);
-    json_put_unsigned(json, "references_found", is_mortal, object->found);
+    json_put_unsigned(json, "references_found", is_mortal,
+                      is_mortal ? count_found(heap, index) : 0);
 }
 
 enum psc_status object_put_json(struct heap_page *page, struct psc_error *err)

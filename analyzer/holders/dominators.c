@@ -183,22 +183,39 @@ static enum psc_status search_all(struct search *search, uint32_t *ret_reached)
     return PSC_OK;
 }
 
-static enum psc_status take_result(const struct search *search, struct dominators *ret)
+/* What only the search needs goes before the result is made: most memory is taken here. */
+static void drop_search(struct search *search)
+{
+    uint32_t **const arrays[] = {&search->number, &search->ancestor, &search->semi, &search->label};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(arrays); i++) {
+        free(*arrays[i]);
+        *arrays[i] = NULL;
+    }
+    free(search->way);
+    search->way = NULL;
+    free(search->path);
+    search->path = NULL;
+}
+
+static enum psc_status take_result(struct search *search, struct dominators *ret)
 {
     const struct dominator_input *input = search->input;
     const uint32_t count = input->forward.count;
     ret->count = count;
+    drop_search(search);
     ret->dominator = malloc(((size_t)count + 1) * sizeof(*ret->dominator));
-    ret->order = malloc(((size_t)count + 1) * sizeof(*ret->order));
     ret->retained = calloc((size_t)count + 1, sizeof(*ret->retained));
-    if (!ret->dominator || !ret->order || !ret->retained)
+    if (!ret->dominator || !ret->retained)
         return PSC_ERR_MEMORY;
     for (uint32_t number = ROOT + 1; number <= search->last; number++) {
         const uint32_t node = search->node[number], above = search->dominator[number];
-        ret->order[number - ROOT - 1] = node;
         ret->dominator[node] = above == ROOT ? HOLDERS_NO_NODE : search->node[above];
         ret->retained[node] = input->size(input->context, node);
     }
+    // The nodes by their numbers are the order.
+    ret->order = search->node;
+    search->node = NULL;
+    memmove(ret->order, ret->order + ROOT + 1, (size_t)count * sizeof(*ret->order));
     for (uint32_t i = count; i-- > 0;) {
         const uint32_t node = ret->order[i], above = ret->dominator[node];
         if (above != HOLDERS_NO_NODE)

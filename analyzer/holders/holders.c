@@ -35,7 +35,7 @@ static enum psc_status find_missing(struct holders *holders)
     return PSC_OK;
 }
 
-/* Rows of holders stand behind those of objects; the heap's own stay as they are. */
+/* Rows of holders stand behind those of objects in the heap's own arrays. */
 static enum psc_status make_forward(struct outside *outside)
 {
     struct holders *holders = outside->holders;
@@ -45,13 +45,13 @@ static enum psc_status make_forward(struct outside *outside)
     holders->node_count = objects + holders->count;
     if (edges >= UINT32_MAX)
         return PSC_ERR_LIMIT;
-    uint32_t *first = calloc((size_t)holders->node_count + 2, sizeof(*first));
-    holders->forward.own_first = first;
-    if (!first ||
+    if (!array_reserve(&heap->first_edges, &heap->first_edge_capacity,
+                       (size_t)holders->node_count + 2, sizeof(*heap->first_edges)) ||
         !array_reserve(&heap->edges, &heap->edge_capacity, edges + 1, sizeof(*heap->edges)))
         return PSC_ERR_MEMORY;
-    for (uint32_t i = 0; i < objects; i++)
-        first[i] = heap->objects[i].first_edge;
+    uint32_t *const first = heap->first_edges;
+    for (size_t i = (size_t)objects + 1; i <= (size_t)holders->node_count + 1; i++)
+        first[i] = 0;
     for (size_t i = 0; i < outside->edge_count; i++)
         first[(size_t)outside->edges[i].node + 2]++;
     first[objects] = first[(size_t)objects + 1] = heap->edge_count;
@@ -82,8 +82,7 @@ static enum psc_status mark_modules(struct holders *holders)
     for (uint32_t i = 0; i < heap->object_count; i++) {
         if (!holders_is_module(holders, i))
             continue;
-        for (uint32_t edge = heap->objects[i].first_edge; edge < heap->objects[i + 1].first_edge;
-             edge++) {
+        for (uint32_t edge = heap->first_edges[i]; edge < heap->first_edges[i + 1]; edge++) {
             const uint32_t dict = heap->edges[edge];
             if (heap->objects[dict].type != holders->dict_type)
                 continue;
@@ -101,9 +100,9 @@ static enum psc_status mark_modules(struct holders *holders)
 static uint64_t size_of_node(const void *context, uint32_t node)
 {
     const struct holders *holders = context;
-    return holders_is_object(holders, node)
-               ? heap_object_bytes(holders->heap, node) + holders->heap->objects[node].owned
-               : 0;
+    return holders_is_object(holders, node) ? heap_object_bytes(holders->heap, node) +
+                                                  heap_owned_bytes(&holders->heap->objects[node])
+                                            : 0;
 }
 
 static enum psc_status mark_roots(struct holders *holders)

@@ -120,4 +120,5 @@ void outside_take_words(struct outside *outside)
     take_module_data(outside);
     take_blocks(outside);
     take_extents(outside, HOLDER_STACK);
+    heap_release_all(outside->holders->heap);
 }

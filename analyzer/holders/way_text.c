@@ -31,8 +31,8 @@ void holders_add_step(struct holders *holders, uint32_t from, uint32_t to, struc
         return;
     // A word says less than a label: the best of several references.
     struct text best = {0};
-    const uint32_t first = heap->objects[from].first_edge;
-    for (uint32_t edge = first; edge < heap->objects[from + 1].first_edge; edge++) {
+    const uint32_t first = heap->first_edges[from];
+    for (uint32_t edge = first; edge < heap->first_edges[from + 1]; edge++) {
         if (heap->edges[edge] != to)
             continue;
         text_clear(&best);

@@ -98,8 +98,11 @@ static void judge_previous(struct verification *all, const struct heap_object *o
 
 void verify_links(struct verification *all)
 {
-    const struct heap *heap = all->heap;
-    for (uint32_t i = 0; heap->layout.head_size && i < heap->object_count; i++)
+    struct heap *heap = all->heap;
+    psc_addr swept = 0;
+    for (uint32_t i = 0; heap->layout.head_size && i < heap->object_count; i++) {
+        heap_sweep_to(heap, &swept, i);
         if (heap->objects[i].flags & HEAP_FLAG_TRACKED)
             judge_previous(all, &heap->objects[i]);
+    }
 }

@@ -71,9 +71,11 @@ static bool judge_block(struct verification *all, uint32_t block, uint64_t befor
 
 void verify_guards(struct verification *all)
 {
-    const struct heap *heap = all->heap;
+    struct heap *heap = all->heap;
+    psc_addr swept = 0;
     for (uint32_t i = 0; heap->hook_size && i < heap->block_count; i++) {
         const bool is_pool = heap_block_layer(heap, i) == HEAP_PYMALLOC;
+        heap_sweep(heap, &swept, heap->blocks[i].address);
         // What pymalloc hands on to malloc() passed through the hooks of both.
         if (judge_block(all, i, 0, is_pool) && !is_pool)
             (void)judge_block(all, i, heap->hook_size, false);

@@ -28,11 +28,12 @@ static bool is_static_type(const struct verification *all, const struct heap_obj
              PYTHON_TYPE_HEAP);
 }
 
-static bool is_too_low(const struct verification *all, const struct heap_object *object)
+static bool is_too_low(const struct verification *all, uint32_t index)
 {
+    const struct heap_object *object = &all->heap->objects[index];
+    const uint32_t found = all->found[index];
     return object->refcount != UINT32_MAX && !(object->flags & HEAP_FLAG_IMMORTAL) &&
-           object->found > object->refcount &&
-           object->found - object->refcount > uncounted(all, object) &&
+           found > object->refcount && found - object->refcount > uncounted(all, object) &&
            !is_static_type(all, object);
 }
 
@@ -48,7 +49,7 @@ static void judge_count(struct verification *all, uint32_t index)
     verify_add_object(heap, index, &text);
     text_printf(&text,
                 " counts %u reference%s, but %u lead to it: it will be freed while it is in use",
-                object->refcount, object->refcount == 1 ? "" : "s", object->found);
+                object->refcount, object->refcount == 1 ? "" : "s", all->found[index]);
     verify_set_message(all, finding, &text);
 }
 
@@ -57,12 +58,12 @@ static void find_count_holders(struct verification *all)
 {
     struct heap *heap = all->heap;
     for (uint32_t i = 0; i < heap->object_count; i++)
-        for (uint32_t edge = heap->objects[i].first_edge; edge < heap->objects[i + 1].first_edge;
-             edge++) {
-            const struct heap_object *to = &heap->objects[heap->edges[edge]];
+        for (uint32_t edge = heap->first_edges[i]; edge < heap->first_edges[i + 1]; edge++) {
+            const uint32_t to = heap->edges[edge];
             if (!is_too_low(all, to))
                 continue;
-            const struct finding_place *place = hash_table_find(&all->places, to->address);
+            const struct finding_place *place =
+                hash_table_find(&all->places, heap->objects[to].address);
             if (place)
                 verify_add_holder(&all->findings->items[place->index], i);
         }
@@ -73,7 +74,7 @@ static void judge_counts(struct verification *all)
     const struct heap *heap = all->heap;
     bool found = false;
     for (uint32_t i = 0; i < heap->object_count; i++)
-        if (is_too_low(all, &heap->objects[i])) {
+        if (is_too_low(all, i)) {
             judge_count(all, i);
             found = true;
         }
@@ -223,11 +224,17 @@ static int compare_findings(const void *left, const void *right)
 
 enum psc_status verify_heap(struct heap *heap, struct findings *ret)
 {
+    PSC_CLEANUP(cleanup_free)
+    uint32_t *found = malloc(((size_t)heap->object_count + 1) * sizeof(*found));
     struct verification all = {.heap = heap,
                                .findings = ret,
                                .places = HASH_TABLE_OF(struct finding_place),
-                               .text_type = HEAP_NONE};
+                               .text_type = HEAP_NONE,
+                               .found = found};
     *ret = (struct findings){.left_out = heap->damage_left_out};
+    if (!found)
+        return PSC_ERR_MEMORY;
+    heap_count_found(heap, found);
     for (uint32_t i = 0; i < heap->type_count; i++)
         if (!strcmp(heap->types[i].name, "str"))
             all.text_type = i;

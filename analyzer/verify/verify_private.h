@@ -14,6 +14,7 @@ struct verification {
     struct findings *findings;
     struct hash_table places; /* Of what is damaged: the numbers of their findings. */
     uint32_t text_type;       /* That of str. */
+    const uint32_t *found;    /* See heap_count_found(). */
     bool failed;
 };
 

@@ -31,6 +31,7 @@ struct chunk_walk {
     uint64_t searched; /* Left. */
     psc_addr top;      /* Of the arena walked last. */
     uint32_t main_heaps;
+    psc_addr swept; /* See heap_sweep(). */
 };
 
 static uint64_t size_word(struct heap *heap, psc_addr chunk)
@@ -171,6 +172,7 @@ static bool add_chunks(struct chunk_walk *walk, psc_addr from, psc_addr end)
             check_links(heap, at);
         before = size;
         at += size;
+        heap_sweep(heap, &walk->swept, at);
     }
     return true;
 }
@@ -187,6 +189,7 @@ static void take_arena(struct heap *heap, struct heap_range *range, uint64_t byt
 static psc_addr find_main_heap(struct chunk_walk *walk, const struct heap_range *range)
 {
     for (psc_addr at = range->start; at < range->end && walk->trials; at += PAGE) {
+        heap_sweep(walk->heap, &walk->swept, at);
         uint64_t word = size_word(walk->heap, at);
         if (size_of(word) >= FIRST_LEAST && size_of(word) <= FIRST_MOST &&
             (word & CHUNK_FLAGS) == CHUNK_PREVIOUS_USED && !heap_u64(walk->heap, at) &&
@@ -275,6 +278,7 @@ static bool take_mapped(struct chunk_walk *walk, const struct heap_range *range)
     struct heap *heap = walk->heap;
     for (psc_addr at = (range->start + PAGE - 1) & ~(PAGE - 1);
          at < range->end && range->end - at >= PAGE;) {
+        heap_sweep(heap, &walk->swept, at);
         uint64_t size = mapped_size(heap, at, range->end - at);
         if (!size) {
             at += PAGE;

@@ -117,6 +117,7 @@ static bool add_pool(struct heap *heap, psc_addr address, const uint8_t *bytes)
 enum psc_status heap_pools_find(struct heap *heap)
 {
     uint64_t size = heap->layout.pool_size;
+    psc_addr swept = 0;
     heap->pymalloc.pool_size = size;
     for (size_t i = 0; i < heap->range_count; i++) {
         const struct heap_range *range = &heap->ranges[i];
@@ -125,6 +126,7 @@ enum psc_status heap_pools_find(struct heap *heap)
         psc_addr first = (range->start + size - 1) & ~(size - 1);
         for (psc_addr at = first; at >= range->start && at < range->end && range->end - at >= size;
              at += size) {
+            heap_sweep(heap, &swept, at);
             if (!add_pool(heap, at, range->bytes + (at - range->start)))
                 return PSC_ERR_MEMORY;
         }

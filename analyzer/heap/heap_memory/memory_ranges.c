@@ -117,6 +117,18 @@ enum psc_status heap_ranges_find(struct heap *heap)
     return heap->range_count ? PSC_OK : PSC_ERR_NOT_FOUND;
 }
 
+void heap_release(struct heap *heap, psc_addr start, psc_addr end)
+{
+    for (size_t i = SORTED_BELOW(heap->ranges, end, heap->range_count, start);
+         i < heap->range_count && heap->ranges[i].start < end; i++) {
+        const struct heap_range *range = &heap->ranges[i];
+        const psc_addr from = start > range->start ? start : range->start;
+        const psc_addr to = end < range->end ? end : range->end;
+        if (from < to)
+            target_release(heap->target, from, (size_t)(to - from));
+    }
+}
+
 void heap_ranges_destroy(struct heap *heap)
 {
     for (size_t i = 0; i < heap->range_count; i++) {

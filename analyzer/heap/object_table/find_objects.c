@@ -57,7 +57,7 @@ static bool add_object(struct heap *heap, const struct heap_object *object)
 {
     if (heap->object_count >= HEAP_OBJECT_LIMIT)
         return true;
-    if (!array_reserve(&heap->objects, &heap->object_capacity, (size_t)heap->object_count + 2,
+    if (!array_reserve(&heap->objects, &heap->object_capacity, (size_t)heap->object_count + 1,
                        sizeof(*heap->objects)))
         return false;
     heap->objects[heap->object_count++] = *object;
@@ -99,7 +99,7 @@ static bool try_place(struct heap *heap, uint32_t block, uint32_t before, uint32
     uint64_t word = heap_u64(heap, object);
     if (word > UINT32_MAX && heap_find_type(heap, word) != HEAP_NONE)
         return true;
-    struct heap_object added = {.address = object, .type = type, .block = block};
+    struct heap_object added = {.address = object, .type = type & 0xffffffu, .block = block};
     enum refcount_state state = read_refcount(&heap->layout, word, &added.refcount);
     if (state == REFCOUNT_DEAD) {
         heap_block_set_use(heap, block, HEAP_DEAD, HEAP_NONE);
@@ -109,7 +109,7 @@ static bool try_place(struct heap *heap, uint32_t block, uint32_t before, uint32
     if (before != hooks && heap->facts[type].flags & PYTHON_TYPE_GC &&
         !has_good_head(heap, object, &tracked))
         return true;
-    added.flags = flags_of(heap, type, state) | (tracked ? HEAP_FLAG_TRACKED : 0u);
+    added.flags = (flags_of(heap, type, state) | (tracked ? HEAP_FLAG_TRACKED : 0u)) & 0xffu;
     heap_block_set_use(heap, block, HEAP_OBJECT, heap->object_count);
     *ret_failed = !add_object(heap, &added);
     return true;
@@ -167,11 +167,14 @@ static bool demote_buffers(struct heap *heap)
 {
     uint8_t *demoted = calloc((size_t)heap->object_count + 1, 1);
     uint32_t left = 0;
+    psc_addr swept = 0;
     if (!demoted)
         return false;
-    for (uint32_t i = 0; i < heap->object_count; i++)
+    for (uint32_t i = 0; i < heap->object_count; i++) {
+        heap_sweep(heap, &swept, heap->objects[i].address);
         if (!demoted[i])
             demote_table_of(heap, &heap->objects[i], demoted);
+    }
     for (uint32_t i = 0; i < heap->object_count; i++) {
         if (demoted[i])
             continue;
@@ -186,7 +189,9 @@ static bool demote_buffers(struct heap *heap)
 
 enum psc_status heap_objects_find(struct heap *heap)
 {
+    psc_addr swept = 0;
     for (uint32_t block = 0; block < heap->block_count; block++) {
+        heap_sweep(heap, &swept, heap->blocks[block].address);
         if (!look_into_block(heap, block))
             return PSC_ERR_MEMORY;
         if (!(block & 0xffff) && target_interrupted(heap->target))
@@ -224,16 +229,16 @@ uint32_t heap_find_object(struct heap *heap, psc_addr address)
 
 static uint32_t add_static(struct heap *heap, psc_addr address, uint32_t type, bool *ret_failed)
 {
-    struct heap_object object = {.address = address, .type = type, .block = HEAP_NONE};
+    struct heap_object object = {.address = address, .type = type & 0xffffffu, .block = HEAP_NONE};
     enum refcount_state state =
         read_refcount(&heap->layout, heap_u64(heap, address), &object.refcount);
     if (state == REFCOUNT_DEAD && heap->facts[type].kind != HEAP_KIND_TYPE)
         return HEAP_NONE;
     uint32_t index = heap->object_count;
-    object.flags = flags_of(heap, type, state) | HEAP_FLAG_STATIC;
+    object.flags = (flags_of(heap, type, state) | HEAP_FLAG_STATIC) & 0xffu;
     // Static code of 3.11 has references that were never counted.
     if (heap->facts[type].kind != HEAP_KIND_TYPE)
-        object.flags &= ~(uint32_t)HEAP_FLAG_EXACT;
+        object.flags &= 0xffu & ~(unsigned)HEAP_FLAG_EXACT;
     struct static_index *added = hash_table_add(&heap->statics, address);
     if (!added || !add_object(heap, &object)) {
         *ret_failed = true;

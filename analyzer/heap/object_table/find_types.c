@@ -25,6 +25,7 @@ struct type_search {
     struct heap *heap;
     struct hash_table metatypes; /* Of struct type_index; those of this round have index 1. */
     uint8_t *marks;
+    psc_addr swept;
     bool failed;
 };
 
@@ -135,7 +136,10 @@ static void scan_range(struct type_search *search, const struct heap_range *rang
 {
     const uint8_t *bytes = range->bytes;
     uint64_t size = range->end - range->start;
+    heap_sweep(search->heap, &search->swept, range->start);
     for (uint64_t at = 8; at + 8 <= size && !search->failed; at += 8) {
+        if (!(at % HEAP_SWEEP_SIZE))
+            heap_sweep(search->heap, &search->swept, range->start + at);
         psc_addr word = load_u64(bytes + at);
         if (!search->marks[mark_of(word)])
             continue;

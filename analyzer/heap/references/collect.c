@@ -29,8 +29,6 @@ static bool add_edge(struct heap_walk *walk, uint32_t target, const struct heap_
         return false;
     }
     heap->edges[heap->edge_count++] = target;
-    if (heap->objects[walk->object].flags & HEAP_FLAG_EXACT)
-        heap->objects[target].found++;
     return true;
 }
 
@@ -124,15 +122,22 @@ enum psc_status heap_references_find(struct heap *heap)
                              .dangling = note_dangling,
                              .lost = note_lost,
                              .owns = true};
+    psc_addr swept = 0;
     heap->words_left = WORDS_LEAST;
     for (size_t i = 0; i < heap->range_count; i++)
         heap->words_left += HEAP_LOOK_LIMIT * ((heap->ranges[i].end - heap->ranges[i].start) / 8);
     // Walking adds the static objects that it meets behind those that are there.
     for (uint32_t i = 0; i < heap->object_count; i++) {
+        // There is room for one more.
+        if (!array_reserve(&heap->first_edges, &heap->first_edge_capacity, (size_t)i + 2,
+                           sizeof(*heap->first_edges)))
+            return PSC_ERR_MEMORY;
+        heap_sweep_to(heap, &swept, i);
         walk.object = i;
-        heap->objects[i].first_edge = heap->edge_count;
+        heap->first_edges[i] = heap->edge_count;
         heap_walk_object(&walk);
-        heap->objects[i].owned = walk.owned;
+        heap->objects[i].owned_units =
+            (uint32_t)(walk.owned / 16 < UINT32_MAX ? walk.owned / 16 : UINT32_MAX);
         set_interned(heap, i);
         if (into.failed)
             return PSC_ERR_MEMORY;
@@ -144,8 +149,17 @@ enum psc_status heap_references_find(struct heap *heap)
                     "more objects than there can be claim the same memory: some references are "
                     "left out");
     heap->words_left = UINT64_MAX; /* For labels, which are few. */
-    // There is room for one more.
     if (heap->object_count)
-        heap->objects[heap->object_count] = (struct heap_object){.first_edge = heap->edge_count};
+        heap->first_edges[heap->object_count] = heap->edge_count;
     return PSC_OK;
+}
+
+void heap_count_found(const struct heap *heap, uint32_t *ret)
+{
+    for (uint32_t i = 0; i < heap->object_count; i++)
+        ret[i] = 0;
+    for (uint32_t i = 0; i < heap->object_count; i++)
+        for (uint32_t edge = heap->first_edges[i];
+             (heap->objects[i].flags & HEAP_FLAG_EXACT) && edge < heap->first_edges[i + 1]; edge++)
+            ret[heap->edges[edge]]++;
 }

@@ -133,8 +133,8 @@ static void find_new(struct comparison *all)
         all->is_new[i] = !same;
         all->growth->new_objects += !same;
         all->growth->same_objects += same;
-        if (same && object->owned > before->owned)
-            all->grown[i] = object->owned - before->owned;
+        if (same && heap_owned_bytes(object) > heap_owned_bytes(before))
+            all->grown[i] = heap_owned_bytes(object) - heap_owned_bytes(before);
     }
 }
 
@@ -206,7 +206,8 @@ static enum psc_status sum_by_holder(struct comparison *all, uint32_t *anchors)
         uint64_t bytes = all->grown[node];
         if (all->is_new[node]) {
             anchors[node] = anchor_of(all, anchors, node);
-            bytes = heap_object_bytes(holders->heap, node) + all->now->objects[node].owned;
+            bytes =
+                heap_object_bytes(holders->heap, node) + heap_owned_bytes(&all->now->objects[node]);
         }
         const uint32_t anchor = all->is_new[node] ? anchors[node] : node;
         if (anchor == HOLDERS_NO_NODE || (!bytes && !all->is_new[node]))

@@ -48,8 +48,7 @@ static enum heap_purpose purpose_of_type(const char *name)
 static void mark_referents(const struct heap *heap, uint8_t *purposes, const bool *constants,
                            uint32_t dict, uint32_t object)
 {
-    for (uint32_t i = heap->objects[object].first_edge; i < heap->objects[object + 1].first_edge;
-         i++) {
+    for (uint32_t i = heap->first_edges[object]; i < heap->first_edges[object + 1]; i++) {
         uint32_t target = heap->edges[i];
         uint32_t type = heap->objects[target].type;
         if (purposes[target] != HEAP_PURPOSE_DATA)
@@ -94,7 +93,7 @@ bool heap_sum_purposes(struct heap *heap, struct heap_purpose_sum ret[HEAP_PURPO
                 mark_referents(heap, purposes, constants, dict, i);
     for (uint32_t i = 0; i < heap->object_count; i++) {
         ret[purposes[i]].objects++;
-        ret[purposes[i]].bytes += heap_object_bytes(heap, i) + heap->objects[i].owned;
+        ret[purposes[i]].bytes += heap_object_bytes(heap, i) + heap_owned_bytes(&heap->objects[i]);
     }
     return true;
 }

@@ -78,13 +78,17 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
 static void core_advise(struct target *target, psc_addr address, size_t size, bool soon)
 {
     struct core *core = target->backend;
-    const struct core_segment *segment = core_find_segment(core, address);
-    if (!segment || address >= segment->file_end || core->held.fd >= 0)
-        return;
-    if (size > segment->file_end - address)
-        size = (size_t)(segment->file_end - address);
-    core_image_advise(&core->image, segment->offset + (size_t)(address - segment->start), size,
-                      soon);
+    while (size && core->held.fd < 0) {
+        const struct core_segment *segment = core_find_segment(core, address);
+        if (!segment || address >= segment->file_end)
+            return;
+        const size_t left = (size_t)(segment->file_end - address);
+        const size_t part = size < left ? size : left;
+        core_image_advise(&core->image, segment->offset + (size_t)(address - segment->start), part,
+                          soon);
+        address += part;
+        size -= part;
+    }
 }
 
 static void core_prefetch(struct target *target, psc_addr address, size_t size)

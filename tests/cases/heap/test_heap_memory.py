@@ -1,0 +1,33 @@
+"""What reading a heap costs in memory: so many bytes an object, and not the whole core besides."""
+import os
+import subprocess
+
+import pytest
+
+import analyzer
+import cores
+import interpreters
+
+COUNT = 600000
+BYTES_FOR_EACH = 110  # a million of them in 150 MB, ten in a gigabyte, with what every report needs
+OF_A_REPORT = 16000000
+
+
+def subjects():
+    found = [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded and one.minor >= (3, 8)]
+    return found if analyzer.THOROUGH else found[-1:]
+
+
+@pytest.mark.skipif(analyzer.SANITIZED, reason="sanitizers have memory of their own")
+@pytest.mark.parametrize("of", subjects(), ids=str)
+def test_memory(of, tmp_path):
+    cores.run_to_core([of.path, cores.PROGRAMS + "/heap_many.py", str(COUNT)], str(tmp_path))
+    path = str(tmp_path / "core")
+    assert os.stat(path).st_size > 60 * COUNT
+    for options in ([], ["--largest"], ["--verify"], ["--type", "Session"], ["--who-holds", "__main__.Session"]):
+        command = [analyzer.PROGRAM, "heap", "--format", "json"] + options + [path]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as program:
+            _, status, usage = os.wait4(program.pid, 0)
+            program.returncode = os.waitstatus_to_exitcode(status)
+        assert program.returncode == 0, command
+        assert usage.ru_maxrss * 1024 < COUNT * BYTES_FOR_EACH + OF_A_REPORT, (options, usage.ru_maxrss)
