@@ -124,6 +124,11 @@ bool python_waits_for_gil(const char *called, bool takes)
     return called && layout_is_gil_wait(called, takes);
 }
 
+bool python_takes_import_lock(const char *symbol)
+{
+    return layout_is_import_lock(symbol);
+}
+
 enum python_join python_get_join(const struct python *python)
 {
     return python->layout.rules->join;

@@ -83,6 +83,8 @@ enum python_function python_classify_function(const struct python *python, const
  * @param takes   it is one of PYTHON_FUNCTION_TAKE_GIL, or runs Python frames.
  */
 bool python_waits_for_gil(const char *called, bool takes);
+/** Whether a symbol is of a function that takes the one lock for all imports. */
+bool python_takes_import_lock(const char *symbol);
 
 /** Tri-state facts: what cannot be read is not "no". */
 enum python_truth { PYTHON_UNKNOWN, PYTHON_NO, PYTHON_YES };

@@ -38,6 +38,7 @@ struct python_wait {
     const char *detail;   /**< Of a join the thread's name, of an import the module's; or NULL. */
     bool records_owner;   /**< It keeps its owner; `owner` 0 is nobody then. */
     uint64_t owner;       /**< The pthread_self() of the thread that has it, or is joined. */
+    uint64_t keeper;      /**< Of MUTEX: the same behind it, where it is of a recursive one. */
     const char *known_by; /**< How it was found. */
     psc_addr given_back;  /**< The lock that Condition.wait() gave back while it waits; 0: none. */
 };

@@ -329,6 +329,19 @@ static bool is_in_loader(const struct trace_thread *thread)
     return false;
 }
 
+bool waits_is_for_imports(const struct trace_thread *thread)
+{
+    for (size_t i = 0; i < thread->frame_count && i < (size_t)2 * CALL_DEPTH; i++) {
+        const struct trace_location *location = thread->frames[i].location;
+        const char *symbol = location->symbol ? location->symbol : location->function;
+        if (location->kind != TRACE_NATIVE)
+            return false;
+        if (symbol && python_takes_import_lock(symbol))
+            return true;
+    }
+    return false;
+}
+
 void waits_describe_futex(struct wait_maker *maker)
 {
     const struct sleeping_function *function = find_function(maker->thread);
@@ -344,5 +357,8 @@ void waits_describe_futex(struct wait_maker *maker)
     if (maker->wait.kind == TRACE_WAIT_MUTEX && is_in_loader(maker->thread)) {
         maker->wait.kind = TRACE_WAIT_LOADER_LOCK;
         maker->wait.object = "the loader's lock";
+    } else if (maker->wait.kind == TRACE_WAIT_SEMAPHORE && waits_is_for_imports(maker->thread)) {
+        set(maker, TRACE_WAIT_IMPORT_LOCK, WAITS_IMPORT_LOCK, maker->facts->arguments[0],
+            "the function that it called");
     }
 }

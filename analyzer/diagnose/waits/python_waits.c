@@ -145,6 +145,16 @@ static bool is_handle(const struct wait_maker *maker, const struct python_wait *
     return python->kind == PYTHON_WAIT_MUTEX && waits_find_pointer(maker->waits, python->owner);
 }
 
+/* Of a recursive mutex; else it is not known who has it. */
+static void take_keeper(const struct wait_maker *maker, struct python_wait *python)
+{
+    const struct wait_facts *keeper = waits_find_pointer(maker->waits, python->keeper);
+    python->records_owner = keeper && keeper != maker->facts;
+    python->owner = python->records_owner ? python->keeper : 0;
+    if (python->records_owner)
+        python->type = "a recursive PyMutex";
+}
+
 void waits_describe_python(struct wait_maker *maker)
 {
     struct python_wait python = maker->facts->python;
@@ -152,7 +162,11 @@ void waits_describe_python(struct wait_maker *maker)
         python.kind = PYTHON_WAIT_JOIN;
         python.type = "the end of thread";
     } else if (python.kind == PYTHON_WAIT_MUTEX) {
-        python.owner = 0;
+        take_keeper(maker, &python);
+        if (waits_is_for_imports(maker->thread)) {
+            python.kind = PYTHON_WAIT_IMPORT;
+            python.type = WAITS_IMPORT_LOCK;
+        }
     }
     struct trace_wait *wait = &maker->wait;
     wait->kind = find_kind(python.kind);

@@ -91,6 +91,11 @@ void waits_describe_futex(struct wait_maker *maker);
 /** Whether it is one of the C library's functions that sleep in locks of that kind. */
 bool waits_is_kind_of_function(const struct trace_location *location, enum trace_wait_kind kind);
 
+/** The one lock that the interpreter has for all imports. */
+#define WAITS_IMPORT_LOCK "the interpreter's import lock"
+/** Whether it stands in the function that takes that. */
+bool waits_is_for_imports(const struct trace_thread *thread);
+
 /* ---- malloc_lock.c ---- */
 
 /** Fills the owner of the allocator's lock that it sleeps for, where exactly one is likely. */

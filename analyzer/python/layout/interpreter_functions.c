@@ -208,3 +208,9 @@ bool layout_is_gil_wait(const char *name, bool caller)
     return strstr(name, "pthread_cond_timedwait") || strstr(name, "pthread_cond_clockwait") ||
            (caller && (!strcmp(name, "PyThread_acquire_lock") || strstr(name, "sem_wait")));
 }
+
+/* Python/import.c; it may be inlined into the function that Python code calls. */
+bool layout_is_import_lock(const char *name)
+{
+    return !strcmp(name, "_PyImport_AcquireLock") || !strcmp(name, "_imp_acquire_lock");
+}

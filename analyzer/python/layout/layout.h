@@ -296,6 +296,8 @@ enum python_function layout_classify_function(const struct py_rules *rules, cons
  * @param caller  it takes the GIL, or is an evaluator.
  */
 bool layout_is_gil_wait(const char *name, bool caller);
+/** Whether it takes the one lock for all imports. */
+bool layout_is_import_lock(const char *name);
 
 /* ---- version_text.c ---- */
 

@@ -123,6 +123,18 @@ static bool scan_stack(struct python *python, const struct python_wait_place *pl
     return false;
 }
 
+/* CPython 3.13, Include/internal/pycore_lock.h: _PyRecursiveMutex, as the import lock is one. */
+static uint64_t read_keeper(struct python *python, psc_addr mutex)
+{
+    uint64_t thread;
+    uint64_t level;
+    if (mutex % sizeof(thread) ||
+        target_read_u64(python->target, mutex + PY_RECURSIVE_MUTEX_THREAD, &thread) != PSC_OK ||
+        target_read_u64(python->target, mutex + PY_RECURSIVE_MUTEX_LEVEL, &level) != PSC_OK)
+        return 0;
+    return level < PY_RECURSIVE_MUTEX_MOST ? thread : 0;
+}
+
 /* CPython 3.13, Python/parking_lot.c: a thread sleeps on a semaphore of its own stack. */
 static bool find_parked(struct python *python, const struct python_wait_place *place,
                         struct python_wait *ret)
@@ -138,6 +150,7 @@ static bool find_parked(struct python *python, const struct python_wait_place *p
         return true;
     if (target_read_u64(python->target, key - PY_HANDLE_EVENT_BEHIND_IDENT, &ident) != PSC_OK)
         return false;
+    ret->keeper = read_keeper(python, key);
     ret->kind = PYTHON_WAIT_MUTEX;
     ret->type = "a PyMutex";
     ret->lock = ret->object = key;

@@ -1,5 +1,6 @@
 """What the interpreter was about when it died: a finalizer, a callback, the collector, its own end."""
 import os
+import shutil
 
 import pytest
 
@@ -35,3 +36,19 @@ def test_a_method_that_is_called(system, tmp_path):
     cores.run_to_core([system.path, "-c", program], str(tmp_path))
     crash = analyzer.json_of(os.path.join(str(tmp_path), "core")).json["crash"]
     assert (crash["during"], crash["summary"]) == (None, "abort() called")
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no compiler here")
+def test_module(interpreter, tmp_path):
+    """A module written in C, while it is imported, and in a function of it that is called later."""
+    source = tmp_path / "broken.c"
+    source.write_text("int *volatile nowhere;\nint call(void) { return *nowhere; }\nint PyInit_broken(void) { return call(); }\n")
+    cores.compile_c([str(source)], str(tmp_path / "broken.so"), "-shared", "-fPIC", "-O0")
+    ways = {"import broken": "in the initialization of broken", "import ctypes; ctypes.CDLL(path).call()": None}
+    for number, (program, expected) in enumerate(ways.items()):
+        folder = str(tmp_path / str(number))
+        os.mkdir(folder)
+        program = "import sys; path = %r; sys.path.append(%r); " % (str(tmp_path / "broken.so"), str(tmp_path)) + program
+        cores.run_to_core([interpreter.path, "-c", program], folder)
+        crash = analyzer.json_of(os.path.join(folder, "core")).json["crash"]
+        assert crash["during"] == expected and crash["cause"] == "null-pointer", crash

@@ -7,6 +7,7 @@
  * "ready", and it waits for its end, or aborts.
  */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_rwlock_t read_by_one = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_barrier_t barrier;
 static sem_t semaphore;
+static int words[5] = {2, 0, 0, 0, 0}; /* As a mutex that somebody has, but for the owner. */
 static pthread_t holder;
 static FILE *stream;
 static sem_t begun, gone_on;
@@ -111,6 +113,7 @@ LOCKS(write_read, "rwlock", &read_by_one, 0, pthread_rwlock_wrlock(&read_by_one)
 LOCKS(wait_semaphore, "semaphore", &semaphore, 0, sem_wait(&semaphore))
 LOCKS(wait_barrier, "barrier", &barrier, 0, pthread_barrier_wait(&barrier))
 LOCKS(join_holder, "join", NULL, 1, pthread_join(holder, NULL))
+LOCKS(wait_word, "futex", words, 0, syscall(SYS_futex, words, FUTEX_WAIT_PRIVATE, 2, NULL))
 LOCKS(use_stream, "stdio-lock", NULL, 1, fputs("x", stream))
 
 static void *wait_condition(void *argument)
@@ -147,7 +150,7 @@ int main(int argc, char **argv)
     static void *(*const waiters[])(void *) = {
         lock_plain,      lock_recursive,  lock_checking, lock_shared,    lock_robust,
         lock_inheriting, lock_with_limit, read_written,  write_read,     wait_semaphore,
-        wait_barrier,    join_holder,     use_stream,    wait_condition,
+        wait_barrier,    join_holder,     use_stream,    wait_condition, wait_word,
     };
     pthread_t thread;
     (void)argv;

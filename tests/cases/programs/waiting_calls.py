@@ -5,6 +5,7 @@ Usage: waiting_calls.py FILE [die]
 Writes {name: {"tid", "kind", "says", "pid"}} to FILE, as JSON, once all are where they are going to
 stay: `says` are parts of what the report says of each, `pid` is who has the other end.
 """
+import ctypes
 import fcntl
 import json
 import os
@@ -46,6 +47,12 @@ waiter = open(locked.name)
 poller = select.epoll()
 poller.register(left.fileno(), select.EPOLLIN)
 me = os.getpid()
+terminal = os.openpty()
+libc = ctypes.CDLL(None)
+timer = libc.timerfd_create(time.CLOCK_MONOTONIC, 0)
+libc.timerfd_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 600, 0), None)  # struct itimerspec
+counter = libc.eventfd(0, 0)
+mounts = open("/proc/self/mounts")
 
 WAITS = {
     "child": ("child", ["the end of process %d" % child.pid], child.pid, lambda: os.waitpid(child.pid, 0)),
@@ -65,14 +72,19 @@ WAITS = {
     "sleep": ("sleep", ["some time to pass"], None, lambda: time.sleep(600)),
     "flock": ("file-lock", ["the lock on descriptor %d" % waiter.fileno(), locked.name], me,
               lambda: fcntl.flock(waiter, fcntl.LOCK_EX)),
+    "terminal": ("terminal", ["data from descriptor %d" % terminal[1], os.ttyname(terminal[1])], None,
+                 lambda: os.read(terminal[1], 1)),
+    "timer": ("timer", ["data from descriptor %d" % timer], None, lambda: os.read(timer, 8)),
+    "event": ("system-call", ["data from descriptor %d" % counter, "eventfd"], None, lambda: os.read(counter, 8)),
+    "file": ("file", ["descriptor %d" % mounts.fileno(), "/mounts"], None, lambda: poll(mounts.fileno(), events=select.POLLPRI)),
     "signal": ("signal", ["a signal"], None, lambda: signal.sigwait([signal.SIGUSR1])),
 }
 
 
-def poll(*descriptors):
+def poll(*descriptors, events=select.POLLIN):
     one = select.poll()
     for descriptor in descriptors:
-        one.register(descriptor, select.POLLIN)
+        one.register(descriptor, events)
     one.poll()
 
 

@@ -5,6 +5,8 @@ Usage: waits.py FILE [die]
 Writes {name: {"tid", "kind", "object", "address", "owner", "certain"}} to FILE, as JSON, once all are
 where they are going to stay: what the report has to say of each; then it waits for its end, or aborts.
 """
+import ctypes
+import _imp
 import json
 import os
 import queue
@@ -14,8 +16,6 @@ import threading
 try:
     from threading import get_native_id
 except ImportError:  # up to 3.7
-    import ctypes
-
     def get_native_id():
         return ctypes.CDLL(None).syscall(186)
 
@@ -36,6 +36,7 @@ full.put(1)
 barrier = threading.Barrier(2)
 simple = queue.SimpleQueue() if hasattr(queue, "SimpleQueue") else None
 stay = threading.Event()
+mutex = ctypes.c_byte(1)  # a PyMutex that somebody has
 
 
 class Service:
@@ -159,15 +160,27 @@ def waits_join():
     THREADS["holds_lock"].join()
 
 
-def runs():
-    begin("runs", "")
-    while True:
-        pass
+def waits_mutex():
+    begin("waits_mutex", "python-mutex", "a PyMutex", None)
+    EXPECTED["waits_mutex"]["address"] = ctypes.addressof(mutex)
+    ctypes.pythonapi.PyMutex_Lock(ctypes.byref(mutex))
 
 
-HOLDERS = [holds_lock, holds_unseen, holds_rlock, holds_condition]
+def holds_imports():
+    _imp.acquire_lock()
+    begin("holds_imports", None)
+    stay.wait()
+
+
+def waits_imports():
+    recorded = sys.version_info >= (3, 13)
+    begin("waits_imports", "import-lock", "the interpreter's import lock", None, "holds_imports" if recorded else None, recorded)
+    _imp.acquire_lock()
+
+
+HOLDERS = [holds_lock, holds_unseen, holds_rlock, holds_condition, holds_imports]
 WAITERS = [waits_lock, waits_acquire, waits_unseen, waits_rlock, enters_condition, waits_condition, waits_event,
-           waits_semaphore, waits_get, waits_put, waits_barrier, waits_join]
+           waits_semaphore, waits_get, waits_put, waits_barrier, waits_join, waits_imports]
 THREADS = {}
 
 
@@ -191,6 +204,8 @@ def main():
         begun.acquire()
     if simple is not None:
         WAITERS.append(waits_simple)
+    if sys.version_info >= (3, 13):
+        WAITERS.append(waits_mutex)
     for function in WAITERS:
         start(function)
     start(service.use, "attribute")

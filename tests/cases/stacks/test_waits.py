@@ -22,12 +22,17 @@ def brief(wait):
                      "address": wait["address"], "certain": wait["owner_certain"]}
 
 
-def assert_as_told(document, told):
+def assert_as_told(document, told, has_names):
     threads = {thread["tid"]: thread for thread in document["threads"]}
     analyzer.assert_fits_schema(document)
     for name, wanted in told["waits"].items():
         thread = threads[wanted["tid"]]
         found = brief(thread["waits_for"])
+        if name == "waits_imports":  # By native functions, which a stripped interpreter does not name.
+            if found["kind"] != "import-lock":
+                assert not has_names and found["kind"] in ("semaphore", "futex", "python-mutex"), found
+                continue
+            found["address"] = None
         if wanted["object"] is None:  # the text has a thread's number
             wanted = dict(wanted, object=found["object"], address=None)
             found["address"] = None
@@ -46,7 +51,7 @@ def test_living(interpreter, mode, tmp_path):
         found = living.report(process.pid, "--format", "json", "--mode", mode)
         text = living.report(process.pid, "--mode", mode).stdout
     told = json.loads(told.read_text())
-    assert_as_told(found.json, told)
+    assert_as_told(found.json, told, mode == "merged" and not interpreter.is_system)
     tid = told["waits"]["waits_lock"]
     assert '· waits for threading.Lock "jobs_lock" 0x%x, held by thread %d' % (tid["address"], tid["owner"]) in text
     assert '(likely)' in text
@@ -56,7 +61,7 @@ def test_core(interpreter, tmp_path):
     told = tmp_path / "told"
     cores.run_to_core([interpreter.path, PROGRAM, str(told), "die"], str(tmp_path))
     found = analyzer.json_of(str(tmp_path / "core"))
-    assert_as_told(found.json, json.loads(told.read_text()))
+    assert_as_told(found.json, json.loads(told.read_text()), not interpreter.is_system)
     os.unlink(tmp_path / "core")
 
 
