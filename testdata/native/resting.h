@@ -20,7 +20,8 @@ static int resting_others_wait(void)
         snprintf(path, sizeof(path), "/proc/self/task/%s/stat", thread->d_name);
         FILE *file = fopen(path, "r");
         const char *name_end = file && fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
-        running += name_end && name_end[2] != 'S';
+        // ".." is this process, whose main thread may be the one that looks.
+        running += thread->d_name[0] != '.' && name_end && name_end[2] != 'S';
         if (file)
             fclose(file);
     }

@@ -27,6 +27,10 @@ PROGRAM = ["program_inner", "library_inner", "library_middle", "library_outer",
 CASES = []
 
 
+FEW = os.environ.get("PSC_TEST_THOROUGH") != "1"
+SANITIZED = os.environ.get("PSC_SANITIZED") == "ON"
+
+
 def case(function):
     CASES.append((function.__name__.replace("_", " "), function))
     return function
@@ -318,7 +322,7 @@ def damaged_call_frame_information(c):
                 places.append((int(found.group(1), 16), int(found.group(2), 16)))
         with open(library, "rb") as file:
             whole = file.read()
-        for _ in range(60):
+        for _ in range(20 if FEW and SANITIZED else 60):
             damaged = bytearray(whole)
             offset, size = chance.choice(places)
             for _ in range(chance.choice((1, 2, 5, 20))):
@@ -399,8 +403,8 @@ def add_python_cases():
         CASES.append(("python", no_interpreter))
     for python in interpreters():
         # How it ends is the kernel's matter and gdb's, seldom the interpreter's.
-        few = os.environ.get("PSC_TEST_THOROUGH") != "1" and python not in interpreters()[-2:]
-        if few and os.environ.get("PSC_SANITIZED") == "ON":
+        few = FEW and python not in interpreters()[-2:]
+        if few and SANITIZED:
             continue
         for way in ("abort",) if few else ("abort", "segv", "gcore"):
             CASES.append(("%s %s" % (python, way),
