@@ -130,6 +130,22 @@ static bool may_owner_read(const struct sandbox_rules *rules, const struct opene
     return false;
 }
 
+/* Whether a path without links is that of a folder, or below it. */
+static bool is_below(const char *path, const char *folder)
+{
+    char named[PATH_MAX];
+    if (!folder || !realpath(folder, named))
+        return false;
+    const size_t size = strlen(named);
+    return !strncmp(path, named, size) && (!path[size] || path[size] == '/' || size == 1);
+}
+
+static bool is_own_source(const struct sandbox_rules *rules, const struct opened *file)
+{
+    char path[PATH_MAX];
+    return rules->sources && get_name(file, path) && is_below(path, rules->sources);
+}
+
 /* Whether nobody else but root could have made it what it is. */
 static bool is_own(int fd)
 {
@@ -150,8 +166,8 @@ static int check_file(const struct sandbox_rules *rules, const struct opened *fi
     if (file->fd < 0)
         return -1;
     if (!is_made_up(file->fd) && (!rules->own_only || is_own(file->fd)) &&
-        (is_code(file->fd) ||
-         (may_owner_read(rules, file) && (may_all_read(file) || is_source(file)))))
+        (is_code(file->fd) || ((may_owner_read(rules, file) || is_own_source(rules, file)) &&
+                               (may_all_read(file) || is_source(file)))))
         return file->fd;
     return refuse(file);
 }
@@ -183,14 +199,10 @@ static int open_own_state(const struct broker *broker, const char *path)
 /* Whether a folder is one that the user named or below it; links are followed by now. */
 static bool is_named_folder(const struct sandbox_rules *rules, const struct opened *folder)
 {
-    char path[PATH_MAX], named[PATH_MAX];
-    for (size_t i = 0; get_name(folder, path) && i < rules->folder_count; i++) {
-        if (!realpath(rules->folders[i], named))
-            continue;
-        size_t size = strlen(named);
-        if (!strncmp(path, named, size) && (!path[size] || path[size] == '/' || size == 1))
+    char path[PATH_MAX];
+    for (size_t i = 0; get_name(folder, path) && i < rules->folder_count; i++)
+        if (is_below(path, rules->folders[i]))
             return true;
-    }
     return false;
 }
 
@@ -263,7 +275,7 @@ static int open_named(const struct sandbox_rules *rules, const char *path)
 {
     for (size_t i = 0; i < rules->file_count; i++)
         if (!strcmp(rules->files[i], path))
-            return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+            return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     return -1;
 }
 

@@ -13,10 +13,11 @@ bool system_calls_forbid_foreign(void);
 /**
  * For a parser: allows what works with memory and with what is open already. open(2) and its like
  * raise SIGSYS where a broker is asked, else they fail with EPERM, as all others do.
- * @param broker       the socket to the broker, the only one that may be used; -1: there is none.
+ * @param broker       the socket to the broker; -1: there is none.
+ * @param heard        another one that messages are received by; 0: there is none.
  * @param asks_system  the broker is asked for what /proc and sock_diag(7) say of a process, too.
  */
-bool system_calls_allow_parsing(int broker, bool asks_system);
+bool system_calls_allow_parsing(int broker, int heard, bool asks_system);
 
 /**
  * For the parent of parsers: the same, and processes like it, which give that up in their turn,

@@ -109,7 +109,7 @@ static void be_parser(struct keeper *keeper, struct task_message *message, size_
     close(files[TASK_OUTPUT]);
     close(files[TASK_ERROR]);
     limit_memory(message->head.memory, before);
-    if (!system_calls_allow_parsing(broker, false))
+    if (!system_calls_allow_parsing(broker, 0, false))
         _exit(EXIT_NOTHING);
     int code = keeper->keeping->work(keeper->keeping->context, &task);
     fflush(NULL);

@@ -40,14 +40,15 @@ bool sandbox_is_shut(void)
 }
 
 /* In the child. The order: each step takes away what the one before it needs. */
-static void enter(int broker, int control, bool asks_system)
+static void enter(int broker, int control, const struct sandbox_rules *rules)
 {
     dropped.user = rights_give_up();
     // Signals that the change of the user has taken back (prctl(2)).
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     dropped.files = rights_close_files();
-    dropped.calls = control >= 0 ? system_calls_allow_keeping(broker, control)
-                                 : system_calls_allow_parsing(broker, asks_system);
+    dropped.calls =
+        control >= 0 ? system_calls_allow_keeping(broker, control)
+                     : system_calls_allow_parsing(broker, rules->heard, broker_has_process(rules));
 }
 
 int sandbox_end_of(int status)
@@ -79,7 +80,7 @@ int sandbox_run_child(const struct sandbox_rules *rules, int control, int (*work
     if (!child) {
         close(sockets[0]);
         broker_ask_for_traps(sockets[1]);
-        enter(sockets[1], control, broker_has_process(rules));
+        enter(sockets[1], control, rules);
         if (getppid() != parent)
             _exit(EXIT_NOTHING);
         int code = work(context);
@@ -108,7 +109,7 @@ void sandbox_close_all(void)
     dropped.no_new = rights_allow_no_new();
     dropped.user = rights_give_up();
     dropped.files = dropped.no_new && rights_close_files();
-    dropped.calls = dropped.no_new && system_calls_allow_parsing(-1, false);
+    dropped.calls = dropped.no_new && system_calls_allow_parsing(-1, 0, false);
 #endif
 }
 

@@ -33,6 +33,9 @@ struct sandbox_rules {
     const char *const *files; /**< That the user named, to be read whatever is in them. */
     size_t file_count;
     bool own_only; /**< Files that another user but root can write are not opened. */
+    /** The user's own folder of sources, which are read whoever else may; or NULL. */
+    const char *sources;
+    int heard; /**< A socket by which it may receive messages, with files in them; 0: none. */
 };
 
 /**

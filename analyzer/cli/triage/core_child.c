@@ -75,7 +75,7 @@ static bool hear_number(const struct core_child *child, uint32_t *ret)
 static void show(const struct core_child *child, struct options *report, uint32_t number,
                  struct core_answer *ret)
 {
-    report->core = child->reports[number].path;
+    report->core = child->cores->items[number].path;
     report->is_no_core = false;
     report->was_kept = false;
     ret->code = child->options->report_one(report);

@@ -9,7 +9,7 @@
 /** A child's exit code: what it was to look at is no core. */
 #define EXIT_NO_CORE 5
 
-/** What it answers for the number of a report. */
+/** What it answers for the number of a core. */
 struct core_answer {
     int code; /**< As an exit code. */
     int more; /**< 0: it ends: it has looked at the core itself, and takes no other one. */
@@ -17,8 +17,8 @@ struct core_answer {
 
 struct core_child {
     const struct triage_options *options;
-    const struct core_report *reports;
-    int orders; /**< SOCK_SEQPACKET: numbers of reports, as uint32_t. */
+    const struct core_list *cores;
+    int orders; /**< SOCK_SEQPACKET: numbers of cores, as uint32_t. */
     int output, said;
     int keeper; /**< -1: none. */
     pid_t parent;

@@ -1,4 +1,5 @@
 /* Each core is parsed in a process of its own: one bad core harms no other. */
+#include "core_runs.h"
 #include "core_child.h"
 #include "messages.h"
 
@@ -9,20 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define OUTPUT_LIMIT ((off_t)1 << 30) /* Bytes of one report. */
-#define SAID_LIMIT   1000u            /* Of what a child says of a core. */
 
 /* A child, and what it works at. */
 struct run {
     pid_t pid; /* 0: none. */
     bool busy;
+    bool told;  /* Its report was handed out, and is not released yet. */
     int orders; /* The child holds the other end while it lives. */
     int output, said;
-    struct core_report *report;
+    uint32_t core;
 };
 
 static void close_run(struct run *run)
@@ -43,10 +43,10 @@ struct run_list {
     struct run *items;
     struct pollfd *ends;
     size_t count;
-    struct core_report *reports;
-    size_t report_count;
-    size_t next; /* Report that was not begun. */
-    size_t busy;
+    const struct core_list *cores;
+    const bool *wanted; /* Of each core. */
+    size_t next;        /* Core that was not begun. */
+    int socket;         /* To the one who reads the reports. */
     struct sandbox_keeper keeper;
 };
 
@@ -57,7 +57,7 @@ static bool make_child(const struct run_list *runs, struct run *run)
     run->output = memfd_create("report", MFD_CLOEXEC);
     run->said = memfd_create("said", MFD_CLOEXEC);
     struct core_child child = {.options = runs->options,
-                               .reports = runs->reports,
+                               .cores = runs->cores,
                                .output = run->output,
                                .said = run->said,
                                .keeper = runs->keeper.control,
@@ -97,7 +97,7 @@ static bool start(const struct run_list *runs, struct run *run, size_t index)
     for (size_t i = 0; i < 2; i++) {
         if (!run->pid && !make_child(runs, run))
             return false;
-        run->report = &runs->reports[index];
+        run->core = number;
         run->busy =
             send(run->orders, &number, sizeof(number), MSG_NOSIGNAL) == (ssize_t)sizeof(number);
         if (run->busy)
@@ -109,48 +109,6 @@ static bool start(const struct run_list *runs, struct run *run, size_t index)
 
 /* ---- ending ---- */
 
-/* What a child said, in one line without our name; or why it said nothing. */
-static void describe_end(const struct triage_options *options, const struct run *run, int status,
-                         char *ret, size_t size)
-{
-    static const char name[] = "pystack-core: ";
-    ssize_t length = pread(run->said, ret, size - 1, 0);
-    ret[length > 0 ? length : 0] = '\0';
-    char *line = strncmp(ret, name, strlen(name)) ? ret : ret + strlen(name);
-    line[strcspn(line, "\n")] = '\0';
-    memmove(ret, line, strlen(line) + 1);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        snprintf(ret, size, "no report within %u s (--time-limit)", options->seconds);
-    else if (WIFSIGNALED(status))
-        snprintf(ret, size, "the one who looked at it was ended by signal %d", WTERMSIG(status));
-    else if (!*ret)
-        snprintf(ret, size, "exit code %d without a word", WEXITSTATUS(status));
-    size_t used = strlen(ret);
-    if (strstr(ret, strerror(ENOMEM)) || strstr(ret, "out of memory"))
-        snprintf(ret + used, size - used, " (within %llu MB, --memory-limit)",
-                 (unsigned long long)options->megabytes);
-}
-
-static bool take_report(const struct triage_options *options, struct run *run, int status)
-{
-    char said[SAID_LIMIT];
-    struct core_report *report = run->report;
-    const off_t size = lseek(run->output, 0, SEEK_END);
-    bool good = WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_PARTIAL && size > 0 &&
-                size <= OUTPUT_LIMIT;
-    void *bytes =
-        good ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, run->output, 0) : MAP_FAILED;
-    describe_end(options, run, status, said, sizeof(said));
-    report->is_none =
-        report->may_be_none && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_CORE;
-    report->code = good ? WEXITSTATUS(status) : EXIT_NOTHING;
-    bool taken = bytes == MAP_FAILED ? core_report_take(report, "", 0, said)
-                                     : core_report_take(report, bytes, (size_t)size, said);
-    if (bytes != MAP_FAILED)
-        munmap(bytes, (size_t)size);
-    return taken;
-}
-
 /* Makes its files empty for the next core. */
 static bool clear(const struct run *run)
 {
@@ -158,26 +116,64 @@ static bool clear(const struct run *run)
            !lseek(run->output, 0, SEEK_SET) && !lseek(run->said, 0, SEEK_SET);
 }
 
-/* One that has answered, or has ended; false: its report could not be taken. */
-static bool finish(const struct triage_options *options, struct run *run)
+/* With its report as a file, which nobody writes to any more but a process that is overdue. */
+static bool tell(const struct run_list *runs, const struct run *run, const struct core_end *end)
 {
+    union {
+        struct cmsghdr aligned;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {(void *)(uintptr_t)end, sizeof(*end)};
+    struct msghdr header = {.msg_iov = &part,
+                            .msg_iovlen = 1,
+                            .msg_control = control.bytes,
+                            .msg_controllen = sizeof(control.bytes)};
+    memset(&control, 0, sizeof(control));
+    struct cmsghdr *sent = CMSG_FIRSTHDR(&header);
+    sent->cmsg_level = SOL_SOCKET;
+    sent->cmsg_type = SCM_RIGHTS;
+    sent->cmsg_len = CMSG_LEN(sizeof(run->output));
+    memcpy(CMSG_DATA(sent), &run->output, sizeof(run->output));
+    return sendmsg(runs->socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(*end);
+}
+
+/* One that has answered, or has ended; false: nobody wants to know. */
+static bool finish(const struct run_list *runs, size_t index)
+{
+    struct run *run = &runs->items[index];
     struct core_answer answer = {.more = 0};
+    struct core_end end = {.core = run->core, .run = (uint32_t)index};
     int status = EXIT_NOTHING << 8;
     const bool answered =
         recv(run->orders, &answer, sizeof(answer), MSG_DONTWAIT) == (ssize_t)sizeof(answer);
-    const bool ended = !answered || !answer.more;
     run->busy = false;
-    if (ended) {
+    run->told = true;
+    if (!answered || !answer.more) {
         if (waitpid(run->pid, &status, 0) != run->pid)
             status = EXIT_NOTHING << 8;
         run->pid = 0;
     }
     if (answered)
         status = (answer.code & 0xff) << 8; // As waitpid(2) tells it.
-    bool taken = take_report(options, run, status);
-    if (ended || !clear(run))
+    end.status = status;
+    if (pread(run->said, end.said, sizeof(end.said) - 1, 0) < 0)
+        end.said[0] = '\0';
+    return tell(runs, run, &end);
+}
+
+/* Its report was read. What it says may be anything. */
+static bool release(const struct run_list *runs)
+{
+    uint32_t index;
+    if (recv(runs->socket, &index, sizeof(index), 0) != (ssize_t)sizeof(index))
+        return false;
+    if (index >= runs->count || !runs->items[index].told)
+        return true;
+    struct run *run = &runs->items[index];
+    run->told = false;
+    if (!run->pid || !clear(run))
         end_run(run);
-    return taken;
+    return true;
 }
 
 static void end_all(struct run *runs, size_t count)
@@ -189,68 +185,149 @@ static void end_all(struct run *runs, size_t count)
 static bool start_all(struct run_list *runs)
 {
     for (size_t i = 0; i < runs->count; i++) {
-        while (runs->next < runs->report_count && runs->reports[runs->next].json)
+        while (runs->next < runs->cores->count && !runs->wanted[runs->next])
             runs->next++;
-        if (runs->items[i].busy || runs->next == runs->report_count)
+        if (runs->items[i].busy || runs->items[i].told || runs->next == runs->cores->count)
             continue;
         if (!start(runs, &runs->items[i], runs->next++)) {
             complain("no process could be made: %s", strerror(errno));
             return false;
         }
-        runs->busy++;
     }
     return true;
 }
 
-/* Waits until some end, and hands their reports on. */
-static bool end_some(struct run_list *runs, report_fn *done, void *context)
+static bool is_at_work(const struct run_list *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (runs->items[i].busy || runs->items[i].told)
+            return true;
+    return false;
+}
+
+/* Waits until some end, or their reports are read. */
+static bool wait_for_some(struct run_list *runs)
 {
     for (size_t i = 0; i < runs->count; i++)
         runs->ends[i] = (struct pollfd){.fd = runs->items[i].busy ? runs->items[i].orders : -1,
                                         .events = POLLIN};
-    if (poll(runs->ends, runs->count, -1) < 0)
+    runs->ends[runs->count] = (struct pollfd){.fd = runs->socket, .events = POLLIN};
+    if (poll(runs->ends, runs->count + 1, -1) < 0)
         return errno == EINTR;
-    for (size_t i = 0; i < runs->count; i++) {
-        struct core_report *report = runs->items[i].report;
-        if (!runs->items[i].busy || !runs->ends[i].revents)
-            continue;
-        runs->busy--;
-        if (!finish(runs->options, &runs->items[i]))
+    for (size_t i = 0; i < runs->count; i++)
+        if (runs->items[i].busy && runs->ends[i].revents && !finish(runs, i))
             return false;
-        if (!done(context, report))
-            return false;
-    }
-    return true;
+    return !runs->ends[runs->count].revents || release(runs);
 }
 
 /* One core alone has nobody to share with. */
 static void start_keeper(struct run_list *runs)
 {
     size_t count = 0;
-    for (size_t i = 0; i < runs->report_count; i++)
-        count += !runs->reports[i].json;
+    for (size_t i = 0; i < runs->cores->count; i++)
+        count += runs->wanted[i];
     runs->keeper = (struct sandbox_keeper){.control = -1};
     if (count > 1)
         core_child_start_keeper(runs->options, &runs->keeper);
 }
 
-bool run_cores(const struct triage_options *options, struct core_report *reports, size_t count,
-               report_fn *done, void *context)
+/* ---- the process ---- */
+
+/* Which cores are wanted, one message for some of them each. */
+static bool hear_wanted(int socket, bool *wanted, size_t count)
 {
+    for (size_t at = 0; at < count;) {
+        const ssize_t got = recv(socket, wanted + at, count - at, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += (size_t)got;
+    }
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = *(const unsigned char *)&wanted[i] != 0;
+    return true;
+}
+
+static int run_all(struct run_list *runs)
+{
+    start_keeper(runs);
+    bool good = start_all(runs);
+    while (good && is_at_work(runs))
+        good = wait_for_some(runs) && start_all(runs);
+    end_all(runs->items, runs->count);
+    sandbox_keeper_end(&runs->keeper);
+    return good ? EXIT_COMPLETE : EXIT_NOTHING;
+}
+
+static int run_cores(const struct triage_options *options, const struct core_list *cores,
+                     bool waits, int socket)
+{
+    bool *wanted = malloc(cores->count + 1);
     struct run_list runs = {.options = options,
                             .items = calloc(options->jobs, sizeof(*runs.items)),
-                            .ends = calloc(options->jobs, sizeof(*runs.ends)),
+                            .ends = calloc(options->jobs + 1, sizeof(*runs.ends)),
                             .count = options->jobs,
-                            .reports = reports,
-                            .report_count = count};
-    start_keeper(&runs);
-    bool good = runs.items && runs.ends && start_all(&runs);
-    while (good && runs.busy)
-        good = end_some(&runs, done, context) && start_all(&runs);
-    if (runs.items)
-        end_all(runs.items, runs.count);
-    sandbox_keeper_end(&runs.keeper);
+                            .cores = cores,
+                            .wanted = wanted,
+                            .socket = socket};
+    int code = EXIT_NOTHING;
+    if (wanted)
+        memset(wanted, 1, cores->count);
+    if (!wanted || !runs.items || !runs.ends)
+        complain("out of memory");
+    else if (!waits || hear_wanted(socket, wanted, cores->count))
+        code = run_all(&runs);
     free(runs.items);
     free(runs.ends);
-    return good;
+    free(wanted);
+    return code;
+}
+
+bool core_runs_start(const struct triage_options *options, const struct core_list *cores,
+                     bool waits, struct core_runs *ret)
+{
+    int ends[2];
+    const pid_t parent = getpid();
+    *ret = (struct core_runs){.socket = -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+        complain("no process could be made: %s", strerror(errno));
+        return false;
+    }
+    fflush(NULL);
+    const pid_t child = fork();
+    if (!child) {
+        close(ends[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(EXIT_NOTHING);
+        int code = run_cores(options, cores, waits, ends[1]);
+        fflush(NULL);
+        _exit(code);
+    }
+    close(ends[1]);
+    if (child > 0) {
+        *ret = (struct core_runs){child, ends[0]};
+        return true;
+    }
+    complain("no process could be made: %s", strerror(errno));
+    close(ends[0]);
+    return false;
+}
+
+void core_runs_end(struct core_runs *runs)
+{
+    int status = 0;
+    if (runs->socket >= 0)
+        close(runs->socket);
+    runs->socket = -1;
+    if (!runs->pid)
+        return;
+    // It ends when nobody is left to tell it anything.
+    while (waitpid(runs->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFSIGNALED(status))
+        complain("what makes the processes was ended by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    runs->pid = 0;
 }

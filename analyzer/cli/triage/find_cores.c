@@ -46,7 +46,7 @@ static bool add_core(struct core_list *list, char *path, bool packed)
         list->items = grown;
         list->capacity = capacity;
     }
-    list->items[list->count++] = (struct found_core){path, packed};
+    list->items[list->count++] = (struct found_core){.path = path, .packed = packed};
     return true;
 }
 
@@ -164,6 +164,24 @@ static bool add_named(const struct triage_options *options, const char *path,
     return true;
 }
 
+/* What is asked of the files themselves, as long as there are rights to. */
+static void describe_files(struct core_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct found_core *core = &list->items[i];
+        struct stat status;
+        if (stat(core->path, &status)) {
+            list->several = true;
+            continue;
+        }
+        core->stored = stored_core_read(core->path);
+        core->modified = status.st_mtime;
+        list->several |= i && (status.st_uid != list->owner || status.st_gid != list->group);
+        list->owner = status.st_uid;
+        list->group = status.st_gid;
+    }
+}
+
 bool find_cores(const struct triage_options *options, struct core_list *ret)
 {
     bool good = true;
@@ -183,12 +201,15 @@ bool find_cores(const struct triage_options *options, struct core_list *ret)
         }
     }
     drop_repeated(ret);
+    describe_files(ret);
     return good;
 }
 
 void core_list_deinit(struct core_list *list)
 {
-    while (list->count)
+    while (list->count) {
         free(list->items[--list->count].path);
+        free(list->items[list->count].stored);
+    }
     free(list->items);
 }

@@ -42,8 +42,7 @@ static bool take_over(const struct report_lines *lines, struct core_report *repo
     return good;
 }
 
-static bool open_lines(const struct triage_options *options, struct report_lines *lines,
-                       struct core_report *reports, size_t count)
+static bool open_lines(const struct triage_options *options, struct report_lines *lines)
 {
     struct stat status;
     const mode_t mode = options->shows_values ? 0600 : 0666;
@@ -54,15 +53,14 @@ static bool open_lines(const struct triage_options *options, struct report_lines
     lines->fd = open(lines->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
     if (lines->fd < 0 || fstat(lines->fd, &status))
         return fail(lines, "cannot be written");
-    if (!S_ISREG(status.st_mode))
+    lines->resumes = options->resumes && S_ISREG(status.st_mode);
+    if (!S_ISREG(status.st_mode) || lines->resumes)
         return true;
-    if (options->resumes)
-        return take_over(lines, reports, count);
     return !ftruncate(lines->fd, 0) || fail(lines, "cannot be written");
 }
 
-bool report_lines_open(const struct triage_options *options, struct core_report *reports,
-                       size_t count, struct report_lines **ret, size_t *ret_count)
+bool report_lines_open(const struct triage_options *options, struct report_lines **ret,
+                       size_t *ret_count)
 {
     struct report_lines *lines = calloc(options->output_count, sizeof(*lines));
     bool good = lines != NULL;
@@ -73,9 +71,18 @@ bool report_lines_open(const struct triage_options *options, struct core_report 
     for (size_t i = 0; good && i < options->output_count; i++)
         if (!options->outputs[i].format->write) {
             lines[*ret_count] =
-                (struct report_lines){options->outputs[i].path, -1, options->redacts};
-            good = open_lines(options, &lines[(*ret_count)++], reports, count);
+                (struct report_lines){options->outputs[i].path, -1, options->redacts, false};
+            good = open_lines(options, &lines[(*ret_count)++]);
         }
+    return good;
+}
+
+bool report_lines_take_over(const struct report_lines *lines, size_t count,
+                            struct core_report *reports, size_t report_count)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < count; i++)
+        good = !lines[i].resumes || take_over(&lines[i], reports, report_count);
     return good;
 }
 

@@ -11,6 +11,15 @@
 
 #define TEXT_SIZE 4096
 
+/* Of the attributes below. */
+#define ATTRIBUTE_COUNT 8
+
+/* Text behind it: of each attribute, with a zero; "" where there is none. */
+struct stored_core {
+    size_t at[ATTRIBUTE_COUNT];
+    char text[];
+};
+
 struct name_parts {
     char text[256];
     const char *comm, *user, *boot, *pid, *time;
@@ -79,35 +88,54 @@ static bool set_number(json_t *object, const char *member, const char *text)
            !json_object_set_new(object, member, json_integer(strtoll(text, NULL, 10)));
 }
 
-static bool add_attributes(json_t *object, const char *path)
+static const struct {
+    const char *attribute, *member;
+    bool is_number;
+} rows[ATTRIBUTE_COUNT] = {
+    {"user.coredump.comm", "comm", false},
+    {"user.coredump.uid", "uid", true},
+    {"user.coredump.gid", "gid", true},
+    {"user.coredump.pid", "pid", true},
+    {"user.coredump.timestamp", "time_us", true},
+    {"user.coredump.signal", "signal", true},
+    {"user.coredump.hostname", "hostname", false},
+    {"user.coredump.exe", "executable", false},
+};
+
+struct stored_core *stored_core_read(const char *path)
 {
-    static const struct {
-        const char *attribute, *member;
-        bool is_number;
-    } rows[] = {
-        {"user.coredump.comm", "comm", false},
-        {"user.coredump.uid", "uid", true},
-        {"user.coredump.gid", "gid", true},
-        {"user.coredump.pid", "pid", true},
-        {"user.coredump.timestamp", "time_us", true},
-        {"user.coredump.signal", "signal", true},
-        {"user.coredump.hostname", "hostname", false},
-        {"user.coredump.exe", "executable", false},
-    };
+    char text[ATTRIBUTE_COUNT * TEXT_SIZE];
+    size_t at[ATTRIBUTE_COUNT], used = 0;
+    // Most files have none at all.
+    if (listxattr(path, NULL, 0) <= 0)
+        return NULL;
+    for (size_t i = 0; i < ATTRIBUTE_COUNT; i++) {
+        ssize_t size = getxattr(path, rows[i].attribute, text + used, TEXT_SIZE - 1);
+        at[i] = used;
+        used += size > 0 ? (size_t)size : 0;
+        text[used++] = '\0';
+    }
+    struct stored_core *stored = used > ATTRIBUTE_COUNT ? malloc(sizeof(*stored) + used) : NULL;
+    if (!stored)
+        return NULL;
+    memcpy(stored->at, at, sizeof(at));
+    memcpy(stored->text, text, used);
+    return stored;
+}
+
+static bool add_attributes(json_t *object, const struct stored_core *stored)
+{
     bool good = true;
-    for (size_t i = 0; good && i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char text[TEXT_SIZE];
-        ssize_t size = getxattr(path, rows[i].attribute, text, sizeof(text) - 1);
-        if (size <= 0)
-            continue;
-        text[size] = '\0';
-        good = rows[i].is_number ? set_number(object, rows[i].member, text)
-                                 : set_text(object, rows[i].member, text);
+    for (size_t i = 0; stored && good && i < ATTRIBUTE_COUNT; i++) {
+        const char *text = stored->text + stored->at[i];
+        if (*text)
+            good = rows[i].is_number ? set_number(object, rows[i].member, text)
+                                     : set_text(object, rows[i].member, text);
     }
     return good;
 }
 
-bool stored_core_describe(struct core_report *report)
+bool stored_core_describe(const struct stored_core *stored, struct core_report *report)
 {
     json_t *target = json_object_get(report->json, "target"), *object = json_object();
     struct name_parts parts;
@@ -116,7 +144,7 @@ bool stored_core_describe(struct core_report *report)
         good = set_text(object, "comm", parts.comm) && set_number(object, "uid", parts.user) &&
                set_text(object, "boot_id", parts.boot) && set_number(object, "pid", parts.pid) &&
                set_number(object, "time_us", parts.time);
-    good = good && add_attributes(object, report->path);
+    good = good && add_attributes(object, stored);
     if (good && json_object_size(object) && json_is_object(target))
         good = !json_object_set(target, "coredump", object);
     json_decref(object);

@@ -28,8 +28,7 @@ set breakpoint pending on
 set detach-on-fork on
 set follow-fork-mode %s
 handle SIGSYS nostop noprint pass
-break %s
-run
+%s
 %s
 kill
 """
@@ -42,8 +41,16 @@ def _needs(request):
         pytest.skip("system calls of x86-64 are tried, in a program without sanitizers")
 
 
-def ask(tmp_path, calls, arguments, at="reports_write", follow="child"):
-    """[result or -errno] of system calls that are made at a function of the program."""
+def go_to(at, behind=None):
+    """gdb's commands: to a function; with `behind` in a process that is made once that was called."""
+    if not behind:
+        return "break %s\nrun" % at
+    return "\n".join(["set follow-fork-mode parent", "break " + behind, "run", "set follow-fork-mode child",
+                      "break " + at, "continue"])
+
+
+def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=None):
+    """[result or -errno] of system calls that are made at a function of the program, see go_to()."""
     lines = []
     for name, *values in calls:
         given = ["(long)%d" % value if isinstance(value, int) else '"%s"' % value for value in values]
@@ -52,7 +59,7 @@ def ask(tmp_path, calls, arguments, at="reports_write", follow="child"):
                   "set $error = *((int *(*)(void))__errno_location)()",
                   'printf "result %ld %d\\n", $result, $error']
     script = tmp_path / "script.gdb"
-    script.write_text(SCRIPT % (follow, at, "\n".join(lines)))
+    script.write_text(SCRIPT % (follow, go_to(at, behind), "\n".join(lines)))
     done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, *map(str, arguments)],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, cwd=tmp_path,
                           env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
@@ -122,6 +129,25 @@ def test_parser_of_other_commands(command, at, tmp_path):
     results = ask(tmp_path, calls, [*command, core_of_python()], at=at)
     assert all(result < 0 for result in results), list(zip(calls, results))
     assert not (tmp_path / "new").exists()
+
+
+def all_calls(tmp_path):
+    return [*[("openat", AT_FDCWD, path, 0) for path in secrets(tmp_path)],
+            ("openat", AT_FDCWD, str(tmp_path / "new"), os.O_CREAT | os.O_WRONLY, 0o600),
+            ("connect", 3, 0, 0), ("ptrace", 16, os.getpid(), 0, 0), ("kill", os.getpid(), 0), ("fork",),
+            *[("socket", family, socket.SOCK_STREAM, 0) for family in (socket.AF_INET, socket.AF_UNIX)],
+            ("execve", "/bin/true", 0, 0), ("unlink", str(tmp_path / "secret"))]
+
+
+def test_reader_of_triage(tmp_path):
+    """Who reads the reports of its children, of others, of an earlier run, and what is known."""
+    calls = all_calls(tmp_path)
+    (tmp_path / "known").write_text("0" * 40)
+    core = core_of_python()
+    results = ask(tmp_path, calls, ["triage", "--baseline", "known", "--output", "html=page", core], behind="sandbox_run",
+                  at="core_report_take")
+    assert all(result < 0 for result in results), list(zip(calls, results))
+    assert not (tmp_path / "new").exists() and not (tmp_path / "page").exists()
 
 
 def test_parser_gets_code_and_source(tmp_path):
@@ -264,7 +290,7 @@ def test_parser_that_dies(tmp_path):
     """One sentence, and no half of a report."""
     script = tmp_path / "script.gdb"
     report = tmp_path / "report"
-    script.write_text(SCRIPT.replace("\nkill\n", "\n") % ("child", "reports_write", "signal SIGSEGV"))
+    script.write_text(SCRIPT.replace("\nkill\n", "\n") % ("child", go_to("reports_write"), "signal SIGSEGV"))
     command = ["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, "-o", report, core_of_python()]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
                           env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))

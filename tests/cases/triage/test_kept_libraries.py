@@ -97,6 +97,14 @@ def test_any_order(folder, alone, tmp_path):
         assert found["%02d" % number].replace('"%02d"' % number, '"%s"' % name) == alone[name], name
 
 
+def children_of(pid):
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+            return file.read().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
 def test_keeper_dies(folder, alone):
     """Whoever keeps it may die at any time: the cores are looked at all the same."""
     command = [analyzer.PROGRAM, "triage", "-j", "2", "--format", "ndjson", "."]
@@ -104,12 +112,9 @@ def test_keeper_dies(folder, alone):
                           stdin=subprocess.DEVNULL) as process:
         killed = 0
         while process.poll() is None and not killed:
-            try:
-                with open("/proc/%d/task/%d/children" % (process.pid, process.pid)) as file:
-                    children = file.read().split()
-            except FileNotFoundError:
-                break
-            for child in children[:1]:  # It is made before the others.
+            children = children_of(process.pid)
+            # Of the one who makes processes; it is made before the others.
+            for child in children_of(int(children[0]))[:1] if children else []:
                 try:
                     os.kill(int(child), signal.SIGKILL)
                     killed += 1

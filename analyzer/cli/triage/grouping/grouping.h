@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* ---- core_report.c ---- */
@@ -22,6 +23,7 @@ struct core_report {
     bool is_none;     /**< Such a one without a core: no death is told of. */
     size_t group;     /**< Index of its group. */
     long kept_at;     /**< Where the whole of it is in struct kept_reports; -1: nowhere. */
+    int64_t modified; /**< When the core file was, in seconds; 0: not known. */
 };
 
 void core_report_deinit(struct core_report *report);

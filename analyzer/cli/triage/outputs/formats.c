@@ -21,3 +21,9 @@ const char output_formats_help[] = "one of (text is the default):"
 #include "formats.def"
     ;
 #undef FORMAT
+
+void output_format_prepare(const struct output_format *format)
+{
+    if (format == &output_formats[OUTPUT_JUNIT])
+        junit_prepare();
+}

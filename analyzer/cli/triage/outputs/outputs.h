@@ -45,6 +45,9 @@ enum output_kind {
 };
 #undef FORMAT
 
+/** Loads what is needed to write it, for a process that may open nothing. */
+void output_format_prepare(const struct output_format *format);
+
 /** By enum output_kind. */
 extern const struct output_format output_formats[];
 /** Their names for the command line; the values are of enum output_kind. */

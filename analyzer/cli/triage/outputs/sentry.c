@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FRAME_LIMIT  250u /* Of a stack: relay cuts longer ones. */
 #define THREAD_LIMIT 100u
@@ -203,7 +202,6 @@ static json_t *make_id(const struct core_report *report)
 static json_t *make_event(const json_t *report, const struct core_report *of,
                           const struct triage_result *result)
 {
-    struct stat status;
     const bool has_python =
         json_is_object(json_object_get(json_object_get(report, "target"), "python"));
     json_t *event = json_pack("{s:o, s:s, s:s, s:{s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "event_id",
@@ -215,8 +213,8 @@ static json_t *make_event(const json_t *report, const struct core_report *of,
     if (core_report_hash(of))
         put_member(event, "fingerprint", json_pack("[s]", core_report_hash(of)));
     // A core file is written when its process dies.
-    if (!stat(of->path, &status) && status.st_mtime > 0)
-        put_member(event, "timestamp", json_integer(status.st_mtime));
+    if (of->modified > 0)
+        put_member(event, "timestamp", json_integer(of->modified));
     put_member(
         event, "extra",
         json_pack("{s:s, s:o}", "title", core_report_title(of), "report", json_of_bytes(of->path)));

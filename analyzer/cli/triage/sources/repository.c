@@ -38,6 +38,11 @@ struct sources *sources_open(const char *repository)
     return sources;
 }
 
+const char *sources_folder(const struct sources *sources)
+{
+    return sources->real && sources->real[1] ? sources->real : NULL;
+}
+
 static const char *text_of(const json_t *frame, const char *member)
 {
     const char *text = json_string_value(json_object_get(frame, member));

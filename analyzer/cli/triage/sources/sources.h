@@ -19,6 +19,8 @@ struct sources;
  */
 struct sources *sources_open(const char *repository);
 void sources_close(struct sources *sources);
+/** The repository's folder, without links; NULL: there is none, or it is the root of all. */
+const char *sources_folder(const struct sources *sources);
 
 /**
  * A line of a file without its end and without the blanks before it; NULL: there is no such file

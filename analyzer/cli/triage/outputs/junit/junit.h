@@ -12,5 +12,7 @@
  * What result->junit_merge names stays; a test case of it that is the same test gets the stack.
  */
 write_result_fn write_junit;
+/** Loads libxml2; what is wrong with it write_junit() says. */
+void junit_prepare(void);
 
 #endif
