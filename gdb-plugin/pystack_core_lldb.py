@@ -3,6 +3,7 @@
 The stacks come from libpystack_core: of a core file it opens the file itself, of a process on this
 machine it reads memory and lldb gives registers. What the commands do is in pystack_core_commands.py.
 """
+import glob
 import os
 import re
 import sys
@@ -10,6 +11,11 @@ from typing import Any, Dict, Type
 
 import lldb
 
+if not hasattr(lldb, "SBDebugger"):
+    # Debian 12's lldb-14 looks for its module in a folder that is not there.
+    _places = [os.path.dirname(place) for place in sorted(glob.glob("/usr/lib/llvm-*/lib/python3*/dist-packages/lldb"))]
+    raise ImportError("lldb does not find its own Python module; start it with PYTHONPATH=%s" %
+                      (" or ".join(_places) or "the folder in which its `lldb' is"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 try:
     import pystack_core_commands as commands

@@ -203,6 +203,17 @@ psc.ask_for_interrupts = begin
 """
 
 
+def test_without_its_own_module():
+    """Debian's lldb-14 as it is: what to do about it is said."""
+    debuggers.need(debuggers.LLDB)
+    found = subprocess.run([debuggers.LLDB, "-P"], capture_output=True).stdout.decode().strip()
+    if os.path.isdir(os.path.join(found, "lldb")):
+        pytest.skip("this lldb finds its module")
+    done = subprocess.run([debuggers.LLDB, "--no-lldbinit", "--batch", "-o", "command script import " + SCRIPT],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=debuggers.environment())
+    assert "start it with PYTHONPATH=" + python_path() in done.stdout.decode()
+
+
 def test_interrupt(tmp_path):
     """
     Ctrl-C at any moment of a command: the prompt comes back, and the commands go on to work. Before it

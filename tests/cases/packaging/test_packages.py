@@ -3,6 +3,7 @@
 Behind a switch, since it builds and downloads for minutes: `./run-tests --static` builds the static program, whose
 wheel is tried; with PSC_TEST_SUITES=1 packages are installed in fresh roots of three suites, too.
 """
+import glob
 import json
 import os
 import pathlib
@@ -91,7 +92,7 @@ def test_pip(which, wheel, dead, tmp_path):
     run(tmp_path / "venv" / "bin" / "python", "-m", "pip", "install", "-q", "--no-index", wheel)
     program = tmp_path / "venv" / "bin" / "pystack-core"
     assert text_of(run_any(program, dead[0])) == dead[1]
-    commands_work(run(program, "--gdb-script").strip(), dead[0])
+    commands_work(program, dead[0])
 
 
 def test_uv_tool(wheel, tools, dead, tmp_path):
@@ -100,15 +101,42 @@ def test_uv_tool(wheel, tools, dead, tmp_path):
     run(tools / "uv", "tool", "install", "--offline", "--python", interpreters.find_wanted()[-1].path, wheel, env=env)
     program = tmp_path / "bin" / "pystack-core"
     assert text_of(run_any(program, dead[0])) == dead[1]
-    commands_work(run(program, "--gdb-script").strip(), dead[0])
+    commands_work(program, dead[0])
 
 
-def commands_work(script, core):
-    """gdb has them, by that script; the program serves where no library is."""
-    if not shutil.which("gdb"):
-        return
-    said = run("gdb", "-nx", "-batch", "-ex", "source " + script, "-ex", "py-bt-merged", "-c", core)
-    assert re.search(r"#\d+ +Python ", said), said
+def commands_work(program, core):
+    """gdb and lldb have them, by the scripts that the program names; it serves where no library is."""
+    if shutil.which("gdb"):
+        said = run("gdb", "-nx", "-batch", "-ex", "source " + run(program, "--gdb-script").strip(), "-ex", "py-bt-merged",
+                   "-c", core)
+        assert re.search(r"#\d+ +Python ", said), said
+    if shutil.which("lldb"):
+        # Debian 12's looks for its own module in a folder that is not there.
+        modules = sorted(glob.glob("/usr/lib/llvm-*/lib/python3*/dist-packages"))
+        said = run("lldb", "--no-lldbinit", "--batch", "-o", "command script import " + run(program, "--lldb-script").strip(),
+                   "-o", "target create -c %s" % core, "-o", "py-bt-merged",
+                   env=dict(os.environ, PYTHONPATH=":".join(modules)))
+        assert re.search(r"#\d+ +Python ", said), said
+
+
+TAGS = """
+import sys
+from packaging import _manylinux, _musllinux, utils
+_manylinux._get_glibc_version = lambda: (2, int(sys.argv[2]))
+_musllinux._get_musl_version = lambda path: _musllinux._MuslVersion(1, int(sys.argv[3]))
+known = set((_manylinux if sys.argv[3] == "0" else _musllinux).platform_tags(["x86_64"]))
+tags = utils.parse_wheel_filename(sys.argv[1])[3]
+print(sorted(tag.platform for tag in tags if tag.platform in known))
+"""
+
+
+@pytest.mark.parametrize("glibc, musl, expected", [
+    (5, 0, "['manylinux1_x86_64', 'manylinux_2_5_x86_64']"), (41, 0, "['manylinux1_x86_64', 'manylinux_2_5_x86_64']"),
+    (41, 1, "['musllinux_1_1_x86_64']"), (41, 2, "['musllinux_1_1_x86_64']")])
+def test_platforms(wheel, tools, glibc, musl, expected):
+    """What pip's own library takes it for on machines of other ages, with glibc and with musl."""
+    said = run(tools / "python", "-c", TAGS, wheel.name, glibc, musl)
+    assert said.strip() == expected
 
 
 # ---- Debian's packages, and RPM ----
