@@ -10,7 +10,7 @@
 
 /* Read at once, and asked for at once: a power of two, some pages. */
 #define WINDOW_SIZE ((size_t)256 * 1024)
-#define PAGE_SIZE   ((size_t)4096)
+#define PAGE_BYTES  ((size_t)4096)
 
 static size_t count_windows(const struct core_image *image)
 {
@@ -104,7 +104,7 @@ void core_image_advise(struct core_image *image, size_t offset, size_t size, boo
         return;
     if (size > image->size - offset)
         size = image->size - offset;
-    size_t page = offset & ~(PAGE_SIZE - 1);
+    size_t page = offset & ~(PAGE_BYTES - 1);
     madvise((void *)(uintptr_t)(image->bytes + page), size + (offset - page),
             soon ? MADV_WILLNEED : MADV_DONTNEED);
 }

@@ -49,6 +49,41 @@ def test_versions_agree():
     assert "## Unreleased (%s)" % version() in read("CHANGELOG.md") or "## %s" % version() in read("CHANGELOG.md")
 
 
+def macros_of_musl(headers):
+    """What musl's headers define; those of libraries and of the kernel are left out."""
+    asked = "".join("#if __has_include(<%s>)\n#include <%s>\n#endif\n" % (name, name) for name in sorted(headers))
+    said = subprocess.run(["musl-gcc", "-D_GNU_SOURCE", "-dM", "-E", "-x", "c", "-"], input=asked.encode(), capture_output=True)
+    assert said.returncode == 0, said.stderr
+    return set(re.findall(r"^#define (\w+)", said.stdout.decode(), re.M))
+
+
+@pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
+def test_no_name_is_one_of_musls():
+    """The static program is built with -Werror, and not in every run: PAGE_SIZE is a macro of musl's limits.h."""
+    files = {}
+    for folder, _, names in os.walk(os.path.join(cores.SOURCE, "analyzer")):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                files[name] = read(folder, name)
+    pattern = re.compile(r"^#include <([\w/]+\.h)>", re.M)
+    known = macros_of_musl({header for text in files.values() for header in pattern.findall(text)})
+
+    def headers_of(name):
+        found, left = set(), {name}
+        while left:
+            one = left.pop()
+            found.add(one)
+            left |= set(re.findall(r'^#include "([\w/]+\.h)"', files[one], re.M)) & files.keys() - found
+        return {header for one in found for header in pattern.findall(files[one])}
+
+    wrong = []
+    for name, text in files.items():
+        own = set(re.findall(r"^# *define +(\w+)", text, re.M)) - set(re.findall(r"^# *ifndef +(\w+)", text, re.M))
+        if own & known:
+            wrong += [(name, macro) for macro in sorted(own & macros_of_musl(headers_of(name)))]
+    assert not wrong
+
+
 @pytest.mark.parametrize("script", ["release", "static/build", "static/libraries", "wheel/build", "deb/build", "rpm/build"])
 def test_scripts_are_scripts(script):
     path = os.path.join(PACKAGING, script)
