@@ -103,23 +103,24 @@ def is_inside(room: str, outer: str) -> bool:
 def read_calls(objects: str, files: Iterable[str]) -> Graph:
     """{file: {file whose symbol it needs: one such symbol}} of the objects below a folder."""
     known = set(files)
-    paths = {}
+    sources = {}
     for place, _, names in os.walk(objects):
         for name in names:
-            found = re.search(r"\.dir/(.*\.c)\.o$", os.path.join(place, name))
+            path = os.path.join(place, name)
+            found = re.search(r"\.dir/(.*\.c)\.o$", path)
             if found and found.group(1) in known:
-                paths[found.group(1)] = os.path.join(place, name)
+                sources[path] = found.group(1)
     defined: Dict[str, str] = {}
-    needed: Dict[str, Set[str]] = {}
-    for source, path in paths.items():
-        listed = subprocess.run(["nm", "-P", path], check=True, capture_output=True).stdout.decode()
-        needed[source] = set()
-        for line in listed.splitlines():
-            symbol, kind = line.split()[:2]
-            if kind == "U":
-                needed[source].add(symbol)
-            elif kind in "TDBRVWG":
-                defined[symbol] = source
+    needed: Dict[str, Set[str]] = {source: set() for source in sources.values()}
+    # One run for all of them: "PATH: SYMBOL KIND ...".
+    command = ["nm", "-P", "-A", *sources] if sources else ["true"]
+    for line in subprocess.run(command, check=True, capture_output=True).stdout.decode().splitlines():
+        path, _, rest = line.rpartition(": ")
+        symbol, kind = rest.split()[:2]
+        if kind == "U":
+            needed[sources[path]].add(symbol)
+        elif kind in "TDBRVWG":
+            defined[symbol] = sources[path]
     return {source: {defined[symbol]: symbol for symbol in sorted(symbols)
                      if symbol in defined and defined[symbol] != source}
             for source, symbols in needed.items()}
