@@ -3,15 +3,12 @@
 
 #include "base.h"
 
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define SCHEMA       "pystack-core-crash/1"
-#define RECORD_LIMIT ((size_t)64 * 1024)
+#define SCHEMA "pystack-core-crash/1"
 
 /* Whatever bytes there are: what is no UTF-8 is escaped. */
 static json_t *text_of(const char *bytes)
@@ -56,14 +53,9 @@ static void copy_text(const json_t *json, const char *name, char *ret, size_t si
     snprintf(ret, size, "%s", text ? text : "");
 }
 
-bool crash_record_read(int folder, struct crash_record *ret)
+static bool read_record(const struct kept_crash *crash, struct crash_record *ret)
 {
-    char text[RECORD_LIMIT];
-    int fd = openat(folder, CRASH_RECORD, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
-    if (fd >= 0)
-        close(fd);
-    json_t *json = got > 0 ? json_loadb(text, (size_t)got, 0, NULL) : NULL;
+    json_t *json = crash->record ? json_loadb(crash->record, crash->record_size, 0, NULL) : NULL;
     const char *schema = json_string_value(json_object_get(json, "schema"));
     bool good = schema && !strcmp(schema, SCHEMA);
     if (good) {
@@ -81,4 +73,14 @@ bool crash_record_read(int folder, struct crash_record *ret)
     }
     json_decref(json);
     return good;
+}
+
+void crash_record_parse(const struct kept_crash *crash, struct crash_record *ret)
+{
+    *ret = (struct crash_record){.time = crash->time, .bytes = crash->bytes};
+    if (!read_record(crash, ret)) {
+        snprintf(ret->problem, sizeof(ret->problem), "its record cannot be read");
+        ret->pid = (int32_t)strtol(crash->id + CRASH_ID_PID, NULL, 10);
+    }
+    memcpy(ret->id, crash->id, sizeof(ret->id));
 }

@@ -104,6 +104,21 @@ bool crash_id_is_good(const char *name)
            strspn(name + CRASH_ID_PID, digits) && name[strspn(name, "0123456789-")] == '\0';
 }
 
+/* timegm(3) of its parts, which are digits: DATE-TIME. */
+int64_t crash_id_time(const char *name)
+{
+    int date = 0, clock = 0;
+    if (sscanf(name, "%8d-%6d", &date, &clock) != 2)
+        return 0;
+    struct tm parts = {.tm_year = date / 10000 - 1900,
+                       .tm_mon = date / 100 % 100 - 1,
+                       .tm_mday = date % 100,
+                       .tm_hour = clock / 10000,
+                       .tm_min = clock / 100 % 100,
+                       .tm_sec = clock % 100};
+    return (int64_t)timegm(&parts);
+}
+
 /* One that is not whole is hidden. */
 static void hidden_name(const char *id, char ret[CRASH_ID_SIZE + 1])
 {

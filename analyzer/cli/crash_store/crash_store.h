@@ -67,8 +67,21 @@ bool crash_store_end(const struct crash_store *store, int folder,
 /** A new file in such a folder, open for reading and writing; -1 and errno. */
 int crash_file_make(int folder, const char *name);
 
-/** All crashes, the oldest first, malloc'd; NULL: out of memory. */
-struct crash_record *crash_store_list(const struct crash_store *store, size_t *ret_count);
+/** What is in the store of a crash: its record as bytes, which may be any. */
+struct kept_crash {
+    char id[CRASH_ID_SIZE];
+    int64_t time;   /**< By the id. */
+    uint64_t bytes; /**< What all its files take. */
+    char *record;   /**< Malloc'd; NULL: it cannot be read. */
+    size_t record_size;
+};
+
+/** All crashes, the oldest first; NULL: out of memory. Nothing of what is in them is parsed. */
+struct kept_crash *crash_store_list(const struct crash_store *store, bool with_records,
+                                    size_t *ret_count);
+void crash_store_free_list(struct kept_crash *crashes, size_t count);
+/** What a record says; of one that says nothing what is known otherwise. For who has no rights. */
+void crash_record_parse(const struct kept_crash *crash, struct crash_record *ret);
 /** A record as JSON, malloc'd; NULL: out of memory. */
 char *crash_record_print(const struct crash_record *record);
 /** A file of a crash for reading; -1 and errno. `id` may be any text. */

@@ -8,7 +8,7 @@
 
 /** Whether a name is one that crash_store_begin() makes. */
 bool crash_id_is_good(const char *name);
-/** Takes a file over; false: it is none. */
-bool crash_record_read(int folder, struct crash_record *ret);
+/** The time in such a name. */
+int64_t crash_id_time(const char *name);
 
 #endif

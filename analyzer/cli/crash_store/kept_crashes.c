@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define CRASHES_LIMIT ((size_t)100000)
+#define RECORD_LIMIT  ((size_t)64 * 1024) /* Bytes. */
 #define FILES_LIMIT   100
 /* What was begun so long ago will not be finished any more. */
 #define LEFT_SECONDS 3600
@@ -45,51 +46,68 @@ static uint64_t sum_files(int folder)
     return bytes;
 }
 
-static bool read_crash(const struct crash_store *store, const char *name, struct crash_record *ret)
+static void read_record(int folder, struct kept_crash *crash)
 {
-    struct stat status;
+    char text[RECORD_LIMIT];
+    int fd = openat(folder, CRASH_RECORD, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text));
+    if (fd >= 0)
+        close(fd);
+    crash->record = got > 0 ? malloc((size_t)got) : NULL;
+    if (!crash->record)
+        return;
+    memcpy(crash->record, text, (size_t)got);
+    crash->record_size = (size_t)got;
+}
+
+static bool read_crash(const struct crash_store *store, const char *name, bool with_record,
+                       struct kept_crash *ret)
+{
     int folder = open_crash(store, name);
     if (folder < 0)
         return false;
-    *ret = (struct crash_record){0};
-    if (!crash_record_read(folder, ret)) {
-        snprintf(ret->problem, sizeof(ret->problem), "its record cannot be read");
-        ret->pid = (int32_t)strtol(name + CRASH_ID_PID, NULL, 10);
-        if (!fstat(folder, &status))
-            ret->time = status.st_mtim.tv_sec;
-    }
+    *ret = (struct kept_crash){.time = crash_id_time(name), .bytes = sum_files(folder)};
     memcpy(ret->id, name, strnlen(name, sizeof(ret->id) - 1));
-    ret->bytes = sum_files(folder);
+    if (with_record)
+        read_record(folder, ret);
     close(folder);
     return true;
 }
 
 static int compare_ids(const void *left, const void *right)
 {
-    const struct crash_record *a = left, *b = right;
+    const struct kept_crash *a = left, *b = right;
     return strcmp(a->id, b->id);
 }
 
-struct crash_record *crash_store_list(const struct crash_store *store, size_t *ret_count)
+void crash_store_free_list(struct kept_crash *crashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(crashes[i].record);
+    free(crashes);
+}
+
+struct kept_crash *crash_store_list(const struct crash_store *store, bool with_records,
+                                    size_t *ret_count)
 {
     size_t count = 0, capacity = 64;
-    struct crash_record *crashes = calloc(capacity, sizeof(*crashes));
+    struct kept_crash *crashes = calloc(capacity, sizeof(*crashes));
     DIR *list = list_folder(store->folder);
     const struct dirent *entry;
     while (crashes && list && count < CRASHES_LIMIT && (entry = readdir(list))) {
         if (!crash_id_is_good(entry->d_name))
             continue;
         if (count == capacity) {
-            struct crash_record *grown = reallocarray(crashes, 2 * capacity, sizeof(*crashes));
+            struct kept_crash *grown = reallocarray(crashes, 2 * capacity, sizeof(*crashes));
             if (!grown) {
-                free(crashes);
+                crash_store_free_list(crashes, count);
                 crashes = NULL;
                 break;
             }
             crashes = grown;
             capacity *= 2;
         }
-        count += read_crash(store, entry->d_name, &crashes[count]);
+        count += read_crash(store, entry->d_name, with_records, &crashes[count]);
     }
     if (list)
         closedir(list);
@@ -154,7 +172,7 @@ size_t crash_store_prune(const struct crash_store *store, const struct crash_lim
     size_t count, removed = 0;
     uint64_t bytes = 0;
     time_t now = time(NULL);
-    struct crash_record *crashes = crash_store_list(store, &count);
+    struct kept_crash *crashes = crash_store_list(store, false, &count);
     for (size_t i = 0; i < count; i++)
         bytes += crashes[i].bytes;
     for (size_t i = 0; i < count; i++) {
@@ -167,6 +185,6 @@ size_t crash_store_prune(const struct crash_store *store, const struct crash_lim
         removed++;
     }
     remove_left(store, now);
-    free(crashes);
+    crash_store_free_list(crashes, count);
     return removed;
 }

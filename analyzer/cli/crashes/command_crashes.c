@@ -3,6 +3,7 @@
 
 #include "crash_store.h"
 #include "messages.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -137,23 +138,47 @@ static bool copy_file(const struct crash_store *store, const char *id, const cha
     return got == 0;
 }
 
+/* All that is in the store, and how it is listed. */
+struct listing {
+    const struct kept_crash *crashes;
+    size_t count;
+    bool json;
+};
+
+/* Without rights. */
+static int print_list(void *context)
+{
+    const struct listing *listing = context;
+    for (size_t i = 0; i < listing->count; i++) {
+        struct crash_record crash;
+        crash_record_parse(&listing->crashes[i], &crash);
+        if (listing->json)
+            print_record(&crash);
+        else
+            print_line(&crash);
+    }
+    if (!fflush(stdout) || errno == EPIPE)
+        return EXIT_COMPLETE;
+    complain("standard output: %s", strerror(errno));
+    return EXIT_NOTHING;
+}
+
 static int list(const struct crash_store *store, bool json)
 {
-    size_t count;
-    struct crash_record *crashes = crash_store_list(store, &count);
+    const struct sandbox_rules nothing = {0};
+    struct listing listing = {.json = json};
+    struct kept_crash *crashes = crash_store_list(store, true, &listing.count);
     if (!crashes) {
         complain("out of memory");
         return EXIT_NOTHING;
     }
-    for (size_t i = 0; i < count; i++)
-        if (json)
-            print_record(&crashes[i]);
-        else
-            print_line(&crashes[i]);
-    if (!count && !json)
+    listing.crashes = crashes;
+    sandbox_begin();
+    int code = sandbox_run(&nothing, print_list, &listing);
+    if (!listing.count && !json && code == EXIT_COMPLETE)
         printf("no crashes in %s\n", store->path);
-    free(crashes);
-    return EXIT_COMPLETE;
+    crash_store_free_list(crashes, listing.count);
+    return code;
 }
 
 /* ---- show ---- */
