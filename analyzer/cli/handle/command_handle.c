@@ -104,7 +104,7 @@ static const char *make_report(struct holding *holding, const struct crash_store
     snprintf(name, sizeof(name), "%s/%s/" CRASH_CORE, store->path, record->id);
     const struct held_job job = {
         .request = request,
-        .head = stream_head_make_file(head),
+        .head = head->file,
         .text = crash_file_make(folder, CRASH_TEXT),
         .json = crash_file_make(folder, CRASH_JSON),
         .core = crash_file_make(folder, CRASH_CORE),
@@ -125,7 +125,7 @@ static const char *make_report(struct holding *holding, const struct crash_store
         (void)unlinkat(folder, CRASH_CORE, 0);
     else if (!problem)
         (void)unlinkat(folder, CRASH_HEAD, 0);
-    const int files[] = {job.head, job.text, job.json, job.core, job.log};
+    const int files[] = {job.text, job.json, job.core, job.log};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         close_file(files[i]);
     munmap(result, sizeof(*result));
@@ -167,10 +167,10 @@ static int handle_crash(const struct handle_request *request)
     // A crash of this program is not handled: fs/coredump.c, do_coredump(), RLIMIT_CORE of 1.
     const struct rlimit none = {1, 1};
     const double since = handle_now();
-    struct stream_head head = {0};
+    struct stream_head head = {.file = -1};
     (void)setrlimit(RLIMIT_CORE, &none);
     umask(S_IRWXG | S_IRWXO);
-    const char *problem = stream_head_read(&head, STDIN_FILENO, since + request->seconds);
+    const char *problem = stream_head_read(&head, STDIN_FILENO, request, since + request->seconds);
     int code = EXIT_NOTHING;
     if (!problem || head.size)
         code = keep_crash(request, &head, problem, since);
@@ -180,7 +180,7 @@ static int handle_crash(const struct handle_request *request)
         int passed = stream_pass_on(&head, STDIN_FILENO, request->then);
         code = passed ? passed : code;
     }
-    free(head.bytes);
+    stream_head_deinit(&head);
     return code;
 }
 

@@ -32,25 +32,28 @@ double handle_now(void);
 
 /* ---- stream_head.c ---- */
 
-/** The begin of a core: header, program headers, notes. */
+/** The begin of a core: header, program headers, notes. Zero-initialise. */
 struct stream_head {
     uint8_t *bytes; /**< As they came; malloc'd. */
     size_t size;
     size_t capacity;
+    int file; /**< Without a name, which can be read as a core's head; or -1. */
+    char problem[160];
 };
 
 /**
- * Reads so much of a pipe. NULL, or what is wrong with it: what was read stays.
+ * Reads so much of a pipe, in a child without rights. NULL, or what is wrong with it: what was read
+ * stays.
  * @param until  of handle_now().
  */
-const char *stream_head_read(struct stream_head *head, int fd, double until);
+const char *stream_head_read(struct stream_head *head, int fd, const struct handle_request *request,
+                             double until);
+void stream_head_deinit(struct stream_head *head);
 /**
  * Puts nothing in the place of standard input. The kernel lets the process go when its pipe has no
  * reader any more: fs/coredump.c, wait_for_dump_helpers().
  */
 void handle_drop_input(void);
-/** A file without a name, which can be read as a core's head; -1 and errno. */
-int stream_head_make_file(const struct stream_head *head);
 /**
  * Starts a program and gives it all on its standard input: the head, and what is still to come.
  * @return its exit code; 127, and said so, when it cannot be started.

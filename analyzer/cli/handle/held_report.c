@@ -24,7 +24,7 @@
 
 struct held_work {
     const struct held_job *job;
-    struct psc_target *target;
+    const struct psc_open_options *open;
     int told; /* A pipe to the one who waits. */
 };
 
@@ -72,16 +72,15 @@ static void tell(const struct psc_trace *trace, struct held_result *result)
 }
 
 /* Text first: what comes later may fail. */
-static int parse(void *context)
+static int write_all_of(struct held_work *work, struct psc_target *target)
 {
-    struct held_work *work = context;
     const struct held_job *job = work->job;
     struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
     struct psc_slim_options slim = PSC_SLIM_OPTIONS_INIT;
     struct psc_trace *trace = NULL;
     struct psc_error err = {0};
     options.all_modules = 1;
-    if (psc_capture(work->target, &options, &trace, &err) != PSC_OK) {
+    if (psc_capture(target, &options, &trace, &err) != PSC_OK) {
         complain("%s", err.message);
         return EXIT_NOTHING;
     }
@@ -95,11 +94,27 @@ static int parse(void *context)
     slim.no_native_values = 1;
     slim.memory_is_read = tell_that_memory_is_read;
     slim.context = work;
-    enum psc_status status = psc_write_slim_core(work->target, job->core, &slim, &err);
+    enum psc_status status = psc_write_slim_core(target, job->core, &slim, &err);
     if (status != PSC_OK)
         complain("%s", err.message);
     job->result->has_core = status == PSC_OK || status == PSC_ERR_LIMIT;
     return good ? EXIT_COMPLETE : EXIT_NOTHING;
+}
+
+static int parse(void *context)
+{
+    struct held_work *work = context;
+    struct psc_target *target = NULL;
+    struct psc_error err = {0};
+    char head[32];
+    snprintf(head, sizeof(head), "/proc/self/fd/%d", work->job->head);
+    if (psc_open_core(head, NULL, work->open, &target, &err) != PSC_OK) {
+        complain("%s", err.message);
+        return EXIT_NOTHING;
+    }
+    int code = write_all_of(work, target);
+    psc_close(target);
+    return code;
 }
 
 /* ---- its parent, which opens files for it ---- */
@@ -120,13 +135,18 @@ static const char *find_root(int32_t pid, char *buffer, size_t size)
     return is_same(buffer, "/") && is_same(space, "/proc/self/ns/mnt") ? NULL : buffer;
 }
 
+static int open_folder(const char *path)
+{
+    return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int open_and_parse(const struct held_job *job, int told)
 {
     const struct handle_request *request = job->request;
     struct psc_open_options open = PSC_OPEN_OPTIONS_INIT;
-    struct held_work work = {.job = job, .told = told};
-    struct psc_error err = {0};
-    char root[64], head[32];
+    struct held_work work = {.job = job, .open = &open, .told = told};
+    char root[64], memory[64], process[64];
+    const char *const files[] = {memory};
     open.sysroot = find_root(request->pid, root, sizeof(root));
     open.core_name = job->name;
     open.core_owner_known = 1;
@@ -135,19 +155,19 @@ static int open_and_parse(const struct held_job *job, int told)
     open.maps_files = 1;
     open.notes_reads = request->redacts ? PSC_NOTES_READS_REDACTED : PSC_NOTES_READS_ALL;
     open.held_pid = request->pid;
-    snprintf(head, sizeof(head), "/proc/self/fd/%d", job->head);
+    snprintf(memory, sizeof(memory), "/proc/%d/mem", request->pid);
+    snprintf(process, sizeof(process), "/proc/%d", request->pid);
     if (!request->no_sandbox)
         sandbox_begin();
-    if (psc_open_core(head, NULL, &open, &work.target, &err) != PSC_OK) {
-        complain("%s", err.message);
-        return EXIT_NOTHING;
-    }
-    const struct sandbox_owner owner = {.user = request->user, .group = request->group};
-    const struct sandbox_rules rules = {
-        .owners = &owner, .owner_count = 1, .sysroot = open.sysroot};
-    int code = sandbox_run(&rules, parse, &work);
-    psc_close(work.target);
-    return code;
+    // Its memory and the names of its threads are read by the child, too.
+    const struct sandbox_owner owner = {request->user, request->group, request->pid,
+                                        open_folder(process)};
+    const struct sandbox_rules rules = {.owners = &owner,
+                                        .owner_count = 1,
+                                        .sysroot = open.sysroot,
+                                        .files = files,
+                                        .file_count = 1};
+    return sandbox_run(&rules, parse, &work);
 }
 
 static void limit(int what, rlim_t most)

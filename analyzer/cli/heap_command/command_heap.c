@@ -7,6 +7,7 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,8 @@
 
 struct work {
     const struct heap_request *request;
-    struct psc_target *target;
-    struct psc_target *older;
+    const struct open_core *core;
+    const struct open_core *older; /* Or NULL. */
     struct output_file files[HEAP_OUTPUTS];
     bool *is_good; /* Of each output; shared with the child. */
     struct timespec began;
@@ -72,20 +73,36 @@ static bool print_one(struct work *work, struct psc_heap *heap, struct psc_heap 
     return false;
 }
 
-/* Says itself why there is none. */
-static struct psc_heap *open_heap(struct work *work, struct psc_target *target)
+/* A core with its heap. */
+struct read_heap {
+    struct psc_target *target;
+    struct psc_heap *heap;
+};
+
+static void close_heap(struct read_heap *read)
+{
+    psc_heap_close(read->heap);
+    psc_close(read->target);
+}
+
+/* False, and said so: there is none; to be closed in any case. */
+static bool open_heap(struct work *work, const struct open_core *core, struct read_heap *ret)
 {
     struct psc_heap_options options = PSC_HEAP_OPTIONS_INIT;
-    struct psc_heap *heap = NULL;
     struct psc_error err = {0};
     options.progress = tell_stage;
     options.progress_context = work;
-    enum psc_status status = psc_heap_open(target, &options, &heap, &err);
-    if (status != PSC_OK && target == work->older)
+    ret->target = open_core_read(core, work->request->executable, &work->request->open, &err);
+    if (!ret->target) {
+        complain("%s", err.message);
+        return false;
+    }
+    enum psc_status status = psc_heap_open(ret->target, &options, &ret->heap, &err);
+    if (status != PSC_OK && core == work->older)
         complain_about(work->request->older, err.message);
     else if (status != PSC_OK)
         complain_of_target(work, err.message);
-    return heap;
+    return status == PSC_OK;
 }
 
 static int print_all(struct work *work, struct psc_heap *heap, struct psc_heap *older)
@@ -107,13 +124,14 @@ static int read_and_write(void *context)
 {
     struct work *work = context;
     clock_gettime(CLOCK_MONOTONIC, &work->began);
-    struct psc_heap *older = work->older ? open_heap(work, work->older) : NULL;
-    struct psc_heap *heap = work->older && !older ? NULL : open_heap(work, work->target);
+    struct read_heap older = {0}, heap = {0};
+    const bool good = (!work->older || open_heap(work, work->older, &older)) &&
+                      open_heap(work, work->core, &heap);
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
-    int code = heap ? print_all(work, heap, older) : EXIT_NOTHING;
-    psc_heap_close(heap);
-    psc_heap_close(older);
+    int code = good ? print_all(work, heap.heap, older.heap) : EXIT_NOTHING;
+    close_heap(&heap);
+    close_heap(&older);
     return code;
 }
 
@@ -159,44 +177,24 @@ static int close_outputs(struct work *work, int code)
 static int run_work(struct work *work)
 {
     const struct heap_request *request = work->request;
-    struct psc_target *targets[] = {work->target, work->older};
+    const struct open_core *cores[] = {work->core, work->older};
     struct sandbox_owner owners[2];
     size_t owner_count = 0;
-    for (size_t i = 0; i < 2; i++) {
-        uint32_t user, group;
-        if (targets[i] && psc_target_owner(targets[i], &user, &group))
-            owners[owner_count++] = (struct sandbox_owner){user, group, 0, -1};
-    }
+    for (size_t i = 0; i < 2 && cores[i]; i++)
+        owners[owner_count++] = (struct sandbox_owner){cores[i]->user, cores[i]->group, 0, -1};
     const struct sandbox_rules rules = {.owners = owners,
                                         .owner_count = owner_count,
                                         .sysroot = request->open.sysroot,
                                         .folders = request->open.library_directories,
-                                        .folder_count = request->open.library_directory_count};
+                                        .folder_count = request->open.library_directory_count,
+                                        .files = &request->executable,
+                                        .file_count = request->executable != NULL};
     if (!open_outputs(work))
         return EXIT_NOTHING;
     return close_outputs(work, sandbox_run(&rules, read_and_write, work));
 }
 
 /* ---- targets ---- */
-
-static struct psc_target *open_core(const struct heap_request *request, const char *path)
-{
-    struct psc_open_options open = request->open;
-    struct psc_target *target = NULL;
-    struct psc_error err = {0};
-    struct packed_core core;
-    if (packed_core_open(path, &core)) {
-        open.core_name = core.name;
-        open.core_warning = core.warning;
-        open.core_owner_known = core.owner_known;
-        open.core_user = core.user;
-        open.core_group = core.group;
-        if (psc_open_core(core.path, request->executable, &open, &target, &err) != PSC_OK)
-            complain("%s", err.message);
-    }
-    packed_core_close(&core);
-    return target;
-}
 
 /* Why it may not be stopped, or NULL. */
 static const char *find_refusal(const struct psc_trace *trace)
@@ -239,25 +237,23 @@ static bool save_core(const struct heap_request *request, const char *path)
     return status == PSC_OK;
 }
 
-/* Of a copy of its memory, whose file has no name any more once it is open. */
-static struct psc_target *open_process(const struct heap_request *request)
+/* Of a copy of its memory, whose file has no name any more once it is open. `name` is its name. */
+static bool open_process(const struct heap_request *request, char name[PATH_MAX],
+                         struct open_core *ret)
 {
     const char *folder = getenv("TMPDIR");
-    char path[4096];
-    struct psc_target *target = NULL;
+    char path[PATH_MAX - 8];
     int size = snprintf(path, sizeof(path), "%s/pystack-core-heap-XXXXXX",
                         folder && *folder ? folder : "/tmp");
     if (size < 0 || (size_t)size >= sizeof(path) || !mkdtemp(path)) {
         complain("%s: %s", path, strerror(errno));
-        return NULL;
+        return false;
     }
-    char file[sizeof(path) + 8];
-    snprintf(file, sizeof(file), "%s/core", path);
-    if (save_core(request, file))
-        target = open_core(request, file);
-    unlink(file);
+    snprintf(name, PATH_MAX, "%s/core", path);
+    const bool good = save_core(request, name) && open_core_open(name, ret);
+    unlink(name);
     rmdir(path);
-    return target;
+    return good;
 }
 
 int command_heap(int argc, char **argv)
@@ -268,14 +264,19 @@ int command_heap(int argc, char **argv)
         return command_line_exit_code(result);
     if (!request.no_sandbox)
         sandbox_begin();
-    struct work work = {.request = &request};
+    struct open_core core = OPEN_CORE_NONE, older = OPEN_CORE_NONE;
+    struct work work = {.request = &request, .core = &core};
+    char name[PATH_MAX];
     int code = EXIT_NOTHING;
-    work.target = request.pid ? open_process(&request) : open_core(&request, request.core);
-    if (work.target && request.older)
-        work.older = open_core(&request, request.older);
-    if (work.target && (work.older || !request.older))
+    bool good =
+        request.pid ? open_process(&request, name, &core) : open_core_open(request.core, &core);
+    if (good && request.older) {
+        good = open_core_open(request.older, &older);
+        work.older = &older;
+    }
+    if (good)
         code = run_work(&work);
-    psc_close(work.older);
-    psc_close(work.target);
+    open_core_close(&older);
+    open_core_close(&core);
     return code;
 }

@@ -9,6 +9,8 @@
 #ifndef PSC_PACKED_CORE_H
 #define PSC_PACKED_CORE_H
 
+#include <pystack_core.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,5 +37,26 @@ bool packed_core_open(const char *path, struct packed_core *ret);
 void packed_core_close(struct packed_core *core);
 /** Whether a file that begins so is one that packed_core_open() unpacks. */
 bool packed_core_is_packed(const unsigned char *bytes, uint64_t size);
+
+/** A core that is open for one who may open nothing: not a byte of it is parsed here. */
+struct open_core {
+    struct packed_core packed;
+    int fd;
+    char path[32]; /**< To be opened again by. */
+    uint32_t user; /**< Whose it is. */
+    uint32_t group;
+};
+
+#define OPEN_CORE_NONE                   \
+    {                                    \
+        .packed = {.file = -1}, .fd = -1 \
+    }
+
+/** False, and said so: it cannot be opened. To be closed in any case. */
+bool open_core_open(const char *path, struct open_core *ret);
+/** Opens it with those options, in the one who parses. NULL: *err says why. */
+struct psc_target *open_core_read(const struct open_core *core, const char *executable,
+                                  const struct psc_open_options *options, struct psc_error *err);
+void open_core_close(struct open_core *core);
 
 #endif

@@ -15,7 +15,8 @@
 
 struct slim_work {
     const struct slim_job *job;
-    struct psc_target *target;
+    const struct open_core *core;
+    const struct psc_open_options *open;
     int fd;
 };
 
@@ -24,17 +25,23 @@ static int write_small(void *context)
     const struct slim_work *work = context;
     struct psc_slim_options options = PSC_SLIM_OPTIONS_INIT;
     struct psc_error err = {0};
+    struct psc_target *target = open_core_read(work->core, work->job->executable, work->open, &err);
+    if (!target) {
+        complain("%s", err.message);
+        return EXIT_NOTHING;
+    }
     options.with_files = work->job->with_files;
-    enum psc_status status = psc_write_slim_core(work->target, work->fd, &options, &err);
+    enum psc_status status = psc_write_slim_core(target, work->fd, &options, &err);
     if (status != PSC_OK)
         complain_about(work->job->core, err.message);
+    psc_close(target);
     return status == PSC_OK ? EXIT_COMPLETE : status == PSC_ERR_LIMIT ? EXIT_PARTIAL : EXIT_NOTHING;
 }
 
-static int run_work(struct slim_work *work, const struct options *options)
+static int run_work(struct slim_work *work)
 {
-    const struct psc_open_options *open = &options->open;
-    struct sandbox_owner owner = {0};
+    const struct psc_open_options *open = work->open;
+    const struct sandbox_owner owner = {work->core->user, work->core->group, 0, -1};
     size_t count = 0;
     const char **folders =
         calloc(open->library_directory_count + open->source_directory_count + 1, sizeof(*folders));
@@ -46,15 +53,13 @@ static int run_work(struct slim_work *work, const struct options *options)
         folders[count++] = open->library_directories[i];
     for (size_t i = 0; i < open->source_directory_count; i++)
         folders[count++] = open->source_directories[i];
-    uint32_t user, group;
-    bool owned = psc_target_owner(work->target, &user, &group);
-    if (owned)
-        owner = (struct sandbox_owner){.user = user, .group = group};
     const struct sandbox_rules rules = {.owners = &owner,
-                                        .owner_count = owned,
+                                        .owner_count = 1,
                                         .sysroot = open->sysroot,
                                         .folders = folders,
-                                        .folder_count = count};
+                                        .folder_count = count,
+                                        .files = &work->job->executable,
+                                        .file_count = work->job->executable != NULL};
     int code = sandbox_run(&rules, write_small, work);
     free(folders);
     return code;
@@ -67,7 +72,7 @@ static bool is_same_file(const char *path, const char *other)
 }
 
 /* The file appears when all went well. */
-static int write_file(struct slim_work *work, const struct options *options)
+static int write_file(struct slim_work *work)
 {
     const char *small = work->job->small;
     struct new_file file = {.fd = -1};
@@ -75,7 +80,7 @@ static int write_file(struct slim_work *work, const struct options *options)
     int code = EXIT_NOTHING;
     work->fd = file.fd;
     if (!error) {
-        code = run_work(work, options);
+        code = run_work(work);
         if (code <= EXIT_PARTIAL)
             error = new_file_keep(&file);
         else
@@ -89,25 +94,17 @@ static int write_file(struct slim_work *work, const struct options *options)
 
 static int open_and_write(struct slim_work *work, struct options *options)
 {
-    const struct slim_job *job = work->job;
-    struct packed_core core;
-    struct psc_error err = {0};
+    struct open_core core;
     int code = EXIT_NOTHING;
-    if (packed_core_open(job->core, &core)) {
-        struct psc_open_options *open = &options->open;
-        open->core_name = core.name;
-        open->core_warning = core.warning;
-        open->core_owner_known = core.owner_known;
-        open->core_user = core.user;
-        open->core_group = core.group;
-        open->notes_reads = job->redacts ? PSC_NOTES_READS_REDACTED : PSC_NOTES_READS_ALL;
-        if (psc_open_core(core.path, job->executable, open, &work->target, &err) == PSC_OK)
-            code = write_file(work, options);
-        else
-            complain("%s", err.message);
+    if (open_core_open(work->job->core, &core)) {
+        options->open.notes_reads =
+            work->job->redacts ? PSC_NOTES_READS_REDACTED : PSC_NOTES_READS_ALL;
+        work->core = &core;
+        work->open = &options->open;
+        code = write_file(work);
+        work->core = NULL;
     }
-    psc_close(work->target);
-    packed_core_close(&core);
+    open_core_close(&core);
     return code;
 }
 

@@ -86,11 +86,11 @@ static char *find_line(char *text, const char *begins)
 }
 
 /* The core has ids of the process's own namespace: the last ones of "NSpid:" (proc(5)). */
-static void take_name(struct target *target, int folder, const char *name)
+static void take_name(struct target *target, const char *name)
 {
     char path[64], text[4096];
-    snprintf(path, sizeof(path), "%.20s/status", name);
-    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "/proc/%d/task/%.20s/status", target->options.held_pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (fd >= 0)
         close(fd);
@@ -122,7 +122,7 @@ void held_read_names(struct target *target)
     const struct dirent *entry;
     for (size_t i = 0; folder && i < THREADS_LIMIT && (entry = readdir(folder)); i++)
         if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
-            take_name(target, dirfd(folder), entry->d_name);
+            take_name(target, entry->d_name);
     if (folder)
         closedir(folder);
 }

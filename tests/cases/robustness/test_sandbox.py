@@ -2,6 +2,7 @@
 import errno
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -41,15 +42,15 @@ def _needs(request):
         pytest.skip("system calls of x86-64 are tried, in a program without sanitizers")
 
 
-def go_to(at, behind=None):
+def go_to(at, behind=None, run="run"):
     """gdb's commands: to a function; with `behind` in a process that is made once that was called."""
     if not behind:
-        return "break %s\nrun" % at
-    return "\n".join(["set follow-fork-mode parent", "break " + behind, "run", "set follow-fork-mode child",
+        return "break %s\n%s" % (at, run)
+    return "\n".join(["set follow-fork-mode parent", "break " + behind, run, "set follow-fork-mode child",
                       "break " + at, "continue"])
 
 
-def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=None):
+def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=None, stdin=None):
     """[result or -errno] of system calls that are made at a function of the program, see go_to()."""
     lines = []
     for name, *values in calls:
@@ -59,7 +60,8 @@ def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=N
                   "set $error = *((int *(*)(void))__errno_location)()",
                   'printf "result %ld %d\\n", $result, $error']
     script = tmp_path / "script.gdb"
-    script.write_text(SCRIPT % (follow, go_to(at, behind), "\n".join(lines)))
+    run = "run %s < %s" % (shlex.join(map(str, arguments)), stdin) if stdin else "run"
+    script.write_text(SCRIPT % (follow, go_to(at, behind, run), "\n".join(lines)))
     done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, *map(str, arguments)],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, cwd=tmp_path,
                           env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
@@ -118,15 +120,11 @@ def test_parser_of_reports(tmp_path):
     assert "1 thread" in analyzer.run("summary", report).stdout or "threads" in analyzer.run("summary", report).stdout
 
 
-@pytest.mark.parametrize("command, at", [(["heap"], "psc_heap_print"), (["slim", "-o", "small"], "psc_write_slim_core")],
-                         ids=["heap", "slim"])
-def test_parser_of_other_commands(command, at, tmp_path):
-    calls: list = [("openat", AT_FDCWD, path, 0) for path in secrets(tmp_path)]
-    calls += [("openat", AT_FDCWD, str(tmp_path / "new"), os.O_CREAT | os.O_WRONLY, 0o600),
-              ("connect", 3, 0, 0), ("ptrace", 16, os.getpid(), 0, 0), ("kill", os.getpid(), 0),
-              *[("socket", family, socket.SOCK_STREAM, 0) for family in (socket.AF_INET, socket.AF_UNIX)],
-              ("execve", "/bin/true", 0, 0)]
-    results = ask(tmp_path, calls, [*command, core_of_python()], at=at)
+@pytest.mark.parametrize("command", [["heap"], ["slim", "-o", "small"]], ids=["heap", "slim"])
+def test_parser_of_other_commands(command, tmp_path):
+    """From the first byte of the core on."""
+    calls = all_calls(tmp_path)
+    results = ask(tmp_path, calls, [*command, core_of_python()], at="core_open")
     assert all(result < 0 for result in results), list(zip(calls, results))
     assert not (tmp_path / "new").exists()
 
@@ -148,6 +146,24 @@ def test_reader_of_triage(tmp_path):
                   at="core_report_take")
     assert all(result < 0 for result in results), list(zip(calls, results))
     assert not (tmp_path / "new").exists() and not (tmp_path / "page").exists()
+
+
+def test_parsers_behind_the_kernel(tmp_path):
+    """`handle` as root: who reads the head of the stream, and who reads the process; `crashes`: what it has kept."""
+    calls = all_calls(tmp_path)
+    core = core_of_python()
+    with living.running(SLEEPER) as process:
+        command = ["handle", "--store", tmp_path / "store", process.pid]
+        for at, behind in (("parse_elf_header", None), ("core_check_header", "held_report_make")):
+            results = ask(tmp_path, calls, command, at=at, behind=behind, stdin=core)
+            assert all(result < 0 for result in results), (at, list(zip(calls, results)))
+        with open(core, "rb") as stream:
+            kept = subprocess.run([analyzer.PROGRAM, *map(str, command)], stdin=stream, capture_output=True, timeout=600,
+                                  check=False)
+        assert kept.returncode in (0, 1), kept.stderr
+    results = ask(tmp_path, calls, ["crashes", "--store", tmp_path / "store"], at="crash_record_parse")
+    assert all(result < 0 for result in results), list(zip(calls, results))
+    assert not (tmp_path / "new").exists() and (tmp_path / "secret").exists()
 
 
 def test_parser_gets_code_and_source(tmp_path):
