@@ -43,6 +43,30 @@ struct debug_line_query {
 uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
                                const struct debug_line_query *query);
 
+/** Code of one line, [start, end). */
+struct debug_line_extent {
+    uint64_t start;
+    uint64_t end;
+    uint32_t file; /**< As in struct debug_line_row. */
+    uint32_t line;
+};
+
+/** Who is given the extents of a unit, in the order of its line program. */
+struct debug_line_taker {
+    /** @return false: no more are wanted. */
+    bool (*take)(void *context, const struct debug_line_extent *extent);
+    void *context;
+};
+
+/**
+ * Runs the line program at `offset` once, for all that it has. Where extents overlap,
+ * parse_debug_line_unit() answers with the first one.
+ * @param code  as in struct debug_line_query.
+ */
+void parse_debug_line_extents(const struct debug_line_sections *sections, uint64_t offset,
+                              const struct elf_range *code, size_t code_count,
+                              const struct debug_line_taker *taker);
+
 /** Runs the units until all rows are found. */
 void parse_debug_line(const struct debug_line_sections *sections,
                       const struct debug_line_query *query);

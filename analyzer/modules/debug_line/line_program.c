@@ -10,6 +10,8 @@
 struct line_machine {
     const struct line_header *header;
     const struct debug_line_query *query;
+    const struct debug_line_taker *taker; /**< NULL: only questions are answered. */
+    bool ended;                           /**< It wants no more. */
     uint64_t unit;
 
     uint64_t address;
@@ -55,6 +57,12 @@ static size_t machine_search(const struct line_machine *machine, uint64_t addres
 /** Gives the last row's line to the questions up to `end`. */
 static void machine_answer(struct line_machine *machine, uint64_t end)
 {
+    if (machine->taker)
+        machine->ended = !machine->taker->take(
+            machine->taker->context, &(struct debug_line_extent){.start = machine->row_address,
+                                                                 .end = end,
+                                                                 .file = machine->row_file,
+                                                                 .line = machine->row_line});
     while (machine->next < machine->query->count &&
            machine->query->rows[machine->next].address < end) {
         struct debug_line_row *row = &machine->query->rows[machine->next++];
@@ -186,6 +194,22 @@ static void machine_standard(struct line_machine *machine, struct byte_cursor *p
     }
 }
 
+static void machine_run(struct line_machine *machine)
+{
+    const struct line_header *header = machine->header;
+    struct byte_cursor program = header->program;
+    machine_reset(machine);
+    while (program.next && program.next < program.end && !machine->ended) {
+        uint8_t opcode = *program.next++;
+        if (opcode >= header->opcode_base)
+            machine_special(machine, opcode);
+        else if (opcode == 0)
+            machine_extended(machine, &program);
+        else
+            machine_standard(machine, &program, opcode);
+    }
+}
+
 uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint64_t offset,
                                const struct debug_line_query *query)
 {
@@ -197,18 +221,25 @@ uint64_t parse_debug_line_unit(const struct debug_line_sections *sections, uint6
         .query = query,
         .unit = offset,
     };
-    machine_reset(&machine);
-    struct byte_cursor program = header.program;
-    while (program.next && program.next < program.end) {
-        uint8_t opcode = *program.next++;
-        if (opcode >= header.opcode_base)
-            machine_special(&machine, opcode);
-        else if (opcode == 0)
-            machine_extended(&machine, &program);
-        else
-            machine_standard(&machine, &program, opcode);
-    }
+    machine_run(&machine);
     return header.next_unit;
+}
+
+void parse_debug_line_extents(const struct debug_line_sections *sections, uint64_t offset,
+                              const struct elf_range *code, size_t code_count,
+                              const struct debug_line_taker *taker)
+{
+    const struct debug_line_query query = {.code = code, .code_count = code_count};
+    struct line_header header;
+    if (!parse_line_header(&sections->line, offset, &header))
+        return;
+    struct line_machine machine = {
+        .header = &header,
+        .query = &query,
+        .taker = taker,
+        .unit = offset,
+    };
+    machine_run(&machine);
 }
 
 void parse_debug_line(const struct debug_line_sections *sections,

@@ -11,10 +11,8 @@
 #define UNIT_LIMIT 1000000
 /** Bytes of line programs that are run unit by unit, as a multiple of the section. */
 #define RESTRICTED_WORK_LIMIT 2
-/** Who asks so often samples a running program, and asks for the code around an answer next. */
+/** Who asks so often samples a running program, and will ask for more of a unit. */
 #define OFTEN 8
-/** Bytes of code around an answer that are answered with it then. */
-#define NEIGHBOUR_BYTES ((uint64_t)2048)
 
 /** What was found for two numbers. */
 struct known_text {
@@ -28,6 +26,7 @@ struct line_cache {
     struct hash_table lines;       /**< Address, 0 → file and line. */
     struct hash_table files;       /**< Unit and file number → absolute name. */
     struct hash_table directories; /**< Unit, 0 → DW_AT_comp_dir. */
+    struct line_rows *rows;        /**< Whole units, once it is asked often; or NULL. */
     size_t runs;                   /**< How often line programs were run. */
     bool directories_listed;
     bool aranges_read;
@@ -65,6 +64,7 @@ void line_cache_destroy(struct line_cache *cache)
     hash_table_deinit(&cache->lines);
     hash_table_deinit(&cache->files);
     hash_table_deinit(&cache->directories);
+    line_rows_destroy(cache->rows);
     free(cache);
 }
 
@@ -203,7 +203,7 @@ static void find_rows_by_unit(struct module *module, struct line_cache *cache,
     }
 }
 
-/* ---- the door ---- */
+/* ---- all units ---- */
 
 static int compare_rows(const void *left, const void *right)
 {
@@ -241,23 +241,42 @@ static void remember_rows(struct module *module, struct line_cache *cache,
     }
 }
 
-/** Answers in advance what lies around an answer, as far as it is of the same unit. */
-static void remember_neighbours(struct module *module, struct line_cache *cache,
-                                const struct debug_line_row *row)
+/* ---- whole units ---- */
+
+/** By the unit that covers the address, else by those that are known. */
+static bool find_kept(struct module *module, struct line_cache *cache, struct debug_line_row *row)
 {
     const struct module_layout *layout = module->layout;
-    uint64_t first = row->address & ~(NEIGHBOUR_BYTES - 1);
-    struct debug_line_row *rows PSC_CLEANUP(cleanup_free) = calloc(NEIGHBOUR_BYTES, sizeof(*rows));
-    if (!rows)
-        return;
-    for (size_t i = 0; i < NEIGHBOUR_BYTES; i++)
-        rows[i].address = first + i;
-    const struct debug_line_query query = {rows, NEIGHBOUR_BYTES, layout->code, layout->code_count};
-    (void)parse_debug_line_unit(&cache->sections, row->unit, &query);
-    for (size_t i = 0; i < NEIGHBOUR_BYTES; i++)
-        if (rows[i].found)
-            remember_rows(module, cache, &rows[i], 1);
+    Dwarf *dwarf = module_dwarf_if_cheap(module);
+    Dwarf_Die unit;
+    uint64_t list;
+    if (dwarf && module_find_unit_by_aranges(module, dwarf, row->address, &unit) &&
+        unit_statement_list(&unit, &list)) {
+        line_rows_keep(cache->rows, &cache->sections, list, layout);
+        return line_rows_find(cache->rows, list, row);
+    }
+    return line_rows_find_anywhere(cache->rows, row);
 }
+
+/** Those that no unit has which is kept are looked for, and their units kept. */
+static void find_often(struct module *module, struct line_cache *cache, struct debug_line_row *rows,
+                       size_t count)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (find_kept(module, cache, &rows[i]))
+            remember_rows(module, cache, &rows[i], 1);
+        else
+            rows[missing++] = rows[i];
+    }
+    find_rows(module, cache, rows, missing);
+    remember_rows(module, cache, rows, missing);
+    for (size_t i = 0; i < missing; i++)
+        if (rows[i].found)
+            line_rows_keep(cache->rows, &cache->sections, rows[i].unit, module->layout);
+}
+
+/* ---- the door ---- */
 
 void module_find_lines(struct module *module, const psc_addr *addresses, size_t count,
                        struct module_line *ret)
@@ -277,12 +296,14 @@ void module_find_lines(struct module *module, const psc_addr *addresses, size_t 
         if (module->asked)
             asked_add(&module->asked->lines, address);
     }
-    find_rows(module, cache, rows, row_count);
-    remember_rows(module, cache, rows, row_count);
-    bool often = row_count && ++cache->runs > OFTEN;
-    for (size_t i = 0; often && i < row_count; i++)
-        if (rows[i].found)
-            remember_neighbours(module, cache, &rows[i]);
+    if (row_count && ++cache->runs > OFTEN && !cache->rows)
+        cache->rows = line_rows_create();
+    if (cache->rows) {
+        find_often(module, cache, rows, row_count);
+    } else {
+        find_rows(module, cache, rows, row_count);
+        remember_rows(module, cache, rows, row_count);
+    }
     for (size_t i = 0; i < count; i++) {
         const struct known_text *known = find_known(&cache->lines, addresses[i] - module->bias, 0);
         if (known)

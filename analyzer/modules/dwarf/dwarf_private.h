@@ -2,6 +2,7 @@
 #ifndef PSC_DWARF_PRIVATE_H
 #define PSC_DWARF_PRIVATE_H
 
+#include "debug_line.h"
 #include "dwarf.h"
 #include "files.h"
 #include "modules_private.h"
@@ -94,6 +95,21 @@ const char *module_line_file(struct module *module, uint64_t unit, uint32_t file
 /** The unit that covers a file address, as .debug_aranges tells; false when it does not. */
 bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t address,
                                  Dwarf_Die *ret);
+
+/* ---- line_rows.c: line tables of whole units, for who asks often ---- */
+
+struct line_rows;
+/** NULL: out of memory. */
+struct line_rows *line_rows_create(void);
+/** NULL is allowed. */
+void line_rows_destroy(struct line_rows *rows);
+/** Keeps the table of a unit, unless it is kept already or there is no room for more. */
+void line_rows_keep(struct line_rows *rows, const struct debug_line_sections *sections,
+                    uint64_t unit, const struct module_layout *layout);
+/** Answers by a unit that is kept; false: it is not, or does not have the address. */
+bool line_rows_find(const struct line_rows *rows, uint64_t unit, struct debug_line_row *row);
+/** The same by any unit. */
+bool line_rows_find_anywhere(const struct line_rows *rows, struct debug_line_row *row);
 
 /* ---- inlines.c ---- */
 

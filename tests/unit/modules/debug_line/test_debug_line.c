@@ -201,6 +201,45 @@ static void check_rows(const struct debug_line_sections *sections, uint64_t base
     }
 }
 
+struct taken {
+    struct debug_line_extent extents[8];
+    size_t count;
+    size_t limit;
+};
+
+static bool take_extent(void *context, const struct debug_line_extent *extent)
+{
+    struct taken *taken = context;
+    assert_true(taken->count < taken->limit);
+    taken->extents[taken->count++] = *extent;
+    return taken->count < taken->limit;
+}
+
+static void whole_units_are_taken(void **state)
+{
+    (void)state;
+    struct writer writer = {.size = 0};
+    put_old_unit(&writer, 4, false, 0x20); /* Of a discarded function. */
+    size_t second = writer.size;
+    put_old_unit(&writer, 4, true, 0x1000);
+    struct debug_line_sections sections = sections_of(&writer);
+    static const struct elf_range code = {0x1000, 0x2000};
+    static const struct debug_line_extent wanted[] = {
+        {0x1000, 0x1004, 1, 3}, {0x1004, 0x1104, 2, 5}, {0x1104, 0x1110, 1, 1}};
+    struct taken taken = {.limit = 8};
+    const struct debug_line_taker taker = {take_extent, &taken};
+    parse_debug_line_extents(&sections, 0, &code, 1, &taker);
+    assert_int_equal(taken.count, 0);
+    parse_debug_line_extents(&sections, second, &code, 1, &taker);
+    assert_int_equal(taken.count, 3);
+    assert_memory_equal(taken.extents, wanted, sizeof(wanted));
+    taken = (struct taken){.limit = 2};
+    parse_debug_line_extents(&sections, second, &code, 1, &taker);
+    assert_int_equal(taken.count, 2);
+    parse_debug_line_extents(&sections, writer.size, &code, 1, &taker);
+    assert_int_equal(taken.count, 2);
+}
+
 static void every_version_gives_the_same_rows(void **state)
 {
     (void)state;
@@ -350,6 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_version_gives_the_same_rows),
+        cmocka_unit_test(whole_units_are_taken),
         cmocka_unit_test(units_follow_each_other),
         cmocka_unit_test(files_have_their_directories),
         cmocka_unit_test(discarded_functions_answer_nothing),
