@@ -12,7 +12,7 @@
 /** Bytes of line programs that are run unit by unit, as a multiple of the section. */
 #define RESTRICTED_WORK_LIMIT 2
 /** Who asks so often samples a running program, and will ask for more of a unit. */
-#define OFTEN 8
+#define OFTEN 3
 
 /** What was found for two numbers. */
 struct known_text {
@@ -30,6 +30,8 @@ struct line_cache {
     size_t runs;                   /**< How often line programs were run. */
     bool directories_listed;
     bool aranges_read;
+    bool aranges_compared;
+    bool aranges_cover;     /**< Code that they do not list is of no unit. */
     Dwarf_Aranges *aranges; /**< Owned by the Dwarf; gcc writes them, clang does not. */
 };
 
@@ -183,6 +185,57 @@ bool module_find_unit_by_aranges(struct module *module, Dwarf *dwarf, uint64_t a
            dwarf_offdie(dwarf, offset, ret);
 }
 
+static bool has_code(Dwarf_Die *unit)
+{
+    Dwarf_Addr base, start, end;
+    return dwarf_ranges(unit, 0, &base, &start, &end) > 0;
+}
+
+/** Whether each unit that has code is in .debug_aranges. */
+static bool do_aranges_cover(struct module *module, const struct line_cache *cache, Dwarf *dwarf)
+{
+    struct hash_table listed PSC_CLEANUP(hash_table_deinit) = HASH_TABLE_OF(struct known_text);
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die die;
+    Dwarf_Off offset;
+    const Dwarf_Arange *range;
+    size_t count = 0;
+    for (; (range = dwarf_onearange(cache->aranges, count)); count++)
+        if (dwarf_getarangeinfo((Dwarf_Arange *)range, NULL, NULL, &offset) == 0)
+            keep_known(&listed, offset, 0, NULL, 0);
+    int more = 1;
+    for (size_t i = 0; count && i < UNIT_LIMIT; i++) {
+        more = dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL);
+        if (more != 0)
+            break;
+        if (!find_known(&listed, dwarf_dieoffset(&die), 0) &&
+            (!unit_is_read_soon(module, &die) || has_code(&die)))
+            return false;
+    }
+    // 1: the last one is passed; else it is not known what follows.
+    return count && more == 1;
+}
+
+/** Code of no unit has no line: it is not looked for in all of them. */
+static void answer_rows_of_none(struct module *module, struct line_cache *cache,
+                                const struct debug_line_query *query)
+{
+    Dwarf *dwarf = module_dwarf_if_cheap(module);
+    Dwarf_Die unit;
+    for (size_t i = 0; dwarf && i < query->count; i++) {
+        struct debug_line_row *row = &query->rows[i];
+        if (row->found || module_find_unit_by_aranges(module, dwarf, row->address, &unit))
+            continue;
+        if (!cache->aranges_compared)
+            cache->aranges_cover = do_aranges_cover(module, cache, dwarf);
+        cache->aranges_compared = true;
+        if (!cache->aranges_cover)
+            break;
+        row->found = true;
+        row->line = 0;
+    }
+}
+
 /** Runs only the line programs of the units that hold the rows. */
 static void find_rows_by_unit(struct module *module, struct line_cache *cache,
                               const struct debug_line_query *query)
@@ -221,6 +274,7 @@ static void find_rows(struct module *module, struct line_cache *cache, struct de
     qsort(rows, count, sizeof(*rows), compare_rows);
     const struct debug_line_query query = {rows, count, layout->code, layout->code_count};
     find_rows_by_unit(module, cache, &query);
+    answer_rows_of_none(module, cache, &query);
     size_t missing = 0;
     while (missing < count && rows[missing].found)
         missing++;
@@ -272,7 +326,7 @@ static void find_often(struct module *module, struct line_cache *cache, struct d
     find_rows(module, cache, rows, missing);
     remember_rows(module, cache, rows, missing);
     for (size_t i = 0; i < missing; i++)
-        if (rows[i].found)
+        if (rows[i].found && rows[i].line)
             line_rows_keep(cache->rows, &cache->sections, rows[i].unit, module->layout);
 }
 
