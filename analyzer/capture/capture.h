@@ -44,9 +44,10 @@ struct capture_sample {
     int32_t tid; /**< To be set. */
     /** To be set: see struct live_sample, whose thread pointer is filled in; or NULL. */
     struct live_sleep *sleep;
-    /** To be set: a thread of Python that is not stopped, by its number in the list; or -1. */
-    int64_t python_thread;
+    /** To be set: the frames of the thread's last sample are still known, and need not be told. */
+    bool has_frames;
     struct trace_thread *thread; /**< Its frames; the session's, until the next sample. */
+    bool unchanged;              /**< They are those of the last one, and not told. */
     uint64_t stood;              /**< Nanoseconds that it was stopped; 0: it was not. */
     bool suspended;              /**< A signal has stopped it before. */
     bool partial;                /**< There is a gap. */

@@ -137,7 +137,11 @@ PSC_MUST_CHECK enum psc_status read_frame_locals(struct capture *capture,
  * Walks the native stacks, and puts the frames of each thread into one order; fills capture->first.
  */
 PSC_MUST_CHECK enum psc_status merge_threads(struct capture *capture);
-/** Walks a thread's native stack, and looks its addresses up; the facts are of all threads. */
+/** Walks a thread's native stack, if that is wanted. */
+PSC_MUST_CHECK enum psc_status walk_native(struct capture *capture, struct captured_thread *thread);
+/**
+ * Walks it unless that was done, and looks its addresses up; the facts are of all threads.
+ */
 PSC_MUST_CHECK enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
                                            struct evaluator_facts *facts);
 /** Then puts its frames into one order. */

@@ -45,8 +45,7 @@ static psc_addr find_stack_address(const struct capture *capture,
                : python->thread_id;
 }
 
-enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
-                            struct evaluator_facts *facts)
+enum psc_status walk_native(struct capture *capture, struct captured_thread *thread)
 {
     enum psc_status status = PSC_OK;
     struct merged_stack *merged = &thread->merged;
@@ -61,6 +60,16 @@ enum psc_status walk_thread(struct capture *capture, struct captured_thread *thr
     if (capture->native && thread->native && !thread->native->unreadable)
         status = native_walk(capture->native, thread->native_index, &merged->native);
     release_stack(capture, &merged->native);
+    return status;
+}
+
+enum psc_status walk_thread(struct capture *capture, struct captured_thread *thread,
+                            struct evaluator_facts *facts)
+{
+    struct merged_stack *merged = &thread->merged;
+    enum psc_status status = PSC_OK;
+    if (!merged->native.count)
+        status = walk_native(capture, thread);
     if (status == PSC_OK)
         status = look_up_addresses(capture, merged);
     if (status == PSC_OK && capture->reads_python)

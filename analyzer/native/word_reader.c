@@ -5,8 +5,7 @@ bool native_read_word_slowly(struct native *native, psc_addr address, uint64_t *
 {
     psc_addr page = address & ~(NATIVE_PAGE - 1);
     size_t index = (size_t)(page / NATIVE_PAGE) % NATIVE_WINDOWS;
-    // Where text is left out, a word that is wanted is not to keep the page that it lies in.
-    if (!target_leaves_text(native->target) &&
+    if (!target_notes_words(native->target) &&
         (native->windows[index].page != page || !native->windows[index].bytes)) {
         const uint8_t *bytes = target_peek(native->target, page, NATIVE_PAGE);
         if (bytes) {

@@ -127,6 +127,11 @@ struct python_thread_list {
 /** Reads anew who holds the GIL and who collects, of what python_list_threads() gave. */
 void python_read_gil(struct python *python, struct python_thread_list *list);
 /**
+ * Of those that are kept: whether the code objects at these addresses are still what was read
+ * there. False for one that is not known.
+ */
+bool python_are_codes_known(struct python *python, const psc_addr *codes, size_t count);
+/**
  * All interpreters and all their thread states; bounded; owned by the arena.
  * @param ret  zeroed, or what an earlier call gave: its memory is used again, and the names of
  *             threads that are in it are not read again.

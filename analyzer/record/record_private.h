@@ -52,6 +52,7 @@ struct recorded_thread {
     bool listed;      /**< In the list of the process just now. */
     bool named;       /**< Python's name for it is in the profile. */
     bool has_sample;  /**< The members below are of it. */
+    bool has_stack;   /**< `stack` is that of the last sample that was taken. */
     bool asleep;      /**< With `slept_runs`, it sleeps. */
     bool was_stopped; /**< For its sample. */
     uint64_t runs;    /**< How often it had been given a processor before the sample. */

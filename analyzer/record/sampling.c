@@ -125,8 +125,9 @@ static enum psc_status take_sample(struct moment *moment, struct recorded_thread
                                .schedstat = thread->schedstat,
                                .runs = thread->slept_runs};
     struct capture_sample sample = {.tid = thread->tid,
-                                    .sleep = news == THREAD_WAITS ? &sleep : NULL};
-    thread->has_sample = false;
+                                    .sleep = news == THREAD_WAITS ? &sleep : NULL,
+                                    .has_frames = thread->has_stack};
+    thread->has_sample = thread->has_stack = false;
     enum psc_status status = capture_session_sample(process->session, &sample, err);
     thread->was_stopped = sample.stood != 0;
     if (sample.stood)
@@ -148,9 +149,11 @@ static enum psc_status take_sample(struct moment *moment, struct recorded_thread
     thread->flags = flags_of(sample.thread, &sample, news);
     if (!is_wanted(recording->options, thread->flags))
         return PSC_OK;
-    status = frames_add_stack(&process->frames, sample.thread, &thread->stack);
+    if (!sample.unchanged)
+        status = frames_add_stack(&process->frames, sample.thread, &thread->stack);
     if (status != PSC_OK)
         return psc_fail_status(err, status);
+    thread->has_stack = true;
     thread->pc = sample.pc;
     thread->sp = sample.sp;
     thread->has_sample = sample.pc != 0;

@@ -113,7 +113,9 @@ void target_close(struct target *target)
     free(target->mappings);
     free(target->chain);
     free(target->threads);
+    target_end_reads(target);
     reads_destroy(target->reads);
+    reads_destroy(target->noted);
     warnings_deinit(&target->warnings);
     arena_destroy(target->arena);
     free(target);

@@ -55,6 +55,12 @@ static void note_read(struct target *target, psc_addr address, size_t size)
         reads_add(target->reads, address, size);
 }
 
+static void note_failure(struct target *target)
+{
+    if (target->reads)
+        target->reads->failed = true;
+}
+
 enum psc_status target_read(struct target *target, psc_addr address, void *buffer, size_t size)
 {
     enum psc_status status = PSC_ERR_FAULT;
@@ -66,6 +72,8 @@ enum psc_status target_read(struct target *target, psc_addr address, void *buffe
         status = read_pieces(target, address, buffer, size);
     if (status == PSC_OK)
         note_read(target, address, size);
+    else
+        note_failure(target);
     return status;
 }
 
@@ -93,6 +101,8 @@ size_t target_read_some(struct target *target, psc_addr address, void *buffer, s
     if (!target->ops->read && target->ops->piece) {
         done = may_read(target, size) ? read_some_pieces(target, address, buffer, size) : 0;
         note_read(target, address, done);
+        if (done < size)
+            note_failure(target);
         return done;
     }
     while (done < size) {
@@ -175,6 +185,8 @@ const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
     if (!target->ops->piece || !may_read(target, size))
         return NULL;
     const uint8_t *bytes = target->ops->piece(target, address, &piece);
+    if (!bytes)
+        note_failure(target);
     if (!bytes || piece < size)
         return NULL;
     note_read(target, address, size);
@@ -184,6 +196,49 @@ const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
 bool target_leaves_text(const struct target *target)
 {
     return target->reads && target->reads->leaves_text;
+}
+
+bool target_notes_words(const struct target *target)
+{
+    return target->reads && (target->reads->leaves_text || target->reads->by_word);
+}
+
+void target_begin_reads(struct target *target)
+{
+    if (target->reads)
+        return;
+    if (!target->noted)
+        target->noted = reads_create();
+    if (!target->noted)
+        return;
+    reads_clear(target->noted);
+    target->noted->by_word = true;
+    target->reads = target->noted;
+}
+
+void target_end_reads(struct target *target)
+{
+    if (target->reads == target->noted)
+        target->reads = NULL;
+}
+
+bool target_list_reads(const struct target *target, size_t page_limit, struct target_run **ret,
+                       size_t *ret_count)
+{
+    const struct target_reads *reads = target->noted;
+    size_t count = 0, capacity = 0, page_count = 0, first, end;
+    if (!reads || reads->failed || reads->is_cut || reads->pages.count > page_limit)
+        return false;
+    struct reads_page **pages PSC_CLEANUP(cleanup_free) = reads_list(reads, &page_count);
+    bool good = pages != NULL;
+    for (size_t i = 0; good && i < page_count; i++)
+        for (size_t at = 0; good && reads_next_run(pages[i], &at, &first, &end);) {
+            good = array_reserve(ret, &capacity, count + 1, sizeof(**ret));
+            if (good)
+                (*ret)[count++] = (struct target_run){pages[i]->address + first, end - first};
+        }
+    *ret_count = count;
+    return good;
 }
 
 void target_begin_text(struct target *target)

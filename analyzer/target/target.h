@@ -247,6 +247,7 @@ struct target {
     size_t unasked; /**< Reads, or pages of large ones, since `interrupted` was called. */
     void *backend;  /**< Of the kind, whose files alone use it. */
     struct target_reads *reads; /**< Which bytes were read so far; NULL: that is not noted. */
+    struct target_reads *noted; /**< Of target_begin_reads(); NULL until then. */
 };
 
 void target_close(struct target *target);
@@ -312,6 +313,29 @@ const uint8_t *target_peek(struct target *target, psc_addr address, size_t size)
  * it is noted in target->reads where such text is wanted.
  */
 bool target_leaves_text(const struct target *target);
+/** A word that is read is noted alone, not with the page that it lies in. */
+bool target_notes_words(const struct target *target);
+
+/** Bytes of one page. */
+struct target_run {
+    psc_addr start;
+    size_t size;
+};
+
+/**
+ * Which bytes are read is noted from now on until target_end_reads(). Nothing is where the target
+ * notes its reads anyway.
+ */
+void target_begin_reads(struct target *target);
+void target_end_reads(struct target *target);
+/**
+ * What was noted last, by rising address.
+ * @param ret  malloc'd.
+ * @return false: something could not be read, that is more than `page_limit` pages, or there is no
+ *         memory for it.
+ */
+bool target_list_reads(const struct target *target, size_t page_limit, struct target_run **ret,
+                       size_t *ret_count);
 void target_begin_text(struct target *target);
 void target_end_text(struct target *target);
 void target_prefetch(struct target *target, psc_addr address, size_t size);

@@ -18,6 +18,8 @@ static struct known_thread *know_thread(struct capture_session *session, int32_t
     struct known_thread *known = hash_table_find(&session->known, (uint64_t)tid);
     if (!known && (known = hash_table_add(&session->known, (uint64_t)tid)))
         known->stack_size = FIRST_STACK;
+    if (known)
+        known->moment = session->moment;
     return known;
 }
 
@@ -114,23 +116,35 @@ static bool sleeps_for_gil(const struct capture_session *session,
     return false;
 }
 
-static enum psc_status merge_sample(struct capture_session *session, struct captured_thread *thread)
+static enum psc_status find_thread_of_python(struct capture_session *session,
+                                             struct captured_thread *thread)
 {
     struct capture *capture = &session->capture;
     enum psc_status status = PSC_OK;
-    capture->trace->complete = true;
     if (capture->reads_python && thread->native)
         status = find_states(session, thread);
-    if (status == PSC_OK && capture->reads_python) {
+    if (status == PSC_OK && capture->reads_python)
         python_read_gil(capture->python, &session->list);
+    return status;
+}
+
+static enum psc_status walk_sample(struct capture_session *session, struct captured_thread *thread)
+{
+    struct capture *capture = &session->capture;
+    enum psc_status status = PSC_OK;
+    if (capture->reads_python)
         status = read_stacks(session, thread);
-    }
-    if (capture->native)
-        native_take_sample(capture->native);
     if (status == PSC_OK)
         status = walk_thread(capture, thread, &session->facts);
     if (status == PSC_OK)
         status = merge_thread(capture, thread, &session->facts);
+    return status;
+}
+
+static enum psc_status merge_sample(struct capture_session *session, struct captured_thread *thread)
+{
+    struct capture *capture = &session->capture;
+    enum psc_status status = walk_sample(session, thread);
     if (status != PSC_OK)
         return status;
     mark_wanted(capture, thread);
@@ -142,8 +156,6 @@ static enum psc_status merge_sample(struct capture_session *session, struct capt
         return PSC_ERR_MEMORY;
     if (status == PSC_OK)
         status = assemble_thread(capture, thread, session->thread);
-    if (thread->native && sleeps_for_gil(session, thread->native))
-        session->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
     return status;
 }
 
@@ -183,6 +195,49 @@ static void learn_needs(struct capture_session *session, struct known_thread *kn
     known->stack_size = high > low ? (size_t)(high - low) + STACK_SPARE : FIRST_STACK;
 }
 
+/* One that waits may be found the same again. */
+static bool may_come_again(const struct capture_session *session,
+                           const struct captured_thread *thread)
+{
+    const struct native_stack *stack = &thread->merged.native;
+    return session->capture.trace->complete && !session->unknown_code && !stack->lacks &&
+           !stack->skips && (!stack->count || stack->end == NATIVE_END_COMPLETE);
+}
+
+static enum psc_status walk_or_take_known(struct capture_session *session,
+                                          struct known_thread *known,
+                                          struct captured_thread *thread,
+                                          struct capture_sample *sample)
+{
+    struct capture *capture = &session->capture;
+    bool waits = thread->native->registers.in_system_call;
+    capture->trace->complete = true;
+    enum psc_status status = find_thread_of_python(session, thread);
+    if (capture->native)
+        native_take_sample(capture->native);
+    if (status == PSC_OK)
+        status = walk_native(capture, thread);
+    if (status != PSC_OK)
+        return status;
+    sample->unchanged = sample->has_frames && known_sample_is_same(session, known, thread);
+    if (sample->unchanged) {
+        session->unknown_code = false;
+        sampling_forget_thread(session);
+        return known_sample_take(session, known);
+    }
+    if (waits)
+        target_begin_reads(capture->target);
+    status = merge_sample(session, thread);
+    target_end_reads(capture->target);
+    if (status == PSC_OK && waits && may_come_again(session, thread))
+        known_sample_keep(session, known, thread);
+    else
+        known_sample_forget(session, known);
+    if (status == PSC_OK)
+        learn_needs(session, known, thread);
+    return status;
+}
+
 /* *ret_lacks: it was not stopped, and has to be. */
 static enum psc_status sample_once(struct capture_session *session, struct capture_sample *sample,
                                    const struct live_sleep *sleep, bool *ret_lacks,
@@ -209,12 +264,12 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
     sample->waits = thread.native->registers.in_system_call;
     if (session->capture.reads_python)
         python_take_sample(session->capture.python);
-    status = merge_sample(session, &thread);
+    status = walk_or_take_known(session, known, &thread, sample);
+    if (status == PSC_OK && sleeps_for_gil(session, thread.native))
+        session->thread->state |= TRACE_STATE_WAITS_FOR_GIL;
     *ret_lacks = thread.merged.native.lacks;
     if (*ret_lacks)
         known->lacking_pc = sample->pc;
-    if (status == PSC_OK)
-        learn_needs(session, known, &thread);
     merged_stack_deinit(&thread.merged);
     return psc_fail_status(err, status);
 }
@@ -287,7 +342,10 @@ static enum psc_status sample_unpaused(struct capture_session *session,
     if (merged_stack_add(&thread.merged, &(struct interpreter_stack){.thread = python}) != PSC_OK)
         return psc_fail_memory(err);
     capture->unpaused = true;
-    enum psc_status status = merge_sample(session, &thread);
+    capture->trace->complete = true;
+    enum psc_status status = find_thread_of_python(session, &thread);
+    if (status == PSC_OK)
+        status = merge_sample(session, &thread);
     merged_stack_deinit(&thread.merged);
     if (status == PSC_OK)
         session->thread->tid = sample->tid;
@@ -300,7 +358,7 @@ enum psc_status capture_session_sample(struct capture_session *session,
     enum psc_status status = PSC_OK;
     sample->stood = 0;
     sample->pc = sample->sp = 0;
-    sample->waits = sample->suspended = false;
+    sample->waits = sample->suspended = sample->unchanged = false;
     if (session->capture.options.no_pause) {
         status = sample_unpaused(session, sample, err);
     } else {

@@ -12,11 +12,16 @@
 /** Pages beside its stack that are copied while a thread stands, as far as they are known. */
 #define KNOWN_PAGES 128
 
+struct known_sample;
+
 /** What the last samples of a thread tell of the next one. */
 struct known_thread {
     uint64_t tid;
-    psc_addr thread_pointer; /**< 0: it was never stopped. */
-    psc_addr lacking_pc;     /**< Where it slept when registers were wanted that are not known. */
+    uint64_t moment;             /**< The last one in which it was sampled. */
+    struct known_sample *sample; /**< The last one, if that may come again; or NULL. */
+    uint32_t vain;               /**< How often that was kept and did not come again, in a row. */
+    psc_addr thread_pointer;     /**< 0: it was never stopped. */
+    psc_addr lacking_pc; /**< Where it slept when registers were wanted that are not known. */
     size_t stack_size;
     size_t page_count;
     psc_addr pages[KNOWN_PAGES]; /**< Rising. */
@@ -30,6 +35,9 @@ struct capture_session {
     struct python_thread_list list;
     uint64_t listed_at;          /**< 0: not yet. */
     struct hash_table known;     /**< struct known_thread */
+    uint64_t moment;             /**< The number of this one. */
+    size_t sweep_at;             /**< So many known threads may be too many. */
+    size_t kept_size;            /**< Bytes of all known samples. */
     struct trace_thread *thread; /**< Of the last sample. */
     struct live_thread_name *names;
     size_t name_count;
@@ -38,6 +46,26 @@ struct capture_session {
     uint64_t look_again_at; /**< When mappings may be read again. */
     uint64_t patience;      /**< Nanoseconds; more each time that they were read in vain. */
 };
+
+/* ---- known_sample.c ---- */
+
+/**
+ * Keeps session->thread, which was found by the reads that target_list_reads() has, for the next
+ * sample of the thread.
+ */
+void known_sample_keep(struct capture_session *session, struct known_thread *known,
+                       const struct captured_thread *thread);
+/** Whether a walk of what was copied just now would give what the last one gave. */
+bool known_sample_is_same(struct capture_session *session, struct known_thread *known,
+                          const struct captured_thread *thread);
+/** Makes that session->thread, which is free, without its frames. */
+PSC_MUST_CHECK enum psc_status known_sample_take(struct capture_session *session,
+                                                 const struct known_thread *known);
+void known_sample_forget(struct capture_session *session, struct known_thread *known);
+/** Where something else has changed than the thread. */
+void known_sample_forget_all(struct capture_session *session);
+
+/* ---- session.c ---- */
 
 uint64_t sampling_now(void);
 /** Frees session->thread. */

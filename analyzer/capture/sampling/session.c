@@ -17,6 +17,9 @@
 #define COST_SHARE 4
 /* Tries to find the interpreter: threads that start and end meanwhile can make one fail. */
 #define FIND_LIMIT 4
+/* Threads that were not sampled in so many moments are forgotten; so many are always kept. */
+#define KNOWN_MOMENTS 256
+#define KNOWN_LEAST   ((size_t)64)
 
 uint64_t sampling_now(void)
 {
@@ -49,6 +52,7 @@ void capture_session_close(struct capture_session *session)
     modules_destroy(session->modules);
     if (target)
         target_close(target);
+    known_sample_forget_all(session);
     hash_table_deinit(&session->known);
     free(session->names);
     free(session);
@@ -96,8 +100,10 @@ enum psc_status sampling_take_modules(struct capture_session *session, bool *ret
     enum psc_status status = live_prepare(session->capture.target, &changed, err);
     if (status != PSC_OK)
         return status;
-    if (changed)
+    if (changed) {
+        known_sample_forget_all(session);
         status = psc_fail_status(err, take_modules(session, ret_taken));
+    }
     // Code that a program makes without a mapping of its own stays unknown.
     uint64_t more = session->patience ? 2 * session->patience : PATIENCE_FIRST;
     session->patience = changed ? 0 : more < PATIENCE_LAST ? more : PATIENCE_LAST;
@@ -153,6 +159,7 @@ enum psc_status capture_session_open(int32_t pid, const struct target_options *t
         return psc_fail_memory(err);
     struct capture *capture = &session->capture;
     session->known = HASH_TABLE_OF(struct known_thread);
+    session->sweep_at = KNOWN_LEAST;
     *capture = (struct capture){.modules = &session->modules,
                                 .options = *options,
                                 .samples = true,
@@ -256,12 +263,34 @@ enum psc_status sampling_list_python(struct capture_session *session)
     return find_names(session);
 }
 
+/* Programs may start threads by the thousand, one after the other. */
+static void forget_old_threads(struct capture_session *session)
+{
+    struct hash_table kept = HASH_TABLE_OF(struct known_thread);
+    if (session->known.count < session->sweep_at)
+        return;
+    for (size_t i = 0; i < session->known.count; i++) {
+        struct known_thread *known = hash_table_at(&session->known, i);
+        bool wanted = session->moment - known->moment < KNOWN_MOMENTS;
+        struct known_thread *added = wanted ? hash_table_add(&kept, known->tid) : NULL;
+        if (added)
+            *added = *known;
+        else
+            known_sample_forget(session, known);
+    }
+    hash_table_deinit(&session->known);
+    session->known = kept;
+    session->sweep_at = 2 * kept.count + KNOWN_LEAST;
+}
+
 enum psc_status capture_session_begin(struct capture_session *session, struct psc_error *err)
 {
     struct capture *capture = &session->capture;
     enum psc_status status = PSC_OK;
     session->unknown_code = false;
-    live_sample_nothing(capture->target);
+    session->moment++;
+    forget_old_threads(session);
+    live_begin_moment(capture->target);
     if (!capture->reads_python)
         return PSC_OK;
     python_begin_moment(capture->python);

@@ -210,6 +210,17 @@ struct py_code *code_find(struct python *python, psc_addr address)
     return code;
 }
 
+bool python_are_codes_known(struct python *python, const psc_addr *codes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct code_entry *entry = hash_table_find(&python->code_table->codes, codes[i]);
+        if (!entry || !entry->code || !is_same_code(python, entry))
+            return false;
+        entry->code->met = true;
+    }
+    return true;
+}
+
 void python_codes_check(struct python *python)
 {
     struct hash_table *codes = &python->code_table->codes;

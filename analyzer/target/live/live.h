@@ -125,7 +125,11 @@ PSC_MUST_CHECK enum psc_status live_sample_thread(struct target *target, struct 
 void live_read_directly(struct target *target);
 /** The same without a thread and without a stop: only forgets what was read before. */
 void live_sample_nothing(struct target *target);
-/** To be called after the samples of one moment. */
+/** While it is set, what was not copied for the sample cannot be read. */
+void live_sample_only_copied(struct target *target, bool only);
+/** To be called before the samples of one moment: which pages are in memory is asked anew. */
+void live_begin_moment(struct target *target);
+/** To be called after them. */
 void live_end_moment(struct target *target);
 /** How many pages were read of the process as it goes on, since the last sample. */
 size_t live_late_pages(const struct target *target);

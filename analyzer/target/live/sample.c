@@ -37,6 +37,7 @@ struct live_sampler {
     pid_t own_child; /* The process, if this program has started it: whoever did takes its end. */
     pid_t late[LATE_THREADS];
     size_t late_count;
+    struct live_presence presence;     /* In this moment. */
     psc_addr pages[LIVE_SAMPLE_PAGES]; /* That are to be copied, and are in memory. */
     size_t page_count;
     psc_addr stack_start; /* What was copied of the last stack. */
@@ -92,6 +93,7 @@ static struct live_sampler *find_sampler(struct live *live)
     if (!live->sampler)
         return NULL;
     create_timer(live->sampler);
+    presence_init(&live->sampler->presence);
     live->sampler->own_child = read_parent(live->pid) == getpid() ? live->pid : 0;
     if (!live->stacks.bytes && !stacks_init(&live->stacks, 0))
         return NULL;
@@ -168,6 +170,7 @@ void sampler_destroy(struct live_sampler *sampler)
         nanosleep(&pause, NULL);
     if (sampler->has_timer)
         timer_delete(sampler->timer);
+    presence_deinit(&sampler->presence);
     free(sampler);
 }
 
@@ -211,7 +214,7 @@ static void choose_pages(const struct live *live, const struct live_sample *samp
         for (run = 1; i + run < sample->page_count && pages[run] == pages[0] + run * LIVE_PAGE;)
             run++;
         for (size_t at = 0; at < run && sampler->page_count < LIVE_SAMPLE_PAGES;) {
-            size_t present = reader_count_present(live->reader, pages[at], run - at);
+            size_t present = presence_count(&sampler->presence, live->reader, pages[at], run - at);
             for (size_t end = at + present; at < end && sampler->page_count < LIVE_SAMPLE_PAGES;)
                 sampler->pages[sampler->page_count++] = pages[at++];
             at++;
@@ -234,8 +237,10 @@ static void choose_stack(const struct target *target, const struct target_thread
         ret->end = ret->start + LIVE_PAGE;
     // A page that is not in memory may keep who reads it waiting, and the thread with him.
     size_t pages = (size_t)((ret->end - ret->start) / LIVE_PAGE);
+    const struct live *live = live_of(target);
     ret->end =
-        ret->start + reader_count_present(live_of(target)->reader, ret->start, pages) * LIVE_PAGE;
+        ret->start +
+        presence_count(&live->sampler->presence, live->reader, ret->start, pages) * LIVE_PAGE;
 }
 
 static size_t add_range(struct iovec *ranges, size_t count, psc_addr start, size_t size)
@@ -354,6 +359,19 @@ void live_read_directly(struct target *target)
 {
     reader_read_directly(live_of(target)->reader);
     pages_expect_few(&live_of(target)->pages);
+}
+
+void live_sample_only_copied(struct target *target, bool only)
+{
+    live_of(target)->pages.closed = only;
+}
+
+void live_begin_moment(struct target *target)
+{
+    const struct live *live = live_of(target);
+    live_sample_nothing(target);
+    if (live->sampler)
+        presence_forget(&live->sampler->presence);
 }
 
 void live_end_moment(struct target *target)

@@ -17,6 +17,13 @@ void reads_destroy(struct target_reads *reads)
     free(reads);
 }
 
+void reads_clear(struct target_reads *reads)
+{
+    hash_table_clear(&reads->pages);
+    reads->last = NULL;
+    reads->is_cut = reads->failed = false;
+}
+
 static struct reads_page *find_page(struct target_reads *reads, psc_addr address)
 {
     if (reads->last && reads->last->address == address)
@@ -66,6 +73,26 @@ void reads_remove(struct target_reads *reads, psc_addr start, uint64_t size)
             page->bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
         at += count;
     }
+}
+
+/* The first byte from `at` on that was read (`read` is 0), or was not (all bits set). */
+static size_t find_byte(const struct reads_page *page, size_t at, uint64_t read)
+{
+    while (at < READS_PAGE) {
+        uint64_t left = (page->bits[at / 64] ^ read) >> (at % 64);
+        if (left)
+            return at + (size_t)__builtin_ctzll(left);
+        at += 64 - at % 64;
+    }
+    return (size_t)READS_PAGE;
+}
+
+bool reads_next_run(const struct reads_page *page, size_t *at, size_t *ret_first, size_t *ret_end)
+{
+    *ret_first = find_byte(page, *at, 0);
+    *ret_end = find_byte(page, *ret_first, UINT64_MAX);
+    *at = *ret_end;
+    return *ret_end > *ret_first;
 }
 
 static int compare_pages(const void *left, const void *right)

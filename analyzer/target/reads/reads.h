@@ -24,6 +24,8 @@ struct target_reads {
     struct reads_page *last; /**< Of the pages; NULL when one was added since. */
     unsigned paused;         /**< Not 0: nothing is noted. */
     bool leaves_text;        /**< Text of values is not noted, see reads_begin_text(). */
+    bool by_word;            /**< A word that is wanted notes nothing beside it. */
+    bool failed;             /**< Something was wanted that cannot be read. */
     bool is_cut;             /**< There were more pages than the limit, or no memory. */
 };
 
@@ -31,12 +33,16 @@ struct target_reads {
 struct target_reads *reads_create(void);
 /** NULL is allowed. */
 void reads_destroy(struct target_reads *reads);
+/** Forgets what was noted. */
+void reads_clear(struct target_reads *reads);
 /** Notes that bytes were read. */
 void reads_add(struct target_reads *reads, psc_addr start, uint64_t size);
 /** Notes that bytes were not read. */
 void reads_remove(struct target_reads *reads, psc_addr start, uint64_t size);
 /** The pages in the order of their addresses, malloc'd; NULL: out of memory, or there is none. */
 struct reads_page **reads_list(const struct target_reads *reads, size_t *ret_count);
+/** The next bytes of a page that were read, from *at on, which is moved behind them. */
+bool reads_next_run(const struct reads_page *page, size_t *at, size_t *ret_first, size_t *ret_end);
 /** Whether a byte of a page was read. */
 static inline bool reads_has_byte(const struct reads_page *page, size_t byte)
 {

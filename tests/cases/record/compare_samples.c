@@ -1,11 +1,13 @@
 /**
  * @file
- * Samples of threads that sleep, taken without a stop, beside those of the same threads when they
- * are stopped: a session that has sampled often, against one that stops and knows nothing yet.
+ * Samples of threads that sleep, taken without a stop and not walked again where nothing has
+ * changed, beside those of the same threads when they are stopped and walked.
  *
  *     compare_samples PID SECONDS
  *
- * Prints how many were compared, how many differ, and the first that do.
+ * Prints how many were compared, how many differ, and the first that do. Frames that are not shown
+ * are not compared: of the interpreter's own an inlined call or a line is known once it was shown
+ * for any thread of the session.
  */
 #include "capture.h"
 #include "live.h"
@@ -18,14 +20,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FRAME_LIMIT 40000
-#define TOLD        5
+#define TOLD 5
+
+/* The frames of a thread as they were walked last. */
+struct walked_thread {
+    uint64_t tid;
+    struct trace_frame *frames;
+    size_t count;
+};
 
 struct comparison {
     struct capture_session *used;
     struct capture_session *fresh;
-    struct trace_frame *frames;
-    size_t compared, different, moved, stopped;
+    struct hash_table walked;
+    size_t compared, different, moved, stopped, unchanged;
 };
 
 static double now(void)
@@ -75,16 +83,56 @@ static const char *name_of(const struct trace_frame *frame)
     return location->function ? location->function : location->symbol ? location->symbol : "?";
 }
 
-static void tell(int32_t tid, const struct comparison *comparison, size_t count,
-                 const struct trace_thread *stopped)
+static void tell_frame(const char *which, const struct trace_frame *frame)
 {
-    printf("thread %d: %zu frames, stopped %zu\n", tid, count, stopped->frame_count);
-    for (size_t i = 0; i < count && i < stopped->frame_count; i++)
-        if (!is_equal(&comparison->frames[i], &stopped->frames[i])) {
-            printf("  frame %zu: %s, stopped %s\n", i, name_of(&comparison->frames[i]),
-                   name_of(&stopped->frames[i]));
-            break;
-        }
+    const struct trace_location *location = frame->location;
+    printf("  %s%s %s:%u, pc %llx, sp %llx, role %u\n", which, name_of(frame),
+           location->file ? location->file : "?", (unsigned)location->line,
+           (unsigned long long)frame->pc, (unsigned long long)frame->sp, (unsigned)frame->role);
+}
+
+/* The next one that is shown, or NULL. */
+static const struct trace_frame *next_shown(const struct trace_frame *frames, size_t count,
+                                            size_t *at)
+{
+    while (*at < count && frames[*at].hidden)
+        ++*at;
+    return *at < count ? &frames[(*at)++] : NULL;
+}
+
+static bool are_same(const struct walked_thread *one, const struct trace_thread *other, bool tells)
+{
+    size_t at = 0, other_at = 0;
+    for (;;) {
+        const struct trace_frame *a = next_shown(one->frames, one->count, &at);
+        const struct trace_frame *b = next_shown(other->frames, other->frame_count, &other_at);
+        if (a && b && is_equal(a, b))
+            continue;
+        if (tells && a)
+            tell_frame("", a);
+        if (tells && b)
+            tell_frame("stopped ", b);
+        return !a && !b;
+    }
+}
+
+static struct walked_thread *find_walked(struct comparison *comparison, int32_t tid)
+{
+    struct walked_thread *walked = hash_table_find(&comparison->walked, (uint64_t)tid);
+    return walked ? walked : hash_table_add(&comparison->walked, (uint64_t)tid);
+}
+
+static bool keep_frames(struct walked_thread *walked, const struct trace_thread *thread)
+{
+    size_t size = thread->frame_count * sizeof(*walked->frames);
+    struct trace_frame *frames = realloc(walked->frames, size ? size : 1);
+    if (!frames)
+        return false;
+    if (size)
+        memcpy(frames, thread->frames, size);
+    walked->frames = frames;
+    walked->count = thread->frame_count;
+    return true;
 }
 
 static void compare(struct comparison *comparison, int32_t pid, int32_t tid)
@@ -105,17 +153,20 @@ static void compare(struct comparison *comparison, int32_t pid, int32_t tid)
                                .pc = strtoull(last, NULL, 16),
                                .schedstat = schedstat,
                                .runs = runs};
-    struct capture_sample fast = {.tid = tid, .sleep = &sleep}, slow = {.tid = tid};
+    struct walked_thread *walked = find_walked(comparison, tid);
+    if (!walked)
+        goto end;
+    struct capture_sample fast = {.tid = tid, .sleep = &sleep, .has_frames = walked->frames},
+                          slow = {.tid = tid};
     if (capture_session_begin(comparison->used, &err) != PSC_OK ||
         capture_session_sample(comparison->used, &fast, &err) != PSC_OK ||
-        fast.thread->frame_count > FRAME_LIMIT)
+        (!fast.unchanged && !keep_frames(walked, fast.thread)))
         goto end;
+    comparison->unchanged += fast.unchanged;
     comparison->stopped += fast.stood != 0;
-    size_t count = fast.thread->frame_count;
     uint32_t state = fast.thread->state;
     if (fast.stood)
         goto end;
-    memcpy(comparison->frames, fast.thread->frames, count * sizeof(*comparison->frames));
     if (capture_session_begin(comparison->fresh, &err) != PSC_OK ||
         capture_session_sample(comparison->fresh, &slow, &err) != PSC_OK ||
         !live_read_runs(schedstat, &time, &later))
@@ -126,12 +177,14 @@ static void compare(struct comparison *comparison, int32_t pid, int32_t tid)
         goto end;
     }
     const uint32_t ours = TRACE_STATE_IDLE | TRACE_STATE_NO_PYTHON | TRACE_STATE_MAIN;
-    bool same = count == slow.thread->frame_count && (state & ours) == (slow.thread->state & ours);
-    for (size_t i = 0; same && i < count; i++)
-        same = is_equal(&comparison->frames[i], &slow.thread->frames[i]);
+    bool same =
+        (state & ours) == (slow.thread->state & ours) && are_same(walked, slow.thread, false);
     comparison->compared++;
-    if (!same && comparison->different++ < TOLD)
-        tell(tid, comparison, count, slow.thread);
+    if (!same && comparison->different++ < TOLD) {
+        printf("thread %d%s, state %x, stopped %x\n", tid, fast.unchanged ? ", unchanged" : "",
+               (unsigned)state, (unsigned)slow.thread->state);
+        (void)are_same(walked, slow.thread, true);
+    }
 end:
     if (schedstat >= 0)
         close(schedstat);
@@ -160,9 +213,8 @@ int main(int argc, char **argv)
     int32_t pid = atoi(argv[1]);
     double end = now() + atof(argv[2]);
     options.python_optional = 1;
-    comparison.frames = calloc(FRAME_LIMIT, sizeof(*comparison.frames));
-    if (!comparison.frames ||
-        capture_session_open(pid, NULL, &options, &comparison.used, &err) != PSC_OK ||
+    comparison.walked = HASH_TABLE_OF(struct walked_thread);
+    if (capture_session_open(pid, NULL, &options, &comparison.used, &err) != PSC_OK ||
         capture_session_open(pid, NULL, &options, &comparison.fresh, &err) != PSC_OK) {
         fprintf(stderr, "compare_samples: %s\n", err.message);
         return 1;
@@ -171,10 +223,12 @@ int main(int argc, char **argv)
         compare_all(&comparison, pid);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
-    printf("compared %zu different %zu moved %zu stopped %zu\n", comparison.compared,
-           comparison.different, comparison.moved, comparison.stopped);
+    printf("compared %zu different %zu moved %zu stopped %zu unchanged %zu\n", comparison.compared,
+           comparison.different, comparison.moved, comparison.stopped, comparison.unchanged);
     capture_session_close(comparison.used);
     capture_session_close(comparison.fresh);
-    free(comparison.frames);
+    for (size_t i = 0; i < comparison.walked.count; i++)
+        free(((struct walked_thread *)hash_table_at(&comparison.walked, i))->frames);
+    hash_table_deinit(&comparison.walked);
     return comparison.different != 0;
 }

@@ -56,6 +56,23 @@ bool reader_may_wait(const struct live_reader *reader, psc_addr page);
  * does not wait. At most READER_RANGES are asked for.
  */
 size_t reader_count_present(const struct live_reader *reader, psc_addr page, size_t count);
+/** Which of at most 64 pages are so: a bit for each, the lowest for the first one. */
+uint64_t reader_list_present(const struct live_reader *reader, psc_addr page, size_t count);
+
+/* ---- presence.c ---- */
+
+/** What was asked of the kernel: for who wants to know the same of many threads at one time. */
+struct live_presence {
+    struct hash_table windows;
+};
+
+void presence_init(struct live_presence *presence);
+void presence_deinit(struct live_presence *presence);
+/** To be called before each moment. */
+void presence_forget(struct live_presence *presence);
+/** As reader_count_present(), of the time when a page near it was asked for first. */
+size_t presence_count(struct live_presence *presence, const struct live_reader *reader,
+                      psc_addr page, size_t count);
 
 /* ---- pages.c ---- */
 

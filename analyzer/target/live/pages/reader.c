@@ -381,15 +381,37 @@ bool reader_may_wait(const struct live_reader *reader, psc_addr page)
            !(entry & (PAGE_PRESENT | PAGE_SWAPPED));
 }
 
+/* The entries of pages one after the other. @return how many the kernel has told. */
+static size_t read_entries(const struct live_reader *reader, psc_addr page, size_t count,
+                           uint64_t *ret)
+{
+    ssize_t got =
+        pread(reader->pagemap, ret, count * sizeof(*ret), (off_t)(page / LIVE_PAGE * sizeof(*ret)));
+    return got > 0 ? (size_t)got / sizeof(*ret) : 0;
+}
+
+static bool is_there(uint64_t entry)
+{
+    return (entry & (PAGE_PRESENT | PAGE_SWAPPED)) != 0;
+}
+
 size_t reader_count_present(const struct live_reader *reader, psc_addr page, size_t count)
 {
     uint64_t entries[READER_RANGES];
     size_t present = 0;
-    size_t asked = count < READER_RANGES ? count : READER_RANGES;
-    ssize_t got = pread(reader->pagemap, entries, asked * sizeof(*entries),
-                        (off_t)(page / LIVE_PAGE * sizeof(*entries)));
-    size_t told = got > 0 ? (size_t)got / sizeof(*entries) : 0;
-    while (present < told && (entries[present] & (PAGE_PRESENT | PAGE_SWAPPED)))
+    size_t told =
+        read_entries(reader, page, count < READER_RANGES ? count : READER_RANGES, entries);
+    while (present < told && is_there(entries[present]))
         present++;
+    return present;
+}
+
+uint64_t reader_list_present(const struct live_reader *reader, psc_addr page, size_t count)
+{
+    uint64_t entries[64], present = 0;
+    size_t most = PSC_ARRAY_SIZE(entries);
+    size_t told = read_entries(reader, page, count < most ? count : most, entries);
+    for (size_t i = 0; i < told; i++)
+        present |= (uint64_t)is_there(entries[i]) << i;
     return present;
 }
