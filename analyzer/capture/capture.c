@@ -178,6 +178,9 @@ static enum psc_status read_all(struct capture *capture, struct psc_error *err)
     struct psc_trace *trace = capture->trace;
     enum psc_status status =
         capture->target->kind == TARGET_PROCESS ? PSC_OK : find_python(capture, err);
+    // What was read in the stop has cost nothing of what may be read now.
+    if (capture->python)
+        python_take_sample(capture->python);
     if (status == PSC_OK)
         status = open_tools(capture, err);
     explain_stage(trace, "finding the interpreter", &capture->since);

@@ -132,10 +132,11 @@ static void hold_and_copy(struct snapshot *snapshot)
     if (snapshot->status == PSC_OK && !live->stop.other_width)
         snapshot->request->visit(snapshot->request->context);
     double visited = now_in_milliseconds();
-    pause->visit = visited - stacks;
+    bool in_time = !live->stop.released;
+    pause->visit = (in_time ? visited : (double)live->stop.released / 1e6) - stacks;
     if (snapshot->status == PSC_OK && live->save.taken && !snapshot->maps_error)
         copy_for_core(target);
-    pause->save = now_in_milliseconds() - visited;
+    pause->save = in_time ? now_in_milliseconds() - visited : 0;
 }
 
 /* The tracer of a thread is a thread: when it ends, the kernel lets go of all that it held. */

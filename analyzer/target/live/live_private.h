@@ -114,6 +114,7 @@ struct live_stop {
     bool all_registers;        /**< Not only the general ones are wanted. */
     bool vectors;              /**< Of the others, those of NT_PRFPREG are wanted. */
     struct text more;          /**< The others, of all threads. */
+    int64_t released; /**< When all were let go, in nanoseconds of CLOCK_MONOTONIC; 0: not yet. */
 };
 
 /**
@@ -125,7 +126,7 @@ PSC_MUST_CHECK enum psc_status stop_all(struct live_stop *stop);
 void stop_read_registers(struct live_stop *stop);
 /** The thread of that id, or NULL. */
 const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid);
-/** Lets all go, with the signals that were held back. */
+/** Lets all go, with the signals that were held back; does nothing a second time. */
 void stop_release(struct live_stop *stop);
 void stop_deinit(struct live_stop *stop);
 

@@ -31,11 +31,16 @@ static const uint8_t *live_file_piece(struct target *target, psc_addr address, s
     return bytes;
 }
 
-/* What is known already takes time, too, when there is much of it. */
+/*
+ * What is known already takes time, too, when there is much of it. The target is let go at once:
+ * who looks may have much to do before it asks for nothing more.
+ */
 static bool is_over(struct live *live)
 {
     if (++live->pieces % PIECES_PER_CLOCK_READ == 0 && reader_is_over(live->reader))
         live->pages.closed = true;
+    if (live->pages.closed && !(live->save.taken && live->save.full))
+        stop_release(&live->stop);
     return live->pages.closed;
 }
 

@@ -57,7 +57,7 @@ void visit_now(struct target *target, const struct live_request *request)
     target->stands = false;
 }
 
-/* More than this is not copied beforehand. */
+/* Pages: more than these are not looked for, nor copied beforehand. */
 #define WANTED_LIMIT ((size_t)16384)
 
 /*
@@ -75,7 +75,9 @@ static size_t find_wanted(struct target *target, const struct live_request *requ
     live->wanted_count = 0;
     // Registers of an earlier snapshot would lead astray.
     target->thread_count = 0;
+    live->pages.most = WANTED_LIMIT;
     visit_now(target, request);
+    live->pages.most = 0;
     target->thread_count = threads;
     target->warnings.count = warnings;
     PSC_CLEANUP(cleanup_free) psc_addr *pages = pages_list(&live->pages, &count);

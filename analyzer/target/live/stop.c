@@ -140,6 +140,7 @@ static void wait_for_all(struct live_stop *stop, int64_t since)
 enum psc_status stop_all(struct live_stop *stop)
 {
     int64_t since = now_in_nanoseconds();
+    stop->released = 0;
     // A thread that still runs may clone another behind the back of a list: only a list that was
     // begun while all of them stood, and shows nothing new, is complete.
     for (size_t i = 0; i < LIST_LIMIT; i++) {
@@ -268,10 +269,11 @@ void stop_check_waiting(struct live_stop *stop)
 
 void stop_release(struct live_stop *stop)
 {
-    for (size_t i = 0; i < stop->count; i++)
+    for (size_t i = 0; i < stop->count && !stop->released; i++)
         if (stop->threads[i].stopped)
             ptrace(PTRACE_DETACH, stop->threads[i].tid, NULL,
                    (void *)(intptr_t)stop->threads[i].signal);
+    stop->released = stop->released ? stop->released : now_in_nanoseconds();
 }
 
 void stop_deinit(struct live_stop *stop)

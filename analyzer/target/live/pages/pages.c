@@ -147,7 +147,8 @@ static size_t read_if_there(struct live_pages *pages, psc_addr page, uint8_t *bu
 
 const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
 {
-    if (pages->closed || page < LIVE_PAGE || page > (psc_addr)INT64_MAX - READ_AT_ONCE * LIVE_PAGE)
+    if (pages->closed || (pages->most && pages->table.count >= pages->most) || page < LIVE_PAGE ||
+        page > (psc_addr)INT64_MAX - READ_AT_ONCE * LIVE_PAGE)
         return NULL;
     bool late = reader_was_late(pages->reader);
     size_t count = 1, got;

@@ -95,6 +95,7 @@ struct live_pages {
     size_t slab_used; /**< Of the last one. */
     size_t late;      /**< Reads that had been given up when they were made. */
     size_t run;       /**< Pages that the last read of neighbours took. */
+    size_t most;      /**< No more are read once there are so many; 0: all. */
 };
 
 static inline const struct live_page *pages_at(const struct live_pages *pages, size_t index)

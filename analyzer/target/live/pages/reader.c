@@ -25,6 +25,8 @@
 #define LATE_LIMIT 4
 /* The longest of all, when the thread is ready to run and no processor is free. */
 #define STARVED_LIMIT 5000
+/* What a busy machine adds to the limit of all reads at most. */
+#define DELAY_LIMIT 1000
 
 /* A thread that reads, and what it is to read. */
 struct reader_thread {
@@ -52,6 +54,7 @@ struct live_reader {
     int pagemap;  /* -1: not known. */
     size_t late;  /* Reads that were given up. */
     double until; /* 0: no limit of all reads. */
+    double begun; /* What this thread and the other had waited for a processor by then. */
     double delay; /* That was taken into account in it. */
     bool direct;  /* No other thread reads what is in memory. */
 };
@@ -227,10 +230,13 @@ bool reader_is_over(struct live_reader *reader)
     if (reader->until <= 0 || now_in_milliseconds() < reader->until)
         return false;
     // A busy machine is no fault of the memory.
-    double delay = measure_delay(reader);
-    if (delay > reader->delay)
+    double delay = measure_delay(reader), most = reader->begun + DELAY_LIMIT;
+    if (delay > most)
+        delay = most;
+    if (delay > reader->delay) {
         reader->until += delay - reader->delay;
-    reader->delay = delay;
+        reader->delay = delay;
+    }
     return now_in_milliseconds() >= reader->until;
 }
 
@@ -353,7 +359,7 @@ void reader_destroy(struct live_reader *reader)
 void reader_set_limit(struct live_reader *reader, double milliseconds)
 {
     reader->until = milliseconds > 0 ? now_in_milliseconds() + milliseconds : 0;
-    reader->delay = milliseconds > 0 ? measure_delay(reader) : 0;
+    reader->delay = reader->begun = milliseconds > 0 ? measure_delay(reader) : 0;
 }
 
 void reader_extend_limit(struct live_reader *reader, double milliseconds)
