@@ -1,11 +1,12 @@
 /* What each task is doing: its name, its event loop's thread, what it waits for. */
 #include "tasks.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAME_LIMIT 256u
+/* Bytes that are compared where tasks are sorted: very many may have names that begin alike. */
+#define NAME_ORDER_LIMIT 64u
 
 /* ---- one task ---- */
 
@@ -54,6 +55,12 @@ static void read_future(struct py_tasks *tasks, struct python_task *task)
         task->work = PYTHON_WORK_UNKNOWN;
         return;
     }
+    psc_addr type;
+    uint64_t flags;
+    if (future && py_read_type(tasks->python, future, &type, &flags) != PSC_OK) {
+        task->work = PYTHON_WORK_UNKNOWN;
+        return;
+    }
     if (!future || !task_is_future(tasks, future) || !task_is_pending(tasks, future)) {
         task->work = PYTHON_WORK_READY;
         task->awaits = NULL;
@@ -81,11 +88,25 @@ static enum psc_status read_task(struct py_tasks *tasks, psc_addr address, struc
 
 /* ---- order ---- */
 
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
+
 /* "Task-9" before "Task-10". */
 static int compare_names(const char *a, const char *b)
 {
+    size_t same = 0;
+    while (same < NAME_ORDER_LIMIT && a[same] && a[same] == b[same])
+        same++;
+    if (same == NAME_ORDER_LIMIT)
+        return 0;
+    while (same && is_digit(a[same - 1]))
+        same--;
+    a += same;
+    b += same;
     while (*a && *b) {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+        if (is_digit(*a) && is_digit(*b)) {
             char *end_a;
             char *end_b;
             unsigned long long x = strtoull(a, &end_a, 10);

@@ -134,6 +134,13 @@ static enum psc_status read_new_step(struct py_tasks *tasks, struct python_task 
     return keep_frames(tasks->python, task, false);
 }
 
+/* Chains of many tasks may have their inner part in common. */
+static bool is_full(struct python *python, const struct python_task *task)
+{
+    return ++python->frame_count > PSC_PYTHON_FRAME_TOTAL &&
+           task->frame_count >= PSC_PYTHON_FRAME_LEAST;
+}
+
 enum psc_status task_read_chain(struct py_tasks *tasks, struct python_task *task,
                                 psc_addr coroutine)
 {
@@ -148,7 +155,8 @@ enum psc_status task_read_chain(struct py_tasks *tasks, struct python_task *task
         return read_new_step(tasks, task, object);
     while (object && py_is_generator(python, object)) {
         if (py_cycle_met(&cycle, object) || task->frame_count == FRAME_LIMIT ||
-            !budget_spend(python, 1) || py_generator_read(python, object, &generator) != PSC_OK) {
+            is_full(python, task) || !budget_spend(python, 1) ||
+            py_generator_read(python, object, &generator) != PSC_OK) {
             task->frames_cut = true;
             break;
         }
