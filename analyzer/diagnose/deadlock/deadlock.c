@@ -67,18 +67,19 @@ static bool is_member(const struct waiting *waiting, const struct graph_cycle *c
     return false;
 }
 
-static enum psc_status give_cycles(const struct waiting *waiting, const struct graph_cycle *cycles,
+static enum psc_status give_cycles(struct waiting *waiting, const struct graph_cycle *cycles,
                                    size_t count, struct psc_trace *trace)
 {
     struct trace_deadlock *all = arena_array(trace->arena, count ? count : 1, sizeof(*all));
     if (!all)
         return PSC_ERR_MEMORY;
     trace->deadlocks = all;
+    waiting->named_bytes = 0;
     trace->deadlock_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (!is_member(waiting, &cycles[i], trace))
             continue;
-        const struct trace_deadlock *one = describe_cycle(waiting, &cycles[i], trace->arena);
+        const struct trace_deadlock *one = describe_cycle(waiting, &cycles[i], trace);
         if (!one)
             return PSC_ERR_MEMORY;
         all[trace->deadlock_count++] = *one;

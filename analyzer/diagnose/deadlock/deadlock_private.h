@@ -49,6 +49,7 @@ struct waiting {
     struct hash_table threads; /**< By process and tid. */
     struct hash_table tasks;   /**< By process and address. */
     struct hash_table choices; /**< By process and the queue of an executor. */
+    size_t named_bytes;        /**< Of what members of cycles wait for. */
 };
 
 /** What a hash table of nodes has. */
@@ -87,7 +88,8 @@ bool is_loop_blocked(const struct trace_thread *thread);
 /* ---- deadlock_text.c ---- */
 
 /** The members and the sentence of a cycle, in the arena of a trace; NULL: out of memory. */
-const struct trace_deadlock *describe_cycle(const struct waiting *waiting,
-                                            const struct graph_cycle *cycle, struct arena *arena);
+const struct trace_deadlock *describe_cycle(struct waiting *waiting,
+                                            const struct graph_cycle *cycle,
+                                            const struct psc_trace *trace);
 
 #endif

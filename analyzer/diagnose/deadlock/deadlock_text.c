@@ -2,6 +2,12 @@
 #include "deadlock_private.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+/* Members that the sentence has; a list has all of them. */
+#define SENTENCE_LIMIT 16u
+/* Bytes of names and of what members wait for; members behind them have numbers alone. */
+#define NAMED_BYTES_LIMIT ((size_t)8 << 20)
 
 static void add_quoted(struct text *text, const char *name)
 {
@@ -12,12 +18,13 @@ static void add_quoted(struct text *text, const char *name)
 /* 'thread 12 "feeder"', 'task "reader"'; with the process where there are several. */
 static void add_node(const struct waiting *waiting, const struct wait_node *node, struct text *text)
 {
+    bool named = waiting->named_bytes < NAMED_BYTES_LIMIT;
     if (node->thread) {
         text_printf(text, "thread %d", node->thread->tid);
-        add_quoted(text, node->thread->name);
+        add_quoted(text, named ? node->thread->name : NULL);
     } else {
         text_add_string(text, "task");
-        if (node->task_name)
+        if (node->task_name && named)
             add_quoted(text, node->task_name);
         else
             text_printf(text, " 0x%" PRIx64, node->task);
@@ -26,11 +33,13 @@ static void add_node(const struct waiting *waiting, const struct wait_node *node
         text_printf(text, " of process %d", node->trace->pid);
 }
 
-static void add_object(const struct trace_wait *wait, struct text *text)
+static void add_object(const struct waiting *waiting, const struct trace_wait *wait,
+                       struct text *text)
 {
-    text_add_string(text, wait && wait->object ? wait->object
-                          : wait               ? trace_wait_name(wait->kind)
-                                               : "something");
+    bool named = waiting->named_bytes < NAMED_BYTES_LIMIT;
+    text_add_string(text, wait && wait->object && named ? wait->object
+                          : wait                        ? trace_wait_name(wait->kind)
+                                                        : "something");
     if (wait && wait->has_address)
         text_printf(text, " 0x%" PRIx64, wait->address);
 }
@@ -42,14 +51,14 @@ static void add_reason(const struct waiting *waiting, const struct wait_label *l
     const char *held = label->certain ? ", held by " : ", likely held by ";
     switch (label->reason) {
     case REASON_HELD:
-        add_object(label->wait, text);
+        add_object(waiting, label->wait, text);
         text_add_string(text, held);
         break;
     case REASON_JOIN:
         text_add_string(text, "the end of ");
         break;
     case REASON_END:
-        add_object(label->wait, text);
+        add_object(waiting, label->wait, text);
         text_add_string(text, ": ");
         break;
     case REASON_RESULT:
@@ -130,7 +139,7 @@ static enum trace_verdict worse(enum trace_verdict verdict, const struct wait_la
     return own > verdict ? own : verdict;
 }
 
-/* Strings of a member that another trace's arena has. */
+/* Strings that another trace's arena has. */
 static void own_strings(struct trace_deadlock_member *member, struct arena *arena)
 {
     member->name = member->name ? arena_strdup(arena, member->name) : NULL;
@@ -161,11 +170,23 @@ static void add_sentence(struct text *text, enum trace_verdict verdict)
     }
 }
 
-static enum psc_status describe_members(const struct waiting *waiting,
-                                        const struct graph_cycle *cycle, struct arena *arena,
+static void add_to_sentence(const struct waiting *waiting, const struct wait_node *node,
+                            const struct text *waits_for, size_t before, struct text *sentence)
+{
+    if (before >= SENTENCE_LIMIT)
+        return;
+    text_add_string(sentence, before ? "; " : "");
+    add_node(waiting, node, sentence);
+    text_add_string(sentence, " waits for ");
+    text_add(sentence, waits_for->data ? waits_for->data : "", waits_for->size);
+}
+
+static enum psc_status describe_members(struct waiting *waiting, const struct graph_cycle *cycle,
+                                        const struct psc_trace *trace,
                                         struct trace_deadlock_member *members,
                                         struct trace_deadlock *ret)
 {
+    struct arena *arena = trace->arena;
     PSC_CLEANUP(text_deinit) struct text text = {0};
     PSC_CLEANUP(text_deinit) struct text sentence = {0};
     size_t first = first_edge(waiting, cycle);
@@ -182,30 +203,35 @@ static enum psc_status describe_members(const struct waiting *waiting,
         struct trace_deadlock_member *member = &members[ret->count];
         *member = member_of(node);
         add_reason(waiting, label, node, next, &text);
-        text_add_string(&sentence, ret->count ? "; " : "");
-        add_node(waiting, node, &sentence);
-        text_add_string(&sentence, " waits for ");
-        text_add(&sentence, text.data ? text.data : "", text.size);
+        add_to_sentence(waiting, node, &text, ret->count, &sentence);
+        if (waiting->named_bytes >= NAMED_BYTES_LIMIT)
+            member->name = NULL;
+        waiting->named_bytes += text.size + (member->name ? strlen(member->name) : 0);
         member->waits_for = keep(arena, &text);
         member->known_by = why_known(label);
         member->certain = label->certain;
         member->timed = label->timed;
-        own_strings(member, arena);
+        if (node->trace != trace)
+            own_strings(member, arena);
         ret->count++;
     }
+    if (ret->count > SENTENCE_LIMIT)
+        text_printf(&sentence, "; and %zu more", ret->count - SENTENCE_LIMIT);
     add_sentence(&text, ret->verdict);
     text_add(&text, sentence.data ? sentence.data : "", sentence.size);
     ret->summary = sentence.failed ? NULL : keep(arena, &text);
     return ret->summary && !arena_is_exhausted(arena) ? PSC_OK : PSC_ERR_MEMORY;
 }
 
-const struct trace_deadlock *describe_cycle(const struct waiting *waiting,
-                                            const struct graph_cycle *cycle, struct arena *arena)
+const struct trace_deadlock *describe_cycle(struct waiting *waiting,
+                                            const struct graph_cycle *cycle,
+                                            const struct psc_trace *trace)
 {
+    struct arena *arena = trace->arena;
     struct trace_deadlock *deadlock = arena_alloc(arena, sizeof(*deadlock));
     struct trace_deadlock_member *members = arena_array(arena, cycle->count, sizeof(*members));
     if (!deadlock || !members)
         return NULL;
     deadlock->members = members;
-    return describe_members(waiting, cycle, arena, members, deadlock) == PSC_OK ? deadlock : NULL;
+    return describe_members(waiting, cycle, trace, members, deadlock) == PSC_OK ? deadlock : NULL;
 }

@@ -244,6 +244,43 @@ static void test_many(void **state)
     free(all);
 }
 
+/* A cycle of tasks with long names: all are members, and not all of their names are repeated. */
+static void test_long_names(void **state)
+{
+    enum { COUNT = 50000, SIZE = 1000 };
+    struct trace_task *items = calloc(COUNT, sizeof(*items));
+    size_t *next = calloc(COUNT, sizeof(*next));
+    struct trace_tasks tasks = {.items = items, .count = COUNT};
+    struct process process;
+    char name[SIZE + 1];
+    (void)state;
+    assert_non_null(items);
+    assert_non_null(next);
+    memset(name, 'x', SIZE);
+    name[SIZE] = '\0';
+    for (size_t i = 0; i < COUNT; i++) {
+        next[i] = (i + 1) % COUNT;
+        items[i] = (struct trace_task){
+            .id = 0x1000 + 16 * i, .name = name, .waits_for = &next[i], .waits_for_count = 1};
+    }
+    make(&process, 100, 1);
+    process.trace->tasks = &tasks;
+    const struct trace_deadlock *found = find_one(&process);
+    assert_int_equal(found->count, COUNT);
+    assert_non_null(strstr(found->summary, "; and 49984 more"));
+    assert_true(strlen(found->summary) < (size_t)40 * SIZE);
+    size_t size = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        size += strlen(found->members[i].waits_for) +
+                (found->members[i].name ? strlen(found->members[i].name) : 0);
+    assert_true(size < (size_t)12 << 20);
+    assert_string_equal(found->members[0].name, name);
+    assert_string_equal(found->members[COUNT - 2].waits_for, "the end of task 0xc44f0");
+    release(&process);
+    free(items);
+    free(next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_owner_goes_on), cmocka_unit_test(test_executor),
         cmocka_unit_test(test_event_loop),    cmocka_unit_test(test_tasks),
         cmocka_unit_test(test_processes),     cmocka_unit_test(test_many),
+        cmocka_unit_test(test_long_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
