@@ -5,6 +5,14 @@
 
 #include <stdlib.h>
 
+/* Bytes of one name, as demangle_symbol() takes them. */
+#define NAME_LIMIT ((size_t)8192)
+/* Those of all are this much, and more for each byte of the file's names; a linker lets few of them
+ * share their ends. Behind that each is short. */
+#define NAME_BYTES_FREE     ((size_t)16 << 20)
+#define NAME_BYTES_PER_BYTE ((size_t)4)
+#define SHORT_NAME_LIMIT    ((size_t)64)
+
 /* ---- where they come from ---- */
 
 /* Behind those that are listed already. */
@@ -94,10 +102,21 @@ uint8_t symbol_rank(const struct elf_symbol *symbol)
     }
 }
 
-size_t symbol_plain_length(const char *name)
+size_t symbol_plain_length(const struct symbol_table *table, const char *name)
 {
-    const char *at = strchr(name, '@');
-    return at && at != name ? (size_t)(at - name) : strlen(name);
+    size_t size = strnlen(name, table->name_limit);
+    const char *at = memchr(name, '@', size);
+    return at && at != name ? (size_t)(at - name) : size;
+}
+
+size_t symbol_count_name(struct symbol_table *table, const char *name)
+{
+    size_t size = symbol_plain_length(table, name);
+    table->name_bytes += size;
+    if (table->name_bytes > NAME_BYTES_FREE &&
+        (table->name_bytes - NAME_BYTES_FREE) / NAME_BYTES_PER_BYTE > table->all.names_size)
+        table->name_limit = SHORT_NAME_LIMIT;
+    return size;
 }
 
 /* ---- the table ---- */
@@ -130,6 +149,7 @@ static bool list_functions(struct symbol_table *table)
         if (!is_function(table, &symbol) ||
             __builtin_add_overflow(symbol.address, symbol.size, &end))
             continue;
+        (void)symbol_count_name(table, table->all.names + symbol.name);
         table->functions[table->function_count++] = (struct function_symbol){
             symbol.address, end, symbol.name, symbol.section, symbol_rank(&symbol)};
     }
@@ -153,6 +173,7 @@ static struct symbol_table *symbol_table_create(struct module *module)
     if (!table)
         return NULL;
     hash_table_init(&table->by_name, sizeof(uint32_t));
+    table->name_limit = NAME_LIMIT;
     bool made = choose_source(module, table);
     table->symbol_count = made ? table->all.symbols.size / ELF_SYMBOL_SIZE : 0;
     if (table->symbol_count >= UINT32_MAX)

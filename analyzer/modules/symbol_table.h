@@ -35,6 +35,9 @@ struct symbol_table {
     uint64_t *reach; /**< The highest end among the functions up to here. */
     char **plain;    /**< Names without their version, made when asked; or NULL. */
 
+    size_t name_limit; /**< Bytes of one name that are looked at. */
+    size_t name_bytes; /**< Of all that were looked at. */
+
     unsigned scans;            /**< Names that were looked for before by_name was made. */
     bool named;                /**< by_name was made. */
     struct hash_table by_name; /**< Numbers of symbols. */
@@ -56,7 +59,9 @@ struct elf_symbol symbol_table_get(const struct symbol_table *table, size_t inde
 bool symbol_is_defined(const struct symbol_table *table, const struct elf_symbol *symbol);
 /** 0 global, 1 weak, 2 local. */
 uint8_t symbol_rank(const struct elf_symbol *symbol);
-/** Length of a name without its version. */
-size_t symbol_plain_length(const char *name);
+/** Bytes of a name without its version ("@@GLIBC_2.34"); of a very long one those in front. */
+size_t symbol_plain_length(const struct symbol_table *table, const char *name);
+/** The same where all symbols are gone through: names of a hostile file may share their bytes. */
+size_t symbol_count_name(struct symbol_table *table, const char *name);
 
 #endif

@@ -24,7 +24,7 @@ static size_t choose_alias(const struct symbol_table *table, size_t last, uint64
         if (symbol->address != start)
             break;
         bool fits = sized ? symbol->end > address : symbol->end == symbol->address;
-        size_t length = fits ? symbol_plain_length(table->all.names + symbol->name) : 0;
+        size_t length = fits ? symbol_plain_length(table, table->all.names + symbol->name) : 0;
         if (fits && (best == SIZE_MAX || symbol->rank < table->functions[best].rank ||
                      (symbol->rank == table->functions[best].rank && length < best_length))) {
             best = i;
@@ -56,11 +56,11 @@ static size_t find_function(const struct symbol_table *table, uint64_t address)
     return alias;
 }
 
-/** The name without its version; owned by the table. */
+/** The name without its version, and of a very long one the front; owned by the table. */
 static const char *plain_name(struct symbol_table *table, size_t index)
 {
     const char *name = table->all.names + table->functions[index].name;
-    size_t length = symbol_plain_length(name);
+    size_t length = symbol_plain_length(table, name);
     if (name[length] == '\0')
         return name;
     if (!table->plain)

@@ -34,7 +34,7 @@ static bool has_name(const void *item, const void *key)
     struct elf_symbol symbol = symbol_table_get(wanted->table, *(const uint32_t *)item);
     const char *found = wanted->table->all.names + symbol.name;
     return strncmp(found, wanted->name, wanted->length) == 0 &&
-           symbol_plain_length(found) == wanted->length;
+           symbol_plain_length(wanted->table, found) == wanted->length;
 }
 
 static uint32_t *find_index(const struct symbol_table *table, const char *name, size_t length)
@@ -51,7 +51,7 @@ static bool make_name_table(struct symbol_table *table)
         if (!is_named_data_or_code(table, &symbol))
             continue;
         const char *name = table->all.names + symbol.name;
-        size_t length = symbol_plain_length(name);
+        size_t length = symbol_count_name(table, name);
         uint32_t *index = find_index(table, name, length);
         if (index) {
             struct elf_symbol there = symbol_table_get(table, *index);
@@ -83,7 +83,7 @@ static inline bool is_called(const struct symbol_table *table, size_t index, con
     if (first == 1 ? *found != *name
                    : load_u32((const uint8_t *)found) != load_u32((const uint8_t *)name))
         return false;
-    return !memcmp(found, name, length) && symbol_plain_length(found) == length;
+    return !memcmp(found, name, length) && symbol_plain_length(table, found) == length;
 }
 
 /* The number of the best symbol of that name, symbol_count when there is none. */

@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of one symbol; of the symbols and functions of a report; and of one behind that. */
+#define SYMBOL_SIZE_LIMIT  ((size_t)8192)
+#define NAME_BYTES_LIMIT   ((size_t)64 << 20)
+#define SHORT_SYMBOL_LIMIT ((size_t)40)
+
 /* gcc and clang add these to clones of a function; the clone is still that function. */
 static const char *const clone_suffixes[] = {".cold",      ".part.",      ".constprop.", ".isra.",
                                              ".lto_priv.", ".localalias", ".llvm."};
@@ -96,14 +101,33 @@ static bool is_header_helper(const char *symbol)
     return !strncmp(symbol, "Py", 2) || !strncmp(symbol, "_Py", 3);
 }
 
+/* As a symbol table has them; those of debug information may be longer. */
+static const char *keep_symbol(struct symbolizer *symbolizer, const char *symbol)
+{
+    size_t limit = SYMBOL_SIZE_LIMIT;
+    if (symbolizer->name_bytes >= NAME_BYTES_LIMIT) {
+        target_warn(symbolizer->input.target, "symbol-names",
+                    "names of native functions are cut: there are more than %zu MB of them",
+                    NAME_BYTES_LIMIT >> 20);
+        limit = SHORT_SYMBOL_LIMIT;
+    }
+    size_t size = strnlen(symbol, limit);
+    symbolizer->name_bytes += size;
+    return arena_strndup(symbolizer->trace->arena, symbol, size);
+}
+
 void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_info *info,
-                           struct address_level *level, const char *symbol)
+                           struct address_level *level, const char *found)
 {
     struct trace_location *location = level->location;
     struct arena *arena = symbolizer->trace->arena;
-    location->symbol = arena_strdup(arena, symbol);
+    const char *symbol = keep_symbol(symbolizer, found);
+    if (!symbol)
+        return;
+    location->symbol = symbol;
     char *demangled = demangle_symbol(symbol);
     if (demangled) {
+        symbolizer->name_bytes += strlen(demangled);
         location->function = arena_strdup(arena, demangled);
         location->language = is_rust_symbol(symbol) ? "Rust" : "C++";
         free(demangled);

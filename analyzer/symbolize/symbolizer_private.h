@@ -50,6 +50,7 @@ struct symbolizer {
     struct hash_table instructions; /**< struct known_instruction */
     const struct trace_location *gaps[GAP_LIMIT];
     size_t gap_count;
+    size_t name_bytes; /**< Of symbols and functions. */
 };
 
 /** The record of a module; NULL: it has none. */
@@ -59,7 +60,7 @@ struct module_record *symbolizer_record(struct symbolizer *symbolizer, const str
 
 /** Fills names, language and class of a level from the linker's symbol. */
 void symbolizer_name_level(struct symbolizer *symbolizer, const struct address_info *info,
-                           struct address_level *level, const char *symbol);
+                           struct address_level *level, const char *found);
 
 /* ---- stripped_cython.c ---- */
 

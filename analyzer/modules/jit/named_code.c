@@ -14,6 +14,8 @@
 
 #define FILE_SIZE_LIMIT ((size_t)256 * 1024 * 1024)
 #define NAME_LIMIT      ((size_t)1000000)
+/* Bytes of one name. */
+#define NAME_SIZE_LIMIT ((size_t)1024)
 
 struct named_code {
     struct code_name *items; /* By start; of one start, the last one written is the last. */
@@ -112,6 +114,10 @@ static struct named_code *read_names(struct modules *modules)
     read_jit_dump(target, code);
     if (target->kind == TARGET_PROCESS)
         read_perf_map(target, code);
+    if (code->count == NAME_LIMIT)
+        target_warn(target, "jit-names",
+                    "more than %zu pieces of code made at run time have names: the others do not",
+                    NAME_LIMIT);
     if (code->count)
         qsort(code->items, code->count, sizeof(*code->items), compare_names);
     return code;
@@ -128,8 +134,9 @@ const char *modules_find_code_name(struct modules *modules, psc_addr address)
     size_t behind = code ? SORTED_UP_TO(code->items, start, code->count, address) : 0;
     if (!behind || address >= code->items[behind - 1].end)
         return NULL;
+    size_t size = code->items[behind - 1].name_size;
     return arena_strndup(modules->arena, code->items[behind - 1].name,
-                         code->items[behind - 1].name_size);
+                         size < NAME_SIZE_LIMIT ? size : NAME_SIZE_LIMIT);
 }
 
 void jit_names_destroy(struct named_code *code)

@@ -1,5 +1,7 @@
 """Input of a few megabytes that a careless reader multiplies: seconds and megabytes, and a word about what is left out."""
+import contextlib
 import os
+import re
 import struct
 import subprocess
 
@@ -116,6 +118,87 @@ def test_tasks_that_all_wait_for_all(wait, tmp_path):
         assert "not all of what tasks wait for is shown" in text.stderr
 
 
+# Each of the tasks stands in one and the same deep generator.
+SHARED = """
+import asyncio, signal, sys, types
+sys.setrecursionlimit(1000000)
+
+@types.coroutine
+def innermost():
+    while True:
+        yield
+
+def outer(inner):
+    yield from inner
+
+@types.coroutine
+def outermost(inner):
+    yield from inner
+
+async def task(inner):
+    await outermost(inner)
+
+async def last():
+    print("ready", flush=True)
+    signal.pause()
+
+async def main():
+    deep = innermost()
+    for _ in range(1500):
+        deep = outer(deep)
+    await asyncio.gather(*[task(deep) for _ in range(1500)], last())
+
+asyncio.run(main())
+"""
+
+# Each waits for the next one, and the last for the first; their names have a kilobyte.
+CYCLE = """
+import asyncio
+COUNT = 90000
+
+async def child(i):
+    await tasks[(i + 1) % COUNT]
+
+async def main():
+    global tasks
+    tasks = [asyncio.ensure_future(child(i)) for i in range(COUNT)]
+    for i, task in enumerate(tasks):
+        task.set_name(chr(257) * 240 + str(i))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    print("ready", flush=True)
+    await asyncio.sleep(100000)
+
+asyncio.run(main())
+"""
+
+
+@contextlib.contextmanager
+def running(tmp_path, text):
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    interpreter = [item for item in interpreters.find_wanted() if item.minor >= (3, 12)][0]
+    with living.running([interpreter.path, program]) as process:
+        yield process
+
+
+@pytest.mark.skipif(analyzer.SANITIZED, reason="minutes, and past the time that a look may take")
+def test_tasks_with_one_deep_chain(tmp_path):
+    """1,500 times 1,500 frames: a million are looked at, and of each task some."""
+    with running(tmp_path, SHARED) as process:
+        text = analyzer.run("--tasks", "--no-group", "--no-sandbox", "--pid", process.pid, **LIMITS).stdout
+    assert "1502 tasks" in text
+    assert text.count("further frames could not be read") > 400
+
+
+@pytest.mark.skipif(analyzer.SANITIZED or not analyzer.THOROUGH, reason="ten seconds")
+def test_cycle_of_tasks_with_long_names(tmp_path):
+    """More is read of it than there is time in a stop: what was read by then is shown."""
+    with running(tmp_path, CYCLE) as process:
+        result = analyzer.run("--tasks", "--format", "json", "--no-sandbox", "--pid", process.pid, **LIMITS)
+    assert len(result.json["tasks"]) > 20000
+
+
 # ---- files of code, and what is walked by them ----
 
 DEEP = """
@@ -209,6 +292,38 @@ def test_units_that_share_one_table(tmp_path):
     core = crash(tmp_path, DEEP.replace("100000", "5"), share_abbreviations)
     result = analyzer.run("--format", "json", core, **LIMITS)
     assert warned(result, "debug-info-limit")
+
+
+FUNCTIONS = 300
+MANY = ("#include <stdlib.h>\n" + "".join("void f%d(void);\n" % i for i in range(FUNCTIONS)) + "".join(
+    "__attribute__((noinline)) void f%d(void) { f%d(); __asm__ volatile(\"\"); }\n" % (i, i + 1)
+    for i in range(FUNCTIONS - 1)) + "void f%d(void) { abort(); }\nint main(void) { f0(); }\n" % (FUNCTIONS - 1))
+
+
+@pytest.mark.parametrize("name", [b"x" * 19000000, b"_ZN" + b"1aI" * 6300000] if analyzer.THOROUGH else [b"x" * 19000000],
+                         ids=lambda name: name[:4].decode())
+def test_functions_that_share_one_long_name(name, tmp_path):
+    """Each has another end of it."""
+    def share(program):
+        data = bytearray(program.read_bytes())
+        table, count = struct.unpack_from("<Q", data, 40)[0], struct.unpack_from("<H", data, 60)[0]
+        headers = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
+        symbols, = (header for header in headers if header[1] == 2)  # elf.h, SHT_SYMTAB
+        texts = headers[symbols[6]]
+        old = bytes(data[texts[4]:texts[4] + texts[5]])
+        struct.pack_into("<QQ", data, table + 64 * symbols[6] + 24, len(data), len(old) + len(name) + 1)
+        data += old + name + b"\0"
+        shared = 0
+        for at in range(symbols[4], symbols[4] + symbols[5], 24):
+            if re.match(rb"f[0-9]+\0", old[struct.unpack_from("<I", data, at)[0]:][:8]):
+                struct.pack_into("<I", data, at, len(old) + shared)
+                shared += 1
+        assert shared == FUNCTIONS
+        program.write_bytes(data)
+    core = crash(tmp_path, MANY, share)
+    result = analyzer.run("--format", "json", core, **LIMITS)
+    functions = [frame["function"] for frame in result.json["threads"][0]["frames"]]
+    assert "main" in functions and len([one for one in functions if one and len(one) > 1000]) > FUNCTIONS - 5
 
 
 # ---- JSON ----
