@@ -370,6 +370,13 @@ static enum psc_status find_listed(struct heap_page *page, struct listed_rows *r
     psc_addr swept = 0;
     for (uint32_t i = 0; i < heap->object_count; i++) {
         heap_sweep_to(heap, &swept, i);
+        if (where.steps > WHERE_STEP_LIMIT) {
+            target_warn(heap->target, "heap-where",
+                        "the expression was asked of the first %u of %u objects: to read what it "
+                        "names takes too long",
+                        i, heap->object_count);
+            break;
+        }
         if (!chosen[heap->objects[i].type] || (options->where && !where_holds(heap, i, &where)))
             continue;
         rows_offer(ret, &(struct listed_row){all_bytes(heap, i), i, 0});

@@ -269,10 +269,12 @@ static bool term_holds(struct heap *heap, uint32_t object, const struct where_te
     return term->is_number && compare(term->operation, COMPARE((double)length, term->number));
 }
 
-bool where_holds(struct heap *heap, uint32_t object, const struct where *where)
+bool where_holds(struct heap *heap, uint32_t object, struct where *where)
 {
-    for (size_t i = 0; i < where->count; i++)
-        if (!term_holds(heap, object, &where->terms[i]))
-            return false;
-    return true;
+    bool holds = true;
+    for (size_t i = 0; holds && i < where->count; i++) {
+        holds = term_holds(heap, object, &where->terms[i]);
+        where->steps += python_count_steps(heap->python);
+    }
+    return holds;
 }

@@ -6,6 +6,8 @@
 
 #define WHERE_TERMS 16u
 #define WHERE_SIZE  1024u /**< Bytes of what was typed. */
+/** Steps of all objects together: half a minute or so. */
+#define WHERE_STEP_LIMIT (UINT64_C(1) << 28)
 
 enum where_operator {
     WHERE_IS_SET, /**< No operator: it is there, and neither None, False, 0 nor empty. */
@@ -32,6 +34,7 @@ struct where_term {
 struct where {
     struct where_term terms[WHERE_TERMS];
     size_t count;
+    uint64_t steps; /**< What where_holds() has cost so far, see python_count_steps(). */
     char text[2 * WHERE_SIZE];
 };
 
@@ -39,6 +42,6 @@ struct where {
 PSC_MUST_CHECK enum psc_status parse_where(const char *typed, struct where *ret,
                                            struct psc_error *err);
 /** What an object does not have is not so. */
-bool where_holds(struct heap *heap, uint32_t object, const struct where *where);
+bool where_holds(struct heap *heap, uint32_t object, struct where *where);
 
 #endif

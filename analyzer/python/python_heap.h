@@ -194,6 +194,10 @@ PSC_MUST_CHECK enum psc_status python_find_part(struct python *python, psc_addr 
                                                 const char *typed, psc_addr *ret,
                                                 struct psc_error *err);
 
+/** What the last python_find_part(), and the texts of values since then, cost: entries of dicts that
+ * were compared, and the like. */
+uint64_t python_count_steps(const struct python *python);
+
 /** The name in __slots__ of what an object of a type has so far from its start; or false. */
 bool python_add_slot_name(struct python *python, psc_addr type, uint64_t offset, struct text *text);
 /** An object that a name of a frame has, or the cell of it. */

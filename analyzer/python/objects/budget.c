@@ -42,6 +42,11 @@ void budget_spend_bytes(struct python *python, size_t bytes)
     budget->bytes -= bytes < budget->bytes ? bytes : budget->bytes;
 }
 
+uint64_t budget_count_steps(const struct python *python)
+{
+    return BUDGET_WORK - python->budget->work;
+}
+
 bool budget_is_spent(const struct python *python)
 {
     return !python->budget->work || !python->budget->bytes;

@@ -28,6 +28,8 @@ void budget_destroy(struct python *python);
 bool budget_spend(struct python *python, uint64_t steps);
 /** Takes bytes from what text locals may have. */
 void budget_spend_bytes(struct python *python, size_t bytes);
+/** Steps that were taken since it was given the last time. */
+uint64_t budget_count_steps(const struct python *python);
 /** Whether nothing is left of one of them. */
 bool budget_is_spent(const struct python *python);
 

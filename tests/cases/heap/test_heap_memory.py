@@ -9,7 +9,7 @@ import cores
 import interpreters
 
 COUNT = 600000
-BYTES_FOR_EACH = 110  # a million of them in 150 MB, ten in a gigabyte, with what every report needs
+BYTES_FOR_EACH = 125  # a million of them in 150 MB, ten in a gigabyte, with what every report needs
 OF_A_REPORT = 16000000
 
 
@@ -31,3 +31,23 @@ def test_memory(of, tmp_path):
             program.returncode = os.waitstatus_to_exitcode(status)
         assert program.returncode == 0, command
         assert usage.ru_maxrss * 1024 < COUNT * BYTES_FOR_EACH + OF_A_REPORT, (options, usage.ru_maxrss)
+
+
+SHARED = """import os
+class Entry(object):
+    pass
+names = {"k%d" % number: number for number in range(1000000)}
+entries = [Entry() for number in range(400)]
+for entry in entries:
+    entry.__dict__ = names
+os.abort()
+"""
+
+
+@pytest.mark.skipif(not analyzer.THOROUGH or analyzer.SANITIZED, reason="it takes a minute")
+def test_where_ends(tmp_path):
+    """Many objects, to ask each of which takes long."""
+    cores.run_to_core([subjects()[-1].path, "-c", SHARED], str(tmp_path))
+    result = analyzer.run("heap", "--type", "Entry", "--where", "absent == 1", tmp_path / "core", timeout=600)
+    assert result.returncode == 1, result.describe()
+    assert "the expression was asked of the first " in result.stderr, result.stderr

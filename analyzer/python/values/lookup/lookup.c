@@ -10,6 +10,16 @@
 
 /* ---- keys ---- */
 
+/* A copy stays in the arena until the handle is closed. */
+#define COPY_STEPS UINT64_C(256)
+
+static bool is_ascii(const char *text)
+{
+    while (*text && !((unsigned char)*text & 0x80))
+        text++;
+    return !*text;
+}
+
 /* By length first: most keys are passed by without a copy. */
 static bool is_key(struct python *python, psc_addr object, const char *key, size_t size)
 {
@@ -20,6 +30,8 @@ static bool is_key(struct python *python, psc_addr object, const char *key, size
         return false;
     if (shape.length == size && shape.width == 1 && size <= 64)
         return py_string_equals(python, object, key);
+    if ((shape.length != size && is_ascii(key)) || !budget_spend(python, COPY_STEPS))
+        return false;
     return py_read_string(python, object, size, &text) == PSC_OK && !strcmp(text, key);
 }
 

@@ -6,6 +6,11 @@
 
 #define SELF "self"
 
+uint64_t python_count_steps(const struct python *python)
+{
+    return budget_count_steps(python);
+}
+
 enum psc_status python_find_part(struct python *python, psc_addr object, const char *typed,
                                  psc_addr *ret, struct psc_error *err)
 {
