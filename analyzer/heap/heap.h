@@ -119,7 +119,10 @@ struct heap_pymalloc {
     uint64_t available; /**< In free blocks of pools in use. */
     uint64_t headers;   /**< Lost to pool headers. */
     uint64_t quantization;
-    uint64_t damaged; /**< Pools whose bookkeeping is wrong: their blocks are taken as in use. */
+    uint64_t damaged;   /**< Pools whose bookkeeping is wrong: their blocks are taken as in use. */
+    uint64_t arenas;    /**< 0: their table was not found, and the next two are not known. */
+    uint64_t unused;    /**< Bytes of arenas that are no pool now. */
+    uint64_t alignment; /**< Bytes of arenas that can be none. */
     struct {
         uint64_t pools;
         uint64_t used; /**< Blocks. */

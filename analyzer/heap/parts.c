@@ -5,11 +5,7 @@
  */
 #include "heap_parts.h"
 
-#define PAGE UINT64_C(4096)
-/* Objects/obmalloc.c, struct arena_object: address, pool_address, nfreepools, ntotalpools. */
-
 struct part_sums {
-    uint64_t pymalloc; /* Blocks, of all layers, by use. */
     uint64_t files;
     uint64_t module_data;
     uint64_t stacks;
@@ -46,7 +42,6 @@ static bool has_arena(struct heap *heap, const struct target_mapping *mapping)
 static void sum_mappings(struct heap *heap, struct part_sums *sums)
 {
     const struct target *target = heap->target;
-    psc_addr module_end = 0;
     for (size_t i = 0; i < target->mapping_count; i++) {
         const struct target_mapping *mapping = &target->mappings[i];
         uint64_t bytes = mapping->end - mapping->start;
@@ -59,9 +54,7 @@ static void sum_mappings(struct heap *heap, struct part_sums *sums)
             sums->stacks += bytes;
         else
             sums->anonymous += bytes;
-        module_end = mapping->file ? mapping->end : 0;
     }
-    (void)module_end;
 }
 
 void heap_parts_find(struct heap *heap)
@@ -74,7 +67,7 @@ void heap_parts_find(struct heap *heap)
     sum_mappings(heap, &sums);
     const struct heap_pymalloc *pools = &heap->pymalloc;
     const struct heap_glibc *glibc = &heap->glibc;
-    uint64_t in_pools = pools->pools * pools->pool_size;
+    uint64_t in_pools = pools->pools * pools->pool_size + pools->unused + pools->alignment;
     uint64_t in_malloc = glibc->arena_bytes + glibc->mapped_bytes;
     static const char *const names[HEAP_MAPPED + 1][HEAP_DEAD + 1] = {
         {"pymalloc: not owned", "pymalloc: objects", "pymalloc: what objects keep",
@@ -89,6 +82,8 @@ void heap_parts_find(struct heap *heap)
     add_part(heap, "pymalloc: free in pools", pools->available, false);
     add_part(heap, "pymalloc: pool headers", pools->headers, false);
     add_part(heap, "pymalloc: lost to sizes", pools->quantization, false);
+    add_part(heap, "pymalloc: unused pools", pools->unused, false);
+    add_part(heap, "pymalloc: lost to alignment", pools->alignment, false);
     add_part(heap, "malloc: free", glibc->free, false);
     add_part(heap, "malloc: free, kept for threads", glibc->kept, false);
     uint64_t chunks = glibc->used + glibc->kept + glibc->free;

@@ -202,6 +202,9 @@ static void put_pools_json(struct heap_page *page)
     json_put_unsigned(json, "available", true, pools->available);
     json_put_unsigned(json, "pool_headers", true, pools->headers);
     json_put_unsigned(json, "quantization", true, pools->quantization);
+    json_put_unsigned(json, "arenas", pools->arenas, pools->arenas);
+    json_put_unsigned(json, "unused_pools", pools->arenas, pools->unused);
+    json_put_unsigned(json, "arena_alignment", pools->arenas, pools->alignment);
     json_open_array(json, "classes");
     for (size_t i = 0; i < HEAP_SIZE_CLASSES; i++) {
         if (!pools->classes[i].pools)

@@ -36,10 +36,22 @@ struct heap_pool {
  */
 PSC_MUST_CHECK enum psc_status parse_pool(const uint8_t *bytes, uint64_t size, psc_addr address,
                                           struct heap_pool *ret);
-/** Adds the blocks of all pools. */
-PSC_MUST_CHECK enum psc_status heap_pools_find(struct heap *heap);
+/** Where pools were found, sorted. */
+struct heap_pools {
+    psc_addr *items; /**< malloc'd. */
+    size_t count;
+    size_t capacity;
+};
+
+/** Adds the blocks of all pools. @param ret  the caller frees its items, whatever is returned. */
+PSC_MUST_CHECK enum psc_status heap_pools_find(struct heap *heap, struct heap_pools *ret);
 /** Whether the blocks of the allocator have what its hooks for debugging add. */
 void heap_pools_find_hooks(struct heap *heap);
+
+/* ---- arenas.c ---- */
+
+/** Counts what of pymalloc's arenas no pool uses, where their tables are found. */
+void heap_arenas_find(struct heap *heap, const struct heap_pools *pools);
 
 /* ---- glibc.c ---- */
 

@@ -345,12 +345,16 @@ enum psc_status heap_chunks_find(struct heap *heap)
 
 enum psc_status heap_blocks_find(struct heap *heap)
 {
+    struct heap_pools pools = {0};
     enum psc_status status = heap_chunks_find(heap);
     if (status == PSC_OK)
-        status = heap_pools_find(heap);
+        status = heap_pools_find(heap, &pools);
     if (status == PSC_OK)
         status = heap_blocks_index(heap);
-    if (status == PSC_OK)
+    if (status == PSC_OK) {
         heap_pools_find_hooks(heap);
+        heap_arenas_find(heap, &pools);
+    }
+    free(pools.items);
     return status;
 }

@@ -91,7 +91,8 @@ static bool has_links(struct heap *heap, const uint8_t *bytes)
            heap_range_at(heap, previous);
 }
 
-static bool add_pool(struct heap *heap, psc_addr address, const uint8_t *bytes)
+static bool add_pool(struct heap *heap, psc_addr address, const uint8_t *bytes,
+                     struct heap_pools *pools)
 {
     struct heap_pool pool;
     uint64_t size = heap->pymalloc.pool_size;
@@ -104,6 +105,9 @@ static bool add_pool(struct heap *heap, psc_addr address, const uint8_t *bytes)
                                                      .address = pool.broken_at,
                                                      .value = pool.broken_value,
                                                      .resumed = address});
+    if (!array_reserve(&pools->items, &pools->capacity, pools->count + 1, sizeof(*pools->items)))
+        return false;
+    pools->items[pools->count++] = address;
     count_pool(&heap->pymalloc, &pool);
     uint64_t block_size = (pool.size_class + UINT64_C(1)) * PYTHON_POOL_UNIT;
     for (uint32_t i = 0; i < pool.capacity; i++)
@@ -114,7 +118,7 @@ static bool add_pool(struct heap *heap, psc_addr address, const uint8_t *bytes)
     return true;
 }
 
-enum psc_status heap_pools_find(struct heap *heap)
+enum psc_status heap_pools_find(struct heap *heap, struct heap_pools *ret)
 {
     uint64_t size = heap->layout.pool_size;
     psc_addr swept = 0;
@@ -127,7 +131,7 @@ enum psc_status heap_pools_find(struct heap *heap)
         for (psc_addr at = first; at >= range->start && at < range->end && range->end - at >= size;
              at += size) {
             heap_sweep(heap, &swept, at);
-            if (!add_pool(heap, at, range->bytes + (at - range->start)))
+            if (!add_pool(heap, at, range->bytes + (at - range->start), ret))
                 return PSC_ERR_MEMORY;
         }
         if (target_interrupted(heap->target))

@@ -67,6 +67,13 @@ def test_pools_and_chunks(core, report):
     # A pool or two came or went between the print and the death.
     assert pools["pool_headers"] == pytest.approx(number_of(stats, "pool headers"), abs=4 * 48)
     assert pools["quantization"] == pytest.approx(number_of(stats, "quantization"), abs=4 * 512)
+    assert pools["arenas"] == int(re.search(r"# arenas allocated current\s+=\s+(\d+)", stats).group(1))
+    assert pools["arena_alignment"] == number_of(stats, "arena alignment")
+    unused = int(re.search(r"(\d+) unused pools", stats).group(1))
+    assert abs(pools["unused_pools"] - unused * pools["pool_size"]) <= 4 * pools["pool_size"]
+    # To the byte, all of the arenas.
+    assert pools["arenas"] * 64 * pools["pool_size"] == sum(
+        pools[name] for name in ("used", "available", "pool_headers", "quantization", "unused_pools", "arena_alignment"))
     truth = core.truth["malloc"]
     if truth:
         malloc = report["malloc"]
