@@ -1,7 +1,7 @@
 /* The archive that is read: an index of its members, whose bytes are in a file without a name. */
-#include "archive_calls.h"
-#include "bundle.h"
+#include "bundle_private.h"
 #include "member_path.h"
+#include "sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,38 +13,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An archive of a whole system has some hundred thousand. */
-#define MEMBER_LIMIT ((size_t)2000000)
 /* Unpacked bytes in all: more than the libraries of a large program with their debug files. */
 #define SIZE_LIMIT ((uint64_t)64 << 30)
 /* As many in any case, and for each byte of the archive: files of code become a fifth at best. */
 #define SIZE_FREE     ((uint64_t)512 << 20)
 #define SIZE_PER_BYTE 40
-/* Bytes of all names and links. */
-#define NAMES_LIMIT ((size_t)64 << 20)
 /* path_resolution(7): the kernel follows so many links in one path. */
 #define LINK_LIMIT   40
 #define READ_AT_ONCE ((size_t)64 * 1024)
 
-struct member {
-    char *name;      /* As member_path() makes it. */
-    char *link;      /* What a link says; NULL: a file. */
-    bool from_root;  /* The link's text begins at the root: a hard link. */
-    uint64_t offset; /* In the unpacked bytes. */
-    uint64_t size;
-    size_t number; /* The last of a name counts. */
-    char *opened;  /* Where it can be opened, once it was asked for. */
+/* Where a member can be opened, once it was asked for. */
+struct opened_member {
+    char *path;
     int fd;
 };
 
 struct bundle {
-    struct member *members; /* Sorted by name. */
-    size_t count;
-    size_t capacity;
+    struct member_list members; /* Sorted by name. */
+    char *text;                 /* Their names and links. */
+    struct opened_member *opened;
     int bytes;
-    uint64_t size;
-    uint64_t size_limit;
-    size_t names; /* Bytes of all names and links. */
 };
 
 static bool fail(struct bundle_error *error, const char *path, const char *why)
@@ -61,132 +49,6 @@ static int open_without_name(void)
     return fd >= 0 ? fd : memfd_create("pystack-core bundle", MFD_CLOEXEC);
 }
 
-/* ---- reading ---- */
-
-struct reader {
-    const struct archive_calls *calls;
-    struct archive *archive;
-    struct bundle *bundle;
-    const char *path;
-    struct bundle_error *error;
-};
-
-/* The bytes of a member go behind those of the ones before it; holes stay holes. */
-static bool unpack(struct reader *reader, struct member *member)
-{
-    struct bundle *bundle = reader->bundle;
-    const void *block;
-    size_t size;
-    la_int64_t offset;
-    for (;;) {
-        int result =
-            reader->calls->archive_read_data_block(reader->archive, &block, &size, &offset);
-        if (result == ARCHIVE_EOF)
-            break;
-        if (result == ARCHIVE_RETRY)
-            continue;
-        if (result < ARCHIVE_WARN)
-            return fail(reader->error, reader->path, "the archive is damaged or cut off");
-        uint64_t end = (uint64_t)offset + size;
-        if (offset < 0 || end > bundle->size_limit - bundle->size)
-            return fail(reader->error, reader->path,
-                        "too large when it is unpacked: more than 64 GB, or than 512 MB and 40 "
-                        "times the archive");
-        if (!unpacked_write_at(bundle->bytes, block, size, bundle->size + (uint64_t)offset))
-            return fail(reader->error, reader->path,
-                        errno == ENOSPC
-                            ? "no space for what is in it; TMPDIR can name a larger place"
-                            : strerror(errno));
-        if (end > member->size)
-            member->size = end;
-    }
-    member->offset = bundle->size;
-    bundle->size += member->size;
-    return true;
-}
-
-/* malloc'd; NULL, and said so. */
-static char *keep_name(struct reader *reader, const char *name)
-{
-    struct bundle *bundle = reader->bundle;
-    size_t size = strlen(name) + 1;
-    char *copy = size <= NAMES_LIMIT - bundle->names ? strdup(name) : NULL;
-    if (copy)
-        bundle->names += size;
-    else
-        fail(reader->error, reader->path,
-             size > NAMES_LIMIT - bundle->names ? "too many names in it" : "out of memory");
-    return copy;
-}
-
-static struct member *add_member(struct reader *reader, const char *name)
-{
-    struct bundle *bundle = reader->bundle;
-    if (bundle->count == bundle->capacity) {
-        size_t capacity = bundle->capacity ? bundle->capacity * 2 : 256;
-        struct member *grown = reallocarray(bundle->members, capacity, sizeof(*grown));
-        if (!grown || bundle->count >= MEMBER_LIMIT) {
-            fail(reader->error, reader->path, grown ? "too many files in it" : "out of memory");
-            if (grown)
-                bundle->members = grown;
-            return NULL;
-        }
-        bundle->members = grown;
-        bundle->capacity = capacity;
-    }
-    struct member *member = &bundle->members[bundle->count];
-    *member = (struct member){.name = keep_name(reader, name), .number = bundle->count, .fd = -1};
-    if (!member->name)
-        return NULL;
-    bundle->count++;
-    return member;
-}
-
-/* Folders, devices and the like are passed over. */
-static bool take_member(struct reader *reader, struct archive_entry *entry)
-{
-    char name[MEMBER_PATH_SIZE];
-    const char *path = reader->calls->archive_entry_pathname(entry);
-    const char *hard = reader->calls->archive_entry_hardlink(entry);
-    const char *soft = reader->calls->archive_entry_symlink(entry);
-    bool is_file = reader->calls->archive_entry_filetype(entry) == AE_IFREG;
-    if (!path || (!is_file && !hard && !soft) || !member_path(path, name))
-        return true;
-    struct member *member = add_member(reader, name);
-    if (!member)
-        return false;
-    if (!hard && !soft)
-        return unpack(reader, member);
-    member->link = keep_name(reader, hard ? hard : soft);
-    member->from_root = hard != NULL;
-    return member->link != NULL;
-}
-
-static bool read_members(struct reader *reader)
-{
-    struct archive_entry *entry;
-    for (;;) {
-        int result = reader->calls->archive_read_next_header(reader->archive, &entry);
-        if (result == ARCHIVE_EOF)
-            return true;
-        if (result == ARCHIVE_RETRY)
-            continue;
-        if (result < ARCHIVE_WARN)
-            return fail(reader->error, reader->path,
-                        reader->bundle->count ? "the archive is damaged or cut off"
-                                              : "neither a directory nor an archive (tar)");
-        if (!take_member(reader, entry))
-            return false;
-    }
-}
-
-static int compare_members(const void *a, const void *b)
-{
-    const struct member *left = a, *right = b;
-    int order = strcmp(left->name, right->name);
-    return order ? order : left->number < right->number ? -1 : left->number > right->number;
-}
-
 /* They are asked for one by one, and stay open. */
 static void allow_many_files(void)
 {
@@ -197,61 +59,68 @@ static void allow_many_files(void)
     }
 }
 
-static bool read_archive(struct reader *reader, int fd)
-{
-    const struct archive_calls *calls = reader->calls;
-    reader->archive = calls->archive_read_new();
-    if (!reader->archive)
-        return fail(reader->error, reader->path, "out of memory");
-    // A filter that this libarchive lacks is ARCHIVE_WARN: it runs a program, which nobody asked
-    // for.
-    calls->archive_read_support_format_tar(reader->archive);
-    calls->archive_read_support_filter_gzip(reader->archive);
-    calls->archive_read_support_filter_zstd(reader->archive);
-    calls->archive_read_support_filter_xz(reader->archive);
-    calls->archive_read_support_filter_bzip2(reader->archive);
-    calls->archive_read_support_filter_lz4(reader->archive);
-    bool good = calls->archive_read_open_fd(reader->archive, fd, READ_AT_ONCE) == ARCHIVE_OK
-                    ? read_members(reader)
-                    : fail(reader->error, reader->path, "neither a directory nor an archive (tar)");
-    calls->archive_read_free(reader->archive);
-    return good;
-}
+/* ---- unpacking ---- */
 
-static void limit_size(struct bundle *bundle, int fd)
+static uint64_t limit_size(int fd)
 {
     struct stat status;
     uint64_t size = fstat(fd, &status) ? 0 : (uint64_t)status.st_size;
-    bundle->size_limit = SIZE_LIMIT;
-    if (size < (SIZE_LIMIT - SIZE_FREE) / SIZE_PER_BYTE)
-        bundle->size_limit = SIZE_FREE + size * SIZE_PER_BYTE;
+    return size < (SIZE_LIMIT - SIZE_FREE) / SIZE_PER_BYTE ? SIZE_FREE + size * SIZE_PER_BYTE
+                                                           : SIZE_LIMIT;
+}
+
+static bool unpack(struct bundle *bundle, struct unpacking *to, struct bundle_error *error)
+{
+    const struct sandbox_rules nothing = {0};
+    struct bundle_error *shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return fail(error, to->path, "out of memory");
+    to->error = shared;
+    bool good = sandbox_run(&nothing, bundle_unpack, to) == 0;
+    shared->message[sizeof(shared->message) - 1] = '\0';
+    if (!good && shared->message[0])
+        *error = *shared;
+    else if (!good)
+        fail(error, to->path, "it could not be unpacked");
+    munmap(shared, sizeof(*shared));
+    if (good && !members_read(to->index, &bundle->members, &bundle->text))
+        return fail(error, to->path, "out of memory");
+    bundle->opened = good ? calloc(bundle->members.count + 1, sizeof(*bundle->opened)) : NULL;
+    if (good && !bundle->opened)
+        return fail(error, to->path, "out of memory");
+    return good;
+}
+
+static void close_file(int fd)
+{
+    if (fd >= 0)
+        close(fd);
 }
 
 struct bundle *bundle_open(const char *path, struct bundle_error *error)
 {
     const char *problem;
     struct bundle *bundle = calloc(1, sizeof(*bundle));
-    struct reader reader = {.bundle = bundle, .path = path, .error = error};
-    reader.calls = archive_calls_load(&problem);
-    if (!bundle || !reader.calls) {
+    struct unpacking to = {.path = path, .calls = archive_calls_load(&problem)};
+    if (!bundle || !to.calls) {
         fail(error, path, bundle ? problem : "out of memory");
         free(bundle);
         return NULL;
     }
-    bundle->bytes = open_without_name();
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0)
-        limit_size(bundle, fd);
-    bool good = fd >= 0 && bundle->bytes >= 0 ? read_archive(&reader, fd)
-                                              : fail(error, path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
+    bundle->bytes = to.bytes = open_without_name();
+    to.index = memfd_create("pystack-core index", MFD_CLOEXEC);
+    to.archive = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    to.size_limit = limit_size(to.archive);
+    bool good = to.bytes >= 0 && to.index >= 0 && to.archive >= 0
+                    ? unpack(bundle, &to, error)
+                    : fail(error, path, strerror(errno));
+    close_file(to.archive);
+    close_file(to.index);
     if (!good) {
         bundle_close(bundle);
         return NULL;
     }
-    if (bundle->count)
-        qsort(bundle->members, bundle->count, sizeof(*bundle->members), compare_members);
     allow_many_files();
     return bundle;
 }
@@ -260,33 +129,34 @@ void bundle_close(struct bundle *bundle)
 {
     if (!bundle)
         return;
-    for (size_t i = 0; i < bundle->count; i++) {
-        if (bundle->members[i].fd >= 0)
-            close(bundle->members[i].fd);
-        free(bundle->members[i].name);
-        free(bundle->members[i].link);
-        free(bundle->members[i].opened);
+    for (size_t i = 0; bundle->opened && i < bundle->members.count; i++) {
+        if (bundle->opened[i].path)
+            close(bundle->opened[i].fd);
+        free(bundle->opened[i].path);
     }
-    if (bundle->bytes >= 0)
-        close(bundle->bytes);
-    free(bundle->members);
+    close_file(bundle->bytes);
+    free(bundle->opened);
+    free(bundle->members.items);
+    free(bundle->text);
     free(bundle);
 }
 
 /* ---- finding ---- */
 
 /* The last one of that name. */
-static struct member *find_member(const struct bundle *bundle, const char *name)
+static const struct member *find_member(const struct bundle *bundle, const char *name)
 {
-    size_t low = 0, high = bundle->count;
+    size_t low = 0, high = bundle->members.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (strcmp(bundle->members[middle].name, name) <= 0)
+        if (strcmp(bundle->members.items[middle].name, name) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low && !strcmp(bundle->members[low - 1].name, name) ? &bundle->members[low - 1] : NULL;
+    return low && !strcmp(bundle->members.items[low - 1].name, name)
+               ? &bundle->members.items[low - 1]
+               : NULL;
 }
 
 /* The first part of a name that is a link: its member, and how long the part is. */
@@ -316,7 +186,7 @@ static bool follow(const struct member *link, const char *name, size_t size, cha
     return length > 0 && (size_t)length < sizeof(joined) && member_path(joined, ret);
 }
 
-static struct member *resolve(const struct bundle *bundle, const char *path)
+static const struct member *resolve(const struct bundle *bundle, const char *path)
 {
     char name[MEMBER_PATH_SIZE], next[MEMBER_PATH_SIZE];
     size_t size;
@@ -359,17 +229,20 @@ static bool copy_out(const struct bundle *bundle, const struct member *member, i
 const char *bundle_find(void *context, const char *path)
 {
     struct bundle *bundle = context;
-    struct member *member = resolve(bundle, path);
-    if (!member || member->opened)
-        return member ? member->opened : NULL;
+    const struct member *member = resolve(bundle, path);
+    if (!member)
+        return NULL;
+    struct opened_member *opened = &bundle->opened[member - bundle->members.items];
+    if (opened->path)
+        return opened->path;
     int fd = open_without_name();
     if (fd < 0 || !copy_out(bundle, member, fd) ||
-        asprintf(&member->opened, "/proc/self/fd/%d", fd) < 0) {
-        member->opened = NULL;
+        asprintf(&opened->path, "/proc/self/fd/%d", fd) < 0) {
+        opened->path = NULL;
         if (fd >= 0)
             close(fd);
         return NULL;
     }
-    member->fd = fd;
-    return member->opened;
+    opened->fd = fd;
+    return opened->path;
 }

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import tarfile
 
 import pytest
 
@@ -146,6 +147,15 @@ def test_reader_of_triage(tmp_path):
                   at="core_report_take")
     assert all(result < 0 for result in results), list(zip(calls, results))
     assert not (tmp_path / "new").exists() and not (tmp_path / "page").exists()
+
+
+def test_unpacker_of_an_archive(tmp_path):
+    calls = all_calls(tmp_path)
+    archive = tmp_path / "files.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(interpreters.find_wanted()[-1].path, "usr/bin/python")
+    results = ask(tmp_path, calls, ["--sysroot", archive, core_of_python()], at="bundle_unpack")
+    assert all(result < 0 for result in results), list(zip(calls, results))
 
 
 def test_parsers_behind_the_kernel(tmp_path):
