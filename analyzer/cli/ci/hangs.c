@@ -1,13 +1,16 @@
 /* What does not end: how it shows, and what is shown of it. */
 #include "ci_private.h"
 #include "messages.h"
+#include "sandbox.h"
 
 #include <jansson.h>
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,17 +136,53 @@ static void be_shower(const struct ci_run *run, const char *pids, const char *js
     _exit(code);
 }
 
+/* ---- what goes to triage ---- */
+
+/* The reports of all, and which of the processes have a core: ",12,34,". */
+struct hang_reports {
+    const struct ci_run *run;
+    const char *with_cores;
+    FILE *from;
+    int to;
+};
+
+static char *path_of_core(const struct ci_run *run, int pid)
+{
+    const char *folder = run->options->keep_cores ? run->options->keep_cores : ".";
+    char *path;
+    return asprintf(&path, "%s/hang-core.%d", folder, pid) < 0 ? NULL : path;
+}
+
+/* malloc'd, or NULL. */
+static char *list_cores(const struct ci_run *run, const char *pids)
+{
+    char *list = NULL;
+    size_t size;
+    FILE *file = open_memstream(&list, &size);
+    if (!file)
+        return NULL;
+    putc(',', file);
+    for (const char *at = pids; at; at = strchr(at, ','), at += at != NULL) {
+        const int pid = (int)strtol(at, NULL, 10);
+        char *core = run->options->prunes ? NULL : path_of_core(run, pid);
+        if (core && !access(core, F_OK))
+            fprintf(file, "%d,", pid);
+        free(core);
+    }
+    return fclose(file) ? NULL : list;
+}
+
 /* By its core, or by its process. */
-static void name_report(const struct ci_run *run, json_t *report)
+static void name_report(const struct hang_reports *reports, json_t *report)
 {
     json_t *target = json_object_get(report, "target");
-    const char *folder = run->options->keep_cores ? run->options->keep_cores : ".";
-    int pid = (int)json_integer_value(json_object_get(target, "pid"));
-    char core[4096], name[64];
-    snprintf(core, sizeof(core), "%s/hang-core.%d", folder, pid);
+    const int pid = (int)json_integer_value(json_object_get(target, "pid"));
+    char number[32], name[64];
+    snprintf(number, sizeof(number), ",%d,", pid);
     snprintf(name, sizeof(name), "process %d", pid);
-    bool has_core = !run->options->prunes && !access(core, F_OK);
-    json_object_set_new(target, "path", json_string(has_core ? core : name));
+    char *core = strstr(reports->with_cores, number) ? path_of_core(reports->run, pid) : NULL;
+    json_object_set_new(target, "path", json_string(core ? core : name));
+    free(core);
 }
 
 /* "waits_for" of its main thread says that it waits for a child: that one says more. */
@@ -166,26 +205,65 @@ static int rank_report(const json_t *report)
     return !has_python(report) ? 0 : waits_for_child(report) ? 1 : 2;
 }
 
-static void pass_reports_on(struct ci_run *run, const char *path)
+/* The reports of those that say most, one a line. Needs no rights: a report can be anybody's. */
+static int choose_reports(const struct hang_reports *from)
 {
     json_t *reports = json_array(), *one;
-    FILE *file = fopen(path, "re");
     size_t index;
     int most = 0;
     json_error_t error;
-    while (file && (one = json_loadf(file, JSON_DISABLE_EOF_CHECK, &error)))
+    FILE *to = fdopen(from->to, "w");
+    while ((one = json_loadf(from->from, JSON_DISABLE_EOF_CHECK, &error)))
         if (!json_array_append_new(reports, one) && rank_report(one) > most)
             most = rank_report(one);
-    if (file)
-        fclose(file);
     json_array_foreach(reports, index, one)
     {
-        if (rank_report(one) < most)
+        if (!to || rank_report(one) < most)
             continue;
-        name_report(run, one);
-        exit_reports_take(&run->exits, json_dumps(one, JSON_COMPACT | JSON_REAL_PRECISION(10)));
+        name_report(from, one);
+        json_dumpf(one, to, JSON_COMPACT | JSON_REAL_PRECISION(10));
+        putc('\n', to);
     }
     json_decref(reports);
+    return to && !fclose(to) ? EXIT_COMPLETE : EXIT_NOTHING;
+}
+
+static void take_lines(struct ci_run *run, FILE *chosen)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t size;
+    rewind(chosen);
+    while ((size = getline(&line, &capacity, chosen)) > 1)
+        exit_reports_take(&run->exits, strndup(line, (size_t)size - 1));
+    free(line);
+}
+
+static void pass_reports_on(struct ci_run *run, const char *pids, const char *path)
+{
+    char *with_cores = list_cores(run, pids);
+    FILE *from = fopen(path, "re");
+    const int to = memfd_create("pystack-core reports", MFD_CLOEXEC);
+    FILE *chosen = to < 0 ? NULL : fdopen(to, "r");
+    const struct hang_reports reports = {run, with_cores, from, to};
+    int status = 0;
+    const pid_t child = with_cores && from && chosen ? fork() : -1;
+    if (!child) {
+        sandbox_close_all();
+        _exit(choose_reports(&reports));
+    }
+    descendants_hide(run->all, child);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_COMPLETE)
+        take_lines(run, chosen);
+    else
+        complain("what hangs cannot be reported");
+    if (from)
+        fclose(from);
+    if (chosen)
+        fclose(chosen);
+    free(with_cores);
 }
 
 void hang_show(struct ci_run *run, const char *why)
@@ -203,7 +281,7 @@ void hang_show(struct ci_run *run, const char *why)
     descendants_hide(run->all, child);
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
-    pass_reports_on(run, json + strlen("json="));
+    pass_reports_on(run, pids, json + strlen("json="));
     unlink(json + strlen("json="));
     free(json);
     free(pids);
