@@ -5,6 +5,7 @@
 #include "sized_struct.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct psc_heap {
     struct psc_target *target;
@@ -12,6 +13,18 @@ struct psc_heap {
     struct python *python;
     struct heap_view view;
 };
+
+/* PyPy's objects have another layout, move, and lie in memory of its own. */
+static bool has_pypy(const struct target *target)
+{
+    for (size_t i = 0; i < target->file_count; i++) {
+        const char *slash = strrchr(target->files[i]->path, '/');
+        const char *name = slash ? slash + 1 : target->files[i]->path;
+        if (!strncmp(name, "libpypy", strlen("libpypy")))
+            return true;
+    }
+    return false;
+}
 
 static enum psc_status open_heap(struct psc_heap *heap, const struct psc_heap_options *options,
                                  struct psc_error *err)
@@ -29,6 +42,11 @@ static enum psc_status open_heap(struct psc_heap *heap, const struct psc_heap_op
         return psc_fail_memory(err);
     enum psc_status status =
         python_open(target, heap->target->modules, heap->arena, &heap->python, err);
+    if (status == PSC_ERR_NOT_FOUND && has_pypy(target))
+        return end_call(target,
+                        psc_fail(err, PSC_ERR_UNSUPPORTED,
+                                 "the objects of PyPy are not read: CPython 3.8 to 3.15 are"),
+                        err);
     if (status == PSC_OK)
         status = heap_open(target, heap->target->modules, heap->python, heap->arena, &given,
                            &heap->view.heap, err);

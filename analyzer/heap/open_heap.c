@@ -25,6 +25,26 @@ static const char *find_allocator(const struct target *target)
     return NULL;
 }
 
+#define VARIABLE       "PYTHONMALLOC="
+#define VARIABLE_LIMIT 65536u /* Variables of an environment that are looked at. */
+#define VARIABLE_SIZE  64u
+
+/* What the process was told to take for objects in CPython's own allocator's place; false: nothing
+ * is known of that. */
+static bool find_chosen(struct target *target, char ret[VARIABLE_SIZE])
+{
+    psc_addr at = target->process.environment;
+    psc_addr variable;
+    for (unsigned i = 0; at && i < VARIABLE_LIMIT; i++, at += sizeof(uint64_t)) {
+        if (target_read_u64(target, at, &variable) != PSC_OK || !variable)
+            break;
+        if (target_read_string(target, variable, ret, VARIABLE_SIZE) == PSC_OK &&
+            !strncmp(ret, VARIABLE, strlen(VARIABLE)))
+            return true;
+    }
+    return false;
+}
+
 #define LEFT_OUT                                                                                \
     "the core file was made smaller (pystack-core slim, handle), and holds only what a report " \
     "reads"
@@ -75,6 +95,7 @@ static void tell(const struct heap *heap, const char *stage)
 static enum psc_status find_all(struct heap *heap)
 {
     tell(heap, "memory");
+    heap->allocator = find_allocator(heap->target);
     enum psc_status status = heap_ranges_find(heap);
     if (status == PSC_OK)
         status = heap_blocks_find(heap);
@@ -92,7 +113,6 @@ static enum psc_status find_all(struct heap *heap)
         status = PSC_ERR_MEMORY;
     heap_release_all(heap);
     tell(heap, "references");
-    heap->allocator = find_allocator(heap->target);
     if (status == PSC_OK)
         status = heap_references_find(heap);
     if (status != PSC_OK)
@@ -103,6 +123,30 @@ static enum psc_status find_all(struct heap *heap)
     heap_release_all(heap);
     heap_parts_find(heap);
     return heap_types_name(heap);
+}
+
+/* Why there is no object, as far as it is known. */
+static enum psc_status fail_to_find(struct target *target, const char *allocator,
+                                    struct psc_error *err)
+{
+    char chosen[VARIABLE_SIZE];
+    const enum psc_status status = PSC_ERR_NOT_FOUND;
+    if (target->is_slim)
+        return psc_fail(err, status, "no objects were found in it: " LEFT_OUT);
+    if (allocator)
+        return psc_fail(err, status,
+                        "no objects were found in it: malloc() is %s's, whose memory is not read, "
+                        "and CPython's own allocator has none",
+                        allocator);
+    if (find_chosen(target, chosen) && !strcmp(chosen + strlen(VARIABLE), "mimalloc"))
+        return psc_fail(err, status,
+                        "no objects were found in it: they lie in mimalloc's pages (%s), which are "
+                        "not read",
+                        chosen);
+    return psc_fail(err, status,
+                    "no objects were found in it: the memory of the heap is not there, as in a "
+                    "core file that was written without it, or the file of the interpreter is not "
+                    "here: name it as EXECUTABLE, or where it is by --lib-dir");
 }
 
 enum psc_status heap_open(struct target *target, struct modules *modules, struct python *python,
@@ -132,14 +176,10 @@ enum psc_status heap_open(struct target *target, struct modules *modules, struct
         *ret = heap;
         return PSC_OK;
     }
+    const char *allocator = heap->allocator;
     heap_close(heap);
-    if (status == PSC_ERR_NOT_FOUND && target->is_slim)
-        return psc_fail(err, status, "no objects were found in it: " LEFT_OUT);
     if (status == PSC_ERR_NOT_FOUND)
-        return psc_fail(err, status,
-                        "no objects were found in it: the memory of the heap is not there, as in "
-                        "a core file that was written without it, or the file of the interpreter "
-                        "is not here: name it as EXECUTABLE, or where it is by --lib-dir");
+        return fail_to_find(target, allocator, err);
     return psc_fail_status(err, status);
 }
 

@@ -31,7 +31,7 @@ packages_to_build="cmake ninja-build gcc libc6-dev pkg-config libelf-dev libdw-d
 packages_to_demo="python3 python3-dev cython3 gdb"
 packages_to_test="g++ libcmocka-dev xz-utils zstd lz4 binutils dwz gdb gdbserver lldb elfutils debuginfod python3 python3-dev python3-venv python3-wheel python3-pytest
     python3-pytest-xdist python3-jsonschema python3-numpy python3-greenlet python3-trio cython3 musl-tools tmux
-    clang clang-format clang-tidy flake8 mypy"
+    libjemalloc2 libtcmalloc-minimal4 clang clang-format clang-tidy flake8 mypy"
 
 # install_missing PACKAGE...: apt-get only for what is not there, so a second run needs no network.
 install_missing() {

@@ -32,20 +32,6 @@ static bool add_edge(struct heap_walk *walk, uint32_t target, const struct heap_
     return true;
 }
 
-/* Memory that the core does not have may hold what it will. */
-static void note_dangling(struct heap_walk *walk, psc_addr word)
-{
-    struct heap *heap = walk->heap;
-    const struct heap_range *range = heap_range_at(heap, word);
-    const struct target_mapping *mapping = range ? NULL : target_find_mapping(heap->target, word);
-    if (!(heap->objects[walk->object].flags & HEAP_FLAG_EXACT) || mapping)
-        return;
-    heap_note_damage(heap, &(struct heap_damage){.kind = HEAP_DAMAGE_DANGLING,
-                                                 .object = walk->object,
-                                                 .address = walk->address,
-                                                 .value = word});
-}
-
 /* Whether a walk over chunks passed that place over, behind a damaged header. */
 static bool is_passed_over(struct heap_walk *walk, psc_addr address)
 {
@@ -82,6 +68,22 @@ static bool is_given_away(struct heap_walk *walk, const struct heap_range *range
         return true;
     const bool may_be_mapped = (address & (PAGE - 1)) == MAPPED_HEADER;
     return !range->arena && !may_be_mapped;
+}
+
+/* Memory that the core does not have, or whose allocator is not read, may hold what it will. */
+static void note_dangling(struct heap_walk *walk, psc_addr word)
+{
+    struct heap *heap = walk->heap;
+    const struct heap_range *range = heap_range_at(heap, word);
+    const bool is_read =
+        range ? range->module || is_in_pool(heap, word) || (!heap->allocator && heap->glibc.arenas)
+              : !target_find_mapping(heap->target, word);
+    if (!(heap->objects[walk->object].flags & HEAP_FLAG_EXACT) || !is_read)
+        return;
+    heap_note_damage(heap, &(struct heap_damage){.kind = HEAP_DAMAGE_DANGLING,
+                                                 .object = walk->object,
+                                                 .address = walk->address,
+                                                 .value = word});
 }
 
 static void note_lost(struct heap_walk *walk, uint64_t offset, psc_addr table)
