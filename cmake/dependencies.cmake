@@ -4,6 +4,16 @@ find_package(PkgConfig REQUIRED)
 if(PSC_STATIC)
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 endif()
+# An archive that is position independent, as all of Debian's are here, spares a program that starts
+# libraries to load. A distribution's packages are to load them.
+option(PSC_PREFER_ARCHIVES "Link archives where there is a shared library as well" ON)
+macro(psc_find_library variable name)
+  if(PSC_PREFER_ARCHIVES)
+    find_library(${variable} NAMES lib${name}.a ${name} ${ARGN})
+  else()
+    find_library(${variable} NAMES ${name} ${ARGN})
+  endif()
+endmacro()
 pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf)
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw)
 # For .gnu_debugdata; libdw needs it itself.
@@ -13,10 +23,9 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(CAPSTONE REQUIRED IMPORTED_TARGET capstone)
 
-# SHA-256 for signatures; the archive is position independent in Debian, and a program that starts
-# has one library less to load.
+# SHA-256 for signatures.
 find_path(NETTLE_INCLUDE nettle/sha2.h REQUIRED)
-find_library(NETTLE_LIBRARY NAMES libnettle.a nettle REQUIRED)
+psc_find_library(NETTLE_LIBRARY nettle REQUIRED)
 add_library(psc_nettle INTERFACE)
 target_include_directories(psc_nettle INTERFACE ${NETTLE_INCLUDE})
 target_link_libraries(psc_nettle INTERFACE ${NETTLE_LIBRARY})
@@ -29,11 +38,11 @@ option(PSC_LINK_LIBARCHIVE "Link libarchive to the program, as a static one need
 pkg_check_modules(XML2 REQUIRED IMPORTED_TARGET libxml-2.0)
 option(PSC_LINK_LIBXML2 "Link libxml2 to the program, as a static one needs it" OFF)
 
-# The terminal. Archives for the same reason as nettle's; Debian's needs the terminal descriptions'
-# half beside it, one that was built whole does not.
+# The terminal. Debian's needs the terminal descriptions' half beside it, one that was built whole
+# does not.
 find_path(NCURSES_INCLUDE ncursesw/curses.h REQUIRED)
-find_library(NCURSES_LIBRARY NAMES libncursesw.a ncursesw REQUIRED)
-find_library(TINFO_LIBRARY NAMES libtinfo.a tinfo)
+psc_find_library(NCURSES_LIBRARY ncursesw REQUIRED)
+psc_find_library(TINFO_LIBRARY tinfo)
 add_library(psc_ncurses INTERFACE)
 target_include_directories(psc_ncurses INTERFACE ${NCURSES_INCLUDE})
 target_link_libraries(psc_ncurses INTERFACE ${NCURSES_LIBRARY})
