@@ -27,23 +27,44 @@ struct handle_request {
     char **then;      /**< A program and its arguments, with a NULL behind; NULL: none. */
 };
 
+/* ---- core_head.c ---- */
+
 /** Seconds of a clock that goes on steadily. */
 double handle_now(void);
 
-/* ---- stream_head.c ---- */
-
 /** The begin of a core: header, program headers, notes. Zero-initialise. */
 struct stream_head {
-    uint8_t *bytes; /**< As they came; malloc'd. */
+    /** As they came, but for notes that stood behind the memory; malloc'd. */
+    uint8_t *bytes;
     size_t size;
     size_t capacity;
     int file; /**< Without a name, which can be read as a core's head; or -1. */
     char problem[160];
 };
 
+/** Bytes of a head. */
+#define HEAD_LIMIT ((uint64_t)64 << 20)
+
+struct elf_header;
+
 /**
- * Reads so much of a pipe, in a child without rights. NULL, or what is wrong with it: what was read
- * stays.
+ * Reads so much of a pipe. Memory that stands before the notes, as in cores that gdb writes, is
+ * read and dropped. NULL, or what is wrong with it: what was read stays.
+ * @param is_passed_on  all of it is needed later: such notes are not reached then.
+ * @param until  of handle_now().
+ */
+const char *core_head_read(struct stream_head *head, int fd, bool is_passed_on, double until);
+/**
+ * How many program headers there are: the kernel puts the notes right behind them, and the number
+ * of more than 65,534 at the end of the core (fs/binfmt_elf.c, elf_core_dump()).
+ */
+uint64_t core_head_count_segments(const struct stream_head *head, const struct elf_header *header);
+
+/* ---- stream_head.c ---- */
+
+/**
+ * Reads a head, as core_head_read() has it, in a child without rights. NULL, or what is wrong with
+ * it: what was read stays.
  * @param until  of handle_now().
  */
 const char *stream_head_read(struct stream_head *head, int fd, const struct handle_request *request,

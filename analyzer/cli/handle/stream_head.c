@@ -14,99 +14,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define HEAD_LIMIT ((uint64_t)64 << 20)
-#define COPY_SIZE  ((size_t)64 * 1024)
+#define COPY_SIZE ((size_t)64 * 1024)
 /* The one who parses says itself that it was too long, and may take so much longer. */
 #define END_SECONDS 0.5
-
-double handle_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* ---- reading ---- */
-
-static bool wait_for_bytes(int fd, double until)
-{
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    double left = until - handle_now();
-    return left > 0 && poll(&wait, 1, (int)(left * 1000) + 1) > 0;
-}
-
-static const char *read_up_to(struct stream_head *head, int fd, uint64_t size, double until)
-{
-    if (size > HEAD_LIMIT)
-        return "its notes are too large";
-    if (size > head->capacity) {
-        uint8_t *grown = realloc(head->bytes, (size_t)size);
-        if (!grown)
-            return "out of memory";
-        head->bytes = grown;
-        head->capacity = (size_t)size;
-    }
-    while (head->size < size) {
-        if (!wait_for_bytes(fd, until))
-            return "it did not come in time";
-        ssize_t got = read(fd, head->bytes + head->size, (size_t)size - head->size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return strerror(errno);
-        if (!got)
-            return "it ends within its head";
-        head->size += (size_t)got;
-    }
-    return NULL;
-}
-
-/*
- * How many program headers there are: the kernel puts the notes right behind them, and the number
- * of more than 65,534 at the end of the core (fs/binfmt_elf.c, elf_core_dump()).
- */
-static uint64_t count_segments(const struct stream_head *head, const struct elf_header *header)
-{
-    struct elf_segment first;
-    if (header->segment_count != PN_XNUM)
-        return header->segment_count;
-    parse_elf_segment(head->bytes + header->segments_offset, &first);
-    return first.type == PT_NOTE && first.offset > header->segments_offset
-               ? (first.offset - header->segments_offset) / ELF_SEGMENT_SIZE
-               : 0;
-}
-
-static const char *read_head(struct stream_head *head, int fd, double until)
-{
-    struct elf_header header;
-    const char *problem = read_up_to(head, fd, ELF_HEADER_SIZE, until);
-    if (problem)
-        return problem;
-    if (!parse_elf_header(head->bytes, head->size, &header) || header.type != ET_CORE ||
-        header.segments_offset > HEAD_LIMIT)
-        return "it is no core of a 64-bit machine";
-    problem = read_up_to(head, fd, header.segments_offset + ELF_SEGMENT_SIZE, until);
-    if (problem)
-        return problem;
-    uint64_t count = count_segments(head, &header), end = 0;
-    if (!count || count > HEAD_LIMIT / ELF_SEGMENT_SIZE)
-        return "it has no program headers, or too many";
-    problem = read_up_to(head, fd, header.segments_offset + count * ELF_SEGMENT_SIZE, until);
-    for (uint64_t i = 0; !problem && i < count; i++) {
-        struct elf_segment segment;
-        parse_elf_segment(head->bytes + header.segments_offset + i * ELF_SEGMENT_SIZE, &segment);
-        if (segment.type != PT_NOTE)
-            continue;
-        if (segment.offset > HEAD_LIMIT || segment.file_size > HEAD_LIMIT)
-            return "its notes are too large";
-        if (segment.offset + segment.file_size > end)
-            end = segment.offset + segment.file_size;
-    }
-    return problem ? problem : read_up_to(head, fd, end, until);
-}
 
 static bool write_all(int fd, const void *bytes, size_t size)
 {
@@ -131,7 +43,7 @@ static bool write_as_core(const struct stream_head *head, int fd)
         return false;
     Elf64_Ehdr first;
     memcpy(&first, head->bytes, sizeof(first));
-    const Elf64_Shdr number = {.sh_info = (uint32_t)count_segments(head, &header)};
+    const Elf64_Shdr number = {.sh_info = (uint32_t)core_head_count_segments(head, &header)};
     const bool has_number = header.segment_count == PN_XNUM;
     if (has_number)
         first.e_shoff = head->size;
@@ -149,10 +61,10 @@ struct head_files {
     int problem;
 };
 
-static int parse_head(const struct head_files *files, int fd, double until)
+static int parse_head(const struct head_files *files, int fd, bool is_passed_on, double until)
 {
     struct stream_head head = {0};
-    const char *problem = read_head(&head, fd, until);
+    const char *problem = core_head_read(&head, fd, is_passed_on, until);
     bool good = write_all(files->bytes, head.bytes, head.size);
     if (!problem && !(good && write_as_core(&head, files->core)))
         problem = "its head cannot be kept";
@@ -226,7 +138,7 @@ static bool run_parser(const struct head_files *files, int fd, const struct hand
             _exit(EXIT_NOTHING);
         if (!request->no_sandbox)
             sandbox_close_all();
-        _exit(parse_head(files, fd, until));
+        _exit(parse_head(files, fd, request->then != NULL, until));
     }
     close(ends[1]);
     const bool good = child > 0 && wait_for(child, ends[0], until);

@@ -19,7 +19,7 @@ def wait(name):
     time.sleep(600)
 for number in range(2):
     threading.Thread(target=wait, args=("n%d" % number,), daemon=True).start()
-big = bytearray(8 << 20)
+big = bytearray(MEGABYTES << 20)
 def die(what):
     ctypes.string_at(0)
 die({"a": [1, 2, "three"]})
@@ -68,19 +68,20 @@ def reorder(core, stream):
         file.write(begin + bytes(-len(begin) % 4096) + b"".join(memory))
 
 
-def held(folder, *options):
-    """What handle said of a process that is held, and its core."""
-    (folder / "program.py").write_text(PROGRAM)
+def held(folder, *options, megabytes=8, by_kernel=True):
+    """What handle said of a process that is held, and its core: as the kernel writes it, or as gdb does."""
+    (folder / "program.py").write_text(PROGRAM.replace("MEGABYTES", str(megabytes)))
     one = interpreters.find_system() or interpreters.find_wanted()[-1]
     store = folder / "store"
-    names = {"core": str(folder / "big.core"), "stream": str(folder / "stream.core"), "told": str(folder / "told.json"),
+    stream = folder / ("stream.core" if by_kernel else "big.core")
+    names = {"core": str(folder / "big.core"), "stream": str(stream), "told": str(folder / "told.json"),
              "command": [analyzer.PROGRAM, "handle", "PID", str(os.geteuid()), str(os.getegid()), "11",
                          "--store", str(store), "--time-limit", "600", *options]}
     here = os.path.abspath(__file__)
     (folder / "commands.gdb").write_text(
         "set pagination off\nset confirm off\nset startup-with-shell off\npython\nimport json, struct, re\n"
         "text = open(%r).read()\nexec(re.search('def reorder.*?(?=\\n\\n\\n)', text, re.S).group(0))\nend\n%s"
-        % (here, HOLDER % names))
+        % (here, (HOLDER if by_kernel else HOLDER.replace("reorder(", "(lambda core, stream: None)(")) % names))
     done = subprocess.run(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-x", str(folder / "commands.gdb"),
                            "--args", one.path, "-s", str(folder / "program.py")],
                           capture_output=True, check=False, timeout=1200, stdin=subprocess.DEVNULL)
@@ -126,6 +127,31 @@ def test_report_and_small_core_of_a_held_process(tmp_path):
     assert shown.stdout.startswith((kept / "report.txt").read_text())
     assert crash["id"] in crashes(store).stdout and "die" in crashes(store).stdout
     assert crashes(store, "prune", crash["id"]).returncode == 0 and not kept.exists()
+
+
+@needs_gdb
+def test_notes_behind_the_memory(tmp_path):
+    """As gdb's gcore writes a core: they are read past what stands before them."""
+    told, store = held(tmp_path, megabytes=80, by_kernel=False)
+    assert told["code"] == 0, told
+    crash = only_crash(store)
+    kept = store / crash["id"]
+    assert sorted(os.listdir(kept)) == ["core", "crash.json", "report.json", "report.txt"]
+    assert (kept / "core").stat().st_size < 8 << 20
+    for options in [], ["--format", "json", "--all", "--locals=python"]:
+        big, small = analyzer.run(*options, tmp_path / "big.core"), analyzer.run(*options, kept / "core")
+        assert named(big.stdout, tmp_path / "big.core") == named(small.stdout, kept / "core"), options
+    # Passed on, it is not kept, and it is not read twice.
+    with open(tmp_path / "big.core", "rb") as stream:
+        done = analyzer.run("handle", "--store", tmp_path / "other", os.getpid(), "--then", "cp", "/dev/stdin",
+                            tmp_path / "passed.core", stdin=stream)
+    assert "its notes stand behind its memory, which is passed on" in done.stderr, done.describe()
+    assert subprocess.run(["cmp", tmp_path / "big.core", tmp_path / "passed.core"]).returncode == 0
+    with open(tmp_path / "cut.core", "wb") as cut:
+        cut.write((tmp_path / "big.core").read_bytes()[:70 << 20])
+    with open(tmp_path / "cut.core", "rb") as stream:
+        done = handle(tmp_path / "other", stream)
+    assert done.returncode == 1 and "it ends before its notes" in done.stderr, done.describe()
 
 
 @needs_gdb
