@@ -37,6 +37,7 @@ static void watch_signals(void)
 struct recorder {
     struct record_request request;
     struct started_command child;
+    struct held_outputs outputs;
     bool shows;     /**< Progress, on a terminal. */
     bool shown;     /**< A line of it stands there. */
     uint64_t since; /**< The last one. */
@@ -89,7 +90,7 @@ static int finish(struct recorder *recorder, struct profile *profile, enum recor
 {
     struct record_request *request = &recorder->request;
     // What was recorded is written, whatever else comes.
-    int code = record_write(request, profile);
+    int code = record_write(request, profile, &recorder->outputs);
     if (!request->quiet)
         record_tell_counts(request, profile, recorder->child.ended ? RECORD_EXITED : end);
     if (code == EXIT_COMPLETE && profile->counts.failed)
@@ -130,7 +131,7 @@ static int record(struct recorder *recorder)
         return EXIT_NOTHING;
     }
     // The command has been started: nothing else will be, and none be signalled or written to.
-    sandbox_begin();
+    sandbox_begin_tracing();
     options->tick = tick;
     options->tick_context = recorder;
     enum psc_status status = record_run(options, profile, &end, &why);
@@ -176,5 +177,9 @@ int command_record(int argc, char **argv)
         return command_line_exit_code(result);
     recorder.shows = recorder.shows && !recorder.request.quiet;
     watch_signals();
-    return recorder.request.command ? record_started(&recorder) : record(&recorder);
+    if (!held_outputs_open(&recorder.request, &recorder.outputs))
+        return EXIT_NOTHING;
+    int code = recorder.request.command ? record_started(&recorder) : record(&recorder);
+    held_outputs_end(&recorder.outputs);
+    return code;
 }

@@ -10,40 +10,37 @@
 #include <string.h>
 
 static int write_one(const struct record_request *request, const struct profile *profile,
-                     int format, const char *path)
+                     struct held_outputs *held, size_t index)
 {
-    struct output_file file;
+    struct output_file *file = &held->files[index];
     struct psc_error why = {0};
+    const int format = request->output_count ? request->outputs[index].format : 0;
+    const char *path = record_output_path(request, index);
     const char *name = path ? path : "standard output";
     const struct profile_output output = {.write = write_output,
-                                          .context = &file,
+                                          .context = file,
                                           .version = psc_version(),
                                           .read_source = record_sources_read,
                                           .source_context = request->record.sources};
-    bool good = open_output(&file, path, false);
-    enum psc_status status =
-        good ? profile_formats[format].write(profile, &output, &why) : PSC_ERR_IO;
-    bool kept = close_output(&file, status == PSC_OK);
+    enum psc_status status = profile_formats[format].write(profile, &output, &why);
+    bool kept = held_outputs_close(held, index, status == PSC_OK);
     if (status == PSC_OK && kept)
         return EXIT_COMPLETE;
-    if (!path && file.error == EPIPE)
+    if (!path && file->error == EPIPE)
         return EXIT_COMPLETE;
-    if (file.error)
-        complain("%s: %s", name, strerror(file.error));
+    if (file->error)
+        complain("%s: %s", name, strerror(file->error));
     else
         complain("%s: %s", name, why.message[0] ? why.message : "it could not be written");
     return EXIT_NOTHING;
 }
 
-int record_write(const struct record_request *request, const struct profile *profile)
+int record_write(const struct record_request *request, const struct profile *profile,
+                 struct held_outputs *held)
 {
     int code = EXIT_COMPLETE;
-    if (!request->output_count)
-        return write_one(request, profile, 0, NULL);
-    for (size_t i = 0; i < request->output_count; i++) {
-        const struct record_output *output = &request->outputs[i];
-        const char *path = strcmp(output->path, "-") ? output->path : NULL;
-        int one = write_one(request, profile, output->format, path);
+    for (size_t i = 0; i < held->count; i++) {
+        int one = write_one(request, profile, held, i);
         code = one > code ? one : code;
     }
     return code;

@@ -172,6 +172,9 @@ bool system_calls_forbid_foreign(void)
         {SYS_io_uring_register, 0, 0, 0},
         {SYS_io_uring_enter, 0, 0, 0},
 #endif
+        // What it puts into a terminal its shell would read as typed.
+        {SYS_ioctl, 1, UINT32_MAX, TIOCSTI},
+        {SYS_ioctl, 1, UINT32_MAX, TIOCLINUX},
         {SYS_add_key, 0, 0, 0},
         {SYS_request_key, 0, 0, 0},
         {SYS_keyctl, 0, 0, 0},
@@ -209,6 +212,48 @@ bool system_calls_forbid_foreign(void)
     put_begin(&filter);
     PUT(&filter, own, SECCOMP_RET_ALLOW);
     PUT(&filter, foreign, REFUSE(EPERM));
+    put_return(&filter, SECCOMP_RET_ALLOW);
+    return load(&filter);
+}
+
+/* ---- one who traces ---- */
+
+/* Flags of open(2) that change something, each as a call of its own. */
+#define CHANGING(number, argument)                                                      \
+    {(number), (argument), O_WRONLY, O_WRONLY}, {(number), (argument), O_RDWR, O_RDWR}, \
+        {(number), (argument), O_CREAT, O_CREAT},                                       \
+    {                                                                                   \
+        (number), (argument), O_TRUNC, O_TRUNC                                          \
+    }
+
+bool system_calls_forbid_changes(void)
+{
+    static const struct call changes[] = {
+        CHANGING(SYS_openat, 2),
+#ifdef SYS_open
+        CHANGING(SYS_open, 1),      {SYS_creat, 0, 0, 0},        {SYS_rename, 0, 0, 0},
+        {SYS_link, 0, 0, 0},        {SYS_symlink, 0, 0, 0},      {SYS_unlink, 0, 0, 0},
+        {SYS_mkdir, 0, 0, 0},       {SYS_rmdir, 0, 0, 0},        {SYS_chmod, 0, 0, 0},
+        {SYS_chown, 0, 0, 0},       {SYS_lchown, 0, 0, 0},       {SYS_utime, 0, 0, 0},
+        {SYS_utimes, 0, 0, 0},      {SYS_futimesat, 0, 0, 0},    {SYS_renameat, 0, 0, 0},
+#endif
+        {SYS_renameat2, 0, 0, 0},   {SYS_linkat, 0, 0, 0},       {SYS_symlinkat, 0, 0, 0},
+        {SYS_unlinkat, 0, 0, 0},    {SYS_mkdirat, 0, 0, 0},      {SYS_truncate, 0, 0, 0},
+        {SYS_fchmod, 0, 0, 0},      {SYS_fchmodat, 0, 0, 0},
+#ifdef SYS_fchmodat2
+        {SYS_fchmodat2, 0, 0, 0},
+#endif
+        {SYS_fchown, 0, 0, 0},      {SYS_fchownat, 0, 0, 0},     {SYS_utimensat, 0, 0, 0},
+        {SYS_setxattr, 0, 0, 0},    {SYS_lsetxattr, 0, 0, 0},    {SYS_fsetxattr, 0, 0, 0},
+        {SYS_removexattr, 0, 0, 0}, {SYS_lremovexattr, 0, 0, 0}, {SYS_fremovexattr, 0, 0, 0},
+    };
+    // Its flags are in memory, where a filter does not see them; folder by folder it goes, too.
+    static const struct call unknown[] = {{SYS_openat2, 0, 0, 0}};
+    static struct filter filter;
+    filter.count = 0;
+    put_begin(&filter);
+    PUT(&filter, changes, REFUSE(EPERM));
+    PUT(&filter, unknown, REFUSE(ENOSYS));
     put_return(&filter, SECCOMP_RET_ALLOW);
     return load(&filter);
 }

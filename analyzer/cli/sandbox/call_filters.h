@@ -11,6 +11,12 @@
 bool system_calls_forbid_foreign(void);
 
 /**
+ * Beside that one, for who traces: forbids all that changes files, and to open any for writing.
+ * What is open stays as it is.
+ */
+bool system_calls_forbid_changes(void);
+
+/**
  * For a parser: allows what works with memory and with what is open already. open(2) and its like
  * raise SIGSYS where a broker is asked, else they fail with EPERM, as all others do.
  * @param broker       the socket to the broker; -1: there is none.

@@ -13,6 +13,8 @@
 
 /* The user and the group that own nothing (Debian: base-passwd). */
 #define NOBODY 65534
+/* CAP_CHECKPOINT_RESTORE of linux/capability.h, since Linux 5.9. */
+#define CHECKPOINT_RESTORE 40
 
 /* A word has 32 of them. */
 struct capabilities {
@@ -52,23 +54,28 @@ static void add(struct capabilities *capabilities, unsigned int which)
 bool rights_keep_needed(void)
 {
     static const unsigned int needed[] = {
-        CAP_SYS_PTRACE,
-        CAP_DAC_READ_SEARCH,
-        CAP_DAC_OVERRIDE,
-        CAP_FOWNER,
-        CAP_SYS_NICE,
-        CAP_SYS_RESOURCE,
-        CAP_SETUID,
-        CAP_SETGID,
-        CAP_SETPCAP,
-        CAP_IPC_LOCK,
-        CAP_SYS_ADMIN, /* /proc/PID/map_files; before Linux 5.9. */
-        40,            /* CAP_CHECKPOINT_RESTORE: the same. */
+        CAP_SYS_PTRACE,     CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_FOWNER,
+        CAP_SYS_NICE,       CAP_SYS_RESOURCE,    CAP_SETUID,       CAP_SETGID,
+        CAP_SETPCAP,        CAP_IPC_LOCK,        CAP_SYS_ADMIN, /* /proc/PID/map_files; before
+                                                                   Linux 5.9. */
+        CHECKPOINT_RESTORE,                                     /* The same. */
     };
     struct capabilities kept = {{0}};
     for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
         add(&kept, needed[i]);
     return keep(&kept);
+}
+
+void rights_keep_tracing(void)
+{
+    const bool has_restore = prctl(PR_CAPBSET_READ, CHECKPOINT_RESTORE, 0, 0, 0) >= 0;
+    struct capabilities kept = {{0}};
+    add(&kept, CAP_SYS_PTRACE);
+    add(&kept, CAP_DAC_READ_SEARCH);
+    add(&kept, CAP_SYS_NICE);
+    // /proc/PID/map_files.
+    add(&kept, has_restore ? CHECKPOINT_RESTORE : CAP_SYS_ADMIN);
+    (void)keep(&kept);
 }
 
 /* As the limit: 20 - the lowest nice value (setrlimit(2)). */

@@ -8,6 +8,8 @@
 bool rights_allow_no_new(void);
 /** Gives up all capabilities but those that looking at processes and writing files need. */
 bool rights_keep_needed(void);
+/** Of those the ones stay that tracing a process and reading its files need. */
+void rights_keep_tracing(void);
 /** Gives up all capabilities, and, of root, the user: nobody's alone stays. */
 bool rights_give_up(void);
 /** No file can be opened by a name any more, and no TCP port be used (landlock(7)). */

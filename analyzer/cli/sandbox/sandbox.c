@@ -34,6 +34,15 @@ void sandbox_begin(void)
     dropped.foreign_calls = dropped.no_new && system_calls_forbid_foreign();
 }
 
+void sandbox_begin_tracing(void)
+{
+    sandbox_begin();
+    if (dropped.capabilities)
+        rights_keep_tracing();
+    if (dropped.foreign_calls)
+        (void)system_calls_forbid_changes();
+}
+
 bool sandbox_is_shut(void)
 {
     return dropped.calls;

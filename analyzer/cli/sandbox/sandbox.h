@@ -44,6 +44,12 @@ struct sandbox_rules {
  * capability but those that looking at a process and writing a file need. For good.
  */
 void sandbox_begin(void);
+/**
+ * The same for one who traces and reads a process for long, and parses by himself: no file is
+ * written but what is open, none made, named, removed or changed, and of the capabilities only
+ * those that tracing and reading need stay. Landlock would forbid to trace (landlock(7)).
+ */
+void sandbox_begin_tracing(void);
 
 /**
  * Runs the work in a child (here, where that was done) that can open nothing but what the rules

@@ -281,7 +281,7 @@ static int answer_call(long number, const long arguments[4])
     if (number == SYS_openat2)
         return open_by_broker(BROKER_IN_ROOT, path, folder);
     long flags = arguments[plain ? 1 : 2];
-    if (flags & (O_WRONLY | O_RDWR | O_CREAT)) /* musl's O_ACCMODE has O_PATH in it */
+    if (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) /* musl's O_ACCMODE has O_PATH in it */
         return -EPERM;
     if (folder != AT_FDCWD && path[0] != '/')
         return -EPERM;

@@ -333,7 +333,7 @@ static int watch(struct top *top)
         return EXIT_NOTHING;
     }
     // The command has been started: nothing else will be.
-    sandbox_begin();
+    sandbox_begin_tracing();
     top->record.tick = tick;
     top->record.tick_context = top;
     figures_init(&top->screen.figures);

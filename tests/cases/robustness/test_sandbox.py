@@ -185,13 +185,19 @@ def test_parser_gets_code_and_source(tmp_path):
     assert public.exists() and ask(tmp_path, [("openat", AT_FDCWD, "/etc/passwd", 0)], [core_of_python()])[0] > 2
 
 
+def changing_calls(tmp_path, target):
+    return [("openat", AT_FDCWD, str(target), os.O_RDWR), ("openat", AT_FDCWD, str(target), os.O_WRONLY | os.O_APPEND),
+            ("openat", AT_FDCWD, str(tmp_path / "new.py"), os.O_CREAT | os.O_WRONLY, 0o600),
+            ("openat", AT_FDCWD, str(tmp_path / "new.py"), os.O_CREAT, 0o600), ("open", str(target), os.O_TRUNC),
+            ("openat", AT_FDCWD, str(tmp_path), os.O_TMPFILE | os.O_RDWR, 0o600),
+            ("creat", str(tmp_path / "new.py"), 0o600), ("unlink", str(target)), ("mkdir", str(tmp_path / "folder")),
+            ("rename", str(target), str(tmp_path / "other.py")), ("chmod", str(target), 0o777),
+            ("symlink", str(target), str(tmp_path / "link"))]
+
+
 def test_parser_can_only_read(tmp_path):
     target = make_foreign(tmp_path / "file.py", mode=0o666)
-    calls = [("openat", AT_FDCWD, str(target), os.O_RDWR), ("openat", AT_FDCWD, str(target), os.O_WRONLY | os.O_APPEND),
-             ("openat", AT_FDCWD, str(tmp_path / "new.py"), os.O_CREAT | os.O_WRONLY, 0o600),
-             ("creat", str(tmp_path / "new.py"), 0o600), ("unlink", str(target)), ("mkdir", str(tmp_path / "folder")),
-             ("rename", str(target), str(tmp_path / "other.py")), ("chmod", str(target), 0o777),
-             ("symlink", str(target), str(tmp_path / "link"))]
+    calls = changing_calls(tmp_path, target)
     assert ask(tmp_path, calls, [core_of_python()]) == [-errno.EPERM] * len(calls)
     assert target.read_bytes() == b"secret\n" and not (tmp_path / "new.py").exists()
 
@@ -285,12 +291,31 @@ def test_whole_program_has_no_network(tmp_path):
 
 
 def test_recording_has_no_network(tmp_path):
-    """It reads the process itself; what it needs no more when it begins is given up."""
+    """It reads the process itself; what it needs no more when it begins is given up: nothing is written but what is open."""
     with living.running(SLEEPER) as process:
-        results = ask(tmp_path, foreign_calls(process.pid), ["record", "--duration", "1", "--pid", process.pid],
+        output = tmp_path / "profile"
+        target = make_foreign(tmp_path / "file.py", mode=0o666)
+        calls = foreign_calls(process.pid) + changing_calls(tmp_path, target)
+        results = ask(tmp_path, calls, ["record", "--duration", "1", "--output", "ndjson=%s" % output, "--pid", process.pid],
                       at="record_run", follow="parent")
-        assert results == [-errno.EPERM] * len(results)
+        assert results == [-errno.EPERM] * len(results), list(zip(calls, results))
+        assert target.read_bytes() == b"secret\n" and not output.exists()
         assert process.poll() is None
+
+
+def test_recording_keeps_few_capabilities(tmp_path):
+    """Those to trace, to read what is others', and to be in time."""
+    script = tmp_path / "script.gdb"
+    with living.running(SLEEPER) as process:
+        script.write_text(SCRIPT % ("parent", go_to("record_run"), "python print(open('/proc/%d/status' % "
+                                    "gdb.selected_inferior().pid).read())"))
+        done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, "record", "--duration", "1",
+                               "--pid", str(process.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=600, env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
+    kept = 1 << 19 | 1 << 2 | 1 << 23
+    found = int(re.findall(r"^CapEff:\s*([0-9a-f]+)$", done.stdout, re.M)[0], 16)
+    assert found & ~(kept | 1 << 40 | 1 << 21) == 0, hex(found)
+    assert not (found & 1 << 40 and found & 1 << 21), hex(found)
 
 
 def test_text_filter_has_nothing(tmp_path):
