@@ -43,6 +43,8 @@ enum psc_status psc_kept_learn(struct psc_kept *kept, const void *bytes, size_t 
         struct module *module = kept_modules_learn(kept->modules, &lesson);
         if (module && lesson.code)
             cython_learn_code(module, lesson.codes, lesson.code_count);
+        if (module && lesson.source_size)
+            cython_learn_sources(module, lesson.sources, lesson.source_size);
     }
     return cursor.failed ? psc_fail(err, PSC_ERR_FORMAT, "psc_kept_learn: the bytes are damaged")
                          : PSC_OK;

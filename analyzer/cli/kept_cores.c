@@ -86,12 +86,16 @@ bool kept_cores_start(const struct options *options, struct sandbox_keeper *ret)
 {
     static struct keeping keeping;
     static const struct sandbox_keeping calls = {begin, learn, show_task, &keeping};
+    static const struct sandbox_owner everybody = {(uid_t)-1, (gid_t)-1, 0, -1};
     struct file_rules rules;
     *ret = (struct sandbox_keeper){.control = -1};
     if (!can_keep(options))
         return false;
     keeping.options = *options;
     bool good = file_rules_init(&rules, options);
+    // What it knows is told to whoever's core it is: beside code only what everybody may read.
+    rules.rules.owners = &everybody;
+    rules.rules.owner_count = 1;
     rules.rules.own_only = true;
     good = good && sandbox_keeper_start(&rules.rules, &calls, ret);
     file_rules_deinit(&rules);

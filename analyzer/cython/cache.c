@@ -1,16 +1,11 @@
 #include "cython_private.h"
 
 #include <stdlib.h>
-#include <unistd.h>
-
-/* Larger files are not generated C. */
-#define C_FILE_SIZE_LIMIT ((size_t)256 * 1024 * 1024)
 
 struct cached_lines {
     struct module *module;
-    const char *c_file;
-    struct cython_lines *lines; /**< NULL: looked for and not there. */
-    bool xml;                   /**< From Cython's debug XML, not from the C file. */
+    struct generated_lines found;
+    const struct generated_lines *kept; /**< Whose lines these are; NULL: they are the cache's. */
 };
 
 struct cython_cache {
@@ -21,6 +16,7 @@ struct cython_cache {
     struct cython_module *modules;
     size_t module_count;
     size_t module_capacity;
+    struct hash_table sources;
 };
 
 struct cython_cache *cython_cache_create(void)
@@ -30,6 +26,8 @@ struct cython_cache *cython_cache_create(void)
         free(cache);
         return NULL;
     }
+    if (cache)
+        cython_sources_init(&cache->sources);
     return cache;
 }
 
@@ -38,11 +36,13 @@ void cython_cache_destroy(struct cython_cache *cache)
     if (!cache)
         return;
     for (size_t i = 0; i < cache->line_count; i++)
-        cython_lines_destroy(cache->lines[i].lines);
+        if (!cache->lines[i].kept)
+            cython_lines_destroy(cache->lines[i].found.lines);
     for (size_t i = 0; i < cache->module_count; i++)
         cython_module_deinit(&cache->modules[i]);
     free(cache->lines);
     free(cache->modules);
+    hash_table_deinit(&cache->sources);
     arena_destroy(cache->arena);
     free(cache);
 }
@@ -163,106 +163,28 @@ bool cython_cache_public_name(struct cython_cache *cache, struct module *module,
 
 /* ---- from C lines to those of the .pyx ---- */
 
-/** The search for the lines of one C file. */
-struct lines_search {
-    struct module *module;
-    struct reports *reports;
-    const char *c_file;
-    bool xml;
-    struct cython_lines *lines; /**< What was found. */
-    const char *used;           /**< The file that they are of. */
-    const char *other;          /**< A file of another build. */
-};
-
-/** Whether errors may stand in a file that was included: its name is a string of the module's. */
-static bool names_include(const struct module *module)
-{
-    static const char ending[] = ".pxi";
-    return module->image && memmem(module->image, module->image_size, ending, sizeof(ending));
-}
-
-/** Takes the lines of a file's bytes when they are the module's. */
-static void take_lines(struct lines_search *search, const char *path, struct slice text)
-{
-    struct cython_lines *lines = NULL;
-    enum psc_status status = search->xml ? parse_cython_xml(text.data, text.size, &lines)
-                                         : parse_cython_lines(text.data, text.size, &lines);
-    if (status != PSC_OK)
-        return;
-    if (!cython_lines_has_files(lines) && names_include(search->module)) {
-        cython_lines_destroy(lines);
-        return;
-    }
-    struct slice c_text = search->xml ? (struct slice){"", 0} : text;
-    if (!cython_lines_is_empty(lines) &&
-        cython_matches_build(search->module, search->reports, search->c_file, c_text, lines)) {
-        search->lines = lines;
-        search->used = path;
-        return;
-    }
-    if (!cython_lines_is_empty(lines))
-        search->other = path;
-    cython_lines_destroy(lines);
-}
-
-static bool visit_lines(void *context, const char *path)
-{
-    struct lines_search *search = context;
-    int fd = target_open_local(modules_target(search->module->owner), path);
-    if (fd < 0)
-        return false;
-    size_t size;
-    char *text PSC_CLEANUP(cleanup_free) = file_bytes_read(fd, C_FILE_SIZE_LIMIT, &size);
-    close(fd);
-    if (text)
-        take_lines(search, path, (struct slice){text, size});
-    return search->lines;
-}
-
-/* In the list of all files; the generated C stands for both where neither is at hand. */
-static void note_need(const struct lines_search *search, const char *name, struct arena *arena)
-{
-    struct target *target = modules_target(search->module->owner);
-    const char *home = search->used ? target_home_of(target, search->used) : NULL;
-    if (!home && search->used && search->xml)
-        name = arena_printf(arena, "cython_debug/cython_debug_info_%s", name);
-    else
-        name = search->c_file;
-    if (!home && name)
-        home = cython_home_of(search->module, name, arena);
-    if (home)
-        target_need_file(target, &(struct target_needed_file){.kind = TARGET_NEED_CYTHON,
-                                                              .path = home,
-                                                              .local = search->used});
-}
-
 static void search_lines(struct cython_cache *cache, struct cached_lines *entry)
 {
-    struct module *module = entry->module;
     struct cython_module *known;
-    struct lines_search search = {.module = module, .c_file = entry->c_file};
-    search.reports = cache_reports(cache, module, &known);
-    struct cython_file_search files = {module, entry->c_file, cache->arena, visit_lines, &search};
-    cython_each_c_file(&files);
-    const char *name = known && !search.lines ? cython_module_get_name(known, cache->arena) : NULL;
-    if (name) {
-        search.xml = true;
-        cython_each_xml(&files, name);
+    struct module *module = entry->module;
+    struct reports *reports = cache_reports(cache, module, &known);
+    entry->kept = known && known->code
+                      ? kept_code_find_lines(known->code, module, entry->found.c_file)
+                      : NULL;
+    if (entry->kept) {
+        entry->found = *entry->kept;
+    } else if (known) {
+        module_note_source(module, entry->found.c_file, "");
+        cython_generated_lines_find(known, reports, cache->arena, &entry->found);
     }
-    note_need(&search, name, cache->arena);
-    entry->lines = search.lines;
-    entry->xml = search.lines && search.xml;
-    if (search.other && !search.lines)
-        target_warn(modules_target(module->owner), "cython-source-mismatch",
-                    "%s: not of the build of %s; its lines are not used", search.other,
-                    module->path);
+    cython_generated_lines_tell(module, &entry->found);
 }
 
 static struct cached_lines *find_lines(struct cython_cache *cache, struct module *module,
                                        const char *c_file)
 {
     for (size_t i = 0; i < cache->line_count; i++) {
-        if (cache->lines[i].module == module && strcmp(cache->lines[i].c_file, c_file) == 0)
+        if (cache->lines[i].module == module && strcmp(cache->lines[i].found.c_file, c_file) == 0)
             return &cache->lines[i];
     }
     const char *copy = arena_strdup(cache->arena, c_file);
@@ -270,7 +192,7 @@ static struct cached_lines *find_lines(struct cython_cache *cache, struct module
                                 cache->line_count + 1, sizeof(*cache->lines)))
         return NULL;
     struct cached_lines *entry = &cache->lines[cache->line_count++];
-    *entry = (struct cached_lines){.module = module, .c_file = copy};
+    *entry = (struct cached_lines){.module = module, .found = {.c_file = copy}};
     search_lines(cache, entry);
     return entry;
 }
@@ -279,6 +201,18 @@ const struct cython_lines *cython_lines_find(struct cython_cache *cache, struct 
                                              const char *c_file, bool *ret_xml)
 {
     const struct cached_lines *entry = find_lines(cache, module, c_file);
-    *ret_xml = entry && entry->xml;
-    return entry ? entry->lines : NULL;
+    *ret_xml = entry && entry->found.lines && entry->found.xml;
+    return entry ? entry->found.lines : NULL;
+}
+
+const char *cython_cache_source_path(struct cython_cache *cache, const struct cython_source *source,
+                                     struct arena *arena)
+{
+    const struct cython_place *place = cython_sources_find(&cache->sources, source);
+    if (!place)
+        place = cython_sources_add(&cache->sources, source, kept_code_find_source(source),
+                                   cache->arena);
+    if (place && place->home)
+        target_add_home(modules_target(source->module->owner), place->local, place->home);
+    return place ? arena_strdup(arena, place->path) : NULL;
 }

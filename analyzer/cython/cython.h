@@ -193,6 +193,12 @@ size_t cython_cache_find_code(struct cython_cache *cache, const struct cython_ad
  * @param addresses  of the file, 8 bytes each, little-endian: that will be asked for again.
  */
 void cython_learn_code(struct module *module, const uint8_t *addresses, size_t count);
+/**
+ * Looks for the files of the building machine that targets to come will ask for; after
+ * cython_learn_code().
+ * @param names  as module_lesson.sources has them.
+ */
+void cython_learn_sources(struct module *module, const char *names, size_t size);
 
 /**
  * Whether the function at an address may call itself without Python's help: one that is inlined
@@ -226,12 +232,18 @@ bool cython_cache_is_helper(struct cython_cache *cache, struct module *module, p
 bool cython_cache_public_name(struct cython_cache *cache, struct module *module, const char *symbol,
                               struct arena *arena, struct cython_name *ret);
 
+/** A file that a comment block, #line or traceback entry names. */
+struct cython_source {
+    struct module *module;
+    const char *c_file; /**< The generated C; NULL: not known. */
+    const char *pyx_file;
+};
 /**
- * Where the .pyx that a comment block, #line or traceback entry names is, seen from
- * the C file and the module: absolute, as the target has it where it is known there, else as it is
- * here; or as named when it cannot be found.
+ * Where the file is, seen from the C file and the module, looked for once: absolute, as the target
+ * has it where it is known there, else as it is here; or as named when it cannot be found. From
+ * `arena`; NULL: out of memory.
  */
-const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
-                               struct arena *arena);
+const char *cython_cache_source_path(struct cython_cache *cache, const struct cython_source *source,
+                                     struct arena *arena);
 
 #endif

@@ -32,6 +32,51 @@ bool kept_code_find(const struct kept_code *code, uint64_t address, struct arena
 /** The same of cython_is_own_code(). */
 bool kept_code_find_helper(const struct kept_code *code, uint64_t address, bool *ret);
 
+/* ---- files of the building machine ---- */
+
+/** The lines of one generated C file, as far as they were found. */
+struct generated_lines {
+    const char *c_file;         /**< As debug information names it. */
+    struct cython_lines *lines; /**< NULL: looked for and not there. */
+    bool xml;                   /**< From Cython's debug XML, not from the C file. */
+    const char *local;          /**< The file that they are of; NULL. */
+    const char *home;           /**< What the target calls that; NULL: nothing. */
+    const char *needed;         /**< Where any machine looks for it first; NULL: no memory. */
+    const char *other;          /**< A file of another build; NULL. */
+};
+/**
+ * Looks for the lines of ret->c_file; all else of `ret` is zero before.
+ * @param reports  of the module's code; may be NULL.
+ */
+void cython_generated_lines_find(struct cython_module *known, struct reports *reports,
+                                 struct arena *arena, struct generated_lines *ret);
+/** Tells the module's target what was found: a file that it needs, or a warning. */
+void cython_generated_lines_tell(struct module *module, const struct generated_lines *found);
+
+/** Where sources are: a table of what was looked for. Initialise with cython_sources_init(). */
+void cython_sources_init(struct hash_table *sources);
+/** NULL: it was not looked for. */
+const struct cython_place *cython_sources_find(const struct hash_table *sources,
+                                               const struct cython_source *source);
+
+/** NULL also where rights were missing, so that another target may find it elsewhere. */
+const struct cython_place *cython_sources_find_certain(const struct hash_table *sources,
+                                                       const struct cython_source *source);
+/**
+ * Looks for one that is not in the table.
+ * @param kept  where somebody else has found it; NULL: that is not known.
+ * @param keep  of what the table has.
+ * @return NULL: out of memory.
+ */
+const struct cython_place *cython_sources_add(struct hash_table *sources,
+                                              const struct cython_source *source,
+                                              const struct cython_place *kept, struct arena *keep);
+
+/** What the keeper of the module's code has found; NULL: that has to be looked for. */
+const struct generated_lines *kept_code_find_lines(const struct kept_code *code,
+                                                   const struct module *module, const char *c_file);
+const struct cython_place *kept_code_find_source(const struct cython_source *source);
+
 void cython_module_deinit(struct cython_module *known);
 bool cython_module_name_of(struct cython_module *known, const char *symbol, struct arena *arena,
                            struct arena *keep, struct cython_name *ret);

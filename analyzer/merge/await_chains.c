@@ -16,6 +16,10 @@
 #define TOTAL_WORD_LIMIT ((size_t)1 << 18)
 /** Generators in one row of helpers. */
 #define AWAITING_LIMIT 512
+/** Words of the stack that are known to be none: the same few objects stand in many rows. */
+#define OTHER_WORD_COUNT 1024
+/** Words of the stack that are read at once. */
+#define WORDS_AT_ONCE 64
 
 /** A row of helpers' frames, from the frame inside of it outward. */
 struct row {
@@ -31,7 +35,8 @@ struct search {
     struct merged_stack *merged;
     const struct await_chain_input *input;
     struct row row;
-    size_t words; /**< Looked at so far. */
+    size_t words;                      /**< Looked at so far. */
+    psc_addr others[OTHER_WORD_COUNT]; /**< Each where its hash has it; 0: none. */
     struct python_awaiting found[AWAITING_LIMIT];
     size_t found_count;
     psc_addr running[AWAITING_LIMIT]; /**< Others of Cython's, whose functions run. */
@@ -55,14 +60,43 @@ static bool is_known(const struct search *search, psc_addr object)
     return false;
 }
 
-static void note_running(struct search *search, psc_addr object)
+static bool is_running(const struct search *search, psc_addr object)
 {
     for (size_t i = 0; i < search->running_count; i++)
         if (search->running[i] == object)
-            return;
-    if (search->running_count < AWAITING_LIMIT &&
-        python_running_body(search->input->python, object))
-        search->running[search->running_count++] = object;
+            return true;
+    return false;
+}
+
+/** A word of the stack that may be an object: takes it when it is a generator that runs. */
+static void take_word(struct search *search, uint64_t word)
+{
+    psc_addr *other = &search->others[hash_u64(word) % OTHER_WORD_COUNT];
+    if (*other == word || is_known(search, word) || is_running(search, word))
+        return;
+    switch (python_read_running(search->input->python, word, &search->found[search->found_count])) {
+    case PYTHON_AWAITING:
+        search->found_count++;
+        return;
+    case PYTHON_RUNNING:
+        if (search->running_count < AWAITING_LIMIT)
+            search->running[search->running_count++] = word;
+        return;
+    case PYTHON_NOT_RUNNING:
+        break;
+    }
+    *other = word;
+}
+
+/** Words of the stack from `at`; how many, 0 where it cannot be read. */
+static size_t read_words(struct target *target, psc_addr at, psc_addr end,
+                         uint64_t ret[WORDS_AT_ONCE])
+{
+    const uint64_t left = (end - at + 7) / sizeof(*ret);
+    const size_t count = left < WORDS_AT_ONCE ? (size_t)left : WORDS_AT_ONCE;
+    if (target_read(target, at, ret, count * sizeof(*ret)) == PSC_OK)
+        return count;
+    return target_read_u64(target, at, ret) == PSC_OK;
 }
 
 /** Those that the stack holds from the frame inside of the helpers to the outermost of them. */
@@ -70,22 +104,21 @@ static void find_awaiting(struct search *search)
 {
     const struct row *row = &search->row;
     const struct native_frame *frames = search->merged->native.frames;
-    psc_addr end = frames[row->helpers[row->count - 1]].cfa;
-    size_t words = 0;
+    const psc_addr end = frames[row->helpers[row->count - 1]].cfa;
+    uint64_t words[WORDS_AT_ONCE];
+    size_t taken = 0;
     search->found_count = search->running_count = 0;
-    for (psc_addr at = frames[row->inner].sp & ~(psc_addr)7;
-         at < end && words < WORD_LIMIT && search->found_count < AWAITING_LIMIT; at += 8, words++) {
-        uint64_t word;
-        if (search->words++ >= TOTAL_WORD_LIMIT)
+    for (psc_addr at = frames[row->inner].sp & ~(psc_addr)7; at < end && taken < WORD_LIMIT;) {
+        const size_t count = read_words(search->input->target, at, end, words);
+        for (size_t i = 0; i < count; i++) {
+            if (search->found_count == AWAITING_LIMIT || search->words++ >= TOTAL_WORD_LIMIT)
+                return;
+            take_word(search, words[i]);
+        }
+        if (!count)
             return;
-        if (target_read_u64(search->input->target, at, &word) != PSC_OK)
-            return;
-        if (is_known(search, word))
-            continue;
-        if (python_read_awaiting(search->input->python, word, &search->found[search->found_count]))
-            search->found_count++;
-        else
-            note_running(search, word);
+        taken += count;
+        at += count * sizeof(*words);
     }
 }
 
@@ -105,7 +138,8 @@ static bool runs_inside(const struct search *search, psc_addr generator)
         return python_running_frame(python, generator) == search->row.python;
     const struct address_info *info = search->merged->native_info[search->row.inner];
     struct python_awaiting other;
-    if (!runs_in(search, info, generator) || python_read_awaiting(python, generator, &other))
+    if (!runs_in(search, info, generator) ||
+        python_read_running(python, generator, &other) == PYTHON_AWAITING)
         return false;
     /* When the function runs several times at once, nothing tells which of them this frame is. */
     for (size_t i = 0; i < search->running_count; i++)

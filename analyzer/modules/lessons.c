@@ -23,7 +23,7 @@ static bool is_worth_it(const struct module *module)
     return asked && file && file->state == TARGET_FILE_FOUND && file->build_id.size &&
            strlen(file->path) <= MODULE_LESSON_PATH_LIMIT &&
            (asked->opened || asked->separate || asked->symbols || asked->names ||
-            asked->lines.count || asked->inlines.count || asked->followed);
+            asked->lines.count || asked->inlines.count || asked->followed || asked->sources.size);
 }
 
 void modules_write_lessons(const struct modules *modules, struct text *ret)
@@ -42,11 +42,14 @@ void modules_write_lessons(const struct modules *modules, struct text *ret)
         add_number(ret, (uint32_t)asked->lines.count);
         add_number(ret, (uint32_t)asked->inlines.count);
         add_number(ret, (uint32_t)asked->codes.count);
+        add_number(ret, (uint32_t)asked->sources.size);
         text_add_string(ret, file->path);
         text_add(ret, (const char *)file->build_id.bytes, file->build_id.size);
         add_addresses(ret, &asked->lines);
         add_addresses(ret, &asked->inlines);
         add_addresses(ret, &asked->codes);
+        if (asked->sources.size)
+            text_add(ret, asked->sources.data, asked->sources.size);
     }
 }
 
@@ -59,7 +62,30 @@ void module_note_code(struct module *module, uint64_t file_address)
         asked_add(&module->asked->codes, file_address);
 }
 
+void module_note_source(struct module *module, const char *c_file, const char *pyx_file)
+{
+    struct text *sources = module->asked ? &module->asked->sources : NULL;
+    const size_t c_size = strlen(c_file) + 1, pyx_size = strlen(pyx_file) + 1;
+    if (!sources || c_size > MODULE_SOURCES_LIMIT || pyx_size > MODULE_SOURCES_LIMIT - c_size ||
+        sources->size > MODULE_SOURCES_LIMIT - c_size - pyx_size)
+        return;
+    text_add(sources, c_file, c_size);
+    text_add(sources, pyx_file, pyx_size);
+    if (sources->failed)
+        text_clear(sources);
+}
+
 /* ---- reading ---- */
+
+/** Pairs of text: an even number of zeros, and the last byte is one. */
+static void check_sources(struct byte_cursor *bytes, const struct module_lesson *lesson)
+{
+    size_t zeros = 0;
+    for (size_t i = 0; i < lesson->source_size; i++)
+        zeros += !lesson->sources[i];
+    if (zeros % 2 || (lesson->source_size && lesson->sources[lesson->source_size - 1]))
+        cursor_fail(bytes);
+}
 
 static const uint8_t *take_addresses(struct byte_cursor *bytes, size_t count)
 {
@@ -78,14 +104,18 @@ bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret)
     ret->line_count = cursor_u32(bytes);
     ret->inline_count = cursor_u32(bytes);
     ret->code_count = cursor_u32(bytes);
+    ret->source_size = cursor_u32(bytes);
     if (!ret->path_size || ret->path_size > MODULE_LESSON_PATH_LIMIT || !id_size ||
-        id_size > TARGET_BUILD_ID_MAX)
+        id_size > TARGET_BUILD_ID_MAX || ret->source_size > MODULE_SOURCES_LIMIT)
         cursor_fail(bytes);
     ret->path = (const char *)cursor_take(bytes, ret->path_size);
     const uint8_t *id = cursor_take(bytes, id_size);
     ret->lines = take_addresses(bytes, ret->line_count);
     ret->inlines = take_addresses(bytes, ret->inline_count);
     ret->codes = take_addresses(bytes, ret->code_count);
+    ret->sources = (const char *)cursor_take(bytes, ret->source_size);
+    if (!bytes->failed)
+        check_sources(bytes, ret);
     if (bytes->failed || ret->path[0] != '/' || memchr(ret->path, '\0', ret->path_size)) {
         cursor_fail(bytes);
         return false;

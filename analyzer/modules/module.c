@@ -251,6 +251,7 @@ void module_deinit(struct module *module)
         free(module->asked->lines.items);
         free(module->asked->inlines.items);
         free(module->asked->codes.items);
+        text_deinit(&module->asked->sources);
     }
     if (module->code)
         module->destroy_code(module->code);

@@ -146,6 +146,9 @@ struct module_lesson {
      * machine code tells of which. */
     const uint8_t *lines, *inlines, *codes;
     size_t line_count, inline_count, code_count;
+    /** What module_note_source() was told: pairs of text, each with its zero. */
+    const char *sources;
+    size_t source_size;
 };
 
 /** Bytes of a path in a lesson. */
@@ -158,6 +161,11 @@ struct module_lesson {
 void modules_write_lessons(const struct modules *modules, struct text *ret);
 /** Notes that the machine code at an address of the file was followed; 0: that it is of no use. */
 void module_note_code(struct module *module, uint64_t file_address);
+/**
+ * Notes that a source of the building machine was looked for: generated C whose own lines were
+ * read where `pyx_file` is empty; `c_file` may be empty, too.
+ */
+void module_note_source(struct module *module, const char *c_file, const char *pyx_file);
 /** The next one; false at the end, and when it is damaged: bytes->failed then. */
 bool parse_module_lesson(struct byte_cursor *bytes, struct module_lesson *ret);
 

@@ -39,6 +39,8 @@ struct module_layout {
 
 /** Addresses of a module whose answers are noted; more are not. */
 #define MODULE_ASKED_LIMIT 4096
+/** Bytes of the names of its sources. */
+#define MODULE_SOURCES_LIMIT ((size_t)64 * 1024)
 
 /** Addresses of the file, in the order in which they were asked for. */
 struct asked_addresses {
@@ -57,6 +59,7 @@ struct module_asked {
     struct asked_addresses inlines;
     bool followed; /**< Its machine code. */
     struct asked_addresses codes;
+    struct text sources; /**< See module_lesson. */
 };
 
 /** Frees what was read of its files. */

@@ -362,8 +362,15 @@ struct python_awaiting {
     const char *function;  /**< Its __qualname__. */
 };
 
-/** False for all objects that are not such, and on some stack now. */
-bool python_read_awaiting(struct python *python, psc_addr object, struct python_awaiting *ret);
+/** What an object, or a word that may be the address of one, is of Cython's. */
+enum python_running {
+    PYTHON_NOT_RUNNING, /**< No generator or coroutine that is on some stack now. */
+    PYTHON_RUNNING,     /**< One whose own function runs, as far as it can be read. */
+    PYTHON_AWAITING,
+};
+/** @param ret  is set for PYTHON_AWAITING. */
+enum python_running python_read_running(struct python *python, psc_addr object,
+                                        struct python_awaiting *ret);
 /** The machine code that runs a generator or coroutine of Cython's; 0: it is none that runs. */
 psc_addr python_running_body(struct python *python, psc_addr object);
 /** The frame of one of Python's; 0: it is none that runs. */

@@ -57,8 +57,9 @@ static void set_cython_line(struct symbolizer *symbolizer, const struct address_
     }
     location->line = mapped.line;
     location->line_source = source;
+    const struct cython_source pyx = {info->module, file, mapped.file};
     location->file = is_cython_source(mapped.file) || source != TRACE_LINE_DWARF
-                         ? cython_source_path(info->module, file, mapped.file, arena)
+                         ? cython_cache_source_path(symbolizer->cython, &pyx, arena)
                          : arena_strdup(arena, mapped.file);
     if (!symbolizer->input.no_source && location->file)
         location->source = sources_copy_line(symbolizer->text, location->file, location->line);

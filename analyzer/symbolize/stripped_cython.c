@@ -13,7 +13,9 @@ static void set_code_line(struct symbolizer *symbolizer, const struct address_in
 {
     if (!code->file)
         return;
-    location->file = cython_source_path(info->module, NULL, code->file, symbolizer->trace->arena);
+    const struct cython_source source = {.module = info->module, .pyx_file = code->file};
+    location->file =
+        cython_cache_source_path(symbolizer->cython, &source, symbolizer->trace->arena);
     location->line = code->line;
     location->line_source = !code->line      ? TRACE_LINE_NONE
                             : code->estimate ? TRACE_LINE_ESTIMATE

@@ -2,6 +2,7 @@
  */
 #include "target_private.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -431,8 +432,10 @@ bool target_is_executable(struct target *target, psc_addr address)
 static const char *path_if_there(struct target *target, const char *path)
 {
     int fd = target_open_local(target, path);
-    if (fd < 0)
+    if (fd < 0) {
+        target->refused += errno == EACCES;
         return NULL;
+    }
     close(fd);
     return arena_strdup(target->arena, path);
 }

@@ -242,10 +242,11 @@ struct target {
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
     bool stands;                 /**< A living process stands still just now. */
     bool local_only;             /**< What is looked for now is not worth to be fetched. */
-    bool interrupted;            /**< The caller wants no more: nothing can be read. */
-    bool is_slim;                /**< A small core: what no report reads was left out. */
-    size_t unasked; /**< Reads, or pages of large ones, since `interrupted` was called. */
-    void *backend;  /**< Of the kind, whose files alone use it. */
+    size_t refused;   /**< Files for which there are no rights: another target may have them. */
+    bool interrupted; /**< The caller wants no more: nothing can be read. */
+    bool is_slim;     /**< A small core: what no report reads was left out. */
+    size_t unasked;   /**< Reads, or pages of large ones, since `interrupted` was called. */
+    void *backend;    /**< Of the kind, whose files alone use it. */
     struct target_reads *reads; /**< Which bytes were read so far; NULL: that is not noted. */
     struct target_reads *noted; /**< Of target_begin_reads(); NULL until then. */
 };

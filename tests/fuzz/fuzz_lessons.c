@@ -21,6 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_inside(data, size, lesson.lines, lesson.line_count * sizeof(uint64_t));
         check_inside(data, size, lesson.inlines, lesson.inline_count * sizeof(uint64_t));
         check_inside(data, size, lesson.codes, lesson.code_count * sizeof(uint64_t));
+        check_inside(data, size, lesson.sources, lesson.source_size);
+        if (lesson.source_size && lesson.sources[lesson.source_size - 1])
+            abort();
         if (!lesson.path_size || lesson.path_size > MODULE_LESSON_PATH_LIMIT ||
             !lesson.build_id.size || lesson.build_id.size > TARGET_BUILD_ID_MAX)
             abort();

@@ -103,8 +103,8 @@ def main():
     write(folder, "fuzz_code_names", "map", b"7f00a0 20 py::f:/a b.py\n0x7F0100 0x8 second\n")
     load = struct.pack("<IIQIIQQQQ", 0, 16 + 40 + 8, 0, 7, 7, 0x1000, 0x1000, 32, 0) + b"a name\0\0"
     write(folder, "fuzz_code_names", "dump", struct.pack("<IIIIIIQQ", 0x4a695444, 1, 40, 62, 0, 7, 0, 0) + 2 * load)
-    lesson = struct.pack("<6I", 9, 20, 15, 2, 1, 1) + b"/lib/a.so" + bytes(range(20)) + \
-        struct.pack("<4Q", 0x1000, 0x1010, 0x1000, 0x2000)
+    lesson = struct.pack("<7I", 9, 20, 15, 2, 1, 1, 9) + b"/lib/a.so" + bytes(range(20)) + \
+        struct.pack("<4Q", 0x1000, 0x1010, 0x1000, 0x2000) + b"a.c\0b.py\0"
     write(folder, "fuzz_lessons", "two", 2 * lesson)
     files = struct.pack("<8Q", 2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x4000, 1)
     write(folder, "fuzz_core_notes", "files", files + b"/bin/a\0/lib/b.so\0")

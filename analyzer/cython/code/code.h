@@ -12,17 +12,18 @@
 
 #include "elf.h"
 #include "code_abi.h"
+#include "code_index.h"
 
 /** A place in data that the loader fills. */
 struct code_pointer {
-    uint64_t address;
+    uint64_t address;   /**< First, as code_index_init() wants it. */
     uint64_t value;     /**< 0 when it is an import. */
     const char *import; /**< Or NULL. In the image. */
 };
 
 /** A function, as .eh_frame bounds it. */
 struct code_function {
-    uint64_t start;
+    uint64_t start; /**< First, too. */
     uint64_t end;
     bool called;  /**< By some call here. */
     bool pointed; /**< Its address is in data. Neither: a fragment of another function. */
@@ -41,6 +42,8 @@ struct code_image {
     size_t function_count;
     size_t function_capacity;
     bool referrers_read;
+    struct code_index by_address; /**< Of the pointers. */
+    struct code_index by_start;   /**< Of the functions. */
 };
 
 /**

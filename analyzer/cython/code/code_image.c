@@ -105,7 +105,11 @@ static int compare_pointers(const void *left, const void *right)
 
 const struct code_pointer *code_find_pointer(const struct code_image *image, uint64_t address)
 {
-    return SORTED_FIND(image->pointers, address, image->pointer_count, address);
+    size_t first;
+    if (!code_index_covers(&image->by_address, address))
+        return NULL;
+    const size_t count = code_index_find(&image->by_address, address, &first);
+    return SORTED_FIND(image->pointers + first, address, count, address);
 }
 
 /* ---- functions ---- */
@@ -159,20 +163,20 @@ static bool read_functions(struct code_image *image, uint64_t header)
         if (!add_function(image, start, entry))
             return false;
     }
-    if (image->function_count)
-        qsort(image->functions, image->function_count, sizeof(*image->functions),
-              compare_functions);
     return image->function_count > 0;
 }
 
 struct code_function *code_find_function(const struct code_image *image, uint64_t address)
 {
-    size_t count = image->function_count;
+    size_t first = image->function_count, count = 0;
     /* Most of what is asked for are bytes taken for an address. */
-    if (!count || address < image->functions[0].start)
+    if (!first || address < image->functions[0].start)
         return NULL;
-    struct code_function *last =
-        &image->functions[SORTED_UP_TO(image->functions, start, count, address) - 1];
+    if (code_index_covers(&image->by_start, address))
+        count = code_index_find(&image->by_start, address, &first);
+    const size_t below =
+        first + (count ? SORTED_UP_TO(image->functions + first, start, count, address) : 0);
+    struct code_function *last = &image->functions[below - 1];
     return address < last->end ? last : NULL;
 }
 
@@ -233,6 +237,19 @@ struct code_range code_of_segment(const struct code_image *image, const struct e
 
 /* ---- life ---- */
 
+/** In the order of their addresses, in which linkers write most of them. */
+static bool sort_items(struct code_index *index, void *items, size_t count, size_t size,
+                       int (*compare)(const void *left, const void *right))
+{
+    size_t rising = 1;
+    while (rising < count &&
+           compare((char *)items + (rising - 1) * size, (char *)items + rising * size) <= 0)
+        rising++;
+    if (rising < count)
+        qsort(items, count, size, compare);
+    return code_index_init(index, items, size, count);
+}
+
 bool code_image_init(struct code_image *image, const uint8_t *bytes, size_t size)
 {
     *image = (struct code_image){0};
@@ -240,17 +257,21 @@ bool code_image_init(struct code_image *image, const uint8_t *bytes, size_t size
         return false;
     image->abi = code_abi_find(image->elf.machine);
     if (!image->abi || !read_pointers(image) ||
-        !read_functions(image, image->elf.eh_frame.address)) {
+        !read_functions(image, image->elf.eh_frame.address) ||
+        !sort_items(&image->by_start, image->functions, image->function_count,
+                    sizeof(*image->functions), compare_functions) ||
+        !sort_items(&image->by_address, image->pointers, image->pointer_count,
+                    sizeof(*image->pointers), compare_pointers)) {
         code_image_deinit(image);
         return false;
     }
-    if (image->pointer_count)
-        qsort(image->pointers, image->pointer_count, sizeof(*image->pointers), compare_pointers);
     return true;
 }
 
 void code_image_deinit(struct code_image *image)
 {
+    code_index_deinit(&image->by_address);
+    code_index_deinit(&image->by_start);
     free(image->pointers);
     free(image->functions);
     *image = (struct code_image){0};

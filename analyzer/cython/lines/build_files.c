@@ -170,8 +170,8 @@ const char *cython_home_of(const struct module *module, const char *name, struct
                : arena_printf(arena, "%.*s/%s", (int)directory.size, directory.data, name);
 }
 
-static const char *find_source(struct module *module, const char *c_file, const char *pyx_file,
-                               struct arena *arena)
+static const char *find_source(const struct module *module, const char *c_file,
+                               const char *pyx_file, struct arena *arena)
 {
     struct target *target = modules_target(module->owner);
     if (pyx_file[0] == '/')
@@ -210,28 +210,29 @@ static const char *name_in_build(const char *c_file, const char *pyx_file, struc
     return arena_printf(arena, "%.*s%s", (int)(folder.size - below), folder.data, pyx_file);
 }
 
-const char *cython_source_path(struct module *module, const char *c_file, const char *pyx_file,
-                               struct arena *arena)
+void cython_find_source(const struct cython_source *source, struct arena *arena,
+                        struct cython_place *ret)
 {
+    const struct module *module = source->module;
     struct target *target = modules_target(module->owner);
-    const char *found = find_source(module, c_file, pyx_file, arena);
+    const char *found = find_source(module, source->c_file, source->pyx_file, arena);
     if (!found)
-        found = target_find_source(target, pyx_file, 1);
-    const char *name = found ? NULL : name_in_build(c_file, pyx_file, arena);
+        found = target_find_source(target, source->pyx_file, 1);
+    const char *name = found ? NULL : name_in_build(source->c_file, source->pyx_file, arena);
     if (name) {
         found = target_fetch(target, PSC_FETCHED_SOURCE, &module->build_id, name);
         if (found)
             target_add_home(target, found, name);
     }
-    if (!found)
-        return arena_strdup(arena, pyx_file);
-    const char *home = target_home_of(target, found);
-    const char *there = home ? target_find_local_path(target, home) : NULL;
+    *ret = (struct cython_place){.path = found, .local = found};
+    if (!found) {
+        ret->path = arena_strdup(arena, source->pyx_file);
+        return;
+    }
+    ret->home = target_home_of(target, found);
+    const char *there = ret->home ? target_find_local_path(target, ret->home) : NULL;
     if (there && strcmp(there, found) == 0)
-        return arena_strdup(arena, home);
-    /* Found on this machine alone: another one will look for it beside the module. */
-    home = cython_home_of(module, pyx_file, arena);
-    if (home)
-        target_add_home(target, found, home);
-    return arena_strdup(arena, found);
+        ret->path = ret->home;
+    else /* Found on this machine alone: another one will look for it beside the module. */
+        ret->home = cython_home_of(module, source->pyx_file, arena);
 }

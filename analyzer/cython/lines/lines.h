@@ -42,4 +42,14 @@ void cython_each_xml(const struct cython_file_search *search, const char *module
  */
 const char *cython_home_of(const struct module *module, const char *name, struct arena *arena);
 
+/** Where a source is. */
+struct cython_place {
+    const char *path;  /**< What a report calls it. */
+    const char *local; /**< Here; NULL: it is not. */
+    const char *home;  /**< What the target calls it, or would; NULL. */
+};
+/** Looks for it; strings from `arena` or of the target. */
+void cython_find_source(const struct cython_source *source, struct arena *arena,
+                        struct cython_place *ret);
+
 #endif

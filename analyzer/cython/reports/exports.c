@@ -67,9 +67,18 @@ static bool read_export(const struct code_image *image, const struct code_range 
     return true;
 }
 
+/** __Pyx_ExportFunction() puts them into the module's attribute of this name (ImportExport.c). */
+static bool exports_any(const struct code_image *image)
+{
+    static const char attribute[] = "__pyx_capi__";
+    return memmem(image->elf.bytes, image->elf.size, attribute, strlen(attribute));
+}
+
 void reports_each_export(const struct code_image *image, void *context,
                          void (*visit)(void *context, struct table_entry entry))
 {
+    if (!exports_any(image))
+        return;
     for (size_t k = 0; k < image->elf.load_count; k++) {
         const struct elf_load *segment = &image->elf.loads[k];
         struct code_range code = code_of_segment(image, segment);

@@ -356,7 +356,8 @@ static void read_tables(const struct code_image *image, struct method_tables *fo
         uint64_t at = image->pointers[i].address;
         if (read_method(image, at, &entry))
             add_entry(&tables, entry);
-        else if (!is_spec(image, at) && name_at(image, at))
+        else if (pointer_at(image, at + C_API_MODULE_SLOTS) && !is_spec(image, at) &&
+                 name_at(image, at))
             add_module(&tables, at);
     }
     reports_each_export(image, &tables, add_entry);

@@ -48,9 +48,11 @@ static bool find_name(struct python *python, struct cython_generator *generator)
 static bool read_running(struct python *python, psc_addr object, struct cython_generator *ret)
 {
     const struct py_type *type;
+    if (!py_is_object_address(object) || py_type_of(python, object, &type) != PSC_OK ||
+        cython_type_find(type->name) != CYTHON_TYPE_GENERATOR)
+        return false;
     psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE);
-    return head && py_is_object_address(object) && py_type_of(python, object, &type) == PSC_OK &&
-           cython_type_find(type->name) == CYTHON_TYPE_GENERATOR &&
+    return head &&
            target_read(python->target, object + head, ret->words, sizeof(ret->words)) == PSC_OK &&
            is_code(python, ret->words[CYTHON_GENERATOR_BODY]) && find_name(python, ret);
 }
@@ -71,31 +73,39 @@ static psc_addr behind_wrappers(struct python *python, psc_addr object)
     return 0;
 }
 
-bool python_read_awaiting(struct python *python, psc_addr object, struct python_awaiting *ret)
+/** What a generator that runs awaits; false: its own function runs. */
+static bool read_awaiting(struct python *python, psc_addr object,
+                          const struct cython_generator *generator, struct python_awaiting *ret)
 {
-    struct cython_generator generator;
     const struct py_type *type;
-    if (!read_running(python, object, &generator))
-        return false;
     /* Since 3.1 the function that sends stands behind it. */
-    size_t at = generator.name - 1;
-    if (!generator.words[at] || is_code(python, generator.words[at]))
+    size_t at = generator->name - 1;
+    if (!generator->words[at] || is_code(python, generator->words[at]))
         at--;
-    psc_addr given = generator.words[at];
+    psc_addr given = generator->words[at];
     if (!py_is_object_address(given) || py_type_of(python, given, &type) != PSC_OK ||
         type->kind == PY_KIND_TYPE)
         return false;
-    size_t label = generator.name + CYTHON_GENERATOR_LABEL;
+    size_t label = generator->name + CYTHON_GENERATOR_LABEL;
     *ret = (struct python_awaiting){
         .object = object,
-        .body = generator.words[CYTHON_GENERATOR_BODY],
-        .label = (uint32_t)generator.words[label],
+        .body = generator->words[CYTHON_GENERATOR_BODY],
+        .label = (uint32_t)generator->words[label],
         .label_offset = py_field_address(python, 0, PY_OBJECT_SIZE) + 8 * label,
         .awaited = behind_wrappers(python, given),
     };
     return ret->label && ret->awaited &&
-           py_read_string(python, generator.words[generator.name + CYTHON_GENERATOR_QUALNAME],
+           py_read_string(python, generator->words[generator->name + CYTHON_GENERATOR_QUALNAME],
                           NAME_LENGTH, &ret->function) == PSC_OK;
+}
+
+enum python_running python_read_running(struct python *python, psc_addr object,
+                                        struct python_awaiting *ret)
+{
+    struct cython_generator generator;
+    if (!read_running(python, object, &generator))
+        return PYTHON_NOT_RUNNING;
+    return read_awaiting(python, object, &generator, ret) ? PYTHON_AWAITING : PYTHON_RUNNING;
 }
 
 psc_addr python_running_body(struct python *python, psc_addr object)

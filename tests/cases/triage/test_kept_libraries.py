@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import analyzer
+import cython_core
 import interpreters
 
 PROGRAMS = ("""import ctypes
@@ -136,3 +137,42 @@ def test_libraries_are_read_once(folder, tmp_path):
     opened = [line for line in trace.read_text().splitlines() if re.search(r"/libc\.so\.6.*O_PATH.* = \d\d?$", line)]
     # For the first core of each interpreter and for the one who keeps it, not for all eight.
     assert 0 < len(opened) < 8, opened
+
+
+CORES = ["core.%d" % number for number in range(4)]
+
+
+@pytest.fixture(scope="module", params=["O2", "O2-stripped", "moved"])
+def built(request, tmp_path_factory):
+    """Four names of one core with a module of Cython's, and what shows its sources."""
+    core = cython_core.make_cython_core(request.param)
+    top = tmp_path_factory.mktemp("built")
+    for name in CORES:
+        os.symlink(core, top / name)
+    elsewhere = os.path.join(os.path.dirname(core), "elsewhere")
+    options = ["--source-dir", elsewhere] if request.param == "moved" else []
+    return top, options
+
+
+def test_sources_of_cython(built):
+    """Also what is known of generated C, of debug XML, and of where the .pyx lies."""
+    top, options = built
+    own = line_of(analyzer.run("--format", "json", *options, "core.0", cwd=top).stdout)
+    assert "kern.pyx" in own
+    result = analyzer.run("triage", "-j", 1, "--format", "ndjson", *options, *CORES, cwd=top)
+    found = reports(result.stdout)
+    assert sorted(found) == CORES
+    for path, line in found.items():
+        assert line.replace('"%s"' % path, '"core.0"') == own, path
+
+
+@pytest.mark.skipif(not shutil.which("strace") or analyzer.SANITIZED, reason="no strace here, or a sanitizer's program")
+def test_sources_of_cython_are_read_once(built, tmp_path):
+    top, options = built
+    trace = tmp_path / "calls"
+    subprocess.run(["strace", "-f", "-qq", "-e", "trace=openat,openat2", "-o", trace, analyzer.PROGRAM, "triage", "-j", "1",
+                    *options, *CORES],
+                   cwd=top, capture_output=True, timeout=600, check=True)
+    opened = [line for line in trace.read_text().splitlines() if re.search(r'/kern\.c".*O_PATH.* = \d\d?$', line)]
+    # By the first core and the one who keeps it: to look whether it is there, and to read it.
+    assert len(opened) <= 8, opened

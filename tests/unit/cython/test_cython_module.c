@@ -424,7 +424,11 @@ static void check_source(struct module *module, const char *c_file, const char *
     struct arena *arena = arena_create();
     char full[512];
     snprintf(full, sizeof(full), "%s/sysroot/", root);
-    const char *got = cython_source_path(module, c_file, pyx, arena);
+    struct cython_cache *cache = cython_cache_create();
+    const struct cython_source source = {module, c_file, pyx};
+    const char *got = cython_cache_source_path(cache, &source, arena);
+    assert_string_equal(cython_cache_source_path(cache, &source, arena), got);
+    cython_cache_destroy(cache);
     if (strncmp(got, full, strlen(full)) == 0) {
         got += strlen(full);
         while (*got == '/')

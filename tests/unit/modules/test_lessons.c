@@ -23,7 +23,8 @@ static void put(struct written *written, const void *bytes, size_t size)
 static void put_lesson(struct written *written, const char *path, uint32_t id_size, uint32_t lines)
 {
     static const uint8_t id[80] = {0xab, 0xcd};
-    const uint32_t head[] = {(uint32_t)strlen(path), id_size, 5 + 8, lines, 1, 2};
+    static const char sources[] = "m.c\0\0\0m.pyx";
+    const uint32_t head[] = {(uint32_t)strlen(path), id_size, 5 + 8, lines, 1, 2, sizeof(sources)};
     put(written, head, sizeof(head));
     put(written, path, strlen(path));
     put(written, id, id_size);
@@ -31,6 +32,7 @@ static void put_lesson(struct written *written, const char *path, uint32_t id_si
         put(written, &i, sizeof(i));
     for (uint64_t i = 77; i < 80; i++)
         put(written, &i, sizeof(i));
+    put(written, sources, sizeof(sources));
 }
 
 static void test_whole(void **state)
@@ -54,6 +56,8 @@ static void test_whole(void **state)
     assert_true(lesson.code);
     assert_int_equal(lesson.code_count, 2);
     assert_int_equal(load_u64(lesson.codes + 8), 79);
+    assert_int_equal(lesson.source_size, 12);
+    assert_memory_equal(lesson.sources, "m.c\0\0\0m.pyx", 12);
     assert_true(parse_module_lesson(&bytes, &lesson));
     assert_int_equal(lesson.line_count, 0);
     assert_false(parse_module_lesson(&bytes, &lesson));
@@ -90,7 +94,14 @@ static void test_damaged(void **state)
     expect_damaged(written.bytes, written.size);
     written.size = 0;
     put_lesson(&written, "/a", 20, 3);
-    written.bytes[25] = 0; // A path with a zero in it.
+    written.bytes[29] = 0; // A path with a zero in it.
+    expect_damaged(written.bytes, written.size);
+    written.size = 0;
+    put_lesson(&written, "/a", 20, 3);
+    written.bytes[written.size - 1] = 'x'; // A source without its end.
+    expect_damaged(written.bytes, written.size);
+    written.bytes[written.size - 1] = 0;
+    written.bytes[written.size - 2] = 0; // One that stands alone.
     expect_damaged(written.bytes, written.size);
 }
 

@@ -3,7 +3,9 @@
 
 static struct reports *make(const struct code *code, uint8_t *file)
 {
+    static const char attribute[] = "__pyx_capi__";
     machine_file_make(file, code->bytes, code->size);
+    memcpy(file + FILE_SIZE - sizeof(attribute), attribute, sizeof(attribute));
     struct reports *reports = reports_create(file, FILE_SIZE);
     assert_non_null(reports);
     return reports;
@@ -72,6 +74,10 @@ static void test_export(void **state)
     assert_string_equal(found.name, "g");
     assert_int_equal(found.function, CODE_AT + 0x100);
     assert_int_equal(found.kind, ENTRY_EXPORT);
+    found.name = NULL;
+    file[FILE_SIZE - 4] = 'x';
+    reports_each_export(&reports->flow.image, &found, take_export);
+    assert_null(found.name); /* Nothing of this module is for others. */
     reports_destroy(reports);
 }
 
