@@ -66,19 +66,19 @@ static void print_option(const struct option_spec *row)
 /* "Output:" as a heading of its own. */
 static void print_heading(const char *heading)
 {
-    fputs(".PP\n", stdout);
-    if (*heading) {
-        fputs(".B ", stdout);
-        print_word(heading);
-        putchar('\n');
-    }
+    fputs(".B ", stdout);
+    print_word(heading);
+    putchar('\n');
 }
 
 static void print_options(const struct command_spec *command)
 {
     struct option_spec row;
     for (size_t i = 0; command_get_row(command, i, &row); i++) {
-        if (row.heading)
+        // What follows a section's heading is a paragraph, and so is each option.
+        if (i && row.heading && *row.heading)
+            puts(".PP");
+        if (row.heading && *row.heading)
             print_heading(row.heading);
         print_option(&row);
     }

