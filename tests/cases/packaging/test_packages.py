@@ -1,7 +1,8 @@
 """What packaging/release makes, installed where users install it.
 
 Behind a switch, since it builds and downloads for minutes: `./run-tests --static` builds the static program, whose
-wheel is tried; with PSC_TEST_SUITES=1 packages are installed in fresh roots of three suites, too.
+wheel is tried; with PSC_TEST_SUITES=1 packages are installed in fresh roots of three suites, too; with PSC_TEST_FRESH=1 the
+release is built twice, and README's commands are run, on fresh machines.
 """
 import glob
 import json
@@ -23,6 +24,9 @@ SUITES = os.environ.get("PSC_TEST_SUITES") == "1"
 RELEASE = os.environ.get("PSC_TEST_RELEASE", "")  # What packaging/release has made of this tree.
 pytestmark = pytest.mark.skipif(not os.access(os.path.join(STATIC, "prefix", "bin", "pystack-core"), os.X_OK),
                                 reason="no static program here (./run-tests --static)")
+FRESH = os.path.join(cores.SOURCE, "tests", "tools", "fresh_machine.sh")
+on_fresh_machines = pytest.mark.skipif(os.environ.get("PSC_TEST_FRESH") != "1" or os.geteuid() != 0,
+                                       reason="needs root and PSC_TEST_FRESH=1")
 in_suites = pytest.mark.skipif(not SUITES or os.geteuid() != 0, reason="needs root and PSC_TEST_SUITES=1")
 
 
@@ -250,20 +254,38 @@ def test_split_packages(split_packages, root_of, dead):
 
 # ---- a whole release ----
 
+def compare_releases(once, again):
+    names = sorted(os.listdir(once))
+    assert names == sorted(os.listdir(again)) and len(names) == 14
+    assert [name for name in names if (once / name).read_bytes() != (again / name).read_bytes()] == []
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=once)
+    bill, = once.glob("*.cdx.json")
+    document = json.loads(bill.read_text())
+    assert {"elfutils", "musl", "libunwind"} <= {one["name"] for one in document["components"]}
+
+
 @in_suites
 def test_release_is_reproducible(tmp_path):
-    """Twice, of the static program that is here; the same bytes. Building that twice is for a person (docs/releasing.md)."""
+    """Twice, of the static program that is here; the same bytes."""
     for name in "once", "again":
         if name == "once" and RELEASE:
             shutil.copytree(RELEASE, tmp_path / name)
         else:
             run(os.path.join(PACKAGING, "release"), "--output", tmp_path / name, "--static", STATIC)
-    names = sorted(os.listdir(tmp_path / "once"))
-    assert names == sorted(os.listdir(tmp_path / "again"))
-    different = [name for name in names
-                 if (tmp_path / "once" / name).read_bytes() != (tmp_path / "again" / name).read_bytes()]
-    assert different == []
-    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=tmp_path / "once")
-    bill, = (tmp_path / "once").glob("*.cdx.json")
-    document = json.loads(bill.read_text())
-    assert {"elfutils", "musl", "libunwind"} <= {one["name"] for one in document["components"]}
+    compare_releases(tmp_path / "once", tmp_path / "again")
+
+
+@on_fresh_machines
+def test_release_on_fresh_machines(tmp_path):
+    """All of it, on two machines that have nothing, in different folders and with different rights."""
+    run(FRESH, tmp_path / "once", "/src/pystack-core", "packaging/release", "--output", "/out")
+    run(FRESH, tmp_path / "again", "/home/somebody/elsewhere/tree", "sh", "-c",
+        "umask 077; packaging/release --output ../release --static ../kept")
+    compare_releases(tmp_path / "once" / "out", tmp_path / "again" / "home" / "somebody" / "elsewhere" / "release")
+
+
+@on_fresh_machines
+def test_readme_on_a_fresh_machine(tmp_path):
+    """Its two commands; of the tests those that need no process of another machine."""
+    said = run(FRESH, tmp_path / "machine", "/root/pystack-core", "sh", "-c", "./run-demo && ./run-tests -- -L unit")
+    assert "died of SIGSEGV" in said and "100% tests passed" in said
