@@ -33,12 +33,40 @@ static void put_type(struct text *out, const struct type_growth *type)
     put_padded(out, &cell, 12);
     text_clear(&cell);
     text_add_char(out, ' ');
-    add_difference(&cell, type->bytes + type->owned);
+    add_difference(&cell, type->occupied + type->owned);
     put_padded(out, &cell, 12);
+    text_clear(&cell);
+    text_add_char(out, ' ');
+    add_difference(&cell, (int64_t)type->retained);
+    put_padded(out, &cell, 13);
     text_add_string(out, "  ");
     text_add_escaped(out, type->name);
     text_add_char(out, '\n');
     text_deinit(&cell);
+}
+
+/* What is no node, by a name. */
+static const char *name_of_none(uint32_t node)
+{
+    switch (node) {
+    case GROWTH_BY_CODE:
+        return "code in C, from where no object is known";
+    case GROWTH_BY_SEVERAL:
+        return "several that have nothing in common";
+    case GROWTH_GARBAGE:
+        return "nobody: cycles that were not collected yet";
+    default:
+        return NULL;
+    }
+}
+
+static enum psc_status add_holder_line(struct heap_page *page, uint32_t node, struct text *text)
+{
+    const char *name = name_of_none(node);
+    if (!name)
+        return held_way_add_line(page, node, text);
+    text_add_string(text, name);
+    return PSC_OK;
 }
 
 static enum psc_status put_holder(struct heap_page *page, const struct holder_growth *holder)
@@ -51,7 +79,7 @@ static enum psc_status put_holder(struct heap_page *page, const struct holder_gr
     put_padded(out, &cell, 12);
     text_deinit(&cell);
     text_add_string(out, "  ");
-    enum psc_status status = held_way_add_line(page, holder->node, out);
+    enum psc_status status = add_holder_line(page, holder->node, out);
     if (holder->node < heap->object_count) {
         text_add_string(out, " (");
         text_add_escaped(out, heap->types[heap->objects[holder->node].type].name);
@@ -73,7 +101,7 @@ static enum psc_status put_all(struct heap_page *page, const struct growth *grow
     size_t shown = 0;
     text_printf(out, "%llu objects are new, %llu were there before\n",
                 (unsigned long long)growth->new_objects, (unsigned long long)growth->same_objects);
-    text_add_string(out, "\n     objects        bytes   with owned  type\n");
+    text_add_string(out, "\n     objects        bytes   with owned  new retained  type\n");
     for (size_t i = 0; i < growth->type_count && shown < limit; i++)
         if (has_grown(&growth->types[i])) {
             put_type(out, &growth->types[i]);
@@ -128,6 +156,7 @@ static void put_types_json(struct heap_page *page, const struct growth *growth)
         put_signed(json, "objects", type->objects);
         put_signed(json, "bytes", type->bytes);
         put_signed(json, "owned_bytes", type->owned);
+        json_put_unsigned(json, "new_retained_bytes", growth->related, type->retained);
         json_close_object(json);
     }
     json_close_array(json);
@@ -140,7 +169,7 @@ static enum psc_status put_holder_json(struct heap_page *page, const struct hold
     struct text line = {0};
     const bool is_object = holder->node < heap->object_count;
     const struct heap_object *object = is_object ? &heap->objects[holder->node] : NULL;
-    enum psc_status status = held_way_add_line(page, holder->node, &line);
+    enum psc_status status = add_holder_line(page, holder->node, &line);
     json_break_line(json);
     json_open_object(json, NULL);
     json_put_address(json, "address", is_object, object ? object->address : 0);

@@ -21,6 +21,7 @@ struct comparison {
     uint32_t *old_types; /* Of each type of the old one its number here, or HEAP_NONE. */
     uint8_t *is_new;     /* Of each object of the new one. */
     uint64_t *grown;     /* Of each that was there before: bytes that it owns more. */
+    uint64_t *retained;  /* Of each type of the new one, see struct type_growth. */
 };
 
 /* ---- by type ---- */
@@ -61,8 +62,10 @@ static struct type_growth *add_type(struct hash_table *names, struct growth *gro
 static int compare_types(const void *left, const void *right)
 {
     const struct type_growth *one = left, *other = right;
-    const int64_t one_size = one->bytes + one->owned, other_size = other->bytes + other->owned;
-    const int order = COMPARE(other_size, one_size);
+    const int64_t one_size = one->occupied + one->owned;
+    const int64_t other_size = other->occupied + other->owned;
+    int order = COMPARE(other->retained, one->retained);
+    order = order ? order : COMPARE(other_size, one_size);
     return order ? order : COMPARE(other->objects, one->objects);
 }
 
@@ -78,6 +81,8 @@ static enum psc_status compare_by_type(struct comparison *all)
         // Damaged ones may come to more than there are numbers for.
         growth->bytes = (int64_t)((uint64_t)growth->bytes + type->bytes);
         growth->owned += (int64_t)type->owned;
+        growth->occupied = (int64_t)((uint64_t)growth->occupied + type->occupied);
+        growth->retained += all->retained[i];
     }
     for (uint32_t i = 0; i < all->old->type_count; i++) {
         const struct heap_type *type = &all->old->types[i];
@@ -87,6 +92,7 @@ static enum psc_status compare_by_type(struct comparison *all)
         growth->objects -= (int64_t)type->count;
         growth->bytes = (int64_t)((uint64_t)growth->bytes - type->bytes);
         growth->owned -= (int64_t)type->owned;
+        growth->occupied = (int64_t)((uint64_t)growth->occupied - type->occupied);
     }
     if (all->growth->type_count)
         qsort(all->growth->types, all->growth->type_count, sizeof(*all->growth->types),
@@ -144,6 +150,7 @@ struct child {
     uint64_t node; /* The keys: its holder, */
     uint64_t type;
     uint64_t objects;
+    uint64_t bytes;
 };
 
 static int compare_holders(const void *left, const void *right)
@@ -153,13 +160,31 @@ static int compare_holders(const void *left, const void *right)
     return order ? order : COMPARE(other->objects, one->objects);
 }
 
-/* The nearest one above that was there before. */
-static uint32_t anchor_of(const struct comparison *all, const uint32_t *anchors, uint32_t node)
+/* Of a new object: what was there before and is the nearest above, and the outermost new one. */
+struct anchors {
+    uint32_t *before;
+    uint32_t *outermost;
+};
+
+static uint32_t no_node(const struct holders *holders, size_t place, uint32_t node)
 {
-    const uint32_t above = all->holders->tree.dominator[node];
-    if (above == HOLDERS_NO_NODE || !holders_is_object(all->holders, above) || !all->is_new[above])
-        return above;
-    return anchors[above];
+    if (place >= holders->tree.reached)
+        return GROWTH_GARBAGE;
+    return holders->flags[node] & DOMINATOR_ROOT ? GROWTH_BY_CODE : GROWTH_BY_SEVERAL;
+}
+
+/* @param place  of the node in the order of the tree. */
+static void set_anchor(const struct comparison *all, struct anchors *anchors, size_t place,
+                       uint32_t node)
+{
+    const struct holders *holders = all->holders;
+    const uint32_t above = holders->tree.dominator[node];
+    anchors->outermost[node] = node;
+    anchors->before[node] = above == HOLDERS_NO_NODE ? no_node(holders, place, node) : above;
+    if (above != HOLDERS_NO_NODE && holders_is_object(holders, above) && all->is_new[above]) {
+        anchors->before[node] = anchors->before[above];
+        anchors->outermost[node] = anchors->outermost[above];
+    }
 }
 
 static struct holder_growth *add_holder(struct comparison *all, struct hash_table *indices,
@@ -178,23 +203,26 @@ static struct holder_growth *add_holder(struct comparison *all, struct hash_tabl
     return &growth->holders[growth->holder_count++];
 }
 
-/* What it holds directly, by type: the one that there is most of. */
-static bool take_child(struct hash_table *children, struct holder_growth *growth, uint32_t type)
+/* What it holds directly, by type: the one with which most would go. */
+static bool take_child(struct hash_table *children, struct holder_growth *growth, uint32_t type,
+                       bool is_outermost, uint64_t bytes)
 {
     struct child *child = hash_table_find_pair(children, growth->node, type);
     if (!child)
         child = hash_table_add_pair(children, growth->node, type);
     if (!child)
         return false;
-    child->objects++;
-    if (child->objects > growth->direct || growth->type == type) {
+    child->objects += is_outermost;
+    child->bytes += bytes;
+    if (child->bytes > growth->direct_bytes || growth->type == type) {
         growth->type = type;
         growth->direct = child->objects;
+        growth->direct_bytes = child->bytes;
     }
     return true;
 }
 
-static enum psc_status sum_by_holder(struct comparison *all, uint32_t *anchors)
+static enum psc_status sum_by_holder(struct comparison *all, struct anchors *anchors)
 {
     const struct holders *holders = all->holders;
     PSC_CLEANUP(hash_table_deinit) struct hash_table indices = HASH_TABLE_OF(struct child);
@@ -205,20 +233,22 @@ static enum psc_status sum_by_holder(struct comparison *all, uint32_t *anchors)
             continue;
         uint64_t bytes = all->grown[node];
         if (all->is_new[node]) {
-            anchors[node] = anchor_of(all, anchors, node);
+            set_anchor(all, anchors, i, node);
             bytes =
                 heap_object_bytes(holders->heap, node) + heap_owned_bytes(&all->now->objects[node]);
+            all->retained[all->now->objects[anchors->outermost[node]].type] += bytes;
         }
-        const uint32_t anchor = all->is_new[node] ? anchors[node] : node;
-        if (anchor == HOLDERS_NO_NODE || (!bytes && !all->is_new[node]))
+        const uint32_t anchor = all->is_new[node] ? anchors->before[node] : node;
+        if (!bytes && !all->is_new[node])
             continue;
         struct holder_growth *growth = add_holder(all, &indices, anchor);
         if (!growth)
             return PSC_ERR_MEMORY;
         growth->bytes += bytes;
         growth->objects += all->is_new[node];
-        if (all->is_new[node] && holders->tree.dominator[node] == anchor &&
-            !take_child(&children, growth, all->now->objects[node].type))
+        const uint32_t outermost = all->is_new[node] ? anchors->outermost[node] : node;
+        if (all->is_new[node] && !take_child(&children, growth, all->now->objects[outermost].type,
+                                             outermost == node, bytes))
             return PSC_ERR_MEMORY;
     }
     if (all->growth->holder_count)
@@ -232,23 +262,27 @@ enum psc_status growth_find(const struct heap *old, struct holders *holders, str
     struct comparison all = {.old = old, .now = holders->heap, .holders = holders, .growth = ret};
     const size_t count = (size_t)all.now->object_count + 1;
     *ret = (struct growth){0};
-    enum psc_status status = compare_by_type(&all);
-    if (status == PSC_OK)
-        status = match_types(&all);
+    enum psc_status status = match_types(&all);
     all.is_new = calloc(count, sizeof(*all.is_new));
     all.grown = calloc(count, sizeof(*all.grown));
-    uint32_t *anchors = malloc(count * sizeof(*anchors));
-    if (!all.is_new || !all.grown || !anchors)
+    all.retained = calloc((size_t)all.now->type_count + 1, sizeof(*all.retained));
+    struct anchors anchors = {.before = malloc(count * sizeof(*anchors.before)),
+                              .outermost = malloc(count * sizeof(*anchors.outermost))};
+    if (!all.is_new || !all.grown || !all.retained || !anchors.before || !anchors.outermost)
         status = PSC_ERR_MEMORY;
     if (status == PSC_OK)
         find_new(&all);
     ret->related = ret->same_objects >= all.old->in_blocks / 4;
     if (status == PSC_OK && ret->related)
-        status = sum_by_holder(&all, anchors);
+        status = sum_by_holder(&all, &anchors);
+    if (status == PSC_OK)
+        status = compare_by_type(&all);
     free(all.old_types);
     free(all.is_new);
     free(all.grown);
-    free(anchors);
+    free(all.retained);
+    free(anchors.before);
+    free(anchors.outermost);
     if (status != PSC_OK)
         growth_deinit(ret);
     return status;

@@ -82,16 +82,13 @@ def test_header_names_what_is_damaged_nearby(kind, how, said, tmp_path):
     assert "\n  damaged: %s\n" % damage in analyzer.run(core.path).stdout
 
 
-@pytest.mark.skipif(not shutil.which("gcore"), reason="no gcore here")
-@pytest.mark.parametrize("python", subjects()[-1:], ids=str)
-def test_leak(python, tmp_path):
-    """1500 entries more: they come first, and exactly; the dict that holds them is named."""
-    process = subprocess.Popen([python.path, cores.PROGRAMS + "/heap_leak.py"], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE)
+def look_twice(command, folder):
+    """Cores of a process at each of the two times that it waits."""
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         for name in ("old", "new"):
             assert process.stdout.readline() == b"ready\n"
-            subprocess.run(["gcore", "-o", str(tmp_path / name), str(process.pid)], check=True, capture_output=True)
+            subprocess.run(["gcore", "-o", str(folder / name), str(process.pid)], check=True, capture_output=True)
             process.stdin.write(b"\n")
             process.stdin.flush()
     finally:
@@ -99,14 +96,41 @@ def test_leak(python, tmp_path):
         process.wait()
         process.stdin.close()
         process.stdout.close()
-    old, new = (tmp_path / ("%s.%d" % (name, process.pid)) for name in ("old", "new"))
+    return [folder / ("%s.%d" % (name, process.pid)) for name in ("old", "new")]
+
+
+# Which type comes first, how it is held, and by what.
+LEAKS = {"list": ("__main__.Upload", "module __main__: kept"), "lru_cache": ("__main__.Upload", "module __main__: cached"),
+         "closure": ("function", "module __main__: kept"), "traceback": ("ValueError", "module __main__: kept"),
+         "reference": ("__main__.Upload", "code in C, from where no object is known")}
+
+
+@pytest.mark.skipif(not shutil.which("gcore"), reason="no gcore here")
+@pytest.mark.parametrize("kind", sorted(LEAKS) if analyzer.THOROUGH else ["lru_cache", "reference"])
+def test_ways_to_leak(kind, tmp_path):
+    old, new = look_twice([subjects()[-1].path, cores.PROGRAMS + "/heap_leaks.py", kind], tmp_path)
+    result = analyzer.run("heap", "--format", "json", "--diff", old, new)
+    analyzer.assert_fits_schema(result.json)
+    growth = result.json["growth"]
+    name, way = LEAKS[kind]
+    assert (growth["types"][0]["type"], growth["types"][0]["objects"]) == (name, 700)
+    first = growth["holders"][0]
+    # A stack may have an old pointer to one of them.
+    assert first["way"].startswith(way) and first["of_type"] == name and first["of_type_objects"] in (699, 700), first
+
+
+@pytest.mark.skipif(not shutil.which("gcore"), reason="no gcore here")
+@pytest.mark.parametrize("python", subjects()[-1:], ids=str)
+def test_leak(python, tmp_path):
+    """1500 entries more: they come first, and exactly; the dict that holds them is named."""
+    old, new = look_twice([python.path, cores.PROGRAMS + "/heap_leak.py"], tmp_path)
     result = analyzer.run("heap", "--format", "json", "--diff", old, new)
     analyzer.assert_fits_schema(result.json)
     growth = result.json["growth"]
     assert growth["same_process"]
     by_type = {one["type"]: one for one in growth["types"]}
     assert by_type["__main__.Entry"]["objects"] == 1500
-    assert growth["types"][0]["type"] == "bytearray" and growth["types"][0]["objects"] == 1500
+    assert growth["types"][0]["type"] == "__main__.Entry" and by_type["bytearray"]["objects"] == 1500
     first = growth["holders"][0]
     assert first["way"] == "module __main__: cache" and first["type"] == "dict"
     assert (first["of_type"], first["of_type_objects"]) == ("__main__.Entry", 1500)
