@@ -251,7 +251,8 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
                                 .sleep = sleep,
                                 .pages = known->pages,
                                 .page_count = known->page_count,
-                                .stack_size = known->stack_size};
+                                .stack_size = known->stack_size,
+                                .near = known->sp};
     enum psc_status status = live_sample_thread(target, &taken, err);
     sample->stood += taken.stood;
     sample->suspended = taken.suspended;
@@ -260,7 +261,7 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
     struct captured_thread thread = {.native = &target->threads[0],
                                      .is_main = sample->tid == target->process.pid};
     sample->pc = target_pc(target, &thread.native->registers);
-    sample->sp = target_sp(target, &thread.native->registers);
+    sample->sp = known->sp = target_sp(target, &thread.native->registers);
     sample->waits = thread.native->registers.in_system_call;
     if (session->capture.reads_python)
         python_take_sample(session->capture.python);

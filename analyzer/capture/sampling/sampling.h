@@ -23,6 +23,7 @@ struct known_thread {
     psc_addr thread_pointer;     /**< 0: it was never stopped. */
     psc_addr lacking_pc; /**< Where it slept when registers were wanted that are not known. */
     size_t stack_size;
+    psc_addr sp; /**< 0: not known. */
     size_t page_count;
     psc_addr pages[KNOWN_PAGES]; /**< Rising. */
     uint8_t ages[KNOWN_PAGES];   /**< How many samples ago each was wanted. */

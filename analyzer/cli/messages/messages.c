@@ -80,10 +80,15 @@ void complain_about(const char *label, const char *message)
 
 void complain_of_process(int pid, const char *message)
 {
+    // What the library names is the command line of a report.
+    static const char program[] = "pystack-core", option[] = " --pid ";
     char label[32];
+    const char *advice = strstr(message, program);
+    size_t before = advice ? (size_t)(advice - message) + strlen(program) : 0;
+    if (!command_name || !advice || strncmp(message + before, option, strlen(option)) != 0)
+        before = 0;
     snprintf(label, sizeof(label), "process %d", pid);
-    if (strstr(message, label))
-        complain("%s", message);
-    else
-        complain("%s: %s", label, message);
+    bool labels = !strstr(message, label);
+    complain("%s%s%.*s%s%s%s", labels ? label : "", labels ? ": " : "", (int)before, message,
+             before ? " " : "", before ? command_name : "", message + before);
 }

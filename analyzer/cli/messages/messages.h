@@ -22,7 +22,10 @@ void complain_of_usage(const char *format, ...) __attribute__((__format__(__prin
 /** "LABEL: MESSAGE", or MESSAGE alone where it begins with the label. */
 void complain_about(const char *label, const char *message);
 
-/** The same of a process, with "process PID" as label unless the message names the process. */
+/**
+ * The same of a process, with "process PID" as label unless the message names the process. Where it
+ * advises to call this program, the command that was called is named.
+ */
 void complain_of_process(int pid, const char *message);
 
 /* ---- progress of work that a child does ---- */

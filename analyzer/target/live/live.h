@@ -93,6 +93,7 @@ struct live_sample {
     const psc_addr *pages; /**< To be set: what is copied beside the stack, rising. */
     size_t page_count;
     size_t stack_size; /**< To be set: bytes of its stack, from the stack pointer on. */
+    psc_addr near;     /**< To be set: where its stack pointer was last; 0: not known. */
     uint64_t stood;    /**< Nanoseconds from the request to stop until it was let go. */
     bool suspended;    /**< It was stopped by a signal before, and still is. */
 };

@@ -40,6 +40,9 @@ struct live_sampler {
     struct live_presence presence;     /* In this moment. */
     psc_addr pages[LIVE_SAMPLE_PAGES]; /* That are to be copied, and are in memory. */
     size_t page_count;
+    struct iovec ranges[LIVE_SAMPLE_PAGES + 1]; /* What is copied. */
+    size_t range_count;
+    size_t got;           /* Bytes that were. */
     psc_addr stack_start; /* What was copied of the last stack. */
     psc_addr stack_end;
     size_t copied; /* Pages that are of the sample's moment. */
@@ -254,13 +257,16 @@ static size_t add_range(struct iovec *ranges, size_t count, psc_addr start, size
     return count + 1;
 }
 
-/* The stack, then the pages, by one call; what could not be read is read when it is wanted. */
+/*
+ * The stack, then the pages, by one call. The thread may stand meanwhile: what was copied is sorted
+ * in when it runs again, by take_copied().
+ */
 static void copy_memory(struct target *target, const struct target_thread *thread,
                         const struct live_sample *sample)
 {
     struct live *live = live_of(target);
     struct live_sampler *sampler = live->sampler;
-    struct iovec ranges[LIVE_SAMPLE_PAGES + 1];
+    struct iovec *ranges = sampler->ranges;
     struct live_range stack;
     size_t count = 0, pages = 0;
     choose_stack(target, thread, sample, &stack);
@@ -277,14 +283,26 @@ static void copy_memory(struct target *target, const struct target_thread *threa
     size_t size = (size_t)(stack.end - stack.start) + pages * (size_t)LIVE_PAGE;
     const struct iovec local = {live->stacks.bytes, size};
     ssize_t got = process_vm_readv(sample->tid, &local, 1, ranges, count, 0);
+    sampler->range_count = count;
+    sampler->got = got > 0 ? (size_t)got : 0;
+}
+
+/* What could not be copied is read when it is wanted. */
+static void take_copied(struct live *live)
+{
+    struct live_sampler *sampler = live->sampler;
     const uint8_t *bytes = live->stacks.bytes;
-    for (size_t i = 0; i < count && got >= (ssize_t)LIVE_PAGE; i++)
-        for (size_t at = 0; at < ranges[i].iov_len && got >= (ssize_t)LIVE_PAGE; at += LIVE_PAGE) {
-            if (!pages_add(&live->pages, (psc_addr)(uintptr_t)ranges[i].iov_base + at, bytes))
+    size_t left = sampler->got;
+    for (size_t i = 0; i < sampler->range_count && left >= LIVE_PAGE; i++) {
+        const struct iovec *range = &sampler->ranges[i];
+        for (size_t at = 0; at < range->iov_len && left >= LIVE_PAGE; at += LIVE_PAGE) {
+            if (!pages_add(&live->pages, (psc_addr)(uintptr_t)range->iov_base + at, bytes))
                 break;
             bytes += LIVE_PAGE;
-            got -= (ssize_t)LIVE_PAGE;
+            left -= LIVE_PAGE;
         }
+    }
+    sampler->range_count = sampler->got = 0;
     sampler->copied = live->pages.table.count;
 }
 
@@ -305,24 +323,6 @@ static bool copy_thread(struct target *target, const struct live_sample *sample)
 }
 
 /* ---- one that sleeps ---- */
-
-/* Documentation/scheduler/sched-stats.rst: time on a processor, time waiting for one, how often. */
-bool live_read_runs(int schedstat, uint64_t *ret_nanoseconds, uint64_t *ret_runs)
-{
-    char text[96];
-    *ret_nanoseconds = *ret_runs = 0;
-    if (schedstat < 0)
-        return true;
-    ssize_t got = pread(schedstat, text, sizeof(text) - 1, 0);
-    if (got <= 0)
-        return false;
-    text[got] = '\0';
-    char *at = text;
-    *ret_nanoseconds = strtoull(at, &at, 10);
-    (void)strtoull(at, &at, 10);
-    *ret_runs = strtoull(at, &at, 10);
-    return true;
-}
 
 /*
  * The count rises whenever the thread is given a processor (kernel/sched/stats.h,
@@ -349,6 +349,7 @@ static bool copy_asleep(struct target *target, const struct live_sample *sample)
         live_sample_nothing(target);
         return false;
     }
+    take_copied(live_of(target));
     target->thread_count = 1;
     return true;
 }
@@ -387,6 +388,12 @@ size_t live_late_pages(const struct target *target)
     return live->pages.table.count - (live->sampler ? live->sampler->copied : 0);
 }
 
+static void sampler_forget(struct live_sampler *sampler)
+{
+    sampler->stack_start = sampler->stack_end = 0;
+    sampler->copied = sampler->range_count = sampler->got = 0;
+}
+
 void live_sample_nothing(struct target *target)
 {
     struct live *live = live_of(target);
@@ -394,7 +401,7 @@ void live_sample_nothing(struct target *target)
     target->thread_count = 0;
     target->warnings.count = 0;
     if (live->sampler)
-        live->sampler->stack_start = live->sampler->stack_end = live->sampler->copied = 0;
+        sampler_forget(live->sampler);
 }
 
 void live_let_late_go(struct target *target)
@@ -439,6 +446,10 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     if (is_late(sampler, sample->tid) || sampler->late_count == LATE_THREADS)
         return PSC_ERR_LIMIT;
     choose_pages(live, sample);
+    // Most stacks are where they were: whether they are in memory is known before it stands.
+    if (sample->near)
+        (void)presence_count(&sampler->presence, live->reader, sample->near & ~(LIVE_PAGE - 1),
+                             sample->stack_size / (size_t)LIVE_PAGE + 1);
     if (sample->sleep && copy_asleep(target, sample))
         return PSC_OK;
     enum psc_status status = seize(live->pid, sample->tid, err);
@@ -457,6 +468,7 @@ enum psc_status live_sample_thread(struct target *target, struct live_sample *sa
     bool copied = copy_thread(target, sample);
     let_go(sample->tid, number);
     sample->stood = now_in_nanoseconds() - since;
+    take_copied(live);
     return copied ? PSC_OK : PSC_ERR_NOT_FOUND;
 }
 

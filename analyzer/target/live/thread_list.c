@@ -192,3 +192,21 @@ enum psc_status live_list_threads(struct target *target, struct psc_error *err)
         return psc_fail_memory(err);
     return target->thread_count ? PSC_OK : live_refuse(live->pid, ESRCH, err);
 }
+
+/* Documentation/scheduler/sched-stats.rst: time on a processor, time waiting for one, how often. */
+bool live_read_runs(int schedstat, uint64_t *ret_nanoseconds, uint64_t *ret_runs)
+{
+    char text[96];
+    *ret_nanoseconds = *ret_runs = 0;
+    if (schedstat < 0)
+        return true;
+    ssize_t got = pread(schedstat, text, sizeof(text) - 1, 0);
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    char *at = text;
+    *ret_nanoseconds = strtoull(at, &at, 10);
+    (void)strtoull(at, &at, 10);
+    *ret_runs = strtoull(at, &at, 10);
+    return true;
+}
