@@ -58,7 +58,8 @@ struct capture_sample {
 
 /**
  * Opens a process for samples.
- * @param options  mode, no_pause and unwinder are used.
+ * @param options  mode, no_pause, tasks and unwinder are used: with tasks, frames of those that
+ *                 await the running one stand outside of its own.
  */
 PSC_MUST_CHECK enum psc_status capture_session_open(int32_t pid,
                                                     const struct target_options *target_options,

@@ -242,6 +242,7 @@ enum psc_status processes_open(struct recording *recording, struct recorded_proc
     struct capture_session *session = NULL;
     capture.mode = options->python_only ? PSC_MODE_PYTHON : PSC_MODE_MERGED;
     capture.no_pause = options->no_pause;
+    capture.tasks = options->tasks;
     capture.python_optional = 1;
     process->tried_at = record_now();
     struct psc_error why = {0};

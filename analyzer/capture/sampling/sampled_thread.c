@@ -83,7 +83,11 @@ static enum psc_status resolve_lines(struct capture *capture, const struct captu
 static void look_for_news(struct capture_session *session, const struct captured_thread *thread)
 {
     const struct merged_stack *merged = &thread->merged;
+    const struct native_stack *stack = &merged->native;
     session->unknown_code = false;
+    // What returns into such code is passed over by the walk: a return address leads to code.
+    session->lacks_frames =
+        stack->skips || (stack->count && stack->end != NATIVE_END_COMPLETE && !stack->lacks);
     for (size_t i = 0; i < merged->native.count && !session->unknown_code; i++) {
         const struct address_info *info = merged->native_info[i];
         const struct target_mapping *mapping =
@@ -156,6 +160,8 @@ static enum psc_status merge_sample(struct capture_session *session, struct capt
         return PSC_ERR_MEMORY;
     if (status == PSC_OK)
         status = assemble_thread(capture, thread, session->thread);
+    if (status == PSC_OK && capture->options.tasks)
+        status = sampling_add_tasks(session, thread);
     return status;
 }
 
@@ -200,8 +206,10 @@ static bool may_come_again(const struct capture_session *session,
                            const struct captured_thread *thread)
 {
     const struct native_stack *stack = &thread->merged.native;
-    return session->capture.trace->complete && !session->unknown_code && !stack->lacks &&
-           !stack->skips && (!stack->count || stack->end == NATIVE_END_COMPLETE);
+    // Which tasks await another one is not among what is compared.
+    return session->capture.trace->complete && !session->unknown_code &&
+           !session->capture.options.tasks && !stack->lacks && !stack->skips &&
+           (!stack->count || stack->end == NATIVE_END_COMPLETE);
 }
 
 static enum psc_status walk_or_take_known(struct capture_session *session,
@@ -221,7 +229,7 @@ static enum psc_status walk_or_take_known(struct capture_session *session,
         return status;
     sample->unchanged = sample->has_frames && known_sample_is_same(session, known, thread);
     if (sample->unchanged) {
-        session->unknown_code = false;
+        session->unknown_code = session->lacks_frames = false;
         sampling_forget_thread(session);
         return known_sample_take(session, known);
     }
@@ -367,7 +375,7 @@ enum psc_status capture_session_sample(struct capture_session *session,
         for (size_t i = 0; i < SAMPLE_LIMIT; i++) {
             bool lacks = false, taken = false;
             status = sample_once(session, sample, sleep, &lacks, err);
-            if (status == PSC_OK && session->unknown_code)
+            if (status == PSC_OK && (session->unknown_code || session->lacks_frames))
                 status = sampling_take_modules(session, &taken, err);
             // What it needed is known now, and is copied while it stands the next time.
             if (status != PSC_OK || (session->capture.trace->complete && !taken && !lacks))

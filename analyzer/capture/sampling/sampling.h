@@ -43,6 +43,7 @@ struct capture_session {
     struct live_thread_name *names;
     size_t name_count;
     bool unknown_code; /**< The last sample met code where none is mapped, as far as is known. */
+    bool lacks_frames; /**< There is a gap between the native frames of the last sample. */
     bool outdated;     /**< A module that is known was replaced or is gone. */
     uint64_t look_again_at; /**< When mappings may be read again. */
     uint64_t patience;      /**< Nanoseconds; more each time that they were read in vain. */
@@ -65,6 +66,12 @@ PSC_MUST_CHECK enum psc_status known_sample_take(struct capture_session *session
 void known_sample_forget(struct capture_session *session, struct known_thread *known);
 /** Where something else has changed than the thread. */
 void known_sample_forget_all(struct capture_session *session);
+
+/* ---- sampled_tasks.c ---- */
+
+/** Puts the frames of the tasks that await the one that runs into session->thread. */
+PSC_MUST_CHECK enum psc_status sampling_add_tasks(struct capture_session *session,
+                                                  const struct captured_thread *thread);
 
 /* ---- session.c ---- */
 

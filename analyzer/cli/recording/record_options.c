@@ -84,11 +84,15 @@ static enum options_result take_flag(void *request, const struct option_spec *sp
     const struct {
         const char *name;
         bool *flag;
-    } flags[] = {
-        {"idle", &record->idle},         {"gil", &record->only_gil},
-        {"cpu", &record->by_cpu},        {"threads", &record->splits_threads},
-        {"children", &record->children}, {"function", &record->folds_lines},
-        {"no-pause", &record->no_pause}, {"quiet", &((struct record_request *)request)->quiet}};
+    } flags[] = {{"idle", &record->idle},
+                 {"gil", &record->only_gil},
+                 {"cpu", &record->by_cpu},
+                 {"threads", &record->splits_threads},
+                 {"children", &record->children},
+                 {"function", &record->folds_lines},
+                 {"no-pause", &record->no_pause},
+                 {"tasks", &record->tasks},
+                 {"quiet", &((struct record_request *)request)->quiet}};
     (void)value;
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
         if (!strcmp(flags[i].name, spec->long_name))
@@ -136,6 +140,8 @@ static const struct option_spec option_list[] = {
     FLAG("threads", "split by threads"),
     FLAG("children", "processes that it starts, too"),
     FLAG("function", "functions, not their lines"),
+    FLAG("tasks", "frames of the asyncio tasks that await a running one stand\noutside of its own, "
+                  "as those of callers do"),
     FLAG("no-pause", "stop nothing: Python frames alone"),
     {"Output", "output", 'o', OPTION_REQUIRED, "FORMAT=FILE",
      "where the profile goes, may be given several times; '-' is\nstandard output, where "

@@ -154,6 +154,28 @@ def test_only_the_holder_of_the_gil(tmp_path):
     assert samples and all("holds-gil" in sample["state"] for sample in samples)
 
 
+def test_processor_time_and_functions(tmp_path):
+    """With --cpu a thread that waits counts nothing, and one that works what the kernel has given it; --function has no lines."""
+    paths = {name: tmp_path / name for name in ("collapsed", "ndjson")}
+    outputs = [word for name, path in paths.items() for word in ("--output", "%s=%s" % (name, path))]
+    code = ("import threading, time\n"
+            "def waits(): threading.Event().wait()\n"
+            "def works():\n"
+            "    while time.thread_time() < 1: sum(range(500))\n"
+            "threading.Thread(target=waits, daemon=True).start()\n"
+            "works()\n")
+    record("--cpu", "--idle", "--function", *outputs, "--", python(), "-c", code, timeout=120)
+    spent = {"works": 0, "waits": 0, "": 0}
+    for stack, count in collapsed(paths["collapsed"].read_text()):
+        names = [frame.partition(" (")[0] for frame in stack]
+        spent[next((name for name in ("works", "waits") if name in names), "")] += count
+        assert not any(frame.endswith("<string>:4)") for frame in stack), stack
+    # What it took before the first sample, and behind the last one, is not seen.
+    assert 0.6e9 < spent["works"] < 1.1e9 and spent["waits"] < 0.05e9, spent
+    profile = read_ndjson(paths["ndjson"].read_text())
+    assert not any(frame.get("line") for frame in profile["frame"]), profile["frame"][0]
+
+
 def test_command_passes_its_code_on():
     assert record("--quiet", "--", sys.executable, "-c", "raise SystemExit(5)", codes=(5,)).stderr == ""
     assert record("--", "/nonexistent/program", codes=(127,)).stderr.startswith("pystack-core: /nonexistent/program")

@@ -32,7 +32,8 @@ def seen_in(result):
 def test_process_of_another_user():
     """One sentence that names the next step, and nothing is written."""
     with living.running([python(), BUSY, "600", "1"]) as process:
-        for result, words in ((record_as(process.pid, **NOBODY), ("belongs to user 0", "sudo pystack-core record --pid %d" % process.pid)),
+        advice = "sudo pystack-core record --pid %d" % process.pid
+        for result, words in ((record_as(process.pid, **NOBODY), ("belongs to user 0", advice)),
                               (record_as(process.pid, prepare=drop_right_to_trace), ("--cap-add=SYS_PTRACE",))):
             assert result.returncode == analyzer.EXIT_NOTHING and not result.stdout, result.describe()
             assert result.stderr.count("\n") == 1 and result.stderr.count("process %d" % process.pid) == 1, result.stderr
