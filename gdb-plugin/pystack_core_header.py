@@ -274,7 +274,9 @@ if ctypes:
                     ("evaluation_count", ctypes.c_uint32),
                     ("evaluations", ctypes.POINTER(Evaluation)),
                     ("evaluation_size", ctypes.c_uint32),
-                    ("python_optional", ctypes.c_uint32)]
+                    ("python_optional", ctypes.c_uint32),
+                    ("process_locks", ctypes.c_uint32),
+                    ("reserved", ctypes.c_uint32)]
 
     class TargetInfo(ctypes.Structure):
         _fields_ = [("size", ctypes.c_uint32),

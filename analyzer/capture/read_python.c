@@ -181,7 +181,9 @@ static enum psc_status begin_waits(struct capture *capture)
     const struct diagnose_wait_input input = {.target = capture->target,
                                               .python = capture->python,
                                               .interpreters = capture->interpreters,
-                                              .interpreter_count = capture->interpreter_count};
+                                              .interpreter_count = capture->interpreter_count,
+                                              .wants_process_locks =
+                                                  capture->options.process_locks};
     if (!capture->target->thread_count)
         return PSC_OK;
     capture->waits = diagnose_waits_create(&input);

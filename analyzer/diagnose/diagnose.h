@@ -82,6 +82,7 @@ struct diagnose_wait_input {
     struct python *python; /**< NULL: none. */
     const struct python_interpreter *interpreters;
     size_t interpreter_count;
+    bool wants_process_locks; /**< The locks of multiprocessing that it has are to be told, too. */
 };
 
 struct diagnose_wait_thread {

@@ -15,7 +15,8 @@ void diagnose_waits_destroy(struct waits *waits)
 
 enum psc_status diagnose_waits_read(struct waits *waits, const struct diagnose_wait_thread *thread)
 {
-    return waits_read(waits, thread);
+    enum psc_status status = waits_read(waits, thread);
+    return status == PSC_OK ? waits_read_process_locks(waits, thread) : status;
 }
 
 bool diagnose_waits_want_held(const struct waits *waits)

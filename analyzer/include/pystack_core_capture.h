@@ -86,11 +86,17 @@ struct psc_capture_options {
     uint32_t evaluation_size; /**< sizeof(struct psc_evaluation) */
     /** Non-zero: nothing is missing where a process has no Python, as one among others. */
     uint32_t python_optional;
+    /**
+     * Non-zero: which locks of multiprocessing a living process has is read, for
+     * psc_find_deadlocks() of it and others.
+     */
+    uint32_t process_locks;
+    uint32_t reserved;
 };
 #define PSC_CAPTURE_OPTIONS_INIT                                                                 \
     {                                                                                            \
         sizeof(struct psc_capture_options), PSC_MODE_MERGED, PSC_UNWINDER_LIBUNWIND, 0, 0, 0, 0, \
-            PSC_THREADS_ALL, NULL, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0                \
+            PSC_THREADS_ALL, NULL, 0, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0          \
     }
 
 /**

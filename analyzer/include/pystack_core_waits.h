@@ -95,7 +95,8 @@ psc_trace_get_deadlock_member(const struct psc_trace *trace, size_t index, size_
 
 /**
  * Looks for cycles among processes: afterwards each trace has those that a thread or task of its
- * process is a member of. psc_capture() finds those within one process.
+ * process is a member of. psc_capture() finds those within one process. Of locks of
+ * multiprocessing the owners are found, too, where the traces were captured with process_locks.
  */
 PSC_MUST_CHECK PSC_API enum psc_status psc_find_deadlocks(struct psc_trace *const *traces,
                                                           size_t count, struct psc_error *err);

@@ -30,15 +30,17 @@ enum python_wait_kind {
 
 struct python_wait {
     enum python_wait_kind kind;
-    psc_addr lock;        /**< The object of C that the thread sleeps in; 0: none. */
-    psc_addr object;      /**< What it is for; the lock itself where that is nothing else. */
-    const char *type;     /**< "threading.Lock", "queue.Queue"; never NULL but with NONE. */
-    const char *name;     /**< Of a variable or attribute that has it: "self.lock"; or NULL. */
-    bool named_outer;     /**< `name` is of something that the lock is a part of. */
-    const char *detail;   /**< Of a join the thread's name, of an import the module's; or NULL. */
-    bool records_owner;   /**< It keeps its owner; `owner` 0 is nobody then. */
-    uint64_t owner;       /**< The pthread_self() of the thread that has it, or is joined. */
-    uint64_t keeper;      /**< Of MUTEX: the same behind it, where it is of a recursive one. */
+    psc_addr lock;      /**< The object of C that the thread sleeps in; 0: none. */
+    psc_addr object;    /**< What it is for; the lock itself where that is nothing else. */
+    const char *type;   /**< "threading.Lock", "queue.Queue"; never NULL but with NONE. */
+    const char *name;   /**< Of a variable or attribute that has it: "self.lock"; or NULL. */
+    bool named_outer;   /**< `name` is of something that the lock is a part of. */
+    const char *detail; /**< Of a join the thread's name, of an import the module's; or NULL. */
+    bool records_owner; /**< It keeps its owner; `owner` 0 is nobody then. */
+    uint64_t owner;     /**< The pthread_self() of the thread that has it, or is joined. */
+    /** Of MUTEX: the same behind it, where it is of a recursive one. Of multiprocessing's Lock: who
+     * took it last, and has not given it back in this process. */
+    uint64_t keeper;
     const char *known_by; /**< How it was found. */
     psc_addr given_back;  /**< The lock that Condition.wait() gave back while it waits; 0: none. */
 };
@@ -69,5 +71,22 @@ PSC_MUST_CHECK enum psc_status python_find_wait(struct python *python,
  */
 size_t python_list_held(struct python *python, const struct python_frame *frames, size_t count,
                         psc_addr ret[PYTHON_HELD_LIMIT]);
+
+/** A lock of multiprocessing that a thread of this process has, as its object here records. */
+struct python_process_lock {
+    psc_addr semaphore; /**< In memory that processes share. */
+    uint64_t owner;     /**< The pthread_self() of the thread that took it last. */
+    bool certain;       /**< Nobody else may give it back: it is an RLock. */
+};
+
+/** Most of them that are told of one thread. */
+#define PYTHON_PROCESS_LOCKS 32u
+/**
+ * Those that the process has of the locks which code of these frames has in a variable, an
+ * attribute of `self`, a global, or a block `with lock:`. @return how many; each once.
+ */
+size_t python_list_process_locks(struct python *python, const struct python_frame *frames,
+                                 size_t count,
+                                 struct python_process_lock ret[PYTHON_PROCESS_LOCKS]);
 
 #endif

@@ -418,6 +418,8 @@ struct psc_trace {
     size_t worker_count;
     const struct trace_deadlock *deadlocks; /**< The certain ones first. */
     size_t deadlock_count;
+    const struct trace_process_lock *process_locks; /**< Where they were asked for. */
+    size_t process_lock_count;
     struct text explain; /**< How things were found, a line each; printed by --explain. */
     const struct trace_running *running; /**< NULL: nothing was asked for it. */
     const struct trace_exit *exit;       /**< Of kind "exit", else NULL. */

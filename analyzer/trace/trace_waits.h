@@ -65,6 +65,15 @@ struct trace_wait {
     const char *owner_task_name; /**< Or NULL. */
     int32_t loop_tid;    /**< The thread whose event loop has that task, or has yet to make it. */
     psc_addr work_queue; /**< Of the executor whose threads have not begun with it; 0: none. */
+    /** Of a lock in memory that processes share: which it is, alike in all of them; or NULL. */
+    const char *shared;
+};
+
+/** A lock that processes share and a thread of this one has. */
+struct trace_process_lock {
+    const char *shared; /**< As in struct trace_wait. */
+    int32_t tid;
+    bool certain; /**< Nobody else may give it back. */
 };
 
 /** What the innermost coroutine of a task waits for. */

@@ -138,6 +138,7 @@ static void finish_options(struct options *options)
         options->print.content = PSC_CONTENT_FILES;
     capture->list_files = options->lists_files || options->bundle;
     capture->python_optional = options->children;
+    capture->process_locks = options_are_several(options);
     // The report of the other machine may be asked to show all.
     if (options->bundle && !capture->evaluation_count)
         capture->detail_hidden = 1;

@@ -38,6 +38,7 @@ static const struct process_file files[] = {
     {"/proc/#/status", OF_ALL, false},
     {"/proc/locks", OF_ALL, false},
     {"/proc/#/fdinfo/#", OF_RELATIVES, false},
+    {"/proc/#/maps", OF_TARGET, false},
     {"/proc/#/task/#/syscall", OF_TARGET, true},
     {"/proc/#/task/#/wchan", OF_TARGET, true},
     {"/proc/#/task/#/stat", OF_TARGET, false},

@@ -111,6 +111,8 @@ enum psc_status deadlock_fill(struct psc_trace *const *traces, size_t count)
     for (size_t i = 0; status == PSC_OK && i < count; i++)
         status = use_results(traces[i]);
     if (status == PSC_OK)
+        status = find_process_owners(traces, count);
+    if (status == PSC_OK)
         status = build(&waiting);
     if (status == PSC_OK)
         status = graph_find_cycles(&waiting.graph, cycles, &cycle_count);

@@ -85,6 +85,11 @@ PSC_MUST_CHECK enum psc_status add_task_edges(struct waiting *waiting);
 /** Whether the thread of an event loop waits for something else than events. */
 bool is_loop_blocked(const struct trace_thread *thread);
 
+/* ---- process_owners.c ---- */
+
+/** Names the owners of locks that one process has and another waits for. */
+PSC_MUST_CHECK enum psc_status find_process_owners(struct psc_trace *const *traces, size_t count);
+
 /* ---- deadlock_text.c ---- */
 
 /** The members and the sentence of a cycle, in the arena of a trace; NULL: out of memory. */

@@ -113,6 +113,16 @@ static void take_likely_owner(struct wait_maker *maker)
         "the object that it sleeps in; the owner stands inside of its with block";
 }
 
+/* Of multiprocessing's Lock, which others may give back. */
+static void take_last_owner(struct wait_maker *maker, const struct python_wait *python)
+{
+    const struct wait_facts *owner = waits_find_pointer(maker->waits, python->keeper);
+    if (maker->wait.owner_tid || !owner)
+        return;
+    maker->wait.owner_tid = (int32_t)owner->tid;
+    maker->wait.known_by = "the thread of this process that took the lock last, as it records";
+}
+
 static void add_name(const struct python_wait *python, struct text *text)
 {
     text_add_string(text, python->type);
@@ -176,5 +186,8 @@ void waits_describe_python(struct wait_maker *maker)
     take_owner(maker, &python);
     if (waits_has_likely_owner(&python))
         take_likely_owner(maker);
+    if (python.kind == PYTHON_WAIT_SEMAPHORE)
+        take_last_owner(maker, &python);
+    waits_name_process_lock(maker);
     make_object(maker, &python);
 }

@@ -118,6 +118,8 @@ enum psc_status waits_fill(struct waits *waits, struct psc_trace *trace)
             maker.facts = hash_table_find(&waits->facts, (uint64_t)thread->tid);
         status = fill_thread(&maker, system, thread);
     }
+    if (status == PSC_OK)
+        status = waits_fill_process_locks(waits, system, trace);
     system_destroy(system);
     return status;
 }

@@ -19,6 +19,10 @@ struct waits *waits_create(const struct diagnose_wait_input *input);
 void waits_destroy(struct waits *waits);
 PSC_MUST_CHECK enum psc_status waits_read(struct waits *waits,
                                           const struct diagnose_wait_thread *thread);
+/** Of one of which that was read: the locks of multiprocessing that its process has and its code
+ * knows; nothing where they are not wanted. */
+PSC_MUST_CHECK enum psc_status waits_read_process_locks(struct waits *waits,
+                                                        const struct diagnose_wait_thread *thread);
 bool waits_want_held(const struct waits *waits);
 PSC_MUST_CHECK enum psc_status waits_read_held(struct waits *waits,
                                                const struct diagnose_wait_thread *thread);

@@ -45,8 +45,13 @@ struct wait_facts {
     size_t held_count;
 };
 
+/** Locks of multiprocessing that are told of one process. */
+#define PROCESS_LOCK_LIMIT 256u
+
 struct waits {
     struct diagnose_wait_input input;
+    struct python_process_lock *process_locks; /**< PROCESS_LOCK_LIMIT of them, in the arena. */
+    size_t process_lock_count;
     struct arena *arena;
     struct hash_table facts; /**< struct wait_facts */
     bool lost_counted;
@@ -112,6 +117,14 @@ void waits_describe_python(struct wait_maker *maker);
 bool waits_was_left_by_fork(struct target *target, psc_addr thread_pointer);
 /** Counts, once, the threads there were when the process was forked that did not come along. */
 void waits_read_lost(struct waits *waits);
+
+/* ---- process_waits.c ---- */
+
+/** Fills trace->process_locks; `system` may be NULL. */
+PSC_MUST_CHECK enum psc_status
+waits_fill_process_locks(const struct waits *waits, struct system *system, struct psc_trace *trace);
+/** Names a lock that the thread sleeps in and other processes may have. */
+void waits_name_process_lock(struct wait_maker *maker);
 
 /* ---- spins.c ---- */
 

@@ -43,6 +43,8 @@ void json_put_wait(struct json_writer *writer, const char *name, const struct tr
     json_put_string(writer, "system_call", wait->system_call);
     json_put_string(writer, "arguments", wait->arguments);
     json_put_string(writer, "kernel_function", wait->kernel);
+    if (wait->shared)
+        json_put_string(writer, "shared", wait->shared);
     json_close_object(writer);
 }
 

@@ -26,6 +26,8 @@ static void add_owner(const struct psc_trace *trace, const struct trace_wait *wa
             text_add_escaped(text, name);
             text_add_char(text, '"');
         }
+        if (wait->owner_pid && wait->owner_pid != trace->pid)
+            text_printf(text, " of process %d", wait->owner_pid);
         if (!wait->owner_certain)
             text_add_string(text, " (likely)");
     }

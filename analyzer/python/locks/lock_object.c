@@ -45,25 +45,54 @@ static void read_rlock_owner(struct python *python, psc_addr object, struct pyth
     ret->owner = ret->records_owner ? ret->owner : 0;
 }
 
-/* last_tid is left there by a release; what another process took is not in it. */
-static void read_semlock(struct python *python, psc_addr object, struct python_wait *ret)
+struct semlock {
+    psc_addr semaphore;
+    uint64_t owner;
+    uint32_t count; /* How often this process has taken it and not given it back. */
+    uint32_t most;
+    bool recursive;
+};
+
+static bool read_semlock(struct python *python, psc_addr object, struct semlock *ret)
 {
     psc_addr handle = py_field_address(python, object, PY_LOCK_HANDLE);
-    uint32_t count = 0;
     uint32_t kind = 0;
-    uint32_t most = 0;
-    if (target_read_u32(python->target, handle + PY_SEMLOCK_MAX, &most) != PSC_OK ||
-        target_read_u32(python->target, handle + PY_SEMLOCK_COUNT, &count) != PSC_OK ||
+    if (target_read_u64(python->target, handle, &ret->semaphore) != PSC_OK ||
+        target_read_u64(python->target, handle + PY_SEMLOCK_OWNER, &ret->owner) != PSC_OK ||
+        target_read_u32(python->target, handle + PY_SEMLOCK_MAX, &ret->most) != PSC_OK ||
+        target_read_u32(python->target, handle + PY_SEMLOCK_COUNT, &ret->count) != PSC_OK ||
         target_read_u32(python->target, handle + PY_SEMLOCK_KIND, &kind) != PSC_OK)
+        return false;
+    // It is a signed number, and below 0 where another process gave back what this one took.
+    ret->count = ret->count > INT32_MAX ? 0 : ret->count;
+    ret->recursive = kind == PY_SEMLOCK_RECURSIVE;
+    return true;
+}
+
+/* last_tid is left there by a release; what another process took is not in it. */
+static void describe_semlock(struct python *python, psc_addr object, struct python_wait *ret)
+{
+    struct semlock lock;
+    if (!read_semlock(python, object, &lock))
         return;
-    if (kind == PY_SEMLOCK_RECURSIVE)
+    if (lock.recursive)
         ret->type = "multiprocessing.RLock";
-    else if (most == 1)
+    else if (lock.most == 1)
         ret->type = "multiprocessing.Lock";
-    if (!count || target_read_u64(python->target, handle + PY_SEMLOCK_OWNER, &ret->owner) != PSC_OK)
-        return;
-    ret->records_owner = kind == PY_SEMLOCK_RECURSIVE;
-    ret->owner = ret->records_owner ? ret->owner : 0;
+    ret->records_owner = lock.recursive && lock.count;
+    ret->owner = ret->records_owner ? lock.owner : 0;
+    ret->keeper = !lock.recursive && lock.most == 1 && lock.count ? lock.owner : 0;
+}
+
+bool locks_read_process_lock(struct python *python, psc_addr object,
+                             struct python_process_lock *ret)
+{
+    struct semlock lock;
+    if (!read_semlock(python, object, &lock) || !lock.count || !(lock.recursive || lock.most == 1))
+        return false;
+    *ret = (struct python_process_lock){
+        .semaphore = lock.semaphore, .owner = lock.owner, .certain = lock.recursive};
+    return true;
 }
 
 /* Fills kind, type and what is known of its owner by a lock's address. */
@@ -78,7 +107,7 @@ static bool locks_describe(struct python *python, psc_addr object, struct python
     if (type->kind == PYTHON_WAIT_RLOCK)
         read_rlock_owner(python, object, ret);
     if (type->kind == PYTHON_WAIT_SEMAPHORE)
-        read_semlock(python, object, ret);
+        describe_semlock(python, object, ret);
     return true;
 }
 

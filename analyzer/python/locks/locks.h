@@ -16,6 +16,10 @@ void locks_find_object(struct python *python, const struct python_wait_place *pl
 /** PYTHON_WAIT_NONE: it is no lock. */
 enum python_wait_kind locks_kind_of(struct python *python, psc_addr object);
 
+/** Of a SemLock that only one can have; false: nobody in this process has it. */
+bool locks_read_process_lock(struct python *python, psc_addr object,
+                             struct python_process_lock *ret);
+
 /* ---- wait_purpose.c ---- */
 
 /**

@@ -108,9 +108,10 @@ REASONS = {
     "choice": (TASKS + "full_pool", TASKS + "full_pool", TASKS + "first_of_two"),
 }
 
-# Members of crash in JSON that say more.
+# Members of crash and waits_for in JSON that say more.
 WORDS = {
     "raised_again": (DIES, FAULTS + "below_faulthandler", BELOW),
     "handler_fault": (DIES, FAULTS + "handler_that_faults", FAULTS + "caught"),
+    "shared": ("diagnose/test_shared_locks.py locks", "a core file is of one process", "diagnose/test_shared_locks.py copied"),
     "object": (DIES, "faults/test_object_in_hand.py test_object", "faults/test_object_in_hand.py test_none_in_hand"),
 }

@@ -144,6 +144,7 @@ static struct psc_capture_options choose_capture(struct choice *choice, bool liv
     capture.locals = choose_one_in(choice, 3) ? PSC_LOCALS_NONE : PSC_LOCALS_ALL;
     capture.tasks = !choose_one_in(choice, 3);
     capture.list_files = choose_one_in(choice, 8);
+    capture.process_locks = choose_one_in(choice, 2);
     capture.threads = choose_one_in(choice, 8) ? PSC_THREADS_CRASHED : PSC_THREADS_ALL;
     if (living && choose_one_in(choice, 4)) {
         capture.no_pause = 1;

@@ -74,6 +74,14 @@ size_t system_find_child(struct system *system, int32_t *ret);
 /** Who has the lock on a file that the process waits for (/proc/locks); 0: not known. */
 int32_t system_find_lock_owner(const struct system *system);
 
+#define SYSTEM_SHARED_TEXT 64
+/**
+ * Which memory of those that processes share an address is, alike in all of them: device, inode and
+ * offset, "0:1b:1453+0"; false: it is not shared.
+ */
+bool system_find_shared(const struct system *system, psc_addr address,
+                        char ret[SYSTEM_SHARED_TEXT]);
+
 /** Whether a thread is still in a system call with that first argument, and where it sleeps. */
 bool system_find_place(struct system *system, int32_t tid, uint64_t argument, char ret[64]);
 /** Where in the kernel a thread sleeps (wchan); false: it does not, or that is not told. */
