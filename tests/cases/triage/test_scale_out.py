@@ -155,3 +155,27 @@ def test_questions(folder, expected, python, tmp_path):
     assert ["string_at", 13] in [[row[0], row[2]] for row in functions]
     assert libraries[0][2] == 13 and re.fullmatch("[0-9a-f]+", libraries[0][1])
     assert "no-report" in [row[0] for row in missing] and (tmp_path / "reports.parquet").stat().st_size
+
+
+def test_lines_of_other_files(tmp_path):
+    """A report of others names a file: its line is shown only where it is source of the repository, or everybody's."""
+    core = cores.make_core("threads", interpreters.find_system() or interpreters.find_wanted()[-1]).path
+    report = json.loads(analyzer.run("--format", "json", core).stdout)
+    repository, elsewhere = tmp_path / "repository", tmp_path / "elsewhere"
+    for folder in (repository, elsewhere):
+        folder.mkdir()
+        for name in ("app.py", "key.txt"):
+            (folder / name).write_text("line_of_%s_%s()\n" % (folder.name, name[:3]))
+            (folder / name).chmod(0o600)
+    elsewhere.chmod(0o700)
+    frames = [frame for frame in report["threads"][0]["frames"] if frame["kind"] == "python"][:1]
+    for thread in report["threads"]:
+        thread["frames"] = [dict(frames[0], file=str(folder / name), line=1, function="f")
+                            for folder in (repository, elsewhere) for name in ("app.py", "key.txt")]
+    (tmp_path / "reports").write_text(json.dumps(report) + "\n")
+    page = tmp_path / "page"
+    analyzer.run("triage", "--reports", "reports", "--repository", repository, "--output", "html=%s" % page, cwd=tmp_path)
+    text = page.read_text()
+    assert "line_of_repository_app" in text
+    assert "line_of_repository_key" not in text and "line_of_elsewhere_key" not in text
+    assert os.geteuid() or "line_of_elsewhere_app" not in text
