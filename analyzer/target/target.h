@@ -137,6 +137,11 @@ struct target_ops {
      */
     const uint8_t *(*piece)(struct target *target, psc_addr address, size_t *ret_size);
     /**
+     * Where memory that may be written can be there again behind an address where it is not: above
+     * that address; 0: nowhere. May be NULL.
+     */
+    psc_addr (*skip_missing)(struct target *target, psc_addr address);
+    /**
      * For targets without pieces: all of the bytes or PSC_ERR_FAULT; a copy that ends early leaves
      * the buffer undefined.
      */

@@ -12,6 +12,8 @@
 #define HEAP_COPY_LIMIT (UINT64_C(64) << 30)
 /** Pieces of memory. */
 #define HEAP_RANGE_LIMIT ((size_t)1 << 20)
+/** Pages and pieces that are not there, before no more memory is looked for. */
+#define HEAP_MISSED_LIMIT ((size_t)1 << 24)
 
 /** Fills heap->ranges. */
 PSC_MUST_CHECK enum psc_status heap_ranges_find(struct heap *heap);

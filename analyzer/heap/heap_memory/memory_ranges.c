@@ -8,6 +8,7 @@
 struct collection {
     struct heap *heap;
     uint64_t copied;
+    size_t missed; /* Times that memory was not there. */
 };
 
 static bool add_range(struct heap *heap, const struct heap_range *range)
@@ -28,6 +29,17 @@ static bool add_range(struct heap *heap, const struct heap_range *range)
     return true;
 }
 
+/* Behind an address where memory is not there; 0: nowhere, or it was looked for too often. */
+static psc_addr skip_missing(struct collection *into, psc_addr at)
+{
+    struct target *target = into->heap->target;
+    if (into->missed++ >= HEAP_MISSED_LIMIT || target_interrupted(target))
+        return 0;
+    // Of the last page of all there is none behind it.
+    return target->ops->skip_missing ? target->ops->skip_missing(target, at)
+                                     : (at & ~(PAGE - 1)) + PAGE;
+}
+
 /* Of a target whose bytes lie here, like a core's. */
 static bool add_pieces(struct collection *into, struct heap_range range)
 {
@@ -37,8 +49,8 @@ static bool add_pieces(struct collection *into, struct heap_range range)
         size_t size = 0;
         const uint8_t *bytes = target->ops->piece(target, at, &size);
         if (!bytes || !size) {
-            at = (at & ~(PAGE - 1)) + PAGE;
-            if (target_interrupted(target))
+            at = skip_missing(into, at);
+            if (!at)
                 return true;
             continue;
         }

@@ -15,6 +15,9 @@
 /* Of a core that is not there as a whole: what is lent at once. */
 #define PIECE_SIZE ((size_t)1024 * 1024)
 
+/* Where a segment has holes: a page. */
+#define SKIPPED_AT_ONCE ((psc_addr)4096)
+
 static const struct core_segment *core_find_segment(struct core *core, psc_addr address)
 {
     if (core->last_segment < core->segment_count) {
@@ -75,6 +78,19 @@ static const uint8_t *core_piece(struct target *target, psc_addr address, size_t
     return bytes;
 }
 
+static psc_addr core_skip_missing(struct target *target, psc_addr address)
+{
+    struct core *core = target->backend;
+    const psc_addr page = (address & ~(SKIPPED_AT_ONCE - 1)) + SKIPPED_AT_ONCE;
+    const struct core_segment *segment = core_find_segment(core, address);
+    if (core->held.fd >= 0 || (segment && address < segment->file_end))
+        return page;
+    if (segment)
+        return segment->end;
+    const size_t next = SORTED_UP_TO(core->segments, start, core->segment_count, address);
+    return next < core->segment_count ? core->segments[next].start : 0;
+}
+
 static void core_advise(struct target *target, psc_addr address, size_t size, bool soon)
 {
     struct core *core = target->backend;
@@ -114,8 +130,11 @@ static void core_close(struct target *target)
     free(core);
 }
 
-static const struct target_ops core_ops = {
-    .piece = core_piece, .prefetch = core_prefetch, .release = core_release, .close = core_close};
+static const struct target_ops core_ops = {.piece = core_piece,
+                                           .skip_missing = core_skip_missing,
+                                           .prefetch = core_prefetch,
+                                           .release = core_release,
+                                           .close = core_close};
 
 const char *core_get_path(const struct target *target)
 {

@@ -336,3 +336,16 @@ def test_reports_of_small_values(value, tmp_path):
     result = analyzer.run("summary", report, **LIMITS)
     assert result.returncode == analyzer.EXIT_NOTHING
     assert "would take too much memory" in result.stderr
+
+
+@pytest.mark.parametrize("start, size", [(0xfffffffffffff000, 0xfff), (0x7fffffffe000, 0x7fff800000001fff)], ids=["last", "huge"])
+def test_memory_that_is_not_in_the_core(start, size, tmp_path):
+    """A mapping without bytes: the last page of all, which nothing follows; petabytes, which nobody walks over."""
+    data = bytearray(open(cores.make_core("threads", interpreters.find_wanted()[-1]).path, "rb").read())
+    table, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    last = max(at for at in range(table, table + 56 * count, 56) if struct.unpack_from("<I", data, at)[0] == 1)
+    struct.pack_into("<IQQQQQ", data, last + 4, 6, *struct.unpack_from("<Q", data, last + 8), start, start, 0, size)
+    (tmp_path / "core").write_bytes(data)
+    for options in ((), ("--verify",)):
+        result = analyzer.run("heap", *options, tmp_path / "core", **LIMITS)
+        assert result.returncode in (0, 1) and re.search(r"\bobjects\b", result.stdout), result.describe()
