@@ -198,7 +198,8 @@ PSC_MUST_CHECK enum psc_status python_find_part(struct python *python, psc_addr 
  * were compared, and the like. */
 uint64_t python_count_steps(const struct python *python);
 
-/** The name in __slots__ of what an object of a type has so far from its start; or false. */
+/** The name of what an object of a type has so far from its start, by __slots__ or the members that
+ * code in C described (PyMemberDef); or false. */
 bool python_add_slot_name(struct python *python, psc_addr type, uint64_t offset, struct text *text);
 /** An object that a name of a frame has, or the cell of it. */
 struct python_frame_object {

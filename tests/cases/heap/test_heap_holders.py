@@ -44,6 +44,8 @@ def test_ways_from_modules(cores_by):
     assert [step["via"] for step in deep][-3:] == ["['deep']", "['list']", "[1]"]
     assert "['Config']" in [step["via"] for step in deep] and "['cache']" in [step["via"] for step in deep]
     assert ways(cores_by, "slot")[-1]["via"] == ".kept"
+    # Members that code in C named.
+    assert [step["via"] for step in ways(cores_by, "partial")][-3:] == ["['partial']", ".keywords", "['key']"]
     text = analyzer.run("heap", "--who-holds", cores_by.truth["deep"], cores_by.path).stdout
     assert "held by module __main__: Config.cache['deep']['list'][1]\n" in text
 
@@ -67,7 +69,7 @@ def test_garbage(cores_by):
 def test_of_a_type(cores_by):
     paths = held(cores_by, "Session")
     counts = [path[-1]["objects"] for path in paths]
-    assert counts == sorted(counts, reverse=True) and counts[0] == COUNT and sum(counts) == COUNT + 6
+    assert counts == sorted(counts, reverse=True) and counts[0] == COUNT and sum(counts) == COUNT + 7
     result = analyzer.run("heap", "--who-holds", "NoSuchType", cores_by.path)
     assert result.returncode == 2 and "NoSuchType: there is no object of such a type" in result.stderr
 

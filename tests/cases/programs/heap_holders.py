@@ -1,4 +1,5 @@
 """Objects that are held in ways that are known: heap_holders.py [NUMBER of sessions]. truth.json has their addresses."""
+import functools
 import gc
 import json
 import os
@@ -24,6 +25,7 @@ class Config(object):
 live = {"sessions": []}
 slotted = Slotted()
 function_closure = None
+partial = None
 
 
 def closure():
@@ -43,11 +45,12 @@ def waits(entered, leave, seen):
 
 
 def work(count):
-    global function_closure
+    global function_closure, partial
     only_here = [Session(-3)]
     live["sessions"] += [Session(number) for number in range(count)]
     Config.cache["deep"] = {"list": [1, Session(-4)]}
     slotted.kept = Session(-5)
+    partial = functools.partial(print, key=Session(-7))
     function_closure, inside = closure()
     inside = hex(id(inside))
     entered, leave, seen = threading.Event(), threading.Event(), []
@@ -62,6 +65,7 @@ def work(count):
     with open("truth.json", "w") as file:
         json.dump({"item": hex(id(live["sessions"][7])), "list": hex(id(live["sessions"])), "local": hex(id(only_here)),
                    "deep": hex(id(Config.cache["deep"]["list"][1])), "slot": hex(id(slotted.kept)), "closure": inside,
+                   "partial": hex(id(partial.keywords["key"])),
                    "thread": seen[0], "garbage": garbage, "thread_id": other.native_id, "main_id": os.getpid()}, file)
     os.abort()
 
