@@ -16,9 +16,10 @@ enum rule_kind {
     RULE_EXPRESSION
 };
 
+/* Without padding: rules are compared as bytes. */
 struct register_rule {
-    uint8_t kind;
-    uint8_t count;
+    uint32_t kind;
+    uint32_t count;
     int64_t offset; /* Or the number of the other register. */
     /* Of RULE_EXPRESSION, `count` of them; owned by native->rules. */
     const struct debug_operation *operations;
@@ -27,6 +28,11 @@ struct register_rule {
 struct libdw_rule {
     struct register_rule cfa; /* RULE_REGISTER: register `count` + offset. */
     struct register_rule registers[TARGET_REGISTER_LIMIT];
+};
+
+/* Most code has one of few rules. */
+struct kept_rule {
+    struct libdw_rule *rule;
 };
 
 /* What libdw knows of one module. */
@@ -42,6 +48,7 @@ struct module_cfi {
 struct libdw_engine {
     struct native *native;
     struct hash_table modules; /* struct module_cfi */
+    struct hash_table rules;   /* struct kept_rule */
 };
 
 struct libdw_engine *libdw_create(struct native *native)
@@ -51,6 +58,7 @@ struct libdw_engine *libdw_create(struct native *native)
         return NULL;
     engine->native = native;
     engine->modules = HASH_TABLE_OF(struct module_cfi);
+    engine->rules = HASH_TABLE_OF(struct kept_rule);
     return engine;
 }
 
@@ -66,6 +74,7 @@ void libdw_destroy(struct libdw_engine *engine)
             dwarf_end(cfi->own_debug);
     }
     hash_table_deinit(&engine->modules);
+    hash_table_deinit(&engine->rules);
     free(engine);
 }
 
@@ -285,17 +294,41 @@ static bool fill_rule(struct native *native, Dwarf_Frame *frame, struct libdw_ru
     return true;
 }
 
+static bool rule_matches(const void *item, const void *key)
+{
+    return memcmp(((const struct kept_rule *)item)->rule, key, sizeof(struct libdw_rule)) == 0;
+}
+
+/* One that has the same bytes, or a copy; NULL: out of memory. */
+static struct libdw_rule *keep_rule(struct libdw_engine *engine, const struct libdw_rule *made)
+{
+    uint64_t hash = hash_text(made, sizeof(*made));
+    const struct kept_rule *known = hash_table_find_by(&engine->rules, hash, rule_matches, made);
+    if (known)
+        return known->rule;
+    struct libdw_rule *rule = arena_alloc(engine->native->rules, sizeof(*rule));
+    if (!rule)
+        return NULL;
+    memcpy(rule, made, sizeof(*rule));
+    // Without a place in the table it is not shared.
+    struct kept_rule *added = hash_table_add_by(&engine->rules, hash);
+    if (added)
+        added->rule = rule;
+    return rule;
+}
+
 bool libdw_make_row(struct libdw_engine *engine, struct module *module, struct row *row)
 {
-    struct arena *arena = engine->native->rules;
     Dwarf_Frame *frame = find_frame(engine, module, row_lookup_pc(row));
     if (!frame)
         return false;
     bool signal = false;
-    struct libdw_rule *rule = arena_alloc(arena, sizeof(*rule));
-    bool made = rule && fill_rule(engine->native, frame, rule, &signal);
+    struct libdw_rule made;
+    memset(&made, 0, sizeof(made));
+    bool good = fill_rule(engine->native, frame, &made, &signal);
     free(frame);
-    if (!made)
+    struct libdw_rule *rule = good ? keep_rule(engine, &made) : NULL;
+    if (!rule)
         return false;
     row->kind = ROW_LIBDW;
     row->rule = rule;
