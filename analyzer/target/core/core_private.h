@@ -62,10 +62,15 @@ struct core {
     void *find_file_context;
 };
 
-/* ---- core.c ---- */
+/* ---- core_pieces.c ---- */
 
 /** The bytes at an address that the core itself has, and how many follow in one piece; or NULL. */
 const uint8_t *core_dumped_piece(struct target *target, psc_addr address, size_t *ret_size);
+/** Of struct target_ops. */
+const uint8_t *core_piece(struct target *target, psc_addr address, size_t *ret_size);
+psc_addr core_skip_missing(struct target *target, psc_addr address);
+void core_prefetch(struct target *target, psc_addr address, size_t size);
+void core_release(struct target *target, psc_addr address, size_t size);
 
 /* ---- held.c ---- */
 
