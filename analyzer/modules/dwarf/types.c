@@ -270,7 +270,9 @@ static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
                                                                           : die_name(&entry->die);
     if (!entry->type.name)
         entry->type.name = entry->type.tag;
-    entry->type.incomplete = dwarf_hasattr(&entry->die, DW_AT_declaration);
+    // Also what only names a type unit, where that is not at hand.
+    entry->type.incomplete = dwarf_hasattr(&entry->die, DW_AT_declaration) ||
+                             dwarf_hasattr(&entry->die, DW_AT_signature);
     read_size(entry);
     complete_string(entry);
     if (entry->type.kind == DEBUG_KIND_ARRAY) {

@@ -236,6 +236,21 @@ def test_split_units_in_one_package(packer, dwarf, tmp_path):
     assert not any(frame[3] for frame in found) and "values.dwo" in warnings["debug-info-split"]
 
 
+def test_types_that_are_not_at_hand(tmp_path):
+    """Type units of a .dwp are not read: a structure of one is no empty structure."""
+    (tmp_path / "program.cc").write_text("struct Point { int x; double y; };\n#include <stdlib.h>\n"
+                                         "int die(Point here) { if (here.x) abort(); return 0; }\n"
+                                         "int main() { Point here = {1, 2.5}; return die(here); }\n")
+    run(tmp_path, "g++", "-g", "-gdwarf-4", "-O0", "-gsplit-dwarf", "-fdebug-types-section", "-c", "program.cc")
+    run(tmp_path, "g++", "program.o", "-Wl,--build-id", "-o", "program")
+    cores.run_to_core([str(tmp_path / "program")], str(tmp_path))
+    if shutil.which("dwp") and not subprocess.run(["dwp", "-e", "program"], cwd=tmp_path, capture_output=True).returncode:
+        (tmp_path / "program.dwo").unlink()
+    said = analyzer.run("--mode", "native", "--locals", tmp_path / "core").stdout
+    assert "here = {}" not in said
+    assert "here = <incomplete type>" in said or "here = {x = 1, y = 2.5}" in said, said
+
+
 def test_mini_debug_info(taken, tmp_path):
     """Fedora's .gnu_debugdata: an xz stream in the file itself, with the symbols that .dynsym has not."""
     folder, mapped, expected = taken
