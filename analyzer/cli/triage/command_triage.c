@@ -70,6 +70,8 @@ static bool open_all(struct gathering *gathering)
 {
     const struct triage_options *options = gathering->options;
     gathering->sources = sources_open(options->repository);
+    if (gathering->sources)
+        sources_take_options(gathering->sources, options->forwarded, options->forwarded_count);
     if (!gathering->sources)
         complain("out of memory");
     else if (wants_whole_reports(options) && !kept_reports_open(&gathering->kept))

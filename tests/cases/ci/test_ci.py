@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
@@ -152,6 +153,32 @@ def test_what_becomes_of_cores(tmp_path, how):
         assert kept == [os.path.basename(run.reports[0]["target"]["path"])] and kept[0].startswith("core.python3")
 
 
+def without_paths(report):
+    """What two reports of one death have in common; a small core says what was left out."""
+    kept = {name: report[name] for name in ("crash", "threads", "deadlocks", "signature")}
+    return json.dumps(kept, sort_keys=True)
+
+
+@needs_cores
+@pytest.mark.parametrize("where", ["kept", None])
+def test_slim_cores(tmp_path, where):
+    """Cores that stay are small, and tell the same."""
+    text = "import ctypes\nballast = [bytes([n]) * 2**16 for n in range(200)]\ndef boom():\n    ctypes.string_at(0)\nboom()\n"
+    keeps = ["--keep-cores", where] if where else []
+    whole = python(tmp_path, text, options=["--keep-cores", "whole"]).reports[0]
+    run = python(tmp_path, text, options=["--slim-cores", *keeps])
+    assert run.code == 128 + signal.SIGSEGV and len(run.reports) == 1, run.err
+    place = tmp_path / where if where else tmp_path
+    slim, = [name for name in os.listdir(place) if name.startswith("core")]
+    size = os.stat(tmp_path / whole["target"]["path"]).st_blocks
+    assert os.stat(place / slim).st_blocks * 5 < size, (os.stat(place / slim), size)
+    again = analyzer.run("triage", "--format", "ndjson", place / slim)
+    assert again.returncode in (0, 1), again.describe()
+    report = json.loads(again.stdout)
+    assert without_paths(report) == without_paths(run.reports[0])
+    assert report["signature"]["hash"] == whole["signature"]["hash"]
+
+
 @needs_cores
 def test_fail_on(tmp_path):
     crash = "import os; os.abort()"
@@ -260,6 +287,52 @@ time.sleep(1)
     assert causes == ["None", "out-of-memory"] and "SIGKILL out-of-memory" in run.err, run.err
 
 
+ALL_FORMATS = ["text", "groups", "markdown", "github", "html", "junit", "sarif", "satyr", "sentry"]
+
+
+def test_deaths_in_every_format(tmp_path):
+    """A status, a signal, lack of memory (where a cgroup can be made): each format names each, none as a core file."""
+    group = memory_cgroup()
+    outputs = [word for name in ALL_FORMATS for word in ("--output", "%s=out.%s" % (name, name))]
+    try:
+        run = python(tmp_path, """
+import os, subprocess, sys, time
+group = %r
+lines = [["sh", "-c", "exit 5"], ["sh", "-c", "kill -KILL $$"]]
+if group:
+    lines.append([sys.executable, "-c", "import os; open(%%r, 'w').write(str(os.getpid())); b'x' * 2**28" %% group])
+for line in lines:
+    child = subprocess.Popen(line)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    time.sleep(1)
+    child.wait()
+""" % (group and os.path.join(group, "cgroup.procs")), options=["--report-exits", *outputs])
+    finally:
+        if group:
+            os.rmdir(group)
+    titles = run.titles()
+    assert len(titles) == 2 + bool(group), run.err
+    assert any(title.startswith("exit 5 in ") for title in titles), titles
+    assert ("out-of-memory" in " ".join(titles)) == bool(group), titles
+    text = {name: (tmp_path / ("out." + name)).read_text() for name in ALL_FORMATS}
+    for name in ALL_FORMATS:
+        assert "core file" not in text[name].replace("without a core file", ""), name
+        for title in titles if name != "satyr" else ():
+            assert title in text[name].replace("\\", ""), (name, title)
+    assert text["text"].startswith("%d deaths: " % len(titles)) and text["markdown"].startswith("## %d deaths, " % len(titles))
+    assert text["github"].count("::error ") == len(titles) and "::1 death, signature" in text["github"]
+    stacks = [json.loads(line) for line in text["satyr"].splitlines()]
+    assert sorted(stack.get("signal", 0) for stack in stacks) == sorted([0, 9] + [9] * bool(group))
+    junit = xml.etree.ElementTree.fromstring(text["junit"])
+    assert [suite.get("errors") for suite in junit.iter("testsuite")] == [str(len(titles))]
+    kinds = ["SIGKILL", "exit"] if not group else ["SIGKILL", "SIGKILL", "exit"]
+    assert sorted(error.attrib["type"] for error in junit.iter("error")) == kinds
+    rules = {result["ruleId"] for result in json.loads(text["sarif"])["runs"][0]["results"]}
+    assert rules == {"exit"} | ({"out-of-memory"} if group else set()), rules
+    events = [json.loads(line)["exception"]["values"][0] for line in text["sentry"].splitlines()]
+    assert {event["mechanism"]["type"] for event in events} == {"generic", "signalhandler"}
+
+
 # ---- pytest ----
 
 TESTS = """
@@ -297,6 +370,34 @@ def test_xdist(tmp_path):
         assert report["running"]["test"]["worker"].startswith("gw")
     assert "in the test test_it.py::test_segfault of gw" in run.err
     assert "exit 7 in test_it.py::test_exit" in run.err
+
+
+FAST_TESTS = """
+import ctypes, os, time, pytest
+@pytest.mark.parametrize("number", range(80))
+def test_fast(number):
+    time.sleep(.002)
+    if number == 41:
+        ctypes.string_at(0)
+    if number == 70:
+        os._exit(3)
+"""
+
+
+@needs_cores
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_tests_of_milliseconds(tmp_path, workers):
+    """The memory of a core tells which test it was; of a death without one it is the last that was seen, and called that."""
+    if not has_pytest(*["xdist"] if workers else []):
+        pytest.skip("no pytest, or no pytest-xdist (Debian: python3-pytest-xdist)")
+    (tmp_path / "test_it.py").write_text(FAST_TESTS)
+    run = ci(tmp_path, PYTHON, "-m", "pytest", "-q", *workers, "-p", "no:cacheprovider", "test_it.py")
+    found: dict = {report["target"]["kind"]: (report["running"] or {}).get("test") for report in run.reports}
+    assert found["core"]["id"] == "test_it.py::test_fast[41]" and "last_seen_s" not in found["core"], run.err
+    assert ("exit" in found) == bool(workers), run.err
+    if found.get("exit"):  # A worker that lives for a moment may not be seen at any.
+        assert found["exit"]["id"].startswith("test_it.py::test_fast[") and found["exit"]["last_seen_s"] >= 0
+        assert [title for title in run.titles() if title.startswith("exit 3 in test_it.py::test_fast") and "(last seen)" in title]
 
 
 @pytest.mark.skipif(not has_pytest(), reason="no pytest for /usr/bin/python3")

@@ -110,6 +110,31 @@ def test_sentry(tmp_path):
     assert "s3cr3t" not in text and [one.get("crashed") for one in events[0]["threads"]["values"]] == [True, False]
 
 
+@pytest.mark.parametrize("option,named", [
+    ("--source-map=/build/pkg=%s/renamed", "renamed/work.py"),
+    ("--source-map=/build/=%s/root/build/", "root/build/pkg/work.py"),
+    ("--sysroot=%s/root", "root/build/pkg/work.py"),
+    ("--source-dir=%s/other", "other/pkg/work.py"),
+])
+def test_where_sources_are_now(tmp_path, option, named):
+    """As for one report; the file of the same name that lies elsewhere is another one."""
+    text = "import os\n\ndef parse(text):\n    return %s\n"
+    for name in ("renamed/work.py", "root/build/pkg/work.py", "other/pkg/work.py", "pkg/work.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text % ("'this'" if name == named else "'decoy'"))
+    reports = [report("core.1", [thread(77, stack(frame("parse", "/build/pkg/work.py", 4)))])]
+    found = {name: written(tmp_path, reports, name, option % tmp_path) for name in ("sarif", "github", "html", "sentry", "satyr")}
+    for name in ("sarif", "html", "sentry"):
+        assert "this" in found[name] and "decoy" not in found[name], name
+    place = json.loads(found["sarif"])["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": named, "uriBaseId": "SRCROOT"} and "this" in place["region"]["snippet"]["text"]
+    assert found["github"].startswith("::error file=%s,line=4," % named) and named in found["html"]
+    frames = json.loads(found["sentry"].splitlines()[0])["exception"]["values"][0]["stacktrace"]["frames"]
+    assert [one["filename"] for one in frames if one["function"] == "parse"] == [named]
+    # As text, it calls files as the process did.
+    assert '"/build/pkg/work.py"' in found["satyr"]
+
+
 def test_values_only_when_asked(tmp_path):
     """Also where the reports hold them."""
     assert "s3cr3t" in written(tmp_path, sample(tmp_path), "sentry", "--locals")

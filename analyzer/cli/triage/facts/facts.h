@@ -35,6 +35,9 @@ struct death_kind {
 /** How it died, by the schema's crash.cause; deadlock, exit and unread beside those. Static. */
 const struct death_kind *death_kind_of(const struct core_report *report);
 
+/** Whether it is of a core file, read or not: others ended without one, or hang. */
+bool is_of_core(const struct core_report *report);
+
 /** A string of any bytes; NULL: out of memory. */
 json_t *json_of_bytes(const char *text);
 /** The number of an address; NULL for NULL and where it has more than 63 bits. */

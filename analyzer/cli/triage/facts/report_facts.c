@@ -49,6 +49,7 @@ static const struct death_kind kinds[] = {
     {"sent", "A signal was sent to the process"},
     {"snapshot", "The process went on: a look at it"},
     {"deadlock", "Threads wait for each other"},
+    {"out-of-memory", "The kernel killed the process for lack of memory"},
     {"exit", "The process ended without a core file"},
     {"unread", "The core file could not be read"},
     {"other", "The process died of a signal"},
@@ -70,6 +71,12 @@ const struct death_kind *death_kind_of(const struct core_report *report)
         if (!strcmp(kinds[i].name, name))
             return &kinds[i];
     return &kinds[count - 1];
+}
+
+bool is_of_core(const struct core_report *report)
+{
+    const char *kind = report_text(report->json, "target", NULL, "kind");
+    return !kind || !strcmp(kind, "core");
 }
 
 json_t *json_of_bytes(const char *text)

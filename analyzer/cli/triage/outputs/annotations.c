@@ -32,9 +32,9 @@ static void put_words(FILE *file, const char *text, bool property)
     free(safe);
 }
 
-static void put_annotation(FILE *file, const struct triage_result *result,
-                           const struct report_group *group)
+static void put_annotation(FILE *file, const struct triage_result *result, size_t index)
 {
+    const struct report_group *group = &result->groups->items[index];
     const struct core_report *first = &result->reports[group->first];
     const char *path, *test = report_text(first->json, "running", "test", "id");
     json_t *frames = core_report_frames(first);
@@ -50,8 +50,8 @@ static void put_annotation(FILE *file, const struct triage_result *result,
     put_words(file, core_report_title(first), true);
     fputs("::", file);
     if (group->hash)
-        fprintf(file, "%zu core file%s, signature %.12s, the first is ", group->count,
-                group->count == 1 ? "" : "s", group->hash);
+        fprintf(file, "%zu %s%s, signature %.12s, the first is ", group->count,
+                word_for_group(result, index), group->count == 1 ? "" : "s", group->hash);
     put_words(file, first->path, false);
     if (test) {
         fputs(", in the test ", file);
@@ -66,6 +66,6 @@ bool write_annotations(FILE *file, const struct triage_result *result)
     size_t counts[2] = {0}; // New ones are errors, known ones warnings.
     for (size_t i = 0; i < groups->count; i++)
         if (counts[groups->items[i].known]++ < ANNOTATION_LIMIT)
-            put_annotation(file, result, &groups->items[i]);
+            put_annotation(file, result, i);
     return true;
 }

@@ -96,21 +96,28 @@ static void put_group(FILE *file, const struct triage_result *result, size_t ind
     json_decref(frames);
 }
 
-/* Others ended without one, or hang. */
-static bool all_are_cores(const struct triage_result *result)
+const char *word_for_deaths(const struct triage_result *result)
 {
-    for (size_t i = 0; i < result->report_count; i++) {
-        const char *kind = report_text(result->reports[i].json, "target", NULL, "kind");
-        if (kind && strcmp(kind, "core") != 0)
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < result->report_count; i++)
+        if (!is_of_core(&result->reports[i]))
+            return "death";
+    return "core file";
+}
+
+const char *word_for_group(const struct triage_result *result, size_t group)
+{
+    const size_t *members = result->groups->members + result->groups->member_at[group];
+    for (size_t i = 0; i < result->groups->items[group].count; i++)
+        if (!is_of_core(&result->reports[members[i]]))
+            return "death";
+    return "core file";
 }
 
 bool write_group_text(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
-    put_count(file, result->report_count, all_are_cores(result) ? "core" : "death");
+    put_count(file, result->report_count,
+              strcmp(word_for_deaths(result), "death") ? "core" : "death");
     fputs(": ", file);
     put_count(file, groups->count - groups->unread, "cause");
     if (groups->unread)

@@ -93,7 +93,7 @@ bool write_markdown(FILE *file, const struct triage_result *result)
 {
     const struct report_groups *groups = result->groups;
     size_t written = 0;
-    fprintf(file, "## %zu core file%s, %zu cause%s\n", result->report_count,
+    fprintf(file, "## %zu %s%s, %zu cause%s\n", result->report_count, word_for_deaths(result),
             result->report_count == 1 ? "" : "s", groups->count - groups->unread,
             groups->count - groups->unread == 1 ? "" : "s");
     for (size_t i = 0; i < groups->count; i++) {

@@ -16,4 +16,8 @@ write_result_fn write_satyr;
 /** Events of Sentry, one a line. */
 write_result_fn write_sentry;
 
+/** "core file" where the reports that are counted are of some alone, else "death". */
+const char *word_for_deaths(const struct triage_result *result);
+const char *word_for_group(const struct triage_result *result, size_t group);
+
 #endif

@@ -74,8 +74,8 @@ static json_t *make_mechanism(const json_t *crash)
         put_member(signal, "number", json_integer(number_of(crash, "signal_number")));
     put_text(signal, "name", text_of(crash, "signal"));
     put_text(signal, "code_name", text_of(crash, "code"));
-    json_t *made =
-        json_pack("{s:s, s:b, s:b}", "type", "signalhandler", "handled", 0, "synthetic", 1);
+    const char *type = json_object_get(signal, "number") ? "signalhandler" : "generic";
+    json_t *made = json_pack("{s:s, s:b, s:b}", "type", type, "handled", 0, "synthetic", 1);
     if (json_object_get(signal, "number"))
         put_member(made, "meta", json_pack("{s:O}", "signal", signal));
     json_decref(signal);

@@ -125,6 +125,12 @@ static const char *find_end(struct sources *sources, const json_t *frame, const 
     return NULL;
 }
 
+static const char *below_repository(const struct sources *sources, const char *path)
+{
+    const char *rest = below(sources->folder, path);
+    return rest ? rest : below(sources->real, path);
+}
+
 const char *sources_path(struct sources *sources, const json_t *frame)
 {
     const char *path = text_of(frame, "file");
@@ -132,14 +138,16 @@ const char *sources_path(struct sources *sources, const json_t *frame)
     if (!*path || *path == '<' || strnlen(path, PATH_MAX) == PATH_MAX || is_library(path) ||
         !sources->real)
         return NULL;
-    const char *rest = below(sources->folder, path);
+    char *local = sources_find_local(sources, path);
+    const char *rest = local ? below_repository(sources, local) : NULL;
     if (!rest)
-        rest = below(sources->real, path);
+        rest = below_repository(sources, path);
     if (!rest)
         rest = find_end(sources, frame, path);
-    if (!rest)
+    char *copy = rest ? strdup(rest) : NULL;
+    free(local);
+    if (!copy)
         return NULL;
-    char *copy = strdup(rest);
     free(sources->found);
     sources->found = copy;
     return copy;
@@ -167,7 +175,11 @@ const char *sources_frame_line(struct sources *sources, const json_t *frame, siz
     char *here = NULL;
     if (line < 1 || !*path || *path == '<')
         return NULL;
-    const char *text = *path == '/' ? sources_line(sources, path, line, ret_size) : NULL;
+    char *local = sources_find_local(sources, path);
+    const char *text = local ? sources_line(sources, local, line, ret_size) : NULL;
+    free(local);
+    if (!text && *path == '/')
+        text = sources_line(sources, path, line, ret_size);
     const char *rest = text ? NULL : sources_path(sources, frame);
     if (rest && asprintf(&here, "%s/%s", sources->real, rest) >= 0)
         text = sources_line(sources, here, line, ret_size);

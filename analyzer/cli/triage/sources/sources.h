@@ -19,6 +19,8 @@ struct sources;
  */
 struct sources *sources_open(const char *repository);
 void sources_close(struct sources *sources);
+/** @param words  options of a single report, as "--source-map=FROM=TO"; they stay in use. */
+void sources_take_options(struct sources *sources, char *const *words, size_t count);
 /** The repository's folder, without links; NULL: there is none, or it is the root of all. */
 const char *sources_folder(const struct sources *sources);
 

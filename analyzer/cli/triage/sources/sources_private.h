@@ -22,10 +22,12 @@ struct sources {
     char *folder; /* As it was named, absolute; NULL: it is not there. */
     char *real;   /* The same without links. */
     struct source_file cache[CACHE_SIZE];
-    size_t next;       /* Of the cache: to be replaced. */
-    char *found;       /* What sources_path() gave. */
-    uint64_t searched; /* What that has cost so far. */
-    bool exhausted;    /* It was said that no more is looked for. */
+    size_t next;        /* Of the cache: to be replaced. */
+    char *found;        /* What sources_path() gave. */
+    uint64_t searched;  /* What that has cost so far. */
+    bool exhausted;     /* It was said that no more is looked for. */
+    char *const *words; /* Options of a report, see sources_take_options(). */
+    size_t word_count;
 };
 
 /* Bytes that are read or searched count as one. */
@@ -35,6 +37,11 @@ struct sources {
 bool sources_are_exhausted(struct sources *sources);
 /** The file, from the cache; its text is NULL where it cannot be read. NULL: out of memory. */
 const struct source_file *read_source(struct sources *sources, const char *path);
+/**
+ * The file that stands here for one of the target, by --source-map, --sysroot and --source-dir, in
+ * this order as for a single report. malloc'd; NULL: there is none, or no memory.
+ */
+char *sources_find_local(struct sources *sources, const char *path);
 /** Whether the name stands in the text, not as a part of another. */
 bool source_names(const struct source_file *file, const char *name);
 
