@@ -72,7 +72,8 @@ struct wait_maker {
 /** Whether what a thread sleeps in does not say who has it, but the stacks of others may. */
 static inline bool waits_has_likely_owner(const struct python_wait *python)
 {
-    return python->kind == PYTHON_WAIT_LOCK || python->kind == PYTHON_WAIT_SEMAPHORE;
+    return !python->records_owner &&
+           (python->kind == PYTHON_WAIT_LOCK || python->kind == PYTHON_WAIT_SEMAPHORE);
 }
 
 /** For the thread of that pthread_self(); NULL: there is none. */

@@ -175,6 +175,10 @@ enum { PY_DATE_BYTES = 4, PY_TIME_BYTES = 6 };
 #define PY_RECURSIVE_MUTEX_LEVEL  16u
 #define PY_RECURSIVE_MUTEX_MOST   10000u
 
+/* Modules/_io/bufferedio.c, struct buffered, up to 3.13: behind the header. */
+#define PY_BUFFERED_LOCK  88u
+#define PY_BUFFERED_OWNER 96u
+
 /* Modules/_multiprocessing/semaphore.c, SemLockObject, behind the header and its handle. */
 #define PY_SEMLOCK_OWNER     8u
 #define PY_SEMLOCK_COUNT     16u

@@ -111,6 +111,31 @@ static bool locks_describe(struct python *python, psc_addr object, struct python
     return true;
 }
 
+/* A file's own lock, which its thread has while it reads or writes. */
+static bool describe_buffered(struct python *python, psc_addr object, struct python_wait *ret)
+{
+    static const char *const types[][2] = {
+        {"_io.BufferedReader", "the lock of io.BufferedReader"},
+        {"_io.BufferedWriter", "the lock of io.BufferedWriter"},
+        {"_io.BufferedRandom", "the lock of io.BufferedRandom"},
+    };
+    const struct py_type *type;
+    psc_addr fields = py_field_address(python, object, PY_LOCK_HANDLE);
+    if (!py_is_object_address(object) || py_type_of(python, object, &type) != PSC_OK)
+        return false;
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(types); i++) {
+        if (strcmp(types[i][0], type->c_name) != 0)
+            continue;
+        ret->kind = PYTHON_WAIT_LOCK;
+        ret->type = types[i][1];
+        ret->lock = ret->object = object;
+        ret->records_owner =
+            target_read_u64(python->target, fields + PY_BUFFERED_OWNER, &ret->owner) == PSC_OK;
+        return true;
+    }
+    return false;
+}
+
 /* Not code: of the words on a stack many are return addresses. */
 static bool may_be_object(const struct target *target, psc_addr address)
 {
@@ -118,15 +143,21 @@ static bool may_be_object(const struct target *target, psc_addr address)
     return mapping && !(mapping->permissions_known && mapping->executable && !mapping->writable);
 }
 
+/** Where an object has its lock, behind the header, and what tells of the object. */
+struct lock_place {
+    psc_addr offset;
+    bool (*describe)(struct python *python, psc_addr object, struct python_wait *ret);
+};
+
 /*
- * Locks whose first member points to the semaphore that is slept on: a function of theirs has the
+ * Locks a member of which points to the semaphore that is slept on: a function of theirs has the
  * object on its stack (Modules/_threadmodule.c, _queuemodule.c, _multiprocessing/semaphore.c).
  */
 static bool scan_stack(struct python *python, const struct python_wait_place *place,
-                       struct python_wait *ret)
+                       const struct lock_place *lock, struct python_wait *ret)
 {
     uint64_t words[SCAN_WORDS];
-    psc_addr first = py_field_address(python, 0x1000, PY_LOCK_HANDLE) - 0x1000;
+    psc_addr first = py_field_address(python, 0x1000, PY_LOCK_HANDLE) - 0x1000 + lock->offset;
     psc_addr end =
         place->stack_end - place->sp < SCAN_SIZE ? place->stack_end : place->sp + SCAN_SIZE;
     psc_addr last = 0;
@@ -143,7 +174,7 @@ static bool scan_stack(struct python *python, const struct python_wait_place *pl
             last = words[i];
             if (may_be_object(python->target, words[i]) &&
                 target_read_u64(python->target, words[i] + first, &handle) == PSC_OK &&
-                handle == place->futex && locks_describe(python, words[i], ret))
+                handle == place->futex && lock->describe(python, words[i], ret))
                 return true;
         }
         if (count * 8 < size)
@@ -193,8 +224,12 @@ void locks_find_object(struct python *python, const struct python_wait_place *pl
     *ret = (struct python_wait){.kind = PYTHON_WAIT_NONE};
     if (!place->futex || !place->sp || place->stack_end <= place->sp)
         return;
+    static const struct lock_place of_locks = {0, locks_describe};
+    static const struct lock_place of_files = {PY_BUFFERED_LOCK, describe_buffered};
     bool own = place->futex >= place->sp && place->futex < place->stack_end;
-    if (own ? find_parked(python, place, ret) : scan_stack(python, place, ret))
+    if (own ? find_parked(python, place, ret)
+            : scan_stack(python, place, &of_locks, ret) ||
+                  scan_stack(python, place, &of_files, ret))
         ret->known_by = own ? "the key that the thread is parked on"
                             : "the semaphore that the thread sleeps on";
 }

@@ -36,6 +36,7 @@ full.put(1)
 barrier = threading.Barrier(2)
 simple = queue.SimpleQueue() if hasattr(queue, "SimpleQueue") else None
 stay = threading.Event()
+reader = os.fdopen(os.pipe()[0], "rb")
 mutex = ctypes.c_byte(1)  # a PyMutex that somebody has
 
 
@@ -160,6 +161,16 @@ def waits_join():
     THREADS["holds_lock"].join()
 
 
+def holds_file():
+    begin("holds_file", None)
+    reader.read(1)
+
+
+def waits_file():
+    begin("waits_file", "lock", "the lock of io.BufferedReader \"reader\"", reader, "holds_file", True)
+    reader.read(1)
+
+
 def waits_mutex():
     begin("waits_mutex", "python-mutex", "a PyMutex", None)
     EXPECTED["waits_mutex"]["address"] = ctypes.addressof(mutex)
@@ -178,9 +189,9 @@ def waits_imports():
     _imp.acquire_lock()
 
 
-HOLDERS = [holds_lock, holds_unseen, holds_rlock, holds_condition, holds_imports]
+HOLDERS = [holds_lock, holds_unseen, holds_rlock, holds_condition, holds_imports, holds_file]
 WAITERS = [waits_lock, waits_acquire, waits_unseen, waits_rlock, enters_condition, waits_condition, waits_event,
-           waits_semaphore, waits_get, waits_put, waits_barrier, waits_join, waits_imports]
+           waits_semaphore, waits_get, waits_put, waits_barrier, waits_join, waits_imports, waits_file]
 THREADS = {}
 
 
@@ -189,6 +200,11 @@ def start(function, name=None):
     thread.daemon = True
     THREADS[thread.name] = thread
     thread.start()
+
+
+def is_reading(tid):
+    with open("/proc/self/task/%d/syscall" % tid) as file:
+        return file.read().startswith("0 0x%x " % reader.fileno())
 
 
 def is_asleep(tid):
@@ -202,6 +218,8 @@ def main():
     start(service.hold, "holds_guard")
     for _ in range(len(HOLDERS) + 1):
         begun.acquire()
+    while not is_reading(TIDS["holds_file"]):
+        stay.wait(0.005)
     if simple is not None:
         WAITERS.append(waits_simple)
     if sys.version_info >= (3, 13):

@@ -318,13 +318,16 @@ static const struct {
     {"PyModule_ExecDef", C_API_PHASE_MODULE},
     {"Py_Finalize", C_API_PHASE_END},
     {"Py_FinalizeEx", C_API_PHASE_END},
+    {"_Py_Finalize", C_API_PHASE_END}, // 3.13, of which the others are made
 };
 
 enum c_api_phase c_api_find_phase(const char *symbol, const char **ret_name)
 {
+    // GCC adds ".part.0", ".constprop.0" and the like to what it has made of a function.
+    size_t size = strcspn(symbol, ".");
     *ret_name = "";
     for (size_t i = 0; i < PSC_ARRAY_SIZE(phases); i++)
-        if (strcmp(phases[i].symbol, symbol) == 0)
+        if (strlen(phases[i].symbol) == size && strncmp(phases[i].symbol, symbol, size) == 0)
             return phases[i].phase;
     if (!c_api_is_module_entry(symbol))
         return C_API_PHASE_NONE;
