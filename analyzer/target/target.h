@@ -73,6 +73,7 @@ struct target_mapping {
     bool readable;
     bool writable;
     bool executable;
+    bool served; /**< Of a process: what is missing of it is not known to be zeros. */
 };
 
 /** The signal that ended (or stopped) the process. */

@@ -13,6 +13,7 @@
 struct collection {
     struct heap *heap;
     bool failed;
+    size_t unread; /* References to memory that could not be read. */
 };
 
 static bool add_edge(struct heap_walk *walk, uint32_t target, const struct heap_reference *what)
@@ -74,11 +75,16 @@ static bool is_given_away(struct heap_walk *walk, const struct heap_range *range
 static void note_dangling(struct heap_walk *walk, psc_addr word)
 {
     struct heap *heap = walk->heap;
+    struct collection *into = walk->context;
     const struct heap_range *range = heap_range_at(heap, word);
+    const struct target_mapping *mapping = range ? NULL : target_find_mapping(heap->target, word);
     const bool is_read =
         range ? range->module || is_in_pool(heap, word) || (!heap->allocator && heap->glibc.arenas)
-              : !target_find_mapping(heap->target, word);
-    if (!(heap->objects[walk->object].flags & HEAP_FLAG_EXACT) || !is_read)
+              : !mapping;
+    if (!(heap->objects[walk->object].flags & HEAP_FLAG_EXACT))
+        return;
+    into->unread += mapping && mapping->writable;
+    if (!is_read)
         return;
     heap_note_damage(heap, &(struct heap_damage){.kind = HEAP_DAMAGE_DANGLING,
                                                  .object = walk->object,
@@ -150,6 +156,11 @@ enum psc_status heap_references_find(struct heap *heap)
         target_warn(heap->target, "heap-references",
                     "more objects than there can be claim the same memory: some references are "
                     "left out");
+    if (into.unread)
+        target_warn(heap->target, "heap-unread",
+                    "some memory could not be read (references to it: %zu): which objects are "
+                    "there is not known",
+                    into.unread);
     heap->words_left = UINT64_MAX; /* For labels, which are few. */
     if (heap->object_count)
         heap->first_edges[heap->object_count] = heap->edge_count;

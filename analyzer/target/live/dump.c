@@ -42,6 +42,7 @@ static bool parse_flags(const char *at, const char *end, struct dump_flags *ret)
     for (at += sizeof(field) - 1; end - at >= 3; at += 3) {
         ret->excluded |= !memcmp(at + 1, "dd", 2) || !memcmp(at + 1, "io", 2);
         ret->huge |= !memcmp(at + 1, "ht", 2);
+        ret->served |= !memcmp(at + 1, "um", 2);
     }
     return true;
 }
@@ -77,6 +78,12 @@ static const struct dump_flags *find_flags(const struct dump *dump, psc_addr sta
 {
     size_t behind = SORTED_UP_TO(dump->flags, start, dump->flag_count, start);
     return behind ? &dump->flags[behind - 1] : NULL;
+}
+
+bool dump_is_served(const struct dump *dump, psc_addr start)
+{
+    const struct dump_flags *flags = find_flags(dump, start);
+    return flags && flags->start == start && flags->served;
 }
 
 /* ---- before the stop ---- */
@@ -199,6 +206,7 @@ static void copy_touched(struct live *live, const struct live_map *map)
 {
     struct dump *dump = &live->save.dump;
     struct core_file *file = &live->save.file;
+    bool served = dump_is_served(dump, map->start);
     for (psc_addr at = map->start; at < map->end && !file->error;) {
         size_t count = (size_t)((map->end - at) / LIVE_PAGE);
         count = count < SCAN_AT_ONCE ? count : SCAN_AT_ONCE;
@@ -211,7 +219,7 @@ static void copy_touched(struct live *live, const struct live_map *map)
                 run++;
             if (there)
                 copy(live, at + i * LIVE_PAGE, at + run * LIVE_PAGE);
-            else
+            else if (!served)
                 core_file_add_zeros(file, at + i * LIVE_PAGE, (run - i) * LIVE_PAGE);
             i = run;
         }

@@ -246,6 +246,7 @@ struct dump_flags {
     psc_addr start;
     bool excluded; /**< By madvise(MADV_DONTDUMP), or memory of a device. */
     bool huge;     /**< hugetlbfs */
+    bool served;   /**< Somebody serves what is not in memory: userfaultfd(2). */
 };
 
 struct dump {
@@ -273,6 +274,8 @@ enum dump_part dump_choose(const struct live_map *map, const struct dump_flags *
 bool parse_smaps(const char *text, size_t size, struct dump *dump);
 /** Before the stop. False: out of memory. */
 bool dump_prepare(struct target *target);
+/** Whether what is missing of the mapping that begins there is not known to be zeros. */
+bool dump_is_served(const struct dump *dump, psc_addr start);
 /** In it: copies memory into the core file. */
 void dump_copy(struct target *target);
 void dump_deinit(struct dump *dump);

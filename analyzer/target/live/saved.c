@@ -262,6 +262,8 @@ enum psc_status live_save_core(struct target *target, struct psc_error *err)
     keep_constants(target);
     add_pages(target);
     put_threads(target, &notes);
+    for (size_t i = 0; i < target->mapping_count; i++)
+        target->mappings[i].served = dump_is_served(&save->dump, target->mappings[i].start);
     core_file_finish(&save->file, target->mappings, target->mapping_count, &notes);
     text_deinit(&notes);
     if (save->file.error)

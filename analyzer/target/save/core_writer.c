@@ -166,7 +166,8 @@ static bool add_segment(struct segments *segments, const struct target_mapping *
 /*
  * One segment for each part that is there, and of a file also what is not: debuggers read that from
  * the file. Anonymous memory that is not there has no segment at all, since gdb shows a
- * segment without bytes as zeros (gdb/corelow.c, core_target::xfer_partial()).
+ * segment without bytes as zeros (gdb/corelow.c, core_target::xfer_partial()); but for what
+ * somebody serves: it is told from memory that was never there.
  */
 static bool add_mapping(struct segments *segments, const struct target_mapping *mapping,
                         const struct core_file *file, size_t *extent_at)
@@ -186,7 +187,7 @@ static bool add_mapping(struct segments *segments, const struct target_mapping *
         }
         if (end > mapping->end)
             end = mapping->end;
-        if ((there || mapping->file) &&
+        if ((there || mapping->file || mapping->served) &&
             !add_segment(segments, mapping, at, end, there ? extent : NULL))
             return false;
         at = end;

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -141,6 +142,39 @@ def test_a_recording(tmp_path):
                 recording.kill()
         with open(path) as file:
             assert "deep" in file.read()
+        assert longest_stand(process) < HOLD + SPARE
+
+
+def test_objects_that_cannot_be_read():
+    """What nobody serves is neither zeros nor gone."""
+    with waiting("object") as process:
+        result = analyzer.run("heap", "--verify", "--format", "json", "--pid", process.pid)
+        assert result.json["findings"] == []
+        assert "heap-unread" in codes(result.json)
+        longest_stand(process)
+
+
+@pytest.mark.parametrize("what", ["stack", "object"])
+def test_a_table_of_its_time(what):
+    """`top` in a terminal."""
+    with waiting(what) as process:
+        terminal, other = os.openpty()
+        command = [analyzer.PROGRAM, "top", "--idle", "--color", "never", "--pid", str(process.pid)]
+        with subprocess.Popen(command, stdin=other, stdout=other, stderr=other,
+                              env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "24"}) as shown:
+            os.close(other)
+            try:
+                text, end = b"", time.monotonic() + LOOK + SPARE
+                while text.count(b"rest (") < 1 and time.monotonic() < end:
+                    if select.select([terminal], [], [], 0.1)[0]:
+                        text += os.read(terminal, 65536)
+                assert b"rest (" in text, text
+                os.write(terminal, b"q")
+                # Nobody reads what it draws at last; a terminal has room for it.
+                assert shown.wait(LOOK + SPARE) == 0
+            finally:
+                shown.kill()
+                os.close(terminal)
         assert longest_stand(process) < HOLD + SPARE
 
 
