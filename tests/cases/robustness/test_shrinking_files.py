@@ -186,6 +186,31 @@ def test_host_of_a_module_of_700_megabytes(crashed, monkeypatch, tmp_path):
     assert moments > 1
 
 
+def test_host_of_split_debug_information_that_becomes_shorter(tmp_path, monkeypatch):
+    """libdw would map a .dwo by its name: it is given a copy."""
+    if not cores.kernel_writes_here() or analyzer.SANITIZED:
+        pytest.skip("the kernel writes no core files here, or the library is a sanitizer's")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    cores.compile_c([str(tmp_path / "program.c")], str(tmp_path / "program"), "-g", "-gsplit-dwarf", "-O0")
+    subprocess.run(["sh", "-c", "ulimit -c unlimited; exec ./program"], check=False)
+    core, = (path for path in tmp_path.iterdir() if path.name.startswith("core"))
+    split, = tmp_path.glob("*.dwo")
+    assert "program.c:" in analyzer.run(core).stdout
+    whole, moments = split.read_bytes(), 0
+    for moment in list(range(1, 12)) + list(range(12, 200, 16)):
+        split.write_bytes(whole)
+        done = run_host(core, split, 0, moment)
+        assert done.returncode == 0 and done.stdout.startswith("lives 0 "), done.stderr
+        moments += "True" in done.stdout
+        if "True" not in done.stdout:
+            break
+    assert moments > 3
+    split.write_bytes(whole)
+    ends = [shorten_while_mapped(split, core) for _ in range(3)]
+    assert {code for code, _ in ends} <= {analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL}, ends
+
+
 def test_debugger_whose_modules_become_shorter(crashed):
     """Again and again, from outside. gdb is told of the core alone, so that it opens none of them itself."""
     core, program = crashed
