@@ -139,18 +139,29 @@ int new_file_open(struct new_file *file, const char *path, unsigned int flags)
     return error;
 }
 
+/* A pipe that another user has put where everybody may: EPERM; or 0, or another error. */
+static int check_pipe(const char *path, const struct stat *status)
+{
+    if (!S_ISFIFO(status->st_mode) || is_trusted(status->st_uid))
+        return 0;
+    char *folder = folder_of(path);
+    const int error = !folder ? ENOMEM : is_shared_folder(folder) ? EPERM : 0;
+    free(folder);
+    return error;
+}
+
 int new_file_open_special(const char *path)
 {
     struct stat status;
-    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
+    // To open one that nobody reads takes for ever: asked before, and of what was opened again.
+    int error = stat(path, &status) ? 0 : check_pipe(path, &status);
+    int fd = error ? -1 : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        errno = error ? error : errno;
         return -1;
-    int error = fstat(fd, &status) ? errno : S_ISREG(status.st_mode) ? EEXIST : 0;
-    if (!error && S_ISFIFO(status.st_mode) && !is_trusted(status.st_uid)) {
-        char *folder = folder_of(path);
-        error = !folder ? ENOMEM : is_shared_folder(folder) ? EPERM : 0;
-        free(folder);
     }
+    error = fstat(fd, &status) ? errno : S_ISREG(status.st_mode) ? EEXIST : 0;
+    error = error ? error : check_pipe(path, &status);
     if (!error)
         return fd;
     close(fd);

@@ -113,6 +113,9 @@ def test_file_and_pipe_of_another_user(any_core, shared):
     assert os.stat(folder / "report").st_uid == 0 and not mode_of(folder / "report") & 0o022
     os.mkfifo(folder / "pipe")
     os.chown(folder / "pipe", NOBODY, NOBODY)
+    # One that nobody reads is not waited for.
+    unread = analyzer.run("-o", folder / "pipe", any_core, timeout=60)
+    assert unread.returncode == analyzer.EXIT_NOTHING and "not permitted" in unread.stderr, unread.describe()
     reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     result = analyzer.run("-o", folder / "pipe", any_core)
     assert result.returncode == analyzer.EXIT_NOTHING and "not permitted" in result.stderr, result.describe()
