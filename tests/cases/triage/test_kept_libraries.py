@@ -176,3 +176,24 @@ def test_sources_of_cython_are_read_once(built, tmp_path):
     opened = [line for line in trace.read_text().splitlines() if re.search(r'/kern\.c".*O_PATH.* = \d\d?$', line)]
     # By the first core and the one who keeps it: to look whether it is there, and to read it.
     assert len(opened) <= 8, opened
+
+
+@pytest.mark.skipif(not shutil.which("strace") or analyzer.SANITIZED, reason="no strace here, or a sanitizer's program")
+@pytest.mark.parametrize("mode,kept", [(0o755, True), (0o775, False), (0o757, False)])
+def test_what_others_can_write_is_not_kept(tmp_path, mode, kept):
+    """A library that somebody else could change between two cores is opened for each; the reports are the same."""
+    (tmp_path / "own.c").write_text("void die(void) { *(volatile int *)0 = 1; }\nint main(void) { die(); }\n")
+    subprocess.run(["cc", "-g", "-o", "own", "own.c"], cwd=tmp_path, check=True)
+    (tmp_path / "own").chmod(mode)
+    subprocess.run(["sh", "-c", "ulimit -c unlimited; exec ./own"], cwd=tmp_path, capture_output=True, check=False)
+    if not (tmp_path / "core").exists():
+        pytest.skip("the kernel leaves no core file here")
+    (tmp_path / "core").rename(tmp_path / CORES[0])
+    for name in CORES[1:]:
+        shutil.copy(tmp_path / CORES[0], tmp_path / name)
+    done = subprocess.run(["strace", "-f", "-qq", "-e", "trace=openat,openat2", "-o", "calls", analyzer.PROGRAM, "triage",
+                           "-j", "1", "--format", "ndjson", *CORES], cwd=tmp_path, capture_output=True, timeout=600, check=False)
+    assert done.returncode == analyzer.EXIT_PARTIAL, done  # There is no Python in it.
+    opened = [line for line in (tmp_path / "calls").read_text().splitlines() if re.search(r'/own", .*O_PATH.* = \d\d?$', line)]
+    assert len(opened) < len(CORES) if kept else len(opened) >= len(CORES), opened
+    assert {json.loads(line)["threads"][0]["frames"][0]["function"] for line in done.stdout.splitlines()} == {"die"}
