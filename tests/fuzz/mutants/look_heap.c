@@ -91,7 +91,14 @@ void look_at_heap(struct psc_target *target, struct choice *choice,
     }
     if (print.contents & (PSC_HEAP_OBJECT | PSC_HEAP_HOLDERS))
         choose_object(heap, choice, &print, held, sizeof(held));
+    // What has grown since another look at the same memory: nothing, but for what is damaged.
+    struct psc_heap *older = NULL;
+    if (choose_one_in(choice, 6) && psc_heap_open(target, NULL, &older, &err) == PSC_OK) {
+        print.contents = PSC_HEAP_GROWTH;
+        print.older = older;
+    }
     print_heap(heap, &print, options, complaint, ret_reports);
+    psc_heap_close(older);
     for (size_t i = 0; i < psc_heap_warning_count(heap); i++)
         if (!psc_heap_warning(heap, i))
             complain(complaint, "a warning of a heap without words");
