@@ -106,7 +106,7 @@ LEAKS = {"list": ("__main__.Upload", "module __main__: kept"), "lru_cache": ("__
 
 
 @pytest.mark.skipif(not shutil.which("gcore"), reason="no gcore here")
-@pytest.mark.parametrize("kind", sorted(LEAKS) if analyzer.THOROUGH else ["lru_cache", "reference"])
+@pytest.mark.parametrize("kind", sorted(LEAKS) if analyzer.THOROUGH else ["reference"])
 def test_ways_to_leak(kind, tmp_path):
     old, new = look_twice([subjects()[-1].path, cores.PROGRAMS + "/heap_leaks.py", kind], tmp_path)
     result = analyzer.run("heap", "--format", "json", "--diff", old, new)

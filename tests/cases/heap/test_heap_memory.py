@@ -8,7 +8,7 @@ import analyzer
 import cores
 import interpreters
 
-COUNT = 600000
+COUNT = 300000
 BYTES_FOR_EACH = 125  # a million of them in 150 MB, ten in a gigabyte, with what every report needs
 OF_A_REPORT = 16000000
 
