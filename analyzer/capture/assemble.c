@@ -74,12 +74,16 @@ static bool add_native_levels(struct assembly *assembly, const struct merged_ite
         bool innermost = item->is.native == assembly->handler && i == 0;
         if (innermost && role == TRACE_ROLE_PLUMBING && !level->plumbing)
             role = TRACE_ROLE_VISIBLE;
+        // Known only where the address was shown for another thread: never told of this one.
+        bool physical = i + 1 == info->level_count;
+        if (item->evaluator && !physical && item->is.native > assembly->handler &&
+            role == TRACE_ROLE_VISIBLE)
+            role = TRACE_ROLE_PLUMBING;
         if (handler)
             role = TRACE_ROLE_HANDLER;
         if (role == TRACE_ROLE_COLLECT)
             assembly->thread->state |= TRACE_STATE_COLLECTING;
         const struct trace_location *location = level->location;
-        bool physical = i + 1 == info->level_count;
         if (physical && merged->awaiting && merged->awaiting[item->is.native]) {
             location = symbolizer_awaiting(assembly->capture->symbolizer,
                                            merged->awaiting[item->is.native]);
