@@ -186,6 +186,9 @@ def main():
     write(folder, "fuzz_report", "two", report + report.replace(b"13", b"15"))
     write(folder, "fuzz_what_runs", "record", b'pkg/"odd".so,x\r\n"pkg/""odd"".so",sha256=a,1\npkg\n')
     write(folder, "fuzz_what_runs", "metadata", b"Name: pkg \r\nVersion: 1\n\nName: x\n")
+    write(folder, "fuzz_what_runs", "conda", b'{"name": "pkg", "version": "1", "files": ["lib/pkg.so"]}')
+    write(folder, "fuzz_what_runs", "conda_paths",
+          b'{"files": [], "name": "pkg", "paths_data": {"paths": [{"_path": "lib/pkg.so"}]}, "version": "1"}')
     write(folder, "fuzz_what_runs", "environment", b"RANK=1\0SECRET=2\0PWD=/\0PYTHONPATH=a:b\0")
     write(folder, "fuzz_source_text", "latin", b"#!/x\n# -*- coding: latin-1 -*-\r\nx = '\xe9'\r")
     write(folder, "fuzz_source_text", "japanese", b"\f\n# coding=euc_jp\n\xc6\xfc\xcb\xdc\n")

@@ -87,10 +87,16 @@ static bool get_name(const struct opened *file, char path[PATH_MAX])
     return foreign_file_get_name(file->fd, file->root, file->path, path);
 }
 
-/* What a package says of itself, beside it: RECORD, METADATA. */
+/* What a package says of itself, beside it: RECORD, METADATA; a file *.egg-info; conda's records.
+ */
 static bool is_of_package(const char *path)
 {
-    return strstr(path, ".dist-info/") || strstr(path, ".egg-info/");
+    static const char egg[] = ".egg-info", record[] = ".json";
+    size_t size = strlen(path);
+    return strstr(path, ".dist-info/") || strstr(path, ".egg-info/") ||
+           strstr(path, ".egg/EGG-INFO/") ||
+           (size > sizeof(egg) && !strcmp(path + size - (sizeof(egg) - 1), egg)) ||
+           (strstr(path, "/conda-meta/") && !strcmp(path + size - (sizeof(record) - 1), record));
 }
 
 /* By its name; or a script. */

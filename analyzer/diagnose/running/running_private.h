@@ -47,6 +47,55 @@ void running_sum_memory(const struct target *target, const struct live_facts *fa
 void running_find_packages(struct modules *modules, const struct psc_trace *trace,
                            struct trace_running *ret);
 
+/* ---- package_site.c ---- */
+
+/** Of all files that are read for one module. */
+#define PACKAGE_SITE_BYTES ((size_t)128 << 20)
+
+/** A folder in which packages are installed. */
+struct package_site {
+    const struct target *target;
+    const char *here;   /**< Its path on this machine. */
+    const char *inside; /**< The module's path below it. */
+    char **names;       /**< malloc'd, of those files in it that tell of packages. */
+    size_t count;
+    size_t capacity;
+    size_t bytes_left;
+};
+
+/** Whether a name ends so, and has more in front of that. */
+bool package_name_ends(const char *name, const char *ending);
+/**
+ * Reads a file of a folder in the site.
+ * @param name  empty: the folder's name is that of the file.
+ * @return malloc'd, or NULL: it cannot be read.
+ */
+char *package_site_read(struct package_site *site, const char *folder, const char *name,
+                        size_t *ret_size);
+/** Takes those names of an opened folder that are wanted; false where there is none. */
+bool package_site_list(struct package_site *site, int folder_fd, bool (*wanted)(const char *name));
+void package_site_deinit(struct package_site *site);
+/** Whether the file of that path from an opened folder on is the one that the process has mapped.
+ */
+bool package_is_same_file(int folder_fd, const char *inside, const struct target_file *file);
+
+/* ---- conda_packages.c ---- */
+
+/** The package of conda's that a mapped file has come with, its strings in the arena. */
+bool running_find_conda_package(const struct target *target, const struct target_file *file,
+                                struct arena *arena, struct trace_package *ret);
+
+/* ---- conda_record.c ---- */
+
+/**
+ * The package of a file conda-meta/NAME-VERSION-BUILD.json (conda's PrefixRecord: "files", and in
+ * "paths_data" the same with more), where that lists a file.
+ * @param path  of the file, from the prefix on.
+ * @param ret   its strings are in the arena.
+ */
+bool parse_conda_record(const char *text, size_t size, const char *path, struct arena *arena,
+                        struct trace_package *ret);
+
 /* ---- package_files.c ---- */
 
 /**

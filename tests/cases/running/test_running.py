@@ -184,6 +184,69 @@ def test_packages(system, tmp_path, names, wanted):
     assert [(package["name"], package["version"]) for package in found] == wanted
 
 
+CONDA = {"name": "hurts", "version": "6", "build": "h0_0", "files": ["lib/python3.11/site-packages/hurts/_rest.abi3.so"]}
+OTHER = {"name": "hurtsome", "version": "7", "build": "h0_0", "files": ["lib/python3.11/site-packages/hurts/rest.abi3.so"]}
+
+
+@pytest.mark.parametrize("folder,names,records,wanted", [
+    ("lib/python3.11/site-packages", {}, [OTHER, CONDA], [("hurts", "6")]),
+    # As some installers write it.
+    ("lib/python3.11/site-packages", {}, [dict(CONDA, files=[], paths_data={"paths": [{"_path": CONDA["files"][0]}]})],
+     [("hurts", "6")]),
+    # Python's own word comes first.
+    ("lib/python3.11/site-packages", {"hurts-1.2.dist-info": {"METADATA": "Name: Hurts\nVersion: 1.2\n", "RECORD": LISTED}},
+     [CONDA], [("Hurts", "1.2")]),
+    # A library of conda's, which is no module.
+    ("lib", {}, [dict(CONDA, name="libhurts", files=["lib/hurts/_rest.abi3.so"])], [("libhurts", "6")]),
+    ("lib/python3.11/site-packages", {}, [OTHER], []),
+    # Of another prefix.
+    ("lib/python3.11/site-packages", {}, [dict(CONDA, files=["hurts/_rest.abi3.so"])], []),
+    # A folder *.egg, and one that is none.
+    ("site-packages/it_hurts-8-py3.11-linux-x86_64.egg", {"EGG-INFO": {"PKG-INFO": "Name: it-hurts\nVersion: 8\n"}}, [],
+     [("it-hurts", "8")]),
+    ("site-packages/it_hurts", {"EGG-INFO": {"PKG-INFO": "Name: it-hurts\nVersion: 8\n"}}, [], []),
+    # distutils' file.
+    ("site-packages", {"hurts-9.egg-info": "Name: hurts\nVersion: 9\n"}, [], [("hurts", "9")]),
+])
+def test_other_packages(system, tmp_path, folder, names, records, wanted):
+    site = tmp_path / folder
+    module = install(site, {name: files for name, files in names.items() if isinstance(files, dict)})
+    for name, text in names.items():
+        if isinstance(text, str):
+            (site / name).write_text(text)
+    (tmp_path / "conda-meta").mkdir()
+    (tmp_path / "conda-meta" / "history").write_text("")
+    for record in records:
+        (tmp_path / "conda-meta" / ("%(name)s-%(version)s-%(build)s.json" % record)).write_text(json.dumps(record, indent=2))
+    with living.running([system.path, "-s", "-c", USE, str(module)]) as process:
+        found = living.report(process.pid, "--format", "json").json["running"]["packages"]
+    assert [(package["name"], package["version"]) for package in found] == wanted
+
+
+INSTALLED = """
+import os, threading, time
+from greenlet import greenlet, __file__ as path
+
+def rest():
+    print("ready", flush=True)
+    time.sleep(1000)
+
+greenlet(rest).switch()
+"""
+
+
+def test_package_of_the_system(system):
+    """One that Debian has installed: *.egg-info without a list of files."""
+    asked = subprocess.run([system.path, "-c", "import greenlet, glob, os; print(greenlet.__version__); "
+                            "print(*glob.glob(os.path.dirname(os.path.dirname(greenlet.__file__)) + '/greenlet-*'))"],
+                           capture_output=True, text=True, check=False, timeout=resting.WAIT)
+    if asked.returncode or ".egg-info" not in asked.stdout:
+        pytest.skip("%s has no greenlet of the system's" % system.path)
+    with living.running([system.path, "-c", INSTALLED]) as process:
+        found = living.report(process.pid, "--format", "json").json["running"]["packages"]
+    assert found == [{"name": "greenlet", "version": asked.stdout.split()[0]}]
+
+
 def test_package_that_was_upgraded(system, tmp_path):
     """The process has the old module, the folder the new one: its version would be wrong."""
     names = {"hurts-1.dist-info": {"METADATA": "Name: hurts\nVersion: 1\n", "RECORD": LISTED}}

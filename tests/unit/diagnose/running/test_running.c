@@ -34,6 +34,41 @@ static void test_record(void **state)
     assert_false(is_recorded("a\"\"b,", "a\"b"));
 }
 
+static void assert_conda(const char *text, const char *path, const char *wanted)
+{
+    struct arena *arena = arena_create();
+    struct trace_package found = {0};
+    bool listed = parse_conda_record(text, strlen(text), path, arena, &found);
+    assert_int_equal(listed, wanted != NULL);
+    if (wanted) {
+        assert_string_equal(found.name, "zlib");
+        assert_string_equal(found.version, wanted);
+    }
+    arena_destroy(arena);
+}
+
+static void test_conda_record(void **state)
+{
+    static const char plain[] =
+        "{\"build\": \"h1_0\", \"files\": [\"lib/libz.so\", \"lib/libz.so.1\"],"
+        " \"name\": \"zlib\", \"version\": \"1.3\"}";
+    static const char paths[] =
+        "{\"name\": \"zlib\", \"version\": \"2\", \"files\": [], \"paths_data\":"
+        " {\"paths\": [7, {\"_path\": \"lib\\/libz.so\", \"sha256\": \"a\"}]}}";
+    (void)state;
+    assert_conda(plain, "lib/libz.so.1", "1.3");
+    assert_conda(paths, "lib/libz.so", "2");
+    assert_conda(plain, "libz.so", NULL);
+    assert_conda(plain, "lib/libz.so.1.2", NULL);
+    assert_conda("{\"files\": [\"lib/libz.so\"], \"name\": \"zlib\", \"version\": 3}",
+                 "lib/libz.so", NULL);
+    assert_conda("{\"files\": {\"lib/libz.so\": 1}, \"name\": \"zlib\", \"version\": \"3\"}",
+                 "lib/libz.so", NULL);
+    assert_conda("[\"lib/libz.so\"]", "lib/libz.so", NULL);
+    assert_conda("{\"files\": [\"lib/libz.so\"", "lib/libz.so", NULL);
+    assert_conda("", "lib/libz.so", NULL);
+}
+
 static void assert_field(const char *text, const char *name, const char *wanted)
 {
     size_t size = 0;
@@ -191,10 +226,14 @@ static void test_more_memory_than_there_is(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),        cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_lines),         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_environment),   cmocka_unit_test(test_long_value),
-        cmocka_unit_test(test_test_and_rank), cmocka_unit_test(test_more_memory_than_there_is)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_record),
+                                       cmocka_unit_test(test_conda_record),
+                                       cmocka_unit_test(test_metadata),
+                                       cmocka_unit_test(test_lines),
+                                       cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_environment),
+                                       cmocka_unit_test(test_long_value),
+                                       cmocka_unit_test(test_test_and_rank),
+                                       cmocka_unit_test(test_more_memory_than_there_is)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
