@@ -194,8 +194,8 @@ PSC_MUST_CHECK enum psc_status python_find_part(struct python *python, psc_addr 
                                                 const char *typed, psc_addr *ret,
                                                 struct psc_error *err);
 
-/** What the last python_find_part(), and the texts of values since then, cost: entries of dicts that
- * were compared, and the like. */
+/** What the last python_find_part(), and the texts of values since then, cost: entries of dicts
+ * that were compared, and the like. */
 uint64_t python_count_steps(const struct python *python);
 
 /** The name of what an object of a type has so far from its start, by __slots__ or the members that

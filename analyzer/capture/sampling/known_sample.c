@@ -128,10 +128,12 @@ static bool keep_python(struct known_sample *sample, const struct merged_stack *
 /* Goes to the page that an address lies in. */
 static struct known_page *take_page(struct known_sample *sample, psc_addr start)
 {
-    struct known_page *page = sample->page_count ? &sample->pages[sample->page_count - 1] : NULL;
-    if (page && page->start / RUN_PAGE == start / RUN_PAGE)
-        return page;
-    page = &sample->pages[sample->page_count++];
+    if (sample->page_count) {
+        struct known_page *last = &sample->pages[sample->page_count - 1];
+        if (last->start / RUN_PAGE == start / RUN_PAGE)
+            return last;
+    }
+    struct known_page *page = &sample->pages[sample->page_count++];
     page->start = start;
     return page;
 }

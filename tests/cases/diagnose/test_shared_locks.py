@@ -55,14 +55,14 @@ def wanted_waits(way):
 def test_processes(one, method, way, verdict, named, tmp_path):
     def is_stuck():
         """Those that are to wait for a lock do. On a busy machine not all is known of the living each time."""
-        found[:] = semaphore_waits(process.pid)
-        return len(found[1]) == wanted_waits(way) and all(bool(wait["owner"]) == named for wait in found[1].values())
+        found[:] = [semaphore_waits(process.pid)]
+        return len(found[0][1]) == wanted_waits(way) and all(bool(wait["owner"]) == named for wait in found[0][1].values())
 
-    found = [[], {}]
+    found: list[tuple[list, dict]] = []
     with started(one, method, way, tmp_path) as process:
         resting.wait_until(is_stuck, "waits in locks of multiprocessing", resting.WAIT)
-        documents, waits = found
-        resting.wait_until(lambda: way != "sleeper" or " of process %d (likely)" % found[0][-1]["target"]["pid"]
+        documents, waits = found[0]
+        resting.wait_until(lambda: way != "sleeper" or " of process %d (likely)" % documents[-1]["target"]["pid"]
                            in living.report(process.pid, "--children", "--no-source").stdout, "its words", resting.WAIT)
         alone = living.report(process.pid, "--format", "json").json
     for document in documents:

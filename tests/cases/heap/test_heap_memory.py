@@ -24,8 +24,9 @@ def test_memory(of, tmp_path):
     cores.run_to_core([of.path, cores.PROGRAMS + "/heap_many.py", str(COUNT)], str(tmp_path))
     path = str(tmp_path / "core")
     assert os.stat(path).st_size > 60 * COUNT
-    for options in ([], ["--largest"], ["--verify"], ["--type", "Session"], ["--who-holds", "__main__.Session"]):
-        command = [analyzer.PROGRAM, "heap", "--format", "json"] + options + [path]
+    asked: list[list[str]] = [[], ["--largest"], ["--verify"], ["--type", "Session"], ["--who-holds", "__main__.Session"]]
+    for options in asked:
+        command = [analyzer.PROGRAM, "heap", "--format", "json", *options, path]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as program:
             _, status, usage = os.wait4(program.pid, 0)
             program.returncode = os.waitstatus_to_exitcode(status)

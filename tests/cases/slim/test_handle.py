@@ -138,7 +138,8 @@ def test_notes_behind_the_memory(tmp_path):
     kept = store / crash["id"]
     assert sorted(os.listdir(kept)) == ["core", "crash.json", "report.json", "report.txt"]
     assert (kept / "core").stat().st_size < 8 << 20
-    for options in [], ["--format", "json", "--all", "--locals=python"]:
+    asked: list[list[str]] = [[], ["--format", "json", "--all", "--locals=python"]]
+    for options in asked:
         big, small = analyzer.run(*options, tmp_path / "big.core"), analyzer.run(*options, kept / "core")
         assert named(big.stdout, tmp_path / "big.core") == named(small.stdout, kept / "core"), options
     # Passed on, it is not kept, and it is not read twice.
