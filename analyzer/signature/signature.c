@@ -7,6 +7,8 @@
 #define TITLE_LIMIT 255u
 /* Modules that stand for a stack without any name. */
 #define MODULE_PARTS 3u
+/* Threads of which each waits for the next. */
+#define HOLDER_LIMIT 64u
 
 /* ---- whose stack it is ---- */
 
@@ -32,6 +34,35 @@ static const struct trace_thread *find_thread(const struct psc_trace *trace, uin
     return NULL;
 }
 
+/* The thread of this process that has to do something before that one goes on; NULL: none. */
+static const struct trace_thread *find_owner(const struct psc_trace *trace,
+                                             const struct trace_thread *thread)
+{
+    const struct trace_wait *wait = thread->waits_for;
+    if (!wait || (wait->owner_pid && wait->owner_pid != trace->pid))
+        return NULL;
+    int32_t tid = wait->owner_tid ? wait->owner_tid : wait->loop_tid;
+    for (size_t i = 0; tid && i < trace->thread_count; i++)
+        if (trace->threads[i].tid == tid)
+            return &trace->threads[i];
+    return NULL;
+}
+
+/* Who has what it waits for, and what that one waits for, to the last; in a circle there is none.
+ */
+static const struct trace_thread *find_holder(const struct psc_trace *trace,
+                                              const struct trace_thread *thread)
+{
+    const struct trace_thread *holder = thread;
+    for (size_t i = 0; i < HOLDER_LIMIT; i++) {
+        const struct trace_thread *next = find_owner(trace, holder);
+        if (!next)
+            return holder;
+        holder = next;
+    }
+    return thread;
+}
+
 static const struct trace_thread *choose_thread(const struct psc_trace *trace)
 {
     const struct trace_thread *thread = find_thread(trace, TRACE_STATE_CRASHED);
@@ -39,6 +70,8 @@ static const struct trace_thread *choose_thread(const struct psc_trace *trace)
         thread = find_thread(trace, TRACE_STATE_HOLDS_GIL);
         if (!thread)
             thread = find_thread(trace, TRACE_STATE_MAIN);
+        if (thread)
+            thread = find_holder(trace, thread);
     }
     return thread || !trace->thread_count ? thread : &trace->threads[0];
 }

@@ -28,7 +28,7 @@ const char *signature_default_rules(void);
 
 /**
  * Fills trace->signature: of the thread that died; of a process that lives, of the thread that
- * holds the GIL, else of the main one.
+ * holds the GIL, else of the main one, or of the one that these wait for, in the end.
  */
 PSC_MUST_CHECK enum psc_status signature_make(const struct signature_rules *rules,
                                               struct psc_trace *trace);

@@ -155,6 +155,60 @@ def test_deadlock(tmp_path):
     assert len(hashes) == 1
 
 
+HANG = """
+import os, threading
+lock, other, passed = threading.Lock(), threading.RLock(), threading.Event()
+def read():
+    os.read(os.pipe()[0], 1)
+def read_elsewhere():
+    os.read(os.pipe()[0], 1)
+def hold(block):
+    with lock:
+        print("ready", flush=True)
+        block()
+def pass_on():
+    with other:
+        passed.set()
+        lock.acquire()
+def wait():
+    lock.acquire()
+def wait_elsewhere():
+    with lock:
+        pass
+def wait_for_end():
+    held.join()
+def wait_for_who_waits():
+    other.acquire()
+held = threading.Thread(target=hold, args=(BLOCK,))
+held.start()
+while not lock.locked():
+    pass
+passing = threading.Thread(target=pass_on)
+passing.start()
+passed.wait()
+MAIN()
+"""
+
+
+def test_hang(tmp_path):
+    """Named by the thread that all others wait for, wherever they do."""
+    interpreter = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
+    hashes = {}
+    runs = [("read", name) for name in ("wait", "wait_elsewhere", "wait_for_end", "wait_for_who_waits")]
+    for block, main in [*runs, ("read_elsewhere", "wait")]:
+        (tmp_path / "hang.py").write_text(HANG.replace("BLOCK", block).replace("MAIN", main))
+        with living.running([interpreter.path, "-s", tmp_path / "hang.py"]) as process:
+            living.wait_until(lambda: all(thread_waits(one) for one in report_of(process)["threads"]), "threads that wait")
+            found = report_of(process)["signature"]
+        assert found["parts"][1:] == ["hang:" + block, "hang:hold"], found
+        hashes.setdefault(block, set()).add(found["hash"])
+    assert [len(one) for one in hashes.values()] == [1, 1] and not hashes["read"] & hashes["read_elsewhere"]
+
+
+def thread_waits(thread):
+    return thread["waits_for"] and thread["waits_for"]["kind"] != "gil"
+
+
 def report_of(process):
     return json.loads(analyzer.run("--format", "json", "--pid", process.pid).stdout)
 

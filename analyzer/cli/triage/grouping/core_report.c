@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As in signature/signature.c. */
+#define HOLDER_LIMIT 64u
+
 void core_report_deinit(struct core_report *report)
 {
     json_decref(report->json);
@@ -94,16 +97,52 @@ static bool has_state(const json_t *thread, const char *wanted)
     return false;
 }
 
+static const json_t *find_by_state(const json_t *threads, const char *state)
+{
+    for (size_t i = 0; i < json_array_size(threads); i++)
+        if (has_state(json_array_get(threads, i), state))
+            return json_array_get(threads, i);
+    return NULL;
+}
+
+static const json_t *find_owner(const json_t *report, const json_t *thread)
+{
+    const json_t *owner = json_object_get(json_object_get(thread, "waits_for"), "owner");
+    const json_t *threads = json_object_get(report, "threads"),
+                 *pid = json_object_get(owner, "pid");
+    const json_t *own = json_object_get(json_object_get(report, "target"), "pid");
+    json_int_t tid = json_integer_value(json_object_get(owner, "tid"));
+    if (json_is_integer(pid) && json_integer_value(pid) != json_integer_value(own))
+        return NULL;
+    for (size_t i = 0; tid && i < json_array_size(threads); i++)
+        if (json_integer_value(json_object_get(json_array_get(threads, i), "tid")) == tid)
+            return json_array_get(threads, i);
+    return NULL;
+}
+
+static const json_t *find_holder(const json_t *report, const json_t *thread)
+{
+    const json_t *holder = thread;
+    for (size_t i = 0; i < HOLDER_LIMIT; i++) {
+        const json_t *next = find_owner(report, holder);
+        if (!next)
+            return holder;
+        holder = next;
+    }
+    return thread;
+}
+
 /* As signature/signature.c chooses. */
 const json_t *core_report_thread(const json_t *report)
 {
-    static const char *const wanted[] = {"crashed", "holds-gil", "main"};
     const json_t *threads = json_object_get(report, "threads");
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-        for (size_t j = 0; j < json_array_size(threads); j++)
-            if (has_state(json_array_get(threads, j), wanted[i]))
-                return json_array_get(threads, j);
-    return json_array_get(threads, 0);
+    const json_t *thread = find_by_state(threads, "crashed");
+    if (thread)
+        return thread;
+    thread = find_by_state(threads, "holds-gil");
+    if (!thread)
+        thread = find_by_state(threads, "main");
+    return thread ? find_holder(report, thread) : json_array_get(threads, 0);
 }
 
 char *core_report_line(const struct core_report *report)
