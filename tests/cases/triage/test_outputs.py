@@ -85,14 +85,44 @@ def sample_again(folder):
     return sample(folder)
 
 
+# Members and types that satyr 0.43 reads (lib/core_stacktrace.c, core_thread.c, core_frame.c: sr_core_..._from_json(); of json-c
+# an int has 64 bits and a sign): it refuses another type, and drops what it does not know.
+SATYR_FRAME = {"address": int, "build_id": str, "build_id_offset": int, "function_name": str, "file_name": str}
+SATYR_THREAD = {"crash_thread": bool, "frames": list}
+SATYR = {"signal": int, "executable": str, "only_crash_thread": bool, "stacktrace": list}
+
+
+def read_satyr(text):
+    """The stacktraces of an output, one a line, as strictly as satyr reads them."""
+    def check(item, members):
+        assert isinstance(item, dict) and all(type(value) is members[name] for name, value in item.items()), item
+        assert all(0 <= value < 1 << 63 for value in item.values() if type(value) is int), item
+        return item
+
+    found = [check(json.loads(line), SATYR) for line in text.splitlines()]
+    for one in found:
+        assert 0 < one.get("signal", 1) < 1 << 16
+        threads = [check(thread, SATYR_THREAD) for thread in one["stacktrace"]]
+        assert [thread["crash_thread"] for thread in threads if "crash_thread" in thread] in ([], [True])
+        for line in [check(line, SATYR_FRAME) for thread in threads for line in thread["frames"]]:
+            assert re.fullmatch("[0-9a-f]+", line.get("build_id", "0")) and ("build_id" in line or "build_id_offset" not in line)
+    return found
+
+
 def test_satyr(tmp_path):
-    lines = [json.loads(line) for line in written(tmp_path, sample(tmp_path), "satyr").splitlines()]
+    lines = read_satyr(written(tmp_path, sample(tmp_path), "satyr"))
     assert len(lines) == 3 and lines[0]["signal"] == 11 and lines[0]["executable"] == "/usr/bin/python3"
     first, second = lines[0]["stacktrace"]
     assert first["crash_thread"] is True and "crash_thread" not in second
     assert first["frames"][0] == {"address": 0x7f0000001000, "build_id": "ab" * 20, "build_id_offset": 0x1000,
                                   "function_name": "__strlen_evex", "file_name": "/usr/lib/libc.so.6"}
     assert first["frames"][1] == {"function_name": "parse", "file_name": "/app/pkg/work.py"}
+    # Addresses that have the sign's bit, no thread, names that are no text.
+    odd = [report("core.5", [thread(77, [frame("time", None, None, "native", module="[vsyscall]", pc="0xffffffffff600000",
+                                               offset="0xfffffffffffffff0", build_id="ab" * 20, symbol="time")])]),
+           report("core.6", []), report("core.7", [thread(77, [frame("f", "/app/\n\x01", 2)])])]
+    first, second, third = read_satyr(written(tmp_path, odd, "satyr"))
+    assert first["stacktrace"][0]["frames"][0]["function_name"] == "time" and not second["stacktrace"] and third["stacktrace"]
 
 
 def test_sentry(tmp_path):
@@ -214,6 +244,7 @@ def test_deaths_without_a_core(tmp_path, count):
     text = {name: (tmp_path / ("out." + name)).read_text() for name in FORMATS}
     assert len(json.loads(text["groups"])["groups"]) == len(json.loads(text["sarif"])["runs"][0]["results"]) == count
     assert len({json.loads(line)["event_id"] for line in text["sentry"].splitlines()}) == count
+    read_satyr(text["satyr"])
     assert text["satyr"].count('"signal":9') == text["junit"].count('type="SIGKILL"') == count
     assert text["html"].count("<article") == text["github"].count("::error ") == text["markdown"].count("### ") == count
     assert "not read" not in "".join(text.values())
