@@ -85,12 +85,12 @@ static void take_object(struct entered *entered, psc_addr object)
     take_timeout(entered, object, type);
 }
 
+/* By its own name, since functools.wraps() gives a decorated one that of what it wraps: trio before
+ * 0.30 wraps all methods of its semaphores (trio/_core/_ki.py). */
 static bool is_exit(struct python *python, psc_addr function)
 {
-    psc_addr code;
     psc_addr name;
-    return py_read_u64(python, function, PY_FUNC_CODE, &code) == PSC_OK &&
-           py_read_u64(python, code, PY_CODE_NAME, &name) == PSC_OK &&
+    return py_read_u64(python, function, PY_FUNC_NAME, &name) == PSC_OK &&
            (py_string_equals(python, name, "__aexit__") ||
             py_string_equals(python, name, "__exit__"));
 }

@@ -68,15 +68,6 @@ static bool take_wait(struct leaf_search *search, psc_addr object)
     return true;
 }
 
-static bool take_acquire(struct leaf_search *search, psc_addr object)
-{
-    psc_addr part;
-    if (py_part_find(search->leaves->python, object, "_owner", &part))
-        return take_lock(search, object);
-    search->leaf->kind = PYTHON_LEAF_SEMAPHORE;
-    return true;
-}
-
 static bool take_child(struct leaf_search *search, psc_addr process)
 {
     psc_addr popen;
@@ -127,6 +118,16 @@ static bool take_limiter(struct leaf_search *search, psc_addr limiter)
     if (search->leaf->holder_count)
         search->leaf->known_by = "the borrowers that the limiter records";
     return true;
+}
+
+/* CapacityLimiter.acquire() calls acquire_on_behalf_of(). */
+static bool take_acquire(struct leaf_search *search, psc_addr object)
+{
+    psc_addr part;
+    if (py_part_find(search->leaves->python, object, "_owner", &part))
+        return take_lock(search, object);
+    search->leaf->kind = PYTHON_LEAF_SEMAPHORE;
+    return take_limiter(search, object);
 }
 
 static bool take_descriptor(struct leaf_search *search, psc_addr object)

@@ -31,9 +31,10 @@ def assert_waits_are(document, truth):
         assert waits["kind"] == said["kind"], (name, waits)
         assert said["address"] is None or waits["address"] == "%#x" % said["address"], (name, waits)
         holders = [names[one] for one in waits["tasks"]]
-        # Of a semaphore of trio those inside are known from 0.30 on, which does not wrap its methods.
-        assert holders == said["holders"] or name == "waits_semaphore" and holders in (["holder"], []), (name, waits)
+        assert holders == said["holders"], (name, waits)
         assert waits["owner_certain"] == said["certain"] and waits["timed"] == said["timed"], (name, waits)
+        if name == "waits_limiter":
+            assert waits["known_by"] == "the borrowers that the limiter records"
     assert document["deadlocks"] == []
 
 

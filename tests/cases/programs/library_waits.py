@@ -82,7 +82,7 @@ async def with_trio():
     event_of_thread = threading.Event()
     say("waits_lock", "lock", lock, ["holder"], certain=True)
     say("waits_fair", "lock", fair, ["holder"], certain=True)
-    say("waits_semaphore", "semaphore", full)
+    say("waits_semaphore", "semaphore", full, ["holder"])
     say("waits_limiter", "semaphore", limiter, ["holder"], certain=True)
     say("waits_event", "event", event)
     say("waits_condition", "condition", condition)
