@@ -3,107 +3,8 @@
 
 #include <string.h>
 
-/* Between a name and its value. */
-#define BLANK_LIMIT 8u
 /* User and password in a URL. */
 #define USERINFO_LIMIT 512u
-
-static char byte_at(const struct scan *scan, size_t at)
-{
-    return at < scan->size ? scan->text[at] : '\0';
-}
-
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-static bool is_quote(char byte)
-{
-    return byte == '"' || byte == '\'';
-}
-
-static size_t skip_blanks(const struct scan *scan, size_t at)
-{
-    size_t end = at + BLANK_LIMIT;
-    while (at < end && is_blank(byte_at(scan, at)))
-        at++;
-    return at;
-}
-
-static size_t skip_backslashes(const struct scan *scan, size_t at)
-{
-    while (byte_at(scan, at) == '\\')
-        at++;
-    return at;
-}
-
-/* ---- values ---- */
-
-/* A value that hides nothing, or is hidden already. */
-static bool is_harmless(const char *value, size_t size)
-{
-    static const char *const words[] = {"None",  "True", "False",  "null", "true",
-                                        "false", "...",  REDACTED, A_USER};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strlen(words[i]) == size && !memcmp(words[i], value, size))
-            return true;
-    return !size;
-}
-
-/* Behind a quote that stands behind so many backslashes: up to the next one like it. */
-static void measure_quoted(const struct scan *scan, size_t start, size_t backslashes, char quote,
-                           struct piece *ret)
-{
-    size_t at = start;
-    ret->start = start;
-    while (at < scan->size && scan->text[at] != '\n') {
-        size_t behind = skip_backslashes(scan, at);
-        char byte = byte_at(scan, behind);
-        size_t count = behind - at;
-        if (byte == quote && (count <= backslashes || (!backslashes && count % 2 == 0)))
-            break;
-        // Text within text ends where the text around it does.
-        if (byte == '"' && scan->is_json && count % 2 == 0)
-            break;
-        at = behind < scan->size ? behind + 1 : behind;
-    }
-    ret->end = at < scan->size ? at : scan->size;
-}
-
-static void measure_plain(const struct scan *scan, size_t start, bool to_line_end,
-                          struct piece *ret)
-{
-    size_t at = start;
-    if (scan->size - at >= sizeof(REDACTED) - 1 &&
-        !memcmp(scan->text + at, REDACTED, sizeof(REDACTED) - 1))
-        at += sizeof(REDACTED) - 1;
-    else if (scan->size - at >= sizeof(A_USER) - 1 &&
-             !memcmp(scan->text + at, A_USER, sizeof(A_USER) - 1))
-        at += sizeof(A_USER) - 1;
-    while (at < scan->size && !strchr("\n\r\"'\\<>", scan->text[at]) &&
-           (to_line_end || !strchr(" \t,;&)]}|", scan->text[at])))
-        at++;
-    *ret = (struct piece){start, at};
-}
-
-/* "b'...'": the letters before a quote. */
-static size_t skip_prefix(const struct scan *scan, size_t at)
-{
-    size_t behind = at;
-    while (behind < at + 2 && byte_at(scan, behind) && strchr("bBrRuUfF", byte_at(scan, behind)))
-        behind++;
-    return is_quote(byte_at(scan, skip_backslashes(scan, behind))) ? behind : at;
-}
-
-static void measure_value(const struct scan *scan, size_t at, bool to_line_end, struct piece *ret)
-{
-    size_t start = skip_prefix(scan, at), quote = skip_backslashes(scan, start);
-    if (is_quote(byte_at(scan, quote)))
-        measure_quoted(scan, quote + 1, quote - start, scan->text[quote], ret);
-    else
-        measure_plain(scan, at, to_line_end, ret);
-}
 
 /* ---- names and what follows ---- */
 
@@ -153,13 +54,39 @@ static size_t find_next_word(const struct scan *scan, const struct named *name)
     return at > name->behind && byte_at(scan, at) != '-' ? at : 0;
 }
 
+/* A text in quotes that stands there; 0: something else does. */
+static size_t find_literal(const struct scan *scan, size_t behind)
+{
+    size_t at = skip_blanks(scan, behind), quote = skip_backslashes(scan, skip_prefix(scan, at));
+    return is_quote(byte_at(scan, quote)) ? at : 0;
+}
+
+/* Whether a bracket stands before the quote of the name. */
+static bool is_first_argument(const struct scan *scan, const struct named *name)
+{
+    size_t before = name->start;
+    if (!before || !is_quote(scan->text[before - 1]))
+        return false;
+    for (before--; before && scan->text[before - 1] == '\\'; before--)
+        ;
+    return before && scan->text[before - 1] == '(';
+}
+
 /* Where the value of a name begins; 0: none follows. */
 static size_t find_value(const struct scan *scan, struct named *name)
 {
     size_t at = skip_blanks(scan, name->behind);
+    // config["password"] = ...
+    if (name->any_quote && byte_at(scan, at) == ']')
+        at = skip_blanks(scan, at + 1);
     char sign = byte_at(scan, at);
     if (sign == '=' && byte_at(scan, at + 1) != '=')
         return skip_blanks(scan, at + 1);
+    if ((sign == '=' || sign == '!') && byte_at(scan, at + 1) == '=')
+        return find_literal(scan, at + 2);
+    // get("password", ...)
+    if (sign == ',' && name->any_quote && is_first_argument(scan, name))
+        return find_literal(scan, at + 1);
     if (sign == ':') {
         size_t behind = skip_blanks(scan, at + 1);
         name->after_space = behind > at + 1;
@@ -180,25 +107,33 @@ static bool breaks_json(const struct scan *scan, const struct named *name, size_
     return !name->quoted || byte_at(scan, skip_blanks(scan, value->end + 1)) == ':';
 }
 
-/* Masks what belongs to the name at scan->at; the end of that, 0: there is nothing. */
-static size_t mask_named(const struct scan *scan, struct text *ret)
+/* The value that belongs to the name at scan->at, and is to be masked; NAME_PLAIN: there is none.
+ */
+static enum name_kind find_named(const struct scan *scan, struct piece *ret)
 {
     struct named name = {0};
-    struct piece value;
     read_name(scan, &name);
     enum name_kind kind = name_find_kind(scan->text + name.start, name.end - name.start);
     size_t at = kind == NAME_PLAIN ? 0 : find_value(scan, &name);
     if (!at || at >= scan->size)
-        return 0;
-    measure_value(scan, at, kind == NAME_HEADER && !name.any_quote, &value);
-    if (scan->is_json && breaks_json(scan, &name, at, &value))
-        return 0;
+        return NAME_PLAIN;
+    measure_value(scan, at, kind == NAME_HEADER && !name.any_quote, ret);
+    if (scan->is_json && breaks_json(scan, &name, at, ret))
+        return NAME_PLAIN;
     // Of JSON itself numbers, lists and objects stay what they are.
-    bool is_text = value.start > at;
+    bool is_text = ret->start > at;
     if ((name.quoted && !is_text) || (!is_text && strchr("{[(<", byte_at(scan, at)) &&
                                       strncmp(scan->text + at, "[redacted", 9) != 0))
-        return 0;
-    if (is_harmless(scan->text + value.start, value.end - value.start))
+        return NAME_PLAIN;
+    return is_harmless(scan->text + ret->start, ret->end - ret->start) ? NAME_PLAIN : kind;
+}
+
+/* Masks what belongs to the name at scan->at; the end of that, 0: there is nothing. */
+static size_t mask_named(const struct scan *scan, struct text *ret)
+{
+    struct piece value;
+    enum name_kind kind = find_named(scan, &value);
+    if (kind == NAME_PLAIN)
         return 0;
     text_add(ret, scan->text + scan->at, value.start - scan->at);
     text_add_string(ret, kind == NAME_USER ? A_USER : REDACTED);
@@ -309,6 +244,11 @@ static size_t mask_token(const struct scan *scan, struct text *ret)
     return size ? scan->at + size : 0;
 }
 
+static bool begins_word(const struct scan *scan)
+{
+    return !scan->at || !is_word(scan->text[scan->at - 1]);
+}
+
 /* What begins here; the end of what was masked, 0: nothing was. */
 static size_t mask(const struct scan *scan, struct text *ret)
 {
@@ -317,8 +257,9 @@ static size_t mask(const struct scan *scan, struct text *ret)
         return mask_home(scan, ret);
     if (byte == ':')
         return begins(scan, "://") ? mask_userinfo(scan, ret) : 0;
-    bool begins_word = !scan->at || !is_word(scan->text[scan->at - 1]);
-    if (!begins_word || (!is_word(byte) && byte != '-'))
+    if (is_quote(byte))
+        return mask_literal(scan, ret);
+    if (!begins_word(scan) || (!is_word(byte) && byte != '-'))
         return 0;
     size_t end = mask_token(scan, ret);
     if (!end && scan->user_count)
@@ -347,14 +288,27 @@ static bool keeps_form(const struct scan *scan, size_t end, const struct text *m
                                  count_quotes(masked->data, masked->size);
 }
 
+static void find_secrets(struct scan *scan)
+{
+    struct piece value;
+    for (scan->at = 0; scan->at < scan->size; scan->at++)
+        if (is_word(scan->text[scan->at]) && begins_word(scan) &&
+            find_named(scan, &value) == NAME_SECRET)
+            secrets_add(scan, &value);
+    scan->at = 0;
+}
+
 void redact_text(const char *text, size_t size, struct text *ret)
 {
     struct scan scan = {.text = text, .size = size};
     scan.is_json = size && (text[0] == '{' || text[0] == '[');
     size_t kept = 0;
     find_users(&scan);
+    find_secrets(&scan);
     while (scan.at < size) {
         struct text masked = {0};
+        if (is_word(text[scan.at]) && begins_word(&scan))
+            note_secret_call(&scan);
         size_t end = mask(&scan, &masked);
         if (end && !keeps_form(&scan, end, &masked))
             end = 0;

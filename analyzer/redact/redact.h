@@ -9,7 +9,9 @@
  *   in the same text, and the values of names such as USER and `login`: [user];
  * - the user and password of a URL, values whose name says secret (password, token, secret, key,
  *   auth, cookie, ...) in assignments, arguments, environment, dictionaries, headers and the query
- *   of a URL, and what is a key or token by its look, wherever it stands: [redacted].
+ *   of a URL, and what is a key or token by its look, wherever it stands: [redacted];
+ * - literals in quotes that are given to a call, or compared with a name, which says secret, and
+ *   those that are equal to such a value anywhere in the text.
  * Names of machines and addresses stay: a fault of the network cannot be told without them.
  */
 #ifndef PSC_REDACT_H

@@ -93,6 +93,34 @@ static void test_values(void **state)
     stays("{\"x\":\"-----BEGIN PRIVATE KEY-----\",\"y\":\"-----END PRIVATE KEY-----\"}");
 }
 
+static void test_literals(void **state)
+{
+    (void)state;
+    check("cfg.set_password(\"x1\", f('b')); f(\"c\")",
+          "cfg.set_password(\"[redacted]\", f('[redacted]')); f(\"c\")");
+    check("check_token(load(\"a)b\"), 'x')\nf('c')",
+          "check_token(load(\"[redacted]\"), '[redacted]')\nf('c')");
+    check("{\"s\":\"set_secret(\\\"x\\\", 'y'\",\"t\":\"'z'\"}",
+          "{\"s\":\"set_secret(\\\"[redacted]\\\", '[redacted]'\",\"t\":\"'z'\"}");
+    check("if config[\"password\"] == 'x' or y != 'x':",
+          "if config[\"password\"] == '[redacted]' or y != 'x':");
+    check("if token != \"x\":", "if token != \"[redacted]\":");
+    check("config['api_key'] = 'x'", "config['api_key'] = '[redacted]'");
+    check("get(\"secret\", \"x\")", "get(\"secret\", \"[redacted]\")");
+    stays("['password', 'email'], key == x, password == other, token(1)");
+    // What a name says of one place holds for the same literal in others, also before it.
+    check("connect(\"pl4in\", 'pl4in', pl4in)\npassword = 'pl4in'\n\"pl4ins\"",
+          "connect(\"[redacted]\", '[redacted]', pl4in)\npassword = '[redacted]'\n\"pl4ins\"");
+    check("{\"source\":\"f(\\\"pl4in\\\")\",\"locals\":{\"password\":\"'pl4in'\"},\"x\":\"pl4in\"}",
+          "{\"source\":\"f(\\\"[redacted]\\\")\",\"locals\":{\"password\":\"[redacted]\"},"
+          "\"x\":\"pl4in\"}");
+    check("f('hunter2')\n--password hunter2", "f('[redacted]')\n--password [redacted]");
+    check("f('main', 'abc')\nkey = 'main'\ntoken = 'abc'",
+          "f('main', 'abc')\nkey = '[redacted]'\ntoken = '[redacted]'");
+    check("get_token('/home/alice')", "get_token('[redacted]')");
+    stays("don't call set_password() isn't it");
+}
+
 static void test_tokens(void **state)
 {
     (void)state;
@@ -111,7 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_homes),     cmocka_unit_test(test_urls),
         cmocka_unit_test(test_arguments), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_literals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
