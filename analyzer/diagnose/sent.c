@@ -34,6 +34,8 @@ void diagnose_describe_sender(const struct target *target, const struct target_s
             text_printf(ret, " with %s()", call);
     } else if (sender > 0) {
         text_printf(ret, "sent by pid %d", sender);
+        if (signal->sender_name)
+            text_printf(ret, " %s", signal->sender_name);
         if (sender == process->parent_pid)
             text_add_string(ret, ", its parent process");
     } else {

@@ -88,6 +88,8 @@ struct target_signal {
     bool has_sender;
     int32_t sender_pid; /**< si_pid when a process sent it. */
     int32_t sender_uid;
+    /** comm of the sender while it lives, of a process that a debugger holds here; or NULL. */
+    const char *sender_name;
     bool has_system_call; /**< SIGSYS says which one was refused. */
     int32_t system_call;
     uint32_t system_call_arch; /**< AUDIT_ARCH_*: whose numbers they are. */

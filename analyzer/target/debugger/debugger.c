@@ -1,5 +1,5 @@
 /* A process that a debugger holds: its memory by callback, page by page, all else by copy. */
-#include "debugger.h"
+#include "debugger_private.h"
 
 #include "target_private.h"
 
@@ -302,6 +302,7 @@ static enum psc_status debugger_fill(struct target *target, const struct psc_deb
         return psc_fail_memory(err);
     target_search_thread_pointers(target);
     copy_signal(target, given);
+    debugger_name_sender(target, given);
     if (given->auxv)
         parse_auxv(given->auxv, given->auxv_size, &target->auxv);
     if (given->executable)

@@ -54,6 +54,29 @@ def test_run_and_stop_at_a_signal(interpreter):
     assert answers[4] == "error: There is no process and no core file."
 
 
+SENT = """
+import os, time
+parent = os.getpid()
+ours, its = os.pipe()
+if not os.fork():
+    os.close(its)
+    with open("/proc/self/comm", "w") as file:
+        file.write("a \\x1bsender")
+    os.kill(parent, 6)
+    os.read(ours, 1)  # Until the parent has gone.
+    os._exit(0)
+time.sleep(1000)
+"""
+
+
+def test_sender_of_a_signal(tmp_path):
+    """By its name, while it lives."""
+    (tmp_path / "sent.py").write_text(SENT)
+    answers = debuggers.gdb(["run", "py-why", "kill"], "--args", interpreters.find_wanted()[-1].path, "-s",
+                            tmp_path / "sent.py")
+    assert re.search(r"stopped by SIGABRT.*: sent by pid [0-9]+ a \\x1bsender$", answers[1], re.M), answers[1]
+
+
 def test_through_gdbserver():
     debuggers.need(debuggers.GDB, debuggers.GDBSERVER)
     interpreter = interpreters.find_wanted()[-1]
