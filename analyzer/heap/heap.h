@@ -162,6 +162,7 @@ struct heap {
     struct arena *copies;      /**< Memory of a target that has none in place. */
     struct heap_range *ranges; /**< Sorted. */
     size_t range_count;
+    size_t shared_count;       /**< Pieces of memory left out: their bytes are those of others. */
     size_t recent;             /**< The range that was asked for last. */
     struct heap_block *blocks; /**< Sorted. */
     uint8_t *block_kinds;      /**< See heap_block_use(), heap_block_layer(). */

@@ -1,5 +1,6 @@
 /* From a target to all that its heap holds. */
 #include "blocks.h"
+#include "heap_memory.h"
 #include "heap_parts.h"
 #include "references.h"
 
@@ -127,12 +128,15 @@ static enum psc_status find_all(struct heap *heap)
 
 /* Why there is no object, as far as it is known. */
 static enum psc_status fail_to_find(struct target *target, const char *allocator,
-                                    struct psc_error *err)
+                                    size_t shared_count, struct psc_error *err)
 {
     char chosen[VARIABLE_SIZE];
     const enum psc_status status = PSC_ERR_NOT_FOUND;
     if (target->is_slim)
         return psc_fail(err, status, "no objects were found in it: " LEFT_OUT);
+    if (shared_count)
+        return psc_fail(err, status, "no objects were found in it: " HEAP_SHARED_TEXT,
+                        shared_count);
     if (allocator)
         return psc_fail(err, status,
                         "no objects were found in it: malloc() is %s's, whose memory is not read, "
@@ -177,9 +181,10 @@ enum psc_status heap_open(struct target *target, struct modules *modules, struct
         return PSC_OK;
     }
     const char *allocator = heap->allocator;
+    const size_t shared_count = heap->shared_count;
     heap_close(heap);
     if (status == PSC_ERR_NOT_FOUND)
-        return fail_to_find(target, allocator, err);
+        return fail_to_find(target, allocator, shared_count, err);
     return psc_fail_status(err, status);
 }
 

@@ -12,6 +12,10 @@
 #define HEAP_COPY_LIMIT (UINT64_C(64) << 30)
 /** Pieces of memory. */
 #define HEAP_RANGE_LIMIT ((size_t)1 << 20)
+/** Bytes of memory that share their place in a core file with other memory. */
+#define HEAP_SHARED_LIMIT (UINT64_C(16) << 20)
+/** Of more; takes heap->shared_count. */
+#define HEAP_SHARED_TEXT "%zu pieces of memory claim the same bytes of the core file as others"
 /** Pages and pieces that are not there, before no more memory is looked for. */
 #define HEAP_MISSED_LIMIT ((size_t)1 << 24)
 

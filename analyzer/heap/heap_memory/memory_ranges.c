@@ -92,6 +92,70 @@ static bool add_copy(struct collection *into, struct heap_range range)
     return true;
 }
 
+struct placed {
+    const uint8_t *bytes;
+    size_t index; /* Among the ranges. */
+};
+
+static int compare_placed(const void *a, const void *b)
+{
+    const struct placed *left = a;
+    const struct placed *right = b;
+    if (left->bytes != right->bytes)
+        return left->bytes < right->bytes ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+/* For each range how many of its bytes are those of others, too. */
+static void find_shared(const struct heap *heap, struct placed *placed, uint64_t *ret)
+{
+    const uint8_t *end = NULL;
+    for (size_t i = 0; i < heap->range_count; i++)
+        placed[i] = (struct placed){heap->ranges[i].bytes, i};
+    qsort(placed, heap->range_count, sizeof(*placed), compare_placed);
+    for (size_t i = 0; i < heap->range_count; i++) {
+        const struct heap_range *range = &heap->ranges[placed[i].index];
+        const uint8_t *last = range->bytes + (range->end - range->start);
+        const uint8_t *shared = last < end ? last : end;
+        ret[placed[i].index] = end && shared > range->bytes ? (uint64_t)(shared - range->bytes) : 0;
+        end = end && end > last ? end : last;
+    }
+}
+
+static void keep_ranges(struct heap *heap, const uint64_t *shared)
+{
+    size_t kept = 0;
+    uint64_t bytes = 0;
+    const size_t count = heap->range_count;
+    for (size_t i = 0; i < count; i++) {
+        if (shared[i] > HEAP_SHARED_LIMIT - bytes)
+            continue;
+        bytes += shared[i];
+        heap->ranges[kept++] = heap->ranges[i];
+    }
+    heap->range_count = kept;
+    heap->shared_count = count - kept;
+    if (heap->shared_count)
+        target_warn(heap->target, "heap-memory",
+                    HEAP_SHARED_TEXT ": what would lie there is missing", heap->shared_count);
+}
+
+/* No dump has the same bytes for two pieces of memory: a core whose segments claim that would cost
+ * as much as the memory that it claims, not as much as it has. */
+static bool leave_out_shared(struct heap *heap)
+{
+    struct placed *placed = calloc(heap->range_count + 1, sizeof(*placed));
+    uint64_t *shared = calloc(heap->range_count + 1, sizeof(*shared));
+    const bool done = placed && shared;
+    if (done) {
+        find_shared(heap, placed, shared);
+        keep_ranges(heap, shared);
+    }
+    free(placed);
+    free(shared);
+    return done;
+}
+
 static void join_ranges(struct heap *heap)
 {
     for (size_t i = heap->range_count; i-- > 0;) {
@@ -125,6 +189,8 @@ enum psc_status heap_ranges_find(struct heap *heap)
         if (!(target->ops->piece ? add_pieces(&into, range) : add_copy(&into, range)))
             return PSC_ERR_MEMORY;
     }
+    if (!leave_out_shared(heap))
+        return PSC_ERR_MEMORY;
     join_ranges(heap);
     return heap->range_count ? PSC_OK : PSC_ERR_NOT_FOUND;
 }

@@ -349,3 +349,23 @@ def test_memory_that_is_not_in_the_core(start, size, tmp_path):
     for options in ((), ("--verify",)):
         result = analyzer.run("heap", *options, tmp_path / "core", **LIMITS)
         assert result.returncode in (0, 1) and re.search(r"\bobjects\b", result.stdout), result.describe()
+
+
+@pytest.mark.parametrize("times", [100, 20000])
+def test_memory_that_shares_its_bytes(times, tmp_path):
+    """Segments that all claim the bytes of the largest one: gigabytes of memory in some megabytes."""
+    data = bytearray(open(cores.make_core("threads", interpreters.find_wanted()[-1]).path, "rb").read())
+    table, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    headers = [struct.unpack_from("<IIQQQQQQ", data, table + 56 * i) for i in range(count)]
+    large = max((header for header in headers if header[0] == 1 and header[1] & 2), key=lambda header: header[5])
+    step = (large[5] | 0xfffff) + 1
+    # Behind all other memory, as a kernel writes them: by their addresses.
+    start = (max(header[3] + header[6] for header in headers if header[3] < 1 << 47) | 0xfffff) + 1
+    headers = [header for header in headers if header[3] < 1 << 47]
+    headers += [(1, 6, large[2], start + step * i, 0, large[5], large[5], 4096) for i in range(times)]
+    struct.pack_into("<Q", data, 32, len(data))
+    struct.pack_into("<H", data, 56, len(headers))
+    (tmp_path / "core").write_bytes(data + b"".join(struct.pack("<IIQQQQQQ", *header) for header in headers))
+    result = analyzer.run("heap", tmp_path / "core", **LIMITS)
+    assert result.returncode == 1 and re.search(r"\bobjects\b", result.stdout), result.describe()
+    assert "pieces of memory claim the same bytes of the core file as others" in result.stderr
