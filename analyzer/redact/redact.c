@@ -1,6 +1,7 @@
 /* One pass over the text. */
 #include "redact_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* User and password in a URL. */
@@ -298,10 +299,58 @@ static void find_secrets(struct scan *scan)
     scan->at = 0;
 }
 
+static void begin(struct scan *scan, const char *text, size_t size)
+{
+    scan->text = text;
+    scan->size = size;
+    scan->is_json = size && (text[0] == '{' || text[0] == '[');
+}
+
+struct redact_secrets {
+    struct secret items[SECRET_LIMIT]; /* Copies. */
+    size_t count;
+};
+
+struct redact_secrets *redact_secrets_create(void)
+{
+    return calloc(1, sizeof(struct redact_secrets));
+}
+
+void redact_secrets_destroy(struct redact_secrets *secrets)
+{
+    for (size_t i = 0; secrets && i < secrets->count; i++)
+        free((char *)secrets->items[i].text);
+    free(secrets);
+}
+
+bool redact_secrets_learn(struct redact_secrets *secrets, const char *text, size_t size)
+{
+    struct scan scan = {.secret_count = secrets->count};
+    begin(&scan, text, size);
+    memcpy(scan.secrets, secrets->items, secrets->count * sizeof(*secrets->items));
+    find_secrets(&scan);
+    while (secrets->count < scan.secret_count) {
+        const struct secret *found = &scan.secrets[secrets->count];
+        char *copy = strndup(found->text, found->size);
+        if (!copy)
+            return false;
+        secrets->items[secrets->count++] = (struct secret){copy, found->size};
+    }
+    return true;
+}
+
 void redact_text(const char *text, size_t size, struct text *ret)
 {
-    struct scan scan = {.text = text, .size = size};
-    scan.is_json = size && (text[0] == '{' || text[0] == '[');
+    redact_text_knowing(NULL, text, size, ret);
+}
+
+void redact_text_knowing(const struct redact_secrets *secrets, const char *text, size_t size,
+                         struct text *ret)
+{
+    struct scan scan = {.secret_count = secrets ? secrets->count : 0};
+    begin(&scan, text, size);
+    if (secrets)
+        memcpy(scan.secrets, secrets->items, secrets->count * sizeof(*secrets->items));
     size_t kept = 0;
     find_users(&scan);
     find_secrets(&scan);

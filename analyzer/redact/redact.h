@@ -19,7 +19,21 @@
 
 #include "base.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /** Adds the text, masked. Out of memory: ret->failed. */
 void redact_text(const char *text, size_t size, struct text *ret);
+
+/** Values of which a name says that they are secret, of texts that were looked at. */
+struct redact_secrets;
+/** NULL: out of memory. */
+struct redact_secrets *redact_secrets_create(void);
+void redact_secrets_destroy(struct redact_secrets *secrets);
+/** Adds those of a text, up to 256 in all. false: out of memory. */
+bool redact_secrets_learn(struct redact_secrets *secrets, const char *text, size_t size);
+/** As redact_text(), of a part of such a text: literals that are one of them are masked, too. */
+void redact_text_knowing(const struct redact_secrets *secrets, const char *text, size_t size,
+                         struct text *ret);
 
 #endif

@@ -28,11 +28,17 @@ enum name_kind name_find_kind(const char *name, size_t size);
 #define USER_LIMIT 16u
 
 /* Secrets of a text that are known by their names. */
-#define SECRET_LIMIT 64u
+#define SECRET_LIMIT 256u
 
 /** A part of the text. */
 struct piece {
     size_t start, end;
+};
+
+/** A value without its quotes. */
+struct secret {
+    const char *text;
+    size_t size;
 };
 
 /** Text from `at` to its end; what is before `at` can be looked at, too. */
@@ -42,7 +48,7 @@ struct scan {
     size_t at;
     struct piece users[USER_LIMIT]; /**< Found in home directories. */
     size_t user_count;
-    struct piece secrets[SECRET_LIMIT]; /**< Values that a name says are secret, without quotes. */
+    struct secret secrets[SECRET_LIMIT]; /**< Values that a name says are secret. */
     size_t secret_count;
     size_t call_end; /**< Of a call whose name says secret: literals before it are. */
     bool is_json;    /**< Quotes end a text wherever an even number of backslashes stands before. */

@@ -13,8 +13,8 @@
 static bool is_secret(const struct scan *scan, const char *text, size_t size)
 {
     for (size_t i = 0; i < scan->secret_count; i++) {
-        const struct piece *secret = &scan->secrets[i];
-        if (secret->end - secret->start == size && !memcmp(scan->text + secret->start, text, size))
+        const struct secret *secret = &scan->secrets[i];
+        if (secret->size == size && !memcmp(secret->text, text, size))
             return true;
     }
     return false;
@@ -40,7 +40,7 @@ void secrets_add(struct scan *scan, const struct piece *value)
         scan->secret_count == SECRET_LIMIT || is_harmless(scan->text + start, end - start) ||
         is_secret(scan, scan->text + start, end - start))
         return;
-    scan->secrets[scan->secret_count++] = (struct piece){start, end};
+    scan->secrets[scan->secret_count++] = (struct secret){scan->text + start, end - start};
 }
 
 /* Whether the quote at `at` behind so many backslashes is one of JSON itself. */
@@ -88,10 +88,9 @@ void note_secret_call(struct scan *scan)
 static size_t measure_secret(const struct scan *scan, size_t start, size_t backslashes, char quote)
 {
     for (size_t i = 0; i < scan->secret_count; i++) {
-        const struct piece *secret = &scan->secrets[i];
-        size_t size = secret->end - secret->start, end = start + size;
-        if (size < scan->size - start &&
-            !memcmp(scan->text + secret->start, scan->text + start, size) &&
+        const struct secret *secret = &scan->secrets[i];
+        size_t size = secret->size, end = start + size;
+        if (size < scan->size - start && !memcmp(secret->text, scan->text + start, size) &&
             skip_backslashes(scan, end) == end + backslashes &&
             byte_at(scan, end + backslashes) == quote)
             return size;

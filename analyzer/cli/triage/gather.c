@@ -59,9 +59,24 @@ static void end_progress(struct triage *triage)
     triage->progress_shown = false;
 }
 
+/* What the report says is secret, before there are lines of source that have it. */
+static bool learn_secrets(const struct triage *triage, const struct core_report *report)
+{
+    if (!triage->options->redacts)
+        return true;
+    char *line = core_report_line(report);
+    const bool good = line && sources_mask(triage->from->sources, line);
+    free(line);
+    if (!good)
+        complain("out of memory");
+    return good;
+}
+
 /* Whole reports are for the outputs, of which most need little of each. */
 static bool keep(struct triage *triage, struct core_report *report)
 {
+    if (!learn_secrets(triage, report))
+        return false;
     if (!kept_reports_add(&triage->kept, report))
         complain("a report cannot be kept in a temporary file: %s", strerror(errno));
     else if (!core_report_slim(report))

@@ -13,7 +13,7 @@ import interpreters
 
 # Each of these must not be seen; all of them are in memory, and most of them in a report with values.
 SECRETS = ["hunter2", "alice", "ghp_0123456789abcdefghijABCDEF", "sw0rdfish", "AKIAIOSFODNN7EXAMPLE", "c00kievalue",
-           "opensesame", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig-nature", "s3cr3t-of-env"]
+           "opensesame", "l1teral-of-call", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig-nature", "s3cr3t-of-env"]
 PROGRAM = """import ctypes, sys
 def login(password, config, url, home):
     token = "ghp_0123456789abcdefghijABCDEF"
@@ -21,10 +21,13 @@ def login(password, config, url, home):
     note = "the key is AKIAIOSFODNN7EXAMPLE, the ticket eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.sig-nature"
     raise_it(url, config)
 def raise_it(url, config):
+    connect('l0cal-secret'), set_password("l1teral-of-call")
+def connect(password):
     try:
-        raise ValueError("cannot reach %s" % url)
+        raise ValueError("cannot reach https://alice:hunter2@host.example/")
     except ValueError:
         ctypes.string_at(0)
+def set_password(text): pass
 login(sys.argv[2], {"db": {"password": "opensesame", "port": 5432}}, "https://alice:hunter2@host.example/x?token=sw0rdfish&a=1",
       "/home/alice/data")
 """
@@ -65,6 +68,7 @@ def test_report(core, form, options):
         analyzer.assert_fits_schema(masked.json)
         assert masked.json.get("signature") == plain.json.get("signature")
     if "--locals" in options:
+        assert "l0cal-secret" in plain.stdout and "l0cal-secret" not in masked.stdout
         assert "5432" in masked.stdout and "text/plain" in masked.stdout and "[redacted]" in masked.stdout
 
 

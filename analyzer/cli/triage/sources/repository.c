@@ -168,6 +168,23 @@ const json_t *sources_nearest(struct sources *sources, const json_t *frames, con
     return NULL;
 }
 
+bool sources_mask(struct sources *sources, const char *report)
+{
+    if (!sources->secrets)
+        sources->secrets = redact_secrets_create();
+    return sources->secrets && redact_secrets_learn(sources->secrets, report, strlen(report));
+}
+
+/* Before a format writes its quotes in ways of its own. */
+static const char *mask_line(struct sources *sources, const char *text, size_t *size)
+{
+    text_deinit(&sources->masked);
+    sources->masked = (struct text){0};
+    redact_text_knowing(sources->secrets, text, *size, &sources->masked);
+    *size = sources->masked.failed ? 0 : sources->masked.size;
+    return sources->masked.failed ? NULL : sources->masked.data;
+}
+
 const char *sources_frame_line(struct sources *sources, const json_t *frame, size_t *ret_size)
 {
     const char *path = text_of(frame, "file");
@@ -184,5 +201,5 @@ const char *sources_frame_line(struct sources *sources, const json_t *frame, siz
     if (rest && asprintf(&here, "%s/%s", sources->real, rest) >= 0)
         text = sources_line(sources, here, line, ret_size);
     free(here);
-    return text;
+    return text && *ret_size && sources->secrets ? mask_line(sources, text, ret_size) : text;
 }

@@ -155,5 +155,7 @@ void sources_close(struct sources *sources)
     free(sources->folder);
     free(sources->real);
     free(sources->found);
+    redact_secrets_destroy(sources->secrets);
+    text_deinit(&sources->masked);
     free(sources);
 }

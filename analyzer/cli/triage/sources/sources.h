@@ -21,6 +21,11 @@ struct sources *sources_open(const char *repository);
 void sources_close(struct sources *sources);
 /** @param words  options of a single report, as "--source-map=FROM=TO"; they stay in use. */
 void sources_take_options(struct sources *sources, char *const *words, size_t count);
+/**
+ * What sources_frame_line() gives is masked from now on (room `redact`), with what this report says
+ * is secret, where it is not masked itself. false: out of memory.
+ */
+bool sources_mask(struct sources *sources, const char *report);
 /** The repository's folder, without links; NULL: there is none, or it is the root of all. */
 const char *sources_folder(const struct sources *sources);
 

@@ -2,6 +2,8 @@
 #ifndef PSC_TRIAGE_SOURCES_PRIVATE_H
 #define PSC_TRIAGE_SOURCES_PRIVATE_H
 
+#include "base.h"
+#include "redact.h"
 #include "sources.h"
 
 #include <stdint.h>
@@ -28,6 +30,8 @@ struct sources {
     bool exhausted;     /* It was said that no more is looked for. */
     char *const *words; /* Options of a report, see sources_take_options(). */
     size_t word_count;
+    struct redact_secrets *secrets; /* NULL: nothing is masked. */
+    struct text masked;             /* What sources_frame_line() gave. */
 };
 
 /* Bytes that are read or searched count as one. */
