@@ -123,8 +123,8 @@ static enum name_kind find_named(const struct scan *scan, struct piece *ret)
         return NAME_PLAIN;
     // Of JSON itself numbers, lists and objects stay what they are.
     bool is_text = ret->start > at;
-    if ((name.quoted && !is_text) || (!is_text && strchr("{[(<", byte_at(scan, at)) &&
-                                      strncmp(scan->text + at, "[redacted", 9) != 0))
+    bool is_masked = scan->size - at >= 9 && !memcmp(scan->text + at, "[redacted", 9);
+    if ((name.quoted && !is_text) || (!is_text && strchr("{[(<", byte_at(scan, at)) && !is_masked))
         return NAME_PLAIN;
     return is_harmless(scan->text + ret->start, ret->end - ret->start) ? NAME_PLAIN : kind;
 }
