@@ -1,5 +1,6 @@
 /* What is in the store: listed, opened, removed. */
 #include "crash_store_private.h"
+#include "messages.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CRASHES_LIMIT ((size_t)100000)
+#define CRASHES_LIMIT ((size_t)1000000)
 #define RECORD_LIMIT  ((size_t)64 * 1024) /* Bytes. */
 #define FILES_LIMIT   100
 /* What was begun so long ago will not be finished any more. */
@@ -94,9 +95,14 @@ struct kept_crash *crash_store_list(const struct crash_store *store, bool with_r
     struct kept_crash *crashes = calloc(capacity, sizeof(*crashes));
     DIR *list = list_folder(store->folder);
     const struct dirent *entry;
-    while (crashes && list && count < CRASHES_LIMIT && (entry = readdir(list))) {
+    while (crashes && list && (entry = readdir(list))) {
         if (!crash_id_is_good(entry->d_name))
             continue;
+        if (count == CRASHES_LIMIT) {
+            complain("%s: it has more than %zu crashes; the others are left out", store->path,
+                     count);
+            break;
+        }
         if (count == capacity) {
             struct kept_crash *grown = reallocarray(crashes, 2 * capacity, sizeof(*crashes));
             if (!grown) {
