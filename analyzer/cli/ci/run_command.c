@@ -109,8 +109,9 @@ static bool is_violent(int number)
 }
 
 /*
- * pytest ends with statuses of its own when all tests are over, and a worker of pytest-xdist with
- * 0; another status, or an end in the midst of a test, is os._exit() or the like.
+ * pytest ends with statuses of its own when all tests are over, having told how they went, and a
+ * worker of pytest-xdist with 0; another status, or an end in the midst of a test without a word,
+ * is os._exit() or the like.
  */
 static bool is_test_exit(const struct descendant *process)
 {
@@ -118,7 +119,8 @@ static bool is_test_exit(const struct descendant *process)
     if (!status || !process->test || process->forked)
         return false;
     return process->worker || status > PYTEST_LAST_STATUS ||
-           (process->in_test && process->end - process->test_seen < TEST_SECONDS);
+           (process->in_test && process->wrote_nothing &&
+            process->end - process->test_seen < TEST_SECONDS);
 }
 
 static bool is_death(const struct ci_run *run, const struct descendant *process)

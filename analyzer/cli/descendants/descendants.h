@@ -43,9 +43,11 @@ struct descendant {
     char *test;           /**< PYTEST_CURRENT_TEST that it has set itself, as it was seen last. */
     char *worker;         /**< PYTEST_XDIST_WORKER, the same. */
     double test_seen;
+    uint64_t written_in_test; /**< `written` just before that. */
     bool forked;  /**< It runs what its parent runs: it was forked, and has not called exec. */
     bool in_test; /**< At the last look there was a test. */
     /* The end */
+    bool wrote_nothing;   /**< Since the test was seen last; false also where that is not known. */
     bool signalled;       /**< It was told to end by this program. */
     bool ended;           /**< It is dead. */
     double end;           /**< When that was seen. */

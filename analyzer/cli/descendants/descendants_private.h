@@ -58,6 +58,8 @@ char *process_file_read(pid_t pid, const char *name, size_t limit, size_t *ret_s
 void process_forget_program(struct descendant *process);
 /** Takes the name over; what it contradicts is forgotten. */
 void process_name_take(struct descendant *process, const struct process_stat *stat);
+/** How much it has written (proc_pid_io(5)). false: that is not told. */
+bool process_written_read(struct descendant *process);
 /** Reads what may have changed since the last look. */
 void process_facts_read(struct descendant *process, const struct process_stat *stat);
 

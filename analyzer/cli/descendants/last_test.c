@@ -90,6 +90,7 @@ static void look(struct descendant *process, const uint64_t *variables, size_t c
         if (size > sizeof(test_name) - 1 && !strncmp(text, test_name, sizeof(test_name) - 1)) {
             set(&process->test, text + sizeof(test_name) - 1);
             process->test_seen = now;
+            process->written_in_test = process->written;
             in_test = true;
         } else if (!strncmp(text, worker_name, sizeof(worker_name) - 1)) {
             set(&process->worker, text + sizeof(worker_name) - 1);

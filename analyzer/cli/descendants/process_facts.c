@@ -108,13 +108,15 @@ static void read_image(struct descendant *process)
     replace(&process->executable, read_link(process->pid, "exe"));
 }
 
-static void read_written(struct descendant *process)
+/* Of a zombie, too, until it is waited for. */
+bool process_written_read(struct descendant *process)
 {
     char *text = process_file_read(process->pid, "io", 1024, NULL);
     const char *found = text ? strstr(text, "wchar:") : NULL;
     if (found)
         process->written = strtoull(found + 6, NULL, 10);
     free(text);
+    return found != NULL;
 }
 
 void process_forget_program(struct descendant *process)
@@ -152,5 +154,5 @@ void process_facts_read(struct descendant *process, const struct process_stat *s
     replace(&process->working_directory, read_link(process->pid, "cwd"));
     if (!prlimit(process->pid, RLIMIT_CORE, NULL, &process->core_limit))
         process->has_limit = true;
-    read_written(process);
+    (void)process_written_read(process);
 }

@@ -407,6 +407,10 @@ def test_pytest_that_exits(tmp_path):
     run = ci(tmp_path, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
     assert run.code == 9 and run.titles() == ["exit 9 in test_it.py::test_exit (last seen)"], run.err
     assert run.reports[0]["running"]["test"]["last_seen_s"] < 60
+    # One of pytest's own statuses, too, where pytest has said nothing.
+    (tmp_path / "test_it.py").write_text("import os, time\ndef test_exit():\n    time.sleep(1)\n    os._exit(1)\n")
+    run = ci(tmp_path, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
+    assert run.code == 1 and run.titles() == ["exit 1 in test_it.py::test_exit (last seen)"], run.err
     # Tests that fail are no deaths.
     (tmp_path / "test_it.py").write_text("def test_fails(): assert False\n")
     run = ci(tmp_path, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py", options=["--fail-on", "any"])
