@@ -170,7 +170,8 @@ enum { PY_DATE_BYTES = 4, PY_TIME_BYTES = 6 };
 /** 3.13, Modules/_threadmodule.c, ThreadHandle: from its identifier to thread_is_exiting. */
 #define PY_HANDLE_EVENT_BEHIND_IDENT 25u
 
-/* 3.13, Include/internal/pycore_lock.h, _PyRecursiveMutex: behind its PyMutex; the level is small. */
+/* 3.13, Include/internal/pycore_lock.h, _PyRecursiveMutex: behind its PyMutex; the level is small.
+ */
 #define PY_RECURSIVE_MUTEX_THREAD 8u
 #define PY_RECURSIVE_MUTEX_LEVEL  16u
 #define PY_RECURSIVE_MUTEX_MOST   10000u

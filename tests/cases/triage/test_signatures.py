@@ -193,7 +193,7 @@ MAIN()
 def test_hang(tmp_path):
     """Named by the thread that all others wait for, wherever they do."""
     interpreter = interpreters.find_system() or pytest.skip("no /usr/bin/python3 here")
-    hashes = {}
+    hashes: dict[str, set] = {}
     runs = [("read", name) for name in ("wait", "wait_elsewhere", "wait_for_end", "wait_for_who_waits")]
     for block, main in [*runs, ("read_elsewhere", "wait")]:
         (tmp_path / "hang.py").write_text(HANG.replace("BLOCK", block).replace("MAIN", main))
