@@ -270,7 +270,8 @@ bool heap_objects_add_types(struct heap *heap)
         uint32_t object = heap_find_object(heap, address);
         const struct heap_range *range = heap_range_at(heap, address);
         uint32_t type = heap_type_of(heap, address);
-        if (object == HEAP_NONE && range && range->module && type != HEAP_NONE)
+        if (object == HEAP_NONE && range && range->module && type != HEAP_NONE &&
+            heap_find_block_around(heap, address) == HEAP_NONE)
             object = add_static(heap, address, type, &failed);
         heap->types[i].object = object;
     }

@@ -96,10 +96,12 @@ static bool read_facts(struct heap *heap, psc_addr type, struct heap_type_facts 
         return false;
     if (ret->weaklist > BASIC_MOST)
         ret->weaklist = 0;
-    // Static types that nobody made ready, as one of functools up to 3.8, have a tp_dealloc.
+    // Static types that nobody made ready, as one of functools up to 3.8, have a tp_dealloc. They
+    // are in no block; memory behind a module's data may be an arena's.
     const struct heap_range *range = heap_range_at(heap, type);
     if (!(ret->flags & PYTHON_TYPE_READY) &&
-        (!range->module || !load_u64(bytes + layout->type_deallocate)))
+        (!range->module || !load_u64(bytes + layout->type_deallocate) ||
+         heap_find_block_around(heap, type) != HEAP_NONE))
         return false;
     ret->head = head_of(layout, ret->flags);
     return true;
