@@ -54,15 +54,22 @@ static bool find_references(struct heap_page *page, uint32_t object, struct show
     return true;
 }
 
+/* The first edge to an object from `i` on, or edge_count; *from grows to the object that has it. */
+static uint32_t next_edge(const struct heap *heap, uint32_t object, uint32_t i, uint32_t *from)
+{
+    while (i < heap->edge_count && heap->edges[i] != object)
+        i++;
+    while (i < heap->edge_count && heap->first_edges[*from + 1] <= i)
+        (*from)++;
+    return i;
+}
+
 static bool find_referrers(struct heap_page *page, uint32_t object, struct shown_edges *ret)
 {
     const struct heap *heap = page->view->heap;
     uint32_t from = 0;
-    for (uint32_t i = 0; i < heap->edge_count; i++) {
-        if (heap->edges[i] != object)
-            continue;
-        while (heap->first_edges[from + 1] <= i)
-            from++;
+    for (uint32_t i = next_edge(heap, object, 0, &from); i < heap->edge_count;
+         i = next_edge(heap, object, i + 1, &from)) {
         if (!add_edge(page, ret, (struct shown_edge){from, object, i - heap->first_edges[from]}))
             return false;
     }
@@ -74,11 +81,8 @@ static uint32_t count_found(const struct heap *heap, uint32_t object)
 {
     uint32_t found = 0;
     uint32_t from = 0;
-    for (uint32_t i = 0; i < heap->edge_count; i++) {
-        if (heap->edges[i] != object)
-            continue;
-        while (heap->first_edges[from + 1] <= i)
-            from++;
+    for (uint32_t i = next_edge(heap, object, 0, &from); i < heap->edge_count;
+         i = next_edge(heap, object, i + 1, &from)) {
         found += heap->objects[from].flags & HEAP_FLAG_EXACT ? 1 : 0;
     }
     return found;

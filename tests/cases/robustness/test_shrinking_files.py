@@ -155,17 +155,22 @@ def test_host_of_a_core_that_becomes_shorter(crashed, tmp_path):
     assert done.stdout.startswith("lives 0 ")
 
 
-def test_host_of_a_module_that_becomes_shorter(crashed):
-    core, program = crashed
-    whole, moments = program.read_bytes(), 0
+def shorten_at_each_moment(core, path):
+    """At one moment after the other, until its host is done before that comes; the host lives each time."""
+    whole, moments = path.read_bytes(), 0
     for moment in list(range(1, 12)) + list(range(12, 200, 16)):
-        program.write_bytes(whole)
-        done = run_host(core, program, 0, moment)
+        path.write_bytes(whole)
+        done = run_host(core, path, 0, moment)
         assert done.returncode == 0 and done.stdout.startswith("lives 0 "), done.stderr
         moments += "True" in done.stdout
         if "True" not in done.stdout:
             break
     assert moments > 3
+
+
+def test_host_of_a_module_that_becomes_shorter(crashed):
+    core, program = crashed
+    shorten_at_each_moment(core, program)
 
 
 def test_host_of_a_module_of_700_megabytes(crashed, monkeypatch, tmp_path):
@@ -197,15 +202,8 @@ def test_host_of_split_debug_information_that_becomes_shorter(tmp_path, monkeypa
     core, = (path for path in tmp_path.iterdir() if path.name.startswith("core"))
     split, = tmp_path.glob("*.dwo")
     assert "program.c:" in analyzer.run(core).stdout
-    whole, moments = split.read_bytes(), 0
-    for moment in list(range(1, 12)) + list(range(12, 200, 16)):
-        split.write_bytes(whole)
-        done = run_host(core, split, 0, moment)
-        assert done.returncode == 0 and done.stdout.startswith("lives 0 "), done.stderr
-        moments += "True" in done.stdout
-        if "True" not in done.stdout:
-            break
-    assert moments > 3
+    whole = split.read_bytes()
+    shorten_at_each_moment(core, split)
     split.write_bytes(whole)
     ends = [shorten_while_mapped(split, core) for _ in range(3)]
     assert {code for code, _ in ends} <= {analyzer.EXIT_COMPLETE, analyzer.EXIT_PARTIAL}, ends
