@@ -60,6 +60,8 @@ void summarize(struct capture *capture)
                     counts->steps_libunwind, counts->steps_libdw, counts->steps_heuristic,
                     counts->rows);
     }
+    if (capture->target->ops->warn_at_end)
+        capture->target->ops->warn_at_end(capture->target);
     const struct warnings *warnings = &capture->target->warnings;
     for (size_t i = 0; i < warnings->count; i++)
         warnings_add(&trace->warnings, warnings->items[i].code, "%s", warnings->items[i].message);

@@ -1,4 +1,5 @@
-/* Which files of the target were wanted, and by which of its paths each is known. */
+/* Which files of the target were wanted, by which of its paths each is known, and what is installed
+ * that they are a part of. */
 #include "target_private.h"
 
 #include <string.h>
@@ -60,8 +61,37 @@ void target_need_file(struct target *target, const struct target_needed_file *fi
         *known = kept;
 }
 
+static bool is_package_of(const void *item, const void *key)
+{
+    return !strcmp(((const struct target_package *)item)->path, key);
+}
+
+const struct target_package *target_find_package(const struct target *target, const char *path)
+{
+    return hash_table_find_by(&target->packages, hash_text(path, strlen(path)), is_package_of,
+                              path);
+}
+
+void target_add_package(struct target *target, const struct target_package *package)
+{
+    if (target_find_package(target, package->path))
+        return;
+    if (!target->packages.item_size)
+        target->packages = HASH_TABLE_OF(struct target_package);
+    const struct target_package kept = {.path = arena_strdup(target->arena, package->path),
+                                        .name = arena_strdup(target->arena, package->name),
+                                        .version = arena_strdup(target->arena, package->version)};
+    struct target_package *added =
+        kept.path && kept.name && kept.version
+            ? hash_table_add_by(&target->packages, hash_text(kept.path, strlen(kept.path)))
+            : NULL;
+    if (added)
+        *added = kept;
+}
+
 void target_needed_close(struct target *target)
 {
+    hash_table_deinit(&target->packages);
     hash_table_deinit(&target->homes);
     hash_table_deinit(&target->needed);
 }

@@ -164,6 +164,8 @@ struct target_ops {
      */
     bool (*file_path)(const struct target *target, const struct target_file *file, size_t index,
                       char *buffer, size_t size);
+    /** Warns of what only shows when all was read; may be NULL. */
+    void (*warn_at_end)(struct target *target);
     /** Frees what the kind owns; the common part is freed by target_close(). */
     void (*close)(struct target *target);
 };
@@ -221,6 +223,13 @@ struct target_needed_file {
     struct target_build_id build_id;
 };
 
+/** What is installed that a mapped file is a part of. */
+struct target_package {
+    const char *path; /**< Of the file. */
+    const char *name;
+    const char *version;
+};
+
 struct target {
     const struct target_ops *ops;
     enum target_kind kind;
@@ -247,6 +256,7 @@ struct target {
     struct hash_table homes; /**< See target_home_of(). */
     struct hash_table
         needed; /**< struct target_needed_file, in the order in which it was needed. */
+    struct hash_table packages;  /**< struct target_package, as they were found. */
     const char *executable_here; /**< Where the caller said that the program is, or NULL. */
     bool stands;                 /**< A living process stands still just now. */
     bool local_only;             /**< What is looked for now is not worth to be fetched. */
@@ -434,6 +444,11 @@ void target_add_home(struct target *target, const char *local, const char *path)
 /** Notes that a file was wanted, for the list of all; one that was found replaces one that was not.
  */
 void target_need_file(struct target *target, const struct target_needed_file *file);
+
+/** Notes what a file is a part of; copied. The first one told stays. */
+void target_add_package(struct target *target, const struct target_package *package);
+/** What is noted of a path; NULL: nothing. */
+const struct target_package *target_find_package(const struct target *target, const char *path);
 
 /** Appends a file that the target names; " (deleted)" is taken off. NULL when out of memory. */
 struct target_file *target_add_file(struct target *target, const char *path);

@@ -122,6 +122,8 @@ struct core_notes {
     struct elf_bytes slim_segments;
     struct elf_bytes slim_holes;
     struct elf_bytes slim_files;
+    struct elf_bytes slim_parts;
+    struct elf_bytes slim_packages;
     size_t thread_capacity;
     struct hash_table tids; /**< Of the threads so far, as uint64_t. */
     bool thread_skipped;    /**< The last thread was one that is there already. */

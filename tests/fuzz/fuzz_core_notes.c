@@ -15,6 +15,8 @@ static void parse_own(const uint8_t *data, size_t size)
     struct core_segment segment;
     struct core_hole hole;
     struct core_packed_file file;
+    struct core_slim_part part;
+    struct target_package package;
     struct core_thread_name name;
     uint8_t process[CORE_PROCESS_SIZE];
     struct byte_cursor cursor = cursor_over(data, size);
@@ -31,6 +33,15 @@ static void parse_own(const uint8_t *data, size_t size)
     while (parse_slim_file(&cursor, core_size, &file))
         if (file.offset + file.stored > core_size || (const uint8_t *)file.path < data ||
             (const uint8_t *)file.path + strlen(file.path) >= data + size)
+            abort();
+    cursor = cursor_over(data, size);
+    while (parse_slim_part(&cursor, &part))
+        if (part.start >= part.end || part.end > SLIM_FILE_SIZE_LIMIT)
+            abort();
+    cursor = cursor_over(data, size);
+    while (parse_slim_package(&cursor, &package))
+        if (!*package.path || !*package.name || !*package.version ||
+            (const uint8_t *)package.version + strlen(package.version) >= data + size)
             abort();
     cursor = cursor_over(data, size);
     while (parse_thread_name(&cursor, &name))

@@ -115,6 +115,8 @@ def main():
     write(folder, "fuzz_core_notes", "slim-holes", struct.pack("<4Q", 0x1010, 0x1020, 9, 9))
     packed = struct.pack("<QQQII", 16, 8, 100, 8, 0) + b"/bin/a\0\0"
     write(folder, "fuzz_core_notes", "slim-files", 2 * packed)
+    write(folder, "fuzz_core_notes", "slim-parts", struct.pack("<6Q", 16, 0, 4096, 16, 8192, 8200))
+    write(folder, "fuzz_core_notes", "slim-packages", b"/lib/a.so\0numpy\x002.0\0/b\0c\0d\0")
     write(folder, "fuzz_core_notes", "names", struct.pack("<I16s", 7, b"main") + struct.pack("<I16s", 8, b"x" * 16))
     write(folder, "fuzz_core_notes", "process", bytes(56) + b"python secret" + bytes(67))
     for name in ("fuzz_cython_symbol", "fuzz_cython_path"):

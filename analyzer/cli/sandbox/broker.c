@@ -187,8 +187,8 @@ static int open_own_state(const struct broker *broker, const char *path)
     char own[96];
     if (!strcmp(path, "/proc/self/statm")) {
         snprintf(own, sizeof(own), "/proc/%d/statm", (int)broker->parser);
-    } else if (!strcmp(path, "/proc/self/maps")) {
-        snprintf(own, sizeof(own), "/proc/%d/maps", (int)broker->parser);
+    } else if (!strcmp(path, "/proc/self/maps") || !strcmp(path, "/proc/self/pagemap")) {
+        snprintf(own, sizeof(own), "/proc/%d/%s", (int)broker->parser, strrchr(path, '/') + 1);
     } else if (!strcmp(path, self)) {
         snprintf(own, sizeof(own), "/proc/%d/schedstat", (int)broker->parser);
     } else {

@@ -199,6 +199,17 @@ static void add_package(struct search *search, const struct trace_package *packa
     search->packages[search->count++] = *package;
 }
 
+/* A small core knows it of where it was made; and each report of a target finds the same. */
+static bool take_noted(const struct target *target, const struct target_file *file,
+                       struct arena *arena, struct trace_package *ret)
+{
+    const struct target_package *noted = target_find_package(target, file->path);
+    if (noted)
+        *ret = (struct trace_package){.name = arena_strdup(arena, noted->name),
+                                      .version = arena_strdup(arena, noted->version)};
+    return noted;
+}
+
 static void look_at(struct search *search, const struct trace_module *module)
 {
     struct trace_package package;
@@ -206,15 +217,21 @@ static void look_at(struct search *search, const struct trace_module *module)
         hash_table_find(&search->seen, module->start) ||
         !hash_table_add(&search->seen, module->start))
         return;
-    const struct target *target = modules_target(search->modules);
+    struct target *target = modules_target(search->modules);
     const struct module *mapped = modules_find(search->modules, module->start);
     const struct target_file *file = mapped ? mapped->file : NULL;
     if (!file || !file->image || file->deleted || !file->local_path || file->path[0] != '/' ||
         strlen(file->path) >= PATH_MAX)
         return;
-    if ((find_package(target, file, search->trace->arena, &package) ||
-         running_find_conda_package(target, file, search->trace->arena, &package)) &&
-        package.name && package.version)
+    if (!take_noted(target, file, search->trace->arena, &package)) {
+        if (!find_package(target, file, search->trace->arena, &package) &&
+            !running_find_conda_package(target, file, search->trace->arena, &package))
+            return;
+        if (package.name && package.version)
+            target_add_package(target,
+                               &(struct target_package){file->path, package.name, package.version});
+    }
+    if (package.name && package.version)
         add_package(search, &package);
 }
 

@@ -28,6 +28,7 @@ static const struct target_ops core_ops = {.piece = core_piece,
                                            .skip_missing = core_skip_missing,
                                            .prefetch = core_prefetch,
                                            .release = core_release,
+                                           .warn_at_end = packed_files_warn,
                                            .close = core_close};
 
 const char *core_get_path(const struct target *target)

@@ -115,6 +115,12 @@ static void take_own(struct core_notes *notes, const struct elf_note *note)
     case CORE_NOTE_FILES:
         keep(&notes->slim_files, &note->bytes);
         break;
+    case CORE_NOTE_PARTS:
+        keep(&notes->slim_parts, &note->bytes);
+        break;
+    case CORE_NOTE_PACKAGES:
+        keep(&notes->slim_packages, &note->bytes);
+        break;
     default:
         break;
     }

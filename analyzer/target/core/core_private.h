@@ -30,8 +30,12 @@ struct core_packed_file {
     uint64_t offset;  /**< In the core. */
     uint64_t stored;
     uint64_t size;
-    int fd; /**< Unpacked; -1: not yet. */
+    const struct core_slim_part *parts; /**< That are there, sorted, not overlapping; none: all. */
+    size_t part_count;
+    uint64_t part_size; /**< Of all of them. */
+    int fd;             /**< Unpacked; -1: not yet. */
     bool is_bad;
+    bool is_watched; /**< What is not there are holes of the opened file. */
     char own_path[32];
 };
 
@@ -58,6 +62,7 @@ struct core {
     uint32_t slim_flags; /**< enum core_slim_flag */
     struct core_packed_file *files;
     size_t file_count;
+    struct core_slim_part *parts;                              /**< Of all files. */
     const char *(*find_file)(void *context, const char *path); /**< The caller's. */
     void *find_file_context;
 };
@@ -107,6 +112,10 @@ bool parse_slim_hole(struct byte_cursor *note, struct core_hole *ret);
  * note's.
  */
 bool parse_slim_file(struct byte_cursor *note, uint64_t core_size, struct core_packed_file *ret);
+/** The next part that has a size, of a file that is no larger than may be; false: there is none. */
+bool parse_slim_part(struct byte_cursor *note, struct core_slim_part *ret);
+/** The next package; false: there is none. Its texts stay the note's. */
+bool parse_slim_package(struct byte_cursor *note, struct target_package *ret);
 /** False: there is no more. */
 bool parse_thread_name(struct byte_cursor *note, struct core_thread_name *ret);
 /** NT_PRPSINFO of a 64-bit machine, without arguments; false: it has another size. */
@@ -123,5 +132,14 @@ void slim_warn(struct target *target, const struct core *core);
 psc_addr slim_find_hole(const struct core *core, psc_addr address, psc_addr end);
 bool slim_is_hole(const struct core *core, psc_addr address);
 void slim_deinit(struct core *core);
+
+/* ---- packed_files.c ---- */
+
+/** Takes the files that are in it, which are found before all others; PSC_ERR_MEMORY only. */
+PSC_MUST_CHECK enum psc_status packed_files_take(struct target *target, struct core *core,
+                                                 const struct core_notes *notes);
+/** Of struct target_ops: what was looked at of such a file, and is no part of the core. */
+void packed_files_warn(struct target *target);
+void packed_files_deinit(struct core *core);
 
 #endif

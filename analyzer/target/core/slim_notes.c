@@ -1,14 +1,10 @@
 /* What a slim core says of itself, and of the core that it was made of. */
 #include "core_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#define SLIM_VERSION 1u
-#define FILES_LIMIT  100000u
+#define SLIM_VERSION  1u
+#define PACKAGE_LIMIT 1000u
 
 /* ---- segments and holes ---- */
 
@@ -55,70 +51,6 @@ psc_addr slim_find_hole(const struct core *core, psc_addr address, psc_addr end)
                                                                         : end;
 }
 
-/* ---- files ---- */
-
-static enum psc_status take_files(struct core *core, const struct elf_bytes *note)
-{
-    size_t capacity = 0;
-    struct byte_cursor cursor = cursor_over(note->data, note->size);
-    struct core_packed_file file;
-    while (core->file_count < FILES_LIMIT && parse_slim_file(&cursor, core->image.size, &file)) {
-        void *files = core->files;
-        if (!array_reserve(&files, &capacity, core->file_count + 1, sizeof(*core->files)))
-            return PSC_ERR_MEMORY;
-        core->files = files;
-        core->files[core->file_count++] = file;
-    }
-    return PSC_OK;
-}
-
-static bool write_all(int fd, const uint8_t *bytes, size_t size)
-{
-    while (size) {
-        ssize_t written = write(fd, bytes, size);
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
-
-/* Into memory that has a path, as all files have that are looked for. */
-static void unpack(struct core *core, struct core_packed_file *file)
-{
-    const size_t offset = (size_t)file->offset;
-    core_image_load(&core->image, offset, (size_t)file->stored, SIZE_MAX);
-    struct elf_bytes stored = {core->image.bytes + offset, file->stored};
-    uint8_t *bytes = mmap(NULL, file->size, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    file->is_bad = true;
-    if (bytes == MAP_FAILED)
-        return;
-    if (elf_inflate(&stored, bytes, file->size))
-        file->fd = memfd_create("pystack-core file", MFD_CLOEXEC);
-    if (file->fd >= 0)
-        file->is_bad = !write_all(file->fd, bytes, file->size);
-    munmap(bytes, file->size);
-    snprintf(file->own_path, sizeof(file->own_path), "/proc/self/fd/%d", file->fd);
-}
-
-/* As psc_open_options.find_file has it: what is in the core comes first. */
-static const char *find_packed(void *context, const char *path)
-{
-    struct core *core = context;
-    for (size_t i = 0; i < core->file_count; i++) {
-        struct core_packed_file *file = &core->files[i];
-        if (strcmp(file->path, path) != 0)
-            continue;
-        if (file->fd < 0 && !file->is_bad)
-            unpack(core, file);
-        if (!file->is_bad)
-            return file->own_path;
-    }
-    return core->find_file ? core->find_file(core->find_file_context, path) : NULL;
-}
-
 /* ---- all ---- */
 
 enum psc_status slim_take_notes(struct target *target, struct core *core,
@@ -140,13 +72,11 @@ enum psc_status slim_take_notes(struct target *target, struct core *core,
     if (status == PSC_OK)
         status = take_holes(core, &notes->slim_holes);
     if (status == PSC_OK)
-        status = take_files(core, &notes->slim_files);
-    if (core->file_count) {
-        core->find_file = target->options.find_file;
-        core->find_file_context = target->options.find_file_context;
-        target->options.find_file = find_packed;
-        target->options.find_file_context = core;
-    }
+        status = packed_files_take(target, core, notes);
+    struct byte_cursor packages = cursor_over(notes->slim_packages.data, notes->slim_packages.size);
+    struct target_package package;
+    for (size_t i = 0; i < PACKAGE_LIMIT && parse_slim_package(&packages, &package); i++)
+        target_add_package(target, &package);
     return status;
 }
 
@@ -163,10 +93,7 @@ void slim_warn(struct target *target, const struct core *core)
 
 void slim_deinit(struct core *core)
 {
-    for (size_t i = 0; i < core->file_count; i++)
-        if (core->files[i].fd >= 0)
-            close(core->files[i].fd);
-    free(core->files);
+    packed_files_deinit(core);
     free(core->holes);
     free(core->declared);
 }

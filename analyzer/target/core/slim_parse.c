@@ -59,6 +59,25 @@ bool parse_slim_file(struct byte_cursor *note, uint64_t core_size, struct core_p
     return false;
 }
 
+bool parse_slim_part(struct byte_cursor *note, struct core_slim_part *ret)
+{
+    const uint8_t *bytes;
+    while ((bytes = cursor_take(note, sizeof(*ret)))) {
+        memcpy(ret, bytes, sizeof(*ret));
+        if (ret->start < ret->end && ret->end <= SLIM_FILE_SIZE_LIMIT)
+            return true;
+    }
+    return false;
+}
+
+bool parse_slim_package(struct byte_cursor *note, struct target_package *ret)
+{
+    const char *path = cursor_string(note), *name = cursor_string(note),
+               *version = cursor_string(note);
+    *ret = (struct target_package){path, name, version};
+    return path && name && version && *path && *name && *version;
+}
+
 bool parse_thread_name(struct byte_cursor *note, struct core_thread_name *ret)
 {
     const uint8_t *bytes = cursor_take(note, CORE_NAME_RECORD);

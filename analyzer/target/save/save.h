@@ -94,12 +94,17 @@ struct core_identity {
 /**
  * Notes of a slim core: what it is (struct core_slim_head and a sentence), the segments of the core
  * that it was made of (struct core_slim_segment), ranges of its pages that were left out (pairs of
- * addresses), and files that are in it (struct core_slim_file and the path, each).
+ * addresses), files that are in it (struct core_slim_file and the path, each), and of those that
+ * are not whole the parts that are there (struct core_slim_part, by rising places in the core and
+ * in the file), and the packages that were found installed (path of a file, name and version, each
+ * with its zero).
  */
 #define CORE_NOTE_SLIM     0x6d696c73u /* "slim" */
 #define CORE_NOTE_SEGMENTS 0x73676573u /* "segs" */
 #define CORE_NOTE_HOLES    0x656c6f68u /* "hole" */
 #define CORE_NOTE_FILES    0x656c6966u /* "file" */
+#define CORE_NOTE_PARTS    0x74726170u /* "part" */
+#define CORE_NOTE_PACKAGES 0x676b6370u /* "pckg" */
 #define CORE_NAME_SIZE     16u
 #define CORE_NAME_RECORD   (4 + CORE_NAME_SIZE)
 
@@ -128,6 +133,13 @@ struct core_slim_file {
     uint64_t size;      /**< Of the file. */
     uint32_t path_size; /**< Of the path behind this, with its zero, filled up to 8 bytes. */
     uint32_t reserved;
+};
+
+struct core_slim_part {
+    uint64_t
+        file; /**< The offset that struct core_slim_file has: only its parts are stored there. */
+    uint64_t start; /**< In the file. */
+    uint64_t end;
 };
 
 /** Appends one note. */

@@ -189,6 +189,21 @@ static void put_head(struct target *target, struct text *notes)
     text_deinit(&note);
 }
 
+static void put_packages(const struct target *target, struct text *notes)
+{
+    struct text note = {0};
+    for (size_t i = 0; i < target->packages.count; i++) {
+        const struct target_package *package = hash_table_at(&target->packages, i);
+        text_add(&note, package->path, strlen(package->path) + 1);
+        text_add(&note, package->name, strlen(package->name) + 1);
+        text_add(&note, package->version, strlen(package->version) + 1);
+    }
+    notes->failed |= note.failed;
+    if (note.size && !note.failed)
+        core_put_note(notes, CORE_OWNER_OURS, CORE_NOTE_PACKAGES, note.data, note.size);
+    text_deinit(&note);
+}
+
 enum psc_status slim_write(struct target *target, const struct slim_request *request, bool *ret_cut,
                            struct psc_error *err)
 {
@@ -205,6 +220,7 @@ enum psc_status slim_write(struct target *target, const struct slim_request *req
         request->memory_is_read(request->context);
     core_copy_notes(target, &notes);
     put_head(target, &notes);
+    put_packages(target, &notes);
     put_pages(target, &file, &notes);
     if (request->with_files)
         slim_put_files(target, &file, &notes);

@@ -14,14 +14,47 @@
 struct files {
     struct core_file *file;
     struct text note;
+    struct text parts;
 };
 
-static void put(struct files *files, const char *path, const struct elf_bytes *bytes)
+/* Behind each other, in memory of their own. */
+static uint8_t *join_parts(const struct elf_bytes *bytes, const struct slim_parts *parts,
+                           size_t *ret_size)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < parts->count; i++)
+        size += (size_t)(parts->items[i].end - parts->items[i].start);
+    uint8_t *joined = malloc(size);
+    *ret_size = 0;
+    for (size_t i = 0; joined && i < parts->count; i++) {
+        const struct elf_range *part = &parts->items[i];
+        memcpy(joined + *ret_size, bytes->data + part->start, (size_t)(part->end - part->start));
+        *ret_size += (size_t)(part->end - part->start);
+    }
+    return joined;
+}
+
+static uint8_t *pack(const struct elf_bytes *bytes, const struct slim_parts *parts,
+                     size_t *ret_size)
+{
+    if (!parts->count)
+        return elf_deflate(bytes, ret_size);
+    struct elf_bytes some;
+    uint8_t *joined = join_parts(bytes, parts, &some.size);
+    some.data = joined;
+    uint8_t *stored = joined ? elf_deflate(&some, ret_size) : NULL;
+    free(joined);
+    return stored;
+}
+
+/* Without parts all of it. */
+static void put(struct files *files, const char *path, const struct elf_bytes *bytes,
+                const struct slim_parts *parts)
 {
     size_t stored_size, length = strlen(path) + 1;
     if (!bytes->size || bytes->size > FILE_SIZE_LIMIT || files->file->error)
         return;
-    uint8_t *stored = elf_deflate(bytes, &stored_size);
+    uint8_t *stored = pack(bytes, parts, &stored_size);
     if (!stored) {
         files->file->error = ENOMEM;
         return;
@@ -36,13 +69,29 @@ static void put(struct files *files, const char *path, const struct elf_bytes *b
     text_add(&files->note, (const char *)&head, sizeof(head));
     text_add(&files->note, path, length);
     text_add(&files->note, zeros, head.path_size - length);
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct core_slim_part part = {head.offset, parts->items[i].start,
+                                            parts->items[i].end};
+        text_add(&files->parts, (const char *)&part, sizeof(part));
+    }
     free(stored);
 }
 
+static void put_mapped(struct files *files, const struct target_file *mapped)
+{
+    struct slim_parts parts;
+    const struct elf_bytes bytes = {mapped->image, mapped->size};
+    slim_find_parts(&bytes, false, &parts);
+    put(files, mapped->path, &bytes, &parts);
+    free(parts.items);
+}
+
+/* A debug file is mapped as long as it is used, if it is no copy; of text all is read. */
 static void put_local(struct target *target, struct files *files,
                       const struct target_needed_file *needed)
 {
     struct stat status;
+    struct slim_parts parts = {0};
     int fd = target_open_mapped(target, needed->local);
     if (fd < 0)
         return;
@@ -50,8 +99,12 @@ static void put_local(struct target *target, struct files *files,
         size_t size = (size_t)status.st_size;
         void *image = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (image != MAP_FAILED) {
-            put(files, needed->path, &(struct elf_bytes){image, size});
+            const struct elf_bytes bytes = {image, size};
+            if (needed->kind == TARGET_NEED_DEBUG && target->options.maps_files)
+                slim_find_parts(&bytes, true, &parts);
+            put(files, needed->path, &bytes, &parts);
             munmap(image, size);
+            free(parts.items);
         }
     }
     close(fd);
@@ -63,15 +116,18 @@ void slim_put_files(struct target *target, struct core_file *file, struct text *
     for (size_t i = 0; i < target->file_count; i++) {
         const struct target_file *mapped = target->files[i];
         if (mapped->image)
-            put(&files, mapped->path, &(struct elf_bytes){mapped->image, mapped->size});
+            put_mapped(&files, mapped);
     }
     for (size_t i = 0; i < target->needed.count; i++) {
         const struct target_needed_file *needed = hash_table_at(&target->needed, i);
         if (needed->local)
             put_local(target, &files, needed);
     }
-    notes->failed |= files.note.failed;
-    if (files.note.size && !files.note.failed)
+    notes->failed |= files.note.failed | files.parts.failed;
+    if (files.note.size && !notes->failed)
         core_put_note(notes, CORE_OWNER_OURS, CORE_NOTE_FILES, files.note.data, files.note.size);
+    if (files.parts.size && !notes->failed)
+        core_put_note(notes, CORE_OWNER_OURS, CORE_NOTE_PARTS, files.parts.data, files.parts.size);
     text_deinit(&files.note);
+    text_deinit(&files.parts);
 }

@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import struct
 import subprocess
 
 import pytest
@@ -139,6 +140,39 @@ def test_with_files_it_reads_alone(tmp_path):
         little = analyzer.run(*options, small, through=away)
         assert same(big.stdout, core) == same(little.stdout, small)
     assert same(analyzer.run(core, through=away).stdout, core) != same(analyzer.run(core).stdout, core)
+
+
+def find_parts(core):
+    """Parts of files, and where their note has them: (place, the file's place, start, end)."""
+    at = core.index(struct.pack("<I", 0x74726170) + b"pystack-core")
+    first, size = at + 20, struct.unpack_from("<I", core, at - 4)[0]
+    return [(place, *struct.unpack_from("<3Q", core, place)) for place in range(first, first + size, 24)]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="the kernel does not tell what was read")
+def test_files_have_the_parts_that_were_needed(tmp_path):
+    made = debuggers.some_core("threads")
+    small = slim(made.path, tmp_path / "alone.core", "--with-files")
+    parts = find_parts(small.read_bytes())
+    kept = sum(end - start for _, _, start, end in parts)
+    ends = {file: end for _, file, _, end in parts}
+    assert 0 < kept < sum(ends.values()) / 2 and all(start % 4096 == 0 for _, _, start, _ in parts)
+    assert_says_the_same(made.path, small, EVERYTHING[1])
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/pagemap"), reason="the kernel does not tell what was read")
+def test_parts_that_are_missing_are_told(tmp_path):
+    """Each part of the files, but for their first ones, is moved by a page where there is room."""
+    small = slim(debuggers.some_core("threads").path, tmp_path / "alone.core", "--with-files")
+    core = bytearray(small.read_bytes())
+    parts = find_parts(core)
+    for (place, file, start, end), (_, other, behind, _) in zip(parts, parts[1:]):
+        if file == other and start and behind - end >= 4096:
+            struct.pack_into("<2Q", core, place + 8, start + 4096, end + 4096)
+    small.write_bytes(core)
+    result = analyzer.run("--locals", small)
+    assert "parts were looked at that are not in the core file" in result.stderr, result.describe()
+    assert result.returncode == analyzer.EXIT_PARTIAL
 
 
 def test_the_heap_of_a_small_core_is_told_as_cut(tmp_path):

@@ -164,6 +164,35 @@ static void files_lie_within_the_core(void **state)
     assert_false(parse_slim_file(&note, 100, &file));
 }
 
+static void parts_without_a_size_are_passed_over(void **state)
+{
+    (void)state;
+    const struct core_slim_part parts[] = {
+        {90, 4096, 4096}, {90, 0, (UINT64_C(2) << 30) + 1}, {90, 4096, 8192}, {7, 2, 1}};
+    struct core_slim_part part;
+    struct byte_cursor note = cursor_over(parts, sizeof(parts));
+    assert_true(parse_slim_part(&note, &part));
+    assert_memory_equal(&part, &parts[2], sizeof(part));
+    assert_false(parse_slim_part(&note, &part));
+    note = cursor_over(parts, 3 * sizeof(*parts) - 1);
+    assert_false(parse_slim_part(&note, &part));
+}
+
+static void packages_have_three_texts(void **state)
+{
+    (void)state;
+    static const char bytes[] = "/a.so\0numpy\0001.2\0/b.so\0\0003";
+    struct target_package package;
+    struct byte_cursor note = cursor_over(bytes, sizeof(bytes));
+    assert_true(parse_slim_package(&note, &package));
+    assert_string_equal(package.path, "/a.so");
+    assert_string_equal(package.name, "numpy");
+    assert_string_equal(package.version, "1.2");
+    assert_false(parse_slim_package(&note, &package)); /* It has no name. */
+    note = cursor_over(bytes, 14);
+    assert_false(parse_slim_package(&note, &package)); /* No end. */
+}
+
 static void names_of_threads_need_no_end(void **state)
 {
     (void)state;
@@ -202,6 +231,8 @@ int main(void)
         cmocka_unit_test(a_slim_core_says_what_it_is),
         cmocka_unit_test(ranges_without_a_size_are_passed_over),
         cmocka_unit_test(files_lie_within_the_core),
+        cmocka_unit_test(parts_without_a_size_are_passed_over),
+        cmocka_unit_test(packages_have_three_texts),
         cmocka_unit_test(names_of_threads_need_no_end),
         cmocka_unit_test(arguments_are_left_out),
     };
