@@ -15,8 +15,8 @@ static void add_quoted(struct text *text, const char *name)
         text_printf(text, " \"%s\"", name);
 }
 
-/* 'thread 12 "feeder"', 'task "reader"'; with the process where there are several. */
-static void add_node(const struct waiting *waiting, const struct wait_node *node, struct text *text)
+/* 'thread 12 "feeder"', 'task "reader"'. */
+static void add_name(const struct waiting *waiting, const struct wait_node *node, struct text *text)
 {
     bool named = waiting->named_bytes < NAMED_BYTES_LIMIT;
     if (node->thread) {
@@ -29,6 +29,12 @@ static void add_node(const struct waiting *waiting, const struct wait_node *node
         else
             text_printf(text, " 0x%" PRIx64, node->task);
     }
+}
+
+/* The same with the process, where there are several. */
+static void add_node(const struct waiting *waiting, const struct wait_node *node, struct text *text)
+{
+    add_name(waiting, node, text);
     if (waiting->trace_count > 1 && node->trace)
         text_printf(text, " of process %d", node->trace->pid);
 }
@@ -56,6 +62,12 @@ static void add_reason(const struct waiting *waiting, const struct wait_label *l
         break;
     case REASON_JOIN:
         text_add_string(text, "the end of ");
+        // What waits for a process waits for all of its threads.
+        if (label->wait && label->wait->kind == TRACE_WAIT_CHILD && next->trace) {
+            text_printf(text, "process %d and its ", next->trace->pid);
+            add_name(waiting, next, text);
+            return;
+        }
         break;
     case REASON_END:
         add_object(waiting, label->wait, text);

@@ -19,6 +19,32 @@
 #define CLOCK_SINCE_START 1
 #define TIMER_IS_ABSOLUTE 1
 
+/* Bytes of a path that are kept. */
+#define PATH_LIMIT 512u
+
+const struct wait_open_call *waits_find_open_call(const char *name)
+{
+    static const struct wait_open_call calls[] = {
+        {"open", -1, 0, 1},
+        {"creat", -1, 0, -1},
+        {"openat", 0, 1, 2},
+        {"openat2", 0, 1, -1},
+    };
+    for (size_t i = 0; name && i < PSC_ARRAY_SIZE(calls); i++)
+        if (!strcmp(calls[i].name, name))
+            return &calls[i];
+    return NULL;
+}
+
+static void read_path(struct waits *waits, struct wait_facts *facts)
+{
+    const struct wait_open_call *call = waits_find_open_call(facts->call);
+    char path[PATH_LIMIT];
+    if (call && target_read_string(waits->input.target, facts->arguments[call->path], path,
+                                   sizeof(path)) == PSC_OK)
+        facts->path = arena_strdup(waits->arena, path);
+}
+
 static void add_descriptor(struct wait_facts *facts, int32_t fd, bool writes)
 {
     if (fd < 0)
@@ -121,6 +147,7 @@ void waits_read_details(struct waits *waits, struct wait_facts *facts)
     if (!facts->call)
         return;
     read_times(target, facts);
+    read_path(waits, facts);
     if (is_call(facts, "poll") || is_call(facts, "ppoll"))
         read_poll(target, facts);
     else if (is_call(facts, "select") || is_call(facts, "pselect6"))

@@ -1,6 +1,7 @@
 /* What a thread waits for by the system call that it is in, and what the system tells of that. */
 #include "waits_private.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -13,8 +14,12 @@
 #define WAIT_PID   1
 #define WAIT_PIDFD 3
 
+/* Behind the name of a process. */
+#define IS_STOPPED ", which a signal has stopped"
+
 /** What a system call waits for. */
 enum call_class {
+    CALL_OPEN,
     CALL_READ,
     CALL_WRITE,
     CALL_ACCEPT,
@@ -28,7 +33,9 @@ enum call_class {
     CALL_SLEEP,
     CALL_SIGNAL,
     CALL_URING,
-    CALL_IPC
+    CALL_SEMAPHORES,
+    CALL_QUEUE,
+    CALL_POSIX_QUEUE
 };
 
 static const struct call_row {
@@ -36,6 +43,10 @@ static const struct call_row {
     enum call_class class;
     bool socket; /**< Only sockets have it. */
 } calls[] = {
+    {"open", CALL_OPEN, false},
+    {"creat", CALL_OPEN, false},
+    {"openat", CALL_OPEN, false},
+    {"openat2", CALL_OPEN, false},
     {"read", CALL_READ, false},
     {"readv", CALL_READ, false},
     {"pread64", CALL_READ, false},
@@ -69,10 +80,12 @@ static const struct call_row {
     {"rt_sigsuspend", CALL_SIGNAL, false},
     {"rt_sigtimedwait", CALL_SIGNAL, false},
     {"io_uring_enter", CALL_URING, false},
-    {"semop", CALL_IPC, false},
-    {"semtimedop", CALL_IPC, false},
-    {"msgrcv", CALL_IPC, false},
-    {"mq_timedreceive", CALL_IPC, false},
+    {"semop", CALL_SEMAPHORES, false},
+    {"semtimedop", CALL_SEMAPHORES, false},
+    {"msgrcv", CALL_QUEUE, false},
+    {"msgsnd", CALL_QUEUE, false},
+    {"mq_timedreceive", CALL_POSIX_QUEUE, false},
+    {"mq_timedsend", CALL_POSIX_QUEUE, false},
 };
 
 static const struct call_row *find_row(const char *name)
@@ -121,7 +134,8 @@ static bool add_file(struct wait_maker *maker, int fd, bool for_reading,
         if (end.pid == maker->trace->pid)
             text_add_string(text, ", its other end in this process");
         else if (end.pid)
-            text_printf(text, ", its other end in process %d %s", end.pid, end.name);
+            text_printf(text, ", its other end in process %d %s%s", end.pid, end.name,
+                        end.stopped ? IS_STOPPED : "");
         else if (file->kind == SYSTEM_PIPE)
             text_add_string(text, ", no process known here has its other end");
         wait->owner_pid = end.pid;
@@ -152,6 +166,34 @@ static void describe_file(struct wait_maker *maker, const struct call_row *row, 
     maker->wait.kind = row->socket ? TRACE_WAIT_SOCKET : TRACE_WAIT_SYSTEM_CALL;
     if (add_file(maker, fd, row->class != CALL_WRITE, &file, text))
         maker->wait.kind = row->socket ? TRACE_WAIT_SOCKET : kind_of_file(file.kind);
+}
+
+/*
+ * fifo(7): who opens one for reading or writing alone sleeps until somebody has it open for the
+ * other (fs/pipe.c, fifo_open()); where that is so already, nobody sleeps.
+ */
+static bool describe_fifo(struct wait_maker *maker, struct text *text)
+{
+    const struct wait_facts *facts = maker->facts;
+    const struct wait_open_call *call = waits_find_open_call(facts->call);
+    int folder =
+        call && call->folder >= 0 ? (int)(int32_t)facts->arguments[call->folder] : AT_FDCWD;
+    if (!maker->system || !call || call->flags < 0 ||
+        !system_is_fifo(maker->system, folder, facts->path))
+        return false;
+    uint64_t flags = facts->arguments[call->flags];
+    if ((flags & (O_NONBLOCK | O_PATH)) || (flags & O_ACCMODE) == O_RDWR)
+        return false;
+    maker->wait.kind = TRACE_WAIT_PIPE;
+    text_printf(text, "somebody to open the FIFO %s for %s", facts->path,
+                (flags & O_ACCMODE) == O_WRONLY ? "reading" : "writing");
+    return true;
+}
+
+static void describe_open(struct wait_maker *maker, struct text *text)
+{
+    if (maker->facts->path && !describe_fifo(maker, text))
+        text_printf(text, "the file %s to be opened", maker->facts->path);
 }
 
 /* A call without descriptors is a sleep. With one, it is a wait for that. */
@@ -207,13 +249,14 @@ static void describe_epoll(struct wait_maker *maker, struct text *text)
 static void take_child(struct wait_maker *maker, int32_t pid, struct text *text)
 {
     char name[32];
+    bool stopped;
     maker->wait.kind = TRACE_WAIT_CHILD;
     if (pid > 0) {
         maker->wait.owner_pid = pid;
         maker->wait.owner_certain = true;
         text_printf(text, "the end of process %d", pid);
-        if (maker->system && system_name_process(pid, name))
-            text_printf(text, " %s", name);
+        if (maker->system && system_name_process(pid, name, &stopped))
+            text_printf(text, " %s%s", name, stopped ? IS_STOPPED : "");
         return;
     }
     text_add_string(text, "the end of any child process");
@@ -249,7 +292,11 @@ static void describe_file_lock(struct wait_maker *maker, struct text *text)
     int32_t owner = maker->system ? system_find_lock_owner(maker->system) : 0;
     maker->wait.owner_pid = owner;
     maker->wait.owner_certain = owner != 0;
-    if (owner)
+    char name[32];
+    bool stopped;
+    if (owner && system_name_process(owner, name, &stopped))
+        text_printf(text, ", which process %d %s has%s", owner, name, stopped ? IS_STOPPED : "");
+    else if (owner)
         text_printf(text, ", which process %d has", owner);
 }
 
@@ -263,6 +310,9 @@ static void describe_control(struct wait_maker *maker, struct text *text)
 static void describe_class(struct wait_maker *maker, const struct call_row *row, struct text *text)
 {
     switch (row->class) {
+    case CALL_OPEN:
+        describe_open(maker, text);
+        break;
     case CALL_READ:
     case CALL_WRITE:
     case CALL_ACCEPT:
@@ -299,8 +349,17 @@ static void describe_class(struct wait_maker *maker, const struct call_row *row,
         maker->wait.kind = TRACE_WAIT_IO_URING;
         text_printf(text, "io_uring descriptor %d", (int)(int32_t)maker->facts->arguments[0]);
         break;
-    case CALL_IPC:
-        text_printf(text, "%s() of System V or POSIX queues", row->name);
+    case CALL_SEMAPHORES:
+        text_printf(text, "%s() of the System V semaphores %d", row->name,
+                    (int)(int32_t)maker->facts->arguments[0]);
+        break;
+    case CALL_QUEUE:
+        text_printf(text, "%s() of the System V queue %d", row->name,
+                    (int)(int32_t)maker->facts->arguments[0]);
+        break;
+    case CALL_POSIX_QUEUE:
+        text_printf(text, "%s() of the POSIX queue of descriptor %d", row->name,
+                    (int)(int32_t)maker->facts->arguments[0]);
         break;
     }
 }

@@ -37,6 +37,7 @@ struct wait_facts {
     struct wait_descriptor descriptors[WAIT_DESCRIPTOR_LIMIT];
     size_t descriptor_count;
     size_t descriptor_total; /**< With those that are not kept. */
+    const char *path;        /**< Of a call that opens a file, in the arena of waits; or NULL. */
     bool for_gil;
     bool has_window;
     uint8_t window[WINDOW_BEFORE + WINDOW_AFTER];
@@ -87,8 +88,18 @@ uint64_t waits_long(const struct wait_facts *facts, int offset);
 
 /* ---- call_details.c ---- */
 
-/** Fills the times and descriptors. */
+/** Fills the times, the descriptors and the path. */
 void waits_read_details(struct waits *waits, struct wait_facts *facts);
+
+/** A call that opens a file: where it has the folder's descriptor, its path and flags. */
+struct wait_open_call {
+    const char *name;
+    int folder; /**< The number of the argument; -1: none, as AT_FDCWD. */
+    int path;
+    int flags; /**< -1: they are not among the arguments. */
+};
+/** NULL: it opens none. */
+const struct wait_open_call *waits_find_open_call(const char *name);
 
 /* ---- futexes.c ---- */
 

@@ -37,9 +37,9 @@ KNOTS = [
 OF_THE_GIL = [("gil_and_mutex", "deadlock", ["a pthread mutex", "the GIL"]), ("gil_and_sleeper", None, None)]
 OF_PROCESSES = [
     ("pipes", "deadlock", ["room to write", "room to write"]),
-    ("pipe_and_wait", "deadlock", ["room to write", "the end of thread"]),
-    ("queue_and_wait", "likely", ["the end of thread", "the end of thread", "room to write"]),
-    ("file_lock_and_wait", "deadlock", ["the lock on descriptor", "the end of thread"]),
+    ("pipe_and_wait", "deadlock", ["room to write", "the end of process"]),
+    ("queue_and_wait", "likely", ["the end of process", "the end of thread", "room to write"]),
+    ("file_lock_and_wait", "deadlock", ["the lock on descriptor", "the end of process"]),
     ("pipe_and_wait_timed", None, None),
     ("pipes_of_a_sleeper", None, None),
 ]

@@ -53,9 +53,27 @@ timer = libc.timerfd_create(time.CLOCK_MONOTONIC, 0)
 libc.timerfd_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 600, 0), None)  # struct itimerspec
 counter = libc.eventfd(0, 0)
 mounts = open("/proc/self/mounts")
+folder = tempfile.TemporaryDirectory()
+fifo, other_fifo = (os.path.join(folder.name, name) for name in ("fifo", "other"))
+os.mkfifo(fifo)
+os.mkfifo(other_fifo)
+place = os.open(folder.name, os.O_RDONLY)
+# Who opens a file of which another has a lease sleeps until that one has given it back (fcntl(2)).
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+leased = tempfile.NamedTemporaryFile()
+fcntl.fcntl(leased, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+# It cannot see that nobody is there any more: PR_SET_PDEATHSIG ends it with us (prctl(2)).
+stopped = subprocess.Popen([sys.executable, "-c", "import ctypes, os; ctypes.CDLL(None).prctl(1, 9); os.kill(os.getpid(), 19)"])
+os.waitpid(stopped.pid, os.WUNTRACED)
 
 WAITS = {
     "child": ("child", ["the end of process %d" % child.pid], child.pid, lambda: os.waitpid(child.pid, 0)),
+    "stopped": ("child", ["the end of process %d" % stopped.pid, "which a signal has stopped"], stopped.pid,
+                lambda: os.waitpid(stopped.pid, 0)),
+    "fifo": ("pipe", [fifo, "somebody to open the FIFO", "for writing"], None, lambda: os.open(fifo, os.O_RDONLY)),
+    "fifo_write": ("pipe", ["other", "somebody to open the FIFO", "for reading"], None,
+                   lambda: os.open("other", os.O_WRONLY, dir_fd=place)),
+    "lease": ("system-call", ["the file %s to be opened" % leased.name], None, lambda: os.open(leased.name, os.O_RDONLY)),
     "pipe": ("pipe", ["data from descriptor %d" % ours], writer.pid, lambda: os.read(ours, 1)),
     "pipe_write": ("pipe", ["room to write to descriptor %d" % full_in], me, lambda: os.write(full_in, b"x")),
     "pipe_child": ("pipe", ["data from descriptor %d" % child.stdout.fileno()], child.pid, child.stdout.read),

@@ -76,6 +76,7 @@ def assert_calls_as_told(document, told, alive):
             assert wait["kind"] == wanted["kind"], (name, wait)
             assert all(part in wait["object"] for part in wanted["says"]), (name, wait)
             assert pid == wanted["pid"], (name, wait)
+            assert ("stopped" in wait["object"]) == (name == "stopped"), (name, wait)
         else:
             assert wanted["says"][0] in wait["object"], (name, wait)
             assert pid in (None, wanted["pid"]) and not wait["kernel_function"], (name, wait)

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define INFO_SIZE 8192
+#define INFO_SIZE         8192
+#define SYSTEM_PATH_LIMIT 1024
 
 bool system_read_file(const char *path, char *buffer, size_t size)
 {
@@ -75,6 +77,22 @@ bool system_read_link(int32_t pid, int fd, struct system_descriptor *ret)
     else if (!strncmp(link, "anon_inode:", 11))
         snprintf(ret->text, sizeof(ret->text), "%s", link + 11);
     return true;
+}
+
+bool system_is_fifo(const struct system *system, int folder, const char *path)
+{
+    char base[64];
+    char found[SYSTEM_PATH_LIMIT];
+    struct stat status;
+    if (*path == '/')
+        snprintf(base, sizeof(base), "/proc/%d/root", system->pid);
+    else if (folder == AT_FDCWD)
+        snprintf(base, sizeof(base), "/proc/%d/cwd/", system->pid);
+    else
+        snprintf(base, sizeof(base), "/proc/%d/fd/%d/", system->pid, folder);
+    int size = snprintf(found, sizeof(found), "%s%s", base, path);
+    return size > 0 && (size_t)size < sizeof(found) && stat(found, &status) == 0 &&
+           S_ISFIFO(status.st_mode);
 }
 
 /* The lines of fdinfo that tell more. */

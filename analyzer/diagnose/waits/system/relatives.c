@@ -53,22 +53,25 @@ static bool read_process(int32_t pid, struct system_relative *ret)
         return false;
     const char *open = strchr(stat, '(');
     const char *close = strrchr(stat, ')');
+    char state;
     int parent;
     int session;
     if (!open || !close || close < open ||
-        sscanf(close + 1, " %*c %d %*d %d", &parent, &session) != 2)
+        sscanf(close + 1, " %c %d %*d %d", &state, &parent, &session) != 3)
         return false;
-    *ret = (struct system_relative){.pid = pid, .parent = parent, .session = session};
+    *ret = (struct system_relative){
+        .pid = pid, .parent = parent, .session = session, .stopped = state == 'T'};
     snprintf(ret->name, sizeof(ret->name), "%.*s", (int)(close - open - 1), open + 1);
     return true;
 }
 
-bool system_name_process(int32_t pid, char ret[32])
+bool system_name_process(int32_t pid, char ret[32], bool *ret_stopped)
 {
     struct system_relative process;
     if (!read_process(pid, &process))
         return false;
     memcpy(ret, process.name, sizeof(process.name));
+    *ret_stopped = process.stopped;
     return true;
 }
 
@@ -197,6 +200,7 @@ void system_find_end(struct system *system, const struct system_descriptor *desc
         ret->only = !ret->pid;
         if (!ret->pid || ret->pid == system->pid) {
             ret->pid = whose->pid;
+            ret->stopped = whose->stopped;
             memcpy(ret->name, whose->name, sizeof(ret->name));
         }
     }

@@ -48,6 +48,9 @@ void system_destroy(struct system *system);
 
 /** False: it is not there, or may not be looked at. */
 bool system_describe(struct system *system, int fd, struct system_descriptor *ret);
+/** Whether a path is a FIFO to the process, beginning with a folder that it has open (or AT_FDCWD).
+ */
+bool system_is_fifo(const struct system *system, int folder, const char *path);
 /** The descriptors that an epoll watches, at most `limit`. @return how many. */
 size_t system_list_epoll(struct system *system, int fd, int *ret, size_t limit);
 
@@ -55,6 +58,7 @@ size_t system_list_epoll(struct system *system, int fd, int *ret, size_t limit);
 struct system_end {
     int32_t pid;   /**< 0: nobody who could be found. */
     bool only;     /**< Nobody else of those who could be asked has it. */
+    bool stopped;  /**< By a signal. */
     char name[32]; /**< Of the program. */
 };
 
@@ -65,8 +69,8 @@ struct system_end {
 void system_find_end(struct system *system, const struct system_descriptor *descriptor,
                      bool for_reading, struct system_end *ret);
 
-/** The name of a process; false: it is not there. */
-bool system_name_process(int32_t pid, char ret[32]);
+/** The name of a process; false: it is not there. `ret_stopped`: a signal has stopped it. */
+bool system_name_process(int32_t pid, char ret[32], bool *ret_stopped);
 /** The process of a thread, and the parent of this system's process; 0: not known. */
 int32_t system_find_process(const struct system *system, int32_t tid, int32_t *ret_parent);
 /** A child of the process; the number of its children. */

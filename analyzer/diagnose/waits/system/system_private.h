@@ -9,6 +9,7 @@ struct system_relative {
     int32_t pid;
     int32_t parent;
     int32_t session;
+    bool stopped; /**< By a signal. */
     char name[32];
 };
 
