@@ -139,14 +139,18 @@ static enum psc_status read_tasks(struct capture *capture)
 static struct diagnose_wait_thread make_wait_thread(const struct captured_thread *thread)
 {
     const struct merged_stack *merged = &thread->merged;
-    const struct python_stack *stack = NULL;
-    for (size_t i = 0; i < merged->interpreter_count && !stack; i++)
+    const struct interpreter_stack *found = NULL;
+    for (size_t i = 0; i < merged->interpreter_count && !found; i++)
         if (merged->interpreters[i].stack.count)
-            stack = &merged->interpreters[i].stack;
+            found = &merged->interpreters[i];
+    const struct python_stack *stack = found ? &found->stack : NULL;
+    if (!found && merged->interpreter_count)
+        found = &merged->interpreters[0];
     return (struct diagnose_wait_thread){.native = thread->native,
                                          .has_python = merged->interpreter_count,
                                          .frames = stack ? stack->frames : NULL,
-                                         .frame_count = stack ? stack->count : 0};
+                                         .frame_count = stack ? stack->count : 0,
+                                         .python = found ? found->thread : NULL};
 }
 
 /* What it waits for. Nothing is known of a thread that was not stopped. */

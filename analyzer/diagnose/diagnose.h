@@ -74,6 +74,7 @@ void diagnose_emptiness(struct target *target, struct psc_trace *trace);
 
 struct python;
 struct python_interpreter;
+struct python_thread;
 struct python_frame;
 
 /** Whose threads they are. */
@@ -90,6 +91,7 @@ struct diagnose_wait_thread {
     bool has_python;
     const struct python_frame *frames; /**< Its Python frames, the innermost first. */
     size_t frame_count;
+    const struct python_thread *python; /**< Whose frames they are; NULL: none. */
 };
 
 struct waits;

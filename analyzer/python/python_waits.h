@@ -25,7 +25,16 @@ enum python_wait_kind {
     PYTHON_WAIT_CHILD, /**< The end of a process. */
     PYTHON_WAIT_IMPORT,
     /** A PyMutex within something else, or the end of the thread whose handle has it: `owner`. */
-    PYTHON_WAIT_MUTEX
+    PYTHON_WAIT_MUTEX,
+    PYTHON_WAIT_PYEVENT, /**< A PyEvent, or that end. */
+    PYTHON_WAIT_ONCE,    /**< What one thread makes for all, or readers and writers of C. */
+    PYTHON_WAIT_WORLD    /**< All threads of a free-threaded interpreter are, or get, stopped. */
+};
+
+/** What a thread has to do with a stop of all threads. */
+enum python_world_part {
+    PYTHON_WORLD_STOPS,  /**< It stops the others, and waits for those that are attached. */
+    PYTHON_WORLD_STOPPED /**< It is stopped. */
 };
 
 struct python_wait {
@@ -43,6 +52,9 @@ struct python_wait {
     uint64_t keeper;
     const char *known_by; /**< How it was found. */
     psc_addr given_back;  /**< The lock that Condition.wait() gave back while it waits; 0: none. */
+    enum python_world_part world; /**< Of WORLD. */
+    psc_addr requester;           /**< Of WORLD: the thread state that stops them; 0: not known. */
+    bool all_interpreters;        /**< Of WORLD: not of its own interpreter alone. */
 };
 
 /** Where a thread sleeps. */
@@ -52,6 +64,8 @@ struct python_wait_place {
     psc_addr stack_end; /**< See target_find_stack_end(). */
     const struct python_frame *frames; /**< Innermost first. */
     size_t count;
+    psc_addr tstate;      /**< Its thread state; 0: not known. */
+    psc_addr interpreter; /**< Of that. */
 };
 
 /**
@@ -61,6 +75,27 @@ struct python_wait_place {
 PSC_MUST_CHECK enum psc_status python_find_wait(struct python *python,
                                                 const struct python_wait_place *place,
                                                 struct python_wait *ret);
+
+/** Most critical sections of one thread that are told. */
+#define PYTHON_SECTION_LIMIT 16u
+
+/** What a thread of a free-threaded build keeps others from. */
+struct python_attachment {
+    bool attached; /**< It runs as Python does, or blocks so: a stop of all threads waits for it. */
+    /** The PyMutexes of its critical sections that it has, of objects most of them. */
+    psc_addr mutexes[PYTHON_SECTION_LIMIT];
+    size_t count;
+};
+
+/** False: it is not free-threaded, or that cannot be read. */
+bool python_read_attachment(struct python *python, psc_addr tstate, struct python_attachment *ret);
+
+/**
+ * Whether a thread of a free-threaded interpreter waits until all others are stopped: `requester`.
+ * It looks each millisecond whether they are, so that it is not always met asleep.
+ */
+bool python_find_stop(struct python *python, psc_addr interpreter, struct python_wait *ret);
+
 /** Most locks of one thread that are told. */
 #define PYTHON_HELD_LIMIT 32u
 /**

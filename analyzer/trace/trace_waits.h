@@ -19,6 +19,7 @@ enum trace_wait_kind {
     TRACE_WAIT_QUEUE,
     TRACE_WAIT_JOIN, /**< For the end of a thread. */
     TRACE_WAIT_PYTHON_MUTEX,
+    TRACE_WAIT_STOP_THE_WORLD, /**< All threads of a free-threaded interpreter stop. */
     TRACE_WAIT_IMPORT_LOCK,
     TRACE_WAIT_LOADER_LOCK,
     TRACE_WAIT_MALLOC_LOCK,

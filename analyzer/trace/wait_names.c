@@ -17,6 +17,7 @@ const char *trace_wait_name(enum trace_wait_kind kind)
         [TRACE_WAIT_QUEUE] = "queue",
         [TRACE_WAIT_JOIN] = "join",
         [TRACE_WAIT_PYTHON_MUTEX] = "python-mutex",
+        [TRACE_WAIT_STOP_THE_WORLD] = "stop-the-world",
         [TRACE_WAIT_IMPORT_LOCK] = "import-lock",
         [TRACE_WAIT_LOADER_LOCK] = "loader-lock",
         [TRACE_WAIT_MALLOC_LOCK] = "malloc-lock",

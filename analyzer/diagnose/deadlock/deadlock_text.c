@@ -54,7 +54,8 @@ static void add_reason(const struct waiting *waiting, const struct wait_label *l
                        const struct wait_node *node, const struct wait_node *next,
                        struct text *text)
 {
-    const char *held = label->certain ? ", held by " : ", likely held by ";
+    bool stop = label->wait && label->wait->kind == TRACE_WAIT_STOP_THE_WORLD;
+    const char *held = stop ? ", held up by " : label->certain ? ", held by " : ", likely held by ";
     switch (label->reason) {
     case REASON_HELD:
         add_object(waiting, label->wait, text);

@@ -54,6 +54,7 @@ bool is_loop_blocked(const struct trace_thread *thread)
     case TRACE_WAIT_QUEUE:
     case TRACE_WAIT_JOIN:
     case TRACE_WAIT_PYTHON_MUTEX:
+    case TRACE_WAIT_STOP_THE_WORLD:
     case TRACE_WAIT_IMPORT_LOCK:
     case TRACE_WAIT_LOADER_LOCK:
     case TRACE_WAIT_MALLOC_LOCK:

@@ -14,6 +14,7 @@ static enum trace_wait_kind find_kind(enum python_wait_kind kind)
         return TRACE_WAIT_CONDITION;
     case PYTHON_WAIT_EVENT:
     case PYTHON_WAIT_RESULT:
+    case PYTHON_WAIT_PYEVENT:
         return TRACE_WAIT_EVENT;
     case PYTHON_WAIT_SEMAPHORE:
         return TRACE_WAIT_SEMAPHORE;
@@ -28,7 +29,10 @@ static enum trace_wait_kind find_kind(enum python_wait_kind kind)
     case PYTHON_WAIT_IMPORT:
         return TRACE_WAIT_IMPORT_LOCK;
     case PYTHON_WAIT_MUTEX:
+    case PYTHON_WAIT_ONCE:
         return TRACE_WAIT_PYTHON_MUTEX;
+    case PYTHON_WAIT_WORLD:
+        return TRACE_WAIT_STOP_THE_WORLD;
     case PYTHON_WAIT_NONE:
         break;
     }
@@ -152,7 +156,8 @@ static void make_object(struct wait_maker *maker, const struct python_wait *pyth
 /* Of 3.13 and later: the key may be in the handle of a thread. */
 static bool is_handle(const struct wait_maker *maker, const struct python_wait *python)
 {
-    return python->kind == PYTHON_WAIT_MUTEX && waits_find_pointer(maker->waits, python->owner);
+    return (python->kind == PYTHON_WAIT_MUTEX || python->kind == PYTHON_WAIT_PYEVENT) &&
+           waits_find_pointer(maker->waits, python->owner);
 }
 
 /* Of a recursive mutex; else it is not known who has it. */
@@ -189,5 +194,10 @@ void waits_describe_python(struct wait_maker *maker)
     if (python.kind == PYTHON_WAIT_SEMAPHORE)
         take_last_owner(maker, &python);
     waits_name_process_lock(maker);
-    make_object(maker, &python);
+    if (python.kind == PYTHON_WAIT_MUTEX && !wait->owner_tid)
+        waits_take_section_owner(maker);
+    if (python.kind == PYTHON_WAIT_WORLD)
+        waits_take_world_owner(maker, &python);
+    if (!wait->object)
+        make_object(maker, &python);
 }

@@ -107,20 +107,38 @@ static bool is_about_to_sleep(const struct waits *waits, const struct target_reg
            is_gil(waits, facts->arguments[0]);
 }
 
+/* Whether a thread that was met awake stops all threads, and waits for that. */
+static void read_stop(struct waits *waits, struct wait_facts *facts)
+{
+    if (!facts->attachment.attached || !facts->interpreter)
+        return;
+    if (waits->stop_of != facts->interpreter)
+        python_find_stop(waits->input.python, facts->interpreter, &waits->stop);
+    waits->stop_of = facts->interpreter;
+    if (waits->stop.kind != PYTHON_WAIT_NONE && waits->stop.requester == facts->tstate)
+        facts->python = waits->stop;
+}
+
 static enum psc_status read_python(struct waits *waits, const struct diagnose_wait_thread *thread,
                                    struct wait_facts *facts)
 {
     struct target *target = waits->input.target;
     const struct target_thread *native = thread->native;
-    if (!waits->input.python || !thread->has_python || !facts->sleeps || facts->for_gil)
+    if (!waits->input.python || !thread->has_python || facts->for_gil)
         return PSC_OK;
+    if (!facts->sleeps) {
+        read_stop(waits, facts);
+        return PSC_OK;
+    }
     psc_addr sp = target_sp(target, &native->registers);
     const struct python_wait_place place = {
         .futex = is_futex(facts) ? facts->arguments[0] : 0,
         .sp = sp,
         .stack_end = target_find_stack_end(target, sp, native->thread_pointer),
         .frames = thread->frames,
-        .count = thread->frame_count};
+        .count = thread->frame_count,
+        .tstate = facts->tstate,
+        .interpreter = facts->interpreter};
     return python_find_wait(waits->input.python, &place, &facts->python);
 }
 
@@ -133,6 +151,11 @@ enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_threa
     struct wait_facts facts = {.tid = (uint64_t)native->tid,
                                .thread_pointer = native->thread_pointer,
                                .pc = target_pc(waits->input.target, &native->registers)};
+    if (thread->python && waits->input.python) {
+        facts.tstate = thread->python->tstate;
+        facts.interpreter = thread->python->interpreter;
+        python_read_attachment(waits->input.python, facts.tstate, &facts.attachment);
+    }
     read_call(waits, native, &facts);
     read_inner_tid(waits->input.target, &facts);
     facts.for_gil = is_futex(&facts) ? is_gil(waits, facts.arguments[0])
@@ -186,6 +209,16 @@ const struct wait_facts *waits_find_pointer(const struct waits *waits, psc_addr 
     for (size_t i = 0; thread_pointer && i < waits->facts.count; i++) {
         const struct wait_facts *facts = hash_table_at(&waits->facts, i);
         if (facts->thread_pointer == thread_pointer)
+            return facts;
+    }
+    return NULL;
+}
+
+const struct wait_facts *waits_find_tstate(const struct waits *waits, psc_addr tstate)
+{
+    for (size_t i = 0; tstate && i < waits->facts.count; i++) {
+        const struct wait_facts *facts = hash_table_at(&waits->facts, i);
+        if (facts->tstate == tstate)
             return facts;
     }
     return NULL;

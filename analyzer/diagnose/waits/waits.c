@@ -86,7 +86,9 @@ static enum psc_status fill_thread(struct wait_maker *maker, struct system *syst
 {
     bool gil = thread->state & TRACE_STATE_WAITS_FOR_GIL;
     bool sleeps = maker->facts && maker->facts->sleeps;
-    if (!gil && !sleeps && !waits_describe_spin(maker))
+    // It is on its way to sleep again, or to wake the others.
+    bool stops = !sleeps && maker->facts && maker->facts->python.kind == PYTHON_WAIT_WORLD;
+    if (!gil && !sleeps && !stops && !waits_describe_spin(maker))
         return PSC_OK;
     if (sleeps) {
         describe_call(maker);
@@ -96,6 +98,8 @@ static enum psc_status fill_thread(struct wait_maker *maker, struct system *syst
         describe_gil(maker);
     else if (sleeps)
         describe_sleep(maker);
+    else if (stops)
+        waits_describe_python(maker);
     struct trace_wait *wait = arena_alloc(maker->trace->arena, sizeof(*wait));
     if (!wait || arena_is_exhausted(maker->trace->arena))
         return PSC_ERR_MEMORY;

@@ -42,6 +42,9 @@ struct wait_facts {
     bool has_window;
     uint8_t window[WINDOW_BEFORE + WINDOW_AFTER];
     struct python_wait python;
+    psc_addr tstate;      /**< 0: not known. */
+    psc_addr interpreter; /**< Of that. */
+    struct python_attachment attachment;
     const psc_addr *held; /**< Locks inside whose blocks it is. */
     size_t held_count;
 };
@@ -58,6 +61,8 @@ struct waits {
     bool lost_counted;
     size_t lost; /**< With lost_counted: see waits_read_lost(). */
     bool want_held;
+    psc_addr stop_of; /**< The interpreter of which `stop` was read; 0: of none. */
+    struct python_wait stop;
 };
 
 /** A wait on its way into the trace. */
@@ -79,6 +84,8 @@ static inline bool waits_has_likely_owner(const struct python_wait *python)
 
 /** For the thread of that pthread_self(); NULL: there is none. */
 const struct wait_facts *waits_find_pointer(const struct waits *waits, psc_addr thread_pointer);
+/** For the thread of that thread state; NULL: there is none. */
+const struct wait_facts *waits_find_tstate(const struct waits *waits, psc_addr tstate);
 /** For the thread that its process knows by that id; NULL: there is none. */
 const struct wait_facts *waits_find_inner(const struct waits *waits, uint32_t inner_tid);
 
@@ -137,6 +144,13 @@ PSC_MUST_CHECK enum psc_status
 waits_fill_process_locks(const struct waits *waits, struct system *system, struct psc_trace *trace);
 /** Names a lock that the thread sleeps in and other processes may have. */
 void waits_name_process_lock(struct wait_maker *maker);
+
+/* ---- section_owners.c ---- */
+
+/** Of a free-threaded interpreter: who has a mutex by a critical section. */
+void waits_take_section_owner(struct wait_maker *maker);
+/** Of one: who keeps all its threads stopped, or does not stop. */
+void waits_take_world_owner(struct wait_maker *maker, const struct python_wait *python);
 
 /* ---- spins.c ---- */
 

@@ -11,6 +11,13 @@ static const char *find_thread_name(const struct psc_trace *trace, int32_t tid)
     return NULL;
 }
 
+static const char *what_owner_does(const struct trace_wait *wait)
+{
+    if (wait->kind == TRACE_WAIT_FUTURE)
+        return "worked on";
+    return wait->kind == TRACE_WAIT_STOP_THE_WORLD ? "held up" : "held";
+}
+
 static void add_owner(const struct psc_trace *trace, const struct trace_wait *wait,
                       struct text *text)
 {
@@ -19,8 +26,7 @@ static void add_owner(const struct psc_trace *trace, const struct trace_wait *wa
         text_add_escaped(text, wait->owner_text);
     } else if (wait->owner_tid && wait->kind != TRACE_WAIT_JOIN) {
         const char *name = find_thread_name(trace, wait->owner_tid);
-        text_printf(text, ", %s by thread %d",
-                    wait->kind == TRACE_WAIT_FUTURE ? "worked on" : "held", wait->owner_tid);
+        text_printf(text, ", %s by thread %d", what_owner_does(wait), wait->owner_tid);
         if (name) {
             text_add_string(text, " \"");
             text_add_escaped(text, name);

@@ -167,6 +167,49 @@ enum { PY_DATE_BYTES = 4, PY_TIME_BYTES = 6 };
  * before the semaphore that it sleeps on, which is on its own stack.
  */
 #define PY_PARK_KEY_BEFORE_SEMAPHORE 8u
+/**
+ * Of the same: what the waker is to fill in, which PyMutex alone has (Python/lock.c), on the
+ * waiter's stack.
+ */
+#define PY_PARK_ARGUMENT_BEFORE_SEMAPHORE 16u
+/** 3.13, Python/lock.c: a PyEvent that is waited for; a PyMutex or _PyOnceFlag is locked, too. */
+#define PY_PARKED_EVENT 2
+
+/* 3.13, Include/internal/pycore_pystate.h: how a thread state is attached. */
+#define PY_STATE_ATTACHED  1u
+#define PY_STATE_SUSPENDED 2u
+
+/*
+ * 3.13, Include/cpython/critical_section.h (Include/internal/ in 3.13): two bits of the pointer,
+ * then PyCriticalSection: the one before it, its mutex, in PyCriticalSection2 a second one.
+ */
+#define PY_SECTION_INACTIVE 1u
+#define PY_SECTION_TWO      2u
+#define PY_SECTION_MASK     3u
+enum { PY_SECTION_BEFORE, PY_SECTION_MUTEX, PY_SECTION_SECOND, PY_SECTION_WORDS };
+
+/**
+ * 3.13, Include/internal/pycore_interp.h (3.14: pycore_interp_structs.h), struct
+ * _stoptheworld_state: a mutex, three flags, an event, a count of threads, who stops them.
+ */
+enum {
+    PY_WORLD_MUTEX,
+    PY_WORLD_REQUESTED,
+    PY_WORLD_STOPPED,
+    PY_WORLD_GLOBAL,
+    PY_WORLD_EVENT,
+    PY_WORLD_COUNT = 8,
+    PY_WORLD_REQUESTER = 16,
+    PY_WORLD_SIZE = 24
+};
+/** Fewer threads than that are stopped. */
+#define PY_WORLD_THREADS (1u << 20)
+/** It lies within that many bytes of _PyRuntime and of each interpreter. */
+#define PY_WORLD_REACH ((size_t)64 << 10)
+
+/** 3.13, Include/object.h, of a free-threaded object: from its mutex to ob_type. */
+#define PY_OBJECT_TYPE_BEHIND_MUTEX 14u
+
 /** 3.13, Modules/_threadmodule.c, ThreadHandle: from its identifier to thread_is_exiting. */
 #define PY_HANDLE_EVENT_BEHIND_IDENT 25u
 

@@ -95,8 +95,7 @@ bool locks_read_process_lock(struct python *python, psc_addr object,
     return true;
 }
 
-/* Fills kind, type and what is known of its owner by a lock's address. */
-static bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret)
+bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret)
 {
     const struct lock_type *type = find_type(python, object);
     if (!type)
@@ -183,53 +182,10 @@ static bool scan_stack(struct python *python, const struct python_wait_place *pl
     return false;
 }
 
-/* CPython 3.13, Include/internal/pycore_lock.h: _PyRecursiveMutex, as the import lock is one. */
-static uint64_t read_keeper(struct python *python, psc_addr mutex)
+bool locks_find_by_semaphore(struct python *python, const struct python_wait_place *place,
+                             struct python_wait *ret)
 {
-    uint64_t thread;
-    uint64_t level;
-    if (mutex % sizeof(thread) ||
-        target_read_u64(python->target, mutex + PY_RECURSIVE_MUTEX_THREAD, &thread) != PSC_OK ||
-        target_read_u64(python->target, mutex + PY_RECURSIVE_MUTEX_LEVEL, &level) != PSC_OK)
-        return 0;
-    return level < PY_RECURSIVE_MUTEX_MOST ? thread : 0;
-}
-
-/* CPython 3.13, Python/parking_lot.c: a thread sleeps on a semaphore of its own stack. */
-static bool find_parked(struct python *python, const struct python_wait_place *place,
-                        struct python_wait *ret)
-{
-    psc_addr key;
-    uint64_t ident;
-    psc_addr first = py_field_address(python, 0x1000, PY_LOCK_HANDLE) - 0x1000;
-    if (target_read_u64(python->target, place->futex - PY_PARK_KEY_BEFORE_SEMAPHORE, &key) !=
-            PSC_OK ||
-        key < 0x1000 || key >> 47 || (key >= place->sp && key < place->stack_end))
-        return false;
-    if (locks_describe(python, key - first, ret))
-        return true;
-    if (target_read_u64(python->target, key - PY_HANDLE_EVENT_BEHIND_IDENT, &ident) != PSC_OK)
-        return false;
-    ret->keeper = read_keeper(python, key);
-    ret->kind = PYTHON_WAIT_MUTEX;
-    ret->type = "a PyMutex";
-    ret->lock = ret->object = key;
-    ret->owner = ident;
-    return true;
-}
-
-void locks_find_object(struct python *python, const struct python_wait_place *place,
-                       struct python_wait *ret)
-{
-    *ret = (struct python_wait){.kind = PYTHON_WAIT_NONE};
-    if (!place->futex || !place->sp || place->stack_end <= place->sp)
-        return;
     static const struct lock_place of_locks = {0, locks_describe};
     static const struct lock_place of_files = {PY_BUFFERED_LOCK, describe_buffered};
-    bool own = place->futex >= place->sp && place->futex < place->stack_end;
-    if (own ? find_parked(python, place, ret)
-            : scan_stack(python, place, &of_locks, ret) ||
-                  scan_stack(python, place, &of_files, ret))
-        ret->known_by = own ? "the key that the thread is parked on"
-                            : "the semaphore that the thread sleeps on";
+    return scan_stack(python, place, &of_locks, ret) || scan_stack(python, place, &of_files, ret);
 }

@@ -10,15 +10,30 @@
 
 /* ---- lock_object.c ---- */
 
-/** Fills kind, lock, type and owner by the futex; kind NONE: it is none of Python's. */
-void locks_find_object(struct python *python, const struct python_wait_place *place,
-                       struct python_wait *ret);
+/** Fills kind, lock, type and owner by the semaphore that an object of Python's has; false: none.
+ */
+bool locks_find_by_semaphore(struct python *python, const struct python_wait_place *place,
+                             struct python_wait *ret);
+/** Fills kind, type and what is known of its owner by a lock's address; false: it is none. */
+bool locks_describe(struct python *python, psc_addr object, struct python_wait *ret);
 /** PYTHON_WAIT_NONE: it is no lock. */
 enum python_wait_kind locks_kind_of(struct python *python, psc_addr object);
 
 /** Of a SemLock that only one can have; false: nobody in this process has it. */
 bool locks_read_process_lock(struct python *python, psc_addr object,
                              struct python_process_lock *ret);
+
+/* ---- parked.c ---- */
+
+/** Fills kind, lock, type and owner by the futex; kind NONE: it is none of Python's. */
+void locks_find_object(struct python *python, const struct python_wait_place *place,
+                       struct python_wait *ret);
+
+/* ---- world.c ---- */
+
+/** Whether what the thread is parked on belongs to a stop of all threads; fills the wait then. */
+bool locks_find_world(struct python *python, const struct python_wait_place *place, psc_addr key,
+                      struct python_wait *ret);
 
 /* ---- wait_purpose.c ---- */
 

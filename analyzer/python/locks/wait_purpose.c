@@ -162,6 +162,13 @@ static void take_purpose(struct python *python, const struct purpose *purpose,
     }
 }
 
+/* What the interpreter waits for by itself, in whatever function: of an object's lock, for one. */
+static bool is_own_purpose(const struct python_wait *wait)
+{
+    return wait->kind == PYTHON_WAIT_WORLD || wait->kind == PYTHON_WAIT_ONCE ||
+           (wait->kind == PYTHON_WAIT_MUTEX && wait->object != wait->lock);
+}
+
 void locks_find_purpose(struct python *python, const struct python_wait_place *place,
                         struct python_wait *ret, size_t *ret_outside)
 {
@@ -169,6 +176,9 @@ void locks_find_purpose(struct python *python, const struct python_wait_place *p
     bool is_part = false;
     psc_addr outer = 0;
     size_t i = 0;
+    *ret_outside = 0;
+    if (is_own_purpose(ret))
+        return;
     for (; i < place->count && i < LIBRARY_DEPTH; i++) {
         struct python_location location;
         if (place->frames[i].kind != PYTHON_FRAME_CODE)

@@ -11,6 +11,7 @@ OLD_TEXT = "aborts/test_aborts.py old_text"
 LIVE_ONLY = "a core file does not have what a descriptor is"
 
 FAULTS, ABORTS, WAITS = "faults/test_faults.py ", "aborts/test_aborts.py ", "stacks/test_waits.py "
+FREE = "diagnose/test_free_threaded.py "
 KNOTS, TASKS = "diagnose/test_thread_deadlocks.py ", "diagnose/test_deadlocks.py "
 
 # enum trace_cause
@@ -63,6 +64,7 @@ KINDS = {
     "queue": (WAITS + "waits_get", WAITS + "waits_get", WAITS + "waits_condition"),
     "join": (WAITS + "waits_join", WAITS + "waits_join", WAITS + "wait_word"),
     "python-mutex": (WAITS + "waits_mutex", WAITS + "waits_mutex", WAITS + "waits_join"),
+    "stop-the-world": (FREE + "world", FREE + "world", FREE + "sort"),
     "import-lock": (KNOTS + "import_and_join", KNOTS + "import_and_join", KNOTS + "import_each_other"),
     "loader-lock": (KNOTS + "loader", KNOTS + "loader", WAITS + "lock_recursive"),
     "malloc-lock": ("diagnose/test_malloc_lock.py wait_for_other", "diagnose/test_malloc_lock.py wait_for_other",
