@@ -60,6 +60,8 @@ const uint8_t *code_bytes_at(const struct code_image *image, uint64_t address, s
 /** As code_bytes(), in memory that is not written to; NULL elsewhere. */
 const uint8_t *code_constant_bytes(const struct code_image *image, uint64_t address,
                                    size_t *ret_size);
+/** Whether text stands in a segment of constants alone; linkers may put these to the code, too. */
+bool code_constants_hold(const struct code_image *image, const char *text, size_t size);
 /** A printable UTF-8 string in memory that is not written to, and not inside a function. */
 const char *code_string(const struct code_image *image, uint64_t address);
 const struct code_pointer *code_find_pointer(const struct code_image *image, uint64_t address);

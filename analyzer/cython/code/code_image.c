@@ -21,6 +21,10 @@ static bool is_text(const char *text, size_t size)
 {
     for (size_t at = 0; at < size;) {
         uint32_t code_point;
+        while (at < size && text[at] >= 0x20 && text[at] < 0x7f)
+            at++;
+        if (at == size)
+            break;
         size_t used = utf8_decode(text + at, size - at, &code_point);
         if (!used || code_point < 0x20 || code_point == 0x7f)
             return false;
@@ -38,6 +42,17 @@ const uint8_t *code_constant_bytes(const struct code_image *image, uint64_t addr
             return NULL;
     }
     return code_bytes(image, address, ret_size);
+}
+
+bool code_constants_hold(const struct code_image *image, const char *text, size_t size)
+{
+    for (size_t i = 0; i < image->elf.load_count; i++) {
+        const struct elf_load *load = &image->elf.loads[i];
+        if (!load->writable && !load->executable &&
+            memmem(image->elf.bytes + load->offset, (size_t)load->size, text, size))
+            return true;
+    }
+    return false;
 }
 
 const char *code_string(const struct code_image *image, uint64_t address)
@@ -237,6 +252,27 @@ struct code_range code_of_segment(const struct code_image *image, const struct e
 
 /* ---- life ---- */
 
+/** Puts what is sorted from `middle` on where it belongs among what is sorted before. */
+static bool merge_items(char *items, size_t middle, size_t count, size_t size,
+                        int (*compare)(const void *left, const void *right))
+{
+    const size_t behind = count - middle;
+    char *later = malloc(behind * size);
+    if (!later)
+        return false;
+    memcpy(later, items + middle * size, behind * size);
+    size_t left = middle, right = behind;
+    while (left && right) {
+        const bool last = compare(items + (left - 1) * size, later + (right - 1) * size) > 0;
+        memcpy(items + (left + right - 1) * size,
+               last ? items + (left - 1) * size : later + (right - 1) * size, size);
+        *(last ? &left : &right) -= 1;
+    }
+    memcpy(items, later, right * size);
+    free(later);
+    return true;
+}
+
 /** In the order of their addresses, in which linkers write most of them. */
 static bool sort_items(struct code_index *index, void *items, size_t count, size_t size,
                        int (*compare)(const void *left, const void *right))
@@ -245,8 +281,11 @@ static bool sort_items(struct code_index *index, void *items, size_t count, size
     while (rising < count &&
            compare((char *)items + (rising - 1) * size, (char *)items + rising * size) <= 0)
         rising++;
-    if (rising < count)
-        qsort(items, count, size, compare);
+    if (rising < count) {
+        qsort((char *)items + rising * size, count - rising, size, compare);
+        if (!merge_items(items, rising, count, size, compare))
+            return false;
+    }
     return code_index_init(index, items, size, count);
 }
 

@@ -70,8 +70,12 @@ static bool read_export(const struct code_image *image, const struct code_range 
 /** __Pyx_ExportFunction() puts them into the module's attribute of this name (ImportExport.c). */
 static bool exports_any(const struct code_image *image)
 {
-    static const char attribute[] = "__pyx_capi__";
-    return memmem(image->elf.bytes, image->elf.size, attribute, strlen(attribute));
+    static const char attribute[] = "__pyx_capi__", runtime_name[] = "cython_runtime";
+    const size_t size = strlen(attribute);
+    /* Both are literals of a Cython module: both stand with the code, or neither. */
+    return code_constants_hold(image, attribute, size) ||
+           (!code_constants_hold(image, runtime_name, sizeof(runtime_name)) &&
+            memmem(image->elf.bytes, image->elf.size, attribute, size));
 }
 
 void reports_each_export(const struct code_image *image, void *context,

@@ -176,6 +176,8 @@ static void add_properties(struct tables *tables, const char *type, uint64_t at)
 static void add_slot(struct tables *tables, const char *type, const struct c_api_slot *slot,
                      uint64_t function)
 {
+    if (!function)
+        return;
     const char *name = cython_slot_methods(slot->name);
     add_entry(tables, (struct table_entry){.kind = ENTRY_SLOT,
                                            .function = function,
@@ -193,9 +195,9 @@ static bool is_size(uint32_t size)
 
 static bool is_spec(const struct code_image *image, uint64_t at)
 {
-    const uint8_t *numbers = code_bytes_at(image, at + C_API_SPEC_BASIC_SIZE, 16);
     uint64_t table = pointer_at(image, at + C_API_SPEC_SLOTS);
-    const uint8_t *first = table ? code_bytes_at(image, table, 8) : NULL;
+    const uint8_t *numbers = table ? code_bytes_at(image, at + C_API_SPEC_BASIC_SIZE, 16) : NULL;
+    const uint8_t *first = numbers ? code_bytes_at(image, table, 8) : NULL;
     return numbers && first && is_size(load_u32(numbers)) &&
            load_u32(numbers + C_API_SPEC_FLAGS - C_API_SPEC_BASIC_SIZE) && load_u64(first) > 0 &&
            load_u64(first) < SLOT_LIMIT && !code_find_pointer(image, table) &&

@@ -113,7 +113,8 @@ static bool is_cython(const struct code_image *image)
         adds_module = image->pointers[i].import &&
                       c_api_traits(image->pointers[i].import) & C_API_ADDS_MODULE;
     return adds_module &&
-           memmem(image->elf.bytes, image->elf.size, runtime_name, sizeof(runtime_name));
+           (code_constants_hold(image, runtime_name, sizeof(runtime_name)) ||
+            memmem(image->elf.bytes, image->elf.size, runtime_name, sizeof(runtime_name)));
 }
 
 bool reports_find_traceback_helpers(struct flow *flow, bool *ret_mypyc)
