@@ -48,13 +48,16 @@ static bool find_name(struct python *python, struct cython_generator *generator)
 static bool read_running(struct python *python, psc_addr object, struct cython_generator *ret)
 {
     const struct py_type *type;
-    if (!py_is_object_address(object) || py_type_of(python, object, &type) != PSC_OK ||
+    psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE), body;
+    /* Words of the stack are asked for by the hundred, and few have a function there. */
+    if (!head || !py_is_object_address(object) ||
+        target_read_u64(python->target, object + head + 8 * CYTHON_GENERATOR_BODY, &body) !=
+            PSC_OK ||
+        !is_code(python, body) || py_type_of(python, object, &type) != PSC_OK ||
         cython_type_find(type->name) != CYTHON_TYPE_GENERATOR)
         return false;
-    psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE);
-    return head &&
-           target_read(python->target, object + head, ret->words, sizeof(ret->words)) == PSC_OK &&
-           is_code(python, ret->words[CYTHON_GENERATOR_BODY]) && find_name(python, ret);
+    return target_read(python->target, object + head, ret->words, sizeof(ret->words)) == PSC_OK &&
+           find_name(python, ret);
 }
 
 /** Wrappers are awaitables of one generator, to which they point first. */
