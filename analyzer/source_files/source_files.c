@@ -108,13 +108,15 @@ static void source_open(struct target *target, struct source_file *file)
     // "<string>", "<frozen importlib._bootstrap>": no file has such a name.
     if (!file->path[0] || file->path[0] == '<')
         return;
-    const char *local = target_find_local_path(target, file->path);
+    const char *local;
+    int fd = target_find_and_open(target, file->path, &local);
     if (!local)
         local = target_find_source(target, file->path, 2);
     note_need(target, file->path, local);
     if (!local)
         local = file->path;
-    int fd = target_open_local(target, local);
+    if (fd < 0)
+        fd = target_open_local(target, local);
     if (fd < 0)
         return;
     size_t size = 0;

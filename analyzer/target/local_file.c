@@ -2,6 +2,8 @@
 #include "foreign_file.h"
 #include "target_private.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,4 +81,80 @@ bool target_user_may_read(const struct target *target, const char *path, int fd)
            (find_root(target, path, &inside) ||
             (foreign_file_get_name(fd, -1, path, name) &&
              foreign_file_user_may_reach(name, process->user, process->group)));
+}
+
+/* ---- where it stands ---- */
+
+/** -1: it is not there, or may not be read. */
+static int open_if_there(struct target *target, const char *path, const char **ret)
+{
+    int fd = target_open_local(target, path);
+    if (fd < 0) {
+        target->refused += errno == EACCES;
+        return -1;
+    }
+    *ret = arena_strdup(target->arena, path);
+    if (*ret)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/** A file below a folder of this machine. */
+static int open_below(struct target *target, const char *folder, const char *path, const char **ret)
+{
+    char candidate[4096];
+    int size = snprintf(candidate, sizeof(candidate), "%s/%s", folder, path);
+    return size > 0 && (size_t)size < sizeof(candidate) ? open_if_there(target, candidate, ret)
+                                                        : -1;
+}
+
+/** Where PREFIX=FOLDER of --source-map puts it. */
+static int open_mapped_source(struct target *target, const char *map, const char *path,
+                              const char **ret)
+{
+    char candidate[4096];
+    const char *equals = strchr(map, '=');
+    size_t length = equals ? (size_t)(equals - map) : 0;
+    if (!equals || strncmp(path, map, length) != 0)
+        return -1;
+    int size = snprintf(candidate, sizeof(candidate), "%s%s", equals + 1, path + length);
+    return size > 0 && (size_t)size < sizeof(candidate) ? open_if_there(target, candidate, ret)
+                                                        : -1;
+}
+
+static int find_and_open(struct target *target, const char *path, const char **ret)
+{
+    int fd = -1;
+    for (size_t i = 0; fd < 0 && i < target->options.source_map_count; i++)
+        fd = open_mapped_source(target, target->options.source_maps[i], path, ret);
+    const char *given = fd < 0 && target->options.find_file
+                            ? target->options.find_file(target->options.find_file_context, path)
+                            : NULL;
+    if (given)
+        fd = open_if_there(target, given, ret);
+    if (fd < 0 && target->options.sysroot)
+        fd = open_below(target, target->options.sysroot, path, ret);
+    const char *root = fd < 0 && target->ops->root ? target->ops->root(target) : NULL;
+    if (root)
+        fd = open_below(target, root, path, ret);
+    return fd < 0 && path[0] == '/' ? open_if_there(target, path, ret) : fd;
+}
+
+int target_find_and_open(struct target *target, const char *path, const char **ret)
+{
+    *ret = NULL;
+    int fd = find_and_open(target, path, ret);
+    if (fd >= 0)
+        target_add_home(target, *ret, path);
+    return fd;
+}
+
+const char *target_find_local_path(struct target *target, const char *path)
+{
+    const char *found;
+    int fd = target_find_and_open(target, path, &found);
+    if (fd >= 0)
+        close(fd);
+    return found;
 }

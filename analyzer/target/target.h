@@ -428,6 +428,12 @@ bool target_user_may_read(const struct target *target, const char *path, int fd)
  */
 const char *target_find_local_path(struct target *target, const char *path);
 /**
+ * The same, opened as target_open_local() does.
+ * @param ret  where it is; NULL when nothing is there.
+ * @return the descriptor, or -1.
+ */
+int target_find_and_open(struct target *target, const char *path, const char **ret);
+/**
  * The file below the source directories whose path has the most components at its end in common
  * with `path`: at least `least`, or all that it has. NULL when there is none, or several that
  * differ.
