@@ -1,8 +1,31 @@
-/* The registers of each frame, for those who look for variables there. */
+/* A stack, and the registers of each of its frames, for those who look for variables there. */
 #include "native_private.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+void native_stack_deinit(struct native_stack *stack)
+{
+    free(stack->frames);
+    free(stack->saved);
+    free(stack->exact);
+    *stack = (struct native_stack){0};
+}
+
+void native_stack_cut(struct native_stack *stack, size_t count)
+{
+    if (!count || count >= stack->count)
+        return;
+    stack->count = count;
+    if (stack->saved_count > count)
+        stack->saved_count = count;
+    while (stack->exact_count && stack->exact[stack->exact_count - 1].frame >= count)
+        stack->exact_count--;
+    struct native_frame *last = &stack->frames[count - 1];
+    last->cfa = 0;
+    stack->end = NATIVE_END_NO_RULE;
+    stack->end_address = last->pc;
+}
 
 enum psc_status contexts_keep(struct native_stack *stack, const struct target_registers *registers,
                               const struct native_saved *saved)

@@ -95,9 +95,11 @@ struct native_stack {
     struct target_registers last;
     /** Set before the walk: of so many frames registers are kept, for native_get_context(). */
     size_t kept_frames;
-    bool lacks;             /**< It ended where registers were wanted that are not known. */
-    bool skips;             /**< Some frame is or was `skipped`, or is of NATIVE_TRUST_ANCHOR. */
-    const uint8_t *vectors; /**< The thread's; see struct target_thread. */
+    bool lacks; /**< It ended where registers were wanted that are not known. */
+    bool skips; /**< Some frame is or was `skipped`, or is of NATIVE_TRUST_ANCHOR. */
+    /** Of native_walk_again(): so many of the outermost frames are known of the walk before. */
+    size_t known_outer;
+    const uint8_t *vectors;     /**< The thread's; see struct target_thread. */
     struct native_saved *saved; /**< Of the first frames, at most NATIVE_SAVED_LIMIT; malloc'd. */
     size_t saved_count;
     size_t saved_capacity;
@@ -141,6 +143,48 @@ void native_forget_unknown(struct native *native);
 /** Walks thread `index` of the target from its registers. Appends to a zeroed `ret`. */
 PSC_MUST_CHECK enum psc_status native_walk(struct native *native, size_t index,
                                            struct native_stack *ret);
+
+/** A frame of the last walk, and the registers that calls preserve, as they were in it. */
+struct walked_frame {
+    struct native_frame frame;
+    struct native_saved saved;
+};
+
+/** Bytes of a stack, and frames of it, that are kept for the next walk; larger ones are not. */
+#define WALKED_STACK_LIMIT ((psc_addr)2 * 1024 * 1024)
+#define WALKED_FRAME_LIMIT ((size_t)16384)
+
+/**
+ * What the last walk of a thread leaves for the next one: its outermost frames and their part of
+ * the stack. Zero it at first, see native_walked_deinit().
+ */
+struct native_walked {
+    struct walked_frame *frames; /**< Outermost first; malloc'd. */
+    size_t count;
+    size_t capacity;
+    uint8_t *bytes; /**< Of the stack; malloc'd. Those from `low` to `high` are its last ones. */
+    size_t byte_capacity;
+    psc_addr low;
+    psc_addr high;
+    psc_addr same_from;         /**< In a walk: from here to `high` the stack is as it was. */
+    struct native_saved *fresh; /**< In a walk: of the frames so far, innermost first. */
+    size_t fresh_count;
+    size_t fresh_capacity;
+};
+
+/**
+ * The same as native_walk(), for who walks a thread again and again: it ends at the first frame
+ * that is as it was in the walk before, with all of the stack outside of it, and takes what is
+ * outside from there. To be forgotten when code may be another than before.
+ * @param walked  of this thread; what is not worth keeping is not kept.
+ */
+PSC_MUST_CHECK enum psc_status native_walk_again(struct native *native, size_t index,
+                                                 struct native_walked *walked,
+                                                 struct native_stack *ret);
+/** Bytes of memory that it has. */
+size_t native_walked_size(const struct native_walked *walked);
+/** Forgets all. */
+void native_walked_deinit(struct native_walked *walked);
 
 /**
  * Walks from given registers; the first frame appended is the one they describe,

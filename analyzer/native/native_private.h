@@ -12,6 +12,7 @@
  *   code_x86_64.c     what a machine's code looks like, one file a machine
  *   word_reader.c     words of the target's memory
  *   contexts.c        the registers of each frame, where they are asked for
+ *   walked.c          the frames of the walk before, for who walks a thread again
  *   location/         DWARF expressions: of rows, and where variables are
  */
 #ifndef PSC_NATIVE_PRIVATE_H
@@ -275,6 +276,24 @@ static inline bool native_read_word(struct native *native, psc_addr address, uin
     *ret = load_u64(native->windows[index].bytes + offset);
     return true;
 }
+
+/* ---- walked.c ---- */
+
+/** Finds from where on the stack is as it was: walked->same_from. */
+void walked_compare(struct native *native, struct native_walked *walked, psc_addr sp);
+/**
+ * Looks for the frame that was just walked to among those of the walk before.
+ * @param ret_outside  how many are outside of it there; SIZE_MAX: it is none of them.
+ */
+PSC_MUST_CHECK enum psc_status walked_find(struct native_walked *walked,
+                                           const struct native_frame *frame,
+                                           const struct native_saved *saved, size_t *ret_outside);
+/** Appends what is outside of the frame that was found, the last one of the stack. */
+PSC_MUST_CHECK enum psc_status walked_take(const struct native_walked *walked,
+                                           struct native_stack *stack);
+/** Keeps a stack for the next walk. */
+void walked_keep(struct native *native, struct native_walked *walked,
+                 const struct native_stack *stack);
 
 /* ---- contexts.c ---- */
 

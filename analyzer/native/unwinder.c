@@ -82,29 +82,6 @@ const struct native_statistics *native_get_statistics(const struct native *nativ
     return &native->statistics;
 }
 
-void native_stack_deinit(struct native_stack *stack)
-{
-    free(stack->frames);
-    free(stack->saved);
-    free(stack->exact);
-    *stack = (struct native_stack){0};
-}
-
-void native_stack_cut(struct native_stack *stack, size_t count)
-{
-    if (!count || count >= stack->count)
-        return;
-    stack->count = count;
-    if (stack->saved_count > count)
-        stack->saved_count = count;
-    while (stack->exact_count && stack->exact[stack->exact_count - 1].frame >= count)
-        stack->exact_count--;
-    struct native_frame *last = &stack->frames[count - 1];
-    last->cfa = 0;
-    stack->end = NATIVE_END_NO_RULE;
-    stack->end_address = last->pc;
-}
-
 /* ---- steps ---- */
 
 enum psc_status native_step(struct native *native, const struct target_registers *registers,
@@ -148,9 +125,25 @@ struct walker {
     unsigned switches;
     size_t scan_budget;
     uint16_t known; /* Which preserved registers are right: heuristics do not restore them. */
+    struct native_walked *walked; /* What the walk before has left; or NULL. */
 };
 
 static void take_registers(struct walker *walker);
+
+static void get_saved(struct walker *walker, struct native_saved *ret)
+{
+    const struct target_machine *machine = walker->native->machine;
+    if (walker->at_cursor) {
+        libunwind_get_saved(walker->cursor, ret);
+        return;
+    }
+    ret->known = 0;
+    for (size_t i = 0; i < machine->saved_count; i++) {
+        ret->value[i] = walker->registers.value[machine->saved[i]];
+        if (!(walker->registers.unknown >> machine->saved[i] & 1))
+            ret->known |= (uint16_t)(1u << i);
+    }
+}
 
 /* The registers of the frame that was just appended, when they are wanted. */
 static enum psc_status keep_registers(struct walker *walker)
@@ -160,13 +153,7 @@ static enum psc_status keep_registers(struct walker *walker)
         return PSC_OK;
     if (walker->exact)
         take_registers(walker);
-    if (walker->at_cursor) {
-        libunwind_get_saved(walker->cursor, &saved);
-    } else {
-        for (size_t i = 0; i < walker->native->machine->saved_count; i++)
-            saved.value[i] = walker->registers.value[walker->native->machine->saved[i]];
-        saved.known = native_saved_all(walker->native);
-    }
+    get_saved(walker, &saved);
     saved.known &= walker->known;
     bool whole = walker->exact && walker->known == native_saved_all(walker->native);
     return contexts_keep(walker->stack, whole ? &walker->registers : NULL, &saved);
@@ -390,6 +377,23 @@ static enum psc_status walk_on(struct walker *walker, struct row *row, bool *ret
     return status;
 }
 
+/* Ends the walk where the one before has been; *ret_more is false then. */
+static enum psc_status take_known(struct walker *walker, bool *ret_more)
+{
+    struct native_saved saved;
+    size_t outside = SIZE_MAX;
+    if (!walker->walked)
+        return PSC_OK;
+    get_saved(walker, &saved);
+    enum psc_status status = walked_find(walker->walked, last_frame(walker), &saved, &outside);
+    if (status != PSC_OK || outside == SIZE_MAX)
+        return status;
+    *ret_more = false;
+    walker->native->frame_count += outside;
+    end_walk(walker, NATIVE_END_COMPLETE, 0);
+    return walked_take(walker->walked, walker->stack);
+}
+
 static enum psc_status walk(struct walker *walker, enum native_trust trust)
 {
     struct row row;
@@ -408,7 +412,9 @@ static enum psc_status walk(struct walker *walker, enum native_trust trust)
             status = PSC_ERR_LIMIT;
             break;
         }
-        status = walk_on(walker, &row, &more);
+        status = take_known(walker, &more);
+        if (status == PSC_OK && more)
+            status = walk_on(walker, &row, &more);
     }
     if (status == PSC_ERR_LIMIT) {
         end_walk(walker, NATIVE_END_LIMIT, walker->pc);
@@ -434,7 +440,8 @@ static void init_walker(struct walker *walker, struct native *native, struct nat
         walker->cursor = libunwind_walk_cursor(native->libunwind);
 }
 
-enum psc_status native_walk(struct native *native, size_t index, struct native_stack *ret)
+enum psc_status native_walk_again(struct native *native, size_t index, struct native_walked *walked,
+                                  struct native_stack *ret)
 {
     struct walker walker;
     if (index >= native->target->thread_count)
@@ -442,7 +449,20 @@ enum psc_status native_walk(struct native *native, size_t index, struct native_s
     init_walker(&walker, native, ret, &native->target->threads[index].registers, true);
     ret->vectors = native->target->threads[index].vectors;
     walker.at_cursor = walker.cursor && libunwind_load_thread(walker.cursor, index);
-    return walk(&walker, NATIVE_TRUST_CONTEXT);
+    // Registers of all frames are wanted only where nobody walks again.
+    if (walked && !ret->kept_frames && !ret->count) {
+        walker.walked = walked;
+        walked_compare(native, walked, walker.sp);
+    }
+    enum psc_status status = walk(&walker, NATIVE_TRUST_CONTEXT);
+    if (walker.walked)
+        walked_keep(native, walked, ret);
+    return status;
+}
+
+enum psc_status native_walk(struct native *native, size_t index, struct native_stack *ret)
+{
+    return native_walk_again(native, index, NULL, ret);
 }
 
 enum psc_status native_walk_from(struct native *native, const struct target_registers *registers,
