@@ -46,6 +46,7 @@ struct capture_sample {
     struct live_sleep *sleep;
     /** To be set: the frames of the thread's last sample are still known, and need not be told. */
     bool has_frames;
+    bool afresh;                 /**< To be set: nothing of earlier samples is made use of. */
     struct trace_thread *thread; /**< Its frames; the session's, until the next sample. */
     bool unchanged;              /**< They are those of the last one, and not told. */
     uint64_t stood;              /**< Nanoseconds that it was stopped; 0: it was not. */

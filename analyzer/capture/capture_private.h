@@ -17,6 +17,7 @@ struct captured_thread {
     bool is_main; /**< The first one; its id need not be the smallest, ids are reused. */
     /** States that no thread has which is wanted: one of those may run them all the same. */
     bool is_candidate;
+    struct native_walked *walked; /**< Of the last walk of the same thread; or NULL. */
     struct merged_stack merged;
 };
 

@@ -58,7 +58,8 @@ enum psc_status walk_native(struct capture *capture, struct captured_thread *thr
                                  : thread->native && thread->native->crashed ? DIAGNOSE_DEPTH
                                                                              : 0;
     if (capture->native && thread->native && !thread->native->unreadable)
-        status = native_walk(capture->native, thread->native_index, &merged->native);
+        status = native_walk_again(capture->native, thread->native_index, thread->walked,
+                                   &merged->native);
     release_stack(capture, &merged->native);
     return status;
 }

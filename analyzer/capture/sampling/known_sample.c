@@ -41,6 +41,7 @@ struct known_sample {
     psc_addr sp;
     struct native_frame *frames;
     size_t frame_count;
+    size_t taken; /* Native frames, the outermost, whose part of the stack was not read for it. */
     struct trace_thread thread;   /* Without its frames. */
     struct python_thread *states; /* As they were listed. */
     size_t state_count;
@@ -189,6 +190,7 @@ void known_sample_keep(struct capture_session *session, struct known_thread *kno
     sample->system_call = thread->native->registers.system_call;
     sample->thread_pointer = thread->native->thread_pointer;
     sample->sp = thread->merged.sp;
+    sample->taken = known->outer.taken;
     sample->thread = *session->thread;
     sample->thread.frames = NULL;
     sample->thread.frame_count = 0;
@@ -213,8 +215,8 @@ static bool is_native_same(const struct known_sample *sample, const struct captu
 {
     const struct native_stack *stack = &thread->merged.native;
     const struct target_thread *native = thread->native;
-    if (sample->frame_count != stack->count || sample->sp != thread->merged.sp ||
-        sample->thread_pointer != native->thread_pointer ||
+    if (sample->frame_count != stack->count || sample->taken > stack->known_outer ||
+        sample->sp != thread->merged.sp || sample->thread_pointer != native->thread_pointer ||
         sample->in_system_call != native->registers.in_system_call ||
         sample->system_call != native->registers.system_call ||
         (stack->count && stack->end != NATIVE_END_COMPLETE))

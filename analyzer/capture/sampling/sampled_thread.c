@@ -10,6 +10,8 @@
 /* The first copy of a stack; the next ones follow what was needed. */
 #define FIRST_STACK ((size_t)16 * 1024)
 #define STACK_SPARE ((size_t)2 * 1024)
+/* Bytes that are kept of the stacks of all threads, and of what was made of them. */
+#define WALKED_LIMIT ((size_t)64 * 1024 * 1024)
 /* Samples for which a page is copied that none of them wanted. */
 #define PAGE_AGE 16
 
@@ -60,8 +62,10 @@ static enum psc_status read_stacks(struct capture_session *session, struct captu
         if (status == PSC_OK)
             status = merge_walk_further(stack, capture->python);
     }
-    if (python_code_changed(capture->python))
+    if (python_code_changed(capture->python)) {
         symbolizer_forget_python(capture->symbolizer, capture->python);
+        sampling_forget_walks(session);
+    }
     return status;
 }
 
@@ -132,23 +136,13 @@ static enum psc_status find_thread_of_python(struct capture_session *session,
     return status;
 }
 
-static enum psc_status walk_sample(struct capture_session *session, struct captured_thread *thread)
+/* Of a thread whose frames of Python were read. */
+static enum psc_status merge_part(struct capture_session *session, struct captured_thread *thread)
 {
     struct capture *capture = &session->capture;
-    enum psc_status status = PSC_OK;
-    if (capture->reads_python)
-        status = read_stacks(session, thread);
-    if (status == PSC_OK)
-        status = walk_thread(capture, thread, &session->facts);
+    enum psc_status status = walk_thread(capture, thread, &session->facts);
     if (status == PSC_OK)
         status = merge_thread(capture, thread, &session->facts);
-    return status;
-}
-
-static enum psc_status merge_sample(struct capture_session *session, struct captured_thread *thread)
-{
-    struct capture *capture = &session->capture;
-    enum psc_status status = walk_sample(session, thread);
     if (status != PSC_OK)
         return status;
     mark_wanted(capture, thread);
@@ -158,8 +152,56 @@ static enum psc_status merge_sample(struct capture_session *session, struct capt
     session->thread = calloc(1, sizeof(*session->thread));
     if (!session->thread)
         return PSC_ERR_MEMORY;
+    return status == PSC_OK ? assemble_thread(capture, thread, session->thread) : status;
+}
+
+/* As it was walked, without what was made of it. */
+static void unmerge(struct merged_stack *merged)
+{
+    merged->count = 0;
+    free(merged->awaiting);
+    merged->awaiting = NULL;
+    for (size_t i = 0; i < merged->interpreter_count; i++) {
+        python_stack_deinit(&merged->interpreters[i].stack);
+        python_stack_deinit(&merged->interpreters[i].further);
+    }
+}
+
+/* Only what is not as it was in the last sample; *ret_cut is all zero where that is not possible.
+ */
+static enum psc_status merge_changed(struct capture_session *session,
+                                     const struct known_outer *outer,
+                                     struct captured_thread *thread, struct outer_cut *ret_cut)
+{
+    struct capture *capture = &session->capture;
+    bool taken = false, complete = capture->trace->complete;
+    if (!known_outer_cut(outer, &thread->merged, ret_cut))
+        return PSC_OK;
+    enum psc_status status = merge_part(session, thread);
     if (status == PSC_OK)
-        status = assemble_thread(capture, thread, session->thread);
+        status = known_outer_take(outer, &thread->merged, session->thread, ret_cut, &taken);
+    if (status != PSC_OK || taken)
+        return status;
+    *ret_cut = (struct outer_cut){0};
+    unmerge(&thread->merged);
+    capture->trace->complete = complete;
+    return capture->reads_python ? read_stacks(session, thread) : PSC_OK;
+}
+
+static enum psc_status merge_sample(struct capture_session *session, struct known_outer *outer,
+                                    struct captured_thread *thread)
+{
+    struct capture *capture = &session->capture;
+    struct outer_cut cut = {0};
+    enum psc_status status = capture->reads_python ? read_stacks(session, thread) : PSC_OK;
+    if (status == PSC_OK && outer)
+        status = merge_changed(session, outer, thread, &cut);
+    if (status == PSC_OK && !cut.same)
+        status = merge_part(session, thread);
+    if (status == PSC_OK && outer && capture->trace->complete)
+        known_outer_keep(outer, &thread->merged, session->thread, &cut);
+    else if (outer)
+        known_outer_forget(outer);
     if (status == PSC_OK && capture->options.tasks)
         status = sampling_add_tasks(session, thread);
     return status;
@@ -212,6 +254,22 @@ static bool may_come_again(const struct capture_session *session,
            (!stack->count || stack->end == NATIVE_END_COMPLETE);
 }
 
+static enum psc_status walk_stack(struct capture_session *session, struct known_thread *known,
+                                  struct captured_thread *thread)
+{
+    struct capture *capture = &session->capture;
+    if (capture->native)
+        native_take_sample(capture->native);
+    session->walked_size -= native_walked_size(&known->walked);
+    thread->walked = &known->walked;
+    enum psc_status status = walk_native(capture, thread);
+    thread->walked = NULL;
+    session->walked_size += native_walked_size(&known->walked);
+    if (session->walked_size > WALKED_LIMIT)
+        sampling_forget_walk(session, known);
+    return status;
+}
+
 static enum psc_status walk_or_take_known(struct capture_session *session,
                                           struct known_thread *known,
                                           struct captured_thread *thread,
@@ -221,10 +279,8 @@ static enum psc_status walk_or_take_known(struct capture_session *session,
     bool waits = thread->native->registers.in_system_call;
     capture->trace->complete = true;
     enum psc_status status = find_thread_of_python(session, thread);
-    if (capture->native)
-        native_take_sample(capture->native);
     if (status == PSC_OK)
-        status = walk_native(capture, thread);
+        status = walk_stack(session, known, thread);
     if (status != PSC_OK)
         return status;
     sample->unchanged = sample->has_frames && known_sample_is_same(session, known, thread);
@@ -235,7 +291,10 @@ static enum psc_status walk_or_take_known(struct capture_session *session,
     }
     if (waits)
         target_begin_reads(capture->target);
-    status = merge_sample(session, thread);
+    status = merge_sample(session, &known->outer, thread);
+    session->walked_size -= known->outer.counted;
+    known->outer.counted = known_outer_size(&known->outer);
+    session->walked_size += known->outer.counted;
     target_end_reads(capture->target);
     if (status == PSC_OK && waits && may_come_again(session, thread))
         known_sample_keep(session, known, thread);
@@ -255,6 +314,10 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
     struct known_thread *known = know_thread(session, sample->tid);
     if (!known)
         return psc_fail_memory(err);
+    if (sample->afresh) {
+        known_sample_forget(session, known);
+        sampling_forget_walk(session, known);
+    }
     struct live_sample taken = {.tid = sample->tid,
                                 .sleep = sleep,
                                 .pages = known->pages,
@@ -354,7 +417,7 @@ static enum psc_status sample_unpaused(struct capture_session *session,
     capture->trace->complete = true;
     enum psc_status status = find_thread_of_python(session, &thread);
     if (status == PSC_OK)
-        status = merge_sample(session, &thread);
+        status = merge_sample(session, NULL, &thread);
     merged_stack_deinit(&thread.merged);
     if (status == PSC_OK)
         session->thread->tid = sample->tid;

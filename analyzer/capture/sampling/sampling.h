@@ -14,6 +14,32 @@
 
 struct known_sample;
 
+/** A Python frame of the last sample. */
+struct outer_frame {
+    struct python_frame python;
+    size_t native; /**< Native frames from its evaluator outward; 0: none runs it. */
+    size_t trace;  /**< Frames of the trace that are outside of it. */
+};
+
+/** The last sample of a thread as it was merged, from the outermost frame on. */
+struct known_outer {
+    struct outer_frame *frames;
+    size_t count;
+    size_t capacity;
+    struct trace_frame *trace;
+    size_t trace_count;
+    size_t trace_capacity;
+    size_t counted; /**< Bytes of it that the session has counted. */
+    size_t taken;   /**< Of its native frames, what the sample before told: the outermost ones. */
+};
+
+/** Where the part of a stack that is to be merged was cut off. */
+struct outer_cut {
+    size_t same; /**< Python frames that are as they were; the innermost of them is merged, too. */
+    size_t native_count; /**< Of the whole stack. */
+    size_t python_count;
+};
+
 /** What the last samples of a thread tell of the next one. */
 struct known_thread {
     uint64_t tid;
@@ -24,6 +50,8 @@ struct known_thread {
     psc_addr lacking_pc; /**< Where it slept when registers were wanted that are not known. */
     size_t stack_size;
     psc_addr sp; /**< 0: not known. */
+    struct native_walked walked;
+    struct known_outer outer;
     size_t page_count;
     psc_addr pages[KNOWN_PAGES]; /**< Rising. */
     uint8_t ages[KNOWN_PAGES];   /**< How many samples ago each was wanted. */
@@ -39,6 +67,7 @@ struct capture_session {
     uint64_t moment;             /**< The number of this one. */
     size_t sweep_at;             /**< So many known threads may be too many. */
     size_t kept_size;            /**< Bytes of all known samples. */
+    size_t walked_size;          /**< Bytes of what all last walks and merges have left. */
     struct trace_thread *thread; /**< Of the last sample. */
     struct live_thread_name *names;
     size_t name_count;
@@ -67,6 +96,28 @@ void known_sample_forget(struct capture_session *session, struct known_thread *k
 /** Where something else has changed than the thread. */
 void known_sample_forget_all(struct capture_session *session);
 
+/* ---- known_outer.c ---- */
+
+/**
+ * Leaves of a stack, which was walked and whose frames of Python were read, only the part that has
+ * to be merged anew; false: all of it.
+ */
+bool known_outer_cut(const struct known_outer *outer, struct merged_stack *merged,
+                     struct outer_cut *ret);
+/**
+ * Adds the frames that are outside of that part, and makes the stack whole again.
+ * @param ret_taken  false: the part does not end as it did; nothing is added.
+ */
+PSC_MUST_CHECK enum psc_status known_outer_take(const struct known_outer *outer,
+                                                struct merged_stack *merged,
+                                                struct trace_thread *thread,
+                                                const struct outer_cut *at, bool *ret_taken);
+/** Keeps a sample for the next one. @param at  where it was cut; all zero: it was not. */
+void known_outer_keep(struct known_outer *outer, const struct merged_stack *merged,
+                      const struct trace_thread *thread, const struct outer_cut *at);
+size_t known_outer_size(const struct known_outer *outer);
+void known_outer_forget(struct known_outer *outer);
+
 /* ---- sampled_tasks.c ---- */
 
 /** Puts the frames of the tasks that await the one that runs into session->thread. */
@@ -75,6 +126,10 @@ PSC_MUST_CHECK enum psc_status sampling_add_tasks(struct capture_session *sessio
 
 /* ---- session.c ---- */
 
+/** Forgets what the last walk and merge of a thread have left. */
+void sampling_forget_walk(struct capture_session *session, struct known_thread *known);
+/** The same of all threads: what was known of code is known no more. */
+void sampling_forget_walks(struct capture_session *session);
 uint64_t sampling_now(void);
 /** Frees session->thread. */
 void sampling_forget_thread(struct capture_session *session);

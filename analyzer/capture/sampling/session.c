@@ -38,6 +38,20 @@ void sampling_forget_thread(struct capture_session *session)
     session->thread = NULL;
 }
 
+void sampling_forget_walk(struct capture_session *session, struct known_thread *known)
+{
+    session->walked_size -= native_walked_size(&known->walked) + known->outer.counted;
+    native_walked_deinit(&known->walked);
+    known_outer_forget(&known->outer);
+    known->outer.counted = 0;
+}
+
+void sampling_forget_walks(struct capture_session *session)
+{
+    for (size_t i = 0; i < session->known.count; i++)
+        sampling_forget_walk(session, hash_table_at(&session->known, i));
+}
+
 void capture_session_close(struct capture_session *session)
 {
     if (!session)
@@ -53,6 +67,7 @@ void capture_session_close(struct capture_session *session)
     if (target)
         target_close(target);
     known_sample_forget_all(session);
+    sampling_forget_walks(session);
     hash_table_deinit(&session->known);
     free(session->names);
     free(session);
@@ -102,6 +117,7 @@ enum psc_status sampling_take_modules(struct capture_session *session, bool *ret
         return status;
     if (changed) {
         known_sample_forget_all(session);
+        sampling_forget_walks(session);
         status = psc_fail_status(err, take_modules(session, ret_taken));
     }
     // Code that a program makes without a mapping of its own stays unknown.
@@ -273,10 +289,12 @@ static void forget_old_threads(struct capture_session *session)
         struct known_thread *known = hash_table_at(&session->known, i);
         bool wanted = session->moment - known->moment < KNOWN_MOMENTS;
         struct known_thread *added = wanted ? hash_table_add(&kept, known->tid) : NULL;
-        if (added)
+        if (added) {
             *added = *known;
-        else
-            known_sample_forget(session, known);
+            continue;
+        }
+        known_sample_forget(session, known);
+        sampling_forget_walk(session, known);
     }
     hash_table_deinit(&session->known);
     session->known = kept;

@@ -3,7 +3,11 @@
  * Samples of threads that sleep, taken without a stop and not walked again where nothing has
  * changed, beside those of the same threads when they are stopped and walked.
  *
- *     compare_samples PID SECONDS
+ *     compare_samples PID SECONDS          threads that sleep
+ *     compare_samples PID SECONDS stopped  all threads, where a signal stops them now and then
+ *
+ * In the second form nothing moves between both looks, so that threads that run are compared, too:
+ * what the first session takes from its last samples, the second one reads and merges each time.
  *
  * Prints how many were compared, how many differ, and the first that do. Frames that are not shown
  * are not compared: of the interpreter's own an inlined call or a line is known once it was shown
@@ -14,6 +18,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +162,7 @@ static void compare(struct comparison *comparison, int32_t pid, int32_t tid)
     if (!walked)
         goto end;
     struct capture_sample fast = {.tid = tid, .sleep = &sleep, .has_frames = walked->frames},
-                          slow = {.tid = tid};
+                          slow = {.tid = tid, .afresh = true};
     if (capture_session_begin(comparison->used, &err) != PSC_OK ||
         capture_session_sample(comparison->used, &fast, &err) != PSC_OK ||
         (!fast.unchanged && !keep_frames(walked, fast.thread)))
@@ -190,7 +195,39 @@ end:
         close(schedstat);
 }
 
-static void compare_all(struct comparison *comparison, int32_t pid)
+/* One of a process that stands. */
+static void compare_standing(struct comparison *comparison, int32_t pid, int32_t tid)
+{
+    struct psc_error err;
+    struct capture_sample one = {.tid = tid}, other = {.tid = tid, .afresh = true};
+    struct walked_thread *walked = find_walked(comparison, tid);
+    (void)pid;
+    if (!walked || capture_session_begin(comparison->used, &err) != PSC_OK ||
+        capture_session_sample(comparison->used, &one, &err) != PSC_OK ||
+        !keep_frames(walked, one.thread))
+        return;
+    uint32_t state = one.thread->state;
+    if (capture_session_begin(comparison->fresh, &err) != PSC_OK ||
+        capture_session_sample(comparison->fresh, &other, &err) != PSC_OK)
+        return;
+    if (!one.suspended || !other.suspended || one.pc != other.pc || one.sp != other.sp) {
+        comparison->moved++;
+        return;
+    }
+    comparison->compared++;
+    comparison->stopped++;
+    if (state == other.thread->state && are_same(walked, other.thread, false))
+        return;
+    if (comparison->different++ < TOLD) {
+        printf("thread %d, state %x, afresh %x\n", tid, (unsigned)state,
+               (unsigned)other.thread->state);
+        (void)are_same(walked, other.thread, true);
+    }
+}
+
+typedef void (*compare_fn)(struct comparison *comparison, int32_t pid, int32_t tid);
+
+static void compare_all(struct comparison *comparison, int32_t pid, compare_fn compare_thread)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -198,7 +235,7 @@ static void compare_all(struct comparison *comparison, int32_t pid)
     const struct dirent *entry;
     while (tasks && (entry = readdir(tasks)))
         if (atoi(entry->d_name) > 0)
-            compare(comparison, pid, atoi(entry->d_name));
+            compare_thread(comparison, pid, atoi(entry->d_name));
     if (tasks)
         closedir(tasks);
 }
@@ -208,7 +245,7 @@ int main(int argc, char **argv)
     struct psc_capture_options options = PSC_CAPTURE_OPTIONS_INIT;
     struct psc_error err = {0};
     struct comparison comparison = {0};
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 2;
     int32_t pid = atoi(argv[1]);
     double end = now() + atof(argv[2]);
@@ -220,7 +257,13 @@ int main(int argc, char **argv)
         return 1;
     }
     while (now() < end) {
-        compare_all(&comparison, pid);
+        if (argc == 4) {
+            kill(pid, SIGSTOP);
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
+        compare_all(&comparison, pid, argc == 4 ? compare_standing : compare);
+        if (argc == 4)
+            kill(pid, SIGCONT);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
     printf("compared %zu different %zu moved %zu stopped %zu unchanged %zu\n", comparison.compared,
