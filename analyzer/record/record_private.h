@@ -36,6 +36,16 @@ uint64_t slots_next(struct record_clock *clock);
 
 /* ---- threads.c: what runs ---- */
 
+/** The last stack of a thread, from the outermost frame on: most of the next one is the same. */
+struct stack_memory {
+    uint64_t age; /**< Of the frame map, see frames_forget(). */
+    const struct trace_location **locations;
+    uint32_t *stacks; /**< In the profile. */
+    size_t count;
+    size_t location_capacity;
+    size_t stack_capacity;
+};
+
 /** Has it run since the last sample? */
 enum thread_news {
     THREAD_GONE,
@@ -63,6 +73,7 @@ struct recorded_thread {
     psc_addr sp;
     uint32_t stack;
     uint32_t flags;
+    struct stack_memory memory;
 };
 
 /** What "syscall" of /proc tells of a thread that waits. */
@@ -102,21 +113,18 @@ struct frame_map {
     uint32_t process;
     struct hash_table frames;    /**< By the address of the location. */
     struct hash_table libraries; /**< By the address of the module. */
-    /** The last stack, from the outermost frame on: most of the next one is the same. */
-    const struct trace_location **locations;
-    uint32_t *stacks;
-    size_t count;
-    size_t location_capacity;
-    size_t stack_capacity;
+    uint64_t age;                /**< Locations of another one are none. */
 };
 
 void frames_init(struct frame_map *map, struct profile *profile, uint32_t process);
 void frames_deinit(struct frame_map *map);
 /** Forgets locations and modules, which are others in a new session. */
 void frames_forget(struct frame_map *map);
-/** The stack of the frames that are shown; PSC_ERR_MEMORY. */
-PSC_MUST_CHECK enum psc_status
-frames_add_stack(struct frame_map *map, const struct trace_thread *thread, uint32_t *ret_stack);
+/** The stack of the frames that are shown; PSC_ERR_MEMORY. @param memory  of the same thread. */
+PSC_MUST_CHECK enum psc_status frames_add_stack(struct frame_map *map, struct stack_memory *memory,
+                                                const struct trace_thread *thread,
+                                                uint32_t *ret_stack);
+void stack_memory_deinit(struct stack_memory *memory);
 
 /* ---- recorded_sources.c ---- */
 

@@ -150,7 +150,7 @@ static enum psc_status take_sample(struct moment *moment, struct recorded_thread
     if (!is_wanted(recording->options, thread->flags))
         return PSC_OK;
     if (!sample.unchanged)
-        status = frames_add_stack(&process->frames, sample.thread, &thread->stack);
+        status = frames_add_stack(&process->frames, &thread->memory, sample.thread, &thread->stack);
     if (status != PSC_OK)
         return psc_fail_status(err, status);
     thread->has_stack = true;

@@ -27,15 +27,20 @@ void frames_deinit(struct frame_map *map)
 {
     hash_table_deinit(&map->frames);
     hash_table_deinit(&map->libraries);
-    free(map->locations);
-    free(map->stacks);
+}
+
+void stack_memory_deinit(struct stack_memory *memory)
+{
+    free(memory->locations);
+    free(memory->stacks);
+    *memory = (struct stack_memory){0};
 }
 
 void frames_forget(struct frame_map *map)
 {
     hash_table_clear(&map->frames);
     hash_table_clear(&map->libraries);
-    map->count = 0;
+    map->age++;
 }
 
 static uint32_t add_library(struct frame_map *map, const struct trace_module *module)
@@ -120,33 +125,34 @@ static uint32_t find_frame(struct frame_map *map, const struct trace_location *l
     return frame;
 }
 
-enum psc_status frames_add_stack(struct frame_map *map, const struct trace_thread *thread,
-                                 uint32_t *ret_stack)
+enum psc_status frames_add_stack(struct frame_map *map, struct stack_memory *memory,
+                                 const struct trace_thread *thread, uint32_t *ret_stack)
 {
-    size_t shown = 0;
-    bool same = true;
+    size_t shown = 0, known = memory->age == map->age ? memory->count : 0;
     uint32_t stack = 0;
-    if (!array_reserve(&map->locations, &map->location_capacity, thread->frame_count + 1,
+    memory->count = 0;
+    memory->age = map->age;
+    if (!array_reserve(&memory->locations, &memory->location_capacity, thread->frame_count + 1,
                        sizeof(struct trace_location *)) ||
-        !array_reserve(&map->stacks, &map->stack_capacity, thread->frame_count + 1,
-                       sizeof(*map->stacks)))
+        !array_reserve(&memory->stacks, &memory->stack_capacity, thread->frame_count + 1,
+                       sizeof(*memory->stacks)))
         return PSC_ERR_MEMORY;
     for (size_t i = thread->frame_count; i-- > 0;) {
         const struct trace_frame *frame = &thread->frames[i];
         if (frame->hidden)
             continue;
-        same = same && shown < map->count && map->locations[shown] == frame->location;
-        if (!same) {
+        if (shown >= known || memory->locations[shown] != frame->location) {
             uint32_t number = find_frame(map, frame->location);
+            known = 0;
             stack = number ? profile_add_stack(map->profile, stack, number) : 0;
             if (!stack)
                 return PSC_ERR_MEMORY;
-            map->locations[shown] = frame->location;
-            map->stacks[shown] = stack;
+            memory->locations[shown] = frame->location;
+            memory->stacks[shown] = stack;
         }
-        stack = map->stacks[shown++];
+        stack = memory->stacks[shown++];
     }
-    map->count = shown;
+    memory->count = shown;
     *ret_stack = stack;
     return PSC_OK;
 }

@@ -31,6 +31,7 @@ static void close_thread(struct recorded_thread *thread)
     if (thread->system_call >= 0)
         close(thread->system_call);
     thread->schedstat = thread->system_call = -1;
+    stack_memory_deinit(&thread->memory);
 }
 
 void threads_close(struct thread_table *table)
