@@ -46,6 +46,9 @@ bool elf_file_has_debug_info(struct Elf *elf);
 /** The bytes of a section, decompressed (into the arena) if need be; false when it has none. */
 bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *arena,
                            struct elf_bytes *ret);
+/** The same of the section of a number, when it has that name. */
+bool elf_file_read_section_at(struct Elf *elf, size_t index, const char *name, struct arena *arena,
+                              struct elf_bytes *ret);
 /**
  * Gives a section that is not compressed other bytes, for whoever reads it by libelf from then on.
  * They must outlive the file. False when there is none.

@@ -33,19 +33,22 @@ static bool is_gnu_compressed(const char *found, const char *name)
            strcmp(found + 2, name + 1) == 0;
 }
 
-static Elf_Scn *find_section(struct Elf *elf, const char *name, bool *ret_gnu_compressed)
+static bool has_name(struct Elf *elf, Elf_Scn *section, const char *name, bool *ret_gnu_compressed)
 {
     size_t names;
-    if (!elf || elf_getshdrstrndx(elf, &names) != 0)
-        return NULL;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
-        Elf64_Shdr header;
-        const char *found =
-            elf_section_header(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        *ret_gnu_compressed = found && is_gnu_compressed(found, name);
-        if (found && (*ret_gnu_compressed || strcmp(found, name) == 0))
+    Elf64_Shdr header;
+    const char *found = elf_section_header(section, &header) && elf_getshdrstrndx(elf, &names) == 0
+                            ? elf_strptr(elf, names, header.sh_name)
+                            : NULL;
+    *ret_gnu_compressed = found && is_gnu_compressed(found, name);
+    return found && (*ret_gnu_compressed || strcmp(found, name) == 0);
+}
+
+static Elf_Scn *find_section(struct Elf *elf, const char *name, bool *ret_gnu_compressed)
+{
+    for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section)) != NULL;)
+        if (has_name(elf, section, name, ret_gnu_compressed))
             return section;
-    }
     return NULL;
 }
 
@@ -77,10 +80,9 @@ bool elf_file_has_debug_info(struct Elf *elf)
            find_section_with_bytes(elf, ".debug_info");
 }
 
-bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *arena,
-                           struct elf_bytes *ret)
+static bool read_section(struct Elf *elf, Elf_Scn *section, struct arena *arena,
+                         struct elf_bytes *ret)
 {
-    Elf_Scn *section = find_section_with_bytes(elf, name);
     struct elf_bytes inflated = {0};
     if (!section || !elf_decompress(elf, section, arena, &inflated))
         return false;
@@ -93,6 +95,23 @@ bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *aren
         return false;
     *ret = (struct elf_bytes){data->d_buf, data->d_size};
     return true;
+}
+
+bool elf_file_read_section(struct Elf *elf, const char *name, struct arena *arena,
+                           struct elf_bytes *ret)
+{
+    return read_section(elf, find_section_with_bytes(elf, name), arena, ret);
+}
+
+bool elf_file_read_section_at(struct Elf *elf, size_t index, const char *name, struct arena *arena,
+                              struct elf_bytes *ret)
+{
+    bool gnu_compressed;
+    Elf64_Shdr header;
+    Elf_Scn *section = elf_getscn(elf, index);
+    return elf_section_header(section, &header) && header.sh_type != SHT_NOBITS &&
+           header.sh_size > 0 && has_name(elf, section, name, &gnu_compressed) &&
+           read_section(elf, section, arena, ret);
 }
 
 bool elf_file_replace_section(struct Elf *elf, const char *name, uint8_t *bytes, size_t size)

@@ -142,6 +142,7 @@ def main():
         write(folder, "fuzz_version_text", str(index), text)
     # One unit in two slots, three sections: version 5, and GNU's 2.
     for version in (2, 5):
+        write(folder, "fuzz_unit_index", "units-%d" % version, 2 * struct.pack("<IHBB5I", 24, 5, version, 8, 0, 1, 2, 25, 0))
         write(folder, "fuzz_unit_index", str(version), struct.pack("<Q4I2Q2I", 9, version, 3, 1, 2, 0, 9, 0, 1) +
               struct.pack("<9I", 1, 3, 6, 0, 10, 20, 10, 10, 4))
     common = bytes([1]) + b"zR\0" + bytes([1, 0x78, 0x10, 1, 0x1B, 0x0C, 7, 8, 0x90, 1, 0, 0])

@@ -10,10 +10,10 @@ void module_dwarf_destroy(struct module_dwarf *dwarf)
     line_cache_destroy(dwarf->lines);
     inline_index_destroy(dwarf->inlines);
     type_table_destroy(dwarf->types);
+    type_units_destroy(dwarf->type_units);
     variable_cache_destroy(dwarf->variables);
     dwarf_end(dwarf->dwarf);
     dwarf_end(dwarf->shared);
     elf_file_close(dwarf->shared_elf);
-    elf_file_close(dwarf->package);
     free(dwarf);
 }

@@ -12,6 +12,7 @@
 struct line_cache;
 struct inline_index;
 struct type_table;
+struct type_units;
 struct variable_cache;
 
 /** Where libdw will read the names of split units' files; see split_names.c. */
@@ -33,13 +34,13 @@ struct module_dwarf {
     struct split_names split_names;
     const char *split_missing; /**< A file with the DIEs of a unit that was asked for. */
     const char *split_package; /**< A .dwp that is here, but does not have it. */
-    struct Elf *package;       /**< What is opened of it. */
     bool split_warned;
 
     /* Each made and read by one file. */
     struct line_cache *lines;
     struct inline_index *inlines;
     struct type_table *types;
+    struct type_units *type_units;
     struct variable_cache *variables;
 };
 
@@ -132,15 +133,18 @@ bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret);
 /** Says once what was not there. */
 void module_warn_split(struct module *module);
 
-/* ---- split_package.c ---- */
+/* ---- type_units.c ---- */
 
-/** Opens the .dwp of a module, once; false when it is none. */
-bool split_package_open(struct module *module, const char *path);
+void type_units_destroy(struct type_units *units);
+/** Type units are looked for in that file, too: a .dwo or a .dwp on this machine. */
+void module_add_split_file(struct module *module, const char *local);
 /**
- * The unit of that id out of the opened .dwp, as a .dwo file in memory.
+ * The unit of that id out of such a file, as a .dwo file in memory.
  * @return its descriptor, to be closed; -1: it is not in it, or damaged.
  */
-int split_package_extract(struct module *module, uint64_t id);
+int module_extract_unit(struct module *module, const char *local, uint64_t id);
+/** The type of a type unit by its signature; false, and once a warning, when it is not at hand. */
+bool module_find_type_unit(struct module *module, uint64_t signature, Dwarf_Die *ret);
 
 /* ---- split_names.c ---- */
 

@@ -28,8 +28,8 @@ static bool read_unit(Dwarf_Die *unit, struct split_unit *ret)
            dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, &ret->id, NULL, NULL) == 0;
 }
 
-/* Whether a file can be read, is sane, and has that unit: libdw opens whatever it is told to. */
-static bool has_unit(const struct target *target, const char *path, uint64_t id)
+/* Whether a file can be read, is sane, and has that unit first: libdw opens whatever it is told. */
+static bool begins_with_unit(const struct target *target, const char *path, uint64_t id)
 {
     struct elf_compression compressed;
     uint64_t found;
@@ -44,6 +44,20 @@ static bool has_unit(const struct target *target, const char *path, uint64_t id)
     dwarf_end(dwarf);
     elf_file_close(elf);
     return same;
+}
+
+/* With type units in sections of their own it may be anywhere: libdw sees the first section. */
+static bool has_unit(struct module *module, const char *path, uint64_t id, int *ret_extracted)
+{
+    const struct target *target = module->owner->target;
+    if (begins_with_unit(target, path, id))
+        return true;
+    int fd = path ? target_open_local(target, path) : -1;
+    if (fd >= 0) {
+        close(fd);
+        *ret_extracted = module_extract_unit(module, path, id);
+    }
+    return *ret_extracted >= 0;
 }
 
 /* Where gdb and libdw look first: beside the file that names it. NULL for an absolute name. */
@@ -134,21 +148,26 @@ bool unit_find_split(struct module *module, Dwarf_Die *unit, Dwarf_Die *ret)
                            ? arena_printf(target->arena, "%s/%s", split.folder, split.file)
                            : NULL;
     const char *beside = path_beside(module, &split);
-    const char *local = has_unit(target, beside, split.id) ? beside : NULL;
+    int extracted = -1;
+    const char *local = has_unit(module, beside, split.id, &extracted) ? beside : NULL;
     const char *there = !local && home ? target_find_local_path(target, home) : NULL;
-    if (has_unit(target, there, split.id))
+    if (there && has_unit(module, there, split.id, &extracted))
         local = there;
     const char *package = local ? NULL : find_package(module);
     if (home && !package)
         target_need_file(target, &(struct target_needed_file){
                                      .kind = TARGET_NEED_DEBUG, .path = home, .local = local});
-    if (local && (target->options.maps_files
-                      ? attach_mapped(module, &split, local,
-                                      is_found_by_rule(target, local, beside, home), ret)
-                      : attach_file(module, &split, target_open_mapped(target, local), ret)))
+    if (local)
+        module_add_split_file(module, local);
+    if (extracted >= 0 && attach_file(module, &split, extracted, ret))
         return true;
-    if (package && split_package_open(module, package) &&
-        attach_file(module, &split, split_package_extract(module, split.id), ret))
+    if (local && extracted < 0 &&
+        (target->options.maps_files
+             ? attach_mapped(module, &split, local, is_found_by_rule(target, local, beside, home),
+                             ret)
+             : attach_file(module, &split, target_open_mapped(target, local), ret)))
+        return true;
+    if (package && attach_file(module, &split, module_extract_unit(module, package, split.id), ret))
         return true;
     module->dwarf->split_missing = split.file;
     module->dwarf->split_package = package;

@@ -46,10 +46,18 @@ void type_table_destroy(struct type_table *table)
 
 /* ---- DIEs ---- */
 
-static bool die_type(Dwarf_Die *die, Dwarf_Die *ret)
+static bool follow(struct module *module, Dwarf_Attribute *reference, Dwarf_Die *ret)
+{
+    return dwarf_formref_die(reference, ret) ||
+           (module && dwarf_whatform(reference) == DW_FORM_ref_sig8 &&
+            module_find_type_unit(module, load_u64(reference->valp), ret));
+}
+
+/* Without a module, type units are those that libdw knows. */
+static bool die_type(struct module *module, Dwarf_Die *die, Dwarf_Die *ret)
 {
     Dwarf_Attribute attribute;
-    return dwarf_attr_integrate(die, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, ret);
+    return dwarf_attr_integrate(die, DW_AT_type, &attribute) && follow(module, &attribute, ret);
 }
 
 static bool is_wrapper(int tag)
@@ -60,7 +68,7 @@ static bool is_wrapper(int tag)
 }
 
 /* False at "const void", and for chains without an end. */
-static bool peel(Dwarf_Die *die, const char **ret_name)
+static bool peel(struct module *module, Dwarf_Die *die, const char **ret_name)
 {
     *ret_name = NULL;
     for (size_t i = 0; i < PEEL_LIMIT; i++) {
@@ -69,7 +77,7 @@ static bool peel(Dwarf_Die *die, const char **ret_name)
             return true;
         if (tag == DW_TAG_typedef && !*ret_name)
             *ret_name = die_name(die);
-        if (!die_type(die, die))
+        if (!die_type(module, die, die))
             return false;
     }
     return false;
@@ -80,7 +88,7 @@ bool debug_base_type(Dwarf_Die *type, uint8_t *ret_encoding, uint64_t *ret_size)
     uint64_t encoding;
     const char *name;
     Dwarf_Die die = *type;
-    if (!peel(&die, &name) || dwarf_tag(&die) != DW_TAG_base_type ||
+    if (!peel(NULL, &die, &name) || dwarf_tag(&die) != DW_TAG_base_type ||
         !die_get_number(&die, DW_AT_encoding, &encoding) || encoding > UINT8_MAX ||
         !die_get_number(&die, DW_AT_byte_size, ret_size))
         return false;
@@ -202,11 +210,11 @@ static void read_size(struct type_entry *entry)
 /* ---- the table ---- */
 
 /* What is only declared may be in a type unit (-fdebug-types-section). */
-static void follow_signature(Dwarf_Die *die)
+static void follow_signature(struct module *module, Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die whole;
-    if (dwarf_attr(die, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &whole))
+    if (dwarf_attr(die, DW_AT_signature, &attribute) && follow(module, &attribute, &whole))
         *die = whole;
 }
 
@@ -260,11 +268,11 @@ static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
     entry->module = module;
     entry->named = *die;
     entry->die = *die;
-    if (!peel(&entry->die, &entry->type.name)) {
+    if (!peel(module, &entry->die, &entry->type.name)) {
         entry->type.kind = DEBUG_KIND_VOID;
         return &entry->type;
     }
-    follow_signature(&entry->die);
+    follow_signature(module, &entry->die);
     entry->type.kind = kind_of(&entry->die);
     entry->type.tag = dwarf_tag(&entry->die) == DW_TAG_ptr_to_member_type ? "pointer to member"
                                                                           : die_name(&entry->die);
@@ -285,7 +293,7 @@ static const struct debug_type *find_type(struct module *module, Dwarf_Die *die)
 const struct debug_type *module_type_of(struct module *module, Dwarf_Die *die)
 {
     Dwarf_Die type;
-    return die_type(die, &type) ? find_type(module, &type) : NULL;
+    return die_type(module, die, &type) ? find_type(module, &type) : NULL;
 }
 
 /* ---- what a type leads to ---- */

@@ -236,19 +236,47 @@ def test_split_units_in_one_package(packer, dwarf, tmp_path):
     assert not any(frame[3] for frame in found) and "values.dwo" in warnings["debug-info-split"]
 
 
-def test_types_that_are_not_at_hand(tmp_path):
-    """Type units of a .dwp are not read: a structure of one is no empty structure."""
-    (tmp_path / "program.cc").write_text("struct Point { int x; double y; };\n#include <stdlib.h>\n"
-                                         "int die(Point here) { if (here.x) abort(); return 0; }\n"
-                                         "int main() { Point here = {1, 2.5}; return die(here); }\n")
-    run(tmp_path, "g++", "-g", "-gdwarf-4", "-O0", "-gsplit-dwarf", "-fdebug-types-section", "-c", "program.cc")
-    run(tmp_path, "g++", "program.o", "-Wl,--build-id", "-o", "program")
+TYPED = """
+#include <stdlib.h>
+enum colour { red, green };
+struct inner { int a; enum colour c; };
+struct outer { struct inner in; const char *name; struct outer *link; };
+namespace ns { template <class A, class B> struct pair { A a; B b; }; }
+int die(outer *o, colour c) { ns::pair<int, double> both = {3, 4.5}; if (c == green && both.a) abort(); return 0; }
+int main() { outer o = {{1, green}, "text", 0}; o.link = &o; return die(&o, o.in.c); }
+"""
+
+
+@pytest.mark.parametrize("dwarf", ["-gdwarf-4", "-gdwarf-5"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++"])
+def test_type_units_of_split_files(compiler, dwarf, tmp_path):
+    """In sections of their own in a .dwo, which gcc puts before that of the unit, and in both packers' .dwp."""
+    (tmp_path / "program.cc").write_text(TYPED)
+    run(tmp_path, compiler, "-g", dwarf, "-O0", "-gsplit-dwarf", "-fdebug-types-section", "-c", "program.cc")
+    run(tmp_path, compiler, "program.o", "-Wl,--build-id", "-o", "program")
     cores.run_to_core([str(tmp_path / "program")], str(tmp_path))
-    if shutil.which("dwp") and not subprocess.run(["dwp", "-e", "program"], cwd=tmp_path, capture_output=True).returncode:
-        (tmp_path / "program.dwo").unlink()
-    said = analyzer.run("--mode", "native", "--locals", tmp_path / "core").stdout
-    assert "here = {}" not in said
-    assert "here = <incomplete type>" in said or "here = {x = 1, y = 2.5}" in said, said
+
+    def assert_all_known():
+        said = analyzer.run("--mode", "native", "--locals", tmp_path / "core")
+        assert re.search(r"c = green\n.* both = {a = 3, b = 4.5}\n", said.stdout), said.describe()
+        assert re.search(r'o = {in = {a = 1, c = green}, name = 0x\w+ "text", link = 0x\w+}', said.stdout)
+        assert "type units" not in said.stderr
+
+    assert_all_known()
+    package = tmp_path / "program.dwp"
+    for packer in ("dwp", "llvm-dwp"):
+        if shutil.which(packer) and not subprocess.run([packer, "-e", "program", "-o", package], cwd=tmp_path,
+                                                       capture_output=True).returncode:
+            shutil.move(tmp_path / "program.dwo", tmp_path / "away.dwo")
+            assert_all_known()
+            shutil.move(tmp_path / "away.dwo", tmp_path / "program.dwo")
+            whole = package.read_bytes()
+            package.unlink()
+    package.write_bytes(whole.replace(b".debug_tu_index", b".debug_no_index"))
+    (tmp_path / "program.dwo").unlink()
+    said = analyzer.run("--mode", "native", "--locals", tmp_path / "core")
+    assert "o = <incomplete type>" in said.stdout, said.describe()
+    assert "in type units that are not in %s" % package in said.stderr
 
 
 def test_mini_debug_info(taken, tmp_path):

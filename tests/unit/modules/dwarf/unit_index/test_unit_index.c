@@ -87,11 +87,44 @@ static void what_is_damaged_is_refused(void **state)
     assert_false(find(&index, FIRST, &parts));
 }
 
+static void headers_have_an_id_where_the_version_has_one(void **state)
+{
+    (void)state;
+    uint8_t bytes[] = {22, 0, 0, 0, 5, 0, 6, 8,  0, 0, 0, 0, 1,
+                       2,  3, 4, 5, 6, 7, 8, 25, 0, 0, 0, 0, 0};
+    struct unit_header unit;
+    assert_true(parse_unit_header(bytes, sizeof(bytes), false, &unit)); // DW_UT_split_type
+    assert_int_equal(unit.size, sizeof(bytes));
+    assert_true(unit.is_type);
+    assert_int_equal(unit.id, UINT64_C(0x0807060504030201));
+    assert_false(parse_unit_header(bytes, sizeof(bytes) - 1, false, &unit));
+    bytes[6] = 5; // DW_UT_split_compile
+    assert_true(parse_unit_header(bytes, sizeof(bytes), false, &unit));
+    assert_false(unit.is_type);
+    assert_int_equal(unit.id, UINT64_C(0x0807060504030201));
+    bytes[6] = 1; // DW_UT_compile
+    assert_true(parse_unit_header(bytes, sizeof(bytes), false, &unit));
+    assert_int_equal(unit.id, 0);
+    bytes[4] = 4; // The signature is behind the size of addresses.
+    assert_true(parse_unit_header(bytes, sizeof(bytes), true, &unit));
+    assert_true(unit.is_type);
+    assert_int_equal(unit.id, UINT64_C(0x0706050403020100));
+    assert_true(parse_unit_header(bytes, sizeof(bytes), false, &unit));
+    assert_false(unit.is_type);
+    bytes[4] = 6;
+    assert_false(parse_unit_header(bytes, sizeof(bytes), false, &unit));
+    bytes[4] = 5;
+    bytes[6] = 6;
+    bytes[0] = 15; // It ends within the signature.
+    assert_false(parse_unit_header(bytes, sizeof(bytes), false, &unit));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_of_a_unit_are_found),
         cmocka_unit_test(sections_of_version_2_have_other_numbers),
+        cmocka_unit_test(headers_have_an_id_where_the_version_has_one),
         cmocka_unit_test(what_is_damaged_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
