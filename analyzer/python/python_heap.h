@@ -136,8 +136,8 @@ struct python_heap_layout {
     uint32_t block_items;
     uint32_t block_right;
     uint32_t bytearray_allocated;
-    uint32_t bytearray_bytes;
-    uint32_t bytearray_head; /**< Of what holds these, which counts, too. */
+    uint32_t bytearray_bytes; /**< What holds the bytes: memory, or from 3.15 on an object. */
+    uint32_t bytearray_head;  /**< Of what holds these, which counts, too. */
     uint32_t array_items;
     uint32_t array_allocated;
     uint32_t array_description; /**< Of which the item's size is behind array_item_size. */

@@ -32,13 +32,11 @@ static void walk_str(struct heap_walk *walk)
 static void walk_bytearray(struct heap_walk *walk)
 {
     const struct python_heap_layout *layout = &walk->heap->layout;
+    const uint64_t bytes = layout->bytearray_bytes;
+    heap_own_table(walk, bytes);
     // From 3.15 on they lie in an object of bytes, which is a reference
     // (Objects/bytearrayobject.c).
-    if (layout->bytearray_head)
-        heap_own(walk, word_of(walk, layout->bytearray_bytes));
-    else
-        heap_own_table(walk, layout->bytearray_bytes);
-    heap_scan(walk, layout->bytearray_bytes + UINT64_C(8), walk->facts->basic_size,
+    heap_scan(walk, bytes + (layout->bytearray_head ? 0 : 8), walk->facts->basic_size,
               walk->facts->weaklist);
 }
 

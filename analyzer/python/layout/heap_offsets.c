@@ -26,6 +26,7 @@ enum {
     /* Include/cpython/bytearrayobject.h, Modules/arraymodule.c */
     BYTEARRAY_ALLOCATED = 24,
     BYTEARRAY_BYTES = 32,
+    BYTEARRAY_OBJECT = 56, /* 3.15 */
     BYTES_SIZE = 33,
     ARRAY_ALLOCATED = 32,
     /* Include/cpython/weakrefobject.h: wr_callback; up to the vectorcall of 3.11. */
@@ -158,7 +159,7 @@ static void set_containers(const struct py_layout *layout, struct python_heap_la
     ret->block_items = offset[PY_BLOCK_DATA];
     ret->block_right = offset[PY_BLOCK_RIGHT];
     ret->bytearray_allocated = BYTEARRAY_ALLOCATED;
-    ret->bytearray_bytes = BYTEARRAY_BYTES;
+    ret->bytearray_bytes = ret->bytearray_head ? BYTEARRAY_OBJECT : BYTEARRAY_BYTES;
     ret->array_items = offset[PY_ARRAY_ITEMS];
     ret->array_allocated = ARRAY_ALLOCATED;
     ret->array_description = offset[PY_ARRAY_DESCR];
