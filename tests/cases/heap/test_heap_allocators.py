@@ -14,7 +14,7 @@ PRELOADED = {"jemalloc": "libjemalloc.so.*", "tcmalloc": "libtcmalloc_minimal.so
 
 
 def python():
-    return [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded and not one.debug][-1]
+    return [one for one in interpreters.find_with_heap() if not one.debug][-1]
 
 
 def look(folder, *options, **environment):

@@ -9,37 +9,26 @@ import debuggers
 import interpreters
 
 
-def subject():
-    return [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded][-1]
-
-
-def show(*arguments):
-    result = analyzer.run(*arguments)
-    assert result.returncode == 0, result.describe()
-    return result.stdout
-
-
 def test_commands_of_gdb(tmp_path):
     """They say what the program says; an address may be any expression, and $_ goes on from what was shown."""
-    cores.run_to_core([subject().path, cores.PROGRAMS + "/heap_holders.py", "50"], str(tmp_path))
-    core = cores.Core(str(tmp_path), subject(), "heap_holders")
+    core = cores.core_of(interpreters.find_with_heap()[-1], str(tmp_path), "heap_holders", "50")
     item = core.truth["item"]
     *_, of_type, first, held, again, by_variable, verified = debuggers.gdb(
         [*debuggers.open_core(core), "set $mine = %s" % item, "py-heap --type Session --limit 3", "print/x $_",
          "py-who-holds " + item, "py-who-holds $_", "py-who-holds $mine+0", "py-heap-verify"])
     listed = analyzer.run("heap", "--format", "json", "--type", "Session", core.path).json["listed"]
     assert listed[0]["address"] in of_type and first.split(" = ")[1].strip() == listed[0]["address"]
-    assert held == show("heap", "--who-holds", item, core.path)
+    assert held == analyzer.show("heap", "--who-holds", item, core.path)
     assert "held by module __main__: live['sessions'][7]\n" in held
     assert by_variable == held and again.startswith("__main__.Session at 0x")
-    assert verified == show("heap", "--verify", core.path)
+    assert verified == analyzer.show("heap", "--verify", core.path)
     assert "nothing is damaged" in verified
 
 
 @pytest.mark.parametrize("way", ["process", "copy"])
 def test_living(way, tmp_path):
     """It is read while it lives, and lives on."""
-    process = subprocess.Popen([subject().path, cores.PROGRAMS + "/heap_leak.py"], stdin=subprocess.PIPE,
+    process = subprocess.Popen([interpreters.find_with_heap()[-1].path, cores.PROGRAMS + "/heap_leak.py"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
     try:
         assert process.stdout.readline() == b"ready\n"

@@ -1,5 +1,4 @@
 """heap --verify: damage that was planted is named by its address; heap --diff: a leak that was."""
-import os
 import shutil
 import subprocess
 
@@ -25,24 +24,23 @@ KINDS = {kind: name for name, kinds in {
 
 
 def subjects():
-    found = [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded and not one.debug and
-             one.minor >= (3, 8)]
+    found = [one for one in interpreters.find_with_heap() if not one.debug]
     return found if analyzer.THOROUGH else [found[0], found[-1]]
 
 
 def plantings():
     """Each kind with every interpreter; in the whole run with one, by turns."""
     kinds, found = [*KINDS, "none"], subjects()
+    newer = [(kind, python) for kind in kinds for python in interpreters.find_newer_in_suites()]
     if analyzer.THOROUGH:
-        return [(kind, python) for kind in kinds for python in found]
-    return [(kind, found[i % len(found)]) for i, kind in enumerate(kinds)] + [("none", one) for one in found[:-1]]
+        return [(kind, python) for kind in kinds for python in found] + newer
+    return [(kind, found[i % len(found)]) for i, kind in enumerate(kinds)] + [("none", one) for one in found[:-1]] + newer
 
 
 @pytest.mark.parametrize("kind, python", plantings(), ids=str)
 def test_planted(kind, python, tmp_path):
     allocator = {"PYTHONMALLOC": "debug"} if kind.startswith("guard") else {}
-    cores.run_to_core([python.path, cores.PROGRAMS + "/heap_damage.py", kind], str(tmp_path), env=dict(os.environ, **allocator))
-    core = cores.Core(str(tmp_path), python, "heap_damage")
+    core = cores.core_of(python, str(tmp_path), "heap_damage", kind, **allocator)
     result = analyzer.run("heap", "--format", "json", "--verify", core.path)
     assert result.returncode in (0, 1), result.describe()
     analyzer.assert_fits_schema(result.json)

@@ -13,15 +13,14 @@ COUNT = 2000
 
 
 def subjects():
-    found = [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded]
+    found = interpreters.find_with_heap()
     return found if analyzer.THOROUGH else [found[0], found[-1]]
 
 
 @pytest.fixture(scope="module", name="cores_by", params=subjects(), ids=str)
 def make_core(request, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("holders"))
-    cores.run_to_core([request.param.path, cores.PROGRAMS + "/heap_holders.py", str(COUNT)], folder)
-    return cores.Core(folder, request.param, "heap_holders")
+    return cores.core_of(request.param, folder, "heap_holders", str(COUNT))
 
 
 def held(core, what):

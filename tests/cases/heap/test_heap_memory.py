@@ -14,7 +14,7 @@ OF_A_REPORT = 16000000
 
 
 def subjects():
-    found = [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded and one.minor >= (3, 8)]
+    found = interpreters.find_with_heap()
     return found if analyzer.THOROUGH else found[-1:]
 
 

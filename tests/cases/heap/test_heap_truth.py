@@ -18,8 +18,8 @@ OWN = ("Session", "Slotted", "OwnDict", "OwnList", "OwnText", "OwnNumber", "Poin
 
 
 def subjects():
-    found = [one for one in interpreters.find_wanted() if not one.root and not one.free_threaded and one.minor >= (3, 8)]
-    return found if analyzer.THOROUGH else [found[0], found[-1]]
+    found = interpreters.find_with_heap()
+    return (found if analyzer.THOROUGH else [found[0], found[-1]]) + interpreters.find_newer_in_suites()
 
 
 def run_heap(core, *options):
@@ -31,8 +31,7 @@ def run_heap(core, *options):
 @pytest.fixture(scope="module", name="core", params=subjects(), ids=str)
 def make_core(request, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("truth"))
-    cores.run_to_core([request.param.path, cores.PROGRAMS + "/heap_truth.py"], folder)
-    return cores.Core(folder, request.param, "heap_truth")
+    return cores.core_of(request.param, folder, "heap_truth")
 
 
 @pytest.fixture(scope="module", name="report")
@@ -101,10 +100,7 @@ def test_layers_are_all_that_is_mapped(core, report):
 
 @pytest.mark.parametrize("allocator", ["malloc", "debug"])
 def test_other_allocators(tmp_path, allocator):
-    interpreter = subjects()[-1]
-    cores.run_to_core([interpreter.path, cores.PROGRAMS + "/heap_truth.py", "300"], str(tmp_path),
-                      env=dict(os.environ, PYTHONMALLOC=allocator))
-    core = cores.Core(str(tmp_path), interpreter, "heap_truth")
+    core = cores.core_of(subjects()[-1], str(tmp_path), "heap_truth", "300", PYTHONMALLOC=allocator)
     report = run_heap(core, "--type", "Session")
     assert report["listed_count"] == 300
     assert bool(report["pymalloc"]["pools"]) == (allocator == "debug")

@@ -76,7 +76,9 @@ def drop(address):
 
 
 def buffer_of(array):
-    return ctypes.addressof((ctypes.c_char * len(array)).from_buffer(array))
+    """What malloc() gave for it: its items, in 3.15 the bytes object in which they are."""
+    address = ctypes.addressof((ctypes.c_char * len(array)).from_buffer(array))
+    return address - (bytes.__basicsize__ - 1 if sys.version_info >= (3, 15) else 0)
 
 
 def again(thing):

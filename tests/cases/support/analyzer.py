@@ -52,7 +52,8 @@ def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=N
     """
     roots = [option for argument in arguments if str(argument) in cores.ROOTS
              for option in ("--sysroot", cores.ROOTS[str(argument)])]
-    command = [*through, PROGRAM, *roots, *[str(argument) for argument in arguments]]
+    named = arguments[:1] if arguments[:1] == ("heap",) else ()
+    command = [*through, PROGRAM, *named, *roots, *[str(argument) for argument in arguments[len(named):]]]
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent",
                    "ASAN_OPTIONS": "exitcode=%d:allocator_may_return_null=1" % SANITIZER_EXIT,
                    "UBSAN_OPTIONS": "exitcode=%d:print_stacktrace=1" % SANITIZER_EXIT,
@@ -81,6 +82,13 @@ def run(*arguments, timeout=60, memory=8 * GIGABYTE, env=None, cwd=None, stdin=N
 
 
 @functools.lru_cache(maxsize=64)
+def show(*arguments):
+    """What it prints, when all is well."""
+    result = run(*arguments)
+    assert result.returncode == 0, result.describe()
+    return result.stdout
+
+
 def json_of(path, *options):
     """The Result of a run with --format json that showed something."""
     result = run("--format", "json", *options, path)

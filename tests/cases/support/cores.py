@@ -104,6 +104,9 @@ SPECIAL_CASES: Dict[str, Tuple[str, List[str], str]] = {
 ROOTS = {}
 
 
+PLAIN_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 class NoCore(Exception):
     """The program did not leave a core file; the message says what it did."""
 
@@ -282,6 +285,17 @@ def run_to_core(command, folder, env=None, timeout=600):
     return how
 
 
+def core_of(interpreter, folder, case, *arguments, **environment):
+    """The Core that a program of PROGRAMS leaves in FOLDER, which is its current folder; also one of another root."""
+    command = [interpreter.path, "%s/%s.py" % (PROGRAMS, case), *arguments]
+    if interpreter.root:
+        _run_in_root(interpreter.root, command, folder, {**PLAIN_ENVIRONMENT, **environment}, native_helpers())
+        ROOTS[os.path.join(folder, "core")] = interpreter.root
+    else:
+        run_to_core(command, folder, dict(os.environ, **environment))
+    return Core(folder, interpreter, case)
+
+
 def make_sparse(path):
     """gdb writes out what was never touched as zeros; the kernel leaves holes."""
     subprocess.run(["fallocate", "--dig-holes", path], capture_output=True)
@@ -333,8 +347,7 @@ def make_core(case, interpreter, packages=None):
                  status.st_size, status.st_mtime_ns, helpers, kernel_writes_here(), packages)
 
     def make(folder):
-        env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent",
-               "PYTHONDONTWRITEBYTECODE": "1", **({"PYTHONPATH": packages} if packages else {})}
+        env = {**PLAIN_ENVIRONMENT, **({"PYTHONPATH": packages} if packages else {})}
         command = [interpreter.path, "-s", source, folder, os.path.join(helpers, "libways.so"),
                    *arguments]
         if interpreter.root:

@@ -170,6 +170,16 @@ def find_wanted():
     return [one for one in find_all() if one.minor in WANTED]
 
 
+def find_with_heap():
+    """Whose objects are read as a whole, oldest first; those of other roots are not among them."""
+    return [one for one in find_wanted() if not one.root and not one.free_threaded]
+
+
+def find_newer_in_suites():
+    """Releases after those of find_wanted(), of other suites."""
+    return [one for one in find_in_suites() if one.minor in ALSO_NEWER and not one.debug]
+
+
 def find_also():
     """Versions before and after those of find_wanted()."""
     return [one for one in find_all() if one.minor in ALSO_OLDER + ALSO_NEWER] + find_in_suites()
