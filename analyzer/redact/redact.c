@@ -254,6 +254,9 @@ static bool begins_word(const struct scan *scan)
 static size_t mask(const struct scan *scan, struct text *ret)
 {
     char byte = scan->text[scan->at];
+    size_t known = scan->secret_count ? mask_known(scan, ret) : 0;
+    if (known)
+        return known;
     if (byte == '/')
         return mask_home(scan, ret);
     if (byte == ':')
@@ -337,6 +340,11 @@ bool redact_secrets_learn(struct redact_secrets *secrets, const char *text, size
         secrets->items[secrets->count++] = (struct secret){copy, found->size};
     }
     return true;
+}
+
+bool redact_secrets_are_full(const struct redact_secrets *secrets)
+{
+    return secrets->count == SECRET_LIMIT;
 }
 
 void redact_text(const char *text, size_t size, struct text *ret)

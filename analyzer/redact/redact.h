@@ -11,7 +11,8 @@
  *   auth, cookie, ...) in assignments, arguments, environment, dictionaries, headers and the query
  *   of a URL, and what is a key or token by its look, wherever it stands: [redacted];
  * - literals in quotes that are given to a call, or compared with a name, which says secret, and
- *   those that are equal to such a value anywhere in the text.
+ *   those that are equal to such a value anywhere in the text; without quotes, too, where it has
+ *   letters and digits (an argument of a program, say).
  * Names of machines and addresses stay: a fault of the network cannot be told without them.
  */
 #ifndef PSC_REDACT_H
@@ -32,6 +33,8 @@ struct redact_secrets *redact_secrets_create(void);
 void redact_secrets_destroy(struct redact_secrets *secrets);
 /** Adds those of a text, up to 256 in all. false: out of memory. */
 bool redact_secrets_learn(struct redact_secrets *secrets, const char *text, size_t size);
+/** True: there may be more of them than are known. */
+bool redact_secrets_are_full(const struct redact_secrets *secrets);
 /** As redact_text(), of a part of such a text: literals that are one of them are masked, too. */
 void redact_text_knowing(const struct redact_secrets *secrets, const char *text, size_t size,
                          struct text *ret);

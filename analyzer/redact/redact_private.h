@@ -68,6 +68,13 @@ void note_secret_call(struct scan *scan);
  */
 size_t mask_literal(const struct scan *scan, struct text *ret);
 
+/**
+ * Masks the secret that begins at scan->at and is a word, or several, there: an argument, say. Only
+ * one with letters and digits, for others are names of functions, too.
+ * @return its end, 0: there is none.
+ */
+size_t mask_known(const struct scan *scan, struct text *ret);
+
 /** Behind a few blanks, if there are some. */
 size_t skip_blanks(const struct scan *scan, size_t at);
 size_t skip_backslashes(const struct scan *scan, size_t at);

@@ -122,3 +122,37 @@ size_t mask_literal(const struct scan *scan, struct text *ret)
     text_add(ret, scan->text + literal.end, end + 1 - literal.end);
     return end + 1;
 }
+
+/* Names of functions and files have letters and digits, too, but few are somebody's password. */
+static bool is_no_word(const struct secret *secret)
+{
+    bool letter = false, digit = false;
+    for (size_t i = 0; i < secret->size; i++) {
+        const char byte = secret->text[i];
+        letter |= (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        digit |= byte >= '0' && byte <= '9';
+    }
+    return letter && digit && secret->size >= PLAIN_MIN;
+}
+
+static bool parts_words(char byte)
+{
+    return !byte || strchr(" \t\n\"'`,;()[]{}<>=&\\", byte);
+}
+
+size_t mask_known(const struct scan *scan, struct text *ret)
+{
+    const size_t at = scan->at;
+    if (at && !parts_words(scan->text[at - 1]))
+        return 0;
+    for (size_t i = 0; i < scan->secret_count; i++) {
+        const struct secret *secret = &scan->secrets[i];
+        if (*secret->text != scan->text[at] || secret->size > scan->size - at ||
+            memcmp(secret->text, scan->text + at, secret->size) != 0 ||
+            !parts_words(byte_at(scan, at + secret->size)) || !is_no_word(secret))
+            continue;
+        text_add_string(ret, REDACTED);
+        return at + secret->size;
+    }
+    return 0;
+}

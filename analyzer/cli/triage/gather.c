@@ -3,6 +3,7 @@
 
 #include "json_cost.h"
 #include "messages.h"
+#include "redact.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,14 +60,23 @@ static void end_progress(struct triage *triage)
     triage->progress_shown = false;
 }
 
-/* What the report says is secret, before there are lines of source that have it. */
-static bool learn_secrets(const struct triage *triage, const struct core_report *report)
+/* What the report says is secret is known from now on, and it is in the report no more. */
+static bool mask(const struct triage *triage, struct core_report *report)
 {
     if (!triage->options->redacts)
         return true;
-    char *line = core_report_line(report);
-    const bool good = line && sources_mask(triage->from->sources, line);
-    free(line);
+    char *text = json_dumps(report->json, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    struct text masked = {0};
+    bool good = text && sources_mask(triage->from->sources, text);
+    if (good)
+        redact_text(text, strlen(text), &masked);
+    free(text);
+    good = good && !masked.failed;
+    if (good) {
+        core_report_deinit(report);
+        good = core_report_take(report, masked.data, masked.size, "its report cannot be masked");
+    }
+    text_deinit(&masked);
     if (!good)
         complain("out of memory");
     return good;
@@ -75,8 +85,6 @@ static bool learn_secrets(const struct triage *triage, const struct core_report 
 /* Whole reports are for the outputs, of which most need little of each. */
 static bool keep(struct triage *triage, struct core_report *report)
 {
-    if (!learn_secrets(triage, report))
-        return false;
     if (!kept_reports_add(&triage->kept, report))
         complain("a report cannot be kept in a temporary file: %s", strerror(errno));
     else if (!core_report_slim(report))
@@ -99,7 +107,8 @@ static bool take(struct triage *triage, const struct stored_core *stored,
         complain("out of memory");
         return false;
     }
-    return report_lines_add(triage->from->lines, triage->from->line_count, report) &&
+    return mask(triage, report) &&
+           report_lines_add(triage->from->lines, triage->from->line_count, report) &&
            keep(triage, report);
 }
 
@@ -157,7 +166,7 @@ static bool take_over(struct triage *triage)
     for (size_t i = 0; good && i < triage->cores->count; i++)
         if (triage->reports[i].json) {
             triage->done++;
-            good = keep(triage, &triage->reports[i]);
+            good = mask(triage, &triage->reports[i]) && keep(triage, &triage->reports[i]);
         }
     return good;
 }

@@ -149,12 +149,16 @@ static enum options_result take_forwarded(void *request, const struct option_spe
 {
     struct triage_options *options = request;
     char *word;
+    if (!strcmp(spec->long_name, "redact")) {
+        // Of each report by us: what it says is secret stands in lines of source, too.
+        options->redacts = true;
+        return OPTIONS_RUN;
+    }
     if (asprintf(&word, value ? "--%s=%s" : "--%s", spec->long_name, value) < 0)
         return OPTIONS_NO_MEMORY;
     options->forwarded[options->forwarded_count++] = word;
     options->shows_values |= !strcmp(spec->long_name, "locals");
     options->hides_source |= !strcmp(spec->long_name, "no-source");
-    options->redacts |= !strcmp(spec->long_name, "redact");
     return OPTIONS_RUN;
 }
 

@@ -28,8 +28,10 @@ def connect(password):
     except ValueError:
         ctypes.string_at(0)
 def set_password(text): pass
-login(sys.argv[2], {"db": {"password": "opensesame", "port": 5432}}, "https://alice:hunter2@host.example/x?token=sw0rdfish&a=1",
-      "/home/alice/data")
+def enter(passphrase):
+    login(sys.argv[2], {"db": {"password": "opensesame", "port": 5432}},
+          "https://alice:hunter2@host.example/x?token=sw0rdfish&a=1", "/home/alice/data")
+enter(sys.argv[5])
 """
 with open(os.path.join(cores.SOURCE, "analyzer/cli/triage/outputs/formats.def"), encoding="utf-8") as table:
     FORMATS = re.findall(r'^FORMAT\(\w+, "([^"]+)"', table.read(), re.M)
@@ -43,7 +45,7 @@ def core(tmp_path_factory):
     folder.mkdir(parents=True)
     (folder / "app.py").write_text(PROGRAM)
     done = subprocess.run(["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", interpreter.path, "-s", str(folder / "app.py"),
-                           "--password", "hunter2", "--api-key=sw0rdfish", "https://alice:opensesame@db/"],
+                           "--password", "hunter2", "--api-key=sw0rdfish", "https://alice:opensesame@db/", "p0sitional"],
                           cwd=folder, capture_output=True, timeout=600,
                           env={**os.environ, "SERVICE_TOKEN": "s3cr3t-of-env", "USER": "alice", "HOME": "/home/alice",
                                "PYTHONPATH": "/home/alice/lib"})
@@ -69,6 +71,7 @@ def test_report(core, form, options):
         assert masked.json.get("signature") == plain.json.get("signature")
     if "--locals" in options:
         assert "l0cal-secret" in plain.stdout and "l0cal-secret" not in masked.stdout
+        assert "p0sitional" in plain.stdout and "p0sitional" not in masked.stdout
         assert "5432" in masked.stdout and "text/plain" in masked.stdout and "[redacted]" in masked.stdout
 
 
@@ -92,12 +95,14 @@ def test_values_are_asked_for(core):
 def test_triage(core, tmp_path):
     outputs = {form: tmp_path / form for form in FORMATS}
     asked = [word for form, path in outputs.items() for word in ("--output", "%s=%s" % (form, path))]
-    result = analyzer.run("triage", "--redact", "--locals", *asked, core)
+    result = analyzer.run("triage", "--redact", "--locals", "--repository", core.parent, *asked, core)
     plain = analyzer.run("triage", core)
     assert leaks(plain.stdout) and not leaks(result.stdout + result.stderr)
     for form, path in outputs.items():
         text = path.read_text()
         assert text and not leaks(text), (form, leaks(text))
+        assert "l0cal-secret" not in text and "p0sitional" not in text, (form, "names of locals say that they are secret")
+        assert form not in ("html", "sarif", "sentry") or "connect(" in text, form
     report = json.loads(outputs["ndjson"].read_text())
     analyzer.assert_fits_schema(report)
     assert "/home/[user]/" in report["target"]["path"]

@@ -51,6 +51,21 @@ static void test_urls(void **state)
     stays("https://host/path@x");
 }
 
+static void test_known(void **state)
+{
+    (void)state;
+    check("run bob Tr0ub4dor password = 'Tr0ub4dor'", "run bob [redacted] password = '[redacted]'");
+    check("[\"bob\",\"Tr0ub4dor\",{\"password\":\"'Tr0ub4dor'\"}]",
+          "[\"bob\",\"[redacted]\",{\"password\":\"[redacted]\"}]");
+    check("{\"a\":\"x Tr0ub4dor y\",\"token\":\"Tr0ub4dor\"}",
+          "{\"a\":\"x [redacted] y\",\"token\":\"[redacted]\"}");
+    /* Part of another word, of a path, or a word as others are. */
+    check("xTr0ub4dor a/Tr0ub4dor.py token='Tr0ub4dor'",
+          "xTr0ub4dor a/Tr0ub4dor.py token='[redacted]'");
+    check("session main password=session", "session main password=[redacted]");
+    check("v1 token='v1'", "v1 token='[redacted]'");
+}
+
 static void test_arguments(void **state)
 {
     (void)state;
@@ -137,9 +152,10 @@ static void test_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_homes),     cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_literals),
+        cmocka_unit_test(test_homes),    cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_known),    cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_literals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,6 +190,8 @@ const char *sources_frame_line(struct sources *sources, const json_t *frame, siz
     const char *path = text_of(frame, "file");
     const json_int_t line = json_integer_value(json_object_get(frame, "line"));
     char *here = NULL;
+    if (sources->secrets && redact_secrets_are_full(sources->secrets))
+        return NULL;
     if (line < 1 || !*path || *path == '<')
         return NULL;
     char *local = sources_find_local(sources, path);
