@@ -9,7 +9,7 @@
 #define SAMPLE_LIMIT 2
 /* The first copy of a stack; the next ones follow what was needed. */
 #define FIRST_STACK ((size_t)16 * 1024)
-#define STACK_SPARE ((size_t)2 * 1024)
+#define STACK_SPARE ((size_t)4 * 1024)
 /* Bytes that are kept of the stacks of all threads, and of what was made of them. */
 #define WALKED_LIMIT ((size_t)64 * 1024 * 1024)
 /* Samples for which a page is copied that none of them wanted. */
@@ -305,7 +305,39 @@ static enum psc_status walk_or_take_known(struct capture_session *session,
     return status;
 }
 
-/* *ret_lacks: it was not stopped, and has to be. */
+/* Of a frame, enough to tell where it lies. */
+#define FRAME_BYTES ((size_t)64)
+
+/*
+ * Frames, or a part of the stack, were read when the thread ran again, so that they may be of
+ * different moments. What else is read late does not change: code, names, tables.
+ */
+static bool is_torn(const struct capture_session *session, const struct captured_thread *thread,
+                    const struct live_sleep *sleep)
+{
+    const struct target *target = session->capture.target;
+    const struct native_stack *native = &thread->merged.native;
+    const struct native_frame *last = native->count ? &native->frames[native->count - 1] : NULL;
+    uint64_t time, runs;
+    if (!live_late_pages(target))
+        return false;
+    if (sleep && live_read_runs(sleep->schedstat, &time, &runs) && runs == sleep->runs)
+        return false;
+    if (last && last->sp > native->frames[0].sp &&
+        live_was_late(target, native->frames[0].sp, (size_t)(last->sp - native->frames[0].sp)))
+        return true;
+    for (size_t i = 0; i < thread->merged.interpreter_count; i++) {
+        const struct python_stack *stack = &thread->merged.interpreters[i].stack;
+        if (live_was_late(target, thread->merged.interpreters[i].thread->tstate, FRAME_BYTES))
+            return true;
+        for (size_t k = 0; k < stack->count; k++)
+            if (live_was_late(target, stack->frames[k].address, FRAME_BYTES))
+                return true;
+    }
+    return false;
+}
+
+/* *ret_lacks: it has to be stopped, now that it is known what is needed of it. */
 static enum psc_status sample_once(struct capture_session *session, struct capture_sample *sample,
                                    const struct live_sleep *sleep, bool *ret_lacks,
                                    struct psc_error *err)
@@ -342,6 +374,8 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
     *ret_lacks = thread.merged.native.lacks;
     if (*ret_lacks)
         known->lacking_pc = sample->pc;
+    else if (status == PSC_OK && !sample->unchanged)
+        *ret_lacks = is_torn(session, &thread, taken.stood ? NULL : sleep);
     merged_stack_deinit(&thread.merged);
     return psc_fail_status(err, status);
 }

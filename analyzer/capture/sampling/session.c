@@ -78,14 +78,20 @@ static void cleanup_session(struct capture_session **session)
     capture_session_close(*session);
 }
 
-/* A library that was loaded since is a module, too: of a process that has just begun, most are. */
+/*
+ * A library that was loaded since is a module, too: of a process that has just begun, most are.
+ * What is known of the others stays, unless one of them is gone.
+ */
 static enum psc_status read_mappings_again(struct capture_session *session, struct psc_error *err)
 {
     struct target *target = session->capture.target;
-    bool changed = false;
+    bool changed = false, gone = false;
     enum psc_status status = live_prepare(target, &changed, err);
     if (status != PSC_OK || !changed)
         return status;
+    status = modules_take_new(session->modules, &gone);
+    if (status != PSC_OK || !gone)
+        return psc_fail_status(err, status);
     modules_destroy(session->modules);
     session->modules = NULL;
     return modules_create(target, &session->modules, err);

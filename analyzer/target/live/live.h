@@ -134,6 +134,8 @@ void live_begin_moment(struct target *target);
 void live_end_moment(struct target *target);
 /** How many pages were read of the process as it goes on, since the last sample. */
 size_t live_late_pages(const struct target *target);
+/** Whether some of these bytes was read so. */
+bool live_was_late(const struct target *target, psc_addr start, size_t size);
 /**
  * Lets threads go that did not stop in time, if they have by now; to be called some times a second.
  */

@@ -388,6 +388,19 @@ size_t live_late_pages(const struct target *target)
     return live->pages.table.count - (live->sampler ? live->sampler->copied : 0);
 }
 
+bool live_was_late(const struct target *target, psc_addr start, size_t size)
+{
+    const struct live *live = live_of(target);
+    size_t copied = live->sampler ? live->sampler->copied : 0;
+    // What was copied stands first.
+    for (size_t i = copied; i < live->pages.table.count; i++) {
+        psc_addr page = pages_at(&live->pages, i)->address;
+        if (page < start + size && start < page + LIVE_PAGE)
+            return true;
+    }
+    return false;
+}
+
 static void sampler_forget(struct live_sampler *sampler)
 {
     sampler->stack_start = sampler->stack_end = 0;

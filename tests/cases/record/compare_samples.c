@@ -143,7 +143,7 @@ static bool keep_frames(struct walked_thread *walked, const struct trace_thread 
 static void compare(struct comparison *comparison, int32_t pid, int32_t tid)
 {
     char text[256], path[96];
-    uint64_t time = 0, runs = 0, later = 0;
+    uint64_t time = 0, runs = 0, before = 0, later = 0;
     struct psc_error err;
     snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
     int schedstat = open(path, O_RDONLY | O_CLOEXEC);
@@ -173,11 +173,12 @@ static void compare(struct comparison *comparison, int32_t pid, int32_t tid)
     if (fast.stood)
         goto end;
     if (capture_session_begin(comparison->fresh, &err) != PSC_OK ||
+        !live_read_runs(schedstat, &time, &before) ||
         capture_session_sample(comparison->fresh, &slow, &err) != PSC_OK ||
         !live_read_runs(schedstat, &time, &later))
         goto end;
     // A stop makes it run to where it stops, and further on.
-    if (slow.pc != fast.pc || slow.sp != fast.sp || later > runs + 2) {
+    if (before != runs || slow.pc != fast.pc || slow.sp != fast.sp || later > runs + 2) {
         comparison->moved++;
         goto end;
     }
