@@ -26,6 +26,9 @@
 #include <unistd.h>
 
 #define TOLD 5
+/* On a busy machine it takes longer until so many are compared of a process that stands. */
+#define STANDING_LEAST   60
+#define STANDING_SECONDS 60
 
 /* The frames of a thread as they were walked last. */
 struct walked_thread {
@@ -257,13 +260,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "compare_samples: %s\n", err.message);
         return 1;
     }
-    while (now() < end) {
-        if (argc == 4) {
+    bool stands = argc == 4;
+    while (now() < end ||
+           (stands && comparison.compared < STANDING_LEAST && now() < end + STANDING_SECONDS)) {
+        if (stands) {
             kill(pid, SIGSTOP);
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         }
-        compare_all(&comparison, pid, argc == 4 ? compare_standing : compare);
-        if (argc == 4)
+        compare_all(&comparison, pid, stands ? compare_standing : compare);
+        if (stands)
             kill(pid, SIGCONT);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
