@@ -31,14 +31,55 @@ static double now_in_milliseconds(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+static struct timespec time_of(double milliseconds)
+{
+    long seconds = (long)(milliseconds / 1e3);
+    return (struct timespec){seconds, (long)((milliseconds - (double)seconds * 1e3) * 1e6)};
+}
+
+static int start_thread(void *(*run)(void *), void *argument, pthread_t *ret)
+{
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error)
+        return error;
+    pthread_attr_setstacksize(&attributes, THREAD_STACK);
+    error = pthread_create(ret, &attributes, run, argument);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
 /* ---- the stop ---- */
 
 struct snapshot {
     struct target *target;
     const struct live_request *request;
+    double until; /* It is let go then, in milliseconds of CLOCK_MONOTONIC. */
+    int error;    /* errno: there is no thread to hold it. */
     enum psc_status status;
     int maps_error;
+    /* Between the thread that holds the target and the one that reads. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stands; /* Its registers are there, or the status says why not. */
+    bool read;   /* Nothing more is wanted of it. */
 };
+
+static void snapshot_init(struct snapshot *snapshot)
+{
+    pthread_condattr_t clock;
+    pthread_mutex_init(&snapshot->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&snapshot->changed, &clock);
+    pthread_condattr_destroy(&clock);
+}
+
+static void snapshot_deinit(struct snapshot *snapshot)
+{
+    pthread_cond_destroy(&snapshot->changed);
+    pthread_mutex_destroy(&snapshot->lock);
+}
 
 /* A thread on another stack: its own is found by words on the other, once that is copied. */
 static void copy_own_stacks(struct target *target, const struct live_thread *const *threads,
@@ -105,58 +146,134 @@ static void copy_for_core(struct target *target)
         dump_copy(target);
 }
 
-static void hold_and_copy(struct snapshot *snapshot)
+/* ---- the thread that holds ---- */
+
+/* Whoever takes the processor makes the target wait. Of this thread only, where it is allowed. */
+static void put_first(void)
 {
-    struct target *target = snapshot->target;
-    struct live *live = live_of(target);
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    (void)setpriority(PRIO_PROCESS, 0, -20);
+}
+
+/* Nothing is read where that fails: the other thread is done at once. */
+static void stop_and_tell(struct snapshot *snapshot)
+{
+    struct live *live = live_of(snapshot->target);
     struct live_pause *pause = &live->pause;
     double start = now_in_milliseconds();
     snapshot->status = stop_all(&live->stop);
     double stopped = now_in_milliseconds();
     pause->stop = stopped - start;
-    if (snapshot->status != PSC_OK)
-        return;
-    reader_extend_limit(live->reader, pause->stop);
-    live->stop.vectors = snapshot->request->vectors;
-    stop_read_registers(&live->stop);
-    stop_read_waiting(&live->stop);
+    if (snapshot->status == PSC_OK) {
+        live->stop.vectors = snapshot->request->vectors;
+        stop_read_registers(&live->stop);
+        stop_read_waiting(&live->stop);
+    }
+    pause->registers = now_in_milliseconds() - stopped;
+    pthread_mutex_lock(&snapshot->lock);
+    snapshot->stands = true;
+    pthread_cond_broadcast(&snapshot->changed);
+    pthread_mutex_unlock(&snapshot->lock);
+}
+
+/*
+ * The tracer of a thread is a thread: it alone can let go, and when it ends, the kernel lets go of
+ * all that it held. It does nothing else, so that nothing that the other one does, sorting or
+ * waiting for a processor, holds the target for longer.
+ */
+static void *hold_thread(void *argument)
+{
+    struct snapshot *snapshot = argument;
+    struct live *live = live_of(snapshot->target);
+    const struct timespec until = time_of(snapshot->until);
+    put_first();
+    stop_and_tell(snapshot);
+    pthread_mutex_lock(&snapshot->lock);
+    // All memory for a core file takes as long as it takes.
+    while (!snapshot->read)
+        if (live->save.taken && live->save.full)
+            pthread_cond_wait(&snapshot->changed, &snapshot->lock);
+        else if (pthread_cond_timedwait(&snapshot->changed, &snapshot->lock, &until) == ETIMEDOUT)
+            break;
+    // What is read from now on does not count: see pages_read().
+    live->pages.closed |= !snapshot->read;
+    pthread_mutex_unlock(&snapshot->lock);
+    double start = now_in_milliseconds();
+    stop_release(&live->stop);
+    live->pause.resume = now_in_milliseconds() - start;
+    return NULL;
+}
+
+/* ---- the thread that reads ---- */
+
+static void read_standing(struct snapshot *snapshot)
+{
+    struct target *target = snapshot->target;
+    struct live *live = live_of(target);
+    struct live_pause *pause = &live->pause;
+    double start = now_in_milliseconds();
     snapshot->maps_error = live_read_file(live->maps_fd, &live->maps);
-    double registers = now_in_milliseconds();
-    pause->registers = registers - stopped;
+    double listed = now_in_milliseconds();
+    pause->registers += listed - start;
     snapshot->status = copy_stacks(target);
     stop_check_waiting(&live->stop);
     if (snapshot->status == PSC_OK)
         snapshot->status = live_take_threads(target, true);
     double stacks = now_in_milliseconds();
-    pause->stacks = stacks - registers;
+    pause->stacks = stacks - listed;
     if (snapshot->status == PSC_OK && !live->stop.other_width)
         snapshot->request->visit(snapshot->request->context);
     double visited = now_in_milliseconds();
-    bool in_time = !live->stop.released;
-    pause->visit = (in_time ? visited : (double)live->stop.released / 1e6) - stacks;
+    pause->visit = visited - stacks;
     if (snapshot->status == PSC_OK && live->save.taken && !snapshot->maps_error)
         copy_for_core(target);
-    pause->save = in_time ? now_in_milliseconds() - visited : 0;
+    pause->save = now_in_milliseconds() - visited;
 }
 
-/* The tracer of a thread is a thread: when it ends, the kernel lets go of all that it held. */
+/* Who has been let go in time did not stand for what was done afterwards. */
+static void cut_pause(struct live_pause *pause, double after)
+{
+    double *parts[] = {&pause->save, &pause->visit, &pause->stacks, &pause->registers};
+    for (size_t i = 0; i < PSC_ARRAY_SIZE(parts) && after > 0; i++) {
+        double part = *parts[i] < after ? *parts[i] : after;
+        *parts[i] -= part;
+        after -= part;
+    }
+}
+
+static void read_while_held(struct snapshot *snapshot, pthread_t holder)
+{
+    struct live *live = live_of(snapshot->target);
+    pthread_mutex_lock(&snapshot->lock);
+    while (!snapshot->stands)
+        pthread_cond_wait(&snapshot->changed, &snapshot->lock);
+    pthread_mutex_unlock(&snapshot->lock);
+    if (snapshot->status == PSC_OK)
+        read_standing(snapshot);
+    double end = now_in_milliseconds();
+    pthread_mutex_lock(&snapshot->lock);
+    snapshot->read = true;
+    pthread_cond_broadcast(&snapshot->changed);
+    pthread_mutex_unlock(&snapshot->lock);
+    pthread_join(holder, NULL);
+    cut_pause(&live->pause, end - ((double)live->stop.released / 1e6 - live->pause.resume));
+}
+
 static void *snapshot_thread(void *argument)
 {
     struct snapshot *snapshot = argument;
     struct live *live = live_of(snapshot->target);
-    prctl(PR_SET_TIMERSLACK, 1UL);
-    // Of this thread only, where it is allowed: whoever takes the processor makes the target wait.
-    (void)setpriority(PRIO_PROCESS, 0, -20);
+    pthread_t holder;
+    put_first();
     snapshot->target->stands = live->held = true;
-    reader_set_limit(live->reader, HOLD_LIMIT);
-    hold_and_copy(snapshot);
-    live->pages.closed |= reader_is_over(live->reader);
+    snapshot->until = now_in_milliseconds() + HOLD_LIMIT;
+    reader_set_limit(live->reader, snapshot->until);
+    snapshot->error = start_thread(hold_thread, snapshot, &holder);
+    if (!snapshot->error)
+        read_while_held(snapshot, holder);
     live->save.held_pages = live->pages.table.count;
     reader_set_limit(live->reader, 0);
     snapshot->target->stands = live->held = false;
-    double start = now_in_milliseconds();
-    stop_release(&live->stop);
-    live->pause.resume = now_in_milliseconds() - start;
     return NULL;
 }
 
@@ -172,18 +289,12 @@ static int run_snapshot(struct snapshot *snapshot)
     sigaddset(&stops, SIGTTOU);
     pthread_sigmask(SIG_BLOCK, &stops, &before);
     pthread_sigmask(SIG_SETMASK, &all, &during);
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (!error) {
-        pthread_attr_setstacksize(&attributes, THREAD_STACK);
-        error = pthread_create(&thread, &attributes, snapshot_thread, snapshot);
-        pthread_attr_destroy(&attributes);
-    }
+    int error = start_thread(snapshot_thread, snapshot, &thread);
     pthread_sigmask(SIG_SETMASK, &during, NULL);
     if (!error)
         pthread_join(thread, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
+    return error ? error : snapshot->error;
 }
 
 /* Waits until nobody traces the thread any more. False: it took too long, and there is one. */
@@ -215,6 +326,7 @@ static int run_when_free(struct snapshot *snapshot)
     for (;;) {
         stop->count = 0;
         stop->refusal = 0;
+        snapshot->stands = snapshot->read = false;
         int error = run_snapshot(snapshot);
         if (error || snapshot->status != PSC_ERR_IO || stop->refusal != EPERM)
             return error;
@@ -284,6 +396,10 @@ enum psc_status live_prepare(struct target *target, bool *ret_changed, struct ps
 static void warn_of_unread(struct target *target)
 {
     const struct live *live = live_of(target);
+    if (live->stop.cut)
+        target_warn(target, "let-go",
+                    "only %zu of its threads could be stopped in time: the others are missing",
+                    live->stop.count);
     if (live->pages.closed)
         target_warn(target, "let-go",
                     "it was let go after %.1f s: what was not read by then is missing",
@@ -298,7 +414,8 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
                               bool *ret_changed, struct psc_error *err)
 {
     struct live *live = live_of(target);
-    struct snapshot snapshot = {.target = target, .request = request};
+    struct snapshot snapshot PSC_CLEANUP(snapshot_deinit) = {.target = target, .request = request};
+    snapshot_init(&snapshot);
     live->save.taken = live->save.wanted && !request->passing;
     if (live->save.taken && !save_prepare(target))
         return psc_fail_memory(err);

@@ -107,6 +107,7 @@ struct live_stop {
     size_t count;
     size_t capacity;
     size_t running;            /**< Threads that did not stop in time. */
+    bool cut;                  /**< There are more: to stop them all would take too long. */
     int refusal;               /**< errno of the first thread that could not be seized; 0. */
     pid_t refused;             /**< That thread. */
     struct live_tracer tracer; /**< The last other one that was met. */
@@ -326,8 +327,7 @@ struct live {
     const char *root_here; /**< proc/root where its paths are to be looked up there; or NULL. */
     int maps_fd;
     struct live_reader *reader;
-    bool held;     /**< It stands still, so that reading must end in time. */
-    size_t pieces; /**< That were asked for meanwhile. */
+    bool held; /**< It stands still, so that reading must end in time. */
     struct live_text maps;
     struct live_files files;
     struct live_seen_thread *seen; /**< The threads at the last snapshot; NULL: none was taken. */

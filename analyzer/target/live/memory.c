@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PIECES_PER_CLOCK_READ 256
 /* Mappings of a file that are tried, one of which may have changed meanwhile. */
 #define MAPPED_FILE_LIMIT 16
 #define NAMED_FILE_COUNT  2
@@ -31,24 +30,12 @@ static const uint8_t *live_file_piece(struct target *target, psc_addr address, s
     return bytes;
 }
 
-/*
- * What is known already takes time, too, when there is much of it. The target is let go at once:
- * who looks may have much to do before it asks for nothing more.
- */
-static bool is_over(struct live *live)
-{
-    if (++live->pieces % PIECES_PER_CLOCK_READ == 0 && reader_is_over(live->reader))
-        live->pages.closed = true;
-    if (live->pages.closed && !(live->save.taken && live->save.full))
-        stop_release(&live->stop);
-    return live->pages.closed;
-}
-
 /* The bytes at an address and how many lie behind them in its page; NULL when not there. */
 static const uint8_t *live_piece(struct target *target, psc_addr address, size_t *ret_size)
 {
     struct live *live = live_of(target);
-    if (live->held && is_over(live))
+    // It has been let go: who looks may have much to do before it asks for nothing more.
+    if (live->held && live->pages.closed)
         return NULL;
     psc_addr page = address & ~(LIVE_PAGE - 1);
     const uint8_t *bytes = pages_find(&live->pages, page);

@@ -85,7 +85,9 @@ static size_t copy_ranges(struct live_stacks *stacks, struct live_pages *pages, 
     ssize_t got = reader_copy(pages->reader, pid, buffer, wanted, ranges, count);
     if (got < 0 && errno != EFAULT && !reader_was_late(pages->reader))
         got = read_by_file(pages, buffer, ranges, count);
-    size_t size = got < 0 ? 0 : (size_t)got & ~(size_t)(LIVE_PAGE - 1), left = size;
+    // Who was let go meanwhile may have run while they were copied.
+    size_t size = got < 0 || pages->closed ? 0 : (size_t)got & ~(size_t)(LIVE_PAGE - 1),
+           left = size;
     keep(pages, buffer, ranges, count, size);
     stacks->used += size;
     size_t done = 0;

@@ -14,9 +14,9 @@
 #define THREAD_LIMIT ((size_t)1000000)
 /* A thread in an uninterruptible wait holds the others no longer than this. */
 #define STOP_LIMIT_NANOSECONDS INT64_C(300000000)
-/* Nor one that gets no processor longer than this. */
-#define STARVED_LIMIT_NANOSECONDS INT64_C(5000000000)
-#define POLL_NANOSECONDS          20000
+/* Nor one that gets no processor longer than this; nor do more threads than can be met by then. */
+#define SEIZE_LIMIT_MILLISECONDS 500
+#define POLL_NANOSECONDS         20000
 /* Lists of the threads until one has nothing that is new. */
 #define LIST_LIMIT 1000
 /* XSAVE areas are 2.5 KB with AVX-512 and 11 KB with AMX. */
@@ -27,6 +27,11 @@ static int64_t now_in_nanoseconds(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool is_late(int64_t since)
+{
+    return now_in_nanoseconds() - since > SEIZE_LIMIT_MILLISECONDS * INT64_C(1000000);
 }
 
 static int compare_threads(const void *left, const void *right)
@@ -64,7 +69,7 @@ static bool is_ended(pid_t pid, pid_t tid)
 }
 
 /* Seizes the threads that are not known yet; *ret_new says how many there were. */
-static enum psc_status seize_new(struct live_stop *stop, size_t *ret_new)
+static enum psc_status seize_new(struct live_stop *stop, int64_t since, size_t *ret_new)
 {
     size_t sorted = stop->count;
     const struct dirent *entry;
@@ -74,6 +79,9 @@ static enum psc_status seize_new(struct live_stop *stop, size_t *ret_new)
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid <= 0 || is_known(stop, sorted, tid))
             continue;
+        stop->cut = is_late(since);
+        if (stop->cut)
+            break;
         void *threads = stop->threads;
         if (!array_reserve(&threads, &stop->capacity, stop->count + 1, sizeof(*stop->threads)))
             return PSC_ERR_MEMORY;
@@ -117,8 +125,8 @@ static bool take_stop(struct live_thread *thread)
 /* One that only waits for a processor is waited for longer than one that the kernel holds. */
 static bool is_overdue(const struct live_stop *stop, pid_t tid, int64_t since)
 {
-    int64_t late = now_in_nanoseconds() - since - STOP_LIMIT_NANOSECONDS;
-    return late > 0 && (late > STARVED_LIMIT_NANOSECONDS || read_state(stop->pid, tid) == 'D');
+    return is_late(since) || (now_in_nanoseconds() - since > STOP_LIMIT_NANOSECONDS &&
+                              read_state(stop->pid, tid) == 'D');
 }
 
 static void wait_for_all(struct live_stop *stop, int64_t since)
@@ -141,14 +149,17 @@ enum psc_status stop_all(struct live_stop *stop)
 {
     int64_t since = now_in_nanoseconds();
     stop->released = 0;
+    stop->cut = false;
     // A thread that still runs may clone another behind the back of a list: only a list that was
     // begun while all of them stood, and shows nothing new, is complete.
     for (size_t i = 0; i < LIST_LIMIT; i++) {
         size_t found;
-        enum psc_status status = seize_new(stop, &found);
+        enum psc_status status = seize_new(stop, since, &found);
         if (status != PSC_OK || (!found && i))
             return status;
         wait_for_all(stop, since);
+        if (stop->cut)
+            break;
     }
     return PSC_OK;
 }

@@ -5,6 +5,7 @@ import re
 import select
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -16,7 +17,8 @@ import living
 import resting
 
 PROGRAM = os.path.join(cores.PROGRAMS, "waiting_memory.py")
-# What a process may stand still, and a look may take, in seconds; and what a busy machine adds.
+# What a process may stand still, also on a busy machine, and a look may take, in seconds; and what a busy machine
+# adds to the look.
 HOLD, LOOK, SPARE = 1.0, 3.0, 20.0
 WARNING = "memory-waits"
 
@@ -55,6 +57,24 @@ def longest_stand(process):
     return float(process.stdout.readline())
 
 
+@pytest.fixture(name="noise", autouse=True)
+def fixture_noise():
+    """How long a thread that nobody stops could not run meanwhile: that, too, is in what the target tells."""
+    gaps, over = [0.0], threading.Event()
+
+    def beat():
+        while not over.is_set():
+            before = time.monotonic()
+            resting.let_pass(0.002)
+            gaps.append(time.monotonic() - before)
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    yield lambda: max(gaps)
+    over.set()
+    thread.join()
+
+
 def functions(document, name):
     thread, = (thread for thread in document["threads"]
                if any(frame["function"] == name for frame in thread["frames"]))
@@ -65,7 +85,7 @@ def codes(document):
     return [warning["code"] for warning in document["warnings"]]
 
 
-def test_a_stack():
+def test_a_stack(noise):
     """Python's frames are elsewhere from 3.11 on; the native ones end where the stack does."""
     with waiting("stack") as process:
         document = look(process).json
@@ -74,25 +94,25 @@ def test_a_stack():
         thread, = (thread for thread in document["threads"] if thread["name"] == "deep" or any(
             frame["function"] == "deep" for frame in thread["frames"]))
         assert analyzer.gaps(thread), thread
-        assert longest_stand(process) < HOLD + SPARE
+        assert longest_stand(process) < HOLD + noise()
 
 
-def test_an_object():
+def test_an_object(noise):
     """/proc/PID/mem says at once that such a page cannot be read: what is shown of it is not made up."""
     with waiting("object") as process:
         document = look(process, "--locals").json
         assert functions(document, "holder")[:2] == ["rest", "holder"]
         assert functions(document, "deep")[:102] == ["rest"] + ["deep"] * 101
         assert "xxx" not in str(document)
-        assert longest_stand(process) < HOLD + SPARE
+        assert longest_stand(process) < HOLD + noise()
 
 
-def test_arguments():
+def test_arguments(noise):
     """Of a command line, one page waits and the other does not."""
     with waiting("arguments", "x" * 8192) as process:
         document = look(process).json
         assert functions(document, "holder")[:2] == ["rest", "holder"]
-        assert longest_stand(process) < HOLD + SPARE
+        assert longest_stand(process) < HOLD + noise()
 
 
 @pytest.mark.parametrize("full", ["", "=full"])
@@ -105,11 +125,11 @@ def test_a_saved_core(tmp_path, full):
         longest_stand(process)
 
 
-def test_without_a_stop():
+def test_without_a_stop(noise):
     with waiting("stack") as process:
         document = look(process, "--no-pause").json
         assert functions(document, "holder")[:2] == ["rest", "holder"]
-        assert longest_stand(process) < HOLD + SPARE
+        assert longest_stand(process) < HOLD + noise()
 
 
 def changes_of_context(pid):
@@ -124,7 +144,7 @@ def wait_for_moments(recording, count):
                        "moments of a recording", LOOK + SPARE)
 
 
-def test_a_recording(tmp_path):
+def test_a_recording(tmp_path, noise):
     """What it has copied at each moment waits from one of them on."""
     path = os.path.join(tmp_path, "profile")
     with waiting("later") as process:
@@ -142,7 +162,7 @@ def test_a_recording(tmp_path):
                 recording.kill()
         with open(path) as file:
             assert "deep" in file.read()
-        assert longest_stand(process) < HOLD + SPARE
+        assert longest_stand(process) < HOLD + noise()
 
 
 def test_objects_that_cannot_be_read():
@@ -155,7 +175,7 @@ def test_objects_that_cannot_be_read():
 
 
 @pytest.mark.parametrize("what", ["stack", "object"])
-def test_a_table_of_its_time(what):
+def test_a_table_of_its_time(what, noise):
     """`top` in a terminal."""
     with waiting(what) as process:
         terminal, other = os.openpty()
@@ -175,7 +195,7 @@ def test_a_table_of_its_time(what):
             finally:
                 shown.kill()
                 os.close(terminal)
-        assert longest_stand(process) < HOLD + SPARE
+        assert longest_stand(process) < HOLD + noise()
 
 
 def test_command_lines_that_nobody_serves(tmp_path):
@@ -190,3 +210,57 @@ def test_command_lines_that_nobody_serves(tmp_path):
         result = analyzer.run("--format", "json", "--match", word, env=environment)
         assert time.monotonic() - begin < LOOK + SPARE
         assert result.json["target"]["pid"] == process.pid, result.describe()
+
+
+MANY_TASKS = """
+import asyncio, sys, threading, time
+beats = []
+def beat():
+    while True:
+        before = time.monotonic()
+        threading.Event().wait(0.002)
+        beats.append(time.monotonic() - before)
+async def rest():
+    await asyncio.Event().wait()
+async def main():
+    tasks = [asyncio.create_task(rest()) for _ in range(20000)]
+    await asyncio.sleep(0)
+    threading.Thread(target=beat, daemon=True).start()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print("%.3f" % max(beats), flush=True)
+    sys.stdin.readline()
+asyncio.run(main())
+"""
+
+
+def test_a_busy_machine(tmp_path, noise):
+    """One processor for the look, without the right to be first, and for eight others: it does not hold for longer."""
+    cpu = max(os.sched_getaffinity(0))
+    one = ["taskset", "--cpu-list", str(cpu)]
+    if not os.getuid():
+        one += ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"]
+    interpreter = [item for item in interpreters.find_wanted() if item.minor >= (3, 8)][-1]
+    source = tmp_path / "tasks.py"
+    source.write_text(MANY_TASKS)
+    with contextlib.ExitStack() as stack:
+        def start(*command, **streams):
+            process = stack.enter_context(subprocess.Popen(command, **streams))
+            stack.callback(process.kill)
+            return process
+
+        target = start(interpreter.path, str(source), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert target.stdout.readline() == b"ready\n"
+        for _ in range(8):
+            start(*one, "sh", "-c", "ulimit -t 60; while :; do :; done")
+        look_at = start(*one, analyzer.PROGRAM, "--tasks", "--pid", str(target.pid),
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        resting.wait_until(lambda: state_of(target.pid) == "t" or look_at.poll() is not None, "stop")
+        resting.wait_until(lambda: state_of(target.pid) != "t" or look_at.poll() is not None, "end of the stop")
+        assert look_at.poll() is None  # It was seen to stand.
+        assert longest_stand(target) < HOLD + noise()
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rpartition(")")[2].split()[0]

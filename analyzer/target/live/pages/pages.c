@@ -167,6 +167,8 @@ const uint8_t *pages_read(struct live_pages *pages, psc_addr page)
         first = page;
         got = read_pages(pages, page, 1, buffer);
     }
+    if (pages->closed)
+        return NULL; /* It may have run while they were read. */
     for (size_t i = 0; i < got; i++)
         if (!pages_add(pages, first + i * LIVE_PAGE, buffer + i * LIVE_PAGE))
             return NULL;

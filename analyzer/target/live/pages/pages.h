@@ -4,6 +4,7 @@
 
 #include "target.h"
 
+#include <stdatomic.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -36,12 +37,10 @@ ssize_t reader_copy(struct live_reader *reader, pid_t pid, void *buffer, size_t 
  * one the rest, which may have to wait: for who reads often.
  */
 void reader_read_directly(struct live_reader *reader);
-/** From now on all reads together end in that time; 0: no such limit. */
-void reader_set_limit(struct live_reader *reader, double milliseconds);
-/** Puts the end off by so much. */
-void reader_extend_limit(struct live_reader *reader, double milliseconds);
-/** That time has passed; what the calling thread had to wait for a processor does not count. */
-bool reader_is_over(struct live_reader *reader);
+/** @param until  no read ends later, in milliseconds of CLOCK_MONOTONIC; 0: no such limit. */
+void reader_set_limit(struct live_reader *reader, double until);
+/** That time has passed. */
+bool reader_is_over(const struct live_reader *reader);
 /** How many reads were given up. */
 size_t reader_count_late(const struct live_reader *reader);
 /** A read was given up, ever. */
@@ -86,7 +85,11 @@ struct live_page {
 struct live_pages {
     int memory; /**< /proc/PID/mem */
     struct live_reader *reader;
-    bool closed;             /**< What is not there is not read any more, until pages_clear(). */
+    /**
+     * What is not there is not read any more, until pages_clear(). Another thread may set it,
+     * before it lets the target go: a read that ends afterwards gives no page.
+     */
+    atomic_bool closed;
     struct hash_table table; /**< struct live_page */
     struct live_page last;
     uint8_t **slabs;

@@ -25,8 +25,6 @@
 #define LATE_LIMIT 4
 /* The longest of all, when the thread is ready to run and no processor is free. */
 #define STARVED_LIMIT 5000
-/* What a busy machine adds to the limit of all reads at most. */
-#define DELAY_LIMIT 1000
 
 /* A thread that reads, and what it is to read. */
 struct reader_thread {
@@ -54,8 +52,6 @@ struct live_reader {
     int pagemap;  /* -1: not known. */
     size_t late;  /* Reads that were given up. */
     double until; /* 0: no limit of all reads. */
-    double begun; /* What this thread and the other had waited for a processor by then. */
-    double delay; /* That was taken into account in it. */
     bool direct;  /* No other thread reads what is in memory. */
 };
 
@@ -155,31 +151,6 @@ static bool is_starved(const struct reader_thread *thread)
     return !thread->tid || (state && !strncmp(state, ") R", 3));
 }
 
-/* Milliseconds that a thread was ready to run and had no processor; 0 where that is not counted. */
-static double read_delay(const char *path)
-{
-    char text[128];
-    unsigned long long delay = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    // Documentation/scheduler/sched-stats.rst: nanoseconds run, nanoseconds waited.
-    return sscanf(text, "%*u %llu", &delay) == 1 ? (double)delay / 1e6 : 0;
-}
-
-/* Of this thread and of the one that reads. */
-static double measure_delay(const struct live_reader *reader)
-{
-    char path[64];
-    double delay = read_delay("/proc/thread-self/schedstat");
-    if (!reader->thread || !reader->thread->tid)
-        return delay;
-    snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", reader->thread->tid);
-    return delay + read_delay(path);
-}
-
 static struct timespec time_of(double milliseconds)
 {
     long seconds = (long)(milliseconds / 1e3);
@@ -195,12 +166,9 @@ static bool wait_for_read(struct live_reader *reader, struct reader_thread *thre
         struct timespec time = time_of(until);
         if (pthread_cond_timedwait(&thread->changed, &thread->lock, &time) != ETIMEDOUT)
             continue;
-        bool last = until < limit ? reader_is_over(reader)
-                                  : limit > start + STARVED_LIMIT || !is_starved(thread);
-        if (last)
+        if (until < limit || limit > start + STARVED_LIMIT || !is_starved(thread))
             return thread->state == READER_DONE;
-        if (until == limit)
-            limit += READ_LIMIT;
+        limit += READ_LIMIT;
     }
     return true;
 }
@@ -225,19 +193,9 @@ struct request {
     const struct iovec *ranges;
 };
 
-bool reader_is_over(struct live_reader *reader)
+bool reader_is_over(const struct live_reader *reader)
 {
-    if (reader->until <= 0 || now_in_milliseconds() < reader->until)
-        return false;
-    // A busy machine is no fault of the memory.
-    double delay = measure_delay(reader), most = reader->begun + DELAY_LIMIT;
-    if (delay > most)
-        delay = most;
-    if (delay > reader->delay) {
-        reader->until += delay - reader->delay;
-        reader->delay = delay;
-    }
-    return now_in_milliseconds() >= reader->until;
+    return reader->until > 0 && now_in_milliseconds() >= reader->until;
 }
 
 /* fork(2) copies the calling thread alone; what the other one held is lost. */
@@ -356,15 +314,9 @@ void reader_destroy(struct live_reader *reader)
     free(reader);
 }
 
-void reader_set_limit(struct live_reader *reader, double milliseconds)
+void reader_set_limit(struct live_reader *reader, double until)
 {
-    reader->until = milliseconds > 0 ? now_in_milliseconds() + milliseconds : 0;
-    reader->delay = reader->begun = milliseconds > 0 ? measure_delay(reader) : 0;
-}
-
-void reader_extend_limit(struct live_reader *reader, double milliseconds)
-{
-    reader->until += milliseconds;
+    reader->until = until;
 }
 
 size_t reader_count_late(const struct live_reader *reader)
