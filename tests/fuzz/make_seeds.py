@@ -187,6 +187,9 @@ def main():
               b'{"kind":"python","function":"f","file":"/x","line":3}]},{"tid":14,"frames":[]}]}\n')
     write(folder, "fuzz_report", "one", report)
     write(folder, "fuzz_report", "two", report + report.replace(b"13", b"15"))
+    member = struct.pack("<QQIIII", 4096, 10, 4, 0, 0, 0) + b"a/b\0"
+    write(folder, "fuzz_bundle_members", "members", member + struct.pack("<QQIIII", 0, 0, 2, 7, 1, 0) + b"c\0../a/b\0")
+    write(folder, "fuzz_bundle_members", "path", b"/../a//x/../b/.")
     write(folder, "fuzz_what_runs", "record", b'pkg/"odd".so,x\r\n"pkg/""odd"".so",sha256=a,1\npkg\n')
     write(folder, "fuzz_what_runs", "metadata", b"Name: pkg \r\nVersion: 1\n\nName: x\n")
     write(folder, "fuzz_what_runs", "conda", b'{"name": "pkg", "version": "1", "files": ["lib/pkg.so"]}')

@@ -46,7 +46,18 @@ int bundle_unpack(void *context);
 
 /** Sorts them by their names, and writes them into an empty file. False: errno says why. */
 bool members_write(struct member_list *list, int fd);
-/** Reads what members_write() has written; whoever has the file may have written anything. */
+/**
+ * Takes apart the bytes that members_write() has written, or that somebody else has. Names and
+ * links are in them; each ends with a zero, and offset and size together are no more than
+ * INT64_MAX.
+ * @param ret  its items are to be freed, whatever comes of it.
+ * @return false: they are something else, there are too many, or memory is out.
+ */
+bool parse_members(char *text, size_t size, struct member_list *ret);
+/**
+ * Reads what members_write() has written; whoever has the file may have written anything.
+ * @param ret_text  malloc'd, what the names are in; NULL: it could not be read.
+ */
 bool members_read(int fd, struct member_list *ret, char **ret_text);
 
 #endif

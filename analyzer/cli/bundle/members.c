@@ -107,12 +107,10 @@ static bool take_member(char *text, size_t end, size_t *at, struct member *ret)
            head.offset <= INT64_MAX && head.size <= INT64_MAX - head.offset;
 }
 
-bool members_read(int fd, struct member_list *ret, char **ret_text)
+bool parse_members(char *text, size_t size, struct member_list *ret)
 {
-    size_t size = 0, at = 0;
     *ret = (struct member_list){0};
-    *ret_text = read_all(fd, &size);
-    while (*ret_text && at < size) {
+    for (size_t at = 0; at < size; ret->count++) {
         if (ret->count == ret->capacity) {
             const size_t capacity = ret->capacity ? ret->capacity * 2 : 256;
             struct member *grown = reallocarray(ret->items, capacity, sizeof(*grown));
@@ -121,10 +119,16 @@ bool members_read(int fd, struct member_list *ret, char **ret_text)
             ret->items = grown;
             ret->capacity = capacity;
         }
-        if (ret->count == MEMBER_LIMIT ||
-            !take_member(*ret_text, size, &at, &ret->items[ret->count]))
+        if (ret->count == MEMBER_LIMIT || !take_member(text, size, &at, &ret->items[ret->count]))
             return false;
-        ret->count++;
     }
-    return *ret_text != NULL;
+    return true;
+}
+
+bool members_read(int fd, struct member_list *ret, char **ret_text)
+{
+    size_t size = 0;
+    *ret = (struct member_list){0};
+    *ret_text = read_all(fd, &size);
+    return *ret_text && parse_members(*ret_text, size, ret);
 }
