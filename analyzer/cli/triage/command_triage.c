@@ -120,10 +120,10 @@ int triage_run(const struct triage_options *options)
         messages_redact();
     if (!find_cores(options, &cores))
         complain("out of memory");
-    else if (!cores.count && !options->exit_count && !options->may_find_nothing)
-        complain("no core file was found");
-    else
+    else if (cores.count || options->exit_count || options->may_find_nothing)
         code = run_on(options, &cores);
+    else if (!cores.missed) // What is not there, or cannot be read, was told of.
+        complain("no core file was found");
     core_list_deinit(&cores);
     return code;
 }

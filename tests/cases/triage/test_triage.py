@@ -157,6 +157,9 @@ def test_limits_of_one_core(folder):
 def test_nothing_to_do(folder, tmp_path):
     result = triage(tmp_path, tmp_path)
     assert result.returncode == analyzer.EXIT_NOTHING and result.stderr == "pystack-core: no core file was found\n"
+    missing = analyzer.run("triage", tmp_path / "none")
+    assert missing.returncode == analyzer.EXIT_NOTHING
+    assert missing.stderr == "pystack-core: %s: No such file or directory\n" % (tmp_path / "none")
     result = triage(tmp_path, tmp_path / "none", folder / "cores" / "core.a1")
     assert result.returncode == analyzer.EXIT_PARTIAL and "none: No such file" in result.stderr
 
