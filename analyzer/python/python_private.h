@@ -44,6 +44,7 @@ struct python {
     struct budget *budget;               /**< objects/budget.c */
     struct python_codes *code_table;     /**< frames/code.c */
     struct frame_reader *frame_reader;   /**< frames/frame.c */
+    struct locks_cache *locks_cache;     /**< locks/lock_cache.c */
     size_t frame_count;                  /**< Of all stacks that were walked. */
     bool keeps_code;                     /**< See python_keep_code(). */
 };

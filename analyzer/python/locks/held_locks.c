@@ -20,8 +20,7 @@ static const struct block_class {
     {"multiprocessing/synchronize.py", "_lock", false}, // Condition
 };
 
-/* What the block of an object holds that ends with that function; 0: nothing that is known. */
-static psc_addr find_in_object(struct python *python, psc_addr function, psc_addr self)
+static psc_addr read_in_object(struct python *python, psc_addr function, psc_addr self)
 {
     psc_addr address;
     psc_addr held;
@@ -40,6 +39,16 @@ static psc_addr find_in_object(struct python *python, psc_addr function, psc_add
         return py_attribute_find(python, held, "_semlock", &inner) == PSC_OK ? inner : held;
     }
     return 0;
+}
+
+/* What the block of an object holds that ends with that function; 0: nothing that is known. */
+static psc_addr find_in_object(struct python *python, psc_addr function, psc_addr self)
+{
+    bool found;
+    struct locks_known *known = locks_recall(python, LOCKS_BLOCK, function, self, &found);
+    if (known && !found)
+        known->address = read_in_object(python, function, self);
+    return known ? known->address : 0;
 }
 
 /* Up to 3.13: the bound method that ends the block. */

@@ -8,6 +8,37 @@
 
 #include "frames.h"
 
+/* ---- lock_cache.c ---- */
+
+/** What is found out once of a pair of addresses. */
+enum locks_fact {
+    LOCKS_MODULE_NAME, /**< Of globals: `__name__`. */
+    LOCKS_GLOBAL_NAME, /**< Of globals and an object: its name there. */
+    LOCKS_GIVEN_BACK,  /**< Of a condition: its lock. */
+    LOCKS_BLOCK,       /**< Of a function that ends a block and its object: what the block holds. */
+    LOCKS_FACTS
+};
+
+/** What is kept of it: threads that wait alike ask the same. 0 and NULL: there is none. */
+struct locks_known {
+    psc_addr first;
+    psc_addr second;
+    psc_addr address;
+    const char *name;
+};
+
+/**
+ * @param ret_found  whether that is what is kept of the two; else it is to be filled in.
+ * @return NULL: out of memory.
+ */
+struct locks_known *locks_recall(struct python *python, enum locks_fact fact, psc_addr first,
+                                 psc_addr second, bool *ret_found);
+/** The dictionary of a frame's globals. */
+PSC_MUST_CHECK enum psc_status locks_find_globals(struct python *python,
+                                                  const struct python_frame *frame, psc_addr *ret);
+/** `__name__` of these; NULL: not known. */
+const char *locks_name_of_module(struct python *python, psc_addr globals);
+
 /* ---- lock_object.c ---- */
 
 /** Fills kind, lock, type and owner by the semaphore that an object of Python's has; false: none.

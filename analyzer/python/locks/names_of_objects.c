@@ -47,10 +47,24 @@ static const char *find_in_slots(struct python *python, const struct py_slots *s
     return NULL;
 }
 
+/* In the globals of the frame. */
+static const char *find_global(struct python *python, const struct python_frame *frame,
+                               psc_addr object)
+{
+    struct py_items items;
+    psc_addr globals;
+    bool found;
+    if (locks_find_globals(python, frame, &globals) != PSC_OK)
+        return NULL;
+    struct locks_known *known = locks_recall(python, LOCKS_GLOBAL_NAME, globals, object, &found);
+    if (known && !found && py_dict_open(python, globals, &items) == PSC_OK)
+        known->name = find_item(python, &items, GLOBALS_LIMIT, object);
+    return known ? known->name : NULL;
+}
+
 const char *locks_name_of(struct python *python, const struct python_frame *frame, psc_addr object)
 {
     struct py_slots slots PSC_CLEANUP(py_slots_deinit) = {0};
-    struct py_items items;
     bool readable = false;
     const char *name = NULL;
     if (!object)
@@ -60,8 +74,5 @@ const char *locks_name_of(struct python *python, const struct python_frame *fram
     psc_addr self = name || frame->compiled ? 0 : py_frame_self(python, frame);
     if (self)
         name = find_attribute(python, self, "self", object);
-    if (!name && py_frame_dict_open(python, frame->address, PY_FRAME_GLOBALS, PY_FRAMEOBJ_GLOBALS,
-                                    &items) == PSC_OK)
-        name = find_item(python, &items, GLOBALS_LIMIT, object);
-    return name;
+    return name ? name : find_global(python, frame, object);
 }

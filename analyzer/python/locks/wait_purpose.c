@@ -68,15 +68,18 @@ static const struct purpose purposes[] = {
      "the import lock of module", false},
 };
 
-/* Files of which functions may stand between the sleep and those above. */
-static const char *const library_files[] = {
-    "threading.py",
-    "queue.py",
-    "futures/_base.py",
-    "multiprocessing/synchronize.py",
-    "multiprocessing/pool.py",
-    "importlib._bootstrap>",
-    "importlib/_bootstrap.py",
+/** Files of which functions may stand between the sleep and those above. */
+static const struct library_file {
+    const char *file;
+    const char *module; /**< Others have files of that name, too; NULL: of this one nobody has. */
+} library_files[] = {
+    {"threading.py", "threading"},
+    {"queue.py", "queue"},
+    {"futures/_base.py", "concurrent.futures._base"},
+    {"multiprocessing/synchronize.py", "multiprocessing.synchronize"},
+    {"multiprocessing/pool.py", "multiprocessing.pool"},
+    {"importlib._bootstrap>", NULL},
+    {"importlib/_bootstrap.py", NULL},
 };
 
 static bool is_file(const char *path, const char *end)
@@ -88,11 +91,20 @@ static bool is_file(const char *path, const char *end)
     return size == part || path[size - part - 1] == '/' || path[0] == '<';
 }
 
-static bool is_library(const char *path)
+static bool is_module(struct python *python, const struct python_frame *frame, const char *module)
+{
+    psc_addr globals;
+    const char *name = module && locks_find_globals(python, frame, &globals) == PSC_OK
+                           ? locks_name_of_module(python, globals)
+                           : NULL;
+    return !name || !strcmp(name, module);
+}
+
+static bool is_library(struct python *python, const struct python_frame *frame, const char *path)
 {
     for (size_t i = 0; i < PSC_ARRAY_SIZE(library_files); i++)
-        if (is_file(path, library_files[i]))
-            return true;
+        if (is_file(path, library_files[i].file))
+            return is_module(python, frame, library_files[i].module);
     return false;
 }
 
@@ -126,19 +138,22 @@ static void read_owner(struct python *python, psc_addr object, const char *attri
 }
 
 /* Condition.wait() of both libraries: the waiter's semaphore is another one than the lock. */
-static void read_given_back(struct python *python, psc_addr condition, struct python_wait *ret)
+static psc_addr find_given_back(struct python *python, psc_addr condition)
 {
     psc_addr lock;
     psc_addr inner;
-    if (!condition || py_attribute_find(python, condition, "_lock", &lock) != PSC_OK)
-        return;
-    ret->given_back = py_attribute_find(python, lock, "_semlock", &inner) == PSC_OK ? inner : lock;
+    bool found;
+    struct locks_known *known =
+        condition ? locks_recall(python, LOCKS_GIVEN_BACK, condition, 0, &found) : NULL;
+    if (known && !found && py_attribute_find(python, condition, "_lock", &lock) == PSC_OK)
+        known->address =
+            py_attribute_find(python, lock, "_semlock", &inner) == PSC_OK ? inner : lock;
+    return known ? known->address : 0;
 }
 
-static void take_purpose(struct python *python, const struct purpose *purpose,
-                         const struct python_frame *frame, struct python_wait *ret)
+static void take_purpose(struct python *python, const struct purpose *purpose, psc_addr self,
+                         struct python_wait *ret)
 {
-    psc_addr self = py_frame_self(python, frame);
     uint64_t parked = ret->owner;
     ret->kind = purpose->kind;
     ret->type = purpose->type;
@@ -184,18 +199,19 @@ void locks_find_purpose(struct python *python, const struct python_wait_place *p
         if (place->frames[i].kind != PYTHON_FRAME_CODE)
             continue;
         if (python_read_location(python, &place->frames[i], &location) != PSC_OK ||
-            !location.file || !location.function || !is_library(location.file))
+            !location.file || !location.function ||
+            !is_library(python, &place->frames[i], location.file))
             break;
         const struct purpose *purpose = find_purpose(&location);
+        psc_addr self = py_frame_self(python, &place->frames[i]);
         if (purpose && !strcmp(purpose->function, "Condition.wait"))
-            read_given_back(python, py_frame_self(python, &place->frames[i]), ret);
+            ret->given_back = find_given_back(python, self);
         // It was notified, or its time is over: it wants the lock again, and no more.
         bool again = ret->given_back && ret->given_back == ret->lock;
         if (purpose && !again && (waits || !purpose->outer)) {
-            take_purpose(python, purpose, &place->frames[i], ret);
+            take_purpose(python, purpose, self, ret);
             waits = true;
         }
-        psc_addr self = py_frame_self(python, &place->frames[i]);
         outer = self ? self : outer;
         is_part = !is_file(location.file, "multiprocessing/synchronize.py");
     }

@@ -56,6 +56,16 @@ class Service:
 
 
 service = Service()
+# The same names of a file, a class and a method as in the library.
+OTHER_QUEUE = """
+class Queue:
+    def get(self, ready):
+        with ready:
+            ready.wait()
+"""
+other_queue = {"__name__": "jobs.queue"}
+exec(compile(OTHER_QUEUE, "jobs/queue.py", "exec"), other_queue)
+other_ready = threading.Condition()
 
 
 def begin(name, kind, text=None, thing=None, owner=None, certain=False):
@@ -84,6 +94,13 @@ def waits_acquire():
     jobs_lock.acquire(True, 5000)
 
 
+def left_block():
+    with near_lock:  # what its block has left on the stack is no sign of who has it now
+        pass
+    begin("left_block", None)
+    stay.wait()
+
+
 def holds_unseen():
     near_lock.acquire()  # nothing of this stays on the stack
     begin("holds_unseen", None)
@@ -110,6 +127,7 @@ def waits_rlock():
 
 def holds_condition():
     with condition:
+        condition.notify()
         begin("holds_condition", None)
         stay.wait()
 
@@ -118,6 +136,28 @@ def enters_condition():
     begin("enters_condition", "rlock", "threading.RLock of \"condition\"", condition, "holds_condition", True)
     with condition:
         pass
+
+
+def notified():
+    """Its wait is over, but it has not the lock."""
+    with condition:
+        begin("notified", "rlock", "threading.RLock of \"condition\"", condition, "holds_condition", True)
+        condition.wait()
+
+
+class Reluctant(threading.Condition):
+    """Its wait() is on the stack, but waits for something else."""
+    def _release_save(self):
+        near_lock.acquire()
+
+
+reluctant = Reluctant(threading.Lock())
+
+
+def pretends_condition():
+    begin("pretends_condition", "lock", "threading.Lock \"near_lock\"", near_lock)
+    with reluctant:
+        reluctant.wait()
 
 
 def waits_condition():
@@ -139,6 +179,11 @@ def waits_semaphore():
 def waits_get():
     begin("waits_get", "queue", "an item of queue.Queue \"work\"", work)
     work.get()
+
+
+def waits_of_another():
+    begin("waits_of_another", "condition", "threading.Condition \"ready\"", other_ready)
+    other_queue["Queue"]().get(other_ready)
 
 
 def waits_put():
@@ -190,8 +235,8 @@ def waits_imports():
 
 
 HOLDERS = [holds_lock, holds_unseen, holds_rlock, holds_condition, holds_imports, holds_file]
-WAITERS = [waits_lock, waits_acquire, waits_unseen, waits_rlock, enters_condition, waits_condition, waits_event,
-           waits_semaphore, waits_get, waits_put, waits_barrier, waits_join, waits_imports, waits_file]
+WAITERS = [pretends_condition, waits_lock, waits_acquire, waits_unseen, waits_rlock, enters_condition, waits_condition, waits_event,
+           waits_semaphore, waits_get, waits_of_another, waits_put, waits_barrier, waits_join, waits_imports, waits_file]
 THREADS = {}
 
 
@@ -213,6 +258,11 @@ def is_asleep(tid):
 
 
 def main():
+    for function in (left_block, notified):
+        start(function)
+        begun.acquire()
+    while not condition._waiters:
+        stay.wait(0.005)
     for function in HOLDERS:
         start(function)
     start(service.hold, "holds_guard")
