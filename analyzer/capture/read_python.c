@@ -20,7 +20,9 @@ static enum psc_status read_locations(struct capture *capture, const struct pyth
             i && frames[i].code == frames[i - 1].code && frames[i].lasti == frames[i - 1].lasti;
         if (!same && python_read_location(capture->python, &frames[i], &location) == PSC_ERR_MEMORY)
             return PSC_ERR_MEMORY;
-        (void)python_read_self_class(capture->python, &frames[i]);
+        // Of a core it can be read when it is wanted.
+        if (capture->target->kind == TARGET_PROCESS)
+            (void)python_read_self_class(capture->python, &frames[i]);
     }
     return PSC_OK;
 }

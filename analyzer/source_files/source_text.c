@@ -72,10 +72,11 @@ static bool find_encoding(const char *text, size_t size, char ret[NAME_LIMIT])
 
 size_t source_line_length(const char *text, size_t size)
 {
-    size_t length = 0;
-    while (length < size && text[length] != '\n' && text[length] != '\r')
-        length++;
+    const char *end = size ? memchr(text, '\n', size) : NULL;
+    size_t length = end ? (size_t)(end - text) : size;
     /* CPython, Parser/tokenizer, translate_newlines(): "\r" alone ends a line, too. */
+    const char *alone = length ? memchr(text, '\r', length) : NULL;
+    length = alone ? (size_t)(alone - text) : length;
     if (length + 1 < size && text[length] == '\r' && text[length + 1] == '\n')
         length++;
     return length < size ? length + 1 : size;

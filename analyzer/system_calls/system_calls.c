@@ -51,9 +51,10 @@ static const struct machine_calls *find_machine(const struct target_machine *mac
 static const struct system_call *find_call(const struct target_machine *machine, uint32_t number)
 {
     const struct machine_calls *calls = find_machine(machine);
-    for (size_t i = 0; calls && i < calls->count; i++)
-        if (calls->calls[i].number == number)
-            return &calls->calls[i];
+    // As they are sorted, a call is behind none that has a higher number.
+    for (size_t i = calls ? (number < calls->count ? number : calls->count - 1) + 1 : 0; i; i--)
+        if (calls->calls[i - 1].number <= number)
+            return calls->calls[i - 1].number == number ? &calls->calls[i - 1] : NULL;
     return NULL;
 }
 
@@ -73,10 +74,34 @@ bool system_call_get_arguments(const struct target_machine *machine,
     return calls;
 }
 
+/* As printf() would; of each thread there are six. */
+static void add_number(uint64_t value, unsigned base, struct text *ret)
+{
+    char digits[24];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value);
+    text_add(ret, digits + at, sizeof(digits) - at);
+}
+
+static void add_hexadecimal(uint64_t value, struct text *ret)
+{
+    text_add_string(ret, "0x");
+    add_number(value, 16, ret);
+}
+
+static void add_signed(int64_t value, struct text *ret)
+{
+    text_add_string(ret, value < 0 ? "-" : "");
+    add_number(value < 0 ? -(uint64_t)value : (uint64_t)value, 10, ret);
+}
+
 static void add_address(uint64_t address, struct text *ret)
 {
     if (address)
-        text_printf(ret, "0x%" PRIx64, address);
+        add_hexadecimal(address, ret);
     else
         text_add_string(ret, "NULL");
 }
@@ -101,22 +126,22 @@ static void add_argument(struct target *target, char kind, uint64_t value, struc
         if ((int32_t)value == CURRENT_DIRECTORY)
             text_add_string(ret, "AT_FDCWD");
         else
-            text_printf(ret, "%" PRId32, (int32_t)value);
+            add_signed((int32_t)value, ret);
         break;
     case 'i':
-        text_printf(ret, "%" PRId32, (int32_t)value);
+        add_signed((int32_t)value, ret);
         break;
     case 'I':
-        text_printf(ret, "%" PRId64, (int64_t)value);
+        add_signed((int64_t)value, ret);
         break;
     case 'u':
-        text_printf(ret, "%" PRIu32, (uint32_t)value);
+        add_number((uint32_t)value, 10, ret);
         break;
     case 'U':
-        text_printf(ret, "%" PRIu64, value);
+        add_number(value, 10, ret);
         break;
     case 'x':
-        text_printf(ret, "0x%" PRIx32, (uint32_t)value);
+        add_hexadecimal((uint32_t)value, ret);
         break;
     case 'o':
         text_printf(ret, "0%" PRIo32, (uint32_t)value);
@@ -128,7 +153,7 @@ static void add_argument(struct target *target, char kind, uint64_t value, struc
         add_address(value, ret);
         break;
     default:
-        text_printf(ret, "0x%" PRIx64, value);
+        add_hexadecimal(value, ret);
         break;
     }
 }

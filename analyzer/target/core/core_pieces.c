@@ -4,20 +4,27 @@
 /* Of a core that is not there as a whole: what is lent at once. */
 #define PIECE_SIZE ((size_t)1024 * 1024)
 
+/* Addresses that differ in higher bits alone share a place among the segments that were met last.
+ */
+#define KEPT_SHIFT 16
+
 /* Where a segment has holes: a page. */
 #define SKIPPED_AT_ONCE ((psc_addr)4096)
 
 static const struct core_segment *core_find_segment(struct core *core, psc_addr address)
 {
-    if (core->last_segment < core->segment_count) {
-        const struct core_segment *last = &core->segments[core->last_segment];
+    // Reads go to and fro between stacks, heaps and code.
+    size_t *kept =
+        &core->last_segments[(address >> KEPT_SHIFT) % PSC_ARRAY_SIZE(core->last_segments)];
+    if (*kept < core->segment_count) {
+        const struct core_segment *last = &core->segments[*kept];
         if (address >= last->start && address < last->end)
             return last;
     }
     size_t behind = SORTED_UP_TO(core->segments, start, core->segment_count, address);
     if (!behind || address >= core->segments[behind - 1].end)
         return NULL;
-    core->last_segment = behind - 1;
+    *kept = behind - 1;
     return &core->segments[behind - 1];
 }
 

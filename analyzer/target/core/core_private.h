@@ -51,7 +51,7 @@ struct core {
     struct core_image image;
     struct core_segment *segments; /**< Sorted, not overlapping. */
     size_t segment_count;
-    size_t last_segment;
+    size_t last_segments[64]; /**< That were met last, by bits of the address. */
     size_t last_mapping;
     struct core_held held;
     /* slim_notes.c: of a slim core. */
