@@ -9,9 +9,10 @@ import pytest
 
 import analyzer
 import cores
+import interpreters
 import resting
 
-CXX = os.path.join(cores.PROGRAMS, "ways_to_abort.cc")
+CXX, RUN_MAIN = [os.path.join(cores.PROGRAMS, name) for name in ("ways_to_abort.cc", "run_main.py")]
 BUILDS = {
     "usual": ["-O2"],
     "unoptimised": ["-O0"],
@@ -121,6 +122,28 @@ def test_abort_alone(build, way):
     assert (crash["summary"], crash["message"], crash["cause"]) == (summary, None, "other")
 
 
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler here")
+@pytest.mark.parametrize("way,python", interpreters.in_turn([*GLIBC, "runtime_error", "abort", "old_text"]), ids=str)
+def test_in_python(way, python, tmp_path):
+    """The same in a module of Python's."""
+    flags = ["-std=c++17", "-w", "-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", *BUILDS["usual"]]
+
+    def make(folder):
+        subprocess.run(["c++", *flags, "-shared", "-fPIC", "-o", os.path.join(folder, "ways.so"), CXX], check=True)
+
+    library = os.path.join(cores.made_once("ways-to-abort-in-python", cores.digest(CXX, flags), make), "ways.so")
+    folder = tmp_path / "run"
+    die([python.path, RUN_MAIN, library, way], str(folder))
+    crash, said = analyzer.json_of(str(folder / "core")).json["crash"], (folder / "stderr").read_text()
+    if way in GLIBC:
+        assert (crash["cause"], crash["message"]) == (GLIBC[way], said.rstrip("\n"))
+    elif way == "runtime_error":
+        what = re.search(r"^  what\(\):  (.*)$", said, re.M)
+        assert what and (crash["cause"], crash["message"]) == ("terminate", "std::runtime_error: " + what.group(1))
+    else:
+        assert (crash["cause"], crash["message"], crash["summary"]) == ("other", None, "abort() called")
+
+
 @pytest.mark.parametrize("way,environment", [("own_text", {}), ("own_function", {}), ("no_thread_state", {}), ("none", {}),
                                              ("overrun", {"PYTHONMALLOC": "debug"})])
 def test_python_gives_up(interpreter, way, environment, tmp_path):
@@ -146,6 +169,17 @@ def test_python_gives_up(interpreter, way, environment, tmp_path):
         assert not known or said.endswith(crash["message"])
 
 
+@pytest.mark.parametrize("way,python", interpreters.in_turn(["trap", "kill_process", "kill"]), ids=str)
+def test_system_calls_of_python(way, python, tmp_path):
+    library = str(tmp_path / "refused_call.so")
+    cores.compile_c([os.path.join(cores.PROGRAMS, "refused_call.c")], library, "-O1", "-shared", "-fPIC")
+    die([python.path, RUN_MAIN, library, way], str(tmp_path / "run"))
+    crash = analyzer.json_of(str(tmp_path / "run" / "core")).json["crash"]
+    assert crash["cause"] == ("other" if way == "kill" else "seccomp") and crash["message"] is None
+    assert crash["summary"].startswith("sent by itself with kill()" if way == "kill" else
+                                       "system call refused by seccomp: openat(")
+
+
 @pytest.mark.parametrize("way,summary,cause", [
     ("trap", 'system call refused by seccomp: openat(AT_FDCWD, "/etc/passwd", 0x80000, 00)', "seccomp"),
     ("kill_process", 'system call refused by seccomp: openat(AT_FDCWD, "/etc/passwd", 0x80000, 00)', "seccomp"),
@@ -159,12 +193,16 @@ def test_system_calls(tmp_path, way, summary, cause):
 
 
 @pytest.mark.skipif(not cores.kernel_writes_here(), reason="the kernel does not write core files here")
-def test_killed_from_outside(tmp_path):
-    program = str(tmp_path / "refused_call")
-    cores.compile_c([os.path.join(cores.PROGRAMS, "refused_call.c")], program, "-O1")
+@pytest.mark.parametrize("python", [None, *interpreters.find_three()], ids=str)
+def test_killed_from_outside(python, tmp_path):
+    program = [str(tmp_path / "refused_call")]
+    flags = ["-shared", "-fPIC"] if python else []
+    cores.compile_c([os.path.join(cores.PROGRAMS, "refused_call.c")], program[0], "-O1", *flags)
+    if python:
+        program = [python.path, RUN_MAIN, *program]
     command = "import os, subprocess, sys; child = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE); " \
         "child.stdout.read(); os.kill(child.pid, %d); child.wait(); print(os.getpid())" % signal.SIGQUIT
-    done = subprocess.run(["/usr/bin/python3", "-c", command, program, "wait"], cwd=str(tmp_path), check=True,
+    done = subprocess.run(["/usr/bin/python3", "-c", command, *program, "wait"], cwd=str(tmp_path), check=True,
                           preexec_fn=cores._allow_cores, capture_output=True, timeout=resting.WAIT)
     core, = tmp_path.glob("core*")
     crash = analyzer.json_of(str(core)).json["crash"]

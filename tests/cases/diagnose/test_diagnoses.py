@@ -1,11 +1,15 @@
 """Each diagnosis has a case, alive and as a core, and a near miss: the table of diagnoses beside the code and the tests."""
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 import cores
 import diagnoses
+import interpreters
+import resting
 
 ANALYZER = os.path.join(cores.SOURCE, "analyzer")
 CASES = os.path.join(cores.SOURCE, "tests", "cases")
@@ -51,13 +55,46 @@ def programs_of(text):
             yield name, read(folder, name)
 
 
+def collect(files, thorough):
+    command = [sys.executable, "-B", "-m", "pytest", "-o", "addopts=-p no:cacheprovider", "--collect-only", "-q", *files]
+    return subprocess.Popen(command, cwd=CASES, env=dict(os.environ, PSC_TEST_THOROUGH=thorough),
+                            stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="module")
+def collected():
+    """What pytest would run of the tests that are named: thoroughly, and else."""
+    cases = [case for table in [*CODE, "WORDS"] for row in getattr(diagnoses, table).values() for case in row]
+    files = sorted({case.partition("::")[0] for case in cases if ".py::" in case})
+    runs = [collect(files, thorough) for thorough in ("1", "0")]
+    return [run.communicate(timeout=resting.WAIT)[0].splitlines() for run in runs]
+
+
+def find_tests(case, ids):
+    """The ids of a test; where parameters have its word, those."""
+    name, _, word = case.partition(" ")
+    found = [one for one in ids if one == name or one.startswith(name + "[")]
+    return [one for one in found if re.search(r"[-\[]%s[-\]]" % re.escape(word), one)] or found
+
+
+def versions(ids):
+    return {match for one in ids for match in re.findall(r"[-\[](\d\.\d+)\.\d+[a-z]*-", one)}
+
+
 @pytest.mark.parametrize("row", ROWS)
-def test_each_row_has_its_cases(row):
-    assert len(row) == 3
-    for case in row:
-        path, _, word = case.partition(" ")
-        if not path.endswith(".py"):
+def test_each_row_has_its_cases(row, collected):
+    """Each of its tests is there and has the case; what is found has three interpreters, or a reason why not."""
+    assert len(row) in (3, 4) and ".py::" in row[2], "no near miss"
+    thorough, usual = collected
+    wanted = min(3, len({one.minor for one in interpreters.find_wanted()}))
+    for at, case in enumerate(row[:3]):
+        name, _, word = case.partition(" ")
+        if ".py::" not in case:
+            assert at < 2 and " " in case, case
             continue
-        text = read(CASES, path)
-        found = [text, *(program for _, program in programs_of(text))]
-        assert any(re.search(r"(\b|_)%s\b" % re.escape(word), one) for one in found), case
+        text = read(CASES, name.partition("::")[0])
+        sources = [text, *(program for _, program in programs_of(text))]
+        assert any(re.search(r"(\b|_)%s\b" % re.escape(word), one) for one in [*sources, *find_tests(case, usual)]), case
+        assert find_tests(case, usual), "not in a usual run: " + case
+        assert at == 2 or len(row) == 4 or len(versions(find_tests(case, thorough))) >= wanted, case
+    assert any(".py::" in case for case in row[:2]) and row[2] not in row[:2]

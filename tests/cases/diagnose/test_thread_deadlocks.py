@@ -199,34 +199,45 @@ def native_stuck():
     def make(where):
         cores.compile_c([source], os.path.join(where, "native_stuck"), "-pthread", "-rdynamic")
         cores.compile_c([source], os.path.join(where, "opened.so"), "-shared", "-fPIC", "-DOPENED")
-    return cores.made_once("native_stuck", key, make)
+        cores.compile_c([source], os.path.join(where, "native_stuck.so"), "-pthread", "-shared", "-fPIC")
+    return cores.made_once("native_stuck-2", key, make)
 
 
-def look_at_native(folder, how, tmp_path):
+def alone_and_in_python(at):
+    three = interpreters.find_three()
+    return pytest.mark.parametrize("python", [None, *(three if THOROUGH else three[at:][:1])], ids=str)
+
+
+def look_at_native(folder, how, python, tmp_path):
     """Reports of the living process and of its core; without Python the exit code says that there is none."""
-    with living.running([os.path.join(folder, "native_stuck"), how, os.path.join(folder, "opened.so")]) as process:
+    program = [python.path, os.path.join(cores.PROGRAMS, "run_main.py"), os.path.join(folder, "native_stuck.so")] \
+        if python else [os.path.join(folder, "native_stuck")]
+    with living.running([*program, how, os.path.join(folder, "opened.so")]) as process:
         if how == "spin":
             resting.wait_until(lambda: living.cpu_ticks(process.pid) > 1, "spinning")
         else:
             resting.wait_until_at_rest(process.pid)
-        yield living.report(process.pid, "--format", "json").json
-        if shutil.which("gcore"):
+        yield living.report(process.pid, "--format", "json", "--save-core=" + str(tmp_path / "core")).json
+        yield analyzer.json_of(tmp_path / "core").json
+        if not python and shutil.which("gcore"):
             subprocess.run(["gcore", "-o", str(tmp_path / "snapshot"), str(process.pid)], check=True,
                            capture_output=True, stdin=subprocess.DEVNULL, timeout=600)
             yield analyzer.json_of("%s.%d" % (tmp_path / "snapshot", process.pid)).json
 
 
-def test_the_loader(native_stuck, tmp_path):
+@alone_and_in_python(0)
+def test_the_loader(python, native_stuck, tmp_path):
     """A constructor that waits for a thread which opens a library, too."""
-    for document in look_at_native(native_stuck, "loader", tmp_path):
+    for document in look_at_native(native_stuck, "loader", python, tmp_path):
         assert_is(document, "deadlock", ["the end of thread", "the loader's lock"])
         wait = document["threads"][1]["waits_for"] or document["threads"][0]["waits_for"]
         assert {thread["waits_for"]["kind"] for thread in document["threads"]} == {"join", "loader-lock"}, wait
         assert all(thread["waits_for"]["owner_certain"] for thread in document["threads"])
 
 
-def test_a_spin_lock(native_stuck, tmp_path):
-    for document in look_at_native(native_stuck, "spin", tmp_path):
+@alone_and_in_python(1)
+def test_a_spin_lock(python, native_stuck, tmp_path):
+    for document in look_at_native(native_stuck, "spin", python, tmp_path):
         assert_is(document, None, None)
         spins, = (thread for thread in document["threads"] if not thread["state"] or "idle" not in thread["state"])
         if spins["waits_for"] is None:  # met between two looks at the lock, which is no proof
@@ -235,8 +246,9 @@ def test_a_spin_lock(native_stuck, tmp_path):
         assert spins["waits_for"]["object"] == "a pthread spin lock" and spins["waits_for"]["address"]
 
 
-def test_a_ring(native_stuck, tmp_path):
-    for document in look_at_native(native_stuck, "ring", tmp_path):
+@alone_and_in_python(2)
+def test_a_ring(python, native_stuck, tmp_path):
+    for document in look_at_native(native_stuck, "ring", python, tmp_path):
         waits = [thread["waits_for"] for thread in document["threads"]]
         if {wait["kind"] for wait in waits} == {"signal"}:
             pytest.skip("the kernel has no io_uring for us")

@@ -78,6 +78,9 @@ WAYS = {
     "flipped": lambda: (library.faults_copy, [number(library.memory_of_program() ^ 1 << 43),
                                               number(library.memory_of_program())],
                         dict(signal=SEGV, access="write", cause="wild-pointer", words="one bit flipped")),
+    "flipped_twice": lambda: (library.faults_copy, [number(library.memory_of_program() ^ 5 << 41),
+                                                    number(library.memory_of_program())],
+                              dict(signal=SEGV, access="write", cause="wild-pointer", words="not mapped")),
     "deep": lambda: (library.faults_deep, [0], dict(
         signal=SEGV, access="write", cause="stack-overflow", words="stack overflow")),
     "abort": lambda: (ctypes.CDLL(None).abort, [], dict(signal="SIGABRT")),

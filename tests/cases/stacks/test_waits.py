@@ -8,6 +8,7 @@ import subprocess
 
 import analyzer
 import cores
+import interpreters
 import living
 import pytest
 import resting
@@ -125,6 +126,22 @@ def assert_native_as_told(document, lines):
         assert (wait["owner"] or {}).get("tid", 0) == int(owner), wait
         assert wait["owner_certain"] == (owner != "0"), wait
         assert kind in ("join", "stdio-lock", "condition") or wait["address"] == address, wait
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no compiler here")
+@pytest.mark.parametrize("python", interpreters.find_wanted() if analyzer.THOROUGH else interpreters.find_three(), ids=str)
+def test_locks_in_python(python, tmp_path):
+    """The same in a module of Python's, alive and in the core of that moment."""
+    source = os.path.join(cores.PROGRAMS, "native_waits.c")
+    folder = cores.made_once("native_waits-in-python", cores.digest(open(source).read()), lambda where: cores.compile_c(
+        [source], os.path.join(where, "native_waits.so"), "-pthread", "-shared", "-fPIC"))
+    command = [python.path, os.path.join(cores.PROGRAMS, "run_main.py"), os.path.join(folder, "native_waits.so")]
+    with living.running(command) as process:
+        lines = [line.decode() for line in iter(process.stdout.readline, b"end\n")]
+        found = living.report(process.pid, "--format", "json", "--save-core=" + str(tmp_path / "core"))
+    assert len(lines) > 10
+    assert_native_as_told(found.json, lines)
+    assert_native_as_told(analyzer.json_of(tmp_path / "core").json, lines)
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no compiler here")

@@ -180,6 +180,19 @@ def find_newer_in_suites():
     return [one for one in find_in_suites() if one.minor in ALSO_NEWER and not one.debug]
 
 
+def find_three():
+    """The oldest, one between and the newest of these, none of them the distribution's own."""
+    found = [one for one in find_wanted() if not one.is_system and not one.free_threaded and not one.debug]
+    return [found[at] for at in sorted({0, len(found) * 2 // 3, len(found) - 1})] if found else []
+
+
+def in_turn(cases):
+    """(case, interpreter): each case with one of three and the distribution's own, by turns; thoroughly with all."""
+    some = [one for one in [find_system(), *find_three()] if one]
+    return [(case, one) for at, case in enumerate(cases) for one in (
+        find_wanted() if os.environ.get("PSC_TEST_THOROUGH") == "1" else some[at % len(some):][:1])]
+
+
 def find_also():
     """Versions before and after those of find_wanted()."""
     return [one for one in find_all() if one.minor in ALSO_OLDER + ALSO_NEWER] + find_in_suites()
