@@ -219,7 +219,7 @@ enum {
 #define PY_RECURSIVE_MUTEX_LEVEL  16u
 #define PY_RECURSIVE_MUTEX_MOST   10000u
 
-/* Modules/_io/bufferedio.c, struct buffered, up to 3.13: behind the header. */
+/* Modules/_io/bufferedio.c, struct buffered: behind the header. */
 #define PY_BUFFERED_LOCK  88u
 #define PY_BUFFERED_OWNER 96u
 

@@ -32,6 +32,15 @@ static bool describe_object(struct python *python, psc_addr key, struct python_w
     return true;
 }
 
+/* CPython 3.15, Python/thread.c: PyThread_allocate_lock() gives memory with a PyMutex in it. */
+static bool find_in_object(struct python *python, const struct python_wait_place *place,
+                           psc_addr key, struct python_wait *ret)
+{
+    struct python_wait_place of_key = *place;
+    of_key.futex = key;
+    return locks_find_by_semaphore(python, &of_key, ret);
+}
+
 /* What the waker is to fill in is on the waiter's stack, too: of a PyMutex alone. */
 static void find_kind(struct python *python, const struct python_wait_place *place, psc_addr key,
                       struct python_wait *ret)
@@ -64,7 +73,8 @@ static bool find_parked(struct python *python, const struct python_wait_place *p
         return false;
     find_kind(python, place, key, ret);
     ret->lock = ret->object = key;
-    if (ret->kind == PYTHON_WAIT_MUTEX && describe_object(python, key, ret))
+    if (ret->kind == PYTHON_WAIT_MUTEX &&
+        (describe_object(python, key, ret) || find_in_object(python, place, key, ret)))
         return true;
     ret->keeper = ret->kind == PYTHON_WAIT_MUTEX ? read_keeper(python, key) : 0;
     ret->owner = ident;

@@ -66,6 +66,20 @@ def test_core(interpreter, tmp_path):
     os.unlink(tmp_path / "core")
 
 
+@pytest.mark.parametrize("one", interpreters.find_newer_in_suites(), ids=str)
+def test_newer(one, tmp_path):
+    """Of another suite, by its own loader: in its root there is no /proc."""
+    told = tmp_path / "told"
+    command = [one.root + "/lib64/ld-linux-x86-64.so.2", "--library-path", one.root + "/usr/lib/x86_64-linux-gnu",
+               one.file, PROGRAM, str(told)]
+    env = dict(os.environ, PYTHONHOME=one.root + "/usr")
+    with living.running(command, env=env) as process:
+        found = living.report(process.pid, "--format", "json")
+    assert_as_told(found.json, json.loads(told.read_text()), False)
+    cores.run_to_core([*command, "die"], str(tmp_path), env=env)
+    assert_as_told(analyzer.json_of(str(tmp_path / "core")).json, json.loads(told.read_text()), False)
+
+
 def assert_calls_as_told(document, told, alive):
     threads = {thread["tid"]: thread for thread in document["threads"]}
     analyzer.assert_fits_schema(document)
