@@ -17,6 +17,9 @@ struct static_index {
     uint32_t index;
 };
 
+/* Blocks that tell how many objects there are in the others. */
+#define EXPECTED_BY 0x20000u
+
 enum refcount_state { REFCOUNT_ALIVE, REFCOUNT_DEAD, REFCOUNT_IMMORTAL };
 
 static enum refcount_state read_refcount(const struct python_heap_layout *layout, uint64_t word,
@@ -187,6 +190,16 @@ static bool demote_buffers(struct heap *heap)
     return true;
 }
 
+/* Room for as many as the blocks so far let expect, at once: to grow by halves copies them, which
+ * with some allocators is to write all of their pages anew. */
+static bool expect_objects(struct heap *heap, uint32_t seen)
+{
+    uint64_t expected = (uint64_t)heap->object_count * heap->block_count / seen;
+    return expected <= heap->object_capacity || expected > HEAP_OBJECT_LIMIT ||
+           array_reserve(&heap->objects, &heap->object_capacity, (size_t)expected,
+                         sizeof(*heap->objects));
+}
+
 enum psc_status heap_objects_find(struct heap *heap)
 {
     psc_addr swept = 0;
@@ -196,6 +209,8 @@ enum psc_status heap_objects_find(struct heap *heap)
             return PSC_ERR_MEMORY;
         if (!(block & 0xffff) && target_interrupted(heap->target))
             return PSC_ERR_INTERRUPTED;
+        if (block == EXPECTED_BY && !expect_objects(heap, block))
+            return PSC_ERR_MEMORY;
     }
     if (!demote_buffers(heap))
         return PSC_ERR_MEMORY;
