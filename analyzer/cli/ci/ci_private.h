@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -49,6 +50,8 @@ struct left_cores {
 };
 
 void left_cores_init(struct left_cores *cores, const char *keep);
+/** Whether a file was written since the command was started. */
+bool left_cores_is_new(const struct left_cores *cores, const struct stat *status);
 /**
  * Looks for the core of a process that has ended, and gives it a name of its own.
  * @return whether it was found.

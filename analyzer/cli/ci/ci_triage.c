@@ -73,6 +73,21 @@ enum options_result ci_triage_check(const struct ci_options *options)
     return result;
 }
 
+/* A JUnit file that is to be written: what the command itself wrote there stays. */
+static const char *find_junit(const struct ci_run *run)
+{
+    static const char option[] = "--output=junit=";
+    const size_t size = sizeof(option) - 1;
+    struct stat status;
+    for (size_t i = 0; i < run->options->forwarded_count; i++) {
+        const char *word = run->options->forwarded[i];
+        if (!strncmp(word, option, size) && !stat(word + size, &status) &&
+            S_ISREG(status.st_mode) && left_cores_is_new(&run->cores, &status))
+            return word + size;
+    }
+    return NULL;
+}
+
 /* In a child process, which its end frees. */
 static int triage(const struct ci_run *run, const struct github *github)
 {
@@ -85,6 +100,7 @@ static int triage(const struct ci_run *run, const struct github *github)
     triage.exits = (const char *const *)run->exits.items;
     triage.exit_count = run->exits.count;
     triage.may_find_nothing = true;
+    triage.junit_merge = find_junit(run);
     if (!run->cores.count && !run->exits.count)
         triage.outputs[0].path = "/dev/null"; // Nobody wants to know.
     triage.report_one = run->options->report_one;

@@ -30,7 +30,7 @@ void left_cores_init(struct left_cores *cores, const char *keep)
     clock_gettime(CLOCK_REALTIME_COARSE, &cores->since); // As file systems take the time.
 }
 
-static bool is_new(const struct left_cores *cores, const struct stat *status)
+bool left_cores_is_new(const struct left_cores *cores, const struct stat *status)
 {
     return status->st_mtim.tv_sec > cores->since.tv_sec ||
            (status->st_mtim.tv_sec == cores->since.tv_sec &&
@@ -78,7 +78,7 @@ static bool take(struct left_cores *cores, const char *path, const struct descen
                  bool is_stored)
 {
     struct stat status;
-    if (lstat(path, &status) || !S_ISREG(status.st_mode) || !is_new(cores, &status) ||
+    if (lstat(path, &status) || !S_ISREG(status.st_mode) || !left_cores_is_new(cores, &status) ||
         is_known(cores, &status) || !is_core(path, is_stored))
         return false;
     // One that nobody has seen die is the last of its name.

@@ -287,6 +287,25 @@ time.sleep(1)
     assert causes == ["None", "out-of-memory"] and "SIGKILL out-of-memory" in run.err, run.err
 
 
+@pytest.mark.parametrize("writes", [True, False], ids=["of the run", "of an earlier one"])
+def test_junit_of_the_command(tmp_path, writes):
+    """What the command wrote where the JUnit output goes stays; what was there before is none of it."""
+    junit = tmp_path / "junit.xml"
+    junit.write_text('<testsuites><testsuite name="t" tests="1"><testcase classname="t" name="a"/></testsuite></testsuites>')
+    os.utime(junit, (1, 1))
+    run = python(tmp_path, """
+import os, pathlib, subprocess, time
+if %r:
+    path = pathlib.Path("junit.xml")
+    path.write_text(path.read_text().replace('"a"', '"b"'))
+child = subprocess.Popen(["sh", "-c", "kill -KILL $$"])
+os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+time.sleep(1)
+""" % writes, options=["--report-exits", "--output", "junit=junit.xml"])
+    cases = [case.get("name") for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase")]
+    assert cases[:-1] == (["b"] if writes else []) and cases[-1] == run.titles()[0], (cases, run.err)
+
+
 ALL_FORMATS = ["text", "groups", "markdown", "github", "html", "junit", "sarif", "satyr", "sentry"]
 
 
