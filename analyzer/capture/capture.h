@@ -89,6 +89,11 @@ void capture_session_end(struct capture_session *session);
 /** The threads of Python in this moment; the session's. */
 const struct python_thread_list *capture_session_threads(const struct capture_session *session);
 /**
+ * What a thread waits for, as /proc/PID/task/TID/syscall has it; empty where it is not known. One
+ * that runs has its sample taken at once: capture_session_sample() is to be called for it next.
+ */
+size_t capture_session_ask(struct capture_session *session, int32_t tid, char ret[256]);
+/**
  * Takes a sample of a thread.
  * @return as live_sample_thread() has it.
  */

@@ -6,11 +6,22 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static uint64_t own_time(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    if (clock_gettime(clock, &time))
+        return 0;
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* And that of who works for this one. */
+static uint64_t own_time(const struct record_options *options)
+{
+    clockid_t helper;
+    uint64_t time = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+    if (options->helper && !clock_getcpuclockid(options->helper, &helper))
+        time += read_clock(helper);
+    return time;
 }
 
 static void describe_profile(const struct record_options *options, struct profile *profile)
@@ -116,7 +127,7 @@ enum psc_status record_run(const struct record_options *options, struct profile 
 {
     struct recording recording PSC_CLEANUP(processes_destroy) = {.options = options,
                                                                  .profile = profile};
-    uint64_t before = own_time();
+    uint64_t before = own_time(options);
     if (!(options->rate > 0) || options->rate > 1e6)
         return psc_fail(err, PSC_ERR_ARGUMENT, "record_run: the rate is no number from 0 to 1e6");
     prctl(PR_SET_TIMERSLACK, 1UL);
@@ -124,13 +135,13 @@ enum psc_status record_run(const struct record_options *options, struct profile 
     (void)setpriority(PRIO_PROCESS, 0, -10);
     describe_profile(options, profile);
     enum psc_status status = begin(&recording, err);
-    uint64_t began = own_time();
+    uint64_t began = own_time(options);
     if (status == PSC_OK)
         status = run(&recording, ret_end, err);
     if (status == PSC_OK)
         status = tell_refusal(&recording, err);
     processes_end(&recording);
-    profile->counts.sampler_ns = own_time() - began;
+    profile->counts.sampler_ns = own_time(options) - began;
     profile->counts.start_ns = began - before;
     profile->duration = record_now() - profile->start;
     return status;

@@ -12,6 +12,7 @@
 
 #include "profile.h"
 
+struct live_agent;
 struct target_options;
 
 /** Source files of the processes, which may be over when the files are read. */
@@ -33,7 +34,11 @@ struct record_options {
     bool tasks;    /**< The chain of tasks that await a running one stands below its frames. */
     uint64_t seed; /**< Of the jitter; 0: by the clock. */
     const struct target_options *open; /**< Where files are; or NULL. */
-    struct record_sources *sources;    /**< To be read when it has ended; or NULL. */
+    /** Who has the right to trace, see live.h; NULL: this process. */
+    const struct live_agent *agent;
+    /** Of a process that works for this one, all of whose processor time counts; 0: none. */
+    int32_t helper;
+    struct record_sources *sources; /**< To be read when it has ended; or NULL. */
     /**
      * Called after each moment, and at least ten times a second while nothing can be sampled. The
      * profile is whole and may be read, profile_drop_samples() may be called.

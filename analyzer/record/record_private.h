@@ -57,8 +57,7 @@ enum thread_news {
 struct recorded_thread {
     int32_t tid;
     uint32_t number;  /**< In the profile. */
-    int schedstat;    /**< Files of /proc/PID/task/TID, kept open; -1. */
-    int system_call;  /**< "syscall" */
+    int schedstat;    /**< A file of /proc/PID/task/TID, kept open; -1. */
     bool listed;      /**< In the list of the process just now. */
     bool named;       /**< Python's name for it is in the profile. */
     bool has_sample;  /**< The members below are of it. */
@@ -101,9 +100,12 @@ void threads_close(struct thread_table *table);
 PSC_MUST_CHECK enum psc_status threads_list(struct thread_table *table);
 /** Removes those that are gone. */
 void threads_sweep(struct thread_table *table);
-/** @param ret_wait  of THREAD_WAITS. */
+/**
+ * @param session  that has begun its moment; of THREAD_RAN a sample is to be taken next.
+ * @param ret_wait  of THREAD_WAITS.
+ */
 enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread,
-                             struct thread_wait *ret_wait);
+                             struct capture_session *session, struct thread_wait *ret_wait);
 
 /* ---- stack_frames.c: from a trace to the profile ---- */
 

@@ -246,8 +246,9 @@ enum psc_status processes_open(struct recording *recording, struct recorded_proc
     capture.python_optional = 1;
     process->tried_at = record_now();
     struct psc_error why = {0};
-    enum psc_status status =
-        capture_session_open(process->pid, options->open, &capture, &session, &why);
+    struct target_options open = options->open ? *options->open : (struct target_options){0};
+    open.agent = options->agent;
+    enum psc_status status = capture_session_open(process->pid, &open, &capture, &session, &why);
     process->cost = record_now() - process->tried_at;
     process->tried_at += process->cost;
     if (status == PSC_ERR_MEMORY)

@@ -166,7 +166,8 @@ static enum psc_status sample_thread(struct moment *moment, struct recorded_thre
 {
     const struct record_options *options = moment->recording->options;
     struct thread_wait wait;
-    enum thread_news news = threads_ask(&moment->process->threads, thread, &wait);
+    enum thread_news news =
+        threads_ask(&moment->process->threads, thread, moment->process->session, &wait);
     if (news == THREAD_GONE)
         return PSC_OK;
     enum psc_status status = introduce(moment, thread);

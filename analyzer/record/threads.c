@@ -28,9 +28,7 @@ static void close_thread(struct recorded_thread *thread)
 {
     if (thread->schedstat >= 0)
         close(thread->schedstat);
-    if (thread->system_call >= 0)
-        close(thread->system_call);
-    thread->schedstat = thread->system_call = -1;
+    thread->schedstat = -1;
     stack_memory_deinit(&thread->memory);
 }
 
@@ -50,10 +48,10 @@ static int compare_threads(const void *one, const void *other)
     return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-static int open_file(const struct thread_table *table, int32_t tid, const char *name)
+static int open_runs(const struct thread_table *table, int32_t tid)
 {
     char path[64];
-    snprintf(path, sizeof(path), "%d/%s", tid, name);
+    snprintf(path, sizeof(path), "%d/schedstat", tid);
     return openat(dirfd(table->tasks), path, O_RDONLY | O_CLOEXEC);
 }
 
@@ -67,10 +65,7 @@ static enum psc_status list_one(struct thread_table *table, size_t sorted, int32
     if (!array_reserve(&table->items, &table->capacity, table->count + 1, sizeof(*table->items)))
         return PSC_ERR_MEMORY;
     table->items[table->count++] =
-        (struct recorded_thread){.tid = tid,
-                                 .listed = true,
-                                 .schedstat = open_file(table, tid, "schedstat"),
-                                 .system_call = open_file(table, tid, "syscall")};
+        (struct recorded_thread){.tid = tid, .listed = true, .schedstat = open_runs(table, tid)};
     return PSC_OK;
 }
 
@@ -111,11 +106,10 @@ void threads_sweep(struct thread_table *table)
 }
 
 /* Where it waits in the kernel, by /proc/PID/task/TID/syscall; false: it does not. */
-static bool read_wait(const struct recorded_thread *thread, struct thread_wait *ret)
+static bool read_wait(const struct recorded_thread *thread, struct capture_session *session,
+                      struct thread_wait *ret)
 {
-    ssize_t got = pread(thread->system_call, ret->text, sizeof(ret->text) - 1, 0);
-    ret->size = got > 0 ? (size_t)got : 0;
-    ret->text[ret->size] = '\0';
+    ret->size = capture_session_ask(session, thread->tid, ret->text);
     // fs/proc/base.c, proc_pid_syscall(): the last two words, unless it is "running".
     const char *last = strrchr(ret->text, ' '), *before = last;
     while (before && before > ret->text && before[-1] != ' ')
@@ -128,7 +122,7 @@ static bool read_wait(const struct recorded_thread *thread, struct thread_wait *
 }
 
 enum thread_news threads_ask(struct thread_table *table, struct recorded_thread *thread,
-                             struct thread_wait *ret_wait)
+                             struct capture_session *session, struct thread_wait *ret_wait)
 {
     uint64_t runs;
     if (!live_read_runs(thread->schedstat, &thread->run_time, &runs)) {
@@ -141,7 +135,7 @@ enum thread_news threads_ask(struct thread_table *table, struct recorded_thread 
         (thread->has_sample || !table->wants_waits))
         return thread->has_sample ? THREAD_SLEPT : THREAD_WAITS;
     uint64_t own_runs = thread->was_stopped ? RUNS_OF_STOP : 0;
-    bool waits = read_wait(thread, ret_wait);
+    bool waits = read_wait(thread, session, ret_wait);
     bool unmoved = waits && counted && thread->has_sample && ret_wait->sp == thread->sp &&
                    ret_wait->pc == thread->pc && runs - thread->runs <= own_runs;
     if (!unmoved)

@@ -47,6 +47,7 @@ static bool copy_options(struct target *target, const struct target_options *opt
         copy->notes_reads = options->notes_reads;
         copy->leaves_text = options->leaves_text;
         copy->held_pid = options->held_pid;
+        copy->agent = options->agent;
         if (!copy_strings(arena, options->library_directories, options->library_directory_count,
                           &copy->library_directories) ||
             !copy_strings(arena, options->source_maps, options->source_map_count,

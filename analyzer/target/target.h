@@ -171,6 +171,7 @@ struct target_ops {
 };
 
 struct kept_modules;
+struct live_agent;
 
 struct target_options {
     const char *sysroot;
@@ -206,6 +207,8 @@ struct target_options {
     bool (*find_kept)(struct kept_modules *kept, struct target_file *file);
     bool notes_reads; /**< See target->reads. */
     bool leaves_text; /**< With it: but for the text of values. */
+    /** Of a living process: who has the right to trace it, see live.h; NULL: this process. */
+    const struct live_agent *agent;
     int32_t held_pid; /**< Of core_open(): the process itself, which the kernel holds; 0: none. */
 };
 

@@ -7,23 +7,11 @@
 #define LIST_AGE_UNKNOWN UINT64_C(2000000)
 /* Samples of a thread that was found in the middle of a change, one after the other. */
 #define SAMPLE_LIMIT 2
-/* The first copy of a stack; the next ones follow what was needed. */
-#define FIRST_STACK ((size_t)16 * 1024)
-#define STACK_SPARE ((size_t)4 * 1024)
+#define STACK_SPARE  ((size_t)4 * 1024)
 /* Bytes that are kept of the stacks of all threads, and of what was made of them. */
 #define WALKED_LIMIT ((size_t)64 * 1024 * 1024)
 /* Samples for which a page is copied that none of them wanted. */
 #define PAGE_AGE 16
-
-static struct known_thread *know_thread(struct capture_session *session, int32_t tid)
-{
-    struct known_thread *known = hash_table_find(&session->known, (uint64_t)tid);
-    if (!known && (known = hash_table_add(&session->known, (uint64_t)tid)))
-        known->stack_size = FIRST_STACK;
-    if (known)
-        known->moment = session->moment;
-    return known;
-}
 
 static enum psc_status join_python(struct capture_session *session, struct captured_thread *thread)
 {
@@ -343,19 +331,15 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
                                    struct psc_error *err)
 {
     struct target *target = session->capture.target;
-    struct known_thread *known = know_thread(session, sample->tid);
+    struct known_thread *known = sampling_know_thread(session, sample->tid);
     if (!known)
         return psc_fail_memory(err);
     if (sample->afresh) {
         known_sample_forget(session, known);
         sampling_forget_walk(session, known);
     }
-    struct live_sample taken = {.tid = sample->tid,
-                                .sleep = sleep,
-                                .pages = known->pages,
-                                .page_count = known->page_count,
-                                .stack_size = known->stack_size,
-                                .near = known->sp};
+    struct live_sample taken = sampling_sample_of(known, sample->tid);
+    taken.sleep = sleep;
     enum psc_status status = live_sample_thread(target, &taken, err);
     sample->stood += taken.stood;
     sample->suspended = taken.suspended;
@@ -384,7 +368,7 @@ static enum psc_status sample_once(struct capture_session *session, struct captu
 static const struct live_sleep *find_sleep(struct capture_session *session,
                                            const struct capture_sample *sample)
 {
-    const struct known_thread *known = know_thread(session, sample->tid);
+    const struct known_thread *known = sampling_know_thread(session, sample->tid);
     if (!sample->sleep || !known || (known->lacking_pc && known->lacking_pc == sample->sleep->pc))
         return NULL;
     sample->sleep->thread_pointer = known->thread_pointer;

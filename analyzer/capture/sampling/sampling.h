@@ -126,6 +126,14 @@ PSC_MUST_CHECK enum psc_status sampling_add_tasks(struct capture_session *sessio
 
 /* ---- session.c ---- */
 
+/** The first copy of a stack; the next ones follow what was needed. */
+#define FIRST_STACK ((size_t)16 * 1024)
+
+/** What is known of a thread, which may be nothing yet; NULL: out of memory. */
+struct known_thread *sampling_know_thread(struct capture_session *session, int32_t tid);
+/** What is copied of a thread, which was not seen to sleep. */
+struct live_sample sampling_sample_of(const struct known_thread *known, int32_t tid);
+
 /** Forgets what the last walk and merge of a thread have left. */
 void sampling_forget_walk(struct capture_session *session, struct known_thread *known);
 /** The same of all threads: what was known of code is known no more. */

@@ -332,3 +332,34 @@ const struct python_thread_list *capture_session_threads(const struct capture_se
 {
     return &session->list;
 }
+
+/* ---- one thread ---- */
+
+struct known_thread *sampling_know_thread(struct capture_session *session, int32_t tid)
+{
+    struct known_thread *known = hash_table_find(&session->known, (uint64_t)tid);
+    if (!known && (known = hash_table_add(&session->known, (uint64_t)tid)))
+        known->stack_size = FIRST_STACK;
+    if (known)
+        known->moment = session->moment;
+    return known;
+}
+
+struct live_sample sampling_sample_of(const struct known_thread *known, int32_t tid)
+{
+    return (struct live_sample){.tid = tid,
+                                .pages = known->pages,
+                                .page_count = known->page_count,
+                                .stack_size = known->stack_size,
+                                .near = known->sp};
+}
+
+size_t capture_session_ask(struct capture_session *session, int32_t tid, char ret[256])
+{
+    const struct known_thread *known = sampling_know_thread(session, tid);
+    ret[0] = '\0';
+    if (!known)
+        return 0;
+    const struct live_sample sample = sampling_sample_of(known, tid);
+    return live_ask_call(session->capture.target, &sample, !session->capture.options.no_pause, ret);
+}

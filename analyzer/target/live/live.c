@@ -387,7 +387,7 @@ enum psc_status live_prepare(struct target *target, bool *ret_changed, struct ps
     }
     int error = live_read_file(live->maps_fd, &live->maps);
     if (error || !live->maps.size)
-        return live_refuse(live->pid, error ? error : ESRCH, err);
+        return live_refuse_target(target, error ? error : ESRCH, err);
     pages_clear(&live->pages);
     target->warnings.count = 0; // Of the last snapshot.
     return take_maps(target, ret_changed, err);

@@ -14,6 +14,8 @@
 
 #include "target.h"
 
+#include <sys/uio.h>
+
 /** Milliseconds of a snapshot; all but `prepare` are part of its pause. */
 struct live_pause {
     double prepare;
@@ -202,5 +204,101 @@ PSC_MUST_CHECK enum psc_status live_save_core(struct target *target, struct psc_
 PSC_MUST_CHECK enum psc_status live_place_core(struct target *target, struct psc_error *err);
 /** Keeps nothing any more; nothing is written. */
 void live_drop_core(struct target *target);
+
+/* ---- who may trace, and who reads what he tells ---- */
+
+/** What is asked for of one thread. */
+enum live_order_kind {
+    /** What it waits for, see struct live_sleep; with `stops`, one that runs is sampled at once. */
+    LIVE_ORDER_CALL,
+    LIVE_ORDER_STOP,  /**< Its registers and memory while it stands. */
+    LIVE_ORDER_COPY,  /**< Memory of one that sleeps. */
+    LIVE_ORDER_LATE,  /**< Those are let go that did not stop in time, if they have by now. */
+    LIVE_ORDER_REFUSE /**< No thread: why the process may not be read. */
+};
+
+/** An order, as plain data: it may come from another process, by memory that both have. */
+struct live_order {
+    uint32_t kind; /**< enum live_order_kind */
+    int32_t tid;
+    uint32_t stops;      /**< Of LIVE_ORDER_CALL. */
+    int32_t error;       /**< Of LIVE_ORDER_REFUSE: the errno. */
+    uint64_t moment;     /**< With another number, which pages are in memory is asked anew. */
+    psc_addr sp;         /**< Of LIVE_ORDER_COPY: its stack pointer. */
+    psc_addr near;       /**< As struct live_sample has it; */
+    psc_addr near_start; /**< the mapping there, which a copy does not leave; 0, 0: not known. */
+    psc_addr near_end;
+    uint64_t stack_size; /**< At most LIVE_SAMPLE_STACK. */
+    uint32_t page_count; /**< At most LIVE_SAMPLE_PAGES. */
+    psc_addr pages[LIVE_SAMPLE_PAGES];
+};
+
+/** What came of it. */
+struct live_delivery {
+    uint32_t status;     /**< enum psc_status, as live_sample_thread() has it. */
+    uint32_t late_count; /**< Threads of the process that did not stop yet. */
+    uint32_t taken;      /**< It was, or was to be, stopped or copied. */
+    uint32_t suspended;  /**< As struct live_sample has it. */
+    uint64_t stood;
+    psc_addr stack_start; /**< What of the stack was chosen. */
+    psc_addr stack_end;
+    uint64_t got; /**< Bytes, of the ranges one after the other. */
+    uint32_t range_count;
+    uint32_t call_size;
+    char call[256]; /**< The text of /proc/PID/task/TID/syscall; with a zero. */
+    uint8_t registers[TARGET_USER_REGISTERS_LIMIT]; /**< NT_PRSTATUS, of one that was stopped. */
+    char message[sizeof(((struct psc_error *)0)->message)]; /**< Of a status that is an error. */
+    struct iovec ranges[LIVE_SAMPLE_PAGES + 1];
+};
+
+/** Bytes that an order copies at most. */
+#define LIVE_COPY_SIZE (LIVE_SAMPLE_STACK + (LIVE_SAMPLE_PAGES + 2) * (size_t)4096)
+
+/**
+ * Who traces the threads of one process: they are stopped, and waited for, by the thread that
+ * creates this, which gives all orders.
+ */
+struct live_tracing;
+/**
+ * @param folder  /proc/PID, which stays the caller's: threads below it alone are stopped.
+ * @return NULL: out of memory.
+ */
+struct live_tracing *live_tracing_create(int32_t pid, int folder);
+/** Waits some seconds for threads that did not stop yet. */
+void live_tracing_destroy(struct live_tracing *tracing);
+/**
+ * Does what is ordered; nothing is held when it returns.
+ * @param order  whatever is in it.
+ * @param bytes  room for LIVE_COPY_SIZE.
+ */
+void live_tracing_do(struct live_tracing *tracing, const struct live_order *order, uint8_t *bytes,
+                     struct live_delivery *ret);
+/** To be called where no order may come for some time. */
+void live_tracing_rest(struct live_tracing *tracing);
+
+/**
+ * Where another process has the right to trace: target_options.agent. What is in the pages of a
+ * sample is in `bytes` then, until the next order.
+ */
+struct live_agent {
+    struct live_order *order; /**< To be filled. */
+    const struct live_delivery *delivery;
+    const uint8_t *bytes;
+    /** Gives the order to who traces that process. False: there is nobody any more. */
+    bool (*give)(void *context, int32_t pid);
+    /** No orders for that process follow; it may be called when there were none. */
+    void (*end)(void *context, int32_t pid);
+    void *context;
+};
+
+/**
+ * Before a sample: what the thread waits for. One that runs is sampled at once where `stops` says
+ * so, and live_sample_thread(), called next for the same thread, tells of that.
+ * @param sample  as for that.
+ * @param ret  the text, with a zero; empty where it is not known.
+ * @return bytes of it.
+ */
+size_t live_ask_call(struct target *target, const struct live_sample *sample, bool stops,
+                     char ret[256]);
 
 #endif

@@ -185,7 +185,7 @@ void stop_read_waiting(struct live_stop *stop);
 /** After their stacks were copied: those that have moved since do not count. */
 void stop_check_waiting(struct live_stop *stop);
 
-/* ---- prefetch.c ---- */
+/* ---- ranges.c, before the stop ---- */
 
 /**
  * Finds out what is going to be copied in the stop, and makes room for it. False: out of memory.
@@ -219,6 +219,8 @@ struct refusal {
 enum psc_status describe_refusal(const struct refusal *refusal, struct psc_error *err);
 /** Why the process may not be read, and the way out: one sentence. */
 enum psc_status live_refuse(pid_t pid, int error, struct psc_error *err);
+/** The same of a target, by who may trace it. */
+enum psc_status live_refuse_target(const struct target *target, int error, struct psc_error *err);
 /** The same of a thread that a stop could not seize. */
 enum psc_status live_refuse_stop(const struct live_stop *stop, struct psc_error *err);
 /**
@@ -346,7 +348,7 @@ struct live {
 
 /* ---- sample.c ---- */
 
-void sampler_destroy(struct live_sampler *sampler);
+void sampler_destroy(struct live *live);
 
 extern const struct target_ops live_ops;
 

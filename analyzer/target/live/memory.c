@@ -65,7 +65,7 @@ static void live_close(struct target *target)
         close(live->environment);
     if (live->folder >= 0)
         close(live->folder);
-    sampler_destroy(live->sampler);
+    sampler_destroy(live);
     pages_deinit(&live->pages);
     stacks_deinit(&live->stacks, live->reader && reader_was_late(live->reader));
     reader_destroy(live->reader);

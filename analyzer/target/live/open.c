@@ -125,12 +125,12 @@ static enum psc_status fill(struct target *target, struct psc_error *err)
     struct psc_error why = {0};
     int error = open_files(live, &memory);
     if (error == EPERM || error == EACCES) {
-        if (live_refuse(live->pid, error, &why) != PSC_ERR_IO || !live->stop.tasks ||
+        if (live_refuse_target(target, error, &why) != PSC_ERR_IO || !live->stop.tasks ||
             live->folder < 0)
             return psc_fail(err, why.status, "%s", why.message);
         live->refusal = arena_strdup(target->arena, why.message);
     } else if (error) {
-        return live_refuse(live->pid, error, err);
+        return live_refuse_target(target, error, err);
     }
     live->reader = reader_create(live->folder);
     if (!live->reader || !pages_init(&live->pages, memory, live->reader)) {

@@ -313,3 +313,16 @@ enum psc_status live_refuse_stop(const struct live_stop *stop, struct psc_error 
 {
     return refuse(stop->pid, stop->refusal, stop, err);
 }
+
+enum psc_status live_refuse_target(const struct target *target, int error, struct psc_error *err)
+{
+    const struct live_agent *agent = target->options.agent;
+    const pid_t pid = live_of(target)->pid;
+    if (!agent)
+        return live_refuse(pid, error, err);
+    agent->order->kind = LIVE_ORDER_REFUSE;
+    agent->order->error = error;
+    if (!agent->give(agent->context, pid))
+        return live_refuse(pid, error, err);
+    return psc_fail(err, (enum psc_status)agent->delivery->status, "%s", agent->delivery->message);
+}
