@@ -2,11 +2,10 @@
 #include "recording.h"
 #include "messages.h"
 #include "recording_private.h"
-#include "sandbox.h"
 #include "started_command.h"
+#include "tracing.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,22 +15,6 @@
 #define PROGRESS_INTERVAL UINT64_C(500000000)
 /* Milliseconds in which a command that has begun to end is over. */
 #define ENDING_TRIES 200
-
-static volatile sig_atomic_t interrupts;
-
-static void take_signal(int number)
-{
-    (void)number;
-    interrupts++;
-}
-
-static void watch_signals(void)
-{
-    const struct sigaction action = {.sa_handler = take_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
 
 /** What goes on while it records. */
 struct recorder {
@@ -82,8 +65,8 @@ static int tick(void *context, struct profile *profile)
     struct recorder *recorder = context;
     show_progress(recorder, profile);
     if (recorder->child.pid)
-        return started_command_ended(&recorder->child, false) || interrupts > 1;
-    return interrupts > 0;
+        return tracing_command_ended() || tracing_interrupts() > 1;
+    return tracing_interrupts() > 0;
 }
 
 static int finish(struct recorder *recorder, struct profile *profile, enum record_end end)
@@ -92,7 +75,7 @@ static int finish(struct recorder *recorder, struct profile *profile, enum recor
     // What was recorded is written, whatever else comes.
     int code = record_write(request, profile, &recorder->outputs);
     if (!request->quiet)
-        record_tell_counts(request, profile, recorder->child.ended ? RECORD_EXITED : end);
+        record_tell_counts(request, profile, tracing_command_ended() ? RECORD_EXITED : end);
     if (code == EXIT_COMPLETE && profile->counts.failed)
         code = EXIT_PARTIAL;
     return code;
@@ -108,16 +91,18 @@ static void name_target(struct recorder *recorder, struct profile *profile, stru
 }
 
 /* A process has no threads any more some time before it is a zombie. */
-static bool is_ending(struct started_command *child)
+static bool is_ending(const struct started_command *child)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
-    for (int i = 0; i < ENDING_TRIES && child->pid && !started_command_ended(child, false); i++)
+    for (int i = 0; i < ENDING_TRIES && child->pid && !tracing_command_ended(); i++)
         nanosleep(&pause, NULL);
-    return child->ended;
+    return tracing_command_ended();
 }
 
-static int record(struct recorder *recorder)
+/* In the parser. */
+static int record(void *context)
 {
+    struct recorder *recorder = context;
     struct record_options *options = &recorder->request.record;
     struct psc_error why = {0};
     enum record_end end = RECORD_EXITED;
@@ -130,8 +115,6 @@ static int record(struct recorder *recorder)
         profile_destroy(profile);
         return EXIT_NOTHING;
     }
-    // The command has been started: nothing else will be, and none be signalled or written to.
-    sandbox_begin_tracing();
     options->tick = tick;
     options->tick_context = recorder;
     enum psc_status status = record_run(options, profile, &end, &why);
@@ -153,6 +136,16 @@ static int record(struct recorder *recorder)
     return code;
 }
 
+/* A command has been started by now: nothing else will be, and none be signalled or written to. */
+static int trace(struct recorder *recorder)
+{
+    const struct tracing_task task = {.record = &recorder->request.record,
+                                      .command = &recorder->child,
+                                      .work = record,
+                                      .context = recorder};
+    return tracing_run(&task);
+}
+
 static int record_started(struct recorder *recorder)
 {
     struct started_command *child = &recorder->child;
@@ -163,7 +156,7 @@ static int record_started(struct recorder *recorder)
         return started_command_error_code(error);
     }
     recorder->request.record.pid = child->pid;
-    int code = record(recorder);
+    int code = trace(recorder);
     // The recording may be over before the command is.
     started_command_ended(child, true);
     return code <= EXIT_PARTIAL ? started_command_code(child) : code;
@@ -176,10 +169,9 @@ int command_record(int argc, char **argv)
     if (result != OPTIONS_RUN)
         return command_line_exit_code(result);
     recorder.shows = recorder.shows && !recorder.request.quiet;
-    watch_signals();
     if (!held_outputs_open(&recorder.request, &recorder.outputs))
         return EXIT_NOTHING;
-    int code = recorder.request.command ? record_started(&recorder) : record(&recorder);
+    int code = recorder.request.command ? record_started(&recorder) : trace(&recorder);
     held_outputs_end(&recorder.outputs);
     return code;
 }

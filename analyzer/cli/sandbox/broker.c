@@ -8,6 +8,7 @@
 #include "elf.h"
 #include "foreign_file.h"
 #include "messages.h"
+#include "passed_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,8 +129,10 @@ static bool may_all_read(const struct opened *file)
 
 static bool may_owner_read(const struct sandbox_rules *rules, const struct opened *file)
 {
-    for (size_t i = 0; i < rules->owner_count; i++) {
-        const struct sandbox_owner *owner = &rules->owners[i];
+    size_t count;
+    const struct sandbox_owner *owners = broker_owners(rules, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct sandbox_owner *owner = &owners[i];
         if (!owner->user || owner->user == geteuid() || may_read(file, owner->user, owner->group))
             return true;
     }
@@ -262,8 +265,15 @@ static bool is_other_root(const struct sandbox_rules *rules, int root)
     if (fstat(root, &status) || is_same(&status, AT_FDCWD, "/"))
         return false;
     bool known = rules->sysroot && is_same(&status, AT_FDCWD, rules->sysroot);
-    for (size_t i = 0; i < rules->owner_count && !known; i++)
-        known = rules->owners[i].pid > 0 && is_same(&status, rules->owners[i].folder, "root");
+    size_t count;
+    const struct sandbox_owner *owners = broker_owners(rules, &count);
+    for (size_t i = 0; i < count && !known; i++) {
+        const struct sandbox_owner *owner = &owners[i];
+        const struct sandbox_root *root_then = rules->traced ? &rules->traced->roots[i] : NULL;
+        known = (owner->pid > 0 && is_same(&status, owner->folder, "root")) ||
+                (root_then && root_then->inode && root_then->inode == status.st_ino &&
+                 root_then->device == status.st_dev);
+    }
     return known;
 }
 
@@ -285,9 +295,20 @@ static int open_named(const struct sandbox_rules *rules, const char *path)
     return -1;
 }
 
+/* Of /proc alone. */
+static int open_below(const struct broker *broker, const char *path, int folder, bool is_folder)
+{
+    char whole[PATH_MAX];
+    return broker_name_process_path(broker->rules, folder, path, whole)
+               ? broker_open_process_file(broker->rules, whole, is_folder)
+               : -1;
+}
+
 static int open_wish(const struct broker *broker, const struct broker_question *question, int root)
 {
     int fd = -1;
+    if (root >= 0 && (question->wish == BROKER_FILE || question->wish == BROKER_FOLDER))
+        return open_below(broker, question->path, root, question->wish == BROKER_FOLDER);
     switch ((enum broker_wish)question->wish) {
     case BROKER_FILE:
         fd = open_own_state(broker, question->path);
@@ -311,7 +332,8 @@ static int open_wish(const struct broker *broker, const struct broker_question *
         break;
     case BROKER_LINKS:
         return broker_list_process_links(broker->rules, question->path);
-    case BROKER_LINK: // Its answer is text.
+    case BROKER_LINK:  // Its answer is text.
+    case BROKER_ORDER: // It has none.
         break;
     }
     errno = EINVAL;
@@ -320,29 +342,9 @@ static int open_wish(const struct broker *broker, const struct broker_question *
 
 /* ---- messages ---- */
 
-union control {
-    struct cmsghdr aligned;
-    char bytes[CMSG_SPACE(sizeof(int))];
-};
-
-/* What comes beside one descriptor is closed by the kernel: there is no room for it. */
 static ssize_t receive(int socket, struct broker_question *question, int *ret_root)
 {
-    union control control;
-    struct iovec part = {question, sizeof(*question) - 1};
-    struct msghdr header = {.msg_iov = &part,
-                            .msg_iovlen = 1,
-                            .msg_control = control.bytes,
-                            .msg_controllen = sizeof(control.bytes)};
-    ssize_t got;
-    *ret_root = -1;
-    do
-        got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    struct cmsghdr *sent = got > 0 ? CMSG_FIRSTHDR(&header) : NULL;
-    if (sent && sent->cmsg_level == SOL_SOCKET && sent->cmsg_type == SCM_RIGHTS &&
-        sent->cmsg_len == CMSG_LEN(sizeof(int)))
-        memcpy(ret_root, CMSG_DATA(sent), sizeof(int));
+    ssize_t got = passed_files_receive(socket, question, sizeof(*question) - 1, ret_root, 1);
     if (got > 0)
         ((char *)question)[got] = '\0';
     return got;
@@ -350,21 +352,8 @@ static ssize_t receive(int socket, struct broker_question *question, int *ret_ro
 
 static bool reply(int socket, int fd, struct broker_answer *answer, size_t text_size)
 {
-    union control control;
-    size_t size = offsetof(struct broker_answer, text) + text_size;
-    struct iovec part = {answer, size};
-    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-    if (fd >= 0) {
-        memset(&control, 0, sizeof(control));
-        header.msg_control = control.bytes;
-        header.msg_controllen = sizeof(control.bytes);
-        struct cmsghdr *sent = CMSG_FIRSTHDR(&header);
-        sent->cmsg_level = SOL_SOCKET;
-        sent->cmsg_type = SCM_RIGHTS;
-        sent->cmsg_len = CMSG_LEN(sizeof(fd));
-        memcpy(CMSG_DATA(sent), &fd, sizeof(fd));
-    }
-    return sendmsg(socket, &header, MSG_NOSIGNAL) == (ssize_t)size;
+    const struct iovec part = {answer, offsetof(struct broker_answer, text) + text_size};
+    return passed_files_send(socket, &part, 1, &fd, fd >= 0);
 }
 
 /* Until the parser asks for something, or has ended. */
@@ -374,6 +363,31 @@ static void wait_for_question(int socket)
     int wait;
     while ((wait = progress_wait()) >= 0 && poll(&ready, 1, wait) <= 0)
         progress_tell();
+}
+
+static ssize_t read_link(const struct broker *broker, const char *path, int root,
+                         struct broker_answer *ret)
+{
+    char whole[PATH_MAX];
+    if (root >= 0 && !broker_name_process_path(broker->rules, root, path, whole))
+        return -1;
+    return broker_read_process_link(broker->rules, root >= 0 ? whole : path, ret->text,
+                                    sizeof(ret->text));
+}
+
+/* 0 or errno. */
+static int serve_order(const struct broker *broker, const struct broker_question *question,
+                       size_t size)
+{
+    struct broker_order order;
+    const struct sandbox_traced *traced = broker->rules->traced;
+    if (!traced || size != sizeof(order))
+        return EINVAL;
+    memcpy(&order, question, sizeof(order));
+    for (size_t i = 0; order.pid > 0 && i < traced->count; i++)
+        if (traced->owners[i].pid == order.pid)
+            return traced->serve(traced->context, &traced->owners[i], order.what);
+    return EACCES;
 }
 
 void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules)
@@ -390,8 +404,10 @@ void broker_serve(int socket, pid_t parser, const struct sandbox_rules *rules)
             break;
         errno = EINVAL;
         bool good = (size_t)got > offsetof(struct broker_question, path);
-        if (good && question.wish == BROKER_LINK)
-            text = broker_read_process_link(rules, question.path, answer.text, sizeof(answer.text));
+        if (good && question.wish == BROKER_ORDER)
+            errno = serve_order(&broker, &question, (size_t)got);
+        else if (good && question.wish == BROKER_LINK)
+            text = read_link(&broker, question.path, root, &answer);
         else if (good)
             fd = open_wish(&broker, &question, root);
         answer.error = fd < 0 && text < 0 ? errno : 0;

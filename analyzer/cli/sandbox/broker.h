@@ -20,13 +20,21 @@ enum broker_wish {
     BROKER_STATUS_OF_LINK, /**< The same of a link itself. */
     BROKER_LINK,           /**< What a link of /proc leads to: the answer is text. */
     BROKER_LINKS,          /**< All links of a folder /proc/PID/fd: a file of struct broker_link. */
-    BROKER_SOCKETS         /**< A socket of sock_diag(7), without a path. */
+    BROKER_SOCKETS,        /**< A socket of sock_diag(7), without a path. */
+    BROKER_ORDER           /**< See sandbox_order(): struct broker_order. */
 };
 
 /** One message; the path ends with a zero. */
 struct broker_question {
     uint32_t wish; /**< enum broker_wish */
     char path[PATH_MAX];
+};
+
+/** In place of a struct broker_question. */
+struct broker_order {
+    uint32_t wish; /**< BROKER_ORDER */
+    int32_t pid;
+    uint32_t what;
 };
 
 /** One link of BROKER_LINKS, with its text behind it. */
@@ -57,6 +65,14 @@ int broker_list_process_links(const struct sandbox_rules *rules, const char *pat
 /** What such a link leads to; the length of the text, or -1 and errno. */
 ssize_t broker_read_process_link(const struct sandbox_rules *rules, const char *path, char *ret,
                                  size_t size);
+/**
+ * Of a file below a folder of /proc, whose descriptor the parser has sent: the path, of a process
+ * that is traced. False and errno: it is none.
+ */
+bool broker_name_process_path(const struct sandbox_rules *rules, int folder, const char *path,
+                              char ret[PATH_MAX]);
+/** Those of the rules, or that are traced. */
+const struct sandbox_owner *broker_owners(const struct sandbox_rules *rules, size_t *ret_count);
 /** Whether one of the owners is a living process. */
 bool broker_has_process(const struct sandbox_rules *rules);
 

@@ -386,15 +386,21 @@ static void put_parsing(struct filter *filter, int broker, bool asks_system)
 #endif
 }
 
-bool system_calls_allow_parsing(int broker, int heard, bool asks_system)
+bool system_calls_allow_parsing(const struct parsing_calls *calls)
 {
     static struct filter filter;
-    const struct call hearing[] = {{SYS_recvmsg, 0, UINT32_MAX, (uint32_t)heard}};
+    static const struct call terminals[] = {{SYS_ioctl, 1, UINT32_MAX, TCSETS},
+                                            {SYS_ioctl, 1, UINT32_MAX, TCSETSW},
+                                            {SYS_ioctl, 1, UINT32_MAX, TCSETSF},
+                                            {SYS_ioctl, 1, UINT32_MAX, TCFLSH}};
+    const struct call hearing[] = {{SYS_recvmsg, 0, UINT32_MAX, (uint32_t)calls->heard}};
     filter.count = 0;
     put_begin(&filter);
-    if (heard)
+    if (calls->heard)
         PUT(&filter, hearing, SECCOMP_RET_ALLOW);
-    put_parsing(&filter, broker, asks_system);
+    if (calls->terminal)
+        PUT(&filter, terminals, SECCOMP_RET_ALLOW);
+    put_parsing(&filter, calls->broker, calls->asks_system);
     put_return(&filter, REFUSE(EPERM));
     return load(&filter);
 }

@@ -16,14 +16,19 @@ bool system_calls_forbid_foreign(void);
  */
 bool system_calls_forbid_changes(void);
 
+/** What a parser may do beside reading what it has. */
+struct parsing_calls {
+    int broker;       /**< The socket to the broker; -1: there is none. */
+    int heard;        /**< Another one that messages are received by; 0: there is none. */
+    bool asks_system; /**< Asks for what /proc and sock_diag(7) say of a process, too. */
+    bool terminal;    /**< Changes how the terminal works. */
+};
+
 /**
  * For a parser: allows what works with memory and with what is open already. open(2) and its like
  * raise SIGSYS where a broker is asked, else they fail with EPERM, as all others do.
- * @param broker       the socket to the broker; -1: there is none.
- * @param heard        another one that messages are received by; 0: there is none.
- * @param asks_system  the broker is asked for what /proc and sock_diag(7) say of a process, too.
  */
-bool system_calls_allow_parsing(int broker, int heard, bool asks_system);
+bool system_calls_allow_parsing(const struct parsing_calls *calls);
 
 /**
  * For the parent of parsers: the same, and processes like it, which give that up in their turn,

@@ -2,6 +2,7 @@
 #include "broker.h"
 #include "call_filters.h"
 #include "messages.h"
+#include "passed_files.h"
 #include "sandbox_private.h"
 
 #include <errno.h>
@@ -35,11 +36,6 @@ struct task_head {
 struct task_message {
     struct task_head head;
     char text[SANDBOX_TASK_LIMIT];
-};
-
-union task_control {
-    struct cmsghdr aligned;
-    char bytes[CMSG_SPACE(TASK_FILES * sizeof(int))];
 };
 
 /* A parser at work. */
@@ -109,7 +105,7 @@ static void be_parser(struct keeper *keeper, struct task_message *message, size_
     close(files[TASK_OUTPUT]);
     close(files[TASK_ERROR]);
     limit_memory(message->head.memory, before);
-    if (!system_calls_allow_parsing(broker, 0, false))
+    if (!system_calls_allow_parsing(&(struct parsing_calls){.broker = broker}))
         _exit(EXIT_NOTHING);
     int code = keeper->keeping->work(keeper->keeping->context, &task);
     fflush(NULL);
@@ -122,21 +118,13 @@ static void be_parser(struct keeper *keeper, struct task_message *message, size_
 static bool receive(const struct keeper *keeper, struct task_message *ret, size_t *ret_size,
                     int ret_files[TASK_FILES])
 {
-    union task_control control;
-    struct iovec part = {ret, sizeof(*ret)};
-    struct msghdr header = {.msg_iov = &part,
-                            .msg_iovlen = 1,
-                            .msg_control = control.bytes,
-                            .msg_controllen = sizeof(control.bytes)};
-    ssize_t got;
-    do
-        got = recvmsg(keeper->control, &header, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    const struct cmsghdr *sent = got > 0 ? CMSG_FIRSTHDR(&header) : NULL;
-    if (got < (ssize_t)sizeof(ret->head) || !sent || sent->cmsg_type != SCM_RIGHTS ||
-        sent->cmsg_len != CMSG_LEN(TASK_FILES * sizeof(int)))
+    ssize_t got = passed_files_receive(keeper->control, ret, sizeof(*ret), ret_files, TASK_FILES);
+    if (got < (ssize_t)sizeof(ret->head) || ret_files[0] < 0) {
+        for (size_t i = 0; got > 0 && i < TASK_FILES; i++)
+            if (ret_files[i] >= 0)
+                close(ret_files[i]);
         return false;
-    memcpy(ret_files, CMSG_DATA(sent), TASK_FILES * sizeof(int));
+    }
     *ret_size = (size_t)got - sizeof(ret->head);
     return true;
 }
@@ -296,20 +284,9 @@ static bool ask(int control, const struct sandbox_task *task, const int files[TA
     struct rlimit memory = {RLIM_INFINITY, RLIM_INFINITY};
     (void)getrlimit(RLIMIT_AS, &memory);
     const struct task_head head = {.memory = memory.rlim_cur, .seconds = task->seconds};
-    union task_control rights;
-    struct iovec parts[] = {{(void *)(uintptr_t)&head, sizeof(head)},
-                            {(void *)(uintptr_t)task->text, task->size}};
-    struct msghdr header = {.msg_iov = parts,
-                            .msg_iovlen = 2,
-                            .msg_control = rights.bytes,
-                            .msg_controllen = sizeof(rights.bytes)};
-    memset(&rights, 0, sizeof(rights));
-    struct cmsghdr *sent = CMSG_FIRSTHDR(&header);
-    sent->cmsg_level = SOL_SOCKET;
-    sent->cmsg_type = SCM_RIGHTS;
-    sent->cmsg_len = CMSG_LEN(TASK_FILES * sizeof(int));
-    memcpy(CMSG_DATA(sent), files, TASK_FILES * sizeof(int));
-    return sendmsg(control, &header, MSG_NOSIGNAL) == (ssize_t)(sizeof(head) + task->size);
+    const struct iovec parts[] = {{(void *)(uintptr_t)&head, sizeof(head)},
+                                  {(void *)(uintptr_t)task->text, task->size}};
+    return passed_files_send(control, parts, 2, files, TASK_FILES);
 }
 
 static bool hear(int fd, int *ret)

@@ -3,6 +3,7 @@
  * written anew, so that no other path can be meant.
  */
 #include "broker.h"
+#include "traced.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,6 +51,24 @@ static const struct process_file files[] = {
     {"/proc/#/net/udp6", OF_TARGET, false},
     {"/proc/#/net/unix", OF_TARGET, false},
 };
+
+/* Of a process that is traced, and whose memory is read again and again. */
+static const struct process_file traced_files[] = {
+    {"/proc/#/stat", OF_TARGET, true}, /* Where its code and its stack are. */
+    {"/proc/#/task/#/mem", OF_TARGET, false},
+    {"/proc/#/task/#/maps", OF_TARGET, false},
+    {"/proc/#/task/#/pagemap", OF_TARGET, false},
+    {"/proc/#/task/#/auxv", OF_TARGET, false},
+    {"/proc/#/task/#/cmdline", OF_TARGET, false},
+    {"/proc/#/task/#/schedstat", OF_TARGET, false},
+};
+
+/* The kernel says whose children these are. */
+static const struct process_file child_lists[] = {{"/proc/#/task/#/children", OF_TARGET, false}};
+
+static const struct process_file traced_folders[] = {{"/proc/#/task/#", OF_TARGET, false}};
+
+static const struct process_file traced_links[] = {{"/proc/#/task/#/root", OF_TARGET, false}};
 
 static const struct process_file folders[] = {
     {"/proc", OF_ALL, false},
@@ -168,9 +187,11 @@ static bool is_alive(const struct process *process)
 static struct process *find_process(const struct sandbox_rules *rules, int pid)
 {
     static struct process target, other = {.folder = -1};
-    for (size_t i = 0; i < rules->owner_count; i++)
-        if (pid > 0 && rules->owners[i].pid == pid) {
-            target = (struct process){pid, rules->owners[i].folder, true, true, true};
+    size_t count;
+    const struct sandbox_owner *owners = broker_owners(rules, &count);
+    for (size_t i = 0; i < count; i++)
+        if (pid > 0 && owners[i].pid == pid) {
+            target = (struct process){pid, owners[i].folder, true, true, true};
             return &target;
         }
     if (other.pid == pid && is_alive(&other))
@@ -184,9 +205,11 @@ static struct process *find_process(const struct sandbox_rules *rules, int pid)
 /* Of one that is looked at. */
 static bool is_relative(const struct sandbox_rules *rules, struct process *process)
 {
-    for (size_t i = 0; !process->asked && i < rules->owner_count; i++)
-        process->is_relative |= rules->owners[i].pid > 0 &&
-                                are_relatives(process->pid, process->folder, &rules->owners[i]);
+    size_t count;
+    const struct sandbox_owner *owners = broker_owners(rules, &count);
+    for (size_t i = 0; !process->asked && i < count; i++)
+        process->is_relative |=
+            owners[i].pid > 0 && are_relatives(process->pid, process->folder, &owners[i]);
     process->asked = true;
     return process->is_relative;
 }
@@ -195,10 +218,12 @@ static bool is_relative(const struct sandbox_rules *rules, struct process *proce
 
 bool broker_has_process(const struct sandbox_rules *rules)
 {
-    for (size_t i = 0; i < rules->owner_count; i++)
-        if (rules->owners[i].pid > 0)
+    size_t count;
+    const struct sandbox_owner *owners = broker_owners(rules, &count);
+    for (size_t i = 0; i < count; i++)
+        if (owners[i].pid > 0)
             return true;
-    return false;
+    return rules->traced != NULL;
 }
 
 /* What was asked for. */
@@ -244,10 +269,15 @@ static int place_of(const struct found *found, const char **ret_path)
     return found->process->folder;
 }
 
-/* What fs/proc/base.c, proc_pid_syscall() and proc_pid_wchan(), tell this process alone. */
+/*
+ * What fs/proc/base.c, proc_pid_syscall() and proc_pid_wchan(), and fs/proc/array.c,
+ * do_task_stat(), tell this process alone.
+ */
 static int copy_text(int fd)
 {
     char text[4096]; // One line.
+    if (fd < 0)
+        return -1;
     ssize_t got = read(fd, text, sizeof(text));
     int copy = got < 0 ? -1 : memfd_create("process", MFD_CLOEXEC);
     int error = errno;
@@ -268,11 +298,38 @@ static int open_found(const struct found *found, int flags)
     return openat(folder, path, O_RDONLY | O_CLOEXEC | flags);
 }
 
+/* A list of children, which are traced, too, from now on. */
+static int open_children(const struct sandbox_rules *rules, const char *path)
+{
+    struct found found;
+    if (!find_path(rules, child_lists, COUNT(child_lists), path, &found))
+        return -1;
+    const int fd = copy_text(open_found(&found, O_NOCTTY));
+    if (fd >= 0 && rules->traced->children)
+        traced_add_children(rules->traced, fd);
+    return fd;
+}
+
+static bool find_file(const struct sandbox_rules *rules, const char *path, bool folder,
+                      struct found *ret)
+{
+    if (rules->traced &&
+        (folder ? find_path(rules, traced_folders, COUNT(traced_folders), path, ret)
+                : find_path(rules, traced_files, COUNT(traced_files), path, ret)))
+        return true;
+    return folder ? find_path(rules, folders, COUNT(folders), path, ret)
+                  : find_path(rules, files, COUNT(files), path, ret);
+}
+
 int broker_open_process_file(const struct sandbox_rules *rules, const char *path, bool folder)
 {
     struct found found;
-    bool is_there = folder ? find_path(rules, folders, COUNT(folders), path, &found)
-                           : find_path(rules, files, COUNT(files), path, &found);
+    if (rules->traced && !folder) {
+        const int fd = open_children(rules, path);
+        if (fd >= 0)
+            return fd;
+    }
+    const bool is_there = find_file(rules, path, folder, &found);
     int fd = is_there ? open_found(&found, folder ? O_DIRECTORY : O_NOCTTY) : -1;
     return fd >= 0 && found.row->asks_reader ? copy_text(fd) : fd;
 }
@@ -343,7 +400,8 @@ ssize_t broker_read_process_link(const struct sandbox_rules *rules, const char *
 {
     struct found found;
     const char *below;
-    if (!find_path(rules, links, COUNT(links), path, &found))
+    if (!find_path(rules, links, COUNT(links), path, &found) &&
+        (!rules->traced || !find_path(rules, traced_links, COUNT(traced_links), path, &found)))
         return -1;
     int folder = place_of(&found, &below);
     ssize_t length = readlinkat(folder, below, ret, size - 1);

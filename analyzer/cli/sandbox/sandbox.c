@@ -55,9 +55,12 @@ static void enter(int broker, int control, const struct sandbox_rules *rules)
     // Signals that the change of the user has taken back (prctl(2)).
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     dropped.files = rights_close_files();
-    dropped.calls =
-        control >= 0 ? system_calls_allow_keeping(broker, control)
-                     : system_calls_allow_parsing(broker, rules->heard, broker_has_process(rules));
+    const struct parsing_calls calls = {.broker = broker,
+                                        .heard = rules->heard,
+                                        .asks_system = broker_has_process(rules),
+                                        .terminal = rules->terminal};
+    dropped.calls = control >= 0 ? system_calls_allow_keeping(broker, control)
+                                 : system_calls_allow_parsing(&calls);
 }
 
 int sandbox_end_of(int status)
@@ -97,6 +100,8 @@ int sandbox_run_child(const struct sandbox_rules *rules, int control, int (*work
         _exit(code);
     }
     close(sockets[1]);
+    if (rules->traced)
+        sandbox_begin_tracing();
     broker_serve(sockets[0], child, rules);
     close(sockets[0]);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -118,7 +123,8 @@ void sandbox_close_all(void)
     dropped.no_new = rights_allow_no_new();
     dropped.user = rights_give_up();
     dropped.files = dropped.no_new && rights_close_files();
-    dropped.calls = dropped.no_new && system_calls_allow_parsing(-1, 0, false);
+    dropped.calls =
+        dropped.no_new && system_calls_allow_parsing(&(struct parsing_calls){.broker = -1});
 #endif
 }
 

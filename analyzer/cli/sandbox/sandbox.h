@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /** Whose process or core it is: text that he may not read himself is not opened. */
@@ -23,12 +24,45 @@ struct sandbox_owner {
     int folder;
 };
 
+/** Processes that a parser is told of at once, when it looks at some again and again. */
+#define SANDBOX_TRACED 4096
+
+/**
+ * Processes that this one traces for a parser: the first of them, and with `children` those that
+ * the kernel tells as children of one of them when the parser asks for these.
+ */
+struct sandbox_traced {
+    struct sandbox_owner owners[SANDBOX_TRACED];
+    /** Of each of them, for when it has ended; inode 0: not known. */
+    struct sandbox_root {
+        dev_t device;
+        ino_t inode;
+    } roots[SANDBOX_TRACED];
+    size_t count;
+    bool children;
+    /**
+     * Does what sandbox_order() has asked for, while the parser waits, with a process that is one
+     * of them.
+     * @param what  whatever it has sent.
+     * @return 0 or errno.
+     */
+    int (*serve)(void *context, const struct sandbox_owner *owner, uint32_t what);
+    void *context;
+};
+
+/** Adds a process, if there is one and there is room. */
+void sandbox_trace(struct sandbox_traced *traced, int32_t pid);
+/** Adds none any more, and closes what is open. */
+void sandbox_trace_end(struct sandbox_traced *traced);
+
 /** What the child may ask for; all of it is the caller's. */
 struct sandbox_rules {
     const struct sandbox_owner *owners;
     size_t owner_count;
-    const char *sysroot;        /**< Or NULL. */
-    const char *const *folders; /**< That the user named, to be looked through. */
+    struct sandbox_traced *traced; /**< In their place; or NULL. */
+    bool terminal;                 /**< It may change how the terminal works. */
+    const char *sysroot;           /**< Or NULL. */
+    const char *const *folders;    /**< That the user named, to be looked through. */
     size_t folder_count;
     const char *const *files; /**< That the user named, to be read whatever is in them. */
     size_t file_count;
@@ -45,9 +79,10 @@ struct sandbox_rules {
  */
 void sandbox_begin(void);
 /**
- * The same for one who traces and reads a process for long, and parses by himself: no file is
- * written but what is open, none made, named, removed or changed, and of the capabilities only
- * those that tracing and reading need stay. Landlock would forbid to trace (landlock(7)).
+ * The same for one who traces a process for long: no file is written but what is open, none made,
+ * named, removed or changed, and of the capabilities only those that tracing and reading need
+ * stay. Landlock would forbid to trace (landlock(7)). Done by sandbox_run() with the rules of such
+ * a one.
  */
 void sandbox_begin_tracing(void);
 
@@ -60,6 +95,12 @@ void sandbox_begin_tracing(void);
  *         is done here.
  */
 int sandbox_run(const struct sandbox_rules *rules, int (*work)(void *context), void *context);
+
+/**
+ * Of a parser whose rules have processes that are traced: asks for `what`, a number that both know,
+ * with one of them. False: it was refused, or nobody is left who could.
+ */
+bool sandbox_order(int32_t pid, uint32_t what);
 
 /** Closes what is open here but standard streams and those of a list, of which -1 is none. */
 void sandbox_close_others(const int *kept, size_t count);

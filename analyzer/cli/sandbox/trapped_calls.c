@@ -4,6 +4,8 @@
  * signal-safety(7) lists.
  */
 #include "broker.h"
+#include "messages.h"
+#include "passed_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,50 +44,19 @@ static const char own_descriptors[] = "/proc/self/fd/";
 
 static int broker = -1;
 
-struct message {
-    struct msghdr header;
-    struct iovec part;
-    union {
-        struct cmsghdr aligned;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-};
-
-static void make_message(struct message *message, void *bytes, size_t size, bool has_descriptor)
-{
-    *message = (struct message){.part = {bytes, size}};
-    message->header.msg_iov = &message->part;
-    message->header.msg_iovlen = 1;
-    if (has_descriptor) {
-        message->header.msg_control = message->control.bytes;
-        message->header.msg_controllen = sizeof(message->control.bytes);
-    }
-}
-
 /* A descriptor, or the text's length, or -errno. */
-static int ask(struct broker_question *question, size_t size, int root,
-               struct broker_answer *answer)
+static int ask(void *question, size_t size, int root, struct broker_answer *answer)
 {
     static const size_t least = offsetof(struct broker_answer, text);
-    struct message message;
+    const struct iovec part = {question, size};
     int fd = -1;
-    make_message(&message, question, size, root >= 0);
-    struct cmsghdr *part = CMSG_FIRSTHDR(&message.header);
-    if (root >= 0 && part) {
-        part->cmsg_level = SOL_SOCKET;
-        part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(sizeof(root));
-        memcpy(CMSG_DATA(part), &root, sizeof(root));
-    }
-    if (sendmsg(broker, &message.header, MSG_NOSIGNAL) < 0)
-        return -errno;
-    make_message(&message, answer, sizeof(*answer), true);
-    ssize_t got = recvmsg(broker, &message.header, MSG_CMSG_CLOEXEC);
+    bool sent = passed_files_send(broker, &part, 1, &root, root >= 0);
+    ssize_t got = sent ? passed_files_receive(broker, answer, sizeof(*answer), &fd, 1) : -1;
+    // Nobody is left who asked for the work.
+    if (!got || (got < 0 && (errno == EPIPE || errno == ECONNRESET)))
+        _exit(EXIT_NOTHING);
     if (got < (ssize_t)least)
-        return -EIO;
-    part = CMSG_FIRSTHDR(&message.header);
-    if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+        return got < 0 ? -errno : -EIO;
     if (fd >= 0)
         return fd;
     return answer->error > 0 ? -answer->error : (int)((size_t)got - least);
@@ -106,7 +77,8 @@ static int open_by_broker(enum broker_wish wish, const char *path, int root)
     struct broker_question question = {.wish = wish};
     struct broker_answer answer;
     size_t length = strlen(path);
-    if (wish == BROKER_FILE && !strncmp(path, own_descriptors, sizeof(own_descriptors) - 1))
+    if ((wish == BROKER_FILE || wish == BROKER_FOLDER) &&
+        !strncmp(path, own_descriptors, sizeof(own_descriptors) - 1))
         return duplicate(path + sizeof(own_descriptors) - 1);
     if (length >= sizeof(question.path))
         return -ENAMETOOLONG;
@@ -211,26 +183,28 @@ static int find_listed_link(const char *path, char *ret, size_t size)
 }
 
 /* What a link of /proc leads to is asked for; all others are looked at here. */
-static int read_link(const char *path, char *ret, size_t size)
+static int read_link(int folder, const char *path, char *ret, size_t size)
 {
     static const char processes[] = "/proc/";
     struct broker_question question = {.wish = BROKER_LINK};
     struct broker_answer answer;
     size_t length = strlen(path);
-    if (path[0] != '/')
+    const bool is_whole = path[0] == '/';
+    if (!is_whole && folder < 0)
         return -EPERM;
-    long got = syscall(SYS_readlinkat, BROKER_OWN_READLINK, path, ret, size);
+    long got = is_whole ? syscall(SYS_readlinkat, BROKER_OWN_READLINK, path, ret, size) : -1;
     if (got >= 0)
         return (int)got;
-    int error = errno;
-    if (error != EACCES || strncmp(path, processes, sizeof(processes) - 1) != 0 ||
-        length >= sizeof(question.path))
+    int error = is_whole ? errno : EACCES;
+    if (error != EACCES || length >= sizeof(question.path) ||
+        (is_whole && strncmp(path, processes, sizeof(processes) - 1) != 0))
         return -error;
-    int listed = find_listed_link(path, ret, size);
+    int listed = is_whole ? find_listed_link(path, ret, size) : 0;
     if (listed)
         return listed;
     memcpy(question.path, path, length + 1);
-    int text = ask(&question, offsetof(struct broker_question, path) + length + 1, -1, &answer);
+    int text = ask(&question, offsetof(struct broker_question, path) + length + 1,
+                   is_whole ? -1 : folder, &answer);
     if (text > 0)
         memcpy(ret, answer.text, (size_t)text < size ? (size_t)text : size);
     return text > (int)size ? (int)size : text;
@@ -270,10 +244,12 @@ static int answer_call(long number, const long arguments[4])
     if (number == SYS_socket)
         return make_socket(arguments[0]);
     if (number == SYS_readlinkat)
-        return read_link((const char *)arguments[1], (char *)arguments[2], (size_t)arguments[3]);
+        return read_link((int)arguments[0], (const char *)arguments[1], (char *)arguments[2],
+                         (size_t)arguments[3]);
 #ifdef SYS_readlink
     if (number == SYS_readlink)
-        return read_link((const char *)arguments[0], (char *)arguments[1], (size_t)arguments[2]);
+        return read_link(-1, (const char *)arguments[0], (char *)arguments[1],
+                         (size_t)arguments[2]);
 #endif
     bool plain = number != SYS_openat && number != SYS_openat2;
     int folder = plain ? AT_FDCWD : (int)arguments[0];
@@ -283,9 +259,9 @@ static int answer_call(long number, const long arguments[4])
     long flags = arguments[plain ? 1 : 2];
     if (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) /* musl's O_ACCMODE has O_PATH in it */
         return -EPERM;
-    if (folder != AT_FDCWD && path[0] != '/')
-        return -EPERM;
-    return open_by_broker(flags & O_DIRECTORY ? BROKER_FOLDER : BROKER_FILE, path, -1);
+    if (folder == AT_FDCWD || path[0] == '/')
+        folder = -1;
+    return open_by_broker(flags & O_DIRECTORY ? BROKER_FOLDER : BROKER_FILE, path, folder);
 }
 
 static void handle(int signal_number, siginfo_t *info, void *context)
@@ -300,6 +276,13 @@ static void handle(int signal_number, siginfo_t *info, void *context)
     int result = answer_call(info->si_syscall, arguments);
     REGISTER(at, RESULT_REGISTER) = (__typeof__(REGISTER(at, 0)))(long)result;
     errno = error;
+}
+
+bool sandbox_order(int32_t pid, uint32_t what)
+{
+    struct broker_order order = {BROKER_ORDER, pid, what};
+    struct broker_answer answer;
+    return broker >= 0 && ask(&order, sizeof(order), -1, &answer) == 0;
 }
 
 bool broker_can_ask(void)
@@ -321,6 +304,13 @@ int broker_asked_socket(void)
 }
 
 #else
+
+bool sandbox_order(int32_t pid, uint32_t what)
+{
+    (void)pid;
+    (void)what;
+    return false;
+}
 
 int broker_asked_socket(void)
 {

@@ -1,11 +1,11 @@
 /* `pystack-core top`: samples, and shows what they come to again and again. */
 #include "messages.h"
 #include "record.h"
-#include "sandbox.h"
 #include "started_command.h"
 #include "terminal.h"
 #include "top.h"
 #include "top_screen.h"
+#include "tracing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,22 +21,6 @@
 #define RATE_LIMIT    100000.0
 #define FIRST_REFRESH 0.3 /* Seconds until there is something to be seen. */
 #define REFRESH_LIMIT 3600.0
-
-static volatile sig_atomic_t ended_by_signal;
-
-static void take_signal(int number)
-{
-    (void)number;
-    ended_by_signal = 1;
-}
-
-static void watch_signals(void)
-{
-    const struct sigaction action = {.sa_handler = take_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
 
 static double now_in_seconds(void)
 {
@@ -130,7 +114,7 @@ static int tick(void *context, struct profile *profile)
         top->no_terminal = !top->open;
         top->begun = top->taken = now;
     }
-    if (top->no_terminal || ended_by_signal || started_command_ended(&top->child, false))
+    if (top->no_terminal || tracing_interrupts() || tracing_command_ended())
         return 1;
     if (take_keys(top, profile))
         return 1;
@@ -323,8 +307,10 @@ static enum options_result parse(struct top *top, int argc, char **argv)
     return OPTIONS_WRONG;
 }
 
-static int watch(struct top *top)
+/* In the parser. */
+static int watch(void *context)
 {
+    struct top *top = context;
     struct psc_error why = {0};
     enum record_end end;
     struct profile *profile = profile_create();
@@ -332,8 +318,6 @@ static int watch(struct top *top)
         complain("out of memory");
         return EXIT_NOTHING;
     }
-    // The command has been started: nothing else will be.
-    sandbox_begin_tracing();
     top->record.tick = tick;
     top->record.tick_context = top;
     figures_init(&top->screen.figures);
@@ -367,11 +351,16 @@ int command_top(int argc, char **argv)
         complain("top needs a terminal; record writes files");
         return EXIT_NOTHING;
     }
-    watch_signals();
     int error = start_command(&top);
     if (error)
         return started_command_error_code(error);
-    int code = end_command(&top, watch(&top));
+    // A command has been started by now: nothing else will be.
+    const struct tracing_task task = {.record = &top.record,
+                                      .command = &top.child,
+                                      .terminal = true,
+                                      .work = watch,
+                                      .context = &top};
+    int code = end_command(&top, tracing_run(&task));
     if (top.printed >= 0)
         close(top.printed);
     return code;

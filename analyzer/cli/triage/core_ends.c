@@ -3,12 +3,12 @@
 
 #include "core_child.h"
 #include "messages.h"
+#include "passed_files.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,26 +30,11 @@ bool core_runs_begin(const struct core_runs *runs, const bool *wanted, size_t co
 
 int core_runs_next(const struct core_runs *runs, struct core_end *ret)
 {
-    union {
-        struct cmsghdr aligned;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = {ret, sizeof(*ret)};
-    struct msghdr header = {.msg_iov = &part,
-                            .msg_iovlen = 1,
-                            .msg_control = control.bytes,
-                            .msg_controllen = sizeof(control.bytes)};
-    ssize_t got;
-    int file = -1;
-    do
-        got = recvmsg(runs->socket, &header, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    const struct cmsghdr *sent = got > 0 ? CMSG_FIRSTHDR(&header) : NULL;
-    if (sent && sent->cmsg_type == SCM_RIGHTS && sent->cmsg_len == CMSG_LEN(sizeof(file)))
-        memcpy(&file, CMSG_DATA(sent), sizeof(file));
+    int file;
+    ssize_t got = passed_files_receive(runs->socket, ret, sizeof(*ret), &file, 1);
     if (got == (ssize_t)sizeof(*ret))
         return file;
-    if (file >= 0)
+    if (got > 0 && file >= 0)
         close(file);
     return -1;
 }

@@ -2,6 +2,7 @@
 #include "core_runs.h"
 #include "core_child.h"
 #include "messages.h"
+#include "passed_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -119,22 +120,8 @@ static bool clear(const struct run *run)
 /* With its report as a file, which nobody writes to any more but a process that is overdue. */
 static bool tell(const struct run_list *runs, const struct run *run, const struct core_end *end)
 {
-    union {
-        struct cmsghdr aligned;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = {(void *)(uintptr_t)end, sizeof(*end)};
-    struct msghdr header = {.msg_iov = &part,
-                            .msg_iovlen = 1,
-                            .msg_control = control.bytes,
-                            .msg_controllen = sizeof(control.bytes)};
-    memset(&control, 0, sizeof(control));
-    struct cmsghdr *sent = CMSG_FIRSTHDR(&header);
-    sent->cmsg_level = SOL_SOCKET;
-    sent->cmsg_type = SCM_RIGHTS;
-    sent->cmsg_len = CMSG_LEN(sizeof(run->output));
-    memcpy(CMSG_DATA(sent), &run->output, sizeof(run->output));
-    return sendmsg(runs->socket, &header, MSG_NOSIGNAL) == (ssize_t)sizeof(*end);
+    const struct iovec part = {(void *)(uintptr_t)end, sizeof(*end)};
+    return passed_files_send(runs->socket, &part, 1, &run->output, 1);
 }
 
 /* One that has answered, or has ended; false: nobody wants to know. */

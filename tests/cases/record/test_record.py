@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 import analyzer
 import cores
 import living
@@ -90,6 +92,29 @@ def test_killed_recorder_leaves_no_trace(tmp_path):
             recorder.communicate(timeout=living.WAIT)
             living.assert_runs_free(process.pid)
             living.assert_works(process.pid)
+    assert not list(tmp_path.iterdir())
+
+
+def parser_of(recorder):
+    """The half of a recorder that parses: who traces is its parent, and has no other children but one that does not trace."""
+    with open("/proc/%d/task/%d/children" % (recorder.pid, recorder.pid)) as children:
+        return int(children.read().split()[-1])
+
+
+@pytest.mark.parametrize("half", ["traces", "parses"])
+def test_killed_half_ends_the_other(half, tmp_path):
+    output = tmp_path / "out.txt"
+    with living.running([python(), SHARES, "600", str(SEED)]) as process:
+        recorder = start("--pid", process.pid, "--rate", 2000, "--idle", "--output", "collapsed=%s" % output)
+        wait_until(lambda: living.cpu_ticks(recorder.pid) > 5, "a recording", living.WAIT)
+        parser = parser_of(recorder)
+        os.kill(parser if half == "parses" else recorder.pid, signal.SIGKILL)
+        _, said = recorder.communicate(timeout=living.WAIT)
+        assert recorder.returncode == (2 if half == "parses" else -signal.SIGKILL), said
+        assert half == "traces" or b"was ended by signal 9" in said, said
+        wait_until(lambda: not os.path.exists("/proc/%d" % parser), "no parser", living.WAIT)
+        living.assert_runs_free(process.pid)
+        living.assert_works(process.pid)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,6 +1,8 @@
 """What a parser that was taken over could do: gdb makes system calls in the program while it parses."""
+import contextlib
 import errno
 import os
+import pty
 import re
 import shlex
 import shutil
@@ -35,6 +37,30 @@ handle SIGSYS nostop noprint pass
 kill
 """
 
+# Python's part in gdb: each call is made by the instruction in libc's syscall(), with the registers as they are to be.
+# Text lies in the environment, where the variable ROOM has been put for it.
+ROOM = "PSC_ROOM"
+DRIVER = """
+import gdb
+inferior = gdb.selected_inferior()
+place = int(gdb.parse_and_eval("(long)&syscall"))
+place += bytes(inferior.read_memory(place, 64)).index(bytes((0x0f, 0x05)))
+with open("/proc/%%d/stat" %% inferior.pid) as stat, open("/proc/%%d/environ" %% inferior.pid, "rb") as environment:
+    room = int(stat.read().rpartition(")")[2].split()[47]) + environment.read().index(b"%s=") + 9
+for number, *values in %r:
+    used = room
+    for register, value in zip(("rdi", "rsi", "rdx", "r10", "r8", "r9"), values + [0] * (6 - len(values))):
+        if isinstance(value, str):
+            inferior.write_memory(used, value.encode() + bytes(1))
+            value, used = used, used + len(value) + 1
+        gdb.execute("set $%%s = (long)%%d" %% (register, value))
+    gdb.execute("set $rax = (long)%%d" %% number)
+    gdb.execute("set $rip = (long)%%d" %% place)
+    gdb.execute("tbreak *%%d" %% (place + 2))
+    gdb.execute("continue")
+    gdb.write("result %%d\\n" %% int(gdb.parse_and_eval("(long)$rax")))
+"""
+
 
 @pytest.fixture(autouse=True)
 def _needs(request):
@@ -51,24 +77,22 @@ def go_to(at, behind=None, run="run"):
                       "break " + at, "continue"])
 
 
-def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=None, stdin=None):
+def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=None, stdin=None, terminal=None):
     """[result or -errno] of system calls that are made at a function of the program, see go_to()."""
-    lines = []
-    for name, *values in calls:
-        given = ["(long)%d" % value if isinstance(value, int) else '"%s"' % value for value in values]
-        given += ["(long)0"] * (6 - len(given))
-        lines += ["set $result = ((long (*)(long, ...))syscall)((long)%d, %s)" % (CALLS[name], ", ".join(given)),
-                  "set $error = *((int *(*)(void))__errno_location)()",
-                  'printf "result %ld %d\\n", $result, $error']
+    driver = tmp_path / "driver.py"
+    driver.write_text(DRIVER % (ROOM, [[CALLS[name], *(int(value) if isinstance(value, int) else value for value in values)]
+                                       for name, *values in calls]))
     script = tmp_path / "script.gdb"
     run = "run %s < %s" % (shlex.join(map(str, arguments)), stdin) if stdin else "run"
-    script.write_text(SCRIPT % (follow, go_to(at, behind, run), "\n".join(lines)))
+    if terminal:
+        run = "set inferior-tty %s\n%s" % (terminal, run)
+    script.write_text(SCRIPT % (follow, go_to(at, behind, run), "source %s" % driver))
     done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, *map(str, arguments)],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, cwd=tmp_path,
-                          env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
-    found = re.findall(r"^result (-?\d+) (\d+)$", done.stdout, re.M)
+                          env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent", **{ROOM: "x" * 8192}))
+    found = re.findall(r"^result (-?\d+)$", done.stdout, re.M)
     assert len(found) == len(calls), done.stdout[-3000:]
-    return [int(result) if int(result) >= 0 else -int(number) for result, number in found]
+    return [int(result) for result in found]
 
 
 def make_foreign(path, text=b"secret\n", mode=0o600):
@@ -290,31 +314,67 @@ def test_whole_program_has_no_network(tmp_path):
     assert results == [-errno.EPERM] * len(calls)
 
 
-def test_recording_has_no_network(tmp_path):
-    """It reads the process itself; what it needs no more when it begins is given up: nothing is written but what is open."""
+RECORD = ["record", "--duration", "1", "--output", "ndjson=-", "--pid"]
+
+
+@contextlib.contextmanager
+def some_terminal(command):
+    """Its name for `top`, which wants one; else None."""
+    ends = pty.openpty() if command[0] == "top" else ()
+    try:
+        yield os.ttyname(ends[1]) if ends else None
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+@pytest.mark.parametrize("command", [RECORD, RECORD[:1] + ["--children", "--no-pause"] + RECORD[1:], ["top", "--pid"]],
+                         ids=["record", "children", "top"])
+def test_parser_of_a_recording(command, tmp_path):
+    """It reads what is copied of the process, and its memory, by files that the one who traces has opened."""
+    with living.running(SLEEPER) as process, living.running(SLEEPER) as other, some_terminal(command) as terminal:
+        target = make_foreign(tmp_path / "file.py", mode=0o666)
+        foreign = [call for pid in (process.pid, other.pid) for call in reach_others(pid)] + changing_calls(tmp_path, target)
+        foreign += [("connect", number, 0, 0) for number in range(12)]
+        foreign += [("socket", family, socket.SOCK_STREAM, 0) for family in (socket.AF_INET, socket.AF_UNIX)]
+        names = ("environ", "mem", "root/etc/shadow", "fd/0", "clear_refs", "task/%d/environ", "task/%d/../mem", "attr/current")
+        paths = secrets(tmp_path) + ["/proc/%d/%s" % (process.pid, name.replace("%d", str(process.pid))) for name in names]
+        paths += ["/proc/%d/task/%d/%s" % (other.pid, other.pid, name) for name in ("mem", "maps", "pagemap", "children")]
+        opens = [("openat", AT_FDCWD, path, 0) for path in paths]
+        opens += [("openat", AT_FDCWD, "/proc/%d/task" % other.pid, os.O_DIRECTORY)]
+        own = [("openat", AT_FDCWD, "/proc/%d/task/%d/%s" % (process.pid, process.pid, name), 0) for name in ("mem", "pagemap")]
+        results = ask(tmp_path, [*foreign, *opens, *own], [*command, process.pid], at="record_run", terminal=terminal)
+        assert results[:len(foreign)] == [-errno.EPERM] * len(foreign), list(zip(foreign, results))
+        assert all(result < 0 for result in results[len(foreign):-2]), list(zip(opens, results[len(foreign):]))
+        assert all(result > 2 for result in results[-2:]), results[-2:]
+        assert target.read_bytes() == b"secret\n" and not (tmp_path / "new.py").exists()
+        assert process.poll() is None and other.poll() is None
+
+
+def test_who_traces_changes_nothing(tmp_path):
+    """He parses nothing, and has given up what he needs no more: nothing is written but what is open."""
     with living.running(SLEEPER) as process:
-        output = tmp_path / "profile"
         target = make_foreign(tmp_path / "file.py", mode=0o666)
         calls = foreign_calls(process.pid) + changing_calls(tmp_path, target)
-        results = ask(tmp_path, calls, ["record", "--duration", "1", "--output", "ndjson=%s" % output, "--pid", process.pid],
-                      at="record_run", follow="parent")
+        results = ask(tmp_path, calls, [*RECORD, process.pid], at="broker_serve", follow="parent")
         assert results == [-errno.EPERM] * len(results), list(zip(calls, results))
-        assert target.read_bytes() == b"secret\n" and not output.exists()
+        assert target.read_bytes() == b"secret\n" and not (tmp_path / "new.py").exists()
         assert process.poll() is None
 
 
-def test_recording_keeps_few_capabilities(tmp_path):
-    """Those to trace, to read what is others', and to be in time."""
+@pytest.mark.parametrize("at,follow", [("broker_serve", "parent"), ("record_run", "child")], ids=["traces", "parses"])
+def test_recording_keeps_few_capabilities(at, follow, tmp_path):
+    """Those to trace, to read what is others', and to be in time; who parses has none."""
     script = tmp_path / "script.gdb"
     with living.running(SLEEPER) as process:
-        script.write_text(SCRIPT % ("parent", go_to("record_run"), "python print(open('/proc/%d/status' % "
+        script.write_text(SCRIPT % (follow, go_to(at), "python print(open('/proc/%d/status' % "
                                     "gdb.selected_inferior().pid).read())"))
-        done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, "record", "--duration", "1",
-                               "--pid", str(process.pid)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, *RECORD, str(process.pid)],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=600, env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent"))
-    kept = 1 << 19 | 1 << 2 | 1 << 23
+    kept = 1 << 19 | 1 << 2 | 1 << 23 if at == "broker_serve" else 0
     found = int(re.findall(r"^CapEff:\s*([0-9a-f]+)$", done.stdout, re.M)[0], 16)
-    assert found & ~(kept | 1 << 40 | 1 << 21) == 0, hex(found)
+    assert found & ~(kept | (1 << 40 | 1 << 21 if kept else 0)) == 0, hex(found)
     assert not (found & 1 << 40 and found & 1 << 21), hex(found)
 
 

@@ -1,0 +1,10 @@
+/** @file Processes that are traced for a parser, as they come and go. */
+#ifndef PSC_TRACED_H
+#define PSC_TRACED_H
+
+#include "sandbox.h"
+
+/** @param list  a file with ids of processes, as /proc/PID/task/TID/children has them. */
+void traced_add_children(struct sandbox_traced *traced, int list);
+
+#endif
