@@ -289,11 +289,13 @@ static void describe_other(struct wait_maker *maker, const struct sleeping_funct
         [TRACE_WAIT_MALLOC_LOCK] = "malloc's lock",
         [TRACE_WAIT_LOADER_LOCK] = "the loader's lock",
     };
-    // A barrier's futex is its second word. Where one of a condition is, its version decides.
-    psc_addr address =
-        maker->facts->arguments[0] - (function->kind == TRACE_WAIT_BARRIER ? BARRIER_ROUND : 0);
+    bool condition = function->kind == TRACE_WAIT_CONDITION;
+    // A barrier's futex is its second word.
+    psc_addr address = condition ? maker->facts->condition
+                                 : maker->facts->arguments[0] -
+                                       (function->kind == TRACE_WAIT_BARRIER ? BARRIER_ROUND : 0);
     set(maker, function->kind, titles[function->kind], address, "the function that it called");
-    maker->wait.has_address = function->kind != TRACE_WAIT_CONDITION;
+    maker->wait.has_address = !condition || address;
 }
 
 /* The loader's lock is a recursive mutex, malloc's a bare word. */

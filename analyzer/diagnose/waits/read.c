@@ -70,6 +70,8 @@ static void read_call(struct waits *waits, const struct target_thread *native,
     if (is_futex(facts))
         facts->has_window = target_read(target, facts->arguments[0] - WINDOW_BEFORE, facts->window,
                                         sizeof(facts->window)) == PSC_OK;
+    if (is_futex(facts))
+        facts->condition = waits_find_condition(target, registers, facts);
 }
 
 /* glibc, nptl/descr.h; elsewhere the ids are taken to be the same. */

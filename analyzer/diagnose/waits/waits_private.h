@@ -37,6 +37,7 @@ struct wait_facts {
     struct wait_descriptor descriptors[WAIT_DESCRIPTOR_LIMIT];
     size_t descriptor_count;
     size_t descriptor_total; /**< With those that are not kept. */
+    psc_addr condition;      /**< Of a futex, that it is one of; 0: not known. */
     const char *path;        /**< Of a call that opens a file, in the arena of waits; or NULL. */
     bool for_gil;
     bool has_window;
@@ -92,6 +93,12 @@ const struct wait_facts *waits_find_inner(const struct waits *waits, uint32_t in
 /** A word of the window, at an offset from the futex; 0 where there is none. */
 uint32_t waits_word(const struct wait_facts *facts, int offset);
 uint64_t waits_long(const struct wait_facts *facts, int offset);
+
+/* ---- futex_condition.c ---- */
+
+/** The pthread_cond_t of which its futex is a word; 0: none, or not known. */
+psc_addr waits_find_condition(struct target *target, const struct target_registers *registers,
+                              const struct wait_facts *facts);
 
 /* ---- call_details.c ---- */
 

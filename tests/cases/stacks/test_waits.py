@@ -139,7 +139,7 @@ def assert_native_as_told(document, lines):
         assert wait["kind"] == kind, wait
         assert (wait["owner"] or {}).get("tid", 0) == int(owner), wait
         assert wait["owner_certain"] == (owner != "0"), wait
-        assert kind in ("join", "stdio-lock", "condition") or wait["address"] == address, wait
+        assert kind in ("join", "stdio-lock") or wait["address"] == address, wait
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no compiler here")
