@@ -34,6 +34,7 @@ abort_reader libc_message_read;
 abort_reader python_fatal_read;
 abort_reader cxx_terminate_read;
 abort_reader rust_panic_read;
+abort_reader sanitizer_report_read;
 
 /* ---- frames.c ---- */
 

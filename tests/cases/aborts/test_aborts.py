@@ -169,6 +169,39 @@ def test_python_gives_up(interpreter, way, environment, tmp_path):
         assert not known or said.endswith(crash["message"])
 
 
+ASAN = """
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    char *volatile memory = malloc(100);
+    free(memory);
+    if (argc > 1 && argv[1][0] == 'a')
+        abort();
+    return memory[5];
+}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no compiler here")
+@pytest.mark.parametrize("way,python", interpreters.in_turn(["error", "abort"]), ids=str)
+def test_address_sanitizer(way, python, tmp_path):
+    """What it reported; and a program that has it and calls abort() itself."""
+    (tmp_path / "asan.c").write_text(ASAN)
+    library = str(tmp_path / "asan.so")
+    cores.compile_c([str(tmp_path / "asan.c")], library, "-fsanitize=address", "-shared", "-fPIC", "-w")
+    runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    die([python.path, RUN_MAIN, library, way], str(tmp_path / "run"), {
+        "PATH": "/usr/bin:/bin", "LD_PRELOAD": runtime,
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:disable_coredump=0:unmap_shadow_on_exit=1"})
+    crash, said = analyzer.json_of(str(tmp_path / "run" / "core")).json["crash"], (tmp_path / "run" / "stderr").read_text()
+    if way == "abort":
+        assert (crash["summary"], crash["message"], crash["cause"]) == ("abort() called", None, "other")
+        return
+    what, how = re.findall(r"ERROR: AddressSanitizer: (.*?) at pc .*\n(READ .*)", said)[0]
+    assert crash["message"] == "%s: %s" % (what, how)
+    assert crash["summary"] == "abort() called: an error that AddressSanitizer found" and crash["cause"] == "other"
+
+
 @pytest.mark.parametrize("way,python", interpreters.in_turn(["trap", "kill_process", "kill"]), ids=str)
 def test_system_calls_of_python(way, python, tmp_path):
     library = str(tmp_path / "refused_call.so")

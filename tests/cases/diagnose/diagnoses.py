@@ -126,6 +126,7 @@ WORDS = {
                      NO_FAULT + " alarm"),
     "handler_fault": (DIES, "faults/test_faults.py::test_handler_that_faults fault", NO_FAULT + " caught",
                       "the frames of handlers are the kernel's, alike below all interpreters"),
+    "sanitizer": (DIES, ABORTS + "test_address_sanitizer error", ABORTS + "test_address_sanitizer abort"),
     "flipped": (DIES, FAULTS + " flipped", "faults/test_faults.py::test_two_bits flipped_twice"),
     "shared": (SHARED + " locks", ONE_PROCESS, SHARED + " copied"),
     "object": (DIES, "faults/test_object_in_hand.py::test_object item",
