@@ -34,6 +34,8 @@
 #define WAKE_SIGNAL SIGVTALRM
 /* Files "syscall" that are kept open; with more threads they are opened each time. */
 #define CALL_FILES 512
+/* Parts of the memory of which it is known what is there. */
+#define WINDOW_LIMIT 65536
 
 /* /proc/PID/task/TID/syscall, which is a file of that thread alone, whoever gets its id later. */
 struct call_file {
@@ -56,6 +58,7 @@ struct live_tracing {
     uint64_t moment;
     psc_addr pages[LIVE_SAMPLE_PAGES]; /* That are to be copied, and are in memory. */
     size_t page_count;
+    struct live_delivery delivery; /* What another process has is written, and never read. */
 };
 
 static uint64_t now_in_nanoseconds(void)
@@ -450,7 +453,7 @@ static enum psc_status take_sample(struct live_tracing *tracing, const struct li
     bool runs = !strncmp(ret->call, running, sizeof(running) - 1);
     if (order->kind == LIVE_ORDER_CALL && (!order->stops || !runs))
         return PSC_OK;
-    if (tracing->moment != order->moment)
+    if (tracing->moment != order->moment || tracing->presence.windows.count > WINDOW_LIMIT)
         presence_forget(&tracing->presence);
     tracing->moment = order->moment;
     (void)find_reader(tracing, order->tid);
@@ -462,37 +465,35 @@ static enum psc_status take_sample(struct live_tracing *tracing, const struct li
     return PSC_OK;
 }
 
-static void begin_delivery(struct live_delivery *ret)
-{
-    ret->stack_start = ret->stack_end = ret->got = ret->stood = 0;
-    ret->range_count = ret->call_size = ret->suspended = ret->taken = 0;
-    ret->message[0] = ret->call[0] = '\0';
-}
-
 void live_tracing_do(struct live_tracing *tracing, const struct live_order *given, uint8_t *bytes,
                      struct live_delivery *ret)
 {
-    // Copied: whoever gives it may change it meanwhile.
-    const struct live_order order = *given;
+    // Copied, and read once: whoever gives it may change it meanwhile.
+    struct live_order order = *given;
+    __asm__ volatile("" : : "r"(&order) : "memory");
+    struct live_delivery *delivery = &tracing->delivery;
     struct psc_error why = {0};
     enum psc_status status = PSC_ERR_ARGUMENT;
-    begin_delivery(ret);
+    memset(delivery, 0, offsetof(struct live_delivery, ranges));
     switch ((enum live_order_kind)order.kind) {
     case LIVE_ORDER_CALL:
     case LIVE_ORDER_STOP:
     case LIVE_ORDER_COPY:
         if (order.tid > 0 && order.page_count <= LIVE_SAMPLE_PAGES &&
             order.stack_size <= LIVE_SAMPLE_STACK)
-            status = take_sample(tracing, &order, bytes, ret);
+            status = take_sample(tracing, &order, bytes, delivery);
         break;
     case LIVE_ORDER_LATE:
         let_late_go(tracing);
         status = PSC_OK;
         break;
     case LIVE_ORDER_REFUSE:
-        status = refuse(live_refuse(tracing->pid, order.error, &why), &why, ret);
+        status = refuse(live_refuse(tracing->pid, order.error, &why), &why, delivery);
         break;
     }
-    ret->status = status;
-    ret->late_count = (uint32_t)tracing->late_count;
+    delivery->status = status;
+    delivery->late_count = (uint32_t)tracing->late_count;
+    memcpy(ret, delivery,
+           offsetof(struct live_delivery, ranges) +
+               delivery->range_count * sizeof(*delivery->ranges));
 }
