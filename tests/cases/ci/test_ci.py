@@ -1,6 +1,7 @@
 """pystack-core ci: commands that die, hang, or do neither, and what is told of them."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -425,6 +426,7 @@ def test_pytest_that_exits(tmp_path):
                                          "def test_exit():\n    time.sleep(1)\n    os._exit(9)\n")
     run = ci(tmp_path, PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
     assert run.code == 9 and run.titles() == ["exit 9 in test_it.py::test_exit (last seen)"], run.err
+    assert re.search(r"in the test test_it.py::test_exit \(last seen \d+\.\d s before the end\)", run.err), run.err
     assert run.reports[0]["running"]["test"]["last_seen_s"] < 60
     # One of pytest's own statuses, too, where pytest has said nothing.
     (tmp_path / "test_it.py").write_text("import os, time\ndef test_exit():\n    time.sleep(1)\n    os._exit(1)\n")

@@ -43,6 +43,15 @@ static bool is_named(const struct triage_result *result, const size_t *members, 
     return false;
 }
 
+/* Of a test that was not read from a core: how old that is. */
+static void put_age(FILE *file, const json_t *seconds)
+{
+    if (json_is_number(seconds))
+        fprintf(file, " (last seen %.1f s before the end)", json_number_value(seconds));
+    else if (seconds)
+        fputs(" (last seen)", file);
+}
+
 /* The tests that the processes were at. */
 static void put_tests(FILE *file, const struct triage_result *result, size_t group)
 {
@@ -64,7 +73,7 @@ static void put_tests(FILE *file, const struct triage_result *result, size_t gro
             put_safely(file, worker);
         }
         const json_t *test = json_object_get(json_object_get(report->json, "running"), "test");
-        fputs(json_object_get(test, "last_seen_s") ? " (last seen)" : "", file);
+        put_age(file, json_object_get(test, "last_seen_s"));
     }
     if (left)
         fprintf(file, " and %zu more", left);
