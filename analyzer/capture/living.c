@@ -209,6 +209,10 @@ static void take_pause(struct psc_trace *trace, const struct live_pause *pause)
                 "letting go %.2f)\n",
                 trace->pause, pause->stop, pause->registers, pause->stacks, pause->visit,
                 pause->resume);
+    text_printf(&trace->explain,
+                "pause: %zu of %zu threads slept all the while, and were stopped behind it; "
+                "snapshot %zu\n",
+                pause->asleep, pause->threads, pause->tries);
     if (trace->core_path)
         text_printf(&trace->explain, "pause: %.2f ms of it for the core file\n", pause->save);
 }
@@ -220,6 +224,7 @@ static enum psc_status prepare(struct living *living, bool again, struct psc_err
     bool changed = false;
     python_close(capture->python);
     capture->python = NULL;
+    live_note_threads(capture->target);
     enum psc_status status = live_prepare(capture->target, &changed, err);
     if (status == PSC_OK && (changed || again)) {
         forget_tools(&living->visitor);

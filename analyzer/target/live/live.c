@@ -16,6 +16,8 @@
 #define THREAD_STACK ((size_t)2 * 1024 * 1024)
 /* Milliseconds in which everything is read once all threads stand still. */
 #define HOLD_LIMIT 700
+/* Snapshots when threads that slept wake up in the middle of them. */
+#define SNAPSHOT_LIMIT 3
 /* A process that does much never stands still for long enough. */
 #define UNPAUSED_LIMIT 20
 /* Another tracer is waited for so long; how often it is looked for. */
@@ -54,8 +56,10 @@ static int start_thread(void *(*run)(void *), void *argument, pthread_t *ret)
 struct snapshot {
     struct target *target;
     const struct live_request *request;
-    double until; /* It is let go then, in milliseconds of CLOCK_MONOTONIC. */
-    int error;    /* errno: there is no thread to hold it. */
+    bool stop_all; /* Those that sleep, too. */
+    bool moved;    /* One that slept has not done so all the time: nothing of it can be used. */
+    double until;  /* It is let go then, in milliseconds of CLOCK_MONOTONIC. */
+    int error;     /* errno: there is no thread to hold it. */
     enum psc_status status;
     int maps_error;
     /* Between the thread that holds the target and the one that reads. */
@@ -79,59 +83,6 @@ static void snapshot_deinit(struct snapshot *snapshot)
 {
     pthread_cond_destroy(&snapshot->changed);
     pthread_mutex_destroy(&snapshot->lock);
-}
-
-/* A thread on another stack: its own is found by words on the other, once that is copied. */
-static void copy_own_stacks(struct target *target, const struct live_thread *const *threads,
-                            struct live_range *others, size_t count)
-{
-    struct live *live = live_of(target);
-    size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct live_range own;
-        if (ranges_find_own_stack(target, threads[i], &others[i], &own))
-            others[found++] = own;
-    }
-    if (found)
-        stacks_copy(&live->stacks, &live->pages, live->memory_tid, others, found);
-}
-
-/* One call copies the stacks, and what was read before the stop and is going to be read again. */
-static enum psc_status copy_stacks(struct target *target)
-{
-    struct live *live = live_of(target);
-    const struct live_save *save = &live->save;
-    size_t threads = live->stop.count, count = 0, other_count = 0;
-    size_t most = threads + live->wanted_count + (save->taken ? save->range_count + threads : 0);
-    struct live_range *ranges PSC_CLEANUP(cleanup_free) = calloc(most + 1, sizeof(*ranges));
-    struct live_range *others PSC_CLEANUP(cleanup_free) = calloc(threads + 1, sizeof(*others));
-    const struct live_thread **movers PSC_CLEANUP(cleanup_free) =
-        calloc(threads + 1, sizeof(*movers));
-    if (!ranges || !others || !movers)
-        return PSC_ERR_MEMORY;
-    for (size_t i = 0; i < threads; i++) {
-        const struct live_thread *thread = &live->stop.threads[i];
-        bool elsewhere;
-        if ((!thread->stopped && !thread->waits) || thread->gone)
-            continue;
-        if (ranges_find_stack(target, thread, &ranges[count], &elsewhere)) {
-            if (elsewhere) {
-                others[other_count] = ranges[count];
-                movers[other_count++] = thread;
-            }
-            count++;
-        }
-        if (save->taken && ranges_find_block(target, thread, &ranges[count]))
-            count++;
-    }
-    for (size_t i = 0; save->taken && i < save->range_count; i++)
-        ranges[count++] = save->ranges[i];
-    if (live->wanted_count)
-        memcpy(ranges + count, live->wanted, live->wanted_count * sizeof(*ranges));
-    count += live->wanted_count;
-    stacks_copy(&live->stacks, &live->pages, live->memory_tid, ranges, count);
-    copy_own_stacks(target, movers, others, other_count);
-    return PSC_OK;
 }
 
 /* Memory that nobody serves must not hold the target; all of it takes as long as it takes. */
@@ -212,10 +163,11 @@ static void read_standing(struct snapshot *snapshot)
     struct live *live = live_of(target);
     struct live_pause *pause = &live->pause;
     double start = now_in_milliseconds();
-    snapshot->maps_error = live_read_file(live->maps_fd, &live->maps);
+    if (live->save.taken)
+        snapshot->maps_error = live_read_file(live->maps_fd, &live->maps);
     double listed = now_in_milliseconds();
     pause->registers += listed - start;
-    snapshot->status = copy_stacks(target);
+    snapshot->status = stacks_copy_all(target);
     stop_check_waiting(&live->stop);
     if (snapshot->status == PSC_OK)
         snapshot->status = live_take_threads(target, true);
@@ -259,12 +211,35 @@ static void read_while_held(struct snapshot *snapshot, pthread_t holder)
     cut_pause(&live->pause, end - ((double)live->stop.released / 1e6 - live->pause.resume));
 }
 
+/*
+ * What did not have to be taken in the stop: the list of mappings, which is joined with that from
+ * before it, and the threads that slept; this thread stops them.
+ */
+static void take_rest(struct snapshot *snapshot)
+{
+    struct live *live = live_of(snapshot->target);
+    bool slept = true;
+    if (!live->save.taken)
+        snapshot->maps_error = live_read_file(live->maps_fd, &live->maps);
+    bool closed = live->pages.closed;
+    live->pages.closed = false;
+    if (snapshot->status == PSC_OK && !live->stop.other_width)
+        snapshot->status = sleeping_take(snapshot->target, &slept);
+    live->pages.closed = closed;
+    snapshot->moved = !slept;
+    live->pause.threads = live->stop.count;
+    live->pause.asleep = 0;
+    for (size_t i = 0; i < live->stop.count; i++)
+        live->pause.asleep += live->stop.threads[i].sleeps;
+}
+
 static void *snapshot_thread(void *argument)
 {
     struct snapshot *snapshot = argument;
     struct live *live = live_of(snapshot->target);
     pthread_t holder;
     put_first();
+    sleeping_find(snapshot->target, snapshot->stop_all);
     snapshot->target->stands = live->held = true;
     snapshot->until = now_in_milliseconds() + HOLD_LIMIT;
     reader_set_limit(live->reader, snapshot->until);
@@ -274,6 +249,8 @@ static void *snapshot_thread(void *argument)
     live->save.held_pages = live->pages.table.count;
     reader_set_limit(live->reader, 0);
     snapshot->target->stands = live->held = false;
+    if (!snapshot->error)
+        take_rest(snapshot);
     return NULL;
 }
 
@@ -324,7 +301,6 @@ static int run_when_free(struct snapshot *snapshot)
     size_t unexplained = 0;
     stop->tracer = (struct live_tracer){0};
     for (;;) {
-        stop->count = 0;
         stop->refusal = 0;
         snapshot->stands = snapshot->read = false;
         int error = run_snapshot(snapshot);
@@ -341,28 +317,9 @@ static int run_when_free(struct snapshot *snapshot)
 
 /* ---- mappings ---- */
 
-/* Files of code and where they are; data files come and go. */
-static bool is_module_mapping(const struct target_mapping *mapping)
-{
-    return mapping->file && (mapping->executable || mapping->offset == 0);
-}
-
-static bool same_modules(const struct target_mapping *a, size_t a_count,
-                         const struct target_mapping *b, size_t b_count)
-{
-    for (size_t i = 0, j = 0;; i++, j++) {
-        while (i < a_count && !is_module_mapping(&a[i]))
-            i++;
-        while (j < b_count && !is_module_mapping(&b[j]))
-            j++;
-        if (i == a_count || j == b_count)
-            return i == a_count && j == b_count;
-        if (a[i].file != b[j].file || a[i].start != b[j].start || a[i].end != b[j].end)
-            return false;
-    }
-}
-
-static enum psc_status take_maps(struct target *target, bool *ret_changed, struct psc_error *err)
+/* `join`: with those that were there before and are not any more. */
+static enum psc_status take_maps(struct target *target, bool join, bool *ret_changed,
+                                 struct psc_error *err)
 {
     struct live *live = live_of(target);
     struct target_mapping *before = target->mappings;
@@ -371,9 +328,17 @@ static enum psc_status take_maps(struct target *target, bool *ret_changed, struc
     target->chained_count = 0;
     target->mapping_count = 0;
     enum psc_status status = live_take_maps(target, &live->files, &live->maps, live->root);
-    *ret_changed = !same_modules(before, before_count, target->mappings, target->mapping_count);
+    *ret_changed =
+        !live_same_modules(before, before_count, target->mappings, target->mapping_count);
+    if (status == PSC_OK && join && !*ret_changed)
+        status = live_join_maps(target, before, before_count);
     free(before);
     return psc_fail_status(err, status);
+}
+
+void live_note_threads(struct target *target)
+{
+    sleeping_note(&live_of(target)->stop);
 }
 
 enum psc_status live_prepare(struct target *target, bool *ret_changed, struct psc_error *err)
@@ -390,7 +355,7 @@ enum psc_status live_prepare(struct target *target, bool *ret_changed, struct ps
         return live_refuse_target(target, error ? error : ESRCH, err);
     pages_clear(&live->pages);
     target->warnings.count = 0; // Of the last snapshot.
-    return take_maps(target, ret_changed, err);
+    return take_maps(target, false, ret_changed, err);
 }
 
 static void warn_of_unread(struct target *target)
@@ -410,11 +375,51 @@ static void warn_of_unread(struct target *target)
                     "user space, or a slow disk): pages that are not in memory are left out");
 }
 
+/* The list as it is just before the stop. */
+static enum psc_status refresh_maps(struct target *target, bool *ret_changed, struct psc_error *err)
+{
+    struct live *live = live_of(target);
+    if (live_read_file(live->maps_fd, &live->maps) || !live->maps.size)
+        return PSC_OK; // As it was.
+    return take_maps(target, false, ret_changed, err);
+}
+
+/*
+ * Threads that sleep are not stopped with the others. When one of them wakes up in the middle of
+ * it, another snapshot is taken, the last one of all threads: as is the first one where the target
+ * stands for longer, or where each register counts, and the second where the time has run out.
+ */
+static enum psc_status stop_and_copy(struct snapshot *snapshot, bool *ret_changed,
+                                     struct psc_error *err)
+{
+    struct target *target = snapshot->target;
+    struct live *live = live_of(target);
+    snapshot->stop_all = live->save.taken || snapshot->request->vectors;
+    for (live->pause.tries = 1;; live->pause.tries++) {
+        bool changed = false;
+        enum psc_status status = refresh_maps(target, &changed, err);
+        if (status != PSC_OK)
+            return status;
+        *ret_changed |= changed;
+        int error = run_when_free(snapshot);
+        if (error)
+            return psc_fail(err, PSC_ERR_IO,
+                            "no thread can be started, for lack of memory or of threads: %s",
+                            describe_errno(error, &(struct errno_text){0}));
+        if (snapshot->status != PSC_OK || !snapshot->moved)
+            return PSC_OK;
+        snapshot->stop_all |= live->pause.tries + 1 >= SNAPSHOT_LIMIT || live->pages.closed;
+        pages_clear(&live->pages);
+        live->stacks.used = 0;
+    }
+}
+
 enum psc_status live_snapshot(struct target *target, const struct live_request *request,
                               bool *ret_changed, struct psc_error *err)
 {
     struct live *live = live_of(target);
     struct snapshot snapshot PSC_CLEANUP(snapshot_deinit) = {.target = target, .request = request};
+    bool changed = false, changed_since = false;
     snapshot_init(&snapshot);
     live->save.taken = live->save.wanted && !request->passing;
     if (live->save.taken && !save_prepare(target))
@@ -423,26 +428,24 @@ enum psc_status live_snapshot(struct target *target, const struct live_request *
     if (!prefetch_for_snapshot(target, request))
         return psc_fail_memory(err);
     live->pause.prepare = now_in_milliseconds() - live->pause.prepare;
-    int error = run_when_free(&snapshot);
-    if (error)
-        return psc_fail(err, PSC_ERR_IO,
-                        "no thread can be started, for lack of memory or of threads: %s",
-                        describe_errno(error, &(struct errno_text){0}));
+    enum psc_status status = stop_and_copy(&snapshot, &changed, err);
+    if (status != PSC_OK)
+        return status;
     if (snapshot.status == PSC_ERR_MEMORY)
         return psc_fail_memory(err);
     if (snapshot.status != PSC_OK) {
-        enum psc_status status = live_refuse_stop(&live->stop, err);
+        status = live_refuse_stop(&live->stop, err);
         live->pause.refused = status == PSC_ERR_IO;
         return status;
     }
     if (live->stop.other_width)
         return psc_fail(err, PSC_ERR_UNSUPPORTED, "process %d is a 32-bit one; only %s is handled",
                         live->pid, target_machine_titles());
-    if (!snapshot.maps_error && live->maps.size) {
-        enum psc_status status = take_maps(target, ret_changed, err);
-        if (status != PSC_OK)
-            return status;
-    }
+    if (!snapshot.maps_error && live->maps.size)
+        status = take_maps(target, !live->save.taken, &changed_since, err);
+    if (status != PSC_OK)
+        return status;
+    *ret_changed = changed || changed_since;
     if (live_take_threads(target, false) != PSC_OK)
         return psc_fail_memory(err);
     for (size_t i = 0; i < target->thread_count; i++)

@@ -27,6 +27,9 @@ struct live_pause {
     double resume;
     size_t pages;   /**< Of an unpaused snapshot: how many were read, and how many had changed */
     size_t changed; /**< when they were read again. */
+    size_t threads; /**< How many there were; */
+    size_t asleep;  /**< those of them that slept, and were stopped after it, some at a time. */
+    size_t tries;   /**< Snapshots that it took, the last of which counts. */
     bool refused;   /**< It may not be stopped; what can be read of it is another question. */
 };
 
@@ -60,8 +63,13 @@ const char *live_get_refusal(const struct target *target);
 PSC_MUST_CHECK enum psc_status live_prepare(struct target *target, bool *ret_changed,
                                             struct psc_error *err);
 /**
+ * Before that, as early as can be: notes which threads there are. Those that have not run since
+ * then are taken to be asleep, and are not stopped with the others.
+ */
+void live_note_threads(struct target *target);
+/**
  * Stops all threads, takes registers and stacks, fills threads (but for their names), calls the
- * visitor, and lets them go.
+ * visitor, and lets them go. Those that sleep all the while are taken afterwards.
  * @param ret_changed  as above: other files were mapped at the stop than at the preparation.
  */
 PSC_MUST_CHECK enum psc_status live_snapshot(struct target *target,

@@ -78,6 +78,16 @@ struct live_files {
 PSC_MUST_CHECK enum psc_status live_take_maps(struct target *target, struct live_files *files,
                                               const struct live_text *maps, const char *root);
 
+/** Whether files of code are at the same places; data files come and go. */
+bool live_same_modules(const struct target_mapping *a, size_t a_count,
+                       const struct target_mapping *b, size_t b_count);
+/**
+ * Adds what of another list, of the same files, lies where target->mappings has nothing: what may
+ * have been there when the list was not read.
+ */
+PSC_MUST_CHECK enum psc_status
+live_join_maps(struct target *target, const struct target_mapping *before, size_t before_count);
+
 /* ---- stop.c ---- */
 
 /** Who else has stopped a thread, or may. */
@@ -90,13 +100,21 @@ struct live_thread {
     pid_t tid;
     int signal; /**< Was about to be delivered when it stopped; handed back. */
     bool stopped;
-    bool waits; /**< Was not stopped, and stands still all the same: in the kernel. */
+    bool waits;  /**< Was not stopped, and stands still all the same: in the kernel. */
+    bool sleeps; /**< It slept before the stop, and is stopped when the others have been let go. */
     bool gone;
+    bool seized;
     uint8_t registers[TARGET_USER_REGISTERS_LIMIT];
     /* Of all_registers or vectors, in live_stop.more. */
     size_t more_at;
     size_t fp_size;       /**< NT_PRFPREG, at more_at. */
     size_t extended_size; /**< machine->extended_note, behind it. */
+};
+
+/** How often a thread had been given a processor when it was noted. */
+struct live_quiet {
+    pid_t tid;
+    uint64_t runs; /**< 0: it is not known, or it has run since. */
 };
 
 /** All threads of a process, held by the calling thread. */
@@ -106,6 +124,9 @@ struct live_stop {
     struct live_thread *threads;
     size_t count;
     size_t capacity;
+    struct live_quiet *quiet; /**< By tid. */
+    size_t quiet_count;
+    size_t quiet_capacity;
     size_t running;            /**< Threads that did not stop in time. */
     bool cut;                  /**< There are more: to stop them all would take too long. */
     int refusal;               /**< errno of the first thread that could not be seized; 0. */
@@ -119,14 +140,16 @@ struct live_stop {
 };
 
 /**
- * Stops all threads, also those that are born meanwhile. Whatever comes of it, stop_release()
- * has to be called by the same thread, which must end then: the kernel lets go of what the
- * thread still holds (a thread that could not be stopped cannot be detached).
+ * Stops all threads but those that sleep, also those that are born meanwhile. Whatever comes of it,
+ * stop_release() has to be called by the same thread, which must end then: the kernel lets go of
+ * what the thread still holds (a thread that could not be stopped cannot be detached).
  */
 PSC_MUST_CHECK enum psc_status stop_all(struct live_stop *stop);
 void stop_read_registers(struct live_stop *stop);
 /** The thread of that id, or NULL. */
 const struct live_thread *stop_find(const struct live_stop *stop, pid_t tid);
+/** Waits until it stands or has ended. False: the kernel holds it longer than that. */
+bool stop_wait(const struct live_stop *stop, struct live_thread *thread, int64_t nanoseconds);
 /** Lets all go, with the signals that were held back; does nothing a second time. */
 void stop_release(struct live_stop *stop);
 void stop_deinit(struct live_stop *stop);
@@ -154,25 +177,23 @@ void stacks_deinit(struct live_stacks *stacks, bool keep);
 void stacks_copy(struct live_stacks *stacks, struct live_pages *pages, pid_t pid,
                  const struct live_range *ranges, size_t count);
 
-/* ---- ranges.c ---- */
+/**
+ * Copies the stacks of the threads that stand, and what is named besides, by as few calls.
+ * @param sleeping  of those that slept alone; else of the others.
+ */
+PSC_MUST_CHECK enum psc_status
+stacks_copy_threads(struct target *target, const struct live_thread *threads, size_t thread_count,
+                    bool sleeping, const struct live_range *more, size_t more_count);
+/**
+ * In the stop: copies the stacks of those that stand, what was read before it and is going to be
+ * read again, and what a core file needs.
+ */
+PSC_MUST_CHECK enum psc_status stacks_copy_all(struct target *target);
+/** Reads the ranges one behind the other into `ret`, and keeps nothing. False: not all of them. */
+bool stacks_peek(struct live_stacks *stacks, const struct live_pages *pages, pid_t pid,
+                 const struct live_range *ranges, size_t count, uint8_t *ret);
 
-/**
- * What of a thread's stack is in use: from its stack pointer to the stack's end.
- * @param ret_elsewhere  it is not on the stack that it was started on.
- * @return false when it cannot be told.
- */
-bool ranges_find_stack(const struct target *target, const struct live_thread *thread,
-                       struct live_range *ret, bool *ret_elsewhere);
-/**
- * What is in use of the stack that a thread was started on, when it runs on another one.
- * @param other  of ranges_find_stack(), whose pages are there.
- * @return false when nothing on the other stack points to it.
- */
-bool ranges_find_own_stack(struct target *target, const struct live_thread *thread,
-                           const struct live_range *other, struct live_range *ret);
-/** The thread's own block, with thread-local variables below it; false: it has none. */
-bool ranges_find_block(const struct target *target, const struct live_thread *thread,
-                       struct live_range *ret);
+/* ---- sleeping.c ---- */
 
 /**
  * What /proc/PID/task/TID/syscall says of a thread that waits in the kernel, as registers: its
@@ -185,7 +206,22 @@ void stop_read_waiting(struct live_stop *stop);
 /** After their stacks were copied: those that have moved since do not count. */
 void stop_check_waiting(struct live_stop *stop);
 
-/* ---- ranges.c, before the stop ---- */
+/** Notes all threads; those that have not run when sleeping_find() comes to them are asleep. */
+void sleeping_note(struct live_stop *stop);
+/**
+ * Begins the list of threads with those that were noted, and finds which of them sleep; not
+ * live.memory_tid. While all others are stopped these are left alone: who sleeps from before the
+ * stop until after it stands as still.
+ */
+void sleeping_find(struct target *target, bool none);
+/**
+ * After the others were let go: takes registers and stacks of those that slept, some at a time.
+ * @param ret_slept  false: one of them has not slept all the time, so that what was read is not of
+ *                   one moment; the next sleeping_find() leaves that one out.
+ */
+PSC_MUST_CHECK enum psc_status sleeping_take(struct target *target, bool *ret_slept);
+
+/* ---- stacks.c, before the stop ---- */
 
 /**
  * Finds out what is going to be copied in the stop, and makes room for it. False: out of memory.

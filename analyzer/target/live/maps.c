@@ -247,3 +247,69 @@ enum psc_status live_take_maps(struct target *target, struct live_files *files,
     target->mapping_count = count;
     return PSC_OK;
 }
+
+/* ---- two lists ---- */
+
+/* Files of code and where they are; data files come and go. */
+static bool is_module_mapping(const struct target_mapping *mapping)
+{
+    return mapping->file && (mapping->executable || mapping->offset == 0);
+}
+
+bool live_same_modules(const struct target_mapping *a, size_t a_count,
+                       const struct target_mapping *b, size_t b_count)
+{
+    for (size_t i = 0, j = 0;; i++, j++) {
+        while (i < a_count && !is_module_mapping(&a[i]))
+            i++;
+        while (j < b_count && !is_module_mapping(&b[j]))
+            j++;
+        if (i == a_count || j == b_count)
+            return i == a_count && j == b_count;
+        if (a[i].file != b[j].file || a[i].start != b[j].start || a[i].end != b[j].end)
+            return false;
+    }
+}
+
+/* What of the mapping, from `start` on, lies before `end`. */
+static void add_part(const struct target_mapping *mapping, psc_addr start, psc_addr end,
+                     struct target_mapping *items, size_t *count)
+{
+    struct target_mapping *part = &items[(*count)++];
+    *part = *mapping;
+    part->offset += start - mapping->start;
+    part->start = start;
+    part->end = end;
+}
+
+enum psc_status live_join_maps(struct target *target, const struct target_mapping *before,
+                               size_t before_count)
+{
+    const struct target_mapping *now = target->mappings;
+    size_t now_count = target->mapping_count, next = 0, count = 0;
+    // Each mapping of now cuts one from before into two parts at most.
+    struct target_mapping *items = calloc(before_count + 2 * now_count + 1, sizeof(*items));
+    if (!items)
+        return PSC_ERR_MEMORY;
+    for (size_t i = 0; i < before_count; i++) {
+        psc_addr start = before[i].start, end = before[i].end;
+        while (next < now_count && now[next].end <= start)
+            items[count++] = now[next++];
+        while (start < end && next < now_count && now[next].start < end) {
+            if (now[next].start > start)
+                add_part(&before[i], start, now[next].start, items, &count);
+            start = now[next].end;
+            if (start <= end)
+                items[count++] = now[next++];
+        }
+        if (start < end)
+            add_part(&before[i], start, end, items, &count);
+    }
+    while (next < now_count)
+        items[count++] = now[next++];
+    free(target->mappings);
+    target->mappings = items;
+    target->mapping_count = count;
+    target->chained_count = 0;
+    return PSC_OK;
+}

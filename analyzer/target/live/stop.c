@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -68,6 +69,39 @@ static bool is_ended(pid_t pid, pid_t tid)
     return state == 'Z' || state == 'X';
 }
 
+/* False: it may not be stopped. */
+static bool seize(struct live_stop *stop, struct live_thread *thread)
+{
+    thread->seized = !ptrace(PTRACE_SEIZE, thread->tid, NULL, NULL);
+    int error = thread->seized ? 0 : errno;
+    thread->gone = error == ESRCH || (error && is_ended(stop->pid, thread->tid));
+    if (thread->seized || thread->gone)
+        return true;
+    stop->refusal = error;
+    stop->refused = thread->tid;
+    return false;
+}
+
+/* Those of which it is known before that they are there: all are told, then waited for. */
+static enum psc_status seize_known(struct live_stop *stop, int64_t since)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < stop->count; i++) {
+        struct live_thread *thread = &stop->threads[i];
+        stop->cut |= !thread->sleeps && is_late(since);
+        if (!thread->sleeps && stop->cut)
+            continue;
+        if (!thread->sleeps && !seize(stop, thread))
+            return PSC_ERR_IO;
+        stop->threads[kept++] = *thread;
+    }
+    stop->count = kept;
+    for (size_t i = 0; i < kept; i++)
+        if (stop->threads[i].seized)
+            stop->threads[i].gone = ptrace(PTRACE_INTERRUPT, stop->threads[i].tid, NULL, NULL) != 0;
+    return PSC_OK;
+}
+
 /* Seizes the threads that are not known yet; *ret_new says how many there were. */
 static enum psc_status seize_new(struct live_stop *stop, int64_t since, size_t *ret_new)
 {
@@ -76,8 +110,8 @@ static enum psc_status seize_new(struct live_stop *stop, int64_t since, size_t *
     *ret_new = 0;
     rewinddir(stop->tasks);
     while ((entry = readdir(stop->tasks)) && stop->count < THREAD_LIMIT) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid <= 0 || is_known(stop, sorted, tid))
+        struct live_thread thread = {.tid = (pid_t)strtol(entry->d_name, NULL, 10)};
+        if (thread.tid <= 0 || is_known(stop, sorted, thread.tid))
             continue;
         stop->cut = is_late(since);
         if (stop->cut)
@@ -86,20 +120,16 @@ static enum psc_status seize_new(struct live_stop *stop, int64_t since, size_t *
         if (!array_reserve(&threads, &stop->capacity, stop->count + 1, sizeof(*stop->threads)))
             return PSC_ERR_MEMORY;
         stop->threads = threads;
-        if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
-            int error = errno;
-            if (error == ESRCH || is_ended(stop->pid, tid))
-                continue;
-            stop->refusal = error;
-            stop->refused = tid;
+        if (!seize(stop, &thread))
             return PSC_ERR_IO;
-        }
-        struct live_thread *thread = &stop->threads[stop->count++];
-        *thread = (struct live_thread){.tid = tid};
-        thread->gone = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0;
+        if (thread.gone)
+            continue;
+        thread.gone = ptrace(PTRACE_INTERRUPT, thread.tid, NULL, NULL) != 0;
+        stop->threads[stop->count++] = thread;
         ++*ret_new;
     }
-    qsort(stop->threads, stop->count, sizeof(*stop->threads), compare_threads);
+    if (*ret_new)
+        qsort(stop->threads, stop->count, sizeof(*stop->threads), compare_threads);
     return PSC_OK;
 }
 
@@ -123,26 +153,50 @@ static bool take_stop(struct live_thread *thread)
 }
 
 /* One that only waits for a processor is waited for longer than one that the kernel holds. */
-static bool is_overdue(const struct live_stop *stop, pid_t tid, int64_t since)
+static bool is_overdue(const struct live_stop *stop, pid_t tid, int64_t since, int64_t limit)
 {
-    return is_late(since) || (now_in_nanoseconds() - since > STOP_LIMIT_NANOSECONDS &&
-                              read_state(stop->pid, tid) == 'D');
+    return is_late(since) ||
+           (now_in_nanoseconds() - since > limit && read_state(stop->pid, tid) == 'D');
+}
+
+static bool wait_since(const struct live_stop *stop, struct live_thread *thread, int64_t since,
+                       int64_t limit)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NANOSECONDS};
+    while (!thread->stopped && !thread->gone && !take_stop(thread)) {
+        if (is_overdue(stop, thread->tid, since, limit))
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+bool stop_wait(const struct live_stop *stop, struct live_thread *thread, int64_t limit)
+{
+    return wait_since(stop, thread, now_in_nanoseconds(), limit);
 }
 
 static void wait_for_all(struct live_stop *stop, int64_t since)
 {
-    const struct timespec pause = {.tv_nsec = POLL_NANOSECONDS};
     stop->running = 0;
-    for (size_t i = 0; i < stop->count; i++) {
-        struct live_thread *thread = &stop->threads[i];
-        while (!thread->stopped && !thread->gone && !take_stop(thread)) {
-            if (is_overdue(stop, thread->tid, since)) {
-                stop->running++;
-                break;
-            }
-            nanosleep(&pause, NULL);
-        }
-    }
+    for (size_t i = 0; i < stop->count; i++)
+        if (!stop->threads[i].sleeps &&
+            !wait_since(stop, &stop->threads[i], since, STOP_LIMIT_NANOSECONDS))
+            stop->running++;
+}
+
+/*
+ * All that there are: as many as the kernel has (fs/proc/base.c, proc_task_getattr(): links of the
+ * folder, two of them its own), and each known one is there. One that was taken for asleep and has
+ * ended since is found out later, by sleeping_take().
+ */
+static bool has_all(const struct live_stop *stop)
+{
+    struct stat folder;
+    size_t there = 0;
+    for (size_t i = 0; i < stop->count; i++)
+        there += stop->threads[i].sleeps || stop->threads[i].stopped;
+    return there && !fstat(dirfd(stop->tasks), &folder) && folder.st_nlink == there + 2;
 }
 
 enum psc_status stop_all(struct live_stop *stop)
@@ -150,16 +204,18 @@ enum psc_status stop_all(struct live_stop *stop)
     int64_t since = now_in_nanoseconds();
     stop->released = 0;
     stop->cut = false;
+    enum psc_status status = seize_known(stop, since);
+    if (status != PSC_OK)
+        return status;
+    wait_for_all(stop, since);
     // A thread that still runs may clone another behind the back of a list: only a list that was
     // begun while all of them stood, and shows nothing new, is complete.
-    for (size_t i = 0; i < LIST_LIMIT; i++) {
+    for (size_t i = 0; i < LIST_LIMIT && !stop->cut && !has_all(stop); i++) {
         size_t found;
-        enum psc_status status = seize_new(stop, since, &found);
-        if (status != PSC_OK || (!found && i))
+        status = seize_new(stop, since, &found);
+        if (status != PSC_OK || (!found && (i || stop->count)))
             return status;
         wait_for_all(stop, since);
-        if (stop->cut)
-            break;
     }
     return PSC_OK;
 }
@@ -206,76 +262,6 @@ void stop_read_registers(struct live_stop *stop)
     }
 }
 
-/* ---- threads that wait in the kernel where nothing can stop them ---- */
-
-/* Blanks, then a number, decimal or hexadecimal behind 0x; negative ones wrap around. */
-static bool take_number(const char **at, uint64_t *ret)
-{
-    char *end;
-    *ret = strtoull(*at, &end, 0);
-    bool taken = end != *at;
-    *at = end;
-    return taken;
-}
-
-bool parse_waiting(const char *text, size_t size, uint8_t ret[TARGET_USER_REGISTERS_LIMIT])
-{
-    /*
-     * fs/proc/base.c, proc_pid_syscall(): "running", "-1 sp pc" where it is in no system call, or
-     * "number a1 a2 a3 a4 a5 a6 sp pc".
-     */
-    const uint8_t *words = target_machine_here()->user_syscall_words;
-    uint64_t numbers[TARGET_SYSCALL_WORDS];
-    char line[256];
-    size_t count = 0;
-    if (size >= sizeof(line))
-        return false;
-    memcpy(line, text, size);
-    line[size] = '\0';
-    for (const char *at = line; count < TARGET_SYSCALL_WORDS && take_number(&at, &numbers[count]);)
-        count++;
-    memset(ret, 0, TARGET_USER_REGISTERS_LIMIT);
-    if (count != TARGET_SYSCALL_WORDS && (count != 3 || numbers[0] != UINT64_MAX))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        size_t word = words[count == 3 && i ? TARGET_SYSCALL_WORDS - 3 + i : i];
-        memcpy(ret + 8 * word, &numbers[i], sizeof(numbers[i]));
-    }
-    return true;
-}
-
-static bool read_waiting(const struct live_stop *stop, pid_t tid,
-                         uint8_t ret[TARGET_USER_REGISTERS_LIMIT])
-{
-    char path[64];
-    struct live_text text = {0};
-    snprintf(path, sizeof(path), "%d/syscall", tid);
-    bool waits = !live_read_path(dirfd(stop->tasks), path, &text) && text.size &&
-                 parse_waiting(text.bytes, text.size, ret);
-    free(text.bytes);
-    return waits;
-}
-
-void stop_read_waiting(struct live_stop *stop)
-{
-    for (size_t i = 0; i < stop->count; i++) {
-        struct live_thread *thread = &stop->threads[i];
-        if (!thread->stopped && !thread->gone)
-            thread->waits = read_waiting(stop, thread->tid, thread->registers);
-    }
-}
-
-void stop_check_waiting(struct live_stop *stop)
-{
-    uint8_t now[TARGET_USER_REGISTERS_LIMIT];
-    for (size_t i = 0; i < stop->count; i++) {
-        struct live_thread *thread = &stop->threads[i];
-        if (thread->waits)
-            thread->waits = read_waiting(stop, thread->tid, now) &&
-                            !memcmp(now, thread->registers, sizeof(now));
-    }
-}
-
 /* ---- the end ---- */
 
 void stop_release(struct live_stop *stop)
@@ -292,6 +278,7 @@ void stop_deinit(struct live_stop *stop)
     if (stop->tasks)
         closedir(stop->tasks);
     free(stop->threads);
+    free(stop->quiet);
     text_deinit(&stop->more);
     *stop = (struct live_stop){0};
 }

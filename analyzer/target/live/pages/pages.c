@@ -91,8 +91,9 @@ static bool is_there(const struct live_pages *pages, psc_addr page)
 bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes)
 {
     struct live_page *known = page ? hash_table_find(&pages->table, page) : NULL;
-    if (page && !known)
-        known = hash_table_add(&pages->table, page);
+    if (known)
+        return true;
+    known = page ? hash_table_add(&pages->table, page) : NULL;
     if (known)
         known->bytes = bytes;
     return known != NULL;

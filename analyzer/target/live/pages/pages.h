@@ -114,7 +114,7 @@ void pages_expect_few(struct live_pages *pages);
 /** Forgets everything. */
 void pages_clear(struct live_pages *pages);
 const uint8_t *pages_find(struct live_pages *pages, psc_addr page);
-/** Adds a page whose bytes live as long as this does. */
+/** Adds a page whose bytes live as long as this does; one that is there stays as it is. */
 bool pages_add(struct live_pages *pages, psc_addr page, const uint8_t *bytes);
 /** Their addresses, rising; malloc'd. NULL when there are none, or out of memory. */
 psc_addr *pages_list(const struct live_pages *pages, size_t *ret_count);

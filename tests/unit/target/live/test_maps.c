@@ -121,6 +121,54 @@ static void test_paths_below_another_root(void **state)
     free(files.items);
 }
 
+static void assert_maps(const struct target *target, const psc_addr (*expected)[3], size_t count)
+{
+    assert_int_equal(target->mapping_count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(target->mappings[i].start, expected[i][0]);
+        assert_int_equal(target->mappings[i].end, expected[i][1]);
+        assert_int_equal(target->mappings[i].offset, expected[i][2]);
+    }
+}
+
+/* What lies where the later list has nothing is kept, in parts where it has to be. */
+static void test_two_lists(void **state)
+{
+    (void)state;
+    static char text[] = "2000-3000 r--p 00000000 08:01 7 /lib/one.so\n"
+                         "5000-6000 rw-p 00000000 00:00 0\n"
+                         "7000-9000 rw-p 00000000 00:00 0\n"
+                         "c000-f000 rw-p 00000000 00:00 0 [heap]\n";
+    static const psc_addr now[][3] = {
+        {0x2000, 0x3000, 0}, {0x5000, 0x6000, 0}, {0x7000, 0x9000, 0}, {0xc000, 0xf000, 0}};
+    static const struct target_mapping before[] = {
+        {.start = 0x1000, .end = 0x1800},
+        {.start = 0x2000, .end = 0x3000},
+        {.start = 0x4000, .end = 0x8000, .offset = 0x100},
+        {.start = 0xb000, .end = 0xd000},
+        {.start = 0xe000, .end = 0x10000},
+    };
+    static const psc_addr joined[][3] = {
+        {0x1000, 0x1800, 0}, {0x2000, 0x3000, 0},      {0x4000, 0x5000, 0x100},
+        {0x5000, 0x6000, 0}, {0x6000, 0x7000, 0x2100}, {0x7000, 0x9000, 0},
+        {0xb000, 0xc000, 0}, {0xc000, 0xf000, 0},      {0xf000, 0x10000, 0x1000},
+    };
+    struct live_files files = {0};
+    const struct live_text maps = {text, sizeof(text) - 1, sizeof(text)};
+    static const struct target_ops no_ops = {0};
+    struct target *target = target_create(TARGET_PROCESS, &no_ops, NULL, NULL);
+    assert_non_null(target);
+    assert_int_equal(live_take_maps(target, &files, &maps, ""), PSC_OK);
+    assert_int_equal(live_join_maps(target, NULL, 0), PSC_OK);
+    assert_maps(target, now, PSC_ARRAY_SIZE(now));
+    assert_int_equal(live_join_maps(target, before, PSC_ARRAY_SIZE(before)), PSC_OK);
+    assert_maps(target, joined, PSC_ARRAY_SIZE(joined));
+    assert_int_equal(live_join_maps(target, before, PSC_ARRAY_SIZE(before)), PSC_OK);
+    assert_maps(target, joined, PSC_ARRAY_SIZE(joined));
+    target_close(target);
+    free(files.items);
+}
+
 static void test_pages_stay_as_they_were_read(void **state)
 {
     (void)state;
@@ -167,6 +215,8 @@ static void test_many_pages(void **state)
     for (psc_addr i = 1; i <= 40000; i++)
         assert_ptr_equal(pages_find(&pages, i * 4096), page + i % 4096);
     assert_int_equal(pages.table.count, 40000);
+    assert_true(pages_add(&pages, 4096, page));
+    assert_ptr_equal(pages_find(&pages, 4096), page + 1); /* As it was. */
     pages_deinit(&pages);
 }
 
@@ -178,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_lines_that_are_none_are_passed_over),
         cmocka_unit_test(test_mappings_of_a_target),
         cmocka_unit_test(test_paths_below_another_root),
+        cmocka_unit_test(test_two_lists),
         cmocka_unit_test(test_pages_stay_as_they_were_read),
         cmocka_unit_test(test_many_pages),
     };
