@@ -122,6 +122,8 @@ struct python_thread_list {
     size_t interpreter_count;
     struct python_thread *items; /**< In the order of their interpreters. */
     size_t count;
+    size_t interpreter_room; /**< There is memory for so many. */
+    size_t room;
 };
 
 /** Reads anew who holds the GIL and who collects, of what python_list_threads() gave. */

@@ -17,8 +17,13 @@ struct py_thread_name {
     const char *name;
 };
 
-/** threading._active of an interpreter, by ident: malloc'd; none when it can not be read. */
-size_t thread_names_read(struct python *python, psc_addr interpreter, struct py_thread_name **ret);
+/**
+ * Of threading._active of an interpreter those of the given threads that have no name yet, by ident:
+ * malloc'd; none when it can not be read.
+ */
+size_t thread_names_read(struct python *python, psc_addr interpreter,
+                         const struct python_thread *threads, size_t count,
+                         struct py_thread_name **ret);
 /** NULL when there is none. */
 const char *thread_names_find(const struct py_thread_name *names, size_t count, uint64_t ident);
 

@@ -281,13 +281,14 @@ static void describe_threads(struct python *python, const struct python_thread_l
     struct python_interpreter *interpreter = &interpreters[index];
     PSC_CLEANUP(cleanup_free) struct py_thread_name *names = NULL;
     bool named = take_names(before, threads, count);
-    size_t name_count = named ? 0 : thread_names_read(python, interpreter->address, &names);
+    size_t name_count =
+        named ? 0 : thread_names_read(python, interpreter->address, threads, count, &names);
     psc_addr finalizing = read_finalizing(python);
     interpreter->collecting = read_collecting(python, interpreter->address);
     for (size_t i = 0; i < count; i++) {
         struct python_thread *thread = &threads[i];
         thread->interpreter_index = index;
-        if (!named)
+        if (!thread->name)
             thread->name = thread_names_find(names, name_count, thread->thread_id);
         thread->finalizing = finalizing && finalizing == thread->tstate;
         describe_gil(interpreter, thread);
@@ -307,12 +308,14 @@ void python_read_gil(struct python *python, struct python_thread_list *list)
         describe_gil(&list->interpreters[list->items[i].interpreter_index], &list->items[i]);
 }
 
-/* To *ret, where there was room for `room` items before. */
+/* To *ret, where there is room for *room items; threads come and go. */
 static enum psc_status copy_items(struct arena *arena, const void *items, size_t count, size_t size,
-                                  void **ret, size_t room)
+                                  void **ret, size_t *room)
 {
-    if (!*ret || count > room)
-        *ret = arena_alloc(arena, (count ? count : 1) * size);
+    if (!*ret || count > *room) {
+        *room = count + count / 2 + 1;
+        *ret = arena_alloc(arena, *room * size);
+    }
     if (*ret && count)
         __builtin_memcpy(*ret, items, count * size);
     return *ret ? PSC_OK : PSC_ERR_MEMORY;
@@ -325,6 +328,7 @@ enum psc_status python_list_threads(struct python *python, struct python_thread_
     size_t interpreter_count = 0;
     PSC_CLEANUP(thread_list_deinit) struct thread_list list = {0};
     void *kept_threads = ret->items, *kept_interpreters = ret->interpreters;
+    size_t room = ret->room, interpreter_room = ret->interpreter_room;
     enum psc_status status = list_interpreters(python, &interpreters, &interpreter_count);
     for (size_t i = 0; status == PSC_OK && i < interpreter_count; i++) {
         size_t first = list.count;
@@ -335,15 +339,17 @@ enum psc_status python_list_threads(struct python *python, struct python_thread_
     }
     if (status == PSC_OK)
         status = copy_items(python->arena, list.items, list.count, sizeof(*list.items),
-                            &kept_threads, ret->count);
+                            &kept_threads, &room);
     if (status == PSC_OK)
         status = copy_items(python->arena, interpreters, interpreter_count, sizeof(*interpreters),
-                            &kept_interpreters, ret->interpreter_count);
+                            &kept_interpreters, &interpreter_room);
     if (status != PSC_OK)
         return psc_fail_status(err, status);
     *ret = (struct python_thread_list){.interpreters = kept_interpreters,
                                        .interpreter_count = interpreter_count,
                                        .items = kept_threads,
-                                       .count = list.count};
+                                       .count = list.count,
+                                       .interpreter_room = interpreter_room,
+                                       .room = room};
     return PSC_OK;
 }

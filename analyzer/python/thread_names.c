@@ -38,27 +38,60 @@ const char *thread_names_find(const struct py_thread_name *names, size_t count, 
     return found ? found->name : NULL;
 }
 
-size_t thread_names_read(struct python *python, psc_addr interpreter, struct py_thread_name **ret)
+static int compare_idents(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return COMPARE(*a, *b);
+}
+
+/* Of threads without a name, rising; NULL: none, or out of memory. */
+static uint64_t *list_nameless(const struct python_thread *threads, size_t count, size_t *ret_count)
+{
+    uint64_t *idents = count ? malloc(count * sizeof(*idents)) : NULL;
+    *ret_count = 0;
+    for (size_t i = 0; idents && i < count; i++)
+        if (!threads[i].name)
+            idents[(*ret_count)++] = threads[i].thread_id;
+    if (idents)
+        qsort(idents, *ret_count, sizeof(*idents), compare_idents);
+    return idents;
+}
+
+static bool is_listed(const uint64_t *idents, size_t count, uint64_t ident)
+{
+    size_t at = SORTED_COUNT(i, count, idents[i] < ident);
+    return at < count && idents[at] == ident;
+}
+
+size_t thread_names_read(struct python *python, psc_addr interpreter,
+                         const struct python_thread *threads, size_t count,
+                         struct py_thread_name **ret)
 {
     struct py_items items;
     psc_addr ident;
     psc_addr thread;
-    size_t count = 0;
+    size_t found = 0;
     size_t capacity = 0;
+    size_t nameless;
     void *names = NULL;
+    PSC_CLEANUP(cleanup_free) uint64_t *idents = list_nameless(threads, count, &nameless);
     *ret = NULL;
     if (open_active(python, interpreter, &items) != PSC_OK)
         return 0;
-    while (count < ACTIVE_LIMIT && py_items_next(python, &items, &ident, &thread) == PSC_OK) {
-        struct py_thread_name name = {.name = read_name(python, thread)};
-        if (!name.name || py_read_int(python, ident, &name.ident) != PSC_OK)
+    while (found < ACTIVE_LIMIT && py_items_next(python, &items, &ident, &thread) == PSC_OK) {
+        struct py_thread_name name;
+        if (py_read_int(python, ident, &name.ident) != PSC_OK ||
+            !is_listed(idents, nameless, name.ident))
             continue;
-        if (!array_reserve(&names, &capacity, count + 1, sizeof(name)))
+        name.name = read_name(python, thread);
+        if (!name.name)
+            continue;
+        if (!array_reserve(&names, &capacity, found + 1, sizeof(name)))
             break;
-        ((struct py_thread_name *)names)[count++] = name;
+        ((struct py_thread_name *)names)[found++] = name;
     }
-    if (count)
-        qsort(names, count, sizeof(struct py_thread_name), compare_names);
+    if (found)
+        qsort(names, found, sizeof(struct py_thread_name), compare_names);
     *ret = names;
-    return count;
+    return found;
 }
