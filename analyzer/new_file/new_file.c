@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -231,4 +232,16 @@ void new_file_drop(struct new_file *file)
     free(file->temporary);
     free(file->path);
     *file = (struct new_file){.fd = -1};
+}
+
+int new_file_open_unnamed(const char *name)
+{
+    const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    const int error = errno;
+    for (size_t i = 0; fd < 0 && i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (folders[i] && folders[i][0] == '/')
+            fd = open(folders[i], O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, PRIVATE_MODE);
+    errno = error;
+    return fd;
 }

@@ -49,4 +49,12 @@ void new_file_drop(struct new_file *file);
  */
 int new_file_open_special(const char *path);
 
+/**
+ * A file that never has a name: in memory (memfd_create(2)), or, where a container's filter refuses
+ * that, below TMPDIR, in /tmp or in /var/tmp.
+ * @param name  what /proc shows of it.
+ * @return its descriptor, close-on-exec; -1 and errno, of memory.
+ */
+int new_file_open_unnamed(const char *name);
+
 #endif

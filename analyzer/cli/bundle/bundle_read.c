@@ -2,6 +2,7 @@
 #include "bundle_private.h"
 #include "member_path.h"
 #include "sandbox.h"
+#include "new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +110,7 @@ struct bundle *bundle_open(const char *path, struct bundle_error *error)
         return NULL;
     }
     bundle->bytes = to.bytes = open_without_name();
-    to.index = memfd_create("pystack-core index", MFD_CLOEXEC);
+    to.index = new_file_open_unnamed("pystack-core index");
     to.archive = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     to.size_limit = limit_size(to.archive);
     bool good = to.bytes >= 0 && to.index >= 0 && to.archive >= 0

@@ -2,6 +2,7 @@
 #include "ci_private.h"
 #include "messages.h"
 #include "sandbox.h"
+#include "new_file.h"
 
 #include <jansson.h>
 
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,7 +243,7 @@ static void pass_reports_on(struct ci_run *run, const char *pids, const char *pa
 {
     char *with_cores = list_cores(run, pids);
     FILE *from = fopen(path, "re");
-    const int to = memfd_create("pystack-core reports", MFD_CLOEXEC);
+    const int to = new_file_open_unnamed("pystack-core reports");
     FILE *chosen = to < 0 ? NULL : fdopen(to, "r");
     const struct hang_reports reports = {run, with_cores, from, to};
     int status = 0;

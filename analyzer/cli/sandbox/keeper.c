@@ -4,6 +4,7 @@
 #include "messages.h"
 #include "passed_files.h"
 #include "sandbox_private.h"
+#include "new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -139,7 +139,7 @@ static void start(struct keeper *keeper, struct task_message *message, size_t si
 {
     int ends[2] = {-1, -1};
     const pid_t parent = getpid();
-    const int lessons = memfd_create("lessons", MFD_CLOEXEC);
+    const int lessons = new_file_open_unnamed("lessons");
     if (lessons < 0 || keeper->count == RUN_LIMIT || pipe2(ends, O_CLOEXEC)) {
         close(lessons);
         close(files[TASK_STATUS]);

@@ -2,6 +2,7 @@
 #include "core_runs.h"
 #include "core_child.h"
 #include "messages.h"
+#include "new_file.h"
 #include "passed_files.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -55,8 +55,8 @@ static bool make_child(const struct run_list *runs, struct run *run)
 {
     int ends[2] = {-1, -1};
     *run = (struct run){.orders = -1};
-    run->output = memfd_create("report", MFD_CLOEXEC);
-    run->said = memfd_create("said", MFD_CLOEXEC);
+    run->output = new_file_open_unnamed("report");
+    run->said = new_file_open_unnamed("said");
     struct core_child child = {.options = runs->options,
                                .cores = runs->cores,
                                .output = run->output,

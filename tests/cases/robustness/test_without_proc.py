@@ -4,6 +4,7 @@ import subprocess
 import pytest
 
 import analyzer
+import confined
 import cores
 import interpreters
 
@@ -56,3 +57,16 @@ def test_a_living_process_needs_it(without_proc):
     folder, _ = without_proc
     assert (folder / "living.code").read_text() == "%d\n" % analyzer.EXIT_NOTHING
     assert "mount /proc" in (folder / "living.err").read_text() and not (folder / "living.txt").read_text()
+
+
+SYS_MEMFD_CREATE = 319
+
+
+@pytest.mark.parametrize("words", [["--locals"], ["triage"], ["heap"], ["slim", "-o", "slim.core"]], ids=lambda words: words[0])
+def test_filter_that_forbids_files_in_memory(words, tmp_path):
+    """As some containers' do: files without a name serve."""
+    core = cores.make_core("worker_crash", interpreters.find_wanted()[-1]).path
+    done, free = [subprocess.run([analyzer.PROGRAM, *words, core], cwd=tmp_path, capture_output=True, preexec_fn=prepare)
+                  for prepare in (confined.forbid(SYS_MEMFD_CREATE), None)]
+    assert (done.returncode, done.stdout, done.stderr) == (free.returncode, free.stdout, free.stderr)
+    assert done.returncode in (0, 1) and (done.stdout or words[0] == "slim")
