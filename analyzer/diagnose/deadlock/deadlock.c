@@ -20,8 +20,18 @@ static bool is_waiting(const struct psc_trace *trace, const struct trace_thread 
 {
     const uint32_t active =
         TRACE_STATE_HOLDS_GIL | TRACE_STATE_WAITS_FOR_GIL | TRACE_STATE_WITHOUT_GIL;
+    // Of one that is not idle, for a signal met it, without a GIL what it sleeps in tells.
+    const bool sleeps = thread->waits_for && thread->waits_for->system_call;
     return (thread->state & TRACE_STATE_IDLE) ||
+           (sleeps && (thread->state & TRACE_STATE_WITHOUT_GIL)) ||
            (trace->python && trace->python->gil_known && !(thread->state & active));
+}
+
+/* What the interpreter itself waits for, whatever its frames do. */
+static bool is_of_interpreter(const struct trace_wait *native)
+{
+    return native->kind == TRACE_WAIT_GIL || native->kind == TRACE_WAIT_FUTURE ||
+           native->kind == TRACE_WAIT_STOP_THE_WORLD || native->kind == TRACE_WAIT_PYTHON_MUTEX;
 }
 
 /* What the native wait is for is known better by the Python frames. */
@@ -29,8 +39,7 @@ static enum psc_status use_result(const struct psc_trace *trace, struct trace_th
 {
     const struct trace_wait *native = thread->waits_for;
     struct arena *arena = trace->arena;
-    if (!thread->result || !is_waiting(trace, thread) ||
-        (native && (native->kind == TRACE_WAIT_GIL || native->kind == TRACE_WAIT_FUTURE)))
+    if (!thread->result || !is_waiting(trace, thread) || (native && is_of_interpreter(native)))
         return PSC_OK;
     struct trace_wait *wait = arena_alloc(arena, sizeof(*wait));
     if (!wait)

@@ -52,7 +52,7 @@ def found():
 
 def cases(knots):
     """Each with three interpreters, by turns, and what is none with one; thoroughly: with all."""
-    all_of_them = found()
+    all_of_them = [one for one in found() if not (one.free_threaded and knots is OF_THE_GIL)]
     return [pytest.param(one, *knot, id="%s-%s" % (knot[0], one.label)) for at, knot in enumerate(knots)
             for number, one in enumerate(all_of_them)
             if THOROUGH or (number - at) % len(all_of_them) < (3 if knot[1] else 1)]
