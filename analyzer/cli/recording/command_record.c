@@ -169,7 +169,7 @@ int command_record(int argc, char **argv)
     if (result != OPTIONS_RUN)
         return command_line_exit_code(result);
     recorder.shows = recorder.shows && !recorder.request.quiet;
-    if (!held_outputs_open(&recorder.request, &recorder.outputs))
+    if (!tracing_watch() || !held_outputs_open(&recorder.request, &recorder.outputs))
         return EXIT_NOTHING;
     int code = recorder.request.command ? record_started(&recorder) : trace(&recorder);
     held_outputs_end(&recorder.outputs);

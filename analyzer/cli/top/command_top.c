@@ -351,6 +351,8 @@ int command_top(int argc, char **argv)
         complain("top needs a terminal; record writes files");
         return EXIT_NOTHING;
     }
+    if (!tracing_watch())
+        return EXIT_NOTHING;
     int error = start_command(&top);
     if (error)
         return started_command_error_code(error);

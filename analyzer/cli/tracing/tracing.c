@@ -68,14 +68,25 @@ static void take_end(int number)
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-static void watch_signals(const struct tracing_task *task, struct shared *shared)
+bool tracing_watch(void)
 {
     // Without SA_RESTART: who sleeps until the next sample wakes up.
     const struct sigaction action = {.sa_handler = take_signal};
-    const struct sigaction end = {.sa_handler = take_end, .sa_flags = SA_NOCLDSTOP | SA_RESTART};
+    const size_t size = sizeof(struct shared) + LIVE_COPY_SIZE;
+    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        complain("out of memory");
+        return false;
+    }
     watched = shared;
     for (size_t i = 0; i < PSC_ARRAY_SIZE(ending_signals); i++)
         sigaction(ending_signals[i], &action, NULL);
+    return true;
+}
+
+static void watch_command(const struct tracing_task *task)
+{
+    const struct sigaction end = {.sa_handler = take_end, .sa_flags = SA_NOCLDSTOP | SA_RESTART};
     watched_command = task->command ? task->command->pid : 0;
     if (!watched_command)
         return;
@@ -219,18 +230,12 @@ static int run(const struct tracing_task *task, struct tracer *tracer)
 int tracing_run(const struct tracing_task *task)
 {
     static struct tracer tracer;
-    const size_t size = sizeof(struct shared) + LIVE_COPY_SIZE;
-    void *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) {
-        complain("out of memory");
-        return EXIT_NOTHING;
-    }
-    tracer.shared = shared;
+    tracer.shared = watched;
     tracer.processes = HASH_TABLE_OF(struct traced_process);
     tracer.traced.children = task->record->children;
     tracer.traced.serve = serve;
     tracer.traced.context = &tracer;
-    watch_signals(task, shared);
+    watch_command(task);
     // One that is not there is told of by who looks for it.
     sandbox_trace(&tracer.traced, task->record->pid);
     const int code = run(task, &tracer);

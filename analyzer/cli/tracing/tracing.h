@@ -23,8 +23,13 @@ struct tracing_task {
 };
 
 /**
- * Does it, and watches SIGINT, SIGTERM and SIGHUP, which end nothing by themselves. Where no parser
- * without rights can be made the work is done here, with the right to trace.
+ * To be called before: SIGINT, SIGTERM and SIGHUP end nothing by themselves from now on. False, and
+ * said so: out of memory.
+ */
+bool tracing_watch(void);
+/**
+ * Does it. Where no parser without rights can be made the work is done here, with the right to
+ * trace.
  * @return the work's value; EXIT_NOTHING, and said so, when it died.
  */
 int tracing_run(const struct tracing_task *task);
