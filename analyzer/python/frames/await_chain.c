@@ -51,8 +51,8 @@ static bool read_running(struct python *python, psc_addr object, struct cython_g
     psc_addr head = py_field_address(python, 0, PY_OBJECT_SIZE), body;
     /* Words of the stack are asked for by the hundred, and few have a function there. */
     if (!head || !py_is_object_address(object) ||
-        target_read_u64(python->target, object + head + 8 * CYTHON_GENERATOR_BODY, &body) !=
-            PSC_OK ||
+        target_read_u64(python->target, object + head + UINT64_C(8) * CYTHON_GENERATOR_BODY,
+                        &body) != PSC_OK ||
         !is_code(python, body) || py_type_of(python, object, &type) != PSC_OK ||
         cython_type_find(type->name) != CYTHON_TYPE_GENERATOR)
         return false;
