@@ -307,6 +307,23 @@ time.sleep(1)
     assert cases[:-1] == (["b"] if writes else []) and cases[-1] == run.titles()[0], (cases, run.err)
 
 
+def test_junit_of_a_test_that_was_over(tmp_path):
+    """The test that was seen last has passed: the death was in none that is known."""
+    run = python(tmp_path, """
+import os, pathlib, subprocess, sys, time
+if len(sys.argv) < 2:
+    subprocess.call([sys.executable, __file__, "child"])
+    pathlib.Path("junit.xml").write_text('<testsuite name="t"><testcase classname="test_it" name="test_one"/></testsuite>')
+else:
+    os.environ["PYTEST_CURRENT_TEST"] = "test_it.py::test_one (call)"
+    time.sleep(1)
+    os.kill(os.getpid(), 9)
+""", options=["--report-exits", "--output", "junit=junit.xml"])
+    one, death = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot().iter("testcase")
+    assert run.titles() == ["SIGKILL in test_it.py::test_one (last seen)"], run.err
+    assert len(one) == 0 and death.get("classname") == "pystack-core" and death.find("error") is not None
+
+
 ALL_FORMATS = ["text", "groups", "markdown", "github", "html", "junit", "sarif", "satyr", "sentry"]
 
 

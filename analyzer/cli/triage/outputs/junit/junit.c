@@ -99,6 +99,16 @@ static bool put_death(struct junit_file *file, const struct triage_result *resul
     return good;
 }
 
+/* A test that was seen last, and of which the runner tells that it went well: it was one before. */
+static bool was_over(const struct junit_file *file, const struct core_report *report,
+                     const struct junit_name *name)
+{
+    const json_t *test = json_object_get(json_object_get(report->json, "running"), "test");
+    xmlNodePtr found =
+        json_is_number(json_object_get(test, "last_seen_s")) ? junit_file_find(file, name) : NULL;
+    return found && !junit_case_problem(found);
+}
+
 /* Deaths of one cause outside of tests are one test case. */
 static bool put_group(struct junit_file *file, const struct triage_result *result, size_t index)
 {
@@ -111,12 +121,14 @@ static bool put_group(struct junit_file *file, const struct triage_result *resul
     for (size_t i = 0; good && i < group->count; i++) {
         const struct core_report *report = &result->reports[members[i]];
         const char *test = report_text(report->json, "running", "test", "id");
-        if (!test) {
+        name = (struct junit_name){0};
+        good = !test || junit_name_of_test(test, &name);
+        if (good && (!test || was_over(file, report, &name))) {
             first = first ? first : report;
             without++;
-            continue;
+        } else if (good) {
+            good = put_death(file, result, report, &name, 1);
         }
-        good = junit_name_of_test(test, &name) && put_death(file, result, report, &name, 1);
         junit_name_deinit(&name);
     }
     if (!good || !first)

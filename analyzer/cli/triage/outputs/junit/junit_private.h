@@ -38,6 +38,8 @@ struct junit_file {
  */
 bool junit_file_open(struct junit_file *file, const char *path);
 void junit_file_close(struct junit_file *file);
+/** The test case of that name; NULL: there is none. */
+xmlNodePtr junit_file_find(const struct junit_file *file, const struct junit_name *name);
 /** The test case of that name; it is made when there is none. NULL: out of memory. */
 xmlNodePtr junit_file_case(struct junit_file *file, const struct junit_name *name);
 /** The first error or failure of a test case; NULL: there is none. */

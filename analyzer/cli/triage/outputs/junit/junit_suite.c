@@ -140,7 +140,7 @@ static bool has_value(const struct junit_file *file, xmlNodePtr node, const char
     return same;
 }
 
-xmlNodePtr junit_file_case(struct junit_file *file, const struct junit_name *name)
+xmlNodePtr junit_file_find(const struct junit_file *file, const struct junit_name *name)
 {
     xmlNodePtr root = file->xml->xmlDocGetRootElement(file->document);
     size_t left = NODE_LIMIT;
@@ -148,6 +148,14 @@ xmlNodePtr junit_file_case(struct junit_file *file, const struct junit_name *nam
         if (is_element(node, "testcase") && has_value(file, node, "name", name->name) &&
             has_value(file, node, "classname", name->class_name))
             return node;
+    return NULL;
+}
+
+xmlNodePtr junit_file_case(struct junit_file *file, const struct junit_name *name)
+{
+    xmlNodePtr found = junit_file_find(file, name);
+    if (found)
+        return found;
     xmlNodePtr made = file->xml->xmlNewTextChild(file->suite, NULL, TEXT("testcase"), NULL);
     if (made) {
         file->xml->xmlSetProp(made, TEXT("classname"), TEXT(name->class_name));
