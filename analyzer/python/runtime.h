@@ -18,8 +18,8 @@ struct py_thread_name {
 };
 
 /**
- * Of threading._active of an interpreter those of the given threads that have no name yet, by ident:
- * malloc'd; none when it can not be read.
+ * Of threading._active of an interpreter those of the given threads that have no name yet, by
+ * ident: malloc'd; none when it can not be read.
  */
 size_t thread_names_read(struct python *python, psc_addr interpreter,
                          const struct python_thread *threads, size_t count,
