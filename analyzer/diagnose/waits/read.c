@@ -70,8 +70,6 @@ static void read_call(struct waits *waits, const struct target_thread *native,
     if (is_futex(facts))
         facts->has_window = target_read(target, facts->arguments[0] - WINDOW_BEFORE, facts->window,
                                         sizeof(facts->window)) == PSC_OK;
-    if (is_futex(facts))
-        facts->condition = waits_find_condition(target, registers, facts);
 }
 
 /* glibc, nptl/descr.h; elsewhere the ids are taken to be the same. */
@@ -165,6 +163,8 @@ enum psc_status waits_read(struct waits *waits, const struct diagnose_wait_threa
     enum psc_status status = read_python(waits, thread, &facts);
     if (status != PSC_OK)
         return status;
+    if (is_futex(&facts) && !facts.for_gil && facts.python.kind == PYTHON_WAIT_NONE)
+        facts.condition = waits_find_condition(waits->input.target, &native->registers, &facts);
     struct wait_facts *kept = hash_table_add(&waits->facts, facts.tid);
     if (!kept)
         return PSC_ERR_MEMORY;
