@@ -1,4 +1,5 @@
 """`pystack-core record`: a living process over time, and what becomes of it."""
+import collections
 import os
 import signal
 import subprocess
@@ -168,6 +169,26 @@ def test_without_a_stop(tmp_path):
     lines = collapsed(result.stdout)
     assert any("in_python" in stack[-1] for stack, _ in lines)
     assert "stops of a thread" not in result.stderr
+
+
+def test_more_threads_than_files(tmp_path):
+    """A file of each thread is kept open: more than a shell allows at first are no end of the process."""
+    code = ("import threading, time\n"
+            "for _ in range(200):\n"
+            "    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"
+            "print('ready', flush=True)\n"
+            "time.sleep(600)\n")
+    output = tmp_path / "out.ndjson"
+    with living.running([python(), "-c", code]) as process:
+        result = record("--pid", process.pid, "--idle", "--duration", 1, "--rate", 10, "--output", "ndjson=%s" % output,
+                        through=["prlimit", "--nofile=100:4096"])
+    assert "its time was over" in result.stderr
+    profile = read_ndjson(output.read_text())
+    assert len([thread for thread in profile["thread"] if not thread["ended"]]) >= 201
+    weights: collections.Counter = collections.Counter()
+    for sample in profile["sample"]:
+        weights[sample["thread"]] += sample["weight"]
+    assert len(weights) >= 201 and min(weights.values()) > 1
 
 
 def test_only_the_holder_of_the_gil(tmp_path):
