@@ -1,6 +1,7 @@
 """
 Damaged files that the program itself reads and no target has: reports (summary, triage --resume), groups and
-baselines, rules, bundles, maps of names; and what it makes of damaged cores: bundles, triage in each format.
+baselines, rules, bundles, maps of names; what changes while it is recorded; and what it makes of damaged cores: bundles,
+triage in each format.
 """
 import copy
 import io
@@ -8,6 +9,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tarfile
 import time
@@ -18,6 +20,21 @@ import analyzer  # noqa: E402
 ODD: list = [None, True, -1, 0, 1 << 63, 1e300, "", "x" * 100000, "\x1b[2J", "\u202e", [], {}, [[[[]]]], {"a": {"a": 1}}]
 ODD_BYTES = [b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"\x1b[31m", b"\n", b"\r\n", b"\"", b"{", b"[" * 3000, b"-", b"1e999",
              b"\xe2\x80\xae", b"\\ud800", b"../../", b"/etc/passwd", b"* *\n", b"9" * 400]
+CHURN = """
+import subprocess, sys, threading, time
+end = time.monotonic() + float(sys.argv[1])
+def live(number):
+    names = {"deep": number % 90}
+    exec("def made(n):\\n    return made(n - 1) if n else sum(range(2000))\\nmade(deep)", names)
+while time.monotonic() < end:
+    threads = [threading.Thread(target=live, args=(i,)) for i in range(50)]
+    for thread in threads:
+        thread.start()
+    subprocess.run(["true"])
+    for thread in threads:
+        thread.join()
+THEN
+"""
 TRIAGE_FORMATS = ["text", "ndjson", "groups", "markdown", "github", "sarif", "satyr", "sentry"]
 
 
@@ -218,6 +235,26 @@ class Program:
                 if name.startswith("/") or ".." in name.split("/"):
                     raise Failed("--bundle wrote the member %r" % name)
 
+    def record(self, choice):
+        """A process whose threads and code come and go; it may end, stop or be killed meanwhile."""
+        code = choice.choice(("", "import os, signal; os.kill(os.getpid(), signal.SIG%s)" % choice.choice(("STOP", "KILL")),
+                              "import os, sys; os.execv(sys.executable, [sys.executable, '-c', 'while True: pass'])"))
+        script = self.write("churn.py", CHURN.replace("THEN", code).encode())
+        path = os.path.join(self.folder, "profile")
+        kind = choice.choice(("ndjson", "collapsed", "flamegraph", "firefox", "lines"))
+        with subprocess.Popen([sys.executable, script, str(choice.uniform(0.1, 0.4))], stdin=subprocess.DEVNULL) as process:
+            try:
+                known = ("--idle", "--children", "--no-pause", "--gil", "--threads")
+                options = [option for option in known if not choice.randrange(3)]
+                self.run("record", "--pid", process.pid, "--duration", 0.3, "--rate", choice.choice((10, 1000, 20000)),
+                         *options, "--output", "%s=%s" % (kind, path))
+            finally:
+                process.kill()
+        if kind == "ndjson" and os.path.exists(path):
+            with open(path) as lines:
+                for line in lines:
+                    json.loads(line)
+
 
 def run(options, scratch, cores, jit_dump, numbers):
     """Whether none of the mutants of these numbers failed. `jit_dump` is a core, its jitdump and its process; or None."""
@@ -226,7 +263,7 @@ def run(options, scratch, cores, jit_dump, numbers):
     begun, failed = time.monotonic(), 0
     program = Program(scratch, cores, jit_dump)
     kinds = [program.summary, program.triage, program.resume, program.rule_file, program.sysroot, program.bundle,
-             program.handle, program.heap, program.slim]
+             program.handle, program.heap, program.slim, program.record]
     if jit_dump:
         kinds.append(program.names)
     for number in numbers:
