@@ -142,6 +142,6 @@ void slim_find_parts(const struct elf_bytes *bytes, bool is_new, struct slim_par
     if (pages.seen && mark_all(mappings, count, own, is_new, &pages))
         list_seen(&pages, ret);
     free(pages.seen);
-    if (ret->count == 1 && !ret->items[0].start && ret->items[0].end == bytes->size)
+    if (ret->items && ret->count == 1 && !ret->items[0].start && ret->items[0].end == bytes->size)
         ret->count = 0;
 }
