@@ -112,7 +112,7 @@ static struct Elf *fetch(struct module *module, struct wanted_file *wanted, cons
 /* Notes it in the list of all files, under the path where any machine looks for it first. */
 static void need_file(struct target *target, const struct wanted_file *wanted, const char *path)
 {
-    char hex[TARGET_BUILD_ID_TEXT], home[TARGET_BUILD_ID_TEXT + 64];
+    char hex[TARGET_BUILD_ID_TEXT] = "", home[TARGET_BUILD_ID_TEXT + 64];
     target_build_id_text(wanted->build_id, hex);
     snprintf(home, sizeof(home), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
     const char *found = wanted->found;
