@@ -70,13 +70,23 @@ static bool find_encoding(const char *text, size_t size, char ret[NAME_LIMIT])
     return false;
 }
 
+/* Of a text with ends of one kind alone, all of it would be searched for the other one each time.
+ */
+#define SEARCHED_BYTES ((size_t)256)
+
 size_t source_line_length(const char *text, size_t size)
 {
-    const char *end = size ? memchr(text, '\n', size) : NULL;
-    size_t length = end ? (size_t)(end - text) : size;
-    /* CPython, Parser/tokenizer, translate_newlines(): "\r" alone ends a line, too. */
-    const char *alone = length ? memchr(text, '\r', length) : NULL;
-    length = alone ? (size_t)(alone - text) : length;
+    const char *end = NULL;
+    size_t length = 0;
+    while (length < size && !end) {
+        const char *part = text + length;
+        size_t searched = size - length < SEARCHED_BYTES ? size - length : SEARCHED_BYTES;
+        end = memchr(part, '\n', searched);
+        // CPython, Parser/tokenizer, translate_newlines(): "\r" alone ends a line, too.
+        const char *alone = memchr(part, '\r', end ? (size_t)(end - part) : searched);
+        end = alone ? alone : end;
+        length += end ? (size_t)(end - part) : searched;
+    }
     if (length + 1 < size && text[length] == '\r' && text[length + 1] == '\n')
         length++;
     return length < size ? length + 1 : size;
