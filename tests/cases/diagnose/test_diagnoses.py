@@ -57,7 +57,7 @@ def programs_of(text):
 
 def collect(files, thorough):
     command = [sys.executable, "-B", "-m", "pytest", "-o", "addopts=-p no:cacheprovider", "--collect-only", "-q", *files]
-    return subprocess.Popen(command, cwd=CASES, env=dict(os.environ, PSC_TEST_THOROUGH=thorough),
+    return subprocess.Popen(command, cwd=CASES, env=dict(os.environ, PSC_TEST_THOROUGH=thorough, PSC_SANITIZED=""),
                             stdout=subprocess.PIPE, text=True)
 
 

@@ -1,7 +1,7 @@
 """
 Gives the id of a process that is looked at to another one, in a namespace of process ids of its own, where the kernel says
 and takes which one was given last (proc(5), ns_last_pid). The program is stopped by gdb where its parser asks for more.
-Arguments: the program, gdb's commands from there on with PID for the id, and the folder of resting.py.
+Arguments: the program, a script for gdb from there on with PID for the id, and the folder of resting.py.
 """
 import os
 import subprocess
@@ -21,6 +21,8 @@ break reports_write
 run
 shell touch stopped
 shell cat reused
+source calls.py
+kill
 """
 
 
@@ -34,7 +36,9 @@ def start():
 first = start()
 os.mkfifo("reused")
 with open("commands", "w") as file:
-    file.write(BEGIN + sys.argv[2].replace("PID", str(first.pid)) + "kill\n")
+    file.write(BEGIN)
+with open("calls.py", "w") as file:
+    file.write(sys.argv[2].replace("PID", str(first.pid)))
 with open("told", "w") as told:
     gdb = subprocess.Popen(["gdb", "-nx", "-batch", "-x", "commands", "--args", sys.argv[1], "--pid", str(first.pid)],
                            stdout=told, stderr=subprocess.STDOUT, env=dict(os.environ, DEBUGINFOD_URLS=""))

@@ -17,6 +17,7 @@ import cores
 import debuggers
 import interpreters
 import living
+import made_calls
 
 AT_FDCWD = -100
 # Of x86-64: asm/unistd_64.h.
@@ -35,30 +36,6 @@ handle SIGSYS nostop noprint pass
 %s
 %s
 kill
-"""
-
-# Python's part in gdb: each call is made by the instruction in libc's syscall(), with the registers as they are to be.
-# Text lies in the environment, where the variable ROOM has been put for it.
-ROOM = "PSC_ROOM"
-DRIVER = """
-import gdb
-inferior = gdb.selected_inferior()
-place = int(gdb.parse_and_eval("(long)&syscall"))
-place += bytes(inferior.read_memory(place, 64)).index(bytes((0x0f, 0x05)))
-with open("/proc/%%d/stat" %% inferior.pid) as stat, open("/proc/%%d/environ" %% inferior.pid, "rb") as environment:
-    room = int(stat.read().rpartition(")")[2].split()[47]) + environment.read().index(b"%s=") + 9
-for number, *values in %r:
-    used = room
-    for register, value in zip(("rdi", "rsi", "rdx", "r10", "r8", "r9"), values + [0] * (6 - len(values))):
-        if isinstance(value, str):
-            inferior.write_memory(used, value.encode() + bytes(1))
-            value, used = used, used + len(value) + 1
-        gdb.execute("set $%%s = (long)%%d" %% (register, value))
-    gdb.execute("set $rax = (long)%%d" %% number)
-    gdb.execute("set $rip = (long)%%d" %% place)
-    gdb.execute("tbreak *%%d" %% (place + 2))
-    gdb.execute("continue")
-    gdb.write("result %%d\\n" %% int(gdb.parse_and_eval("(long)$rax")))
 """
 
 
@@ -80,8 +57,8 @@ def go_to(at, behind=None, run="run"):
 def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=None, stdin=None, terminal=None):
     """[result or -errno] of system calls that are made at a function of the program, see go_to()."""
     driver = tmp_path / "driver.py"
-    driver.write_text(DRIVER % (ROOM, [[CALLS[name], *(int(value) if isinstance(value, int) else value for value in values)]
-                                       for name, *values in calls]))
+    driver.write_text(made_calls.driver([CALLS[name], *(int(value) if isinstance(value, int) else value for value in values)]
+                                        for name, *values in calls))
     script = tmp_path / "script.gdb"
     run = "run %s < %s" % (shlex.join(map(str, arguments)), stdin) if stdin else "run"
     if terminal:
@@ -89,7 +66,7 @@ def ask(tmp_path, calls, arguments, at="reports_write", follow="child", behind=N
     script.write_text(SCRIPT % (follow, go_to(at, behind, run), "source %s" % driver))
     done = subprocess.run(["gdb", "-nx", "-batch", "-x", script, "--args", analyzer.PROGRAM, *map(str, arguments)],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, cwd=tmp_path,
-                          env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent", **{ROOM: "x" * 8192}))
+                          env=dict(os.environ, DEBUGINFOD_URLS="", HOME="/nonexistent", **made_calls.ENVIRONMENT))
     found = re.findall(r"^result (-?\d+)$", done.stdout, re.M)
     assert len(found) == len(calls), done.stdout[-3000:]
     return [int(result) for result in found]
