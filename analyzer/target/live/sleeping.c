@@ -238,9 +238,11 @@ static bool read_innermost(struct live *live, struct sleeper *sleepers, size_t c
 static bool has_same_call(const struct sleeper *sleeper)
 {
     const uint8_t *words = target_machine_here()->user_syscall_words;
-    for (size_t i = 0; i < TARGET_SYSCALL_WORDS; i++)
-        if (memcmp(sleeper->call + 8 * words[i], sleeper->thread->registers + 8 * words[i], 8) != 0)
+    for (size_t i = 0; i < TARGET_SYSCALL_WORDS; i++) {
+        const size_t at = words[i] * sizeof(uint64_t);
+        if (memcmp(sleeper->call + at, sleeper->thread->registers + at, sizeof(uint64_t)) != 0)
             return false;
+    }
     return true;
 }
 

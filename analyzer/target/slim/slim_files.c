@@ -24,7 +24,7 @@ static uint8_t *join_parts(const struct elf_bytes *bytes, const struct slim_part
     size_t size = 0;
     for (size_t i = 0; i < parts->count; i++)
         size += (size_t)(parts->items[i].end - parts->items[i].start);
-    uint8_t *joined = malloc(size);
+    uint8_t *joined = malloc(size ? size : 1);
     *ret_size = 0;
     for (size_t i = 0; joined && i < parts->count; i++) {
         const struct elf_range *part = &parts->items[i];

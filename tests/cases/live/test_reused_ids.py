@@ -24,7 +24,8 @@ def test_an_id_that_is_given_again(tmp_path):
     done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", sys.executable,
                            os.path.join(cores.PROGRAMS, "reused_id.py"), analyzer.PROGRAM,
                            made_calls.driver([OPENAT, AT_FDCWD, "/proc/PID/" + name, 0] for name in NAMES), cores.SUPPORT],
-                          cwd=tmp_path, env=dict(os.environ, **made_calls.ENVIRONMENT), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=600)
+                          cwd=tmp_path, env=dict(os.environ, **made_calls.ENVIRONMENT),
+                          capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=600)
     if "ns_last_pid" in done.stderr or "another" in done.stdout:
         pytest.skip("ids cannot be chosen here")
     assert "reused" in done.stdout, done.stdout + done.stderr
